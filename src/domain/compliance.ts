@@ -1,0 +1,126 @@
+/**
+ * The narrow port through which the gate asks about a call, and the shapes of the answers.
+ * Whoever fills it (our own service in process, a vendor over HTTP) never throws at the asker:
+ * an answer that could not be had is an {@link Unanswered}, and is never taken for permission.
+ */
+import type { Instant } from './clock.js'
+import type { PhoneNumber } from './phone-number.js'
+import type { PlaceSource } from './place.js'
+
+export type Eventually<T> = T | Promise<T>
+
+/** Whom and when a question is about. Absent project and campaign mean the account's defaults. */
+export interface Question {
+  readonly accountId: string
+  readonly number: PhoneNumber
+  readonly projectId?: string | undefined
+  readonly campaignId?: string | undefined
+  readonly postalCode?: string | undefined
+  /** The instant to judge; absent means now. */
+  readonly at?: Instant | undefined
+}
+
+/** What the gate asks of calling hours beyond the plain API. */
+export interface LegalTimeQuestion extends Question {
+  /** A recorded, artificial or AI voice: the state's window for those applies as well. */
+  readonly recordedVoice: boolean
+  /** The law's own window must permit too, so that a project override can only narrow it. */
+  readonly lawToo: boolean
+  /** A postal code adds to the places the number may be in instead of replacing them. */
+  readonly strictestPlace: boolean
+}
+
+export interface Answered<T> {
+  readonly answered: true
+  readonly value: T
+  /** Who answered: `embedded`, or the name of a remote provider. */
+  readonly source: string
+  /** When the answer was made, by the account's clock. */
+  readonly asOf: Instant
+  /** The answer must not be used at or after this instant; infinity when nothing bounds it. */
+  readonly holdsUntil: Instant
+}
+
+export type UnansweredReason =
+  | 'source-failed'
+  | 'deadline'
+  | 'list-missing'
+  | 'list-stale'
+  | 'not-understood'
+
+export interface Unanswered {
+  readonly answered: false
+  readonly why: UnansweredReason
+  readonly detail: string
+  readonly source: string
+}
+
+export type Asked<T> = Answered<T> | Unanswered
+
+/** Letters of a scrub row that are known; any other letter is not understood (spec, "Scrub"). */
+export const resultLetters = [
+  ...['C', 'X', 'E', 'O', 'R', 'W', 'Y', 'G', 'H', 'L'],
+  ...['F', 'V', 'D', 'P', 'B', 'I', 'M', 'S', 'T'],
+] as const
+export type ResultLetter =
+  | ('C' | 'X' | 'E' | 'O' | 'R' | 'W' | 'Y' | 'G' | 'H' | 'L')
+  | ('F' | 'V' | 'D' | 'P' | 'B' | 'I' | 'M' | 'S' | 'T')
+
+/** Sale, inquiry, permission (express written consent), newspaper trial. */
+export type EbrType = 'S' | 'I' | 'P' | 'T'
+
+/** What a scrub row of version 8 says of a call. */
+export interface ScrubVerdict {
+  readonly letter: ResultLetter
+  /** The row's `Reason`, such as `National (USA) 2024-01-31;;;W` or `Litigator`. */
+  readonly reason: string
+  readonly ebrType: EbrType | ''
+  readonly doNotCallToday: boolean
+  /** `IsCallAllowedNonATDS`, `IsCallAllowedATDS` and `IsCallAllowedAI`. */
+  readonly allowed: {
+    readonly manual: boolean
+    readonly autodialed: boolean
+    readonly ai: boolean
+  }
+  /** Said by our own service where a letter alone would leave the caller guessing. */
+  readonly detail: string | undefined
+}
+
+export interface InternalDncStatus {
+  readonly onList: boolean
+  readonly addedAt: Instant | undefined
+}
+
+export interface LitigatorStatus {
+  readonly isLitigator: boolean
+}
+
+export type LegalTimeStatus =
+  | 'OK'
+  | 'INVALID_PHONE'
+  | 'INVALID_PROJECT'
+  | 'INVALID_DATE'
+  | 'TOLL_FREE'
+  | 'UNKNOWN_NXX'
+
+export interface LegalTime {
+  readonly status: LegalTimeStatus
+  readonly permitted: boolean
+  /** Seconds left in the window; 0 when not permitted. */
+  readonly secondsLeft: number
+  /** First instant from the asked one on at which the call is permitted; absent when none is near. */
+  readonly opensAt: Instant | undefined
+  /** The rule that decided, for people: citation, window, place. */
+  readonly rule: string
+  /** Name of the restricted day or emergency that closes the local date. */
+  readonly restrictedDay: string | undefined
+  readonly placeSource: PlaceSource | undefined
+  readonly message: string | null
+}
+
+export interface Compliance {
+  scrub(question: Question): Eventually<Asked<ScrubVerdict>>
+  internalDnc(question: Question): Eventually<Asked<InternalDncStatus>>
+  litigator(question: Question): Eventually<Asked<LitigatorStatus>>
+  legalTime(question: LegalTimeQuestion): Eventually<Asked<LegalTime>>
+}

@@ -1,0 +1,171 @@
+/**
+ * A call to be judged, the findings of the checks, and the pure function from findings to verdict.
+ */
+import type { Instant } from './clock.js'
+
+/** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
+export const callKinds = ['manual', 'autodialed', 'ai'] as const
+export type CallKind = (typeof callKinds)[number]
+
+export const checkNames = ['litigator', 'internal-dnc', 'permission', 'calling-hours'] as const
+export type CheckName = (typeof checkNames)[number]
+
+/**
+ * Why a call was allowed or blocked. The order is the rank: of several denying findings the first
+ * one here is the decision's reason. Also the metric label and the word in a pre-dial reply.
+ */
+export const reasonTexts = {
+  'not-recorded': 'the decision could not be written to disk, so it was not given',
+  'invalid-number': 'the dialled text is no telephone number',
+  'foreign-number': 'the number belongs to another country; policy blocks those',
+  extension: 'the digits are an internal extension; policy blocks those',
+  litigator: 'the number is linked to a known TCPA litigator; consent does not lift this',
+  'consent-revoked': 'an internal do-not-call entry is newer than the permission on file',
+  'internal-dnc': 'the number is on the internal do-not-call list',
+  'national-dnc': 'the number is on a national do-not-call list and no exemption applies',
+  'state-dnc': 'the number is on a state do-not-call list and no exemption applies',
+  'wireless-state': 'the state bars sales calls to wireless numbers',
+  'list-not-covering':
+    'no imported national list covers this area code; no list is not a clean list',
+  'toll-free': 'toll-free numbers are not called',
+  'unknown-prefix': 'the area code or exchange is not in service',
+  'no-consent': 'this kind of call needs a permission record, and none is current',
+  'not-permitted': 'the scrub result does not permit this kind of call',
+  'unknown-project': 'the project or campaign is not one of the account',
+  'restricted-day': 'calls are barred on this local date',
+  'outside-calling-hours': 'the local time is outside the lawful calling hours',
+  'list-missing': 'a list this check needs has not been imported',
+  'check-unanswered': 'a check could not be answered, and unknown is never allowed',
+  overloaded: 'the gate is overloaded',
+  'policy-allows': 'policy lets extensions and numbers of other countries pass unchecked',
+  'service-code': 'emergency and service codes always pass',
+  permitted: 'every check passed',
+} as const
+export type ReasonCode = keyof typeof reasonTexts
+
+const reasonRank: ReadonlyMap<ReasonCode, number> = new Map(
+  (Object.keys(reasonTexts) as ReasonCode[]).map((code, rank) => [code, rank]),
+)
+
+/** Reasons that time alone will lift. */
+const passingReasons: ReadonlySet<ReasonCode> = new Set(['restricted-day', 'outside-calling-hours'])
+
+export interface CallRequest {
+  readonly accountId: string
+  /** The number as handed in. */
+  readonly dialed: string
+  readonly callKind: CallKind
+  readonly projectId?: string | undefined
+  readonly campaignId?: string | undefined
+  readonly postalCode?: string | undefined
+  readonly callerId?: string | undefined
+  readonly reference?: string | undefined
+  /** A what-if: judged as of this instant, never counted as an attempt. */
+  readonly at?: Instant | undefined
+  /** The door the call came through. */
+  readonly via: 'http' | 'predial' | 'asterisk' | 'check'
+}
+
+export type Verdict = 'pass' | 'deny' | 'unknown'
+
+/** What one check found. */
+export interface Finding {
+  readonly check: CheckName
+  readonly verdict: Verdict
+  readonly reason: ReasonCode
+  /** For people: the rule and its citation, the letter, the list. */
+  readonly detail: string
+  readonly source: string
+  /** When the fact was established. */
+  readonly asOf: Instant
+  /** The finding must not be relied on at or after this instant. */
+  readonly holdsUntil: Instant
+  /** When this finding would pass, where time is the cause. */
+  readonly opensAt?: Instant | undefined
+}
+
+/** What `unknown` means for a check. Anything but a deliberate `allow` blocks. */
+export interface Policy {
+  readonly onUnknown: Readonly<Record<CheckName, 'block' | 'allow'>>
+}
+
+export interface Ruling {
+  readonly decision: 'allow' | 'block'
+  readonly reason: ReasonCode
+  /** Checks whose `unknown` was let pass by policy. */
+  readonly degradedBy: readonly CheckName[]
+  /** Bound by the findings; infinity when nothing bounds it. */
+  readonly holdsUntil: Instant
+  readonly nextAllowedAt: Instant | undefined
+}
+
+/** A decision as given to the caller and kept as evidence. */
+export interface Decision extends Ruling {
+  readonly id: string
+  readonly accountId: string
+  readonly request: CallRequest
+  /** The normalised number or service code; the dialled text where there is none. */
+  readonly number: string
+  readonly findings: readonly Finding[]
+  readonly decidedAt: Instant
+  /** The instant the rules were applied to: `decidedAt`, or the request's `at`. */
+  readonly judgedAt: Instant
+  /** An allow may be acted on before this instant; a block need not be asked again before it. */
+  readonly validUntil: Instant
+}
+
+/**
+ * Allows only when there are findings and each one passes, or is an `unknown` that policy lets
+ * pass. Pure: the same findings and policy always give the same ruling.
+ */
+export function decide(findings: readonly Finding[], policy: Policy): Ruling {
+  const degradedBy: CheckName[] = []
+  const against: Finding[] = []
+  let holdsUntil = Number.POSITIVE_INFINITY
+  for (const finding of findings) {
+    holdsUntil = Math.min(holdsUntil, finding.holdsUntil)
+    if (finding.verdict === 'pass') continue
+    if (finding.verdict === 'unknown' && policy.onUnknown[finding.check] === 'allow') {
+      degradedBy.push(finding.check)
+    } else against.push(finding)
+  }
+  if (findings.length === 0) return blockedBy('check-unanswered', [], degradedBy, holdsUntil)
+  if (against.length > 0) {
+    const reason = against.map((finding) => finding.reason).reduce(higherRanking)
+    return blockedBy(reason, against, degradedBy, holdsUntil)
+  }
+  return {
+    decision: 'allow',
+    reason: 'permitted',
+    degradedBy,
+    holdsUntil,
+    nextAllowedAt: undefined,
+  }
+}
+
+function higherRanking(one: ReasonCode, other: ReasonCode): ReasonCode {
+  return (reasonRank.get(other) ?? 0) < (reasonRank.get(one) ?? 0) ? other : one
+}
+
+function blockedBy(
+  reason: ReasonCode,
+  against: readonly Finding[],
+  degradedBy: readonly CheckName[],
+  holdsUntil: Instant,
+): Ruling {
+  return {
+    decision: 'block',
+    reason,
+    degradedBy,
+    holdsUntil,
+    nextAllowedAt: nextAllowedAt(against),
+  }
+}
+
+/** The latest opening of the denying findings, when each of them is one that time lifts. */
+function nextAllowedAt(against: readonly Finding[]): Instant | undefined {
+  if (against.length === 0) return undefined
+  if (!against.every((finding) => passingReasons.has(finding.reason))) return undefined
+  const openings = against.flatMap((finding) => finding.opensAt ?? [])
+  return openings.length > 0 ? Math.max(...openings) : undefined
+}

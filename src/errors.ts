@@ -1,0 +1,69 @@
+/**
+ * Expected refusals. Anything else that is thrown is a bug: logged with its cause, and answered
+ * with a bland 500. How a kind becomes a status and a body is the business of `http/`.
+ */
+
+/** Every kind of refusal, with the HTTP status it has unless an endpoint says otherwise. */
+export const errorKinds = {
+  'invalid-request': 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  'not-found': 404,
+  'method-not-allowed': 405,
+  'too-large': 413,
+  'unsupported-media-type': 415,
+  'not-available': 503,
+} as const
+export type ErrorKind = keyof typeof errorKinds
+
+/** One field of a request that breaks a rule. */
+export interface FieldProblem {
+  /** Path of the field, such as `IsTimeLegalToCall[3].PhoneNumber`; empty for the whole request. */
+  readonly field: string
+  /** The value as received, cut short; absent when the field is missing. */
+  readonly value?: string | undefined
+  readonly rule: string
+}
+
+export class AppError extends Error {
+  readonly kind: ErrorKind
+  readonly problems: readonly FieldProblem[]
+
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    more: { problems?: readonly FieldProblem[]; cause?: unknown } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause })
+    this.name = 'AppError'
+    this.kind = kind
+    this.problems = more.problems ?? []
+  }
+}
+
+const longestShownValue = 60
+
+/** A refusal that names the fields, their values and the rules they break. */
+export function invalidRequest(problems: readonly FieldProblem[]): AppError {
+  return new AppError('invalid-request', problems.map(describeProblem).join('; '), { problems })
+}
+
+export function describeProblem({ field, value, rule }: FieldProblem): string {
+  const where = field === '' ? 'request' : field
+  return value === undefined ? `${where}: ${rule}` : `${where} '${shorten(value)}': ${rule}`
+}
+
+export function shorten(text: string): string {
+  return text.length <= longestShownValue ? text : `${text.slice(0, longestShownValue)}...`
+}
+
+/** A data or configuration file that cannot be used; the message names the file and what is wrong. */
+export class DataFileError extends Error {
+  readonly path: string
+
+  constructor(path: string, detail: string, cause?: unknown) {
+    super(`${path}: ${detail}`, cause === undefined ? undefined : { cause })
+    this.name = 'DataFileError'
+    this.path = path
+  }
+}

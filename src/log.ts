@@ -1,0 +1,49 @@
+/**
+ * JSON lines on standard output. Whatever a line holds, telephone numbers leave it masked: the
+ * masking works on the finished line, so no caller can forget it. The one door to pino.
+ */
+import { type DestinationStream, destination, pino } from 'pino'
+
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
+export type LogFields = Readonly<Record<string, unknown>>
+
+/**
+ * error: someone must act; warn: healed or degraded; info: life cycle and one line per decision;
+ * debug: the rest. Keys and other secrets are never handed in.
+ */
+export interface Logger {
+  error(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  debug(message: string, fields?: LogFields): void
+}
+
+/** Ten digits, with or without `1` before them and the usual punctuation between them. */
+const numberInText = /(?<![\dA-Za-z.])(\+?1?[ .-]?\(?\d{3}\)?[ .-]?\d{3}[ .-]?)\d{4}(?![\dA-Za-z])/g
+
+export function maskNumbers(text: string): string {
+  return text.replace(numberInText, '$1****')
+}
+
+export function createLogger(
+  level: LogLevel,
+  sink: DestinationStream = destination({ dest: 1, sync: true }),
+): Logger {
+  const lines = pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' },
+    { write: (line: string) => void sink.write(maskNumbers(line)) },
+  )
+  const at =
+    (severity: LogLevel) =>
+    (message: string, fields: LogFields = {}) =>
+      lines[severity](fields, message)
+  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
+}
+
+/** For tools and tests that have no use for log lines. */
+export const silentLogger: Logger = {
+  error: () => undefined,
+  warn: () => undefined,
+  info: () => undefined,
+  debug: () => undefined,
+}

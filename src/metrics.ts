@@ -1,0 +1,231 @@
+/**
+ * Every metric we export and its closed label sets. The one door to prom-client. No label ever
+ * holds a telephone number, a channel id or a caller's text.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Instant } from './domain/clock.js'
+import type { CallKind, CallRequest, CheckName, ReasonCode, Verdict } from './domain/decision.js'
+
+export type QuestionName = 'scrub' | 'internal-dnc' | 'litigator' | 'legal-time'
+export type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass'
+/** How a decision came in; what-ifs are no attempts and are counted apart. */
+export type DecisionVia = CallRequest['via'] | 'what-if'
+
+export interface DecisionMeasure {
+  readonly decision: 'allow' | 'block'
+  readonly reason: ReasonCode
+  readonly kind: CallKind
+  readonly via: DecisionVia
+  readonly seconds: number
+  readonly findings: readonly { readonly check: CheckName; readonly verdict: Verdict }[]
+  readonly degradedBy: readonly CheckName[]
+}
+
+export interface ListMeasure {
+  readonly name: string
+  readonly entries: number
+  readonly asOf: Instant
+}
+
+export interface Metrics {
+  decided(measure: DecisionMeasure): void
+  cacheAsked(question: QuestionName, result: CacheResult): void
+  sourceAsked(question: QuestionName, outcome: 'answered' | 'unanswered', seconds: number): void
+  apiAnswered(endpoint: string, status: number, seconds: number): void
+  recordsPending(count: number): void
+  recordFailed(): void
+  lists(lists: readonly ListMeasure[]): void
+  /** 1 while a country's prefixes are judged by area code alone. */
+  areaCodeMode(country: 'US' | 'CA', active: boolean): void
+  text(): Promise<{ readonly contentType: string; readonly body: string }>
+}
+
+/**
+ * A counter that is counted in a plain map and handed to prom-client only when it is read:
+ * prom-client's own increment hashes its labels each time, which a warm decision would feel.
+ */
+function tally<Label extends string>(
+  registry: Registry,
+  about: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
+): (...values: readonly string[]) => void {
+  const counts = new Map<string, { readonly values: readonly string[]; count: number }>()
+  new Counter({
+    name: about.name,
+    help: about.help,
+    labelNames: about.labels,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { values, count } of counts.values()) {
+        this.labels(...values).inc(count)
+      }
+    },
+  })
+  return (...values) => {
+    const key = values.join('|')
+    const known = counts.get(key)
+    if (known) known.count += 1
+    else counts.set(key, { values, count: 1 })
+  }
+}
+
+const decisionBuckets = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 1]
+const requestBuckets = [0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+
+export interface MetricsOptions {
+  readonly version: string
+  /** Memory, CPU, event loop and garbage collection of the process. */
+  readonly processMetrics?: boolean
+}
+
+export function createMetrics(options: MetricsOptions): Metrics {
+  const registry = new Registry()
+  if (options.processMetrics ?? true) collectDefaultMetrics({ register: registry })
+  new Gauge({
+    name: 'callgate_build_info',
+    help: 'Version of the running program; always 1.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: options.version, node: process.versions.node }, 1)
+  return {
+    ...decisionMetrics(registry),
+    ...answerMetrics(registry),
+    ...recordMetrics(registry),
+    ...dataMetrics(registry),
+    text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  }
+}
+
+function decisionMetrics(registry: Registry): Pick<Metrics, 'decided'> {
+  const registers = [registry]
+  const decisions = tally(registry, {
+    name: 'callgate_decisions_total',
+    help: 'Decisions by verdict, reason, call kind and door.',
+    labels: ['decision', 'reason', 'kind', 'via'],
+  })
+  const duration = new Histogram({
+    name: 'callgate_decision_duration_seconds',
+    help: 'Time from request to recorded decision.',
+    labelNames: ['via'],
+    buckets: decisionBuckets,
+    registers,
+  })
+  const findings = tally(registry, {
+    name: 'callgate_findings_total',
+    help: 'Findings of the checks.',
+    labels: ['check', 'verdict'],
+  })
+  const degraded = new Counter({
+    name: 'callgate_degraded_decisions_total',
+    help: 'Decisions in which policy let an unknown finding pass.',
+    labelNames: ['check'],
+    registers,
+  })
+  return {
+    decided(measure) {
+      const { decision, reason, kind, via } = measure
+      decisions(decision, reason, kind, via)
+      duration.observe({ via }, measure.seconds)
+      for (const { check, verdict } of measure.findings) findings(check, verdict)
+      for (const check of measure.degradedBy) degraded.inc({ check })
+    },
+  }
+}
+
+function answerMetrics(
+  registry: Registry,
+): Pick<Metrics, 'cacheAsked' | 'sourceAsked' | 'apiAnswered'> {
+  const registers = [registry]
+  const cache = tally(registry, {
+    name: 'callgate_cache_requests_total',
+    help: 'Look-ups in the answer cache; bypass is a what-if, which is never cached.',
+    labels: ['question', 'result'],
+  })
+  const sources = tally(registry, {
+    name: 'callgate_source_requests_total',
+    help: 'Questions put to the source of answers.',
+    labels: ['question', 'outcome'],
+  })
+  const sourceDuration = new Histogram({
+    name: 'callgate_source_request_duration_seconds',
+    help: 'Time a source took to answer.',
+    labelNames: ['question'],
+    buckets: decisionBuckets,
+    registers,
+  })
+  const api = new Counter({
+    name: 'callgate_api_requests_total',
+    help: 'Requests by endpoint of the published API and HTTP status.',
+    labelNames: ['endpoint', 'status'],
+    registers,
+  })
+  const apiDuration = new Histogram({
+    name: 'callgate_api_request_duration_seconds',
+    help: 'Time from request to answer by endpoint.',
+    labelNames: ['endpoint'],
+    buckets: requestBuckets,
+    registers,
+  })
+  return {
+    cacheAsked: (question, result) => cache(question, result),
+    sourceAsked(question, outcome, seconds) {
+      sources(question, outcome)
+      sourceDuration.observe({ question }, seconds)
+    },
+    apiAnswered(endpoint, status, seconds) {
+      api.inc({ endpoint, status: String(status) })
+      apiDuration.observe({ endpoint }, seconds)
+    },
+  }
+}
+
+function recordMetrics(registry: Registry): Pick<Metrics, 'recordsPending' | 'recordFailed'> {
+  const registers = [registry]
+  const pending = new Gauge({
+    name: 'callgate_records_pending',
+    help: 'Decisions made but not yet on disk.',
+    registers,
+  })
+  const failures = new Counter({
+    name: 'callgate_record_failures_total',
+    help: 'Decisions that could not be written to disk; allows among them were withheld.',
+    registers,
+  })
+  return {
+    recordsPending: (count) => pending.set(count),
+    recordFailed: () => failures.inc(),
+  }
+}
+
+function dataMetrics(registry: Registry): Pick<Metrics, 'lists' | 'areaCodeMode'> {
+  const registers = [registry]
+  const entries = new Gauge({
+    name: 'callgate_list_entries',
+    help: 'Numbers in an imported list.',
+    labelNames: ['list'],
+    registers,
+  })
+  const asOf = new Gauge({
+    name: 'callgate_list_as_of_timestamp_seconds',
+    help: 'When the content of an imported list was true.',
+    labelNames: ['list'],
+    registers,
+  })
+  const areaCodes = new Gauge({
+    name: 'callgate_numbering_area_code_mode',
+    help: '1 while prefixes of the country are judged by area code because none are imported.',
+    labelNames: ['country'],
+    registers,
+  })
+  return {
+    lists(lists) {
+      entries.reset()
+      asOf.reset()
+      for (const list of lists) {
+        entries.set({ list: list.name }, list.entries)
+        asOf.set({ list: list.name }, list.asOf / 1000)
+      }
+    },
+    areaCodeMode: (country, active) => areaCodes.set({ country }, active ? 1 : 0),
+  }
+}

@@ -1,0 +1,90 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { loadSettings, SettingsError, settingLeaves } from '../../src/load-settings.js'
+
+const settingsFile = (yaml: string): string => {
+  const file = join(mkdtempSync(join(tmpdir(), 'callgate-settings-')), 'callgate.yaml')
+  writeFileSync(file, yaml)
+  return file
+}
+const load = (yaml: string, environment: Record<string, string> = {}) =>
+  loadSettings({ file: settingsFile(yaml), environment })
+
+const problemsOf = (yaml: string, environment: Record<string, string> = {}): string => {
+  try {
+    load(yaml, environment)
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message
+    throw error
+  }
+  throw new Error('the settings were accepted')
+}
+
+describe('settings', () => {
+  it('have a default each', () => {
+    const settings = load('')
+    expect(settings.http).toEqual({ host: '127.0.0.1', port: 8480, maxBodyBytes: 8_388_608 })
+    expect(settings.gate.deadlineMs).toBe(250)
+    expect(settings.dataDir).toBe('./var')
+  })
+
+  it('as shipped are the defaults', () => {
+    expect(loadSettings({ environment: {} })).toEqual(load(''))
+  })
+
+  it('come from the file, and from the environment before that', () => {
+    const settings = load('http: { port: 9000, host: 0.0.0.0 }\n', {
+      CALLGATE_HTTP_PORT: '9001',
+      CALLGATE_DATA_DIR: '/tmp/x',
+      CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
+      CALLGATE_GATE_SERVICE_CODES: '["112"]',
+      CALLGATE_GATE_STRICTEST_PLACE_MANUAL: 'true',
+      HOME: '/root',
+    })
+    expect(settings.http).toMatchObject({ port: 9001, host: '0.0.0.0' })
+    expect(settings.dataDir).toBe('/tmp/x')
+    expect(settings.sandbox.at).toBe(Date.UTC(2026, 10, 23, 17))
+    expect(settings.gate.serviceCodes).toEqual(['112'])
+    expect(settings.gate.strictestPlace.manual).toBe(true)
+  })
+
+  it('cannot be changed once read', () => {
+    expect(Object.isFrozen(load('').gate.cache)).toBe(true)
+  })
+
+  it('list every problem at once, naming setting, value and rule', () => {
+    const message = problemsOf(
+      'http: { port: 99999 }\ngate: { deadlineMs: soon, colour: red }\nunknown: 1\n',
+      { CALLGATE_NO_SUCH: '1', CALLGATE_SANDBOX_AT: 'yesterday' },
+    )
+    for (const part of [
+      'http.port:',
+      '(got 99999)',
+      'CALLGATE_HTTP_PORT',
+      'gate.deadlineMs:',
+      '(got "soon")',
+      'gate.colour: is no setting',
+      'unknown: is no setting',
+      'CALLGATE_NO_SUCH: is no setting',
+      'sandbox.at: must be an instant',
+    ]) {
+      expect(message).toContain(part)
+    }
+  })
+
+  it('refuse a file that is absent, is not YAML or holds a list', () => {
+    expect(() => loadSettings({ file: '/no/such.yaml', environment: {} })).toThrow(
+      'no such settings',
+    )
+    expect(problemsOf('a: [')).toContain('callgate.yaml')
+    expect(problemsOf('- 1\n')).toContain('must hold settings by name')
+  })
+
+  it('have a description each, so that the documents can be generated', () => {
+    for (const { path, schema } of settingLeaves()) {
+      expect(schema.description, path.join('.')).toBeTruthy()
+    }
+  })
+})
