@@ -1,0 +1,188 @@
+/**
+ * On which local days a holiday falls, computed by rule for any year. Which holidays a region
+ * keeps, and what a holiday means for a call, is decided elsewhere.
+ */
+import type { LocalDay } from '../../domain/clock.js'
+import { calendarDate, localDay, weekdayOf } from '../../domain/clock.js'
+
+/** Sunday 0 to Saturday 6. */
+export type Weekday = number
+
+export type HolidayRule =
+  /** The same date every year; `by-region` follows the region's observed policy. */
+  | {
+      readonly type: 'fixed'
+      readonly month: number
+      readonly day: number
+      readonly observed: 'by-region' | 'never'
+    }
+  /** Moved by `shift[weekday of the date]` days; the moved day replaces the date. */
+  | {
+      readonly type: 'fixed-shifted'
+      readonly month: number
+      readonly day: number
+      readonly shift: readonly number[]
+    }
+  /** The nth such weekday of a month, -1 for the last, then `offset` days on. */
+  | {
+      readonly type: 'nth-weekday'
+      readonly month: number
+      readonly weekday: Weekday
+      readonly nth: number
+      readonly offset: number
+    }
+  /** Days from Easter Sunday of the Gregorian calendar. */
+  | { readonly type: 'easter-offset'; readonly days: number }
+  /** The last such weekday before a date; the date itself does not count. */
+  | {
+      readonly type: 'weekday-before'
+      readonly month: number
+      readonly day: number
+      readonly weekday: Weekday
+    }
+  /** The first such weekday after a date; the date itself does not count. */
+  | {
+      readonly type: 'weekday-after'
+      readonly month: number
+      readonly day: number
+      readonly weekday: Weekday
+      readonly years: 'every' | 'even'
+    }
+
+export type ObservedShift = 'preceding-friday' | 'following-monday'
+
+/** Which further days close when a fixed date falls on a weekend; the date itself stays closed. */
+export interface ObservedPolicy {
+  readonly saturday: readonly ObservedShift[]
+  readonly sunday: readonly ObservedShift[]
+}
+
+/** A holiday as one region keeps it; only dates from `from` to `until`, both included, count. */
+export interface KeptHoliday {
+  readonly name: string
+  readonly rule: HolidayRule
+  readonly from?: LocalDay | undefined
+  readonly until?: LocalDay | undefined
+}
+
+/** The closed days of one region. Each year is computed once. */
+export class HolidayCalendar {
+  readonly #holidays: readonly KeptHoliday[]
+  readonly #policy: ObservedPolicy
+  readonly #years = new Map<number, ReadonlyMap<LocalDay, string>>()
+
+  constructor(holidays: readonly KeptHoliday[], policy: ObservedPolicy) {
+    this.#holidays = holidays
+    this.#policy = policy
+  }
+
+  /** Name of the holiday that closes a day. */
+  nameOn(day: LocalDay): string | undefined {
+    return this.#holidays.length === 0
+      ? undefined
+      : this.closedDays(calendarDate(day).year).get(day)
+  }
+
+  /** Every closed day of a calendar year with the name of its holiday. */
+  closedDays(year: number): ReadonlyMap<LocalDay, string> {
+    const known = this.#years.get(year)
+    if (known) return known
+    const days = this.#compute(year)
+    this.#years.set(year, days)
+    return days
+  }
+
+  /** A neighbouring year counts too: 1 January on a Saturday closes 31 December before it. */
+  #compute(year: number): ReadonlyMap<LocalDay, string> {
+    const days = new Map<LocalDay, string>()
+    const observed = new Map<LocalDay, string>()
+    for (const holiday of this.#holidays) {
+      for (const at of [year - 1, year, year + 1]) {
+        const day = keptDay(holiday, at)
+        if (day === undefined) continue
+        if (!days.has(day)) days.set(day, holiday.name)
+        for (const moved of observedDays(holiday.rule, day, this.#policy)) {
+          observed.set(moved, `${holiday.name} (observed)`)
+        }
+      }
+    }
+    for (const [day, name] of observed) if (!days.has(day)) days.set(day, name)
+    return new Map([...days].filter(([day]) => calendarDate(day).year === year))
+  }
+}
+
+function keptDay({ rule, from, until }: KeptHoliday, year: number): LocalDay | undefined {
+  const day = holidayIn(rule, year)
+  if (day === undefined) return undefined
+  const kept = (from === undefined || day >= from) && (until === undefined || day <= until)
+  return kept ? day : undefined
+}
+
+/** The day of a holiday in a year; `undefined` when that year has none. */
+export function holidayIn(rule: HolidayRule, year: number): LocalDay | undefined {
+  switch (rule.type) {
+    case 'fixed':
+      return localDay(year, rule.month, rule.day)
+    case 'fixed-shifted': {
+      const day = localDay(year, rule.month, rule.day)
+      return day === undefined ? undefined : day + (rule.shift[weekdayOf(day)] ?? 0)
+    }
+    case 'nth-weekday':
+      return nthWeekday(year, rule) + rule.offset
+    case 'easter-offset':
+      return easterSunday(year) + rule.days
+    case 'weekday-before': {
+      const day = existing(year, rule.month, rule.day) - 1
+      return day - ((weekdayOf(day) - rule.weekday + 7) % 7)
+    }
+    case 'weekday-after': {
+      if (rule.years === 'even' && year % 2 !== 0) return undefined
+      const day = existing(year, rule.month, rule.day) + 1
+      return day + ((rule.weekday - weekdayOf(day) + 7) % 7)
+    }
+  }
+}
+
+function nthWeekday(
+  year: number,
+  { month, weekday, nth }: { month: number; weekday: Weekday; nth: number },
+): LocalDay {
+  if (nth === -1) {
+    const next = month === 12 ? existing(year + 1, 1, 1) : existing(year, month + 1, 1)
+    const last = next - 1
+    return last - ((weekdayOf(last) - weekday + 7) % 7)
+  }
+  const first = existing(year, month, 1)
+  return first + ((weekday - weekdayOf(first) + 7) % 7) + (nth - 1) * 7
+}
+
+/** Easter Sunday by the anonymous Gregorian algorithm (Meeus, Jones and Butcher). */
+function easterSunday(year: number): LocalDay {
+  const a = year % 19
+  const b = Math.floor(year / 100)
+  const c = year % 100
+  const g = Math.floor((8 * b + 13) / 25)
+  const h = (19 * a + b - Math.floor(b / 4) - g + 15) % 30
+  const l = (32 + 2 * (b % 4) + 2 * Math.floor(c / 4) - h - (c % 4)) % 7
+  const m = Math.floor((a + 11 * h + 22 * l) / 451)
+  const sum = h + l - 7 * m + 114
+  return existing(year, Math.floor(sum / 31), (sum % 31) + 1)
+}
+
+function observedDays(rule: HolidayRule, day: LocalDay, policy: ObservedPolicy): LocalDay[] {
+  if (rule.type !== 'fixed' || rule.observed === 'never') return []
+  const weekday = weekdayOf(day)
+  if (weekday === 6) {
+    return policy.saturday.map((shift) => day + (shift === 'preceding-friday' ? -1 : 2))
+  }
+  if (weekday === 0) {
+    return policy.sunday.map((shift) => day + (shift === 'preceding-friday' ? -2 : 1))
+  }
+  return []
+}
+
+function existing(year: number, month: number, day: number): LocalDay {
+  const found = localDay(year, month, day)
+  if (found === undefined) throw new RangeError(`there is no day ${year}-${month}-${day}`)
+  return found
+}

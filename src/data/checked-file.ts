@@ -1,0 +1,141 @@
+/**
+ * The container of our prepared data files: a kind, a format version, a JSON header, a body and a
+ * SHA-256 over all of it. Written beside the old file and renamed into place, so that a crash at
+ * any point leaves the old file whole.
+ *
+ * Layout: 8 bytes magic, 4 bytes header length (little endian), header JSON padded with blanks so
+ * that the body starts at a multiple of 8, body, 32 bytes SHA-256 of everything before.
+ */
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  createReadStream,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { open } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { DataFileError } from '../errors.js'
+
+const magic = Buffer.from('CALLGATE', 'latin1')
+const digestBytes = 32
+const prefixBytes = magic.length + 4
+
+export interface FileKind {
+  /** Such as `number-list`. */
+  readonly kind: string
+  readonly formatVersion: number
+}
+
+type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** Writes the whole file or leaves what was there. Gives the SHA-256 in hex. */
+export async function writeCheckedFile(
+  path: string,
+  fileKind: FileKind,
+  header: Readonly<Record<string, unknown>>,
+  body: Chunks,
+): Promise<string> {
+  mkdirSync(dirname(path), { recursive: true })
+  const aside = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
+  const hash = createHash('sha256')
+  const file = await open(aside, 'w')
+  try {
+    const put = async (bytes: Uint8Array) => {
+      hash.update(bytes)
+      await file.writeFile(bytes)
+    }
+    await put(prefixWithHeader({ ...fileKind, ...header }))
+    for await (const chunk of body) await put(chunk)
+    const digest = hash.digest()
+    await file.writeFile(digest)
+    await file.sync()
+    await file.close()
+    renameSync(aside, path)
+    syncFolder(dirname(path))
+    return digest.toString('hex')
+  } catch (cause) {
+    await file.close().catch(() => undefined)
+    rmSync(aside, { force: true })
+    throw cause
+  }
+}
+
+function prefixWithHeader(header: Readonly<Record<string, unknown>>): Buffer {
+  const json = Buffer.from(JSON.stringify(header), 'utf8')
+  const padding = (8 - ((prefixBytes + json.length) % 8)) % 8
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(json.length + padding)
+  return Buffer.concat([magic, length, json, Buffer.alloc(padding, ' ')])
+}
+
+/** Makes a rename inside the folder durable. */
+export function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+export interface CheckedFile {
+  readonly header: Readonly<Record<string, unknown>>
+  readonly body: Buffer
+  /** SHA-256 of the content, in hex. */
+  readonly digest: string
+}
+
+/** Reads and verifies a file. Throws {@link DataFileError} that says what is wrong with it. */
+export function readCheckedFile(path: string, expected: FileKind): CheckedFile {
+  const bytes = readFileSync(path)
+  if (bytes.length < prefixBytes + digestBytes || !bytes.subarray(0, magic.length).equals(magic)) {
+    throw new DataFileError(path, 'is not a callgate data file, or was cut off at the start')
+  }
+  const contentEnd = bytes.length - digestBytes
+  const digest = createHash('sha256').update(bytes.subarray(0, contentEnd)).digest()
+  if (!digest.equals(bytes.subarray(contentEnd))) {
+    throw new DataFileError(path, 'is damaged or cut off: its SHA-256 does not match its content')
+  }
+  const bodyStart = prefixBytes + bytes.readUInt32LE(magic.length)
+  const header = JSON.parse(bytes.toString('utf8', prefixBytes, bodyStart)) as Record<
+    string,
+    unknown
+  >
+  if (header.kind !== expected.kind) {
+    throw new DataFileError(path, `holds '${String(header.kind)}', not '${expected.kind}'`)
+  }
+  if (header.formatVersion !== expected.formatVersion) {
+    throw new DataFileError(
+      path,
+      `has format version ${String(header.formatVersion)}; this program reads ` +
+        `${expected.formatVersion}. Import it again`,
+    )
+  }
+  return { header, body: bytes.subarray(bodyStart, contentEnd), digest: digest.toString('hex') }
+}
+
+/**
+ * Reads a file back in pieces, however large it is. Throws {@link DataFileError} unless content and
+ * checksum on disk are those of `digest`, as {@link writeCheckedFile} gave it.
+ */
+export async function verifyCheckedFile(path: string, digest: string): Promise<void> {
+  const contentEnd = statSync(path).size - digestBytes
+  const hash = createHash('sha256')
+  const stored: Buffer[] = []
+  let at = 0
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    const content = Math.max(0, Math.min(chunk.length, contentEnd - at))
+    hash.update(chunk.subarray(0, content))
+    stored.push(Buffer.from(chunk.subarray(content)))
+    at += chunk.length
+  }
+  if (hash.digest('hex') !== digest || Buffer.concat(stored).toString('hex') !== digest) {
+    throw new DataFileError(path, 'reads back other than it was written')
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * A downloaded table: finds its delimiter and its columns by name and hands on one row at a time.
+ * A row is a line, each judged alone, so that a stray quote spoils one row and not the rest of the
+ * file; what a row must hold is left to the reader of each format.
+ */
+import { DataFileError, describeProblem, type FieldProblem, shorten } from '../../errors.js'
+import { type Progress, readSourceLines, type SourceLines } from './source-lines.js'
+
+/** A row that could not be used; `line` counts from 1 and includes the header. */
+export interface BadRow {
+  readonly line: number
+  readonly reason: string
+}
+
+/** Column name of ours -> the header names it may have, as letters and digits in lower case. */
+export type Columns<Name extends string> = Readonly<Record<Name, readonly string[]>>
+
+export type Row<Name extends string> = Readonly<Record<Name, string>>
+
+export interface TableRead extends SourceLines {
+  /** Header cells as written, trimmed. */
+  readonly header: readonly string[]
+  /** Data rows, without header, blank lines and comments. */
+  readonly rows: number
+  readonly bad: readonly BadRow[]
+}
+
+export interface TableOptions<Name extends string> {
+  readonly path: string
+  readonly columns: Columns<Name>
+  /** What the file should be, for the message when its header is another one's. */
+  readonly what: string
+  /** Gives the problem that makes the row unusable, if there is one. */
+  readonly onRow: (
+    row: Row<Name>,
+    line: number,
+    cells: readonly string[],
+  ) => FieldProblem | undefined
+  readonly onProgress?: Progress | undefined
+}
+
+/** Reads the table; every data row is either accepted by `onRow` or listed in `bad`. */
+export async function readTable<Name extends string>(
+  options: TableOptions<Name>,
+): Promise<TableRead> {
+  const bad: BadRow[] = []
+  let layout: Layout<Name> | undefined
+  let rows = 0
+  const read = await readSourceLines(
+    options.path,
+    (line, number) => {
+      if (line.trim() === '' || line.startsWith('#')) return
+      if (!layout) {
+        layout = layoutOf(options, line, number)
+        return
+      }
+      rows += 1
+      const problem = readRow(options, layout, line, number)
+      if (problem) bad.push({ line: number, reason: describeProblem(problem) })
+    },
+    options.onProgress,
+  )
+  if (!layout) throw new DataFileError(options.path, `holds no header; is it ${options.what}?`)
+  return { ...read, header: layout.header, rows, bad }
+}
+
+interface Layout<Name extends string> {
+  readonly delimiter: string
+  readonly header: readonly string[]
+  readonly names: readonly Name[]
+  readonly positions: readonly number[]
+}
+
+function layoutOf<Name extends string>(
+  { path, columns, what }: TableOptions<Name>,
+  line: string,
+  number: number,
+): Layout<Name> {
+  const delimiter = delimiterOf(line)
+  const header = splitCells(line, delimiter) ?? []
+  const known = header.map((cell) => cell.toLowerCase().replace(/[^a-z0-9]/g, ''))
+  const names = Object.keys(columns) as Name[]
+  const positions = names.map((name) => known.findIndex((cell) => columns[name].includes(cell)))
+  const missing = names.filter((_, index) => positions[index] === -1)
+  if (missing.length > 0) {
+    const asked = missing.map((name) => `'${columns[name].join("' or '")}'`).join(', ')
+    throw new DataFileError(
+      path,
+      `line ${number} '${shorten(line.trim())}': no column ${asked}; must be the header of ${what}`,
+    )
+  }
+  return { delimiter, header, names, positions }
+}
+
+function delimiterOf(header: string): string {
+  const counts = ['\t', ',', ';', '|'].map((mark) => ({ mark, count: header.split(mark).length }))
+  return counts.reduce((best, next) => (next.count > best.count ? next : best)).mark
+}
+
+function readRow<Name extends string>(
+  options: TableOptions<Name>,
+  layout: Layout<Name>,
+  line: string,
+  number: number,
+): FieldProblem | undefined {
+  const cells = splitCells(line, layout.delimiter)
+  if (!cells) return { field: 'row', value: line, rule: 'has a quote that is not closed' }
+  const row = {} as Record<Name, string>
+  for (let index = 0; index < layout.names.length; index += 1) {
+    const cell = cells[layout.positions[index] ?? -1]
+    const name = layout.names[index]
+    if (name === undefined) continue
+    if (cell === undefined) {
+      return { field: name, rule: `missing: the row has ${cells.length} cells` }
+    }
+    row[name] = cell
+  }
+  return options.onRow(row, number, cells)
+}
+
+/** Cells of a line, trimmed and without quotes; `undefined` when a quote is left open. */
+function splitCells(line: string, delimiter: string): string[] | undefined {
+  const pieces = line.split(delimiter)
+  if (!line.includes('"')) return pieces.map((piece) => piece.trim())
+  const cells: string[] = []
+  let open = ''
+  for (const piece of pieces) {
+    const joined = open === '' ? piece : `${open}${delimiter}${piece}`
+    const cell = joined.trim()
+    if (cell.startsWith('"') && !isClosed(cell)) {
+      open = joined
+      continue
+    }
+    open = ''
+    cells.push(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"').trim() : cell)
+  }
+  return open === '' ? cells : undefined
+}
+
+/** A quoted cell is closed by a last quote that is no half of a doubled one. */
+function isClosed(cell: string): boolean {
+  const quotes = cell.length - cell.replaceAll('"', '').length
+  return cell.endsWith('"') && cell.length > 1 && quotes % 2 === 0
+}

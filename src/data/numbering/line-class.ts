@@ -1,0 +1,53 @@
+/**
+ * Kind of line of a company, by its operating company number or else by its name, and the prepared
+ * file that holds the imported table of numbers. A company that is in neither stays `unknown`,
+ * which counts as wireless wherever consent matters.
+ */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LineClass, OriginalCarrier } from '../../domain/place.js'
+import { type FileKind, readCheckedFile, writeCheckedFile } from '../checked-file.js'
+import { isKnownLineClass, type KnownLineClass, type OcnReport } from '../feeds/ocn.js'
+
+export type OcnClasses = ReadonlyMap<string, KnownLineClass>
+
+const wirelessName =
+  /\b(?:WIRELESS|CELLULAR|CELLCO|PCS|MOBILE|OMNIPOINT|POWERTEL|SPRINT SPECTRUM|NEXTEL|CRICKET|METROPCS|ALLTEL|MOBILITY)\b/i
+
+/** Paging companies call themselves mobile. */
+const pagingName = /\b(?:USA MOBILITY|SPOK|PAGING|ARCH WIRELESS|METROCALL)\b/i
+
+/** The imported class of the number, else wireless when the name says so, else `unknown`. */
+export function lineClassOf(carrier: OriginalCarrier | undefined, classes: OcnClasses): LineClass {
+  if (!carrier) return 'unknown'
+  const imported = classes.get(carrier.ocn)
+  if (imported) return imported
+  const { company } = carrier
+  return wirelessName.test(company) && !pagingName.test(company) ? 'wireless' : 'unknown'
+}
+
+const fileKind: FileKind = { kind: 'ocn-classes', formatVersion: 1 }
+
+export function ocnFilePath(folder: string): string {
+  return join(folder, 'ocn.cg')
+}
+
+/** Replaces the imported table in `folder`, or leaves it as it was. */
+export async function writeOcnClasses(folder: string, report: OcnReport): Promise<void> {
+  const { path, sha256, read, classes } = report
+  const header = { source: { path, sha256, rows: read }, companies: classes.size }
+  const lines = [...classes].map(([ocn, lineClass]) => `${ocn} ${lineClass}\n`)
+  await writeCheckedFile(ocnFilePath(folder), fileKind, header, [Buffer.from(lines.join(''))])
+}
+
+/** The last import; empty when there is none. Throws `DataFileError` for a damaged file. */
+export function readOcnClasses(folder: string): OcnClasses {
+  const path = ocnFilePath(folder)
+  if (!statSync(path, { throwIfNoEntry: false })) return new Map()
+  const classes = new Map<string, KnownLineClass>()
+  for (const line of readCheckedFile(path, fileKind).body.toString('latin1').split('\n')) {
+    const [ocn = '', lineClass = ''] = line.split(' ')
+    if (isKnownLineClass(lineClass)) classes.set(ocn, lineClass)
+  }
+  return classes
+}

@@ -1,0 +1,103 @@
+/**
+ * In which zone the prefixes of a rate centre lie, worked out once at import from the name of the
+ * rate centre. A zone the area code cannot have is never the answer: what a name leads to wrongly
+ * is then no worse than not knowing.
+ */
+import type { Instant } from '../../domain/clock.js'
+import { zone } from '../../domain/zones.js'
+import { candidateZones } from './area-codes.js'
+import type { Gazetteer, NamedPlace } from './gazetteer.js'
+import { matchingNames } from './rate-centre-name.js'
+
+export interface RateCentre {
+  readonly areaCode: string
+  /** Two-letter state, territory or province. */
+  readonly region: string
+  /** As the master list writes it; empty when it names none. */
+  readonly name: string
+}
+
+export interface PrefixZones {
+  /** Every zone the rate centre may be in: one when it is settled, never empty for a known region. */
+  zonesOf(rateCentre: RateCentre): readonly string[]
+}
+
+/** Zones whose clocks agree in the year after `now` count as one. */
+export function createPrefixZones(gazetteer: Gazetteer, now: Instant): PrefixZones {
+  const answers = new Map<string, readonly string[]>()
+  const regions = new Map<string, RegionPlaces>()
+  const resolve = ({ areaCode, region, name }: RateCentre): readonly string[] => {
+    const candidates = candidateZones(areaCode, region)
+    if (candidates.length < 2 || name === '') return candidates
+    let places = regions.get(region)
+    if (!places) {
+      places = new RegionPlaces(region, gazetteer.placesIn(region), now)
+      regions.set(region, places)
+    }
+    const settled = places.settle(name, candidates)
+    return settled === undefined ? candidates : [settled]
+  }
+  return {
+    zonesOf(rateCentre) {
+      const key = `${rateCentre.areaCode} ${rateCentre.region} ${rateCentre.name}`
+      const known = answers.get(key)
+      if (known) return known
+      const zones = resolve(rateCentre)
+      answers.set(key, zones)
+      return zones
+    },
+  }
+}
+
+/** From this many places on, one that lies elsewhere may be a namesake. */
+const enoughPlaces = 5
+const clearMajority = 0.9
+
+class RegionPlaces {
+  readonly #region: string
+  readonly #now: Instant
+  readonly #names: ReadonlySet<string>
+  readonly #places = new Map<string, NamedPlace[]>()
+
+  constructor(region: string, places: readonly NamedPlace[], now: Instant) {
+    this.#region = region
+    this.#now = now
+    for (const place of places) {
+      const namesakes = this.#places.get(place.name)
+      if (namesakes) namesakes.push(place)
+      else this.#places.set(place.name, [place])
+    }
+    this.#names = new Set(this.#places.keys())
+  }
+
+  /** The one candidate the name leads to; `undefined` when it leads to none or several. */
+  settle(name: string, candidates: readonly string[]): string | undefined {
+    const found = matchingNames(this.#region, name, this.#names).flatMap(
+      (match) => this.#places.get(match) ?? [],
+    )
+    const votes = new Map<string, number>()
+    for (const place of found) {
+      const clock = clockOf(place.zone, this.#now)
+      votes.set(clock, (votes.get(clock) ?? 0) + 1)
+    }
+    const clear = [...votes].find(([, count]) => count >= found.length * clearMajority)
+    const clocks = found.length >= enoughPlaces && clear ? [clear[0]] : [...votes.keys()]
+    const left = candidates.filter((candidate) => clocks.includes(clockOf(candidate, this.#now)))
+    return left.length === 1 ? left[0] : undefined
+  }
+}
+
+const day = 86_400_000
+const clocks = new Map<string, string>()
+
+/** Offsets of a zone over the coming year, twice a day: equal for zones that need no telling apart. */
+function clockOf(zoneName: string, now: Instant): string {
+  const key = `${zoneName} ${now}`
+  const known = clocks.get(key)
+  if (known !== undefined) return known
+  const rules = zone(zoneName)
+  const offsets = Array.from({ length: 730 }, (_, half) => rules.offset(now + (half * day) / 2))
+  const clock = offsets.join()
+  clocks.set(key, clock)
+  return clock
+}

@@ -1,0 +1,63 @@
+/**
+ * Province and zone of a Canadian postal code: a default for each first letter and the areas that
+ * differ, by their first three characters, or all six where one community stands alone.
+ */
+
+export interface PostalArea {
+  readonly region: string
+  /** More than one where an area lies on both sides of a zone line. */
+  readonly zones: readonly string[]
+}
+
+const halifax = 'America/Halifax'
+const toronto = 'America/Toronto'
+const winnipeg = 'America/Winnipeg'
+const edmonton = 'America/Edmonton'
+const vancouver = 'America/Vancouver'
+
+export const provinceOfLetter: Readonly<Record<string, PostalArea>> = {
+  A: { region: 'NL', zones: ['America/St_Johns'] },
+  B: { region: 'NS', zones: [halifax] },
+  C: { region: 'PE', zones: [halifax] },
+  E: { region: 'NB', zones: [halifax] },
+  G: { region: 'QC', zones: [toronto] },
+  H: { region: 'QC', zones: [toronto] },
+  J: { region: 'QC', zones: [toronto] },
+  K: { region: 'ON', zones: [toronto] },
+  L: { region: 'ON', zones: [toronto] },
+  M: { region: 'ON', zones: [toronto] },
+  N: { region: 'ON', zones: [toronto] },
+  P: { region: 'ON', zones: [toronto] },
+  R: { region: 'MB', zones: [winnipeg] },
+  S: { region: 'SK', zones: ['America/Regina'] },
+  T: { region: 'AB', zones: [edmonton] },
+  V: { region: 'BC', zones: [vancouver] },
+  X: { region: 'NT', zones: [edmonton] },
+  Y: { region: 'YT', zones: ['America/Whitehorse'] },
+}
+
+type Exception = readonly [areas: string, region: string, zones: readonly string[]]
+
+const exceptionRows: readonly Exception[] = [
+  ['A0P A0R A2V', 'NL', ['America/Goose_Bay']],
+  ['G4T', 'QC', [halifax]],
+  ['G0B', 'QC', [toronto, halifax]],
+  ['G0G', 'QC', [toronto, 'America/Blanc-Sablon']],
+  ['P0V P0W P0X P0Y P8N P8T P9A P9N', 'ON', [winnipeg]],
+  ['P0T', 'ON', [toronto, winnipeg]],
+  ['S0P', 'SK', ['America/Regina', winnipeg]],
+  ['V0A V1A V1C', 'BC', [edmonton]],
+  ['V0B', 'BC', [vancouver, edmonton]],
+  ['X0A', 'NU', ['America/Iqaluit']],
+  ['X0B', 'NU', ['America/Cambridge_Bay']],
+  ['X0C', 'NU', ['America/Rankin_Inlet']],
+  // Resolute keeps Central time within X0A, Coral Harbour standard time all year within X0C.
+  ['X0A0V0', 'NU', ['America/Iqaluit', 'America/Resolute']],
+  ['X0C0C0', 'NU', ['America/Rankin_Inlet', 'America/Atikokan']],
+]
+
+export const canadianExceptions: Readonly<Record<string, PostalArea>> = Object.fromEntries(
+  exceptionRows.flatMap(([areas, region, zones]) =>
+    areas.split(' ').map((area) => [area, { region, zones }]),
+  ),
+)

@@ -1,0 +1,89 @@
+/**
+ * The place of a US ZIP or a Canadian postal code, from packaged data and our own tables, with no
+ * import. What a postal code is allowed to decide is left to the calling-hours rules.
+ */
+import type { Place, PostalCodes } from '../../domain/place.js'
+import { countryOfRegion, zonesOfRegion } from '../numbering/area-codes.js'
+import { canadianExceptions, provinceOfLetter } from './canadian-postal-table.js'
+import { disputedZips, stateExceptions, statePrefixes, zipsByCoordinates } from './zip-table.js'
+import { zoneOfZip } from './zip-zones.js'
+
+const zipPattern = /^(\d{5})(?:-?\d{4})?$/
+
+/** `A1A 1A1`: no D F I O Q U, and no W or Z in front (Canada Post addressing guidelines). */
+const canadianPattern = /^([ABCEGHJ-NPRSTVXY]\d[ABCEGHJ-NPRSTV-Z])[ -]?(\d[ABCEGHJ-NPRSTV-Z]\d)$/i
+
+/**
+ * `12345`, `12345-6789`, `A1A 1A1`, with or without the blank or hyphen, in any letter case.
+ * Whether there is such a code is another question: {@link createPostalCodes}.
+ */
+export function isWellFormedPostalCode(text: string): boolean {
+  const trimmed = text.trim()
+  return zipPattern.test(trimmed) || canadianPattern.test(trimmed)
+}
+
+/** Military mail (AA, AE, AP), Santa Claus (H0H) and codes of no known state are unknown. */
+export function createPostalCodes(): PostalCodes {
+  return {
+    locate(postalCode) {
+      const text = postalCode.trim()
+      const zip = zipPattern.exec(text)?.[1]
+      if (zip !== undefined) return locateZip(zip)
+      const [, area, unit] = canadianPattern.exec(text) ?? []
+      return area && unit ? locateCanadian(area.toUpperCase(), unit.toUpperCase()) : undefined
+    },
+  }
+}
+
+const stateOfPrefix = new Map(
+  Object.entries(statePrefixes).flatMap(([state, ranges]) =>
+    ranges.split(' ').flatMap((range) => prefixesIn(range).map((prefix) => [prefix, state])),
+  ) as [string, string][],
+)
+
+function prefixesIn(range: string): string[] {
+  const [first = '', last = first] = range.split('-')
+  const count = Number(last) - Number(first) + 1
+  return Array.from({ length: count }, (_, step) => String(Number(first) + step).padStart(3, '0'))
+}
+
+const disputed: ReadonlySet<string> = new Set(zipsIn(disputedZips))
+
+const coordinateZones: ReadonlyMap<string, string> = new Map(
+  Object.entries(zipsByCoordinates).flatMap(([zone, zips]) =>
+    zipsIn(zips).map((zip): [string, string] => [zip, zone]),
+  ),
+)
+
+function zipsIn(text: string): string[] {
+  return text.trim().split(/\s+/)
+}
+
+function stateOfZip(zip: string): string | undefined {
+  return zip in stateExceptions ? stateExceptions[zip] : stateOfPrefix.get(zip.slice(0, 3))
+}
+
+function locateZip(zip: string): Place | undefined {
+  const state = stateOfZip(zip)
+  if (state === undefined) return undefined
+  const zones = zonesOfRegion(state)
+  if (disputed.has(zip)) return placeOf(state, zones)
+  const known = zoneOfZip(zip) ?? coordinateZones.get(zip)
+  if (known !== undefined) return placeOf(state, [known])
+  return zones.length === 1 ? placeOf(state, zones) : undefined
+}
+
+function locateCanadian(area: string, unit: string): Place | undefined {
+  if (area === 'H0H') return undefined
+  const exception = canadianExceptions[area + unit] ?? canadianExceptions[area]
+  if (exception) return placeOf(exception.region, exception.zones)
+  const province = provinceOfLetter[area.charAt(0)]
+  return province && placeOf(province.region, province.zones)
+}
+
+function placeOf(region: string, zones: readonly string[]): Place | undefined {
+  const country = countryOfRegion(region)
+  if (!country) return undefined
+  const candidates = zones.map((zone) => ({ region, zone }))
+  return { country, candidates, source: 'postal-code' }
+}

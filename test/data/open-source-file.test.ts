@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto'
+import { utimesSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { openSourceFile, sha256OfFile } from '../../src/data/feeds/open-source-file.js'
+import { useTempFolder } from './temp-folder.js'
+import { zipBytes } from './zip-bytes.js'
+
+const text = Array.from({ length: 60_000 }, (_, nth) => `212555${1000 + (nth % 9000)}\n`).join('')
+const folder = useTempFolder()
+
+async function contentOf(path: string, entry?: RegExp): Promise<string> {
+  const { stream } = await openSourceFile(path, entry ? { entry } : {})
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('latin1')
+}
+
+const notes = { name: 'ReadMe.txt', content: 'about this file' }
+const fork = { name: '__MACOSX/._list.txt', content: 'fork' }
+const list = { name: 'data/list.txt', content: text }
+const stored = { ...list, stored: true }
+
+describe('openSourceFile gives the content of', () => {
+  const table: [what: string, fileName: string, bytes: string | Buffer, name: string][] = [
+    ['plain text', 'list.txt', text, 'list.txt'],
+    ['an empty file', 'empty.txt', '', 'empty.txt'],
+    ['gzip', 'list.txt.gz', gzipSync(text), 'list.txt.gz'],
+    ['gzip in several parts', 'l.gz', Buffer.concat([gzipSync(text), gzipSync('x')]), 'l.gz'],
+    ['gzip under another name', 'list.dat', gzipSync(text), 'list.dat'],
+    ['a zip', 'list.zip', zipBytes([list]), 'list.zip/data/list.txt'],
+    ['a zip with stored data', 'list.zip', zipBytes([stored]), 'list.zip/data/list.txt'],
+    ['a zip with notes', 'l.zip', zipBytes([notes, fork, list]), 'l.zip/data/list.txt'],
+    ['an empty file in a zip', 'e.zip', zipBytes([{ name: 'e', content: '' }]), 'e.zip/e'],
+  ]
+  it.each(table)('%s', async (_, fileName, bytes, name) => {
+    const path = folder.write(fileName, bytes)
+    const expected = /empty|^e\./.test(fileName) ? '' : fileName === 'l.gz' ? `${text}x` : text
+    expect(await contentOf(path)).toBe(expected)
+    expect((await openSourceFile(path)).name).toBe(name)
+  })
+
+  it('the file of a zip that was asked for', async () => {
+    const path = folder.write('two.zip', zipBytes([list, { name: 'b.csv', content: 'b' }]))
+    expect(await contentOf(path, /\.csv$/)).toBe('b')
+  })
+})
+
+describe('openSourceFile refuses', () => {
+  const zip = zipBytes([list])
+  const flippedStored = zipBytes([stored])
+  flippedStored[5000] = 0x39 ^ (flippedStored[5000] ?? 0)
+  const table: [what: string, fileName: string, bytes: string | Buffer, message: RegExp][] = [
+    ['a web page named zip', 'list.zip', '<!DOCTYPE html>', /is no zip file/],
+    ['text named gz', 'list.gz', text, /is no gz file/],
+    ['a cut gzip', 'list.gz', gzipSync(text).subarray(0, 900), /unexpected end of file/],
+    ['a cut zip', 'list.zip', zip.subarray(0, zip.length - 30), /cannot be read/],
+    ['a flipped bit in stored data', 'list.zip', flippedStored, /wrong checksum/],
+    ['an empty zip', 'list.zip', zipBytes([]), /holds no file/],
+    ['only notes', 'list.zip', zipBytes([notes, fork]), /holds no file/],
+    ['several files', 'l.zip', zipBytes([list, { name: 'b', content: '' }]), /data\/list.txt, b\)/],
+    [
+      'encryption',
+      'l.zip',
+      zipBytes([{ ...list, encrypted: true }]),
+      /list.txt in it is encrypted/,
+    ],
+  ]
+  it.each(table)('%s', async (_, fileName, bytes, message) => {
+    const path = folder.write(fileName, bytes)
+    await expect(contentOf(path)).rejects.toThrow(message)
+    await expect(contentOf(path)).rejects.toThrow(fileName)
+    await expect(contentOf(path)).rejects.toMatchObject({ name: 'DataFileError', path })
+  })
+
+  it('a file that is not there and a folder', async () => {
+    await expect(openSourceFile(folder.file('none.txt'))).rejects.toThrow(/ENOENT/)
+    await expect(openSourceFile(folder.path)).rejects.toThrow(/EISDIR/)
+  })
+})
+
+describe('openSourceFile tells', () => {
+  const table: [fileName: string, bytes: string | Buffer][] = [
+    ['list.txt', text],
+    ['list.gz', gzipSync(text)],
+    ['list.zip', zipBytes([list])],
+  ]
+  it.each(table)('how far it is in %s', async (fileName, bytes) => {
+    const path = folder.write(fileName, bytes)
+    const told: number[] = []
+    const { stream, bytesTotal } = await openSourceFile(path, {
+      onBytes: (done) => told.push(done),
+    })
+    for await (const chunk of stream) expect(chunk).toBeInstanceOf(Buffer)
+    expect(bytesTotal).toBe(Buffer.from(bytes).length)
+    expect(told.at(-1)).toBe(bytesTotal)
+    expect(told).toEqual([...told].sort((a, b) => a - b))
+  })
+
+  it('when the file was written', async () => {
+    const path = folder.write('list.txt', text)
+    utimesSync(path, 1_790_000_000, 1_790_000_000)
+    expect((await openSourceFile(path)).modifiedAt).toBe(1_790_000_000_000)
+  })
+})
+
+it('sha256OfFile hashes the file as it is on disk', async () => {
+  const bytes = gzipSync(text)
+  const path = folder.write('list.gz', bytes)
+  expect(await sha256OfFile(path)).toBe(createHash('sha256').update(bytes).digest('hex'))
+})

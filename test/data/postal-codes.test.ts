@@ -1,0 +1,156 @@
+import zoneAt from '@photostructure/tz-lookup'
+import { describe, expect, it } from 'vitest'
+import zipcodes, { type ZipCode } from 'zipcodes'
+import { zonesOfRegion } from '../../src/data/numbering/area-codes.js'
+import {
+  createPostalCodes,
+  isWellFormedPostalCode,
+} from '../../src/data/postal-codes/postal-codes.js'
+import { zoneOfZip } from '../../src/data/postal-codes/zip-zones.js'
+import { files, lacks, rowsOf } from './test-data.js'
+import { emptyTally, judge, share } from './zone-clocks.js'
+
+const postalCodes = createPostalCodes()
+
+function located(code: string): string | undefined {
+  const place = postalCodes.locate(code)
+  return place?.candidates.map(({ region, zone }) => `${region} ${zone}`).join(', ')
+}
+
+describe('isWellFormedPostalCode', () => {
+  const table: [text: string, expected: boolean][] = [
+    ...(['10001', '10001-1234', '100011234', ' 10001 ', '00000'] as const).map(yes),
+    ...(['K1A 0B1', 'k1a0b1', 'K1A-0B1', 'H0H 0H0', 'V9Z 9W9'] as const).map(yes),
+    ...(['', '1000', '100012', '10001-123', '1000A', '10001 1234'] as const).map(no),
+    ...(['K1A 0B', 'K1A  0B1', 'D1A 0B1', 'W1A 0B1', 'Z1A 0B1', 'K1O 0B1', 'K1A'] as const).map(no),
+  ]
+  function yes(text: string): [string, boolean] {
+    return [text, true]
+  }
+  function no(text: string): [string, boolean] {
+    return [text, false]
+  }
+  it.each(table)('%j: %s', (text, expected) => {
+    expect(isWellFormedPostalCode(text)).toBe(expected)
+    if (!expected) expect(postalCodes.locate(text)).toBeUndefined()
+  })
+})
+
+describe('a US ZIP', () => {
+  const table: [zip: string, expected: string | undefined, why: string][] = [
+    ['10001', 'NY America/New_York', 'by the table of ZIP zones'],
+    ['10001-1234', 'NY America/New_York', 'of nine digits'],
+    ['32501', 'FL America/Chicago', 'in the western part of a two-zone state'],
+    ['42519', 'KY America/New_York', 'in the eastern part of a two-zone state'],
+    ['06390', 'NY America/New_York', 'of another state than its neighbours'],
+    ['83414', 'WY America/Denver', 'of another state than its neighbours'],
+    ['96950', 'MP Pacific/Saipan', 'of the Northern Marianas'],
+    ['96799', 'AS Pacific/Pago_Pago', 'of American Samoa'],
+    ['00901', 'PR America/Puerto_Rico', 'of Puerto Rico'],
+    ['36872', 'AL America/Chicago, AL America/New_York', 'on which the sources disagree'],
+    ['89883', 'NV America/Los_Angeles, NV America/Denver', 'on which the sources disagree'],
+    ['32454', 'FL America/Chicago', 'that only coordinates place'],
+    ['20505', 'DC America/New_York', 'without an entry, in a one-zone state'],
+    ['42999', undefined, 'without an entry, in a two-zone state'],
+    ['09001', undefined, 'of the forces in Europe'],
+    ['34001', undefined, 'of the forces in the Americas'],
+    ['96201', undefined, 'of the forces in the Pacific'],
+    ['96940', undefined, 'of Palau'],
+    ['00000', undefined, 'of no state'],
+    ['88888', undefined, 'of no state'],
+  ]
+  it.each(table)('%s is in %s: one %s', (zip, expected) => {
+    expect(located(zip)).toBe(expected)
+  })
+})
+
+describe('a Canadian postal code', () => {
+  const table: [code: string, expected: string | undefined][] = [
+    ['A1A 1A1', 'NL America/St_Johns'],
+    ...(['A0P', 'A0R', 'A2V'] as const).map(row('NL America/Goose_Bay')),
+    ['B3H 1A1', 'NS America/Halifax'],
+    ['C1A 1A1', 'PE America/Halifax'],
+    ['E1A 1A1', 'NB America/Halifax'],
+    ...(['G1A', 'H2X', 'J1A'] as const).map(row('QC America/Toronto')),
+    ['G4T 1A1', 'QC America/Halifax'],
+    ['G0B 1A1', 'QC America/Toronto, QC America/Halifax'],
+    ['G0G 1A1', 'QC America/Toronto, QC America/Blanc-Sablon'],
+    ...(['K1A', 'L1A', 'M1A', 'N1A', 'P1A'] as const).map(row('ON America/Toronto')),
+    ...(['P0V', 'P0W', 'P0X', 'P0Y'] as const).map(row('ON America/Winnipeg')),
+    ...(['P8N', 'P8T', 'P9A', 'P9N'] as const).map(row('ON America/Winnipeg')),
+    ['P0T 1A1', 'ON America/Toronto, ON America/Winnipeg'],
+    ['R3C 1A1', 'MB America/Winnipeg'],
+    ['S4P 1A1', 'SK America/Regina'],
+    ['S0P 1A1', 'SK America/Regina, SK America/Winnipeg'],
+    ['T5A 1A1', 'AB America/Edmonton'],
+    ['V5K 1A1', 'BC America/Vancouver'],
+    ...(['V0A', 'V1A', 'V1C'] as const).map(row('BC America/Edmonton')),
+    ['v0b1a1', 'BC America/Vancouver, BC America/Edmonton'],
+    ['X1A 1A1', 'NT America/Edmonton'],
+    ['X0A 1A1', 'NU America/Iqaluit'],
+    ['X0A 0V0', 'NU America/Iqaluit, NU America/Resolute'],
+    ['X0B 1A1', 'NU America/Cambridge_Bay'],
+    ['X0C 1A1', 'NU America/Rankin_Inlet'],
+    ['X0C 0C0', 'NU America/Rankin_Inlet, NU America/Atikokan'],
+    ['Y1A 1A1', 'YT America/Whitehorse'],
+    ['H0H 0H0', undefined],
+  ]
+  function row(expected: string): (area: string) => [string, string] {
+    return (area) => [`${area} 1A1`, expected]
+  }
+  it.each(table)('%s is in %s', (code, expected) => {
+    expect(located(code)).toBe(expected)
+  })
+})
+
+/** The rule behind the ZIP tables, over the packages; `undefined` for a ZIP of no state of ours. */
+function zonesByPackages(zip: ZipCode): readonly (string | undefined)[] | undefined {
+  const zones = zonesOfRegion(zip.state)
+  const byZip = zoneOfZip(zip.zip)
+  if (zones.length === 0) return undefined
+  if (zones.length === 1) return [byZip ?? zones[0]]
+  const alike = (name: string) => zones.find((zone) => judge([name], zone) === 'right')
+  const byCoordinates = alike(zoneAt(zip.latitude, zip.longitude))
+  if (byZip === undefined) return byCoordinates === undefined ? zones : [byCoordinates]
+  const agree = byCoordinates === undefined || byCoordinates === alike(byZip)
+  return agree ? [byZip] : zones
+}
+
+it('the ZIP tables say what the packages they are made of say', () => {
+  const zips = Object.values(zipcodes.codes).filter(({ country }) => country === 'US')
+  const differing = zips.flatMap((zip) => {
+    const place = postalCodes.locate(zip.zip)
+    const got = place?.candidates.map(({ region, zone }) => `${region} ${zone}`).join()
+    const expected = zonesByPackages(zip)
+    const wanted = expected?.map((zone) => `${zip.state} ${zone}`).join()
+    return got === wanted ? [] : [`${zip.zip}: is ${got}, must be ${wanted}`]
+  })
+  expect(zips.length).toBeGreaterThan(42_000)
+  expect(differing).toEqual([])
+})
+
+describe.skipIf(lacks('zipOracle'))('against the zone polygons of a sample of ZIPs', () => {
+  it('at least 99.9 % agree, and every state does', () => {
+    const tally = emptyTally()
+    const elsewhere: string[] = []
+    for (const [zip = '', state, , zone] of rowsOf(files.zipOracle)) {
+      const place = postalCodes.locate(zip)
+      // Military ZIPs have no state in the sample and no place with us.
+      if (!state) {
+        expect(place).toBeUndefined()
+        continue
+      }
+      const candidates = place?.candidates ?? []
+      if (!candidates.some(({ region }) => region === state)) elsewhere.push(`${zip} ${state}`)
+      const verdict = judge(
+        candidates.map((candidate) => candidate.zone),
+        zone!,
+      )
+      tally[verdict] += 1
+      if (verdict === 'wrong') tally.examples.push(`${zip} ${zone}`)
+    }
+    expect(elsewhere).toEqual([])
+    expect(share(tally, 'wrong'), tally.examples.join('\n')).toBeLessThanOrEqual(0.1)
+    expect(share(tally, 'undecided')).toBeLessThanOrEqual(0.5)
+  })
+})

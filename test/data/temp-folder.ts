@@ -1,0 +1,30 @@
+/** A fresh folder for each test of a file, removed afterwards. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
+
+export interface TempFolder {
+  readonly path: string
+  file(name: string): string
+  write(name: string, content: string | Buffer): string
+}
+
+export function useTempFolder(): TempFolder {
+  let path = ''
+  beforeEach(() => {
+    path = mkdtempSync(join(tmpdir(), 'callgate-'))
+  })
+  afterEach(() => rmSync(path, { recursive: true, force: true }))
+  const file = (name: string) => join(path, name)
+  return {
+    get path() {
+      return path
+    },
+    file,
+    write(name, content) {
+      writeFileSync(file(name), content)
+      return file(name)
+    },
+  }
+}
