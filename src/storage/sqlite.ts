@@ -1,0 +1,66 @@
+/**
+ * SQLite, the default engine: one file in the data folder, nothing else to run.
+ * The only file that knows better-sqlite3.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
+import type { EngineTraits, OpenDatabase } from './engine.js'
+import type { Tables } from './tables.js'
+
+const traits: EngineTraits = { name: 'sqlite', maxParameters: 32_000 }
+
+const cachedStatements = 500
+
+/**
+ * Opens `callgate.sqlite` in the folder, making both if needed. Every acknowledged write is on
+ * disk (`synchronous=FULL`); readers are not held up by writers (WAL).
+ */
+export function openSqlite(dataDir: string): OpenDatabase {
+  mkdirSync(dataDir, { recursive: true })
+  const connection = new Sqlite(join(dataDir, 'callgate.sqlite'))
+  connection.pragma('journal_mode = WAL')
+  connection.pragma('synchronous = FULL')
+  connection.pragma('foreign_keys = ON')
+  connection.pragma('busy_timeout = 5000')
+  const db = new Kysely<Tables>({
+    dialect: new SqliteDialect({ database: withStatementCache(connection) }),
+  })
+  return {
+    db,
+    traits,
+    changedElsewhere: foreignWrites(connection),
+    close: () => db.destroy(),
+  }
+}
+
+/** SQLite's data version moves with every commit of another connection, and not with our own. */
+function foreignWrites(connection: Sqlite.Database): () => boolean {
+  const read = () => connection.pragma('data_version', { simple: true })
+  let seen = read()
+  return () => {
+    const now = read()
+    const changed = now !== seen
+    seen = now
+    return changed
+  }
+}
+
+/** Preparing a statement costs several times what running a point query does. */
+function withStatementCache(connection: Sqlite.Database): SqliteDatabase {
+  const statements = new Map<string, SqliteStatement>()
+  return {
+    prepare(sql) {
+      const known = statements.get(sql)
+      if (known) return known
+      const made = connection.prepare(sql)
+      if (statements.size >= cachedStatements) statements.clear()
+      statements.set(sql, made as SqliteStatement)
+      return made as SqliteStatement
+    },
+    close() {
+      connection.close()
+    },
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Row types of all tables. Instants are milliseconds since the epoch, days are `YYYY-MM-DD`,
+ * numbers are ten digits, truth values are 0 and 1, so that every engine stores them alike.
+ */
+import type { Generated, Kysely } from 'kysely'
+
+export interface Tables {
+  accounts: AccountRow
+  api_keys: ApiKeyRow
+  projects: ProjectRow
+  campaigns: CampaignRow
+  project_hours: ProjectHoursRow
+  internal_dnc: InternalDncRow
+  internal_dnc_lists: InternalDncListRow
+  ebr_records: EbrRecordRow
+  decisions: DecisionRow
+}
+
+export type Db = Kysely<Tables>
+
+export interface AccountRow {
+  id: string
+  kind: 'real' | 'sandbox'
+  name: string
+  /** Whether role Agent may take numbers off the internal list. */
+  agents_may_remove: number
+  created_at: number
+}
+
+export interface ApiKeyRow {
+  id: string
+  account_id: string
+  /** SHA-256 of the key, in hex; the key itself is shown once and never stored. */
+  key_hash: string
+  label: string
+  role: 'Agent' | 'Supervisor' | 'Administrator'
+  created_at: number
+  revoked_at: number | null
+}
+
+export interface ProjectRow {
+  account_id: string
+  /** The Master Project has the account's id as its code. */
+  code: string
+  name: string
+  status: 'active' | 'inactive'
+  /** An industry exemption lifts list matches (letter `X`). */
+  industry_exemption: number
+  /** Treats VoIP like wireless in states that bar sales calls to wireless numbers. */
+  voip_restricted: number
+  /** Uses the Master Project's internal do-not-call list. */
+  inherits_internal_dnc: number
+  /** Uses the Master Project's relationship and consent records. */
+  inherits_ebr: number
+  created_at: number
+  modified_at: number
+}
+
+export interface CampaignRow {
+  id: Generated<number>
+  account_id: string
+  project_code: string
+  name: string
+  is_default: number
+  status: 'active' | 'inactive'
+}
+
+/** A project's own calling hours for one region, each day part `HH:MM-HH:MM` or `none`. */
+export interface ProjectHoursRow {
+  account_id: string
+  project_code: string
+  region: string
+  mon_fri: string
+  sat: string
+  sun: string
+  /** First and last local day, both inclusive; null is open. */
+  effective_from: string | null
+  effective_until: string | null
+}
+
+export interface InternalDncRow {
+  account_id: string
+  /** Code of the project the list belongs to. */
+  list: string
+  number: string
+  added_at: number
+  modified_at: number
+  /** Null while the number is on the list; kept afterwards as evidence. */
+  removed_at: number | null
+}
+
+export interface InternalDncListRow {
+  account_id: string
+  list: string
+  modified_at: number
+}
+
+export interface EbrRecordRow {
+  id: Generated<number>
+  account_id: string
+  project_code: string
+  number: string
+  type: 'S' | 'I' | 'P' | 'T'
+  contact_on: string
+  /** The instant of contact, where the caller gave a time of day. */
+  contact_at: number | null
+  obligation_ends_on: string | null
+  reference_num: string | null
+  brand: string | null
+  email: string | null
+  recorded_at: number
+  /** Null for the record in force; a replaced record is kept as evidence. */
+  superseded_at: number | null
+}
+
+export interface DecisionRow {
+  id: string
+  account_id: string
+  decided_at: number
+  number: string
+  call_kind: string
+  decision: 'allow' | 'block'
+  reason: string
+  via: string
+  what_if: number
+  /** The whole decision as JSON. */
+  body: string
+}
