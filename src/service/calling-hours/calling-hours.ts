@@ -1,0 +1,171 @@
+/**
+ * Calling hours as the API and the gate ask for them: the legal time of a number, and the facts of
+ * a scrub row about hours. Finds the places, then lets `window-judge.ts` decide.
+ */
+import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
+import type { Instant, LocalDay } from '../../domain/clock.js'
+import type {
+  CandidatePlace,
+  NumberingPlan,
+  Place,
+  PlaceSource,
+  PostalCodes,
+} from '../../domain/place.js'
+import {
+  closedWeek,
+  formatWeek,
+  intersectWeeks,
+  type ProjectHours,
+  type WeekWindows,
+  windowOn,
+} from '../../domain/week-windows.js'
+import { instantOf, localTime } from '../../domain/zones.js'
+import { hoursInForce, type WindowTerms } from './legal-window.js'
+import {
+  type CalledPlace,
+  type Emergency,
+  OperatorClosures,
+  type ProclaimedDay,
+} from './operator-closures.js'
+import { checkItem, refusedFacts, type TimeLegalAnswer, type TimeLegalItem } from './time-legal.js'
+import { type Judgement, WindowJudge } from './window-judge.js'
+
+export interface CallingHoursInput {
+  readonly rules: CallingRules
+  readonly numberingPlan: NumberingPlan
+  readonly postalCodes: PostalCodes
+  readonly proclaimedDays: readonly ProclaimedDay[]
+  readonly emergencies: readonly Emergency[]
+}
+
+/** Places that must all permit, and when. */
+export interface HoursQuestion {
+  readonly candidates: readonly CandidatePlace[]
+  readonly at: Instant
+  /** Calling hours of the project. Hand over the same array each time: windows are kept per array. */
+  readonly overrides?: readonly ProjectHours[] | undefined
+  /** The postal code by which the candidates were found, if they were. */
+  readonly postalCode?: string | undefined
+}
+
+export interface JudgeQuestion extends HoursQuestion {
+  readonly recordedVoice: boolean
+  readonly lawToo: boolean
+}
+
+const noOverrides: readonly ProjectHours[] = []
+
+export class CallingHours {
+  readonly #rules: CallingRules
+  readonly #numberingPlan: NumberingPlan
+  readonly #postalCodes: PostalCodes
+  readonly #closures: OperatorClosures
+  readonly #judge: WindowJudge
+
+  /** Throws a `RangeError` for proclaimed days or emergencies that cannot be. */
+  constructor(input: CallingHoursInput) {
+    this.#rules = input.rules
+    this.#numberingPlan = input.numberingPlan
+    this.#postalCodes = input.postalCodes
+    this.#closures = new OperatorClosures(input)
+    this.#judge = new WindowJudge(input.rules, this.#closures)
+  }
+
+  /** Every candidate must permit. A zone that the packaged rules lack is a `RangeError`. */
+  judge(question: JudgeQuestion): Judgement {
+    const { candidates, at, postalCode, overrides = noOverrides, recordedVoice, lawToo } = question
+    const places = found(candidates, postalCode)
+    return this.#judge.judge(places, at, { overrides, recordedVoice, lawToo })
+  }
+
+  /** The answer of one IsTimeLegalToCall item; never throws for what an item can hold. */
+  timeLegal(item: TimeLegalItem): TimeLegalAnswer {
+    const checked = checkItem(item)
+    if ('refused' in checked) return checked.refused
+    const facts = this.#numberingPlan.lookup(checked.number)
+    if (facts.status !== 'ok') return refusedFacts(checked.number, facts)
+    const { places, source } = this.#placesOf(facts.place, item)
+    const { overrides = noOverrides, recordedVoice = false, lawToo = false } = item
+    const judgement = this.#judge.judge(places, checked.at, { overrides, recordedVoice, lawToo })
+    const { permitted, secondsLeft, opensAt, rule, restrictedDay, holdsUntil } = judgement
+    return {
+      ...{ status: 'OK', permitted, secondsLeft, opensAt, rule, restrictedDay },
+      ...{ placeSource: source, message: null, holdsUntil },
+    }
+  }
+
+  /**
+   * `CallingWindow` of a scrub row: the week in force on the local day, for several candidates
+   * what is common to them on the wall clock. Restricted days are in {@link doNotCallToday}.
+   */
+  callingWindowText(question: HoursQuestion): string {
+    const weeks = question.candidates.map((place) => this.#weekOf(place, question))
+    const [first = closedWeek, ...others] = weeks
+    return formatWeek(others.reduce(intersectWeeks, first))
+  }
+
+  /**
+   * `DoNotCallToday`: a restricted or proclaimed day at one of the candidates, or an emergency
+   * there at the instant or later on its local day. Yes when there is no candidate.
+   */
+  doNotCallToday({ candidates, at, postalCode }: HoursQuestion): boolean {
+    if (candidates.length === 0) return true
+    return found(candidates, postalCode).some((place) => this.#isClosedToday(place, at))
+  }
+
+  /** Whether the local time of every candidate is inside its `CallingWindow`. */
+  isInsideWindow(question: HoursQuestion): boolean {
+    const { candidates, at } = question
+    return (
+      candidates.length > 0 &&
+      candidates.every((place) => {
+        const { day, secondOfDay } = localTime(place.zone, at)
+        const window = windowOn(this.#weekOf(place, question), day)
+        return window !== undefined && secondOfDay >= window.start && secondOfDay < window.end
+      })
+    )
+  }
+
+  /** A postal code comes before the number; with the strictest place, beside it. */
+  #placesOf(
+    ofNumber: Place,
+    { postalCode, strictestPlace = false }: TimeLegalItem,
+  ): { places: readonly CalledPlace[]; source: PlaceSource } {
+    const postal = postalCode ? this.#postalCodes.locate(postalCode) : undefined
+    if (!postal) return { places: ofNumber.candidates, source: ofNumber.source }
+    const places = found(postal.candidates, postalCode)
+    return {
+      places: strictestPlace ? [...places, ...ofNumber.candidates] : places,
+      source: postal.source,
+    }
+  }
+
+  #weekOf(place: CandidatePlace, { at, overrides = noOverrides }: HoursQuestion): WeekWindows {
+    const region = this.#rules.region(place.region)
+    if (!region) return closedWeek
+    const { day } = localTime(place.zone, at)
+    return hoursInForce(this.#rules, { region, day }, { overrides, lawToo: false }).week
+  }
+
+  #isClosedToday(place: CalledPlace, at: Instant): boolean {
+    const { day } = localTime(place.zone, at)
+    if (this.#judge.windowOn(place, day, plainTerms).restrictedDay !== undefined) return true
+    if (this.#closures.emergencyAt(place, at)) return true
+    const next = this.#closures.nextEmergency(place, at)
+    return next !== undefined && next.from < endOfDay(place, day)
+  }
+}
+
+const plainTerms: WindowTerms = { overrides: noOverrides, recordedVoice: false, lawToo: false }
+
+function endOfDay({ zone }: CandidatePlace, day: LocalDay): Instant {
+  return instantOf(zone, day + 1, 0, 'later')
+}
+
+function found(
+  candidates: readonly CandidatePlace[],
+  postalCode: string | undefined,
+): readonly CalledPlace[] {
+  if (postalCode === undefined) return candidates
+  return candidates.map(({ region, zone }) => ({ region, zone, postalCode }))
+}

@@ -1,0 +1,174 @@
+/**
+ * Existing business relationships and consents (spec, "Existing business relationship and
+ * consent"): one record in force per number and project, replaced ones kept as evidence. How long
+ * a record holds is in `ebr-expiry.ts`; what it permits is for the scrub to say.
+ */
+import type { Caller } from '../../domain/caller.js'
+import type { ChangeListener } from '../../domain/changes.js'
+import { type Clock, type Instant, type LocalDay, parseDay } from '../../domain/clock.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { NumberingPlan } from '../../domain/place.js'
+import type { OpenDatabase } from '../../storage/engine.js'
+import type { Db } from '../../storage/tables.js'
+import { type ScopeResolver, unknownProject } from '../accounts/projects.js'
+import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
+import { writeForAccount } from '../sql/account-write.js'
+import { type Owner, RowsByNumber } from '../sql/rows-by-number.js'
+import { type EbrLaw, type EbrTerms, outlasts } from './ebr-expiry.js'
+import { type EbrFact, type EbrInput, readEbrList } from './ebr-input.js'
+import { insertRecords, type StoredEbr, storedInForce, supersede } from './ebr-rows.js'
+
+/** The record in force for a number, expired or not. */
+export interface EbrRecord extends EbrTerms {
+  /** To the second, where the caller gave a time of day. */
+  readonly contactAt: Instant | undefined
+  readonly recordedAt: Instant
+}
+
+export interface ConsentOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits'>
+  readonly projects: ScopeResolver
+  readonly changes: ChangeListener
+  /** The sandbox may stand at an instant of its own. */
+  readonly clockOf: (accountId: string) => Clock
+  readonly law: EbrLaw
+  /** Tells the region whose expiry breaks a tie. */
+  readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
+  readonly overlay?: FactsOverlay | undefined
+}
+
+export interface EbrRequest {
+  /** Keep a record that expires later than the new one. */
+  readonly keepBetterEbr: boolean
+  readonly projectId?: string | undefined
+  readonly records: readonly EbrInput[]
+}
+
+export class Consent {
+  readonly #options: ConsentOptions
+  readonly #db: Db
+  readonly #overlay: FactsOverlay
+  readonly #rows: RowsByNumber<StoredEbr>
+
+  constructor(options: ConsentOptions) {
+    this.#options = options
+    this.#db = options.storage.db
+    this.#overlay = options.overlay ?? noOverlay
+    this.#rows = new RowsByNumber(options.storage.traits, (owner, numbers) =>
+      storedInForce(options.storage.db, owner, numbers),
+    )
+  }
+
+  /**
+   * Stores all records or none; a new record replaces the one in force unless `keepBetterEbr` says
+   * that one outlasts it. Gives how many records were stored, one per record and number. Returns
+   * when the change is on disk and announced.
+   */
+  async record(caller: Caller, request: EbrRequest): Promise<number> {
+    const { accountId } = caller
+    const { projectId } = request
+    const scope = await this.#options.projects.resolve(accountId, { projectId })
+    if (!scope) throw unknownProject('projId', projectId ?? '')
+    const clock = this.#options.clockOf(accountId)
+    const facts = readEbrList(request.records, clock)
+    const owner = { accountId, projectCode: scope.ebrProject }
+    const numbers = [...new Set(facts.map((fact) => fact.number))]
+    const write = { owner, at: clock.now(), traits: this.#options.storage.traits }
+    await writeForAccount(this.#db, accountId, async (transaction) => {
+      const stored = await this.#storedBy(transaction, owner, numbers)
+      const outcome = this.#rank(accountId, { facts, stored, keepBetter: request.keepBetterEbr })
+      await supersede(transaction, write, outcome.replaced)
+      await insertRecords(transaction, write, outcome)
+    })
+    this.#options.changes.numbersChanged(accountId, numbers)
+    return facts.length
+  }
+
+  /** The record in force of each number, by number; whether it has expired is not looked at. */
+  async inForce(
+    accountId: string,
+    ebrProject: string,
+    numbers: readonly PhoneNumber[],
+  ): Promise<ReadonlyMap<string, EbrRecord>> {
+    const owner = { accountId, projectCode: ebrProject }
+    const stored = await this.#storedBy(this.#db, owner, numbers)
+    const records = new Map<string, EbrRecord>()
+    for (const number of numbers) {
+      const row = stored.get(number)
+      const record = row ? recordOf(row) : this.#overlay.ebrRecord(accountId, number)
+      if (record) records.set(number, record)
+    }
+    return records
+  }
+
+  async #storedBy(
+    db: Db,
+    owner: Owner,
+    numbers: readonly PhoneNumber[],
+  ): Promise<ReadonlyMap<string, StoredEbr>> {
+    const rows = await this.#rows.read(db, owner, numbers)
+    return new Map(rows.map((row) => [row.number, row]))
+  }
+
+  /** Goes through the facts in request order, so that of two for one number the later may win. */
+  #rank(accountId: string, { facts, stored, keepBetter }: Contest): Outcome {
+    const winners = new Map<PhoneNumber, EbrFact>()
+    const losers: EbrFact[] = []
+    for (const fact of facts) {
+      const rival = winners.get(fact.number)
+      const row = stored.get(fact.number)
+      const kept = rival ?? (row ? recordOf(row) : this.#overlay.ebrRecord(accountId, fact.number))
+      if (keepBetter && kept && this.#outlasts(kept, fact)) {
+        losers.push(fact)
+        continue
+      }
+      if (rival) losers.push(rival)
+      winners.set(fact.number, fact)
+    }
+    const replaced = [...winners.keys()].flatMap((number) => stored.get(number)?.id ?? [])
+    return { winners: [...winners.values()], losers, replaced }
+  }
+
+  #outlasts(kept: EbrTerms, fact: EbrFact): boolean {
+    const facts = this.#options.numberingPlan.lookup(fact.number)
+    const places = facts.status === 'ok' ? facts.place.candidates : []
+    const regions = places.map((place) => place.region)
+    return outlasts(kept, fact, { regions, law: this.#options.law })
+  }
+}
+
+interface Contest {
+  readonly facts: readonly EbrFact[]
+  readonly stored: ReadonlyMap<string, StoredEbr>
+  readonly keepBetter: boolean
+}
+
+interface Outcome {
+  readonly winners: readonly EbrFact[]
+  readonly losers: readonly EbrFact[]
+  /** Ids of the stored records that winners replace. */
+  readonly replaced: readonly number[]
+}
+
+/**
+ * A contact counts from its report at the latest: whoever opts out after the report of a consent
+ * dated ahead (its place may have tomorrow's date already) must be the newer of the two.
+ */
+function recordOf(row: StoredEbr): EbrRecord {
+  const contactOn = storedDay(row.contact_on)
+  return {
+    type: row.type,
+    contactOn: Math.min(contactOn, Math.floor(row.recorded_at / 86_400_000)),
+    contactAt: row.contact_at === null ? undefined : Math.min(row.contact_at, row.recorded_at),
+    obligationEndsOn:
+      row.obligation_ends_on === null ? undefined : storedDay(row.obligation_ends_on),
+    recordedAt: row.recorded_at,
+  }
+}
+
+/** A damaged row stops the question: what cannot be read must not exempt. */
+function storedDay(text: string): LocalDay {
+  const day = parseDay(text)
+  if (day === undefined) throw new Error(`ebr_records holds the unreadable day '${text}'`)
+  return day
+}

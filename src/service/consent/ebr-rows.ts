@@ -1,0 +1,91 @@
+/** The SQL of relationship and consent records; the rules around it are in `consent.ts`. */
+import { formatDay, type Instant } from '../../domain/clock.js'
+import type { EngineTraits } from '../../storage/engine.js'
+import type { Db, EbrRecordRow } from '../../storage/tables.js'
+import { chunksOf } from '../sql/chunks.js'
+import type { Owner } from '../sql/rows-by-number.js'
+import type { EbrFact } from './ebr-input.js'
+
+export interface StoredEbr
+  extends Pick<
+    EbrRecordRow,
+    'number' | 'type' | 'contact_on' | 'contact_at' | 'obligation_ends_on' | 'recorded_at'
+  > {
+  readonly id: number
+}
+
+/** Whose records are written, and when. */
+export interface EbrWrite {
+  readonly owner: Owner
+  readonly at: Instant
+  readonly traits: Pick<EngineTraits, 'maxParameters'>
+}
+
+const parametersPerRow = 12
+
+/** The records in force: at most one per number. */
+export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) {
+  return db
+    .selectFrom('ebr_records')
+    .select([
+      'id',
+      'number',
+      'type',
+      'contact_on',
+      'contact_at',
+      'obligation_ends_on',
+      'recorded_at',
+    ])
+    .where('account_id', '=', owner.accountId)
+    .where('project_code', '=', owner.projectCode)
+    .where('number', 'in', numbers)
+    .where('superseded_at', 'is', null)
+}
+
+/** Keeps the records as evidence, no longer in force. */
+export async function supersede(
+  db: Db,
+  { at, traits }: EbrWrite,
+  ids: readonly number[],
+): Promise<void> {
+  for (const chunk of chunksOf(ids, traits)) {
+    await db
+      .updateTable('ebr_records')
+      .set({ superseded_at: at })
+      .where('id', 'in', chunk)
+      .execute()
+  }
+}
+
+/** Winners come into force; losers are kept as evidence that they were reported. */
+export async function insertRecords(
+  db: Db,
+  write: EbrWrite,
+  { winners, losers }: { winners: readonly EbrFact[]; losers: readonly EbrFact[] },
+): Promise<void> {
+  const rows = [
+    ...losers.map((fact) => rowOf(fact, write, write.at)),
+    ...winners.map((fact) => rowOf(fact, write, null)),
+  ]
+  for (const chunk of chunksOf(rows, write.traits, parametersPerRow)) {
+    await db.insertInto('ebr_records').values(chunk).execute()
+  }
+}
+
+function rowOf(fact: EbrFact, { owner, at }: EbrWrite, supersededAt: Instant | null) {
+  const { obligationEndsOn } = fact
+  return {
+    account_id: owner.accountId,
+    project_code: owner.projectCode,
+    number: fact.number,
+    type: fact.type,
+    contact_on: formatDay(fact.contactOn),
+    contact_at: fact.contactAt ?? null,
+    obligation_ends_on: obligationEndsOn === undefined ? null : formatDay(obligationEndsOn),
+    reference_num: fact.referenceNum ?? null,
+    brand: fact.brand ?? null,
+    email: fact.email ?? null,
+    recorded_at: at,
+    superseded_at: supersededAt,
+  }
+}

@@ -1,0 +1,73 @@
+/** Entries of the internal lists: stored rows first, then the fixed facts of the sandbox. */
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { OpenDatabase } from '../../storage/engine.js'
+import type { Db } from '../../storage/tables.js'
+import type { FactsOverlay } from '../facts-overlay.js'
+import { type Owner, RowsByNumber } from '../sql/rows-by-number.js'
+import { entriesOf, type FixedEntry, type ListEntry } from './internal-dnc-rows.js'
+
+export class ListEntries {
+  readonly #db: Db
+  readonly #overlay: FactsOverlay
+  readonly #rows: RowsByNumber<ListEntry>
+
+  constructor({ db, traits }: Pick<OpenDatabase, 'db' | 'traits'>, overlay: FactsOverlay) {
+    this.#db = db
+    this.#overlay = overlay
+    this.#rows = new RowsByNumber(traits, (owner, numbers) => entriesOf(db, owner, numbers))
+  }
+
+  /** By number: entries that are or were on the list. */
+  async read(
+    owner: Owner,
+    numbers: readonly PhoneNumber[],
+  ): Promise<ReadonlyMap<string, ListEntry>> {
+    const entries = new Map<string, ListEntry>()
+    for (const row of await this.#rows.read(this.#db, owner, numbers)) entries.set(row.number, row)
+    for (const { number, addedAt } of this.fixedAmong(owner.accountId, numbers)) {
+      if (entries.has(number)) continue
+      entries.set(number, { number, added_at: addedAt, modified_at: addedAt, removed_at: null })
+    }
+    return entries
+  }
+
+  /** Which of the numbers fixed facts put on the list, whatever is stored. */
+  fixedAmong(accountId: string, numbers: readonly PhoneNumber[]): readonly FixedEntry[] {
+    const fixed: FixedEntry[] = []
+    for (const number of numbers) {
+      const entry = this.#overlay.internalDncEntry(accountId, number)
+      if (entry) fixed.push({ number, addedAt: entry.addedAt })
+    }
+    return fixed
+  }
+
+  /** The numbers that are not on the list by fixed facts alone. */
+  async withoutFixed(
+    db: Db,
+    owner: Owner,
+    numbers: readonly PhoneNumber[],
+  ): Promise<readonly PhoneNumber[]> {
+    const fixed = await this.#withoutRow(db, owner, this.fixedAmong(owner.accountId, numbers))
+    const listed = new Set(fixed.map((entry) => entry.number))
+    return numbers.filter((number) => !listed.has(number))
+  }
+
+  /** All entries of the list that exist by fixed facts alone. */
+  async fixedWithoutRow(owner: Owner): Promise<readonly FixedEntry[]> {
+    const { accountId } = owner
+    const fixed = this.fixedAmong(accountId, [...this.#overlay.internalDncNumbers(accountId)])
+    return await this.#withoutRow(this.#db, owner, fixed)
+  }
+
+  async #withoutRow(
+    db: Db,
+    owner: Owner,
+    fixed: readonly FixedEntry[],
+  ): Promise<readonly FixedEntry[]> {
+    if (fixed.length === 0) return fixed
+    const numbers = fixed.map((entry) => entry.number)
+    const rows = await this.#rows.read(db, owner, numbers)
+    const stored = new Set(rows.map((row) => row.number))
+    return fixed.filter((entry) => !stored.has(entry.number))
+  }
+}

@@ -1,0 +1,140 @@
+/** The SQL of the internal do-not-call lists; the rules around it are in `internal-dnc.ts`. */
+import type { Instant } from '../../domain/clock.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { EngineTraits } from '../../storage/engine.js'
+import type { Db, InternalDncRow } from '../../storage/tables.js'
+import { chunksOf } from '../sql/chunks.js'
+import type { Owner } from '../sql/rows-by-number.js'
+
+export type ListEntry = Pick<InternalDncRow, 'number' | 'added_at' | 'modified_at' | 'removed_at'>
+
+/** Which list is written, and when. */
+export interface ListWrite {
+  readonly owner: Owner
+  readonly at: Instant
+  readonly traits: Pick<EngineTraits, 'maxParameters'>
+}
+
+const parametersPerRow = 6
+
+/** Entries that are or were on the list. */
+export function entriesOf(db: Db, owner: Owner, numbers: readonly string[]) {
+  return db
+    .selectFrom('internal_dnc')
+    .select(['number', 'added_at', 'modified_at', 'removed_at'])
+    .where('account_id', '=', owner.accountId)
+    .where('list', '=', owner.projectCode)
+    .where('number', 'in', numbers)
+}
+
+/** Adds distinct numbers that are not on the list; gives how many that were. */
+export async function putOnList(
+  db: Db,
+  { owner, at, traits }: ListWrite,
+  numbers: readonly PhoneNumber[],
+): Promise<number> {
+  let changed = 0n
+  for (const chunk of chunksOf(numbers, traits, parametersPerRow)) {
+    const result = await db
+      .insertInto('internal_dnc')
+      .values(chunk.map((number) => rowOf(owner, { number, addedAt: at, removedAt: null }, at)))
+      .onConflict((conflict) =>
+        conflict
+          .columns(['account_id', 'list', 'number'])
+          .doUpdateSet({ added_at: at, modified_at: at, removed_at: null })
+          .where('internal_dnc.removed_at', 'is not', null),
+      )
+      .executeTakeFirst()
+    changed += result.numInsertedOrUpdatedRows ?? 0n
+  }
+  return Number(changed)
+}
+
+/** A number that is on a list without a stored row. */
+export interface FixedEntry {
+  readonly number: PhoneNumber
+  readonly addedAt: Instant
+}
+
+export interface Removal {
+  readonly numbers: readonly PhoneNumber[]
+  /** Those of them that fixed facts put on the list; a stored row, where there is one, wins. */
+  readonly fixed: readonly FixedEntry[]
+}
+
+/** Marks entries as removed; gives how many were on the list. */
+export async function takeOffList(
+  db: Db,
+  { owner, at, traits }: ListWrite,
+  { numbers, fixed }: Removal,
+): Promise<number> {
+  let changed = 0n
+  for (const chunk of chunksOf(numbers, traits)) {
+    const result = await db
+      .updateTable('internal_dnc')
+      .set({ modified_at: at, removed_at: at })
+      .where('account_id', '=', owner.accountId)
+      .where('list', '=', owner.projectCode)
+      .where('number', 'in', chunk)
+      .where('removed_at', 'is', null)
+      .executeTakeFirst()
+    changed += result.numUpdatedRows
+  }
+  for (const chunk of chunksOf(fixed, traits, parametersPerRow)) {
+    const result = await db
+      .insertInto('internal_dnc')
+      .values(chunk.map((entry) => rowOf(owner, { ...entry, removedAt: at }, at)))
+      .onConflict((conflict) => conflict.columns(['account_id', 'list', 'number']).doNothing())
+      .executeTakeFirst()
+    changed += result.numInsertedOrUpdatedRows ?? 0n
+  }
+  return Number(changed)
+}
+
+function rowOf(
+  owner: Owner,
+  entry: FixedEntry & { readonly removedAt: Instant | null },
+  modifiedAt: Instant,
+): InternalDncRow {
+  return {
+    account_id: owner.accountId,
+    list: owner.projectCode,
+    number: entry.number,
+    added_at: entry.addedAt,
+    modified_at: modifiedAt,
+    removed_at: entry.removedAt,
+  }
+}
+
+/** Notes that the list changed. */
+export async function touchList(db: Db, { owner, at }: ListWrite): Promise<void> {
+  await db
+    .insertInto('internal_dnc_lists')
+    .values({ account_id: owner.accountId, list: owner.projectCode, modified_at: at })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'list']).doUpdateSet({ modified_at: at }),
+    )
+    .execute()
+}
+
+export async function countOnList(db: Db, owner: Owner): Promise<number> {
+  const { count } = await db
+    .selectFrom('internal_dnc')
+    .select((row) => row.fn.countAll().as('count'))
+    .where('account_id', '=', owner.accountId)
+    .where('list', '=', owner.projectCode)
+    .where('removed_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** Negative infinity for a list never used. */
+export async function lastModifiedAt(db: Db, owner: Owner): Promise<Instant> {
+  const row = await db
+    .selectFrom('internal_dnc_lists')
+    .select('modified_at')
+    .where('account_id', '=', owner.accountId)
+    .where('list', '=', owner.projectCode)
+    .executeTakeFirst()
+  return row?.modified_at ?? Number.NEGATIVE_INFINITY
+}

@@ -1,0 +1,212 @@
+/**
+ * The internal do-not-call lists: one per project, or the Master Project's where a project inherits
+ * it (spec, "Internal DNC list"). Whether a permission overrides an entry is for the scrub to say.
+ */
+import type { Caller } from '../../domain/caller.js'
+import type { ChangeListener } from '../../domain/changes.js'
+import { type Clock, formatDay, type Instant } from '../../domain/clock.js'
+import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
+import { AppError, shorten } from '../../errors.js'
+import type { OpenDatabase } from '../../storage/engine.js'
+import type { Db } from '../../storage/tables.js'
+import { type ScopeResolver, unknownProject } from '../accounts/projects.js'
+import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
+import { writeForAccount } from '../sql/account-write.js'
+import type { Owner } from '../sql/rows-by-number.js'
+import { ListEntries } from './internal-dnc-entries.js'
+import {
+  countOnList,
+  lastModifiedAt,
+  putOnList,
+  takeOffList,
+  touchList,
+} from './internal-dnc-rows.js'
+
+export interface InternalDncOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits'>
+  readonly projects: ScopeResolver
+  /** Whether role Agent of an account may remove numbers. */
+  readonly accounts: { agentsMayRemove(accountId: string): Promise<boolean> }
+  readonly changes: ChangeListener
+  /** The sandbox may stand at an instant of its own. */
+  readonly clockOf: (accountId: string) => Clock
+  readonly overlay?: FactsOverlay | undefined
+}
+
+/** Numbers as the caller wrote them, in request order. */
+export interface NumbersRequest {
+  readonly numbers: readonly string[]
+  readonly projectId?: string | undefined
+}
+
+export interface AddRequest extends NumbersRequest {
+  /** Skip what is not ten digits instead of refusing the whole request. */
+  readonly ignoreInvalid: boolean
+}
+
+/** Spec, "Internal DNC status item". Days are UTC. */
+export interface InternalDncStatusItem {
+  readonly phone: string
+  readonly onList: boolean
+  readonly addedOn: string | null
+  readonly lastModifiedOn: string | null
+  /** The text is not exactly ten digits. */
+  readonly invalid: boolean
+}
+
+export interface InternalDncCount {
+  readonly count: number
+  /** `YYYY-MM-DD`, UTC; null for a list never used. */
+  readonly lastModifiedOn: string | null
+}
+
+/** A number that is or was on a list; `removedAt` is null while it is on it. */
+export interface InternalDncEntry {
+  readonly addedAt: Instant
+  readonly removedAt: Instant | null
+}
+
+export class InternalDnc {
+  readonly #options: InternalDncOptions
+  readonly #db: Db
+  readonly #entries: ListEntries
+
+  constructor(options: InternalDncOptions) {
+    this.#options = options
+    this.#db = options.storage.db
+    this.#entries = new ListEntries(options.storage, options.overlay ?? noOverlay)
+  }
+
+  /**
+   * Puts numbers on the list, all or none. A number that is on it stays as it is. Returns when the
+   * change is on disk and announced.
+   */
+  async add(caller: Caller, request: AddRequest): Promise<void> {
+    const owner = await this.#ownerFor(caller, request.projectId)
+    const numbers = readNumbers(request)
+    const at = this.#options.clockOf(caller.accountId).now()
+    const write = { owner, at, traits: this.#options.storage.traits }
+    await writeForAccount(this.#db, caller.accountId, async (transaction) => {
+      const addable = await this.#entries.withoutFixed(transaction, owner, numbers)
+      const changed = await putOnList(transaction, write, addable)
+      if (changed > 0) await touchList(transaction, write)
+    })
+    this.#options.changes.numbersChanged(caller.accountId, numbers)
+  }
+
+  /**
+   * Takes numbers off the list; one that is not on it, or is no number, changes nothing. Supervisor
+   * and Administrator may; Agent only where the account says so.
+   */
+  async remove(caller: Caller, request: NumbersRequest): Promise<void> {
+    await this.#refuseAgent(caller)
+    const owner = await this.#ownerFor(caller, request.projectId)
+    const numbers = readNumbers({ ...request, ignoreInvalid: true })
+    const at = this.#options.clockOf(caller.accountId).now()
+    const write = { owner, at, traits: this.#options.storage.traits }
+    const fixed = this.#entries.fixedAmong(caller.accountId, numbers)
+    await writeForAccount(this.#db, caller.accountId, async (transaction) => {
+      const changed = await takeOffList(transaction, write, { numbers, fixed })
+      if (changed > 0) await touchList(transaction, write)
+    })
+    this.#options.changes.numbersChanged(caller.accountId, numbers)
+  }
+
+  /** One item per number asked, in request order, duplicates kept. */
+  async status(caller: Caller, request: NumbersRequest): Promise<readonly InternalDncStatusItem[]> {
+    const owner = await this.#ownerFor(caller, request.projectId)
+    const numbers = readNumbers({ ...request, ignoreInvalid: true })
+    const rows = await this.#entries.read(owner, numbers)
+    return request.numbers.map((phone) => {
+      const number = asPhoneNumber(phone)
+      if (!number) return { ...offList(phone), invalid: true }
+      const row = rows.get(number)
+      if (!row || row.removed_at !== null) return offList(phone)
+      return {
+        phone,
+        onList: true,
+        addedOn: utcDay(row.added_at),
+        lastModifiedOn: utcDay(row.modified_at),
+        invalid: false,
+      }
+    })
+  }
+
+  /** How many distinct numbers are on the list, and the day of its latest change. */
+  async count(
+    caller: Caller,
+    request: { readonly projectId?: string | undefined } = {},
+  ): Promise<InternalDncCount> {
+    const owner = await this.#ownerFor(caller, request.projectId)
+    const stored = await countOnList(this.#db, owner)
+    const modifiedAt = await lastModifiedAt(this.#db, owner)
+    const fixed = await this.#entries.fixedWithoutRow(owner)
+    const latest = Math.max(modifiedAt, ...fixed.map((entry) => entry.addedAt))
+    return {
+      count: stored + fixed.length,
+      lastModifiedOn: latest === Number.NEGATIVE_INFINITY ? null : utcDay(latest),
+    }
+  }
+
+  /**
+   * The entries of these numbers on one list (a project's code), removed ones included; a number
+   * that never was on it is absent.
+   */
+  async entries(
+    accountId: string,
+    list: string,
+    numbers: readonly PhoneNumber[],
+  ): Promise<ReadonlyMap<string, InternalDncEntry>> {
+    const entries = new Map<string, InternalDncEntry>()
+    for (const row of (
+      await this.#entries.read({ accountId, projectCode: list }, numbers)
+    ).values()) {
+      entries.set(row.number, { addedAt: row.added_at, removedAt: row.removed_at })
+    }
+    return entries
+  }
+
+  async #ownerFor(caller: Caller, projectId: string | undefined): Promise<Owner> {
+    const scope = await this.#options.projects.resolve(caller.accountId, { projectId })
+    if (!scope) throw unknownProject('projId', projectId ?? '')
+    return { accountId: caller.accountId, projectCode: scope.internalDncList }
+  }
+
+  /** Spec, "Internal DNC list": role rule of `remove`, with its exact text. */
+  async #refuseAgent(caller: Caller): Promise<void> {
+    if (caller.role !== 'Agent') return
+    if (await this.#options.accounts.agentsMayRemove(caller.accountId)) return
+    throw new AppError(
+      'forbidden',
+      'You do not have sufficient permissions to perform: delete_pdnc',
+    )
+  }
+}
+
+/** The distinct numbers. The error's text is the spec's, "Internal DNC list". */
+function readNumbers({ numbers, ignoreInvalid }: AddRequest): readonly PhoneNumber[] {
+  const distinct = new Set<PhoneNumber>()
+  for (const text of numbers) {
+    const number = asPhoneNumber(text)
+    if (number) distinct.add(number)
+    else if (!ignoreInvalid) throw improbable(text)
+  }
+  return [...distinct]
+}
+
+function improbable(text: string): AppError {
+  const value = shorten(text)
+  return new AppError(
+    'invalid-request',
+    `Error importing or updating phone numbers. Check that the numbers are of a probable format:${value}`,
+    { problems: [{ field: 'phoneList', value, rule: 'must be exactly 10 digits' }] },
+  )
+}
+
+function offList(phone: string): InternalDncStatusItem {
+  return { phone, onList: false, addedOn: null, lastModifiedOn: null, invalid: false }
+}
+
+function utcDay(at: Instant): string {
+  return formatDay(Math.floor(at / 86_400_000))
+}

@@ -1,0 +1,132 @@
+/**
+ * What the imported lists say of a number for one account: national and state do-not-call lists and
+ * known litigators. The sandbox account has lists of its own and never sees the imported ones; a
+ * list that is missing, damaged or silent about an area code is told apart from a clean answer.
+ */
+import type { Instant } from '../domain/clock.js'
+import type { NumberSet } from '../domain/number-set.js'
+import { areaCodeOf, isFictional, type PhoneNumber } from '../domain/phone-number.js'
+import type { Country } from '../domain/place.js'
+import type { Sandbox } from './sandbox/sandbox.js'
+
+/** Names of the lists, as given to `callgate import list`. */
+export const nationalListNames: Readonly<Record<Country, string>> = {
+  US: 'us-dnc',
+  CA: 'canada-dnc',
+}
+export const litigatorListName = 'litigators'
+
+/** Name of a region's own do-not-call list. */
+export function stateListName(region: string): string {
+  return `state-dnc-${region.toLowerCase()}`
+}
+
+/** The imported lists as this file needs them. */
+export interface Lists {
+  get(name: string): NumberSet | undefined
+  /** Lists whose file cannot be used; such a list is not the same as one that is not kept. */
+  problems(): readonly { readonly name?: string; readonly detail: string }[]
+}
+
+/** What one list, or several together, say of a number. */
+export type ListFinding =
+  | { readonly status: 'listed'; readonly asOf: Instant }
+  | { readonly status: 'clear'; readonly asOf: Instant | undefined }
+  /** No list that speaks for the number can be asked; `detail` tells the operator what to do. */
+  | { readonly status: 'not-covered'; readonly detail: string }
+
+export type StateFinding = ListFinding & { readonly region?: string }
+
+export class ListFacts {
+  readonly #lists: Lists
+  readonly #sandbox: Sandbox
+  readonly #stateNames = new Map<string, string>()
+
+  constructor(lists: Lists, sandbox: Sandbox) {
+    this.#lists = lists
+    this.#sandbox = sandbox
+  }
+
+  /** The national list of the number's country; the US list speaks for the territories too. */
+  national(accountId: string, number: PhoneNumber, country: Country): ListFinding {
+    if (this.#sandbox.isSandbox(accountId)) return this.#sandboxNational(accountId, number)
+    const name = nationalListNames[country]
+    return (
+      finding(this.#lists.get(name), number) ?? {
+        status: 'not-covered',
+        detail: toDo(name, number),
+      }
+    )
+  }
+
+  /**
+   * The state lists of every region the number may be in. No state list need be kept; one that is
+   * kept must be readable and speak for the area code.
+   */
+  state(accountId: string, number: PhoneNumber, regions: readonly string[]): StateFinding {
+    if (this.#sandbox.isSandbox(accountId)) return clear
+    let worst: StateFinding = clear
+    for (const region of regions) {
+      const found = this.#stateOf(number, region)
+      if (found.status === 'listed') return { ...found, region }
+      if (found.status === 'not-covered') worst = found
+    }
+    return worst
+  }
+
+  /** The list of known litigators, which has no country. */
+  litigator(accountId: string, number: PhoneNumber): ListFinding {
+    if (this.#sandbox.isSandbox(accountId)) {
+      const asOf = this.#sandbox.listsAsOf
+      const listed = this.#sandbox.line(accountId, number)?.litigator === true
+      return { status: listed ? 'listed' : 'clear', asOf }
+    }
+    return (
+      finding(this.#lists.get(litigatorListName), number) ?? {
+        status: 'not-covered',
+        detail: toDo(litigatorListName, number),
+      }
+    )
+  }
+
+  #sandboxNational(accountId: string, number: PhoneNumber): ListFinding {
+    const line = this.#sandbox.line(accountId, number)
+    if (!line) {
+      const what = isFictional(number) ? 'fictional line' : 'real number'
+      return { status: 'not-covered', detail: `the sandbox account has no list for this ${what}` }
+    }
+    return { status: line.nationalList ? 'listed' : 'clear', asOf: this.#sandbox.listsAsOf }
+  }
+
+  #stateOf(number: PhoneNumber, region: string): ListFinding {
+    const name = this.#stateName(region)
+    const list = this.#lists.get(name)
+    if (list) return finding(list, number) ?? { status: 'not-covered', detail: toDo(name, number) }
+    const problem = this.#lists
+      .problems()
+      .find((one) => one.name === undefined || one.name === name)
+    return problem ? { status: 'not-covered', detail: `${name}: ${problem.detail}` } : clear
+  }
+
+  #stateName(region: string): string {
+    const known = this.#stateNames.get(region)
+    if (known !== undefined) return known
+    const name = stateListName(region)
+    this.#stateNames.set(region, name)
+    return name
+  }
+}
+
+const clear: ListFinding = { status: 'clear', asOf: undefined }
+
+function finding(list: NumberSet | undefined, number: PhoneNumber): ListFinding | undefined {
+  if (!list?.covers(number)) return undefined
+  return { status: list.has(number) ? 'listed' : 'clear', asOf: list.asOf }
+}
+
+function toDo(name: string, number: PhoneNumber): string {
+  return (
+    `no list '${name}' speaks for area code ${areaCodeOf(number)}; ` +
+    `load one with: callgate import list ${name} <file>`
+  )
+}

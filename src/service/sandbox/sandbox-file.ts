@@ -1,0 +1,48 @@
+/** Reads and proves `config/sandbox.yaml`: the fixed facts of the sandbox account's lines. */
+import { z } from 'zod'
+import { documentProblems } from '../../data/document-problems.js'
+import { readYamlFile } from '../../data/yaml-file.js'
+import { type Instant, parseDay } from '../../domain/clock.js'
+import { DataFileError, describeProblem } from '../../errors.js'
+
+const daysAgo = z.int().min(1).max(365)
+
+const lineSchema = z.strictObject({
+  /** For people: what the line shows. */
+  about: z.string().min(1),
+  lineClass: z.enum(['wireless', 'wireline', 'voip']),
+  nationalList: z.boolean().default(false),
+  litigator: z.boolean().default(false),
+  internalList: z.strictObject({ daysAgo }).optional(),
+  relationship: z.strictObject({ type: z.enum(['S', 'I', 'P', 'T']), daysAgo }).optional(),
+})
+
+const fileSchema = z.strictObject({
+  listsAsOf: z
+    .string()
+    .refine((text) => parseDay(text) !== undefined, 'must be a day such as 2026-01-01'),
+  lines: z.record(z.string().regex(/^01\d\d$/, 'must be a line from 0100 to 0199'), lineSchema),
+})
+
+export type SandboxLine = Readonly<z.infer<typeof lineSchema>>
+
+export interface SandboxFile {
+  readonly listsAsOf: Instant
+  /** By the last four digits, `0100` to `0199`. */
+  readonly lines: ReadonlyMap<string, SandboxLine>
+}
+
+/** Throws a {@link DataFileError} that lists every field that breaks a rule. */
+export function readSandboxFile(path: string): SandboxFile {
+  const document = readYamlFile(path)
+  const result = fileSchema.safeParse(document)
+  if (!result.success) {
+    const problems = documentProblems(result.error, document).map(describeProblem)
+    throw new DataFileError(path, problems.join('; '), result.error)
+  }
+  const { listsAsOf, lines } = result.data
+  return {
+    listsAsOf: (parseDay(listsAsOf) ?? 0) * 86_400_000,
+    lines: new Map(Object.entries(lines)),
+  }
+}

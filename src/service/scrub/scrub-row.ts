@@ -1,0 +1,110 @@
+/**
+ * Writes a verdict out as a scrub row with the fields of version 8. Our own names and typed values;
+ * the wire form of each version is the business of `api/`. Field facts that the spec leaves open
+ * are as observed of compatible services.
+ */
+import { formatDay, type Instant } from '../../domain/clock.js'
+import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
+import type { CandidatePlace, LineClass } from '../../domain/place.js'
+import type { ScrubItem, ScrubRow, ScrubVersion } from '../../domain/scrub-row.js'
+import { zone } from '../../domain/zones.js'
+import type { CallingHours } from '../calling-hours/calling-hours.js'
+import { letterForVersion } from './letter.js'
+import { carrierText } from './reason.js'
+import type { Located, ScrubJudgement } from './scrub-judge.js'
+import { timeZoneCode } from './time-zone-codes.js'
+
+/** A row, and what its readers in the process may know beyond the wire. */
+export interface JudgedRow extends ScrubRow {
+  /** When the row may change by time alone. */
+  readonly holdsUntil: Instant
+  /** Said where the letter alone leaves the reader guessing, such as which list is missing. */
+  readonly detail: string | undefined
+}
+
+export interface RowTerms {
+  readonly item: ScrubItem
+  readonly version: ScrubVersion
+  readonly callingHours: Pick<CallingHours, 'callingWindowText'>
+}
+
+/** Letters of rows that carry no calling window: the number is not to be called at any hour. */
+const withoutWindow: ReadonlySet<ResultLetter> = new Set(['D', 'P', 'B', 'I', 'M', 'L'])
+
+export function scrubRow(judgement: ScrubJudgement, terms: RowTerms): JudgedRow {
+  const { verdict, holdsUntil, located } = judgement
+  const { item, version } = terms
+  const letter = letterForVersion(verdict.letter, version)
+  const { reason, ebrType, allowed, detail } = verdict
+  const common = {
+    ...{ phone: item.phone, reserved: item.reserved ?? '' },
+    ...{ letter, reason, ebrType, allowed, holdsUntil, detail },
+  }
+  if (!located) return { ...common, ...unlocated, doNotCallToday: undefined }
+  const { facts, expiresOn } = located
+  const hasWindow = !withoutWindow.has(letter)
+  return {
+    ...common,
+    ...timeFields(located),
+    region: onlyOne(facts.place.candidates.map(({ region }) => region)) ?? '',
+    country: facts.place.country,
+    locale: facts.locality,
+    carrierInfo: carrierText(facts.carrier, facts.lineClass),
+    callingWindow: hasWindow ? terms.callingHours.callingWindowText(located.hours) : '',
+    doNotCallToday: verdict.doNotCallToday,
+    isWirelessOrVoip: facts.lineClass !== 'wireline',
+    lineType: lineTypes[facts.lineClass],
+    ebrExpiresOn: expiresOn === undefined ? '' : formatDay(expiresOn),
+    postalCode: located.hours.postalCode ?? '',
+  }
+}
+
+/** An unknown class counts as wireless, here as in the letter. */
+const lineTypes: Readonly<Record<LineClass, ScrubRow['lineType']>> = {
+  wireless: 'Wireless',
+  wireline: 'AllOther',
+  voip: 'VoIP',
+  unknown: 'Wireless',
+}
+
+type TimeFields = Pick<
+  ScrubRow,
+  'timeZoneCode' | 'utcOffsetMinutes' | 'callingTimeRestrictions' | 'timeZoneSource'
+>
+
+const noTimeFields: TimeFields = {
+  timeZoneCode: '',
+  utcOffsetMinutes: undefined,
+  callingTimeRestrictions: '',
+  timeZoneSource: '',
+}
+
+/** Fields of a number that is in no place. */
+const unlocated: Omit<JudgedRow, 'phone' | 'reserved' | keyof ScrubVerdict | 'holdsUntil'> = {
+  ...noTimeFields,
+  ...{ region: '', country: '', locale: '', carrierInfo: '', callingWindow: '' },
+  ...{ lineType: '', isWirelessOrVoip: undefined, ebrExpiresOn: '', postalCode: '' },
+}
+/** Possible places whose clocks differ resolve to no zone: none of them is guessed. */
+function timeFields({ place, hours: { at } }: Located): TimeFields {
+  const offset = onlyOne(offsetsOf(place.candidates, at))
+  if (offset === undefined) {
+    return { ...noTimeFields, callingTimeRestrictions: '0' }
+  }
+  return {
+    timeZoneCode: onlyOne(place.candidates.map((one) => timeZoneCode(one.zone, at))) ?? '',
+    utcOffsetMinutes: offset,
+    callingTimeRestrictions: '4',
+    timeZoneSource: place.source === 'postal-code' ? 'PostalCode' : 'NPANXX',
+  }
+}
+
+function offsetsOf(places: readonly CandidatePlace[], at: Instant): readonly number[] {
+  return places.map((place) => zone(place.zone).offset(at))
+}
+
+/** The value that all of them are, if they agree. */
+function onlyOne<Value>(values: readonly Value[]): Value | undefined {
+  const [first] = values
+  return values.every((value) => value === first) ? first : undefined
+}

@@ -1,0 +1,28 @@
+/** Splits long lists into pieces one SQL statement can carry. */
+import type { EngineTraits } from '../../storage/engine.js'
+
+const largestChunk = 1024
+const otherParameters = 8
+
+/**
+ * Pieces in order whose sizes are powers of two, so that batches of any length share a dozen
+ * distinct statements and the engine's cache of prepared statements stays small.
+ */
+export function* chunksOf<Item>(
+  items: readonly Item[],
+  traits: Pick<EngineTraits, 'maxParameters'>,
+  parametersPerItem = 1,
+): Generator<readonly Item[]> {
+  const most = Math.floor((traits.maxParameters - otherParameters) / parametersPerItem)
+  let size = powerOfTwoWithin(Math.max(1, Math.min(largestChunk, most)))
+  let from = 0
+  while (from < items.length) {
+    while (size > items.length - from) size /= 2
+    yield items.slice(from, from + size)
+    from += size
+  }
+}
+
+function powerOfTwoWithin(limit: number): number {
+  return 2 ** Math.floor(Math.log2(limit))
+}

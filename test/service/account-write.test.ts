@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { writeForAccount } from '../../src/service/sql/account-write.js'
+import { openDatabase } from '../../src/storage/engine.js'
+import { useDatabase } from '../support/database.js'
+import { buildSubjects, caller, n } from '../support/service-subjects.js'
+
+const database = useDatabase()
+
+test('a transaction that fails half way leaves nothing', async () => {
+  const { internalDnc } = await buildSubjects(database.storage)
+  const failing = writeForAccount(database.db, 'main', async (transaction) => {
+    await transaction
+      .insertInto('internal_dnc')
+      .values({
+        account_id: 'main',
+        list: 'main',
+        number: '2125550100',
+        added_at: 1,
+        modified_at: 1,
+        removed_at: null,
+      })
+      .execute()
+    throw new Error('half way')
+  })
+  await expect(failing).rejects.toThrow('half way')
+  expect((await internalDnc.entries('main', 'main', [n('2125550100')])).size).toBe(0)
+})
+
+test('an unknown account cannot be written for', async () => {
+  await buildSubjects(database.storage)
+  await expect(writeForAccount(database.db, 'nobody', async () => undefined)).rejects.toThrow(
+    "account 'nobody' does not exist",
+  )
+})
+
+test('two connections may write for one account in turn, each on what the other left', async () => {
+  const here = await buildSubjects(database.storage)
+  const elsewhere = openDatabase({ engine: 'sqlite', dataDir: database.folder })
+  try {
+    const there = await buildSubjects(elsewhere)
+    const record = (type: string) => ({
+      keepBetterEbr: true,
+      records: [{ phoneNumber: '2125550100', type, dateOfLastContact: '2026-11-01' }],
+    })
+    for (let round = 0; round < 10; round += 1) {
+      await here.consent.record(caller(), record('P'))
+      await there.consent.record(caller(), record('S'))
+    }
+    const inForce = await here.consent.inForce('main', 'main', [n('2125550100')])
+    expect(inForce.get('2125550100')?.type).toBe('P')
+  } finally {
+    await elsewhere.close()
+  }
+})

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { useDatabase } from '../support/database.js'
+import { buildSubjects } from '../support/service-subjects.js'
+
+const database = useDatabase()
+const build = () => buildSubjects(database.storage)
+
+describe('accounts', () => {
+  test('an account is made once, with a Master Project and its default campaign', async () => {
+    const { accounts, projects } = await build()
+    expect(await accounts.ensure({ id: 'acme', kind: 'real', name: 'Acme' })).toBe(true)
+    expect(await accounts.ensure({ id: 'acme', kind: 'real', name: 'Renamed' })).toBe(false)
+    expect(await accounts.find('acme')).toMatchObject({ name: 'Acme', agentsMayRemove: false })
+    expect(await projects.list('acme')).toMatchObject([
+      {
+        code: 'acme',
+        status: 'active',
+        campaigns: [{ name: 'Default Campaign', isDefault: true }],
+      },
+    ])
+  })
+
+  test.each(['', 'a b', '-a', 'ä', 'x'.repeat(41)])('the id %j is refused', async (id) => {
+    const { accounts } = await build()
+    await expect(accounts.ensure({ id, kind: 'real', name: 'x' })).rejects.toMatchObject({
+      kind: 'invalid-request',
+      problems: [{ field: 'accountId', value: id }],
+    })
+  })
+
+  test('all accounts are listed, and an unknown one is not found', async () => {
+    const { accounts } = await build()
+    expect((await accounts.list()).map((account) => account.id)).toEqual([
+      'main',
+      'other',
+      'sandbox',
+    ])
+    expect(await accounts.find('nobody')).toBeUndefined()
+    expect(await accounts.agentsMayRemove('nobody')).toBe(false)
+    expect(await accounts.setAgentsMayRemove('nobody', true)).toBe(false)
+  })
+
+  test('the switch for agents is per account and survives a restart', async () => {
+    const { accounts } = await build()
+    expect(await accounts.setAgentsMayRemove('main', true)).toBe(true)
+    await database.reopen()
+    const again = await build()
+    expect(await again.accounts.agentsMayRemove('main')).toBe(true)
+    expect(await again.accounts.agentsMayRemove('other')).toBe(false)
+  })
+})
+
+describe('API keys', () => {
+  test('a key is 44 URL-safe characters and names its holder', async () => {
+    const { apiKeys } = await build()
+    const { id, key } = await apiKeys.create({
+      accountId: 'main',
+      role: 'Supervisor',
+      label: 'dialer',
+    })
+    expect(key).toMatch(/^[A-Za-z0-9_-]{44}$/)
+    expect(await apiKeys.authenticate(key)).toEqual({
+      accountId: 'main',
+      role: 'Supervisor',
+      keyId: id,
+    })
+  })
+
+  test('a key seen within the second is recognised without a query', async () => {
+    const { apiKeys, clock } = await build()
+    const { id, key } = await apiKeys.create({ accountId: 'main', role: 'Agent', label: '' })
+    const asked = apiKeys.authenticate(key)
+    expect(asked).toBeInstanceOf(Promise)
+    await asked
+    clock.advance(999)
+    expect(apiKeys.authenticate(key)).toMatchObject({ keyId: id })
+    clock.advance(1)
+    const askedAgain = apiKeys.authenticate(key)
+    expect(askedAgain).toBeInstanceOf(Promise)
+    expect(await askedAgain).toMatchObject({ keyId: id })
+  })
+
+  test('nothing but the hash of a key reaches the disk', async () => {
+    const { apiKeys } = await build()
+    const { id, key } = await apiKeys.create({ accountId: 'main', role: 'Agent', label: '' })
+    expect(key).not.toContain(id.replace('key-', ''))
+    const hash = createHash('sha256').update(key).digest('hex')
+    const rows = await database.db.selectFrom('api_keys').selectAll().execute()
+    expect(rows.map((row) => row.key_hash)).toEqual([hash])
+    const files = ['callgate.sqlite', 'callgate.sqlite-wal'].map((name) =>
+      readFileSync(join(database.folder, name)).toString('latin1'),
+    )
+    expect(files.some((bytes) => bytes.includes(hash))).toBe(true)
+    expect(files.some((bytes) => bytes.includes(key))).toBe(false)
+  })
+
+  test('keys are listed per account or all, never with the key or its hash', async () => {
+    const { apiKeys } = await build()
+    const mine = await apiKeys.create({ accountId: 'main', role: 'Agent', label: 'mine' })
+    const theirs = await apiKeys.create({ accountId: 'other', role: 'Agent', label: 'theirs' })
+    await apiKeys.revoke(theirs.id)
+    expect(await apiKeys.list('main')).toMatchObject([
+      { id: mine.id, label: 'mine', revokedAt: undefined },
+    ])
+    const all = await apiKeys.list()
+    expect(all.map((key) => [key.id, key.revokedAt !== undefined]).sort()).toEqual(
+      [
+        [mine.id, false],
+        [theirs.id, true],
+      ].sort(),
+    )
+    const text = JSON.stringify(all)
+    expect(text).not.toContain(mine.key)
+    expect(text).not.toContain(createHash('sha256').update(mine.key).digest('hex'))
+  })
+
+  test('a revocation in this process holds at once', async () => {
+    const { apiKeys } = await build()
+    const { id, key } = await apiKeys.create({ accountId: 'main', role: 'Agent', label: '' })
+    await apiKeys.authenticate(key)
+    expect(await apiKeys.revoke(id)).toBe(true)
+    expect(await apiKeys.authenticate(key)).toBeUndefined()
+    expect(await apiKeys.revoke(id)).toBe(false)
+    expect(await apiKeys.revoke('key-unknown')).toBe(false)
+  })
+
+  test('a look-up that is under way while the key is revoked is not remembered', async () => {
+    const { apiKeys } = await build()
+    const { id, key } = await apiKeys.create({ accountId: 'main', role: 'Agent', label: '' })
+    const underWay = apiKeys.authenticate(key)
+    await Promise.all([underWay, apiKeys.revoke(id)])
+    expect(await apiKeys.authenticate(key)).toBeUndefined()
+  })
+
+  test('a revocation by another process holds within a second', async () => {
+    const { apiKeys, clock } = await build()
+    const elsewhere = await build()
+    const { id, key } = await apiKeys.create({ accountId: 'main', role: 'Agent', label: '' })
+    await apiKeys.authenticate(key)
+    await elsewhere.apiKeys.revoke(id)
+    clock.advance(1000)
+    expect(await apiKeys.authenticate(key)).toBeUndefined()
+  })
+
+  test('a clock set back does not prolong what is remembered', async () => {
+    const { apiKeys, clock } = await build()
+    const elsewhere = await build()
+    const { id, key } = await apiKeys.create({ accountId: 'main', role: 'Agent', label: '' })
+    await apiKeys.authenticate(key)
+    await elsewhere.apiKeys.revoke(id)
+    clock.advance(-3_600_000)
+    expect(await apiKeys.authenticate(key)).toBeUndefined()
+  })
+
+  test.each(['', 'short', 'A'.repeat(44), 'A'.repeat(45), 'A'.repeat(1_000_000)])(
+    'what is no key of ours is nobody (%#)',
+    async (key) => {
+      const { apiKeys } = await build()
+      expect(await apiKeys.authenticate(key)).toBeUndefined()
+    },
+  )
+
+  test.each([
+    [{ accountId: 'nobody', label: '' }, 'account'],
+    [{ accountId: 'main', label: 'x'.repeat(101) }, 'label'],
+  ])('a key for %j is refused', async (wanted, field) => {
+    const { apiKeys } = await build()
+    await expect(apiKeys.create({ ...wanted, role: 'Agent' })).rejects.toMatchObject({
+      kind: 'invalid-request',
+      problems: [{ field }],
+    })
+  })
+
+  test('keys and revocations survive a restart', async () => {
+    const first = await build()
+    const kept = await first.apiKeys.create({ accountId: 'main', role: 'Agent', label: '' })
+    const gone = await first.apiKeys.create({ accountId: 'main', role: 'Agent', label: '' })
+    await first.apiKeys.revoke(gone.id)
+    await database.reopen()
+    const { apiKeys } = await build()
+    expect(await apiKeys.authenticate(kept.key)).toMatchObject({ keyId: kept.id })
+    expect(await apiKeys.authenticate(gone.key)).toBeUndefined()
+  })
+})

@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
+import { DataFileError } from '../../src/errors.js'
+import { sandboxAccountId } from '../../src/service/sandbox/sandbox.js'
+import { readSandboxFile } from '../../src/service/sandbox/sandbox-file.js'
+import { fakeLists, planWith, testSandbox, testScrub } from '../support/scrub-parts.js'
+import { n } from '../support/service-subjects.js'
+import { instant, testClock } from '../support/test-clock.js'
+
+const lines = ['00', '01', '02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12']
+
+const ordinary = 'C W Y D P D G O H E G P O'
+const wirelessBarred = 'C L Y D P D F O V E F P O'
+
+/** The letters of 555-0100 to 555-0112. */
+const tables: readonly {
+  readonly areaCode: string
+  readonly letters: string
+  readonly why: string
+}[] = [
+  { areaCode: '212', letters: ordinary, why: 'New York' },
+  { areaCode: '416', letters: ordinary, why: 'Ontario' },
+  { areaCode: '850', letters: ordinary, why: 'Florida, in two zones' },
+  { areaCode: '867', letters: ordinary, why: 'three territories of Canada' },
+  { areaCode: '787', letters: ordinary, why: 'Puerto Rico' },
+  { areaCode: '671', letters: ordinary, why: 'Guam' },
+  { areaCode: '602', letters: wirelessBarred, why: 'Arizona' },
+  { areaCode: '504', letters: wirelessBarred, why: 'Louisiana' },
+  { areaCode: '214', letters: wirelessBarred, why: 'Texas' },
+  { areaCode: '307', letters: wirelessBarred, why: 'Wyoming' },
+  // New Jersey and Indiana honour no sale, so the records of 0109 and 0110 count as expired.
+  { areaCode: '201', letters: 'C L Y D P D F O V R L P O', why: 'New Jersey' },
+  { areaCode: '317', letters: 'C W Y D P D G O H R W P O', why: 'Indiana' },
+]
+
+const noon = '2026-11-23T17:00:00Z'
+
+async function lettersOf(areaCode: string, at: string | undefined, sandboxAt?: string) {
+  const { scrub } = testScrub({
+    clock: testClock('2026-11-20T12:00:00Z'),
+    lists: fakeLists({}),
+    ...(sandboxAt === undefined ? {} : { sandboxAt: instant(sandboxAt) }),
+  })
+  const rows = await scrub.rows(sandboxAccountId, {
+    items: lines.map((line) => ({ phone: `${areaCode}55501${line}` })),
+    version: 8,
+    at: at === undefined ? undefined : instant(at),
+  })
+  return rows.map((row) => row.letter).join(' ')
+}
+
+describe('letters of the sandbox lines, with nothing imported', () => {
+  it.each(tables)('$areaCode ($why)', async ({ areaCode, letters }) => {
+    expect(await lettersOf(areaCode, noon)).toBe(letters)
+  })
+
+  it.each([
+    { when: 'now', at: undefined },
+    { when: 'decades ago', at: '1999-07-01T12:00:00Z' },
+    { when: 'in decades', at: '2049-07-01T12:00:00Z' },
+  ])('hold when judged $when', async ({ at }) => {
+    expect(await lettersOf('212', at)).toBe(ordinary)
+  })
+
+  it('hold under a sandbox clock set to another year', async () => {
+    expect(await lettersOf('212', undefined, '2031-03-04T17:00:00Z')).toBe(ordinary)
+  })
+
+  it('are given for every area code in service', async () => {
+    const { scrub } = testScrub({ clock: testClock(), lists: fakeLists({}) })
+    const items = inServiceAreaCodes().map((areaCode) => ({ phone: `${areaCode}5550100` }))
+    const rows = await scrub.rows(sandboxAccountId, { items, version: 8, at: instant(noon) })
+    expect(items.length).toBeGreaterThan(400)
+    expect(rows.filter((row) => row.letter !== 'C').map((row) => row.phone)).toEqual([])
+  })
+})
+
+describe('the sandbox account', () => {
+  const clock = testClock(noon)
+  const sandbox = testSandbox(clock)
+
+  it.each([
+    { phone: '2125550113', letter: 'I', why: 'a fictional line without facts' },
+    { phone: '2125550199', letter: 'I', why: 'a fictional line without facts' },
+    { phone: '9995550100', letter: 'I', why: 'an area code that is not in service' },
+    { phone: '8005550100', letter: 'I', why: 'toll-free' },
+    { phone: '2127361000', letter: 'B', why: 'a real number, for which it has no lists' },
+  ])('gives $letter for $why', async ({ phone, letter }) => {
+    const { scrub } = testScrub({ clock })
+    const [row] = await scrub.rows(sandboxAccountId, { items: [{ phone }], version: 8 })
+    expect(row?.letter).toBe(letter)
+    expect(row?.detail).toEqual(expect.any(String))
+  })
+
+  it('has facts that no other account sees', () => {
+    expect(sandbox.line('main', n('2125550105'))).toBeUndefined()
+    expect(sandbox.numberFacts('main', n('2125550100'))).toBeUndefined()
+    expect(sandbox.internalDncEntry('main', n('2125550104'))).toBeUndefined()
+    expect(sandbox.ebrRecord('main', n('2125550106'))).toBeUndefined()
+    expect(sandbox.internalDncNumbers('main')).toEqual([])
+  })
+
+  it('lists three numbers of each area code internally', () => {
+    const numbers = sandbox.internalDncNumbers(sandboxAccountId)
+    expect(numbers.filter((number) => number.startsWith('212'))).toEqual([
+      ...['2125550104', '2125550111', '2125550112'],
+    ])
+    expect(numbers).toHaveLength(inServiceAreaCodes().length * 3)
+  })
+
+  it('sees its own numbers in the plan, other accounts the plan as it is', () => {
+    const number = n('2125550101')
+    const plan = planWith({ [number]: { lineClass: 'voip' } })
+    expect(sandbox.planOf(sandboxAccountId, plan).lookup(number)).toMatchObject({
+      lineClass: 'wireless',
+    })
+    expect(sandbox.planOf(sandboxAccountId, plan).lookup(n('2127361000'))).toEqual(
+      plan.lookup(n('2127361000')),
+    )
+    expect(sandbox.planOf('main', plan)).toBe(plan)
+  })
+
+  it('alone stands at the instant set for it', () => {
+    const at = instant('2031-01-01')
+    const standing = testSandbox(clock, at)
+    expect(standing.clockOf(sandboxAccountId).now()).toBe(at)
+    expect(standing.clockOf('main').now()).toBe(clock.now())
+    expect(sandbox.clockOf(sandboxAccountId).now()).toBe(clock.now())
+  })
+
+  it('has lists of its own, other accounts the imported ones', () => {
+    const { listFacts } = testScrub({ clock })
+    expect(listFacts.national(sandboxAccountId, n('2125550103'), 'US').status).toBe('listed')
+    expect(listFacts.national('main', n('2125550103'), 'US').status).toBe('clear')
+  })
+})
+
+describe('a sandbox file with mistakes', () => {
+  let folder = ''
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'callgate-sandbox-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  const cases = [
+    { text: 'lines: {}', tells: ['listsAsOf', 'is missing'] },
+    { text: 'listsAsOf: "2026-02-30"\nlines: {}', tells: ['listsAsOf', '2026-02-30'] },
+    {
+      text: 'listsAsOf: "2026-01-01"\nlines: { "0100": { about: x, lineClass: fax } }',
+      tells: ['lines.0100.lineClass', 'fax', 'wireless, wireline, voip'],
+    },
+    {
+      text: 'listsAsOf: "2026-01-01"\nlines: { "0200": { about: x, lineClass: voip } }',
+      tells: ['0200', '0100 to 0199'],
+    },
+    {
+      text: 'listsAsOf: "2026-01-01"\nlines: { "0100": { about: x, lineClass: voip, dnc: 1 } }',
+      tells: ['lines.0100.dnc', 'not a known field'],
+    },
+  ]
+  it.each(cases)('is refused, naming $tells', ({ text, tells }) => {
+    const path = join(folder, 'sandbox.yaml')
+    writeFileSync(path, text)
+    for (const part of [path, ...tells]) expect(() => readSandboxFile(path)).toThrow(part)
+    expect(() => readSandboxFile(path)).toThrow(DataFileError)
+  })
+})

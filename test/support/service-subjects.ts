@@ -1,0 +1,119 @@
+/** The service's SQL subjects over one database, with two real accounts `main` and `other`. */
+import { randomBytes } from 'node:crypto'
+import type { Caller, Role } from '../../src/domain/caller.js'
+import type { ChangeListener } from '../../src/domain/changes.js'
+import type { Clock } from '../../src/domain/clock.js'
+import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
+import type { CandidatePlace, NumberFacts } from '../../src/domain/place.js'
+import { Accounts } from '../../src/service/accounts/accounts.js'
+import { ApiKeys } from '../../src/service/accounts/api-keys.js'
+import { Projects } from '../../src/service/accounts/projects.js'
+import { Consent } from '../../src/service/consent/consent.js'
+import type { EbrLaw } from '../../src/service/consent/ebr-expiry.js'
+import type { FactsOverlay } from '../../src/service/facts-overlay.js'
+import { InternalDnc } from '../../src/service/internal-dnc/internal-dnc.js'
+import type { OpenDatabase } from '../../src/storage/engine.js'
+import { type TestClock, testClock } from './test-clock.js'
+
+export interface Announced extends ChangeListener {
+  /** Texts such as `main:2125550100`, or `everything`. */
+  readonly heard: string[]
+}
+
+export function recordChanges(): Announced {
+  const heard: string[] = []
+  return {
+    heard,
+    numbersChanged: (account, numbers) => {
+      for (const number of numbers) heard.push(`${account}:${number}`)
+    },
+    everythingChanged: () => heard.push('everything'),
+  }
+}
+
+/** Months by region as in the texts: NJ honours nothing but an open obligation. */
+export const testLaw: EbrLaw = {
+  ebrMonths: (region, type) => {
+    const months: Record<string, { S: number; I: number }> = {
+      NY: { S: 18, I: 3 },
+      CT: { S: 12, I: 3 },
+      CA: { S: 18, I: 1 },
+      IN: { S: 0, I: 0 },
+      NJ: { S: 0, I: 0 },
+      ON: { S: 18, I: 6 },
+    }
+    return months[region]?.[type]
+  },
+  obligationExempts: (region) => region === 'NJ',
+}
+
+const placesByAreaCode: Readonly<Record<string, readonly string[]>> = {
+  '212': ['NY'],
+  '203': ['CT'],
+  '201': ['NJ'],
+  '213': ['CA'],
+  '317': ['IN'],
+  '416': ['ON'],
+}
+
+/** Knows a handful of area codes, each in one region. */
+export const testPlan = {
+  lookup(number: PhoneNumber): NumberFacts {
+    const regions = placesByAreaCode[number.slice(0, 3)]
+    if (!regions) return { status: 'unknown-prefix', detail: 'not in use', areaCodeInUse: false }
+    const candidates: CandidatePlace[] = regions.map((region) => ({ region, zone: 'Etc/UTC' }))
+    return {
+      status: 'ok',
+      place: { country: 'US', candidates, source: 'area-code' },
+      locality: '',
+      carrier: undefined,
+      lineClass: 'unknown',
+    }
+  },
+}
+
+export interface Subjects {
+  readonly clock: TestClock
+  readonly changes: Announced
+  readonly accounts: Accounts
+  readonly apiKeys: ApiKeys
+  readonly projects: Projects
+  readonly internalDnc: InternalDnc
+  readonly consent: Consent
+}
+
+export interface SubjectsOptions {
+  readonly overlay?: FactsOverlay
+  readonly clock?: TestClock
+  readonly clockOf?: (accountId: string) => Clock
+}
+
+/** Builds the subjects as a process does at its start; the accounts are made when missing. */
+export async function buildSubjects(
+  storage: OpenDatabase,
+  { overlay, clock = testClock(), clockOf = () => clock }: SubjectsOptions = {},
+): Promise<Subjects> {
+  const { db } = storage
+  const changes = recordChanges()
+  const accounts = new Accounts(db, clock)
+  for (const id of ['main', 'other', 'sandbox']) {
+    await accounts.ensure({ id, kind: id === 'sandbox' ? 'sandbox' : 'real', name: id })
+  }
+  const projects = new Projects({ db, clock, changes })
+  const shared = { storage, projects, changes, clockOf, overlay }
+  return {
+    clock,
+    changes,
+    accounts,
+    projects,
+    apiKeys: new ApiKeys({ db, clock, randomBytes }),
+    internalDnc: new InternalDnc({ ...shared, accounts }),
+    consent: new Consent({ ...shared, law: testLaw, numberingPlan: testPlan }),
+  }
+}
+
+export function caller(accountId = 'main', role: Role = 'Administrator'): Caller {
+  return { accountId, role, keyId: `key-of-${accountId}` }
+}
+
+export const n = phoneNumber

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest'
+import { parseJsonBody } from '../../src/http/json-body.js'
+
+describe('what JSON.parse reads is read alike', () => {
+  test.each([
+    ['{}'],
+    ['[]'],
+    ['null'],
+    ['"a:b"'],
+    [' {"a" : {"a" : [{"a":1},{"a":2}]}} '],
+    ['{"a":"{\\"b\\":1,\\"b\\":2}","b":"\\\\"}'],
+    ['{"a":["a","a"],"b":"a"}'],
+    ['{"\\\\":1,"\\"":2}'],
+    ['{"__proto__":1}'],
+  ])('%s', (text) => {
+    expect(JSON.stringify(parseJsonBody(text))).toBe(JSON.stringify(JSON.parse(text)))
+  })
+})
+
+describe('what is refused', () => {
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+  const names = (count: number) =>
+    `{${Array.from({ length: count }, (_none, index) => `"f${index}":1`).join(',')}}`
+  test.each([
+    ['a name twice', '{"a":1,"a":2}', 'a: is given twice'],
+    ['a name twice, spaced', '{"a":1, "a"\n:2}', 'a: is given twice'],
+    ['a name twice, deep inside', '[{"x":[{"b":{"c":1},"b":2}]}]', 'b: is given twice'],
+    ['a name twice, once escaped', '{"a":1,"\\u0061":2}', 'a: is given twice'],
+    ['33 levels', nested(33), 'nested deeper than 32 levels'],
+    ['1001 names', names(1001), 'holds more than 1000 fields'],
+    ['nothing', '', 'not well-formed JSON'],
+    ['a cut text', '{"a":"b', 'not well-formed JSON'],
+    ['a cut escape', '{"a\\', 'not well-formed JSON'],
+    ['a bad escape in a name', '{"\\x":1}', 'not well-formed JSON'],
+    ['brackets out of order', ']}[{', 'not well-formed JSON'],
+    ['a comma too many', '{"a":1,}', 'not well-formed JSON'],
+  ])('%s', (_case, text, reason) => {
+    expect(() => parseJsonBody(text)).toThrow(reason)
+  })
+
+  test('not 32 levels, nor 1000 names', () => {
+    expect(() => parseJsonBody(nested(32))).not.toThrow()
+    expect(() => parseJsonBody(names(1000))).not.toThrow()
+  })
+})

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import { parseDay } from '../../src/domain/clock.js'
+import type { EbrType } from '../../src/domain/compliance.js'
+import type { EbrRecord } from '../../src/service/consent/consent.js'
+import { judgeRecords } from '../../src/service/scrub/relationship.js'
+import { candidate } from '../support/fake-numbering.js'
+import { testLaw } from '../support/service-subjects.js'
+import { instant } from '../support/test-clock.js'
+
+const newYork = ['NY America/New_York']
+const guam = ['GU Pacific/Guam']
+
+interface Told {
+  readonly type?: EbrType
+  readonly on?: string
+  readonly at?: string
+  readonly obligation?: string
+  readonly recorded?: string
+  readonly added?: string
+  readonly removed?: string
+  readonly places?: readonly string[]
+  readonly now?: string
+}
+
+function judge(told: Told) {
+  const { places = newYork, now = '2026-11-23T17:00:00Z' } = told
+  const record: EbrRecord | undefined = told.type && {
+    type: told.type,
+    contactOn: day(told.on ?? '2026-09-01'),
+    contactAt: told.at === undefined ? undefined : instant(told.at),
+    obligationEndsOn: told.obligation === undefined ? undefined : day(told.obligation),
+    recordedAt: instant(told.recorded ?? '2026-09-02'),
+  }
+  const { added, removed } = told
+  const removedAt = removed === undefined ? null : instant(removed)
+  const entry = added === undefined ? undefined : { addedAt: instant(added), removedAt }
+  const found = judgeRecords({
+    ...{ entry, record, places: places.map(candidate), at: instant(now), law: testLaw },
+  })
+  return `${found.internalList} ${found.relationship} ${found.ebrType}`.trim()
+}
+
+function day(text: string): number {
+  const found = parseDay(text)
+  if (found === undefined) throw new TypeError(text)
+  return found
+}
+
+describe('which came last, permission or list entry', () => {
+  const cases: readonly (Told & { readonly is: string; readonly because: string })[] = [
+    { because: 'nothing on file', is: 'absent none' },
+    { because: 'entry alone', added: '2026-10-01T10:00:00Z', is: 'listed none' },
+    { because: 'permission alone', type: 'P', is: 'absent current P' },
+    {
+      because: 'permission after the entry',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T10:00:00Z', is: 'overridden current P' },
+    },
+    {
+      because: 'permission before the entry',
+      ...{ type: 'P', on: '2026-09-30', added: '2026-10-01T10:00:00Z', is: 'listed expired P' },
+    },
+    {
+      because: 'both on one UTC day: the entry wins',
+      ...{ type: 'P', on: '2026-10-01', added: '2026-10-01T00:00:00Z', is: 'listed expired P' },
+    },
+    {
+      because: 'the entry is of the evening before in UTC, west of it',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T23:59:59Z', is: 'overridden current P' },
+    },
+    {
+      because: 'east of UTC the local day has begun before the entry',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T14:00:00Z', is: 'listed expired P' },
+      places: guam,
+    },
+    {
+      because: 'east of UTC the entry is a second before the local day',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T13:59:59Z' },
+      ...{ places: guam, is: 'overridden current P' },
+    },
+    {
+      because: 'of several places the earliest start of the day counts',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T14:00:00Z' },
+      ...{ places: [...newYork, ...guam], is: 'listed expired P' },
+    },
+    {
+      because: 'a consent with a time is one second later',
+      ...{ type: 'P', on: '2026-10-01', at: '2026-10-01T10:00:01Z' },
+      ...{ added: '2026-10-01T10:00:00Z', is: 'overridden current P' },
+    },
+    {
+      because: 'times in one second are a tie',
+      ...{ type: 'P', on: '2026-10-01', at: '2026-10-01T10:00:00.900Z' },
+      ...{ added: '2026-10-01T10:00:00.100Z', is: 'listed expired P' },
+    },
+    {
+      because: 'a newer sale does not override the entry',
+      ...{ type: 'S', on: '2026-10-02', added: '2026-10-01T10:00:00Z', is: 'listed current S' },
+    },
+    {
+      because: 'a newer inquiry does not override the entry',
+      ...{ type: 'I', on: '2026-10-02', added: '2026-10-01T10:00:00Z', is: 'listed current I' },
+    },
+    {
+      because: 'taking a number off the list does not revive an older permission',
+      ...{ type: 'P', on: '2026-09-30', added: '2026-10-01T10:00:00Z' },
+      ...{ removed: '2026-10-05T10:00:00Z', is: 'absent expired P' },
+    },
+    {
+      because: 'nor an older sale',
+      ...{ type: 'S', on: '2026-09-30', added: '2026-10-01T10:00:00Z' },
+      ...{ removed: '2026-10-05T10:00:00Z', is: 'absent expired S' },
+    },
+    {
+      because: 'a permission stored after the entry was made counts once the entry is gone',
+      ...{ type: 'P', on: '2026-10-01', added: '2026-10-01T10:00:00Z' },
+      ...{ recorded: '2026-10-01T10:00:00Z', removed: '2026-10-01T11:00:00Z' },
+      is: 'absent current P',
+    },
+    {
+      because: 'the same while the entry stands',
+      ...{ type: 'P', on: '2026-10-01', added: '2026-10-01T10:00:00Z' },
+      ...{ recorded: '2026-10-01T10:30:00Z', is: 'listed expired P' },
+    },
+    {
+      because: 'a permission after an entry that is gone',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T10:00:00Z' },
+      ...{ removed: '2026-10-05T10:00:00Z', is: 'absent current P' },
+    },
+  ]
+  it.each(cases)('$because: $is', ({ is, because: _, ...told }) => {
+    expect(judge(told)).toBe(is)
+  })
+})
+
+describe('how long a record holds', () => {
+  const connecticut = ['CT America/New_York']
+  const newJersey = ['NJ America/New_York']
+  const cases: readonly (Told & { readonly is: string; readonly because: string })[] = [
+    {
+      because: 'a sale on its last local day in New York',
+      ...{ type: 'S', on: '2025-05-24', now: '2026-11-24T04:59:59Z', is: 'absent current S' },
+    },
+    {
+      because: 'a second later it is the first day without',
+      ...{ type: 'S', on: '2025-05-24', now: '2026-11-24T05:00:00Z', is: 'absent expired S' },
+    },
+    {
+      because: 'an inquiry of three months ago less a day',
+      ...{ type: 'I', on: '2026-08-24', is: 'absent current I' },
+    },
+    {
+      because: 'an inquiry of three months ago',
+      ...{ type: 'I', on: '2026-08-23', is: 'absent expired I' },
+    },
+    {
+      because: 'a sale where the state honours twelve months',
+      ...{ type: 'S', on: '2025-11-23', places: connecticut, is: 'absent expired S' },
+    },
+    {
+      because: 'of several places the strictest counts',
+      ...{ type: 'S', on: '2025-11-23', places: [...newYork, ...connecticut] },
+      is: 'absent expired S',
+    },
+    {
+      because: 'a sale of yesterday where the record gives no exemption',
+      ...{ type: 'S', on: '2026-11-22', places: newJersey, is: 'absent expired S' },
+    },
+    {
+      because: 'there, while a written obligation runs',
+      ...{ type: 'S', on: '2026-11-22', obligation: '2026-12-31', places: newJersey },
+      is: 'absent current S',
+    },
+    {
+      because: 'a trial, which no state honours',
+      ...{ type: 'T', on: '2026-11-22', is: 'absent expired T' },
+    },
+    { because: 'a permission of long ago', type: 'P', on: '1999-01-01', is: 'absent current P' },
+    {
+      because: 'a region the rules do not know',
+      ...{ type: 'S', on: '2026-11-22', places: ['ZZ America/New_York'], is: 'absent expired S' },
+    },
+  ]
+  it.each(cases)('$because: $is', ({ is, because: _, ...told }) => {
+    expect(judge(told)).toBe(is)
+  })
+})
