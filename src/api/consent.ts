@@ -1,0 +1,82 @@
+/**
+ * Relationship and consent records on the wire: `ebr` (spec, "Existing business relationship and
+ * consent"). What a record must hold is the subject's to say.
+ */
+import { z } from 'zod'
+import { endpoint } from './endpoint.js'
+import { fields, optionalFlag, optionalId } from './fields.js'
+
+/** One record as it came, its names in the spec's spelling; values of any type. */
+export type EbrWireRecord = z.output<typeof record>
+
+export interface EbrRequest {
+  /** Keep a record that expires later than the new one. */
+  readonly keepBetterEbr: boolean
+  /** Extension to the spec: whose records they become; absent means the Master Project's. */
+  readonly projectId: string | undefined
+  readonly records: readonly EbrWireRecord[]
+}
+
+/** All records are on disk. */
+export interface EbrAnswer {
+  readonly success: true
+}
+
+/** The spec states no limit; this is the one of its other batch calls, counted in numbers. */
+const mostNumbers = 10_000
+
+const anything = z.unknown().optional()
+
+const record = fields({
+  phoneNumber: anything,
+  type: anything,
+  dateOfLastContact: anything,
+  dateObligationEnds: anything,
+  referenceNum: anything,
+  brand: anything,
+  email: anything,
+})
+
+const list = z
+  .array(z.unknown(), {
+    error: ({ input }) =>
+      input === undefined || input === null ? 'is required and must not be null' : 'must be a list',
+  })
+  .min(1, 'must hold at least 1 record')
+  .max(mostNumbers, `must hold at most ${mostNumbers} records`)
+  .pipe(z.array(record))
+  .refine(
+    (records) => records.reduce((sum, one) => sum + numbersIn(one), 0) <= mostNumbers,
+    `must hold at most ${mostNumbers} numbers in all its records`,
+  )
+
+/** One record may name several numbers, separated by commas (spec, "EBR record"). */
+function numbersIn({ phoneNumber }: EbrWireRecord): number {
+  return typeof phoneNumber === 'string' ? phoneNumber.split(',').length : 1
+}
+
+const request = fields({
+  keepBetterEBR: optionalFlag,
+  ebrList: list,
+  projId: optionalId,
+}).transform(
+  (wire): EbrRequest => ({
+    keepBetterEbr: wire.keepBetterEBR,
+    projectId: wire.projId,
+    records: wire.ebrList,
+  }),
+)
+
+/** Takes JSON only; the key may also stand in the address. */
+export const ebrPost = endpoint<EbrRequest, EbrAnswer>({
+  name: 'ebr',
+  summary: 'Stores business relationships and consents.',
+  spec: 'Existing business relationship and consent',
+  method: 'POST',
+  paths: ['/app/main/rpc/ebr'],
+  accepts: ['json'],
+  keyAlsoIn: ['query', 'json'],
+  request,
+  response: z.object({ success: z.literal(true) }),
+  errors: 'text',
+})

@@ -1,0 +1,57 @@
+/**
+ * What an endpoint is: one descriptor per call of the published contract. The server binds it, a
+ * remote client calls it, the tests and documents walk it.
+ */
+import type { z } from 'zod'
+
+/** Where a request's fields may come from. Names are compared without letter case. */
+export type FieldSource = 'query' | 'json' | 'form' | 'multipart'
+
+/**
+ * The body an error has:
+ * - `reason-phrase`: `{"ReasonPhrase": text}` (spec, time-legal);
+ * - `text`: plain text (rpc paths);
+ * - `text-or-error`: plain text, or `{"error": text}` when the request's content type is JSON
+ *   (spec, "Internal DNC list");
+ * - `problem`: RFC 9457 problem details;
+ * - `block-line`: `block:<reason>:-:end`, which a dialplan can only read as a refusal.
+ */
+export type ErrorShape = 'reason-phrase' | 'text' | 'text-or-error' | 'problem' | 'block-line'
+
+/** How an answer travels. */
+export type Reply =
+  | { readonly status?: number; readonly json: unknown; readonly contentType?: string }
+  | { readonly status?: number; readonly text: string; readonly contentType?: string }
+
+/** What an encoder may look at beside the answer. */
+export interface ReplyContext<Request> {
+  readonly request: Request
+  /** The request's content type is JSON. */
+  readonly jsonRequested: boolean
+}
+
+export interface Endpoint<Request, Response> {
+  /** Label of the metrics and anchor of the documents, such as `scrub-post`. */
+  readonly name: string
+  readonly summary: string
+  /** The section of the specification it implements. */
+  readonly spec: string
+  readonly method: 'GET' | 'POST'
+  /** One or more paths that mean the same; compared without letter case. `:name` is a parameter. */
+  readonly paths: readonly string[]
+  readonly accepts: readonly FieldSource[]
+  /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
+  readonly keyAlsoIn: readonly FieldSource[]
+  readonly request: z.ZodType<Request>
+  readonly response: z.ZodType<Response>
+  readonly errors: ErrorShape
+  /** How the answer is written; JSON with status 200 when absent. */
+  readonly encode?: (response: Response, context: ReplyContext<Request>) => Reply
+}
+
+/** Keeps the types of one descriptor without repeating them. */
+export function endpoint<Request, Response>(
+  descriptor: Endpoint<Request, Response>,
+): Endpoint<Request, Response> {
+  return Object.freeze(descriptor)
+}

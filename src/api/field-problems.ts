@@ -1,0 +1,34 @@
+/** Puts what a schema found wrong into words that name field, value and rule. */
+import type { z } from 'zod'
+import { AppError, describeProblem, type FieldProblem, shorten } from '../errors.js'
+
+const mostShown = 10
+
+/** The refusal of a request, or of any other text from outside, that breaks its schema. */
+export function refusal(error: z.ZodError): AppError {
+  const problems = error.issues.slice(0, mostShown).map(fieldProblem)
+  const more = error.issues.length - problems.length
+  const texts = problems.map(describeProblem)
+  if (more > 0) texts.push(`and ${more} more problems`)
+  return new AppError('invalid-request', texts.join('; '), { problems })
+}
+
+function fieldProblem(issue: z.core.$ZodIssue): FieldProblem {
+  const value = shown(issue.input)
+  return { field: pathText(issue.path), rule: issue.message, ...(value !== undefined && { value }) }
+}
+
+/** `['IsTimeLegalToCall', 3, 'PhoneNumber']` becomes `IsTimeLegalToCall[3].PhoneNumber`. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${shorten(String(step))}`))
+    .join('')
+    .replace(/^\./, '')
+}
+
+/** Lists and objects are named, never spelled out: they may be nested without end. */
+function shown(value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  return typeof value === 'object' && value !== null ? 'an object' : shorten(String(value))
+}

@@ -1,0 +1,122 @@
+/**
+ * The kinds of field the contract is made of: objects whose names ignore letter case, ids, lists
+ * of telephone numbers in one string. What a number or an id must be is left to the subjects.
+ */
+import { z } from 'zod'
+
+/** An object that is wholly wrong need not be read to its end. */
+const mostProblems = 20
+
+/**
+ * An object of known fields. Names are matched without letter case and come out in the spelling of
+ * `shape`; an unknown name and a name given twice are problems of that field. `null` counts as
+ * absent only where the field's own schema says so.
+ */
+export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
+  const spelling = new Map(Object.keys(shape).map((name) => [name.toLowerCase(), name]))
+  const known = `known are ${[...spelling.values()].join(', ')}`
+  return z.preprocess(
+    (value, context) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+      const named: Record<string, unknown> = {}
+      for (const [given, content] of Object.entries(value)) {
+        const name = spelling.get(given.toLowerCase())
+        const rule = name === undefined ? `is not a field; ${known}` : 'is given twice'
+        if (name !== undefined && !Object.hasOwn(named, name)) named[name] = content
+        else context.addIssue({ code: 'custom', path: [given], message: rule, input: content })
+        if (context.issues.length >= mostProblems) break
+      }
+      return named
+    },
+    z.object(shape, 'must be an object of fields'),
+  )
+}
+
+/** Text of at most `longest` characters; absent, `null` and empty all mean not given. */
+export function optionalText(longest = 100) {
+  return z
+    .string('must be text')
+    .max(longest, `must not be longer than ${longest} characters`)
+    .nullish()
+    .transform((text) => text?.trim() || undefined)
+}
+
+const longestId = 64
+
+/**
+ * Id of a project or campaign: text, or a whole number in JSON, as clients send both. It comes out
+ * as text; absent, `null` and empty mean the account's default (spec gives no default for an
+ * unknown id, so that is the subject's refusal).
+ */
+export const optionalId = z
+  .union([z.string(), z.number().int().nonnegative()], 'must be text or a whole number')
+  .nullish()
+  .transform((id, context) => {
+    const text = id === null || id === undefined ? '' : String(id).trim()
+    if (text.length > longestId) {
+      context.addIssue(`must not be longer than ${longestId} characters`)
+      return z.NEVER
+    }
+    return text === '' ? undefined : text
+  })
+
+/** One of a few words, compared without letter case; absent, `null` and empty give `otherwise`. */
+export function optionalWord<const Word extends string>(words: readonly Word[], otherwise: Word) {
+  return z
+    .string('must be text')
+    .nullish()
+    .transform((text, context): Word => {
+      if (text === null || text === undefined || text.trim() === '') return otherwise
+      const word = words.find((one) => one.toLowerCase() === text.trim().toLowerCase())
+      if (word !== undefined) return word
+      context.addIssue(`must be one of ${words.join(', ')}`)
+      return z.NEVER
+    })
+}
+
+/** `0`, `1`, `true` or `false`, as text, number or boolean; absent, `null` and empty are false. */
+export const optionalFlag = z
+  .union([z.string(), z.number(), z.boolean()], 'must be 0, 1, true or false')
+  .nullish()
+  .transform((value, context): boolean => {
+    const text = String(value ?? '')
+      .trim()
+      .toLowerCase()
+    if (text === '' || text === '0' || text === 'false') return false
+    if (text === '1' || text === 'true') return true
+    context.addIssue('must be 0, 1, true or false')
+    return z.NEVER
+  })
+
+/** How many numbers one request may hold, and what to say to somebody with more. */
+export interface NumberLimit {
+  readonly most: number
+  readonly advice?: string
+}
+
+const listRule = 'must be text: 10-digit numbers separated by commas'
+
+/**
+ * `2125550100,2125550101`: the parts as given, trimmed, in order, duplicates kept. One comma at
+ * the end is forgiven; any other empty part stays in the list, where it is a malformed number.
+ */
+export function phoneList({ most, advice }: NumberLimit) {
+  return z
+    .string({
+      error: ({ input }) => (input === undefined ? `is required and ${listRule}` : listRule),
+    })
+    .transform((text, context): readonly string[] => {
+      // Two beyond the limit tell too many from a comma at the end, however long the text is.
+      const parts = text.split(',', most + 2).map((part) => part.trim())
+      if (parts.length > 1 && parts.at(-1) === '') parts.pop()
+      if (parts.every((part) => part === '')) {
+        context.addIssue('holds no numbers; at least 1 is needed')
+        return z.NEVER
+      }
+      if (parts.length > most) {
+        context.addIssue(`holds more than ${most} numbers${advice ?? ''}`)
+        return z.NEVER
+      }
+      return parts
+    })
+}

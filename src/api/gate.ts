@@ -1,0 +1,173 @@
+/**
+ * The gate's own calls: decide on one call, the one-line form for dialplans, read a decision.
+ * The two deciding calls are answered by `http/front-door.ts`, the reading one like any endpoint.
+ */
+import { z } from 'zod'
+import { parseInstant } from '../domain/clock.js'
+import { callKinds } from '../domain/decision.js'
+import { endpoint, type Reply } from './endpoint.js'
+import { fields, optionalId, optionalText } from './fields.js'
+
+const callKind = z.enum(callKinds, `is required and must be one of ${callKinds.join(', ')}`)
+
+const dialed = z
+  .string('is required and must be text')
+  .trim()
+  .min(1, 'is required and must not be empty')
+
+const postalCode = z
+  .string('must be text')
+  .trim()
+  .regex(
+    /^(?:\d{5}(?:-?\d{4})?|[A-Za-z]\d[A-Za-z][ -]?\d[A-Za-z]\d)?$/,
+    'must be a US ZIP code or a Canadian postal code',
+  )
+  .nullish()
+  .transform((text) => text || undefined)
+
+const at = z
+  .string('must be text')
+  .nullish()
+  .transform((text, context) => {
+    if (text === null || text === undefined || text === '') return undefined
+    const instant = parseInstant(text)
+    if (instant !== undefined) return instant
+    context.addIssue('must be an instant such as 2026-11-23T17:00:00Z')
+    return z.NEVER
+  })
+
+const decisionRequest = fields({
+  number: dialed,
+  callKind,
+  projectId: optionalId,
+  campaignId: optionalId,
+  postalCode,
+  callerId: optionalText(),
+  reference: optionalText(200),
+  at,
+})
+
+export type DecisionRequest = z.output<typeof decisionRequest>
+
+const predialRequest = fields({
+  number: dialed,
+  kind: callKind,
+  project: optionalId,
+  campaign: optionalId,
+  postal: postalCode,
+  callerid: optionalText(),
+  ref: optionalText(200),
+}).transform(
+  ({ number, kind, project, campaign, postal, callerid, ref }): DecisionRequest => ({
+    number,
+    callKind: kind,
+    projectId: project,
+    campaignId: campaign,
+    postalCode: postal,
+    callerId: callerid,
+    reference: ref,
+    at: undefined,
+  }),
+)
+
+const findingSchema = z.object({
+  check: z.string(),
+  verdict: z.enum(['pass', 'deny', 'unknown']),
+  reason: z.string(),
+  detail: z.string(),
+  source: z.string(),
+  ageMs: z.number().describe('Milliseconds from establishing the fact to using it'),
+  opensAt: z.string().optional(),
+})
+
+/** The answer of a decision and its record; instants are ISO 8601 in UTC. */
+export const decisionSchema = z.object({
+  id: z.string(),
+  decision: z.enum(['allow', 'block']),
+  reason: z.string(),
+  message: z.string(),
+  number: z.string(),
+  callKind: z.string(),
+  decidedAt: z.string(),
+  judgedAt: z.string().describe('The instant the rules were applied to'),
+  validUntil: z.string().describe('Do not act on an allow at or after this instant'),
+  nextAllowedAt: z.string().optional().describe('When time alone is against the call'),
+  whatIf: z.boolean(),
+  degraded: z.array(z.string()).readonly().describe('Checks whose unknown policy let pass'),
+  findings: z.array(findingSchema).readonly(),
+  accountId: z.string(),
+  via: z.string(),
+  dialed: z.string(),
+  projectId: z.string().optional(),
+  campaignId: z.string().optional(),
+  postalCode: z.string().optional(),
+  callerId: z.string().optional(),
+  reference: z.string().optional(),
+})
+
+export type DecisionBody = z.output<typeof decisionSchema>
+
+export const decideCall = endpoint({
+  name: 'decide',
+  summary: 'May this call be placed now? Allow and block are both status 200.',
+  spec: 'the gate',
+  method: 'POST',
+  paths: ['/v1/decisions'],
+  accepts: ['json'],
+  keyAlsoIn: [],
+  request: decisionRequest,
+  response: decisionSchema,
+  errors: 'problem',
+})
+
+const predial = {
+  summary: 'One line for a dialplan: allow:<number>:<id>:end or block:<reason>:<id>:end.',
+  spec: 'the gate',
+  paths: ['/v1/predial'],
+  keyAlsoIn: [],
+  request: predialRequest,
+  response: z.object({ line: z.string() }),
+  errors: 'block-line',
+  encode: ({ line }: { readonly line: string }): Reply => ({ text: `${line}\n` }),
+} as const
+
+/**
+ * The whole answer to a dialplan, lower case, bound to the number and closed by an end mark, since
+ * a dialplan sees neither a status nor that a reply was cut off.
+ */
+export function predialLine(made: {
+  readonly decision: 'allow' | 'block'
+  readonly number: string
+  readonly reason: string
+  readonly id: string
+}): string {
+  const subject = made.decision === 'allow' ? made.number : made.reason
+  return `${made.decision}:${subject}:${made.id}:end`
+}
+
+export const predialGet = endpoint({
+  ...predial,
+  name: 'predial-get',
+  method: 'GET',
+  accepts: ['query'],
+})
+
+export const predialPost = endpoint({
+  ...predial,
+  name: 'predial-post',
+  method: 'POST',
+  accepts: ['form', 'query'],
+})
+
+export const readDecision = endpoint({
+  name: 'decision',
+  summary: 'The record of one decision of the account.',
+  spec: 'the gate',
+  method: 'GET',
+  paths: ['/v1/decisions/:id'],
+  accepts: ['query'],
+  keyAlsoIn: [],
+  request: fields({ id: z.string().max(64, 'must not be longer than 64 characters') }),
+  response: decisionSchema,
+  errors: 'problem',
+})

@@ -1,0 +1,135 @@
+/** The internal do-not-call list on the wire: `pdnc` (spec, "Internal DNC list"). */
+import { z } from 'zod'
+import { type Endpoint, endpoint, type Reply } from './endpoint.js'
+import { fields, optionalFlag, optionalId, phoneList } from './fields.js'
+
+const actions = ['add', 'remove', 'status', 'count'] as const
+export type InternalDncAction = (typeof actions)[number]
+
+export interface InternalDncRequest {
+  readonly action: InternalDncAction
+  /** As given, trimmed; whether each is a number is the subject's to say. Empty for `count` alone. */
+  readonly numbers: readonly string[]
+  readonly projectId: string | undefined
+  /** Of effect for `add` only. */
+  readonly ignoreInvalid: boolean
+}
+
+/** Days are `YYYY-MM-DD`. */
+export interface InternalDncItem {
+  readonly phone: string
+  readonly onList: boolean
+  readonly addedOn: string | null
+  readonly lastModifiedOn: string | null
+  /** True when the text is not exactly 10 digits; then, and only then, the wire says so. */
+  readonly invalid?: boolean | undefined
+}
+
+export type InternalDncAnswer =
+  | { readonly done: true }
+  | { readonly items: readonly InternalDncItem[] }
+  | { readonly count: number; readonly lastModifiedOn: string | null }
+
+const numbers = phoneList({ most: 10_000 })
+
+const action = z
+  .string({
+    error: ({ input }) =>
+      input === undefined
+        ? `is required and must be one of ${actions.join(', ')}`
+        : `must be one of ${actions.join(', ')}`,
+  })
+  .transform((text) => text.trim().toLowerCase())
+  .pipe(z.enum(actions, `must be one of ${actions.join(', ')}`))
+
+const request = fields({
+  actionType: action,
+  phoneList: z.unknown().optional(),
+  projId: optionalId,
+  ignoreInvalid: optionalFlag,
+}).transform((wire, context): InternalDncRequest => {
+  const parsed = wire.actionType === 'count' ? undefined : numbers.safeParse(wire.phoneList)
+  for (const issue of parsed?.error?.issues ?? []) {
+    const { message } = issue
+    context.addIssue({ code: 'custom', message, path: ['phoneList'], input: wire.phoneList })
+  }
+  return {
+    action: wire.actionType,
+    numbers: parsed?.data ?? [],
+    projectId: wire.projId,
+    ignoreInvalid: wire.ignoreInvalid,
+  }
+})
+
+const day = z.iso.date().nullable()
+
+/** The JSON forms; the plain text forms of `add` and `remove` are empty. */
+const response: z.ZodType<InternalDncAnswer> = z.union([
+  z.object({ message: z.literal('success') }).transform(() => ({ done: true }) as const),
+  z
+    .array(
+      z
+        .object({
+          phone: z.string(),
+          onList: z.boolean(),
+          addedOn: day,
+          lastModifiedOn: day,
+          invalid: z.literal(true).optional(),
+        })
+        .readonly(),
+    )
+    .transform((items) => ({ items })),
+  z.object({ count: z.int(), lastModifiedOn: day }),
+])
+
+function json(answer: InternalDncAnswer): Reply {
+  if ('done' in answer) return { json: { message: 'success' } }
+  if ('count' in answer) {
+    return { json: { count: answer.count, lastModifiedOn: answer.lastModifiedOn } }
+  }
+  return {
+    json: answer.items.map(({ phone, onList, addedOn, lastModifiedOn, invalid }) => ({
+      ...{ phone, onList, addedOn, lastModifiedOn },
+      ...(invalid === true && { invalid }),
+    })),
+  }
+}
+
+function plainText(answer: InternalDncAnswer): Reply {
+  if ('done' in answer) return { text: '' }
+  if ('count' in answer) return { text: `${answer.count},${answer.lastModifiedOn ?? ''}` }
+  const lines = answer.items
+    .filter(({ invalid }) => invalid !== true)
+    .map((item) => `${item.phone},${item.addedOn ?? ''},${item.lastModifiedOn ?? ''}`)
+  return { text: lines.join('\n') }
+}
+
+type InternalDncEndpoint = Endpoint<InternalDncRequest, InternalDncAnswer>
+
+const common = {
+  spec: 'Internal DNC list',
+  paths: ['/app/main/rpc/pdnc'],
+  request,
+  response,
+  errors: 'text-or-error',
+  encode: (answer, { jsonRequested }) => (jsonRequested ? json(answer) : plainText(answer)),
+} satisfies Partial<InternalDncEndpoint>
+
+export const internalDncGet: InternalDncEndpoint = endpoint({
+  ...common,
+  name: 'pdnc-get',
+  summary: 'Adds to, removes from, looks up or counts the internal list.',
+  method: 'GET',
+  accepts: ['query'],
+  keyAlsoIn: ['query'],
+})
+
+/** The same call for lists that are too long for an address. */
+export const internalDncPost: InternalDncEndpoint = endpoint({
+  ...common,
+  name: 'pdnc-post',
+  summary: 'The same as a form or JSON, for longer lists.',
+  method: 'POST',
+  accepts: ['query', 'json', 'form', 'multipart'],
+  keyAlsoIn: ['query', 'json', 'form', 'multipart'],
+})

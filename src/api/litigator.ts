@@ -1,0 +1,94 @@
+/** The litigator check on the wire (spec, "Litigator check"), versions 1.5 and 1.4 alike. */
+import { z } from 'zod'
+import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
+import { type Endpoint, endpoint } from './endpoint.js'
+import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
+
+export interface LitigatorRequest {
+  /** As given, trimmed; a malformed one fails the request, which is the subject's to say. */
+  readonly numbers: readonly string[]
+  readonly projectId: string | undefined
+  readonly campaignId: string | undefined
+  readonly outputFormat: (typeof outputFormats)[number]
+}
+
+/** One row per number, in the order of the request. */
+export interface LitigatorRow {
+  readonly phone: PhoneNumber
+  readonly isLitigator: boolean
+}
+
+const outputFormats = ['JsonArray', 'JsonObject'] as const
+
+const paths = ['/v1.5/Scrub/litigator', '/v1.4/scrub/litigator'] as const
+
+function request(limit: NumberLimit): z.ZodType<LitigatorRequest> {
+  return fields({
+    PhoneList: phoneList(limit),
+    CampaignId: optionalId,
+    ProjId: optionalId,
+    OutputFormat: optionalWord(outputFormats, 'JsonArray'),
+  }).transform((wire) => ({
+    numbers: wire.PhoneList,
+    projectId: wire.ProjId,
+    campaignId: wire.CampaignId,
+    outputFormat: wire.OutputFormat,
+  }))
+}
+
+const row = z
+  .object({
+    Phone: z.int().refine((digits) => asPhoneNumber(String(digits)) !== undefined),
+    IsLitigator: z.boolean(),
+  })
+  .transform(
+    (wire): LitigatorRow => ({
+      phone: phoneNumber(String(wire.Phone)),
+      isLitigator: wire.IsLitigator,
+    }),
+  )
+
+const response = z.union([
+  z.array(row),
+  z.object({ Response: z.array(row) }).transform(({ Response }) => Response),
+])
+
+type LitigatorEndpoint = Endpoint<LitigatorRequest, readonly LitigatorRow[]>
+
+const encode: NonNullable<LitigatorEndpoint['encode']> = (rows, { request: { outputFormat } }) => {
+  const wire = rows.map(({ phone, isLitigator }) => ({
+    Phone: Number(phone),
+    IsLitigator: isLitigator,
+  }))
+  return { json: outputFormat === 'JsonObject' ? { Response: wire } : wire }
+}
+
+/** At most 100 numbers; longer lists go by POST. */
+export const litigatorGet = endpoint<LitigatorRequest, readonly LitigatorRow[]>({
+  name: 'litigator-get',
+  summary: 'Which of a few numbers belong to known litigators.',
+  spec: 'Litigator check',
+  method: 'GET',
+  paths,
+  accepts: ['query'],
+  keyAlsoIn: ['query'],
+  request: request({ most: 100, advice: ', the most with GET; use POST' }),
+  response,
+  errors: 'problem',
+  encode,
+})
+
+/** At most 10,000 numbers (spec, "Limits"). */
+export const litigatorPost = endpoint<LitigatorRequest, readonly LitigatorRow[]>({
+  name: 'litigator-post',
+  summary: 'Which numbers of a list belong to known litigators.',
+  spec: 'Litigator check',
+  method: 'POST',
+  paths,
+  accepts: ['json'],
+  keyAlsoIn: ['json'],
+  request: request({ most: 10_000 }),
+  response,
+  errors: 'problem',
+  encode,
+})

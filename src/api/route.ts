@@ -1,0 +1,46 @@
+/**
+ * An endpoint together with the method that answers it. Tables of routes are what a server binds;
+ * reading the request off the wire and the body of an error are left to `http/`.
+ */
+import type { Caller } from '../domain/caller.js'
+import type { Eventually } from '../domain/compliance.js'
+import type { Endpoint, Reply } from './endpoint.js'
+import { refusal } from './field-problems.js'
+
+/** What a server must know of an endpoint before it can read the request. */
+export type EndpointFacts = Pick<
+  Endpoint<unknown, unknown>,
+  'name' | 'method' | 'paths' | 'accepts' | 'keyAlsoIn' | 'errors'
+>
+
+export interface AnswerContext {
+  readonly caller: Caller
+  /** The request's content type is JSON. */
+  readonly jsonRequested: boolean
+}
+
+export interface Route {
+  readonly endpoint: EndpointFacts
+  /**
+   * Checks the fields as they were read, asks the subject and writes its answer. Refusals are
+   * {@link AppError}s; anything else that is thrown is a bug.
+   */
+  answer(fields: unknown, context: AnswerContext): Promise<Reply>
+}
+
+/** Binds an endpoint to the method of a subject. */
+export function route<Request, Response>(
+  endpoint: Endpoint<Request, Response>,
+  handle: (caller: Caller, request: Request) => Eventually<Response>,
+): Route {
+  const encode = endpoint.encode ?? ((response: Response): Reply => ({ json: response }))
+  return {
+    endpoint,
+    async answer(fields, { caller, jsonRequested }) {
+      const parsed = endpoint.request.safeParse(fields, { reportInput: true })
+      if (!parsed.success) throw refusal(parsed.error)
+      const request = parsed.data
+      return encode(await handle(caller, request), { request, jsonRequested })
+    },
+  }
+}

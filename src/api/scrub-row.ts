@@ -1,0 +1,129 @@
+/**
+ * One scrub row on the wire (spec, "Scrub result row"): every value is text. What the values mean
+ * is decided by the scrub itself.
+ */
+import { z } from 'zod'
+import { resultLetters } from '../domain/compliance.js'
+import type { ScrubRow, ScrubVersion } from '../domain/scrub-row.js'
+
+type Column = readonly [name: string, write: (row: ScrubRow) => string]
+
+const callingWindow: Column = ['CallingWindow', (row) => row.callingWindow]
+const utcOffset: Column = ['UTCOffset', (row) => String(row.utcOffsetMinutes ?? '')]
+
+const columnsBeforeWindow: readonly Column[] = [
+  ['Phone', (row) => row.phone],
+  ['ResultCode', (row) => row.letter],
+  ['Reserved', (row) => row.reserved],
+  ['Reason', (row) => row.reason],
+  ['RegionAbbrev', (row) => row.region],
+  ['Country', (row) => row.country],
+  ['Locale', (row) => row.locale],
+  ['CarrierInfo', (row) => row.carrierInfo],
+  // Filled only after an area-code split, of which no table is kept.
+  ['NewReassignedAreaCode', () => ''],
+  ['TZCode', (row) => row.timeZoneCode],
+]
+
+const columnsAfterWindow: readonly Column[] = [
+  ['DoNotCallToday', (row) => flag(row.doNotCallToday)],
+  ['CallingTimeRestrictions', (row) => row.callingTimeRestrictions],
+  ['EBRType', (row) => row.ebrType],
+  ['IsWirelessOrVoIP', (row) => flag(row.isWirelessOrVoip)],
+  ['LineType', (row) => row.lineType],
+]
+
+const columnsOfAll: readonly Column[] = [
+  ...columnsBeforeWindow,
+  ...[callingWindow, utcOffset],
+  ...columnsAfterWindow,
+]
+
+/**
+ * The order of the spec's table, which names the offset before the window. Dates of porting and of
+ * turning VoIP are in no public data; empty says unknown.
+ */
+const columnsOfVersion8: readonly Column[] = [
+  ...columnsBeforeWindow,
+  ...[utcOffset, callingWindow],
+  ...columnsAfterWindow,
+  ['EBRExpiresOn', (row) => row.ebrExpiresOn],
+  ['WirelessPortDate', () => ''],
+  ['VoIPDate', () => ''],
+  ['PostalCode', (row) => row.postalCode],
+  ['TZSource', (row) => row.timeZoneSource],
+  ['IsCallAllowedNonATDS', (row) => flag(row.allowed.manual)],
+  ['IsCallAllowedATDS', (row) => flag(row.allowed.autodialed)],
+  ['IsCallAllowedAI', (row) => flag(row.allowed.ai)],
+]
+
+function flag(value: boolean | undefined): string {
+  if (value === undefined) return ''
+  return value ? '1' : '0'
+}
+
+function columnsOf(version: ScrubVersion): readonly Column[] {
+  return version >= 8 ? columnsOfVersion8 : columnsOfAll
+}
+
+/** One object per row. */
+export function jsonRows(
+  rows: readonly ScrubRow[],
+  version: ScrubVersion,
+): readonly Readonly<Record<string, string>>[] {
+  const columns = columnsOf(version)
+  return rows.map((row) => Object.fromEntries(columns.map(([name, write]) => [name, write(row)])))
+}
+
+/**
+ * One line per row, no header, columns in the order of the JSON fields. Dialers split naively, so a
+ * field is quoted only if it holds a comma or line end, and quotes inside other fields stay single.
+ */
+export function csvText(rows: readonly ScrubRow[], version: ScrubVersion): string {
+  const columns = columnsOf(version)
+  const line = (row: ScrubRow) => columns.map(([, write]) => csvField(write(row))).join(',')
+  return rows.map((row) => `${line(row)}\n`).join('')
+}
+
+function csvField(text: string): string {
+  return /[,\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+const text = z.string()
+const yesNo = z.enum(['0', '1']).transform((digit) => digit === '1')
+const yesNoOrNothing = z
+  .enum(['0', '1', ''])
+  .transform((digit) => (digit === '' ? undefined : digit === '1'))
+const minutes = z
+  .string()
+  .regex(/^(?:-?\d{1,4})?$/)
+  .transform((digits) => (digits === '' ? undefined : Number(digits)))
+
+/** Reads a row of version 8 in its JSON form; unknown fields are ignored, unknown letters refused. */
+export const wireScrubRow = z
+  .object({
+    ...{ Phone: text, ResultCode: z.enum(resultLetters), Reserved: text, Reason: text },
+    ...{ RegionAbbrev: text, Country: text, Locale: text, CarrierInfo: text, TZCode: text },
+    ...{ CallingWindow: text, UTCOffset: minutes, DoNotCallToday: yesNoOrNothing },
+    ...{ CallingTimeRestrictions: text, EBRType: z.enum(['S', 'I', 'P', 'T', '']) },
+    ...{ IsWirelessOrVoIP: yesNoOrNothing, LineType: text, EBRExpiresOn: text },
+    ...{ PostalCode: text, TZSource: text },
+    ...{ IsCallAllowedNonATDS: yesNo, IsCallAllowedATDS: yesNo, IsCallAllowedAI: yesNo },
+  })
+  .transform(
+    (wire): ScrubRow => ({
+      ...{ phone: wire.Phone, letter: wire.ResultCode, reserved: wire.Reserved },
+      ...{ reason: wire.Reason, region: wire.RegionAbbrev, country: wire.Country },
+      ...{ locale: wire.Locale, carrierInfo: wire.CarrierInfo, timeZoneCode: wire.TZCode },
+      ...{ callingWindow: wire.CallingWindow, utcOffsetMinutes: wire.UTCOffset },
+      ...{ doNotCallToday: wire.DoNotCallToday, ebrType: wire.EBRType },
+      ...{ callingTimeRestrictions: wire.CallingTimeRestrictions, lineType: wire.LineType },
+      ...{ isWirelessOrVoip: wire.IsWirelessOrVoIP, ebrExpiresOn: wire.EBRExpiresOn },
+      ...{ postalCode: wire.PostalCode, timeZoneSource: wire.TZSource },
+      allowed: {
+        manual: wire.IsCallAllowedNonATDS,
+        autodialed: wire.IsCallAllowedATDS,
+        ai: wire.IsCallAllowedAI,
+      },
+    }),
+  )

@@ -1,0 +1,96 @@
+/** The scrub call on the wire (spec, "Scrub"): request and endpoints; rows are in `scrub-row.ts`. */
+import { z } from 'zod'
+import {
+  type ScrubItem,
+  type ScrubRow,
+  type ScrubVersion,
+  scrubVersions,
+} from '../domain/scrub-row.js'
+import { type Endpoint, endpoint } from './endpoint.js'
+import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
+import { csvText, jsonRows, wireScrubRow } from './scrub-row.js'
+
+export interface ScrubRequest {
+  readonly items: readonly ScrubItem[]
+  readonly version: ScrubVersion
+  readonly output: 'json' | 'csv'
+  readonly projectId: string | undefined
+  readonly campaignId: string | undefined
+}
+
+const defaultVersion: ScrubVersion = 5
+const versionRule = `must be a whole number from 1 to ${scrubVersions.length}`
+
+const version = z
+  .union([z.string(), z.number()], versionRule)
+  .nullish()
+  .transform((value, context): ScrubVersion => {
+    const text = String(value ?? '').trim()
+    if (text === '') return defaultVersion
+    const found = scrubVersions.find((one) => String(one) === text)
+    if (found !== undefined) return found
+    context.addIssue(versionRule)
+    return z.NEVER
+  })
+
+/** `phone|id|postal`, the latter two optional; with still more parts it is no number at all. */
+function readItem(text: string): ScrubItem {
+  const [phone = '', reserved = '', postalCode = '', ...more] = text.split('|')
+  return {
+    phone: more.length > 0 ? text : phone.trim(),
+    reserved,
+    postalCode: postalCode.trim() || undefined,
+  }
+}
+
+function request(limit: NumberLimit): z.ZodType<ScrubRequest> {
+  return fields({
+    phoneList: phoneList(limit),
+    version,
+    output: optionalWord(['csv', 'json'], 'csv'),
+    projId: optionalId,
+    campaignId: optionalId,
+  }).transform((wire) => ({
+    items: wire.phoneList.map(readItem),
+    version: wire.version,
+    output: wire.output,
+    projectId: wire.projId,
+    campaignId: wire.campaignId,
+  }))
+}
+
+type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
+
+const common = {
+  spec: 'Scrub',
+  paths: ['/app/main/rpc/scrub'],
+  /** The JSON form of version 8. */
+  response: z.array(wireScrubRow),
+  errors: 'text',
+  encode: (rows, { request: asked }) =>
+    asked.output === 'json'
+      ? { json: jsonRows(rows, asked.version) }
+      : { text: csvText(rows, asked.version), contentType: 'text/csv; charset=utf-8' },
+} satisfies Partial<ScrubEndpoint>
+
+/** At most 50 numbers; longer lists go by POST. */
+export const scrubGet = endpoint<ScrubRequest, readonly ScrubRow[]>({
+  ...common,
+  name: 'scrub-get',
+  summary: 'Whether a few numbers may be called, with the facts behind it.',
+  method: 'GET',
+  accepts: ['query'],
+  keyAlsoIn: ['query'],
+  request: request({ most: 50, advice: ', the most with GET; use POST' }),
+})
+
+/** At most 10,000 numbers, as a form or JSON. */
+export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
+  ...common,
+  name: 'scrub-post',
+  summary: 'The same for a list of numbers.',
+  method: 'POST',
+  accepts: ['query', 'json', 'form', 'multipart'],
+  keyAlsoIn: ['query', 'json', 'form', 'multipart'],
+  request: request({ most: 10_000 }),
+})

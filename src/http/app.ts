@@ -1,0 +1,131 @@
+/**
+ * Tables of routes as one request handler: which route a request means, and what is said when it
+ * means none. The one door to express, which matches paths and nothing more.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import express, { type NextFunction, type Request, type Response } from 'express'
+import type { ErrorShape } from '../api/endpoint.js'
+import type { Route } from '../api/route.js'
+import { monotonicSeconds } from '../domain/clock.js'
+import { AppError } from '../errors.js'
+import type { Logger } from '../log.js'
+import type { Authenticate } from './authenticate.js'
+import { bind, pathOf } from './bind.js'
+import { errorReply } from './error-body.js'
+import { type Ops, opsAnswers } from './ops.js'
+import { isJsonRequest } from './read-fields.js'
+import { sendReply } from './send-reply.js'
+
+/** One answered request. */
+export interface RequestMeasure {
+  /** Name of the endpoint; `unmatched` when path or method mean none. */
+  readonly endpoint: string
+  /** 499 when the client left before the answer. */
+  readonly status: number
+  readonly seconds: number
+}
+
+export interface AppOptions {
+  readonly routes: readonly Route[]
+  readonly authenticate: Authenticate
+  readonly ops: Ops
+  readonly logger: Logger
+  readonly maxBodyBytes: number
+  readonly onRequest?: ((measure: RequestMeasure) => void) | undefined
+}
+
+/** Paths are compared without letter case, and a slash at their end is ignored. */
+export function createApp(options: AppOptions): RequestListener {
+  const { logger } = options
+  const app = express()
+  app.disable('x-powered-by')
+  for (const [path, answer] of opsAnswers(options.ops, logger)) {
+    app.get(path, async (_request, response) => sendReply(response, await answer()))
+  }
+  for (const [path, routes] of routesByPath(options.routes)) {
+    app.all(path, methodsOf(routes, options))
+  }
+  app.use((request: Request, response: Response) => {
+    measure(response, 'unmatched', options)
+    refuse(new AppError('not-found', `There is nothing at ${pathOf(request)}`), {
+      ...{ request, response, logger },
+      shape: shapeByPath(pathOf(request)),
+    })
+  })
+  // Express tells handlers of errors by their four parameters.
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    refuse(addressProblem(error), { request, response, logger, shape: shapeByPath(request.path) })
+  })
+  return app
+}
+
+/** Paths that differ in letter case alone are one. */
+function routesByPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
+  const byPath = new Map<string, readonly Route[]>()
+  for (const route of routes) {
+    for (const path of route.endpoint.paths) {
+      const key = path.toLowerCase()
+      byPath.set(key, [...(byPath.get(key) ?? []), route])
+    }
+  }
+  return byPath
+}
+
+/** The routes of one path by method; HEAD is answered as GET. */
+function methodsOf(routes: readonly Route[], options: AppOptions) {
+  const byMethod = new Map<string, { readonly name: string; readonly handle: Handler }>()
+  for (const route of routes) {
+    const bound = { name: route.endpoint.name, handle: bind(route, options) }
+    byMethod.set(route.endpoint.method, bound)
+    if (route.endpoint.method === 'GET') byMethod.set('HEAD', bound)
+  }
+  const allow = [...byMethod.keys()].join(', ')
+  const shape = routes[0]?.endpoint.errors ?? 'problem'
+  return async (request: Request<Record<string, string>>, response: Response) => {
+    const bound = byMethod.get(request.method)
+    measure(response, bound?.name ?? 'unmatched', options)
+    if (bound) return await bound.handle(request, response, request.params)
+    response.setHeader('Allow', allow)
+    const problem = `${request.method} is not allowed here; use ${allow}`
+    const error = new AppError('method-not-allowed', problem)
+    refuse(error, { request, response, shape, logger: options.logger })
+  }
+}
+
+type Handler = ReturnType<typeof bind>
+
+function measure(response: Response, endpoint: string, { onRequest }: AppOptions): void {
+  if (!onRequest) return
+  const start = monotonicSeconds()
+  response.once('close', () => {
+    const status = response.writableFinished ? response.statusCode : 499
+    onRequest({ endpoint, status, seconds: monotonicSeconds() - start })
+  })
+}
+
+/** Where no endpoint says how its errors look, its neighbours do. */
+function shapeByPath(path: string): ErrorShape {
+  const start = path.toLowerCase()
+  if (start.startsWith('/app/main/rpc/')) return 'text'
+  return start.startsWith('/v1.5/geoscrub/') ? 'reason-phrase' : 'problem'
+}
+
+/** Express refuses an address whose percent signs mean nothing with an error of status 400. */
+function addressProblem(error: unknown): unknown {
+  const isRefusal = error instanceof Error && 'status' in error && error.status === 400
+  return isRefusal ? new AppError('invalid-request', 'The address is not well formed') : error
+}
+
+interface Refused {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly shape: ErrorShape
+  readonly logger: Logger
+}
+
+function refuse(error: unknown, { request, response, shape, logger }: Refused): void {
+  if (response.headersSent) return void response.destroy()
+  const jsonRequested = isJsonRequest(request)
+  const context = { shape, jsonRequested, path: pathOf(request), endpoint: 'unmatched' }
+  sendReply(response, errorReply(error, context, logger))
+}

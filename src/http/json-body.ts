@@ -1,0 +1,90 @@
+/**
+ * Reads a JSON text from a stranger. Refuses what `JSON.parse` lets pass: a name given twice in
+ * one object (the last would win in silence), endless nesting, objects of endless names.
+ */
+import { invalidRequest, shorten } from '../errors.js'
+
+const deepestNesting = 32
+const mostNames = 1000
+
+/** Throws an `invalid-request` refusal; the value may be of any JSON type. */
+export function parseJsonBody(text: string): unknown {
+  refuseHostileShape(text)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const detail = error instanceof Error ? shorten(error.message) : ''
+    throw malformed(`the body is not well-formed JSON: ${detail}`)
+  }
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const colon = 0x3a
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const openBracket = 0x5b
+const closeBracket = 0x5d
+
+/** Names of the objects that are open at a place; `undefined` stands for an open list. */
+type OpenParts = (Set<string> | undefined)[]
+
+function refuseHostileShape(text: string): void {
+  const open: OpenParts = []
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === quote) at = readString(text, at, open)
+    else if (code === openBrace) enter(open, new Set())
+    else if (code === openBracket) enter(open, undefined)
+    else if (code === closeBrace || code === closeBracket) open.pop()
+  }
+}
+
+function enter(open: OpenParts, names: Set<string> | undefined): void {
+  open.push(names)
+  if (open.length <= deepestNesting) return
+  throw malformed(`the body is nested deeper than ${deepestNesting} levels`)
+}
+
+/** In well-formed JSON a string before a colon is a name. Gives the place of the closing quote. */
+function readString(text: string, start: number, open: OpenParts): number {
+  const end = endOfString(text, start + 1)
+  const names = open.at(-1)
+  if (names && isBeforeColon(text, end + 1)) addName(names, text.slice(start, end + 1))
+  return end
+}
+
+/** Position of the closing quote, or the end of a text that has none. */
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start); at !== -1; at = text.indexOf('"', at + 1)) {
+    let slashes = 0
+    while (text.charCodeAt(at - 1 - slashes) === backslash) slashes += 1
+    if (slashes % 2 === 0) return at
+  }
+  return text.length
+}
+
+function isBeforeColon(text: string, start: number): boolean {
+  let at = start
+  while (at < text.length && text.charCodeAt(at) <= 0x20) at += 1
+  return text.charCodeAt(at) === colon
+}
+
+function addName(names: Set<string>, quoted: string): void {
+  const name = quoted.includes('\\') ? unescaped(quoted) : quoted.slice(1, -1)
+  if (names.has(name)) throw invalidRequest([{ field: shorten(name), rule: 'is given twice' }])
+  names.add(name)
+  if (names.size > mostNames) throw malformed(`an object holds more than ${mostNames} fields`)
+}
+
+function unescaped(quoted: string): string {
+  try {
+    return String(JSON.parse(quoted))
+  } catch {
+    return quoted
+  }
+}
+
+function malformed(rule: string) {
+  return invalidRequest([{ field: '', rule }])
+}

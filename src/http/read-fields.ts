@@ -1,0 +1,128 @@
+/**
+ * Gets the fields of a request from address and body, whatever the body's form. Which fields an
+ * endpoint knows and what they must hold is judged by its schema.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { FieldSource } from '../api/endpoint.js'
+import { AppError, invalidRequest, shorten } from '../errors.js'
+import { parseJsonBody } from './json-body.js'
+import { parseMultipart } from './multipart-body.js'
+import { readBody } from './read-body.js'
+
+/** Names as given; a value is text unless it came as JSON. */
+export type RawFields = Readonly<Record<string, unknown>>
+
+/** Far above what any call of the contract has. */
+const mostFields = 100
+
+export type BodyForm = Exclude<FieldSource, 'query'>
+
+/** The fields behind the `?`; a name given twice is refused. */
+export function readQuery(request: IncomingMessage): RawFields {
+  const address = request.url ?? ''
+  const start = address.indexOf('?')
+  return start === -1 ? {} : urlencodedFields(address.slice(start + 1))
+}
+
+export interface BodyRules {
+  readonly accepts: readonly FieldSource[]
+  readonly maxBytes: number
+}
+
+/**
+ * The fields of the body, and the form they came in. An empty body has no fields; it is refused
+ * where fields can only come as JSON. Throws refusals: malformed, too large, wrong content type.
+ */
+export async function readBodyFields(
+  request: IncomingMessage,
+  { accepts, maxBytes }: BodyRules,
+): Promise<{ readonly form: BodyForm | undefined; readonly fields: RawFields }> {
+  const body = await readBody(request, maxBytes)
+  if (body.length === 0) {
+    if (accepts.every((source) => source === 'json')) {
+      throw invalidRequest([{ field: '', rule: 'the body is missing; a JSON object is needed' }])
+    }
+    return { form: undefined, fields: {} }
+  }
+  const contentType = request.headers['content-type'] ?? ''
+  const form = bodyForm(contentType)
+  if (form === undefined || !accepts.includes(form)) throw wrongContentType(contentType, accepts)
+  return { form, fields: await parsers[form](body, contentType) }
+}
+
+/** The request's content type is one of JSON's. */
+export function isJsonRequest(request: IncomingMessage): boolean {
+  return bodyForm(request.headers['content-type'] ?? '') === 'json'
+}
+
+const parsers: Readonly<
+  Record<BodyForm, (body: Buffer, contentType: string) => RawFields | Promise<RawFields>>
+> = {
+  json(body) {
+    const value = parseJsonBody(decoded(body))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+    throw invalidRequest([{ field: '', rule: 'the body must be a JSON object' }])
+  },
+  form: (body) => urlencodedFields(decoded(body)),
+  multipart: async (body, contentType) =>
+    collected(await parseMultipart(body, contentType, mostFields)),
+}
+
+/** Content types of the spec ("Calling hours" for JSON); other charsets than UTF-8 are not read. */
+function bodyForm(contentType: string): BodyForm | undefined {
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';')
+  const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([^"\s]*)/.exec(one)?.[1])
+  if (!charset.every((name) => [undefined, 'utf-8', 'utf8', 'us-ascii'].includes(name))) {
+    return undefined
+  }
+  const media = type.trim()
+  if (/^(?:application\/json|text\/json|application\/[^\s/]+\+json)$/.test(media)) return 'json'
+  if (media === 'application/x-www-form-urlencoded') return 'form'
+  return media === 'multipart/form-data' ? 'multipart' : undefined
+}
+
+const contentTypes: Readonly<Record<FieldSource, readonly string[]>> = {
+  query: [],
+  json: ['application/json', 'text/json', 'application/*+json'],
+  form: ['application/x-www-form-urlencoded'],
+  multipart: ['multipart/form-data'],
+}
+
+function wrongContentType(contentType: string, accepts: readonly FieldSource[]): AppError {
+  const wanted = accepts.flatMap((source) => contentTypes[source]).join(', ')
+  const given = contentType === '' ? 'is missing' : `'${shorten(contentType)}' is not accepted`
+  return new AppError('unsupported-media-type', `Content-Type ${given}; send ${wanted} in UTF-8`)
+}
+
+function decoded(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    throw invalidRequest([{ field: '', rule: 'the body is not well-formed UTF-8' }])
+  }
+}
+
+function urlencodedFields(text: string): RawFields {
+  let separators = 0
+  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
+    separators += 1
+    if (separators >= mostFields) {
+      throw invalidRequest([{ field: '', rule: `holds more than ${mostFields} fields` }])
+    }
+  }
+  return collected(new URLSearchParams(text))
+}
+
+/** Joins fields from several places; a name given twice is refused. */
+export function joinFields(parts: readonly RawFields[]): RawFields {
+  return collected(parts.flatMap((part) => Object.entries(part)))
+}
+
+function collected(pairs: Iterable<readonly [string, unknown]>): RawFields {
+  const found = new Map<string, unknown>()
+  for (const [name, value] of pairs) {
+    if (found.has(name)) throw invalidRequest([{ field: shorten(name), rule: 'is given twice' }])
+    found.set(name, value)
+  }
+  return Object.fromEntries(found)
+}
