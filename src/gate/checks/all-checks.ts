@@ -1,0 +1,13 @@
+/** The checks of every call, cheapest first. All run; the order only says who is asked first. */
+import { callingHoursCheck } from './calling-hours.js'
+import type { Check } from './check.js'
+import { internalDncCheck } from './internal-dnc.js'
+import { litigatorCheck } from './litigator.js'
+import { permissionCheck } from './permission.js'
+
+export const allChecks: readonly Check[] = [
+  litigatorCheck,
+  internalDncCheck,
+  callingHoursCheck,
+  permissionCheck,
+]

@@ -1,0 +1,30 @@
+/** Calls are placed only inside the lawful hours of every place the called party may be in. */
+import type { LegalTime } from '../../domain/compliance.js'
+import type { ReasonCode } from '../../domain/decision.js'
+import { type Check, findingOf, type Judged, when } from './check.js'
+
+export const callingHoursCheck: Check = {
+  name: 'calling-hours',
+  run: ({ askedAt, legalTime }) =>
+    when(legalTime(), (asked) =>
+      findingOf({ check: 'calling-hours', askedAt }, asked, ({ value }) => judge(value)),
+    ),
+}
+
+function judge(answer: LegalTime): Judged {
+  if (answer.status !== 'OK') {
+    const reason = statusReasons[answer.status]
+    return { verdict: 'deny', reason, detail: answer.message ?? answer.status }
+  }
+  if (answer.permitted) return { verdict: 'pass', reason: 'permitted', detail: answer.rule }
+  const reason = answer.restrictedDay === undefined ? 'outside-calling-hours' : 'restricted-day'
+  return { verdict: 'deny', reason, detail: answer.rule, opensAt: answer.opensAt }
+}
+
+const statusReasons: Readonly<Record<Exclude<LegalTime['status'], 'OK'>, ReasonCode>> = {
+  INVALID_PHONE: 'invalid-number',
+  INVALID_PROJECT: 'unknown-project',
+  INVALID_DATE: 'check-unanswered',
+  TOLL_FREE: 'toll-free',
+  UNKNOWN_NXX: 'unknown-prefix',
+}

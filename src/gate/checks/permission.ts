@@ -1,0 +1,99 @@
+/**
+ * Lists, consent and line type, as the scrub row of version 8 tells them. Only letters known to
+ * permit the kind of call permit it, and only together with the row's own flag.
+ */
+import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
+import type { CallKind, ReasonCode } from '../../domain/decision.js'
+import { type Check, findingOf, type Judged, when } from './check.js'
+
+export const permissionCheck: Check = {
+  name: 'permission',
+  run: ({ callKind, askedAt, scrub }) =>
+    when(scrub(), (asked) =>
+      findingOf({ check: 'permission', askedAt }, asked, ({ value }) => judge(value, callKind)),
+    ),
+}
+
+/** Letters that may permit a kind of call; for `G` and `H` a machine also needs a permission record. */
+const permittingLetters: Readonly<Record<CallKind, ReadonlySet<ResultLetter>>> = {
+  manual: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'W', 'Y', 'G', 'H']),
+  autodialed: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'G', 'H']),
+  ai: new Set<ResultLetter>(['E', 'O', 'G', 'H']),
+}
+
+const letterTexts: Readonly<Record<ResultLetter, string>> = {
+  C: 'clean: on no list, no consent on file',
+  X: 'list match lifted by an industry exemption',
+  E: 'relationship or consent on file, on no list',
+  O: 'relationship or consent overrides a list match',
+  R: 'relationship has expired, on no list',
+  W: 'wireless, on no list, no consent on file',
+  Y: 'VoIP, on no list, no consent on file',
+  G: 'wireless or VoIP with a relationship or consent, on no list',
+  H: 'wireless or VoIP, relationship or consent overrides a list match',
+  L: 'wireless in a state that bars sales calls to wireless numbers',
+  F: 'wireless in a state that bars sales calls to wireless numbers, relationship on file',
+  V: 'wireless in a state that bars sales calls to wireless numbers, relationship and list match',
+  D: 'on a do-not-call or litigator list without consent',
+  P: 'on the internal do-not-call list',
+  B: 'not covered by an imported national list',
+  I: 'area code or exchange not in service',
+  M: 'not ten digits',
+  S: 'disconnected',
+  T: 'high-cost telephone company',
+}
+
+function judge(row: ScrubVerdict, kind: CallKind): Judged {
+  const because = /^;*$/.test(row.reason) ? '' : `, reason '${row.reason}'`
+  const more = row.detail === undefined ? '' : `; ${row.detail}`
+  const detail = `result ${row.letter}: ${letterTexts[row.letter]}${because}${more}`
+  if (!permittingLetters[kind].has(row.letter)) {
+    return { verdict: 'deny', reason: letterReason(row), detail }
+  }
+  const lacksConsent = needsPermission(kind, row.letter) && row.ebrType !== 'P'
+  if (lacksConsent) return { verdict: 'deny', reason: 'no-consent', detail }
+  if (row.doNotCallToday) return { verdict: 'deny', reason: 'restricted-day', detail }
+  if (!row.allowed[kind]) {
+    return {
+      verdict: 'deny',
+      reason: 'outside-calling-hours',
+      detail: `${detail}; not at this hour`,
+    }
+  }
+  return { verdict: 'pass', reason: 'permitted', detail }
+}
+
+function needsPermission(kind: CallKind, letter: ResultLetter): boolean {
+  return kind === 'ai' || (kind === 'autodialed' && (letter === 'G' || letter === 'H'))
+}
+
+function letterReason({ letter, reason, ebrType }: ScrubVerdict): ReasonCode {
+  switch (letter) {
+    case 'D':
+      return listReason(reason)
+    case 'P':
+      return ebrType === 'P' ? 'consent-revoked' : 'internal-dnc'
+    case 'B':
+      return 'list-not-covering'
+    case 'I':
+      return 'unknown-prefix'
+    case 'M':
+      return 'invalid-number'
+    case 'L':
+    case 'F':
+    case 'V':
+      return 'wireless-state'
+    case 'S':
+    case 'T':
+      return 'not-permitted'
+    default:
+      return 'no-consent'
+  }
+}
+
+/** The parts of `Reason` tell which list matched (national, then state; or the litigator list). */
+function listReason(reason: string): ReasonCode {
+  if (reason === 'Litigator') return 'litigator'
+  if (reason.startsWith('National')) return 'national-dnc'
+  return reason.split(';')[1]?.startsWith('State') === true ? 'state-dnc' : 'national-dnc'
+}

@@ -1,0 +1,63 @@
+/**
+ * Runs the checks side by side within a deadline. Always gives one finding per check: what throws,
+ * rejects or has not answered in time is `unknown`.
+ */
+import type { Eventually } from '../domain/compliance.js'
+import type { Finding } from '../domain/decision.js'
+import type { CallQuestions, Check } from './checks/check.js'
+
+export function runChecks(
+  checks: readonly Check[],
+  questions: CallQuestions,
+  deadlineMs: number,
+): Eventually<readonly Finding[]> {
+  const findings: Finding[] = []
+  const waiting: Promise<void>[] = []
+  checks.forEach((check, index) => {
+    const place = (finding: Finding) => {
+      findings[index] = finding
+    }
+    const started = start(check, questions)
+    if (started instanceof Promise) {
+      place(unanswered(check, questions, `not answered within ${deadlineMs} ms`))
+      const failed = (cause: unknown) => place(unanswered(check, questions, String(cause)))
+      waiting.push(started.then(place, failed))
+    } else place(started)
+  })
+  return waiting.length === 0 ? findings : settledOrLate(waiting, findings, deadlineMs)
+}
+
+function start(check: Check, questions: CallQuestions): Eventually<Finding> {
+  try {
+    return check.run(questions)
+  } catch (cause) {
+    return unanswered(check, questions, String(cause))
+  }
+}
+
+/** A copy is given, so that an answer after the deadline changes nothing any more. */
+async function settledOrLate(
+  waiting: readonly Promise<void>[],
+  findings: readonly Finding[],
+  deadlineMs: number,
+): Promise<readonly Finding[]> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, deadlineMs)
+  })
+  await Promise.race([Promise.all(waiting), late])
+  clearTimeout(timer)
+  return [...findings]
+}
+
+function unanswered({ name }: Check, { askedAt }: CallQuestions, detail: string): Finding {
+  return {
+    check: name,
+    verdict: 'unknown',
+    reason: 'check-unanswered',
+    detail,
+    source: 'gate',
+    asOf: askedAt,
+    holdsUntil: Number.NEGATIVE_INFINITY,
+  }
+}

@@ -1,0 +1,292 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Clock, Instant } from '../../src/domain/clock.js'
+import type { LegalTimeQuestion, Question } from '../../src/domain/compliance.js'
+import { phoneNumber } from '../../src/domain/phone-number.js'
+import { ListFacts, type Lists } from '../../src/service/list-facts.js'
+import { Scrub } from '../../src/service/scrub/scrub.js'
+import { ScrubJudge } from '../../src/service/scrub/scrub-judge.js'
+import { Embedded } from '../../src/sources/embedded.js'
+import { openDatabase } from '../../src/storage/engine.js'
+import { migrate } from '../../src/storage/migrate.js'
+import {
+  cleanLists,
+  fakeLists,
+  hoursOver,
+  planWith,
+  postalCodes,
+  rules,
+  testSandbox,
+} from '../support/scrub-parts.js'
+import { buildSubjects, caller } from '../support/service-subjects.js'
+import { instant, testClock } from '../support/test-clock.js'
+import { complianceContract } from './compliance.contract.js'
+
+const ny = '2127361000'
+const now = '2026-11-23T17:00:00Z'
+
+interface Options {
+  readonly clock?: Clock
+  readonly sandboxAt?: Instant
+  readonly lists?: Lists
+}
+
+/** The embedded source over real subjects and a database of its own. */
+async function openEmbedded({ clock = testClock(now), sandboxAt, lists }: Options = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-embedded-'))
+  const storage = openDatabase({ engine: 'sqlite', dataDir: folder })
+  await migrate(storage.db)
+  const sandbox = testSandbox(clock, sandboxAt)
+  const clockOf = (accountId: string) => sandbox.clockOf(accountId)
+  const subjects = await buildSubjects(storage, { overlay: sandbox, clockOf })
+  const { internalDnc, consent, projects } = subjects
+  const plan = planWith({ [ny]: { lineClass: 'wireline' } })
+  const listFacts = new ListFacts(lists ?? fakeLists({}), sandbox)
+  const callingHours = hoursOver(plan)
+  const judge = new ScrubJudge({
+    ...{ numberingPlan: plan, postalCodes, lists: listFacts, law: rules, callingHours, sandbox },
+  })
+  const scrub = new Scrub({ projects, internalDnc, consent, judge, callingHours, clockOf })
+  const sandboxHours = hoursOver(sandbox.planOf('sandbox', plan))
+  const errors: string[] = []
+  const compliance = new Embedded({
+    ...{ scrub, internalDnc, lists: listFacts, projects, clockOf },
+    hoursOf: (accountId) => (sandbox.isSandbox(accountId) ? sandboxHours : callingHours),
+    onError: (question, cause) => errors.push(`${question}: ${String(cause)}`),
+  })
+  const close = async () => {
+    await storage.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { compliance, close, errors, ...subjects }
+}
+
+complianceContract('the embedded service', (sandboxAt) => openEmbedded({ sandboxAt }))
+
+function about(number = ny, more: Partial<Question> = {}): Question {
+  return { accountId: 'main', number: phoneNumber(number), ...more }
+}
+
+function legalAbout(number = ny, more: Partial<LegalTimeQuestion> = {}): LegalTimeQuestion {
+  const plain = { recordedVoice: false, lawToo: false, strictestPlace: false }
+  return { ...about(number), ...plain, ...more }
+}
+
+async function withEmbedded(
+  options: Options,
+  work: (open: Awaited<ReturnType<typeof openEmbedded>>) => Promise<void>,
+) {
+  const open = await openEmbedded(options)
+  try {
+    await work(open)
+  } finally {
+    await open.close()
+  }
+}
+
+const loaded = { lists: fakeLists(cleanLists) }
+
+describe('a real account', () => {
+  it('without lists gets B and no litigator answer, each naming its import', async () => {
+    await withEmbedded({}, async ({ compliance, errors }) => {
+      const scrubbed = await compliance.scrub(about())
+      expect(scrubbed).toMatchObject({ answered: true, value: { letter: 'B' } })
+      expect(scrubbed.answered && scrubbed.value.detail).toContain('import list us-dnc <file>')
+      expect(await compliance.litigator(about())).toMatchObject({
+        answered: false,
+        why: 'list-missing',
+        detail: expect.stringContaining('import list litigators <file>'),
+      })
+      expect(errors).toEqual([])
+    })
+  })
+
+  it('never sees the fixed facts of the sandbox', async () => {
+    await withEmbedded(loaded, async ({ compliance }) => {
+      for (const line of ['0104', '0111', '0112']) {
+        const status = await compliance.internalDnc(about(`212555${line}`))
+        expect(status).toMatchObject({ answered: true, value: { onList: false } })
+      }
+      const litigator = await compliance.litigator(about('2125550105'))
+      expect(litigator).toMatchObject({ answered: true, value: { isLitigator: false } })
+    })
+  })
+
+  it('has what it wrote in the very next answer', async () => {
+    await withEmbedded(loaded, async ({ compliance, internalDnc, consent }) => {
+      const letter = async () => {
+        const row = await compliance.scrub(about())
+        return row.answered ? `${row.value.letter}${row.value.ebrType}` : row.detail
+      }
+      const onList = async () => {
+        const status = await compliance.internalDnc(about())
+        return status.answered && status.value.onList
+      }
+      expect([await letter(), await onList()]).toEqual(['C', false])
+      await internalDnc.add(caller(), { numbers: [ny], ignoreInvalid: false })
+      expect([await letter(), await onList()]).toEqual(['P', true])
+      const permission = { phoneNumber: ny, type: 'P', dateOfLastContact: '11/23/2026' }
+      await consent.record(caller(), { keepBetterEbr: false, records: [permission] })
+      // The entry and the permission are of one day: the entry wins.
+      expect([await letter(), await onList()]).toEqual(['PP', true])
+      await internalDnc.remove(caller(), { numbers: [ny] })
+      expect([await letter(), await onList()]).toEqual(['EP', false])
+    })
+  })
+
+  it('may be another: neither list nor record of one is seen by the other', async () => {
+    await withEmbedded(loaded, async ({ compliance, internalDnc }) => {
+      await internalDnc.add(caller('other'), { numbers: [ny], ignoreInvalid: false })
+      const status = await compliance.internalDnc(about())
+      expect(status).toMatchObject({ answered: true, value: { onList: false } })
+      expect(await compliance.scrub(about())).toMatchObject({ value: { letter: 'C' } })
+    })
+  })
+})
+
+describe('writes of the sandbox account', () => {
+  it('work on top of its fixed facts', async () => {
+    await withEmbedded({}, async ({ compliance, internalDnc, consent }) => {
+      const sandbox = caller('sandbox')
+      const letter = async (number: string) => {
+        const row = await compliance.scrub(about(number, { accountId: 'sandbox' }))
+        return row.answered ? row.value.letter : row.detail
+      }
+      await internalDnc.add(sandbox, { numbers: ['2125550106'], ignoreInvalid: false })
+      expect(await letter('2125550106')).toBe('P')
+      await internalDnc.remove(sandbox, { numbers: ['2125550104'] })
+      expect(await letter('2125550104')).toBe('C')
+      const permission = { phoneNumber: '2125550111', type: 'P', dateOfLastContact: '11/22/2026' }
+      await consent.record(sandbox, { keepBetterEbr: false, records: [permission] })
+      expect(await letter('2125550111')).toBe('O')
+    })
+  })
+})
+
+describe('what-ifs', () => {
+  it.each([
+    { at: '2026-11-24T03:00:00Z', manual: false },
+    { at: '2026-11-24T13:00:00Z', manual: true },
+  ])('are judged at their instant: $at', async ({ at, manual }) => {
+    await withEmbedded(loaded, async ({ compliance }) => {
+      const question = { at: instant(at) }
+      expect(await compliance.scrub(about(ny, question))).toMatchObject({
+        value: { allowed: { manual } },
+      })
+      expect(await compliance.legalTime(legalAbout(ny, question))).toMatchObject({
+        value: { permitted: manual },
+      })
+    })
+  })
+
+  it('in the future do not make a fixed sandbox permission newer than a real opt-out', async () => {
+    await withEmbedded({}, async ({ compliance, internalDnc }) => {
+      const number = '2125550106'
+      await internalDnc.add(caller('sandbox'), { numbers: [number], ignoreInvalid: false })
+      const at = instant('2028-11-21T17:00:00Z')
+      const row = await compliance.scrub(about(number, { accountId: 'sandbox', at }))
+      expect(row).toMatchObject({ value: { letter: 'P' } })
+    })
+  })
+})
+
+describe('legal time', () => {
+  it('says when it opens and by which rule', async () => {
+    await withEmbedded(loaded, async ({ compliance }) => {
+      const at = instant('2026-11-24T03:00:00Z')
+      const found = await compliance.legalTime(legalAbout(ny, { at }))
+      expect(found).toMatchObject({
+        value: { opensAt: instant('2026-11-24T13:00:00Z'), rule: expect.stringContaining('NY') },
+      })
+    })
+  })
+
+  it.each([
+    { lawToo: false, permitted: true },
+    { lawToo: true, permitted: false },
+  ])('project hours at night, lawToo $lawToo: $permitted', async ({ lawToo, permitted }) => {
+    await withEmbedded(loaded, async ({ compliance, projects }) => {
+      await projects.create({ accountId: 'main', code: 'NIGHT', name: 'Night' })
+      const hours = { monFri: '00:00-24:00', sat: 'none', sun: 'none' }
+      await projects.setHours({ accountId: 'main', code: 'NIGHT' }, 'NY', hours)
+      const at = instant('2026-11-24T08:00:00Z')
+      const question = legalAbout(ny, { projectId: 'NIGHT', at, lawToo })
+      expect(await compliance.legalTime(question)).toMatchObject({ value: { permitted } })
+    })
+  })
+
+  it.each([
+    { recordedVoice: false, permitted: true },
+    { recordedVoice: true, permitted: false },
+  ])('Indiana at 8.30, recorded voice $recordedVoice: $permitted', async (test) => {
+    await withEmbedded(loaded, async ({ compliance }) => {
+      const { recordedVoice, permitted } = test
+      const at = instant('2026-11-23T13:30:00Z')
+      const question = legalAbout('3177361000', { at, recordedVoice })
+      expect(await compliance.legalTime(question)).toMatchObject({ value: { permitted } })
+    })
+  })
+
+  it.each([
+    { strictestPlace: false, permitted: true },
+    { strictestPlace: true, permitted: false },
+  ])('a postal code farther west at night, strictest $strictestPlace: $permitted', async (test) => {
+    await withEmbedded(loaded, async ({ compliance }) => {
+      const { strictestPlace, permitted } = test
+      const at = instant('2026-11-24T03:30:00Z')
+      const question = legalAbout(ny, { at, strictestPlace, postalCode: '90001' })
+      expect(await compliance.legalTime(question)).toMatchObject({ value: { permitted } })
+    })
+  })
+
+  it('is answered at once when the project is warm', async () => {
+    await withEmbedded(loaded, async ({ compliance }) => {
+      await compliance.legalTime(legalAbout())
+      expect(compliance.legalTime(legalAbout())).toMatchObject({ answered: true })
+      expect(compliance.litigator(about())).toMatchObject({ answered: true })
+    })
+  })
+})
+
+describe('failures', () => {
+  it('become unanswered questions and are reported', async () => {
+    const open = await openEmbedded(loaded)
+    await open.close()
+    const { compliance, errors } = open
+    expect(await compliance.scrub(about())).toMatchObject({
+      answered: false,
+      why: 'source-failed',
+      detail: expect.stringMatching(/\S/),
+    })
+    expect(await compliance.internalDnc(about())).toMatchObject({ why: 'source-failed' })
+    expect(await compliance.legalTime(legalAbout())).toMatchObject({ why: 'source-failed' })
+    expect(errors.map((text) => text.split(':')[0])).toEqual(['scrub', 'internalDnc', 'legalTime'])
+  })
+
+  it('an exception thrown at once is one of them', async () => {
+    const failing = {
+      get: () => {
+        throw new Error('the list cannot be read')
+      },
+      problems: () => [],
+    }
+    await withEmbedded({ lists: failing }, async ({ compliance, errors }) => {
+      expect(compliance.litigator(about())).toMatchObject({
+        ...{ answered: false, why: 'source-failed', detail: 'the list cannot be read' },
+      })
+      expect(errors).toEqual(['litigator: Error: the list cannot be read'])
+    })
+  })
+
+  it('an unknown project is the question’s fault and not reported', async () => {
+    await withEmbedded(loaded, async ({ compliance, errors }) => {
+      const question = about(ny, { projectId: 'NOPE' })
+      expect(await compliance.scrub(question)).toMatchObject({
+        ...{ answered: false, detail: expect.stringContaining("projId 'NOPE'") },
+      })
+      expect(errors).toEqual([])
+    })
+  })
+})

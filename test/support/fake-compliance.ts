@@ -1,0 +1,85 @@
+/** A port filled from plain values: what each question answers, or that it hangs, throws or fails. */
+import type {
+  Answered,
+  Asked,
+  Compliance,
+  Eventually,
+  InternalDncStatus,
+  LegalTime,
+  LitigatorStatus,
+  ScrubVerdict,
+  Unanswered,
+} from '../../src/domain/compliance.js'
+
+export const noon = Date.UTC(2026, 10, 23, 17)
+
+export const cleanRow: ScrubVerdict = {
+  letter: 'C',
+  reason: ';;;',
+  ebrType: '',
+  doNotCallToday: false,
+  allowed: { manual: true, autodialed: true, ai: false },
+  detail: undefined,
+}
+
+export const openHours: LegalTime = {
+  status: 'OK',
+  permitted: true,
+  secondsLeft: 3600,
+  opensAt: noon,
+  rule: 'NY 08:00-21:00',
+  restrictedDay: undefined,
+  placeSource: 'prefix',
+  message: null,
+}
+
+export function answered<T>(value: T, more: Partial<Answered<T>> = {}): Answered<T> {
+  return {
+    answered: true,
+    value,
+    source: 'fake',
+    asOf: noon,
+    holdsUntil: Number.POSITIVE_INFINITY,
+    ...more,
+  }
+}
+
+export function unanswered(why: Unanswered['why'] = 'source-failed'): Unanswered {
+  return { answered: false, why, detail: `fake ${why}`, source: 'fake' }
+}
+
+export type Behaviour<T> = () => Eventually<Asked<T>>
+
+export interface FakeAnswers {
+  readonly scrub: Behaviour<ScrubVerdict>
+  readonly internalDnc: Behaviour<InternalDncStatus>
+  readonly litigator: Behaviour<LitigatorStatus>
+  readonly legalTime: Behaviour<LegalTime>
+}
+
+/** Everything permits unless told otherwise. */
+export function fakeCompliance(
+  answers: Partial<FakeAnswers> = {},
+): Compliance & { asked: string[] } {
+  const all: FakeAnswers = {
+    scrub: () => answered(cleanRow),
+    internalDnc: () => answered({ onList: false, addedAt: undefined }),
+    litigator: () => answered({ isLitigator: false }),
+    legalTime: () => answered(openHours),
+    ...answers,
+  }
+  const asked: string[] = []
+  const noting =
+    <T>(name: string, behave: Behaviour<T>) =>
+    () => {
+      asked.push(name)
+      return behave()
+    }
+  return {
+    asked,
+    scrub: noting('scrub', all.scrub),
+    internalDnc: noting('internalDnc', all.internalDnc),
+    litigator: noting('litigator', all.litigator),
+    legalTime: noting('legalTime', all.legalTime),
+  }
+}

@@ -1,0 +1,74 @@
+/** Runs the compiled program as a process of its own, as an operator does. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+const main = join(import.meta.dirname, '../../dist/main.js')
+
+export interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Settings come from `environment` alone, not from the shell that runs the tests. */
+function environmentOf(environment: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CALLGATE_'))
+  return { ...Object.fromEntries(inherited), ...environment }
+}
+
+export function callgate(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { env: environmentOf(environment), timeout: 60_000 }
+    execFile(process.execPath, [main, ...args], options, (error, out, err) => {
+      const code = typeof error?.code === 'number' ? error.code : error ? -1 : 0
+      resolve({ code, out, err })
+    })
+  })
+}
+
+export interface Serving {
+  readonly url: string
+  readonly keys: Readonly<Record<'main' | 'sandbox', string>>
+  /** Everything written to standard output so far. */
+  output(): string
+  /** Sends the signal and waits for the end; gives the exit code, or the signal that ended it. */
+  end(signal: NodeJS.Signals): Promise<number | string>
+}
+
+/** Starts `serve` on a free port and waits until it says where it listens. */
+export function serve(environment: Readonly<Record<string, string>>): Promise<Serving> {
+  const child = spawn(process.execPath, [main, 'serve'], {
+    env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...environment }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  return new Promise((resolve, reject) => {
+    const listen = (bytes: Buffer) => {
+      output += bytes.toString()
+      const url = /listens on (\S+)\n[\s\S]*\n/.exec(output)?.[1]
+      if (url !== undefined)
+        resolve({ url, keys: keysIn(output), output: () => output, end: ender(child) })
+    }
+    child.stdout.on('data', listen)
+    child.stderr.on('data', listen)
+    child.once('exit', (code) => reject(new Error(`serve ended with ${code}:\n${output}`)))
+  })
+}
+
+function keysIn(output: string): Serving['keys'] {
+  const keyOf = (account: string) =>
+    new RegExp(`account ${account} \\(shown once\\): +(\\S{44})\\n`).exec(output)?.[1] ?? ''
+  return { main: keyOf('main'), sandbox: keyOf('sandbox') }
+}
+
+function ender(child: ChildProcess): Serving['end'] {
+  return (signal) =>
+    new Promise((resolve) => {
+      child.removeAllListeners('exit')
+      child.once('exit', (code, by) => resolve(code ?? by ?? 'unknown'))
+      child.kill(signal)
+    })
+}

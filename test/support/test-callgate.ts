@@ -1,0 +1,83 @@
+/** The whole program over a temporary data folder, on a free port, at a clock that the test moves. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDoors } from '../../src/commands/serve.js'
+import { type Callgate, openCallgate, realWorld, type World } from '../../src/compose.js'
+import type { Clock, Instant } from '../../src/domain/clock.js'
+import { loadSettings } from '../../src/load-settings.js'
+import { createLogger } from '../../src/log.js'
+
+/** A Monday, noon in New York. */
+export const mondayNoon = Date.UTC(2026, 10, 23, 17)
+
+export interface TestCallgate {
+  readonly callgate: Callgate
+  readonly url: string
+  readonly dataDir: string
+  readonly clock: { at: Instant }
+  readonly logLines: string[]
+  readonly keys: { readonly main: string; readonly sandbox: string }
+  get(path: string, key?: string): Promise<Response>
+  postJson(path: string, body: unknown, key?: string): Promise<Response>
+  /** Stops the program and leaves its data. */
+  stop(): Promise<void>
+  /** Stops the program and removes its data. */
+  end(): Promise<void>
+}
+
+export interface TestCallgateOptions {
+  readonly dataDir?: string
+  readonly environment?: Readonly<Record<string, string>>
+  readonly at?: Instant
+}
+
+export async function openTestCallgate(options: TestCallgateOptions = {}): Promise<TestCallgate> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'callgate-test-'))
+  const clock: Clock & { at: Instant } = {
+    at: options.at ?? mondayNoon,
+    now() {
+      return this.at
+    },
+  }
+  const logLines: string[] = []
+  const world: World = {
+    ...realWorld,
+    clock,
+    log: createLogger('debug', { write: (line) => void logLines.push(line) }),
+    processMetrics: false,
+  }
+  const settings = loadSettings({
+    environment: { ...options.environment, CALLGATE_DATA_DIR: dataDir, CALLGATE_HTTP_PORT: '0' },
+  })
+  const callgate = await openCallgate(settings, world)
+  const server = await openDoors(callgate)
+  const keyOf = async (accountId: string) =>
+    (await callgate.keys.create({ accountId, role: 'Administrator', label: 'test' })).key
+  const keys = { main: await keyOf('main'), sandbox: await keyOf('sandbox') }
+  const stop = async () => {
+    await server.close()
+    await callgate.close()
+  }
+  const headers = (key: string) => ({ loginId: key })
+  return {
+    callgate,
+    url: server.url,
+    dataDir,
+    clock,
+    logLines,
+    keys,
+    get: (path, key = keys.sandbox) => fetch(`${server.url}${path}`, { headers: headers(key) }),
+    postJson: (path, body, key = keys.sandbox) =>
+      fetch(`${server.url}${path}`, {
+        method: 'POST',
+        headers: { ...headers(key), 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    stop,
+    async end() {
+      await stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
