@@ -1,0 +1,163 @@
+/**
+ * Writes docs/settings.md and docs/metrics.md from the compiled program, so that they cannot say
+ * anything else than the code. With `--check` writes nothing and ends with 1 when a page differs.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { z } from 'zod'
+import { isTimeLegalToCall } from '../dist/api/calling-hours.js'
+import * as consentApi from '../dist/api/consent.js'
+import * as gateApi from '../dist/api/gate.js'
+import * as internalDncApi from '../dist/api/internal-dnc.js'
+import * as litigatorApi from '../dist/api/litigator.js'
+import * as scrubApi from '../dist/api/scrub.js'
+import { settingsSchema } from '../dist/config.js'
+import { callKinds, checkNames, reasonTexts } from '../dist/domain/decision.js'
+import { settingLeaves, unwrapped } from '../dist/load-settings.js'
+import { createMetrics } from '../dist/metrics.js'
+
+const pages = { 'docs/settings.md': settingsPage(), 'docs/metrics.md': await metricsPage() }
+const onlyCheck = process.argv.includes('--check')
+
+for (const [path, text] of Object.entries(pages)) {
+  const file = new URL(`../${path}`, import.meta.url)
+  if (!onlyCheck) writeFileSync(file, text)
+  else if (readFileSync(file, 'utf8') !== text) {
+    console.error(`${path} differs from the code; run: npm run docs`)
+    process.exitCode = 1
+  }
+}
+
+function settingsPage() {
+  const leaves = settingLeaves()
+  const defaults = settingsSchema.parse({})
+  const sections = new Map()
+  for (const leaf of leaves) {
+    const section = leaf.path.length === 1 ? 'Program' : leaf.path[0]
+    sections.set(section, [...(sections.get(section) ?? []), settingRow(leaf, defaults)])
+  }
+  const head = ['Setting', 'Variable', 'Default', 'Values', 'Meaning']
+  const parts = [...sections].map(([name, rows]) => `## ${name}\n\n${table(head, rows)}`)
+  return `# Settings
+
+Generated from \`src/config.ts\` by \`npm run docs\`; do not edit.
+
+Settings come from one YAML file (\`--config <file>\`, else \`CALLGATE_CONFIG\`, else
+\`config/callgate.yaml\`) and from environment variables, which win over the file. A variable is
+named after the path of its setting; numbers, truth values and lists are written in it as in YAML,
+such as \`CALLGATE_GATE_SERVICE_CODES='["112"]'\`. A variable that begins with \`CALLGATE_\` and is
+no setting, an unknown setting, a wrong type and a value out of range stop the start, all of them
+listed at once.
+
+${parts.join('\n')}`
+}
+
+function settingRow({ path, variable, schema }, defaults) {
+  const value = path.reduce((at, key) => at?.[key], defaults)
+  return [
+    code(path.join('.')),
+    code(variable),
+    value === undefined ? 'unset' : code(JSON.stringify(value)),
+    valuesOf(schema),
+    schema.description,
+  ]
+}
+
+/** What may be written: the words, the range and unit, or the kind of value. */
+function valuesOf(schema) {
+  const inner = unwrapped(schema)
+  if (inner instanceof z.ZodEnum) return inner.options.map(code).join(', ')
+  if (inner instanceof z.ZodBoolean) return '`true`, `false`'
+  if (inner instanceof z.ZodArray) return 'list'
+  const unit = unitOf(schema)
+  if (inner instanceof z.ZodNumber) {
+    return `${inner.minValue} to ${inner.maxValue}${unit === undefined ? '' : ` ${unit}`}`
+  }
+  return unit ?? 'text'
+}
+
+function unitOf(schema) {
+  const unit = schema.meta()?.unit
+  if (unit !== undefined || typeof schema.unwrap !== 'function') return unit
+  return unitOf(schema.unwrap())
+}
+
+async function metricsPage() {
+  const metrics = createMetrics({ version: '0', processMetrics: false })
+  observeEach(metrics)
+  const { body } = await metrics.text()
+  const rows = [...body.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm)].map(
+    ([, name, help, type]) => [code(name), type, labelsOf(name, body), help],
+  )
+  const values = Object.entries(labelValues()).map(([label, texts]) => [code(label), texts])
+  return `# Metrics
+
+Generated from \`src/metrics.ts\` by \`npm run docs\`; do not edit.
+
+\`GET /metrics\` answers in the Prometheus text format and asks for no key. No label ever holds a
+telephone number, a channel id or a caller's text. Histograms have \`_bucket\`, \`_sum\` and
+\`_count\` series. Beside these there are the usual process metrics of prom-client (\`process_*\`,
+\`nodejs_*\`): memory, CPU, event loop, garbage collection.
+
+${table(['Metric', 'Type', 'Labels', 'Meaning'], rows)}
+## Label values
+
+${table(['Label', 'Values'], values)}`
+}
+
+/** One observation of everything, so that each metric shows its labels. */
+function observeEach(metrics) {
+  metrics.decided({
+    ...{ decision: 'allow', reason: 'permitted', kind: 'ai', via: 'http', seconds: 0 },
+    findings: [{ check: 'litigator', verdict: 'pass' }],
+    degradedBy: ['litigator'],
+  })
+  metrics.cacheAsked('scrub', 'hit')
+  metrics.sourceAsked('scrub', 'answered', 0)
+  metrics.apiAnswered('decide', 200, 0)
+  metrics.recordsPending(0)
+  metrics.recordFailed()
+  metrics.lists([{ name: 'us-dnc', entries: 0, asOf: 0 }])
+  metrics.areaCodeMode('US', false)
+}
+
+function labelsOf(name, body) {
+  const sample = new RegExp(`^${name}(?:_count)?(?:\\{(.*)\\})? `, 'm').exec(body)
+  if (!sample) throw new Error(`${name} has no sample: observe it in observeEach`)
+  const labels = [...(sample[1] ?? '').matchAll(/(\w+)=/g)].map(([, label]) => code(label))
+  return labels.join(', ') || 'none'
+}
+
+function labelValues() {
+  const words = (list) => list.map(code).join(', ')
+  return {
+    decision: words(['allow', 'block']),
+    reason: words(Object.keys(reasonTexts)),
+    kind: words(callKinds),
+    via: `${words(['http', 'predial', 'asterisk', 'check'])}; ${code('what-if')} for a request with ${code('at')}`,
+    check: words(checkNames),
+    verdict: words(['pass', 'deny', 'unknown']),
+    question: words(['scrub', 'internal-dnc', 'litigator', 'legal-time']),
+    result: words(['hit', 'miss', 'expired', 'bypass']),
+    outcome: words(['answered', 'unanswered']),
+    endpoint: `${words(endpointNames())}; ${code('unmatched')} when path or method mean none`,
+    status: `HTTP status; ${code('499')} when the client left before the answer`,
+    list: 'names of imported lists',
+    country: words(['US', 'CA']),
+  }
+}
+
+function endpointNames() {
+  const modules = [gateApi, scrubApi, internalDncApi, consentApi, litigatorApi]
+  const exported = modules.flatMap((module) => Object.values(module))
+  const endpoints = [isTimeLegalToCall({ wrappedRows: false }), ...exported]
+  return endpoints.filter((one) => Array.isArray(one?.paths)).map(({ name }) => name)
+}
+
+function code(text) {
+  return `\`${text}\``
+}
+
+function table(head, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |\n`
+  return line(head) + line(head.map(() => '---')) + rows.map(line).join('')
+}

@@ -1,0 +1,61 @@
+/**
+ * What a newcomer does first: `npm start` on a machine that has never run callgate, then paste the
+ * printed curl line into a shell. Exits with 0 when the line gets a decision.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const limitMs = 120_000
+const folder = mkdtempSync(join(tmpdir(), 'callgate-smoke-'))
+const port = String(20_000 + (process.pid % 20_000))
+const server = spawn('npm', ['start'], {
+  detached: true,
+  env: { ...process.env, CALLGATE_DATA_DIR: join(folder, 'var'), CALLGATE_HTTP_PORT: port },
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+
+/** The first line that a shell can run. */
+function curlLine() {
+  return new Promise((resolve, reject) => {
+    let seen = ''
+    const timer = setTimeout(
+      () => reject(new Error(`no curl line within ${limitMs} ms:\n${seen}`)),
+      limitMs,
+    )
+    server.stdout.on('data', (bytes) => {
+      seen += bytes
+      const line = seen
+        .split('\n')
+        .slice(0, -1)
+        .find((text) => text.trim().startsWith('curl '))
+      if (line === undefined) return
+      clearTimeout(timer)
+      resolve(line.trim())
+    })
+    server.once('exit', (code) => {
+      clearTimeout(timer)
+      reject(new Error(`npm start ended with ${code}:\n${seen}`))
+    })
+  })
+}
+
+let code = 1
+try {
+  const line = await curlLine()
+  const { stdout } = await promisify(execFile)('bash', ['-c', line], { timeout: 20_000 })
+  const { decision, reason } = JSON.parse(stdout)
+  if (decision !== 'allow' && decision !== 'block') throw new Error(`no decision in: ${stdout}`)
+  console.log(`start check: the printed curl line answers ${decision}, ${reason}`)
+  code = 0
+} catch (error) {
+  console.error(`start check failed: ${error.message}`)
+} finally {
+  server.removeAllListeners('exit')
+  process.kill(-server.pid, 'SIGTERM')
+  await new Promise((resolve) => server.once('exit', resolve))
+  rmSync(folder, { recursive: true, force: true })
+}
+process.exit(code)

@@ -1,0 +1,118 @@
+/** `callgate serve`: the gate and the compliance service over HTTP, until a signal ends them. */
+import type { Command } from 'commander'
+import { type Callgate, mainAccountId, openCallgate, realWorld } from '../compose.js'
+import { ianaVersion } from '../domain/zones.js'
+import { decisionDocument } from '../gate/decision-document.js'
+import { gateRoutes } from '../gate/gate-routes.js'
+import { createFrontDoor } from '../http/front-door.js'
+import { openServer, type RunningServer } from '../http/server.js'
+import { createLogger } from '../log.js'
+import { sandboxAccountId } from '../service/sandbox/sandbox.js'
+import { serviceRoutes } from '../service/service-routes.js'
+import { version } from '../version.js'
+import { type AddCommand, settingsFor, type Terminal } from './command.js'
+import { dataReadiness, watchData } from './data-watch.js'
+
+export const addServe: AddCommand = (program, terminal) => {
+  program
+    .command('serve')
+    .description('run the gate and the compliance service')
+    .action(async (_options, command: Command) => {
+      const settings = settingsFor(command)
+      const log = createLogger(settings.logLevel)
+      const callgate = await openCallgate(settings, { ...realWorld, log })
+      const stopWatching = watchData(callgate)
+      const server = await openDoors(callgate).catch(async (cause: unknown) => {
+        stopWatching()
+        await callgate.close()
+        throw cause
+      })
+      log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
+      await greet(callgate, server, terminal)
+      const signal = await firstSignal()
+      log.info('stopping', { signal })
+      stopWatching()
+      await server.close()
+      await callgate.close()
+      log.info('stopped')
+    })
+}
+
+/** The HTTP server over an assembled callgate; tests open it on port 0. */
+export function openDoors(callgate: Callgate): Promise<RunningServer> {
+  const { settings, world, keys, journal, gate, metrics, service } = callgate
+  const shared = {
+    authenticate: (key: string) => keys.authenticate(key),
+    maxBodyBytes: settings.http.maxBodyBytes,
+    logger: world.log,
+    onRequest: ({ endpoint, status, seconds }: ApiMeasure) =>
+      metrics.apiAnswered(endpoint, status, seconds),
+  }
+  return openServer({
+    ...shared,
+    host: settings.http.host,
+    port: settings.http.port,
+    routes: [
+      ...serviceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
+      ...gateRoutes(journal),
+    ],
+    ops: { checks: dataReadiness(callgate), metricsText: () => metrics.text() },
+    frontDoor: createFrontDoor({
+      ...shared,
+      decide: (call) => gate.decide(call),
+      document: decisionDocument,
+      serviceCodes: new Set(settings.gate.serviceCodes),
+      defaultAccount: settings.gate.account,
+    }),
+  })
+}
+
+interface ApiMeasure {
+  readonly endpoint: string
+  readonly status: number
+  readonly seconds: number
+}
+
+/** The first start makes a key for each account and shows them, once, with a line to try. */
+async function greet(callgate: Callgate, server: RunningServer, terminal: Terminal): Promise<void> {
+  const sandboxKey = await firstKey(callgate, sandboxAccountId)
+  const mainKey = await firstKey(callgate, mainAccountId)
+  const lines = [`callgate ${version} listens on ${server.url}`]
+  if (mainKey) lines.push(`key of account main (shown once):    ${mainKey}`)
+  if (sandboxKey) {
+    lines.push(
+      `key of account sandbox (shown once): ${sandboxKey}`,
+      'Try a fictional number; the README lists them:',
+      `  ${curlLine(server.url, sandboxKey)}`,
+    )
+  } else lines.push('Make another key with: callgate keys create')
+  terminal.out(`${lines.join('\n')}\n`)
+}
+
+/** A key for an account that never had one. */
+async function firstKey({ keys }: Callgate, accountId: string): Promise<string | undefined> {
+  if ((await keys.list(accountId)).length > 0) return undefined
+  const made = await keys.create({ accountId, role: 'Administrator', label: 'first start' })
+  return made.key
+}
+
+function curlLine(url: string, key: string): string {
+  const body = JSON.stringify({ number: '212-555-0100', callKind: 'manual' })
+  return (
+    `curl -s ${url}/v1/decisions -H 'loginId: ${key}' ` +
+    `-H 'Content-Type: application/json' -d '${body}'`
+  )
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+/** The first signal drains; a second one ends the process at once, as signals do by themselves. */
+function firstSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    const first = (signal: NodeJS.Signals) => {
+      for (const one of signals) process.removeListener(one, first)
+      resolve(signal)
+    }
+    for (const one of signals) process.on(one, first)
+  })
+}

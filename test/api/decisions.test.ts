@@ -1,0 +1,406 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listsFolder } from '../../src/compose.js'
+import { importList } from '../../src/data/number-list/list-import.js'
+import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+let running: TestCallgate
+
+beforeAll(async () => {
+  running = await openTestCallgate()
+})
+
+afterAll(async () => {
+  await running.end()
+})
+
+async function decide(body: Record<string, unknown>, key?: string): Promise<DecisionDocument> {
+  const response = await running.postJson('/v1/decisions', body, key)
+  expect(response.status).toBe(200)
+  return (await response.json()) as DecisionDocument
+}
+
+const noon = '2026-11-23T17:00:00Z'
+const kinds = ['manual', 'autodialed', 'ai'] as const
+
+describe('the sandbox lines at noon on a Monday in New York', () => {
+  const rows: readonly (readonly [string, string, string, string])[] = [
+    // line, manual, autodialed, ai
+    ['0100', 'permitted', 'permitted', 'no-consent'],
+    ['0101', 'permitted', 'no-consent', 'no-consent'],
+    ['0102', 'permitted', 'no-consent', 'no-consent'],
+    ['0103', 'national-dnc', 'national-dnc', 'national-dnc'],
+    ['0104', 'internal-dnc', 'internal-dnc', 'internal-dnc'],
+    ['0105', 'litigator', 'litigator', 'litigator'],
+    ['0106', 'permitted', 'permitted', 'permitted'],
+    ['0107', 'permitted', 'permitted', 'permitted'],
+    ['0108', 'permitted', 'permitted', 'permitted'],
+    ['0109', 'permitted', 'permitted', 'no-consent'],
+    ['0110', 'permitted', 'no-consent', 'no-consent'],
+    ['0111', 'consent-revoked', 'consent-revoked', 'consent-revoked'],
+    ['0112', 'permitted', 'permitted', 'permitted'],
+    ['0113', 'unknown-prefix', 'unknown-prefix', 'unknown-prefix'],
+  ]
+  for (const [line, ...reasons] of rows) {
+    kinds.forEach((callKind, index) => {
+      it(`212-555-${line} ${callKind}: ${reasons[index]}`, async () => {
+        const decision = await decide({ number: `212-555-${line}`, callKind, at: noon })
+        expect(decision.reason).toBe(reasons[index])
+        expect(decision.decision).toBe(reasons[index] === 'permitted' ? 'allow' : 'block')
+        expect(decision.findings).toHaveLength(4)
+        expect(decision.whatIf).toBe(true)
+      })
+    })
+  }
+})
+
+describe('time', () => {
+  it('a consented number is blocked at night, and the answer says from when it is not', async () => {
+    const at = '2026-11-24T03:00:00Z'
+    expect(await decide({ number: '2125550106', callKind: 'ai', at })).toMatchObject({
+      decision: 'block',
+      reason: 'outside-calling-hours',
+      nextAllowedAt: '2026-11-24T13:00:00Z',
+    })
+  })
+
+  it('a block for another reason promises no time', async () => {
+    const at = '2026-11-24T03:00:00Z'
+    const decision = await decide({ number: '2125550103', callKind: 'manual', at })
+    expect(decision.nextAllowedAt).toBeUndefined()
+  })
+
+  it('Alabama bars Sunday calls, and the answer cites its rule', async () => {
+    const at = '2026-11-22T18:00:00Z'
+    const decision = await decide({ number: '2055550100', callKind: 'manual', at })
+    expect(decision).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })
+    expect(decision.message).toContain('Ala. Admin. Code r. 770-X-5-.17')
+  })
+
+  it('911 passes at any hour, without a look-up', async () => {
+    for (const at of [noon, '2026-11-24T08:00:00Z', '2026-12-25T03:00:00Z']) {
+      expect(await decide({ number: '911', callKind: 'ai', at })).toMatchObject({
+        decision: 'allow',
+        reason: 'service-code',
+        findings: [],
+      })
+    }
+  })
+
+  it('the machine’s clock counts when no instant is given, and an allow ends with the window', async () => {
+    running.clock.at = Date.UTC(2026, 10, 24, 1, 59, 30)
+    try {
+      expect(await decide({ number: '2125550100', callKind: 'manual' })).toMatchObject({
+        decision: 'allow',
+        whatIf: false,
+        validUntil: '2026-11-24T02:00:00Z',
+      })
+      running.clock.at = Date.UTC(2026, 10, 24, 2)
+      expect((await decide({ number: '2125550100', callKind: 'manual' })).decision).toBe('block')
+    } finally {
+      running.clock.at = mondayNoon
+    }
+  })
+
+  it('a state that bars recorded voices bars AI calls whatever the consent', async () => {
+    const number = '2065550106'
+    const at = '2026-11-23T20:00:00Z'
+    expect((await decide({ number, callKind: 'manual', at })).decision).toBe('allow')
+    const ai = await decide({ number, callKind: 'ai', at })
+    expect(ai).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })
+    expect(ai.message).toContain('RCW 80.36.400')
+  })
+
+  it('a postal code moves the place; for AI it only adds one', async () => {
+    const at = '2026-11-24T02:30:00Z'
+    const there = { number: '2125550106', postalCode: '90210', at }
+    expect((await decide({ ...there, callKind: 'manual' })).decision).toBe('allow')
+    expect((await decide({ ...there, callKind: 'ai' })).reason).toBe('outside-calling-hours')
+  })
+})
+
+describe('a change', () => {
+  it('to the internal list or to consent is seen by the very next decision', async () => {
+    const number = '2135550106'
+    const ask = async () => (await decide({ number, callKind: 'ai' })).reason
+    const list = (action: string) =>
+      running.get(`/app/main/rpc/pdnc?phoneList=${number}&actionType=${action}`)
+    running.clock.at = Date.UTC(2026, 10, 23, 20)
+    expect(await ask()).toBe('permitted')
+    expect(await ask()).toBe('permitted')
+    expect((await list('add')).status).toBe(200)
+    expect(await ask()).toBe('consent-revoked')
+    expect((await list('remove')).status).toBe(200)
+    const consent = await running.postJson('/app/main/rpc/ebr', {
+      ebrList: [{ phoneNumber: number, type: 'P', dateOfLastContact: '11/23/2026' }],
+    })
+    expect(await consent.json()).toEqual({ success: true })
+    expect(await ask()).toBe('permitted')
+    running.clock.at = mondayNoon
+  })
+})
+
+describe('a real account', () => {
+  it('without a national list is blocked, and told which import is missing', async () => {
+    const decision = await decide({ number: '2127365000', callKind: 'manual' }, running.keys.main)
+    expect(decision).toMatchObject({ decision: 'block', reason: 'list-not-covering' })
+    expect(decision.message).toContain('callgate import list us-dnc')
+  })
+
+  it('never sees the sandbox’s numbers', async () => {
+    const decision = await decide({ number: '2125550106', callKind: 'ai' }, running.keys.main)
+    expect(decision.decision).toBe('block')
+  })
+
+  it('is judged by the lists it has imported, at once', async () => {
+    const folder = listsFolder(running.callgate.settings)
+    const file = join(running.dataDir, 'registry.txt')
+    writeFileSync(file, '212,7365001\n2127365002\n')
+    const clock = { now: () => mondayNoon }
+    await importList({ name: 'us-dnc', files: [file], folder, clock })
+    writeFileSync(file, '2127365003\n')
+    await importList({ name: 'litigators', files: [file], folder, clock })
+    expect(running.callgate.data.lists.refresh()).toBe(true)
+    running.callgate.changes.everythingChanged()
+    const reasons = await Promise.all(
+      ['2127365000', '2127365001', '2127365002', '2127365003', '3037365000'].map(
+        async (number) => (await decide({ number, callKind: 'manual' }, running.keys.main)).reason,
+      ),
+    )
+    expect(reasons).toEqual([
+      'permitted',
+      'national-dnc',
+      'national-dnc',
+      'litigator',
+      'list-not-covering',
+    ])
+    const unknownLine = { number: '2127365000', callKind: 'autodialed' }
+    expect((await decide(unknownLine, running.keys.main)).reason).toBe('no-consent')
+  })
+})
+
+describe('records', () => {
+  it('a decision can be read again by its own account and no other', async () => {
+    const made = await decide({ number: '2125550100', callKind: 'manual', reference: 'lead 7' })
+    const read = await running.get(`/v1/decisions/${made.id}`)
+    expect(await read.json()).toEqual(made)
+    const foreign = await running.get(`/v1/decisions/${made.id}`, running.keys.main)
+    expect(foreign.status).toBe(404)
+    expect(foreign.headers.get('content-type')).toContain('application/problem+json')
+    expect((await running.get('/v1/decisions/none')).status).toBe(404)
+  })
+
+  it('survive a restart, as do lists, consents and keys', async () => {
+    const first = await openTestCallgate()
+    const number = '3125550100'
+    const made = (await (
+      await first.postJson('/v1/decisions', { number, callKind: 'manual' })
+    ).json()) as DecisionDocument
+    await first.get(`/app/main/rpc/pdnc?phoneList=${number}&actionType=add`)
+    await first.postJson('/app/main/rpc/ebr', {
+      ebrList: [{ phoneNumber: '3125550101', type: 'P', dateOfLastContact: '2026-11-01' }],
+    })
+    await first.stop()
+    const second = await openTestCallgate({ dataDir: first.dataDir })
+    const read = await second.get(`/v1/decisions/${made.id}`, first.keys.sandbox)
+    expect(await read.json()).toEqual(made)
+    const rows = await second.get(
+      `/app/main/rpc/scrub?phoneList=${number},3125550101&version=8&output=json`,
+      first.keys.sandbox,
+    )
+    expect(((await rows.json()) as { ResultCode: string }[]).map((row) => row.ResultCode)).toEqual([
+      'P',
+      'G',
+    ])
+    await second.end()
+  })
+
+  it('hold neither key nor number in the log', () => {
+    const log = running.logLines.join('')
+    expect(log).toContain('"message":"decision"')
+    expect(log).not.toContain(running.keys.sandbox)
+    expect(log).not.toContain(running.keys.main)
+    expect(log).not.toMatch(/(?:212|213|205|206)\D{0,3}(?:555|736)\D{0,3}\d{4}(?!\d)/)
+  })
+})
+
+describe('bad input', () => {
+  const bad: readonly (readonly [Record<string, unknown>, string])[] = [
+    [{ callKind: 'ai' }, 'number: is required'],
+    [{ number: 2125550100, callKind: 'ai' }, "number '2125550100'"],
+    [{ number: '2125550100' }, 'callKind: is required'],
+    [{ number: '2125550100', callKind: 'robot' }, "callKind 'robot'"],
+    [{ number: '2125550100', callKind: 'ai', at: 'noon' }, "at 'noon': must be an instant"],
+    [{ number: '2125550100', callKind: 'ai', postalCode: 'x1' }, "postalCode 'x1'"],
+    [{ number: '2125550100', callKind: 'ai', colour: 'red' }, "colour 'red': is not a field"],
+    [{ number: '2125550100', callKind: 'ai', callerId: ['x'] }, 'callerId'],
+  ]
+  for (const [body, part] of bad) {
+    it(`${JSON.stringify(body)} is a problem that says: ${part}`, async () => {
+      const response = await running.postJson('/v1/decisions', body)
+      expect(response.status).toBe(400)
+      expect(response.headers.get('content-type')).toContain('application/problem+json')
+      const problem = (await response.json()) as { status: number; detail: string; title: string }
+      expect(problem).toMatchObject({ status: 400, title: 'Bad Request' })
+      expect(problem.detail).toContain(part)
+    })
+  }
+
+  it('an unknown project blocks', async () => {
+    expect(
+      await decide({ number: '2125550100', callKind: 'manual', projectId: 'NONE', at: noon }),
+    ).toMatchObject({ decision: 'block', reason: 'unknown-project' })
+  })
+
+  it('a missing or wrong key is 401', async () => {
+    expect((await running.postJson('/v1/decisions', {}, 'wrong')).status).toBe(401)
+    expect((await fetch(`${running.url}/v1/decisions/x`)).status).toBe(401)
+  })
+})
+
+describe('the pre-dial line', () => {
+  const lineOf = async (query: string, key: string | undefined = running.keys.sandbox) => {
+    const headers: Record<string, string> = key === undefined ? {} : { loginId: key }
+    const response = await fetch(`${running.url}/v1/predial${query}`, { headers })
+    return `${response.status} ${await response.text()}`
+  }
+
+  it('allows with the number, the id and the end mark', async () => {
+    expect(await lineOf('?number=%2B12125550100&kind=manual')).toMatch(
+      /^200 allow:2125550100:[0-9a-z]{20,}:end\n$/,
+    )
+  })
+
+  it('blocks with the reason', async () => {
+    expect(await lineOf('?number=2125550100&kind=ai&ref=7')).toMatch(
+      /^200 block:no-consent:[0-9a-z]{20,}:end\n$/,
+    )
+  })
+
+  it('takes a form', async () => {
+    const response = await fetch(`${running.url}/v1/predial`, {
+      method: 'POST',
+      headers: { loginId: running.keys.sandbox },
+      body: new URLSearchParams({ number: '2125550104', kind: 'manual', postal: '10001' }),
+    })
+    expect(await response.text()).toMatch(/^block:internal-dnc:[0-9a-z]+:end\n$/)
+  })
+
+  const refused: readonly (readonly [string, string, string | undefined])[] = [
+    ['no key', '401 block:unauthenticated:-:end\n', undefined],
+    ['a wrong key', '401 block:unauthenticated:-:end\n', 'wrong'],
+  ]
+  for (const [what, line, key] of refused) {
+    it(`is a block line for ${what}`, async () => {
+      const headers: Record<string, string> = key === undefined ? {} : { loginId: key }
+      const response = await fetch(`${running.url}/v1/predial?number=2125550100&kind=manual`, {
+        headers,
+      })
+      expect(`${response.status} ${await response.text()}`).toBe(line)
+    })
+  }
+
+  for (const query of [
+    '',
+    '?number=2125550100',
+    '?number=2125550100&kind=robot',
+    '?number=2125550100&kind=manual&number=2125550101',
+    '?number=2125550100&kind=manual&color=red',
+    '?number=2125550100&kind=manual&postal=%27',
+  ]) {
+    it(`is a block line for the bad request '${query}'`, async () => {
+      expect(await lineOf(query)).toBe('400 block:bad-request:-:end\n')
+    })
+  }
+
+  it('is a block line for a wrong method, a wrong content type and a huge body', async () => {
+    const send = async (init: RequestInit) => {
+      const headers = { loginId: running.keys.sandbox, ...(init.headers as object) }
+      const response = await fetch(`${running.url}/v1/predial`, { ...init, headers })
+      return `${response.status} ${await response.text()}`
+    }
+    expect(await send({ method: 'DELETE' })).toBe('405 block:bad-request:-:end\n')
+    const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+    expect(await send(json)).toBe('415 block:bad-request:-:end\n')
+    const huge = new URLSearchParams({ number: '2'.repeat(9_000_000) })
+    expect(await send({ method: 'POST', body: huge })).toBe('413 block:bad-request:-:end\n')
+  })
+
+  it('lets emergency calls pass without kind and without a key', async () => {
+    for (const key of [running.keys.sandbox, 'wrong', undefined]) {
+      const headers: Record<string, string> = key === undefined ? {} : { loginId: key }
+      const response = await fetch(`${running.url}/v1/predial?number=911`, { headers })
+      expect(await response.text()).toMatch(/^allow:911:[0-9a-z]+:end\n$/)
+    }
+  })
+})
+
+describe('operations', () => {
+  it('liveness, readiness and metrics need no key', async () => {
+    expect((await fetch(`${running.url}/healthz`)).status).toBe(200)
+    const ready = await fetch(`${running.url}/readyz`)
+    expect(ready.status).toBe(200)
+    expect(
+      ((await ready.json()) as { checks: { name: string }[] }).checks.map(({ name }) => name),
+    ).toEqual(['records', 'database', 'lists', 'numbering'])
+    const metrics = await (await fetch(`${running.url}/metrics`)).text()
+    for (const name of [
+      'callgate_decisions_total{decision="block",reason="no-consent",kind="ai",via="predial"}',
+      'callgate_decision_duration_seconds_count{via="http"}',
+      'callgate_cache_requests_total{question="scrub",result="hit"}',
+      'callgate_source_requests_total{question="scrub",outcome="answered"}',
+      'callgate_api_requests_total{endpoint="decide",status="200"}',
+      'callgate_records_pending 0',
+      'callgate_build_info',
+    ]) {
+      expect(metrics).toContain(name)
+    }
+  })
+
+  it('a damaged list is told by readiness and blocks', async () => {
+    const broken = await openTestCallgate()
+    const folder = listsFolder(broken.callgate.settings)
+    const file = join(broken.dataDir, 'n.txt')
+    writeFileSync(file, '2127365001\n')
+    await importList({ name: 'us-dnc', files: [file], folder, clock: { now: () => mondayNoon } })
+    writeFileSync(join(folder, 'us-dnc.cglist'), 'not a list')
+    broken.callgate.data.lists.refresh()
+    const ready = await broken.get('/readyz')
+    expect(ready.status).toBe(503)
+    const decision = (await (
+      await broken.postJson(
+        '/v1/decisions',
+        { number: '2127365000', callKind: 'manual' },
+        broken.keys.main,
+      )
+    ).json()) as DecisionDocument
+    expect(decision.decision).toBe('block')
+    await broken.end()
+  })
+
+  it('sandbox.at moves the sandbox account and no other', async () => {
+    const night = Date.UTC(2026, 10, 24, 8)
+    const moved = await openTestCallgate({
+      at: night,
+      environment: { CALLGATE_SANDBOX_AT: noon },
+    })
+    const ask = async (key: string) => {
+      const response = await moved.postJson(
+        '/v1/decisions',
+        { number: '2125550100', callKind: 'manual' },
+        key,
+      )
+      return (await response.json()) as DecisionDocument
+    }
+    expect(await ask(moved.keys.sandbox)).toMatchObject({
+      decision: 'allow',
+      decidedAt: '2026-11-24T08:00:00Z',
+      judgedAt: noon,
+      validUntil: '2026-11-23T17:01:00Z',
+    })
+    expect((await ask(moved.keys.main)).judgedAt).toBe('2026-11-24T08:00:00Z')
+    await moved.end()
+  })
+})

@@ -1,0 +1,164 @@
+/** The server itself: health, readiness, metrics, front door, opening and closing. */
+import { createServer } from 'node:http'
+import { afterAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { endpoint } from '../../src/api/endpoint.js'
+import { fields } from '../../src/api/fields.js'
+import { type Route, route } from '../../src/api/route.js'
+import type { ReadinessCheck } from '../../src/http/ops.js'
+import { openTestApp } from '../support/test-app.js'
+
+/** Answers with its `id`, once `gate` lets it. */
+function echo(gate: () => Promise<void> = async () => undefined): Route {
+  const descriptor = endpoint({
+    name: 'echo',
+    summary: 'Says what it was asked.',
+    spec: 'none',
+    method: 'GET',
+    paths: ['/v1/echo/:id'],
+    accepts: ['query'],
+    keyAlsoIn: [],
+    request: fields({ id: z.string(), more: z.string().optional() }),
+    response: z.object({ id: z.string() }),
+    errors: 'problem',
+  })
+  return route(descriptor, async (_caller, { id }) => {
+    await gate()
+    return { id }
+  })
+}
+
+/** A promise that is kept when somebody opens it. */
+function latch(): { readonly open: () => void; readonly opened: Promise<void> } {
+  let keep: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    keep = resolve
+  })
+  return { open: () => keep(), opened }
+}
+
+const metricsText = async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' })
+
+describe('for operators, without a key', () => {
+  const checks = (...results: readonly boolean[]): ReadinessCheck[] =>
+    results.map((ready, index) => ({
+      name: `check-${index}`,
+      check: () => ({ ready, detail: 'why' }),
+    }))
+  const broken: ReadinessCheck = {
+    name: 'broken',
+    check: () => {
+      throw new Error('no answer')
+    },
+  }
+  test.each<[string, ReadinessCheck[], number, unknown]>([
+    ['nothing to check', [], 200, { ready: true, checks: [] }],
+    [
+      'all ready',
+      checks(true),
+      200,
+      { ready: true, checks: [{ name: 'check-0', ready: true, detail: 'why' }] },
+    ],
+    ['one not ready', checks(true, false), 503, { ready: false }],
+    [
+      'a check that fails',
+      [broken],
+      503,
+      { ready: false, checks: [{ name: 'broken', ready: false }] },
+    ],
+  ])('/readyz with %s', async (_case, checked, status, body) => {
+    const app = await openTestApp({ routes: [], ops: { checks: checked, metricsText } })
+    const answer = await app.send('/readyz', { key: null })
+    expect(answer.status).toBe(status)
+    expect(answer.json()).toMatchObject(body as object)
+    expect((await app.send('/healthz', { key: null })).status).toBe(200)
+  })
+
+  test('/metrics hands on text and type', async () => {
+    const app = await openTestApp({ routes: [], ops: { checks: [], metricsText } })
+    const answer = await app.send('/metrics', { key: null })
+    expect(answer.text).toBe('up 1\n')
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4')
+  })
+
+  test('metrics that cannot be had are a 500 that tells nothing', async () => {
+    const ops = { checks: [], metricsText: () => Promise.reject(new Error('secret cause')) }
+    const answer = await (await openTestApp({ routes: [], ops })).send('/metrics')
+    expect(answer.status).toBe(500)
+    expect(answer.text).not.toContain('secret cause')
+  })
+})
+
+describe('routes', () => {
+  test('a path parameter is a field; the same field in the address as well is refused', async () => {
+    const app = await openTestApp({ routes: [echo()] })
+    expect((await app.send('/V1/Echo/A%20b?more=1')).json()).toEqual({ id: 'A b' })
+    expect((await app.send('/v1/echo/a?id=b')).status).toBe(400)
+    expect((await app.send('/v1/echo/%E0%A4%A')).status).toBe(400)
+  })
+
+  test('HEAD is answered as GET, without a body', async () => {
+    const app = await openTestApp({ routes: [echo()] })
+    const answer = await app.send('/v1/echo/a', { method: 'HEAD' })
+    expect([answer.status, answer.text]).toEqual([200, ''])
+  })
+
+  test('the front door goes first', async () => {
+    const app = await openTestApp({
+      routes: [echo()],
+      frontDoor: (request, response) => {
+        if (request.url !== '/v1/echo/front') return false
+        response.end('front')
+        return true
+      },
+    })
+    expect((await app.send('/v1/echo/front')).text).toBe('front')
+    expect((await app.send('/v1/echo/back')).json()).toEqual({ id: 'back' })
+  })
+})
+
+describe('opening and closing', () => {
+  test('a port in use is an error of openServer', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    afterAll(() => other.close())
+    const { port } = other.address() as { port: number }
+    await expect(openTestApp({ routes: [], port })).rejects.toThrow('EADDRINUSE')
+  })
+
+  test('close waits for requests under way, takes no new ones, and may be called twice', async () => {
+    const [entered, released] = [latch(), latch()]
+    const app = await openTestApp({
+      routes: [
+        echo(() => {
+          entered.open()
+          return released.opened
+        }),
+      ],
+    })
+    const underWay = app.send('/v1/echo/slow')
+    await entered.opened
+    const closing = Promise.all([app.close(), app.close()])
+    await expect(app.send('/v1/echo/late')).rejects.toThrow()
+    released.open()
+    expect((await underWay).json()).toEqual({ id: 'slow' })
+    await closing
+  })
+
+  test('a request that outlasts the grace is cut off', async () => {
+    const entered = latch()
+    const app = await openTestApp({
+      closeGraceMs: 20,
+      routes: [
+        echo(() => {
+          entered.open()
+          return new Promise<void>(() => undefined)
+        }),
+      ],
+    })
+    const cutOff = expect(app.send('/v1/echo/stuck')).rejects.toThrow()
+    await entered.opened
+    await app.close()
+    await cutOff
+  })
+})
