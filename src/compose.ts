@@ -75,8 +75,7 @@ export interface Foundation {
 /** Opens and migrates the database, and makes the two accounts that are always there. */
 export async function openFoundation(settings: Settings, world: World): Promise<Foundation> {
   const { clock } = world
-  const { dataDir } = settings
-  const storage = openDatabase({ engine: settings.storage.engine, dataDir })
+  const storage = openDatabase({ ...settings.storage, dataDir: settings.dataDir })
   try {
     await migrate(storage.db)
     const { db } = storage

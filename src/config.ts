@@ -146,6 +146,12 @@ export const settingsSchema = z.strictObject({
   storage: z
     .strictObject({
       engine: z.enum(['sqlite']).default('sqlite').describe('SQL engine'),
+      lockWaitMs: milliseconds(1, 10_000)
+        .default(100)
+        .describe(
+          'How long a write waits for another process; decisions wait with it, so keep it below ' +
+            'gate.deadlineMs',
+        ),
     })
     .prefault({}),
   numbering: z

@@ -10,7 +10,7 @@ import { createLogger } from '../log.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
 import { serviceRoutes } from '../service/service-routes.js'
 import { version } from '../version.js'
-import { type AddCommand, settingsFor, type Terminal } from './command.js'
+import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
 
 export const addServe: AddCommand = (program, terminal) => {
@@ -25,7 +25,9 @@ export const addServe: AddCommand = (program, terminal) => {
       const server = await openDoors(callgate).catch(async (cause: unknown) => {
         stopWatching()
         await callgate.close()
-        throw cause
+        const { host, port } = settings.http
+        const why = cause instanceof Error ? cause.message : String(cause)
+        throw new CommandFailure(`http.host '${host}', http.port ${port}: cannot listen: ${why}`)
       })
       log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
       await greet(callgate, server, terminal)

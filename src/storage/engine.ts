@@ -23,12 +23,15 @@ export interface StorageSettings {
   readonly engine: EngineName
   /** Folder of the SQLite file. */
   readonly dataDir: string
+  /** How long a statement waits for a lock that another process holds. */
+  readonly lockWaitMs: number
 }
 
 const engines = { sqlite: openSqlite } as const
 export type EngineName = keyof typeof engines
 export const engineNames = Object.keys(engines) as readonly EngineName[]
 
+/** Throws {@link DataFileError} when the database cannot be opened. */
 export function openDatabase(settings: StorageSettings): OpenDatabase {
-  return engines[settings.engine](settings.dataDir)
+  return engines[settings.engine](settings)
 }

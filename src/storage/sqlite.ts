@@ -6,7 +6,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
-import type { EngineTraits, OpenDatabase } from './engine.js'
+import { DataFileError } from '../errors.js'
+import type { EngineTraits, OpenDatabase, StorageSettings } from './engine.js'
 import type { Tables } from './tables.js'
 
 const traits: EngineTraits = { name: 'sqlite', maxParameters: 32_000 }
@@ -17,13 +18,8 @@ const cachedStatements = 500
  * Opens `callgate.sqlite` in the folder, making both if needed. Every acknowledged write is on
  * disk (`synchronous=FULL`); readers are not held up by writers (WAL).
  */
-export function openSqlite(dataDir: string): OpenDatabase {
-  mkdirSync(dataDir, { recursive: true })
-  const connection = new Sqlite(join(dataDir, 'callgate.sqlite'))
-  connection.pragma('journal_mode = WAL')
-  connection.pragma('synchronous = FULL')
-  connection.pragma('foreign_keys = ON')
-  connection.pragma('busy_timeout = 5000')
+export function openSqlite({ dataDir, lockWaitMs }: Omit<StorageSettings, 'engine'>): OpenDatabase {
+  const connection = connect(dataDir, lockWaitMs)
   const db = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: withStatementCache(connection) }),
   })
@@ -32,6 +28,21 @@ export function openSqlite(dataDir: string): OpenDatabase {
     traits,
     changedElsewhere: foreignWrites(connection),
     close: () => db.destroy(),
+  }
+}
+
+function connect(dataDir: string, lockWaitMs: number): Sqlite.Database {
+  const path = join(dataDir, 'callgate.sqlite')
+  try {
+    mkdirSync(dataDir, { recursive: true })
+    const connection = new Sqlite(path, { timeout: lockWaitMs })
+    connection.pragma('journal_mode = WAL')
+    connection.pragma('synchronous = FULL')
+    connection.pragma('foreign_keys = ON')
+    return connection
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new DataFileError(path, `the database cannot be opened: ${why}`, cause)
   }
 }
 

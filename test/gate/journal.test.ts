@@ -20,7 +20,7 @@ const watch = {
 }
 
 async function reopen(): Promise<OpenDatabase> {
-  const database = openDatabase({ engine: 'sqlite', dataDir: folder })
+  const database = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 100 })
   await migrate(database.db)
   return database
 }

@@ -35,7 +35,11 @@ test('an unknown account cannot be written for', async () => {
 
 test('two connections may write for one account in turn, each on what the other left', async () => {
   const here = await buildSubjects(database.storage)
-  const elsewhere = openDatabase({ engine: 'sqlite', dataDir: database.folder })
+  const elsewhere = openDatabase({
+    engine: 'sqlite',
+    dataDir: database.folder,
+    lockWaitMs: 100,
+  })
   try {
     const there = await buildSubjects(elsewhere)
     const record = (type: string) => ({

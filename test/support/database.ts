@@ -20,7 +20,7 @@ export function useDatabase(): TestDatabase {
   let folder = ''
   let storage: OpenDatabase
   const open = async () => {
-    storage = openDatabase({ engine: 'sqlite', dataDir: folder })
+    storage = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 100 })
     await migrate(storage.db)
   }
   beforeEach(async () => {

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Journal } from '../../src/gate/journal.js'
+import { type OpenDatabase, openDatabase } from '../../src/storage/engine.js'
+import { migrate } from '../../src/storage/migrate.js'
+import { fakeCompliance } from '../support/fake-compliance.js'
+import { aCall, testGate } from '../support/test-gate.js'
+
+let folder: string
+let storage: OpenDatabase
+let elsewhere: Sqlite.Database
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'callgate-sqlite-'))
+  storage = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 50 })
+  await migrate(storage.db)
+  elsewhere = new Sqlite(join(folder, 'callgate.sqlite'))
+})
+
+afterEach(async () => {
+  elsewhere.close()
+  await storage.close().catch(() => undefined)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const anAccount = (id: string) =>
+  storage.db
+    .insertInto('accounts')
+    .values({ id, kind: 'real', name: id, agents_may_remove: 0, created_at: 0 })
+    .execute()
+
+describe('the SQLite engine', () => {
+  it('keeps every acknowledged write: WAL, full synchronisation, foreign keys', async () => {
+    const pragma = async (name: string) => {
+      const { rows } = await sql.raw(`pragma ${name}`).execute(storage.db)
+      return Object.values(rows[0] as object)[0]
+    }
+    expect(await pragma('journal_mode')).toBe('wal')
+    expect(await pragma('synchronous')).toBe(2)
+    expect(await pragma('foreign_keys')).toBe(1)
+    const orphan = storage.db
+      .insertInto('internal_dnc_lists')
+      .values({ account_id: 'nobody', list: 'x', modified_at: 0 })
+    await expect(orphan.execute()).rejects.toThrow('FOREIGN KEY')
+  })
+
+  it('tells the writes of another process from its own', async () => {
+    storage.changedElsewhere()
+    await anAccount('mine')
+    expect(storage.changedElsewhere()).toBe(false)
+    elsewhere.exec("insert into accounts values ('theirs', 'real', 'x', 0, 0)")
+    expect(storage.changedElsewhere()).toBe(true)
+    expect(storage.changedElsewhere()).toBe(false)
+  })
+
+  it('waits for a lock no longer than told, and works again when it is free', async () => {
+    elsewhere.exec('begin immediate')
+    await expect(anAccount('a')).rejects.toThrow('locked')
+    elsewhere.exec('rollback')
+    await anAccount('a')
+  })
+
+  it('withholds an allow while another process holds the lock, and records again after it', async () => {
+    const journal = new Journal(storage.db, { pending: () => undefined, failed: () => undefined })
+    const { gate } = testGate(fakeCompliance(), { journal })
+    elsewhere.exec('begin immediate')
+    expect(await gate.decide(aCall())).toMatchObject({ decision: 'block', reason: 'not-recorded' })
+    elsewhere.exec('rollback')
+    await journal.drain()
+    expect((await gate.decide(aCall())).decision).toBe('allow')
+  })
+
+  it('names a database that cannot be opened', () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, 'not a folder')
+    const open = () => openDatabase({ engine: 'sqlite', dataDir: file, lockWaitMs: 50 })
+    expect(open).toThrow(`${file}/callgate.sqlite: the database cannot be opened`)
+  })
+})
+
+describe('migrations', () => {
+  it('run once, and again without effect', async () => {
+    await anAccount('kept')
+    await migrate(storage.db)
+    const rows = await storage.db.selectFrom('accounts').select('id').execute()
+    expect(rows).toEqual([{ id: 'kept' }])
+  })
+
+  it('refuse a schema that is newer than the program, and leave it alone', async () => {
+    elsewhere.exec("insert into kysely_migration values ('9999-future', '2030-01-01T00:00:00Z')")
+    await expect(migrate(storage.db)).rejects.toThrow('newer schema than this program knows')
+    expect(elsewhere.prepare('select count(*) as n from kysely_migration').get()).toEqual({ n: 2 })
+  })
+})
