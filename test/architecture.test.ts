@@ -59,7 +59,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sources/embedded.ts': ['domain/', 'errors.ts', 'service/'],
   'gate/checks/': ['gate/checks/', 'domain/'],
   'gate/': ['gate/', 'domain/', 'errors.ts', 'log.ts', 'metrics.ts'],
-  'gate/journal.ts': ['gate/', 'domain/', 'storage/tables.ts'],
+  'gate/journal.ts': ['gate/', 'domain/', 'storage/'],
+  'gate/decision-rows.ts': ['gate/', 'domain/', 'storage/tables.ts'],
   'gate/gate-routes.ts': ['gate/', 'api/', 'errors.ts'],
   'http/': ['http/', 'api/', 'domain/', 'errors.ts', 'log.ts'],
 }
@@ -78,6 +79,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['metrics.ts'],
   pino: ['log.ts'],
   'lru-cache': ['sources/cached.ts'],
+  'csv-parse': ['data/feeds/table.ts'],
   luxon: ['domain/zones.ts'],
   'moment-timezone': ['domain/zones.ts'],
   yaml: ['load-settings.ts', 'data/yaml-file.ts'],
@@ -89,7 +91,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'cli-progress': ['commands/progress.ts'],
   commander: ['commands/', 'main.ts'],
   zod: ['api/', 'config.ts', 'load-settings.ts', 'data/', 'service/sandbox/sandbox-file.ts'],
-  kysely: ['storage/', 'service/', 'gate/journal.ts'],
+  kysely: ['storage/', 'service/', 'gate/journal.ts', 'gate/decision-rows.ts'],
 }
 
 describe('architecture', () => {

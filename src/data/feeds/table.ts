@@ -1,8 +1,9 @@
 /**
  * A downloaded table: finds its delimiter and its columns by name and hands on one row at a time.
  * A row is a line, each judged alone, so that a stray quote spoils one row and not the rest of the
- * file; what a row must hold is left to the reader of each format.
+ * file; what a row must hold is left to the reader of each format. The one door to csv-parse.
  */
+import { CsvError, parse } from 'csv-parse/sync'
 import { DataFileError, describeProblem, type FieldProblem, shorten } from '../../errors.js'
 import { type Progress, readSourceLines, type SourceLines } from './source-lines.js'
 
@@ -104,7 +105,8 @@ function readRow<Name extends string>(
   number: number,
 ): FieldProblem | undefined {
   const cells = splitCells(line, layout.delimiter)
-  if (!cells) return { field: 'row', value: line, rule: 'has a quote that is not closed' }
+  if (!cells)
+    return { field: 'row', value: line, rule: 'has a quote that is out of place or not closed' }
   const row = {} as Record<Name, string>
   for (let index = 0; index < layout.names.length; index += 1) {
     const cell = cells[layout.positions[index] ?? -1]
@@ -118,27 +120,25 @@ function readRow<Name extends string>(
   return options.onRow(row, number, cells)
 }
 
-/** Cells of a line, trimmed and without quotes; `undefined` when a quote is left open. */
+/** Cells of a line, trimmed and without quotes; `undefined` when a quote stands where none may. */
 function splitCells(line: string, delimiter: string): string[] | undefined {
-  const pieces = line.split(delimiter)
-  if (!line.includes('"')) return pieces.map((piece) => piece.trim())
-  const cells: string[] = []
-  let open = ''
-  for (const piece of pieces) {
-    const joined = open === '' ? piece : `${open}${delimiter}${piece}`
-    const cell = joined.trim()
-    if (cell.startsWith('"') && !isClosed(cell)) {
-      open = joined
-      continue
-    }
-    open = ''
-    cells.push(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"').trim() : cell)
-  }
-  return open === '' ? cells : undefined
+  return line.includes('"')
+    ? splitQuoted(line, delimiter)
+    : line.split(delimiter).map((cell) => cell.trim())
 }
 
-/** A quoted cell is closed by a last quote that is no half of a doubled one. */
-function isClosed(cell: string): boolean {
-  const quotes = cell.length - cell.replaceAll('"', '').length
-  return cell.endsWith('"') && cell.length > 1 && quotes % 2 === 0
+function splitQuoted(line: string, delimiter: string): string[] | undefined {
+  try {
+    const [cells = []] = parse(line, {
+      delimiter,
+      record_delimiter: '\n',
+      trim: true,
+      relax_quotes: false,
+      relax_column_count: true,
+    })
+    return cells.map((cell) => cell.trim())
+  } catch (cause) {
+    if (cause instanceof CsvError) return undefined
+    throw cause
+  }
 }
