@@ -94,19 +94,57 @@ export interface CheckedFile {
 /** Reads and verifies a file. Throws {@link DataFileError} that says what is wrong with it. */
 export function readCheckedFile(path: string, expected: FileKind): CheckedFile {
   const bytes = readFileSync(path)
+  const hash = createHash('sha256').update(bytes.subarray(0, contentEndOf(bytes)))
+  return asCheckedFile(path, { bytes, digest: hash.digest(), expected })
+}
+
+/** Hashing this much takes a millisecond or two, which other work can wait. */
+const readPieceBytes = 1 << 20
+
+/** The same, but other work gets its turn after each piece, however large the file is. */
+export async function readCheckedFileInPieces(
+  path: string,
+  expected: FileKind,
+): Promise<CheckedFile> {
+  const file = await open(path, 'r')
+  try {
+    const bytes = Buffer.allocUnsafeSlow((await file.stat()).size)
+    const contentEnd = contentEndOf(bytes)
+    const hash = createHash('sha256')
+    for (let at = 0; at < bytes.length; ) {
+      const length = Math.min(readPieceBytes, bytes.length - at)
+      const { bytesRead } = await file.read(bytes, at, length, at)
+      if (bytesRead === 0) throw new DataFileError(path, 'became shorter while it was read')
+      hash.update(bytes.subarray(at, Math.max(at, Math.min(at + bytesRead, contentEnd))))
+      at += bytesRead
+    }
+    return asCheckedFile(path, { bytes, digest: hash.digest(), expected })
+  } finally {
+    await file.close()
+  }
+}
+
+function contentEndOf(bytes: Buffer): number {
+  return Math.max(0, bytes.length - digestBytes)
+}
+
+interface ReadBytes {
+  readonly bytes: Buffer
+  /** SHA-256 of what was read before the place of the checksum. */
+  readonly digest: Buffer
+  readonly expected: FileKind
+}
+
+function asCheckedFile(path: string, { bytes, digest, expected }: ReadBytes): CheckedFile {
   if (bytes.length < prefixBytes + digestBytes || !bytes.subarray(0, magic.length).equals(magic)) {
     throw new DataFileError(path, 'is not a callgate data file, or was cut off at the start')
   }
-  const contentEnd = bytes.length - digestBytes
-  const digest = createHash('sha256').update(bytes.subarray(0, contentEnd)).digest()
+  const contentEnd = contentEndOf(bytes)
   if (!digest.equals(bytes.subarray(contentEnd))) {
     throw new DataFileError(path, 'is damaged or cut off: its SHA-256 does not match its content')
   }
   const bodyStart = prefixBytes + bytes.readUInt32LE(magic.length)
-  const header = JSON.parse(bytes.toString('utf8', prefixBytes, bodyStart)) as Record<
-    string,
-    unknown
-  >
+  const header = headerOf(path, bytes.toString('utf8', prefixBytes, bodyStart))
   if (header.kind !== expected.kind) {
     throw new DataFileError(path, `holds '${String(header.kind)}', not '${expected.kind}'`)
   }
@@ -118,6 +156,14 @@ export function readCheckedFile(path: string, expected: FileKind): CheckedFile {
     )
   }
   return { header, body: bytes.subarray(bodyStart, contentEnd), digest: digest.toString('hex') }
+}
+
+function headerOf(path: string, json: string): Record<string, unknown> {
+  try {
+    return JSON.parse(json) as Record<string, unknown>
+  } catch (cause) {
+    throw new DataFileError(path, 'has a header that is no JSON', cause)
+  }
 }
 
 /**

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import {
   type ImportProgress,
   importList,
-  isListName,
   type ListImportOptions,
 } from '../../src/data/number-list/list-import.js'
+import { isListName, isReadByChecks, listNameRule } from '../../src/data/number-list/list-names.js'
 import { openNumberList } from '../../src/data/number-list/number-list.js'
+import { areaCodePlace, inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
 import { fixedClock, type Instant, parseInstant } from '../../src/domain/clock.js'
 import { phoneNumber } from '../../src/domain/phone-number.js'
 import { numberText, seededRandom } from './random-numbers.js'
@@ -66,7 +68,7 @@ describe('importList', () => {
         { file: 'b.zip/b.csv', sha256: sha256(zip), rows: 1 },
         { file: 'c.gz', sha256: sha256(gz), rows: 2 },
       ],
-      badLines: { count: 0, first: [] },
+      badLines: { allowed: 0, count: 0, first: [] },
     })
     expect(list.sources).toEqual(summary.sources)
     expect(readdirSync(folder.file('lists'))).toEqual(['us-dnc.cglist'])
@@ -103,13 +105,18 @@ describe('importList', () => {
     expect(told.every((progress) => progress.bytesTotal === bytesTotal)).toBe(true)
   })
 
-  it('reports bad lines that are few enough', async () => {
-    const files = [source('a.txt', `${'2125550123\n'.repeat(200)}oops\n`)]
-    const { badLines, size } = await importing({ files })
-    expect(size).toBe(1)
-    expect(badLines.count).toBe(1)
-    expect(badLines.first).toMatchObject([{ file: 'a.txt', line: 201, value: 'oops' }])
-  })
+  it.each(['us-dnc', 'canada-dnc', 'litigators', 'state-dnc-tx', 'custom-1'])(
+    'one bad line of %s refuses it, and is told when it is allowed',
+    async (name) => {
+      const files = [source('a.txt', `${'2125550123\n'.repeat(5000)}oops\n`)]
+      const told = "a.txt line 5001 'oops': has to begin with a number of ten digits"
+      await expect(importing({ name, files })).rejects.toThrow(told)
+      const { badLines, size } = await importing({ name, files, badLinesAllowed: 2 })
+      expect(size).toBe(1)
+      expect(badLines).toMatchObject({ allowed: 2, count: 1 })
+      expect(badLines.first).toMatchObject([{ file: 'a.txt', line: 5001, value: 'oops' }])
+    },
+  )
 })
 
 describe('coverage', () => {
@@ -122,6 +129,7 @@ describe('coverage', () => {
     ['us-dnc', all, all],
     ['us-dnc', ['415', '212', '415'], ['212', '415']],
     ['litigators', ['212'], ['212']],
+    ['custom-vip', undefined, ['212', '907']],
   ]
   it.each(table)('%s with area codes %j: %j', async (name, areaCodes, expected) => {
     const { coverage, path } = await importing({
@@ -132,14 +140,104 @@ describe('coverage', () => {
     expect(coverage).toEqual(expected)
     expect(openNumberList(path).coverage).toEqual(expected)
   })
+})
 
-  it.each([
-    ['us-dnc', ['212']],
-    ['us-dnc', 'all'],
-    ['state-dnc-tx', undefined],
-  ] as const)('an empty %s with area codes %j is legal', async (name, areaCodes) => {
-    const { size } = await importing({ name, areaCodes, files: [source('a.txt', '# none\n')] })
-    expect(size).toBe(0)
+describe('files without a number', () => {
+  const notStated = 'a.txt: has no number in it; state with --area-codes which'
+  const noData = 'a.txt: has lines but no number in it; an empty list is'
+  const contents: [what: string, content: string, stated: string | null][] = [
+    ['0 bytes', '', null],
+    ['blank lines', '\r\n \n', null],
+    ['comments', '# none\n#2125550123\n', null],
+    ['a text that looks like a header', 'Access denied: quota exceeded\n', noData],
+    ['the same without newline', 'Access denied: quota exceeded', noData],
+    ['column names', 'phone,date\n', noData],
+    ['a web page', '<!DOCTYPE html>\n<p>Log in</p>\n', 'a.txt: line 1'],
+  ]
+  const names = ['us-dnc', 'litigators', 'state-dnc-tx', 'custom-a']
+  const cases = names.flatMap((name) => contents.map((row) => [name, ...row] as const))
+  it.each(cases)('%s of %s', async (name, _, content, refused) => {
+    const files = [source('a.txt', content)]
+    await expect(importing({ name, files })).rejects.toThrow(refused ?? notStated)
+    for (const areaCodes of ['all', ['212']] as const) {
+      const reading = importing({ name, files, areaCodes, badLinesAllowed: 100 })
+      if (refused === null) expect((await reading).size).toBe(0)
+      else await expect(reading).rejects.toThrow(refused)
+    }
+  })
+
+  it.each(contents)('%s beside a file with numbers', async (_, content, refused) => {
+    const files = [source('b.txt', numbers), source('a.txt', content)]
+    await expect(importing({ files, badLinesAllowed: 9 })).rejects.toThrow(refused ?? notStated)
+    const reading = importing({ files, badLinesAllowed: 9, areaCodes: 'all' })
+    if (refused === null) expect((await reading).size).toBe(3)
+    else await expect(reading).rejects.toThrow(refused)
+  })
+})
+
+describe('a list with fewer than half the numbers of the one in use', () => {
+  const lines = (count: number) =>
+    Array.from({ length: count }, (_, nth) => `${2_125_550_000 + nth}\n`).join('')
+  const table: [before: number, now: number, refused: boolean][] = [
+    [100, 49, true],
+    [100, 50, false],
+    [100, 300, false],
+    [1, 0, true],
+    [2, 1, false],
+    [3, 1, true],
+    [0, 0, false],
+  ]
+  it.each(table)('%d numbers, then %d: refused is %s', async (before, now, refused) => {
+    const all = { areaCodes: 'all' } as const
+    const { path } = await importing({ ...all, files: [source('old.txt', lines(before))] })
+    // Repeated lines do not make up for numbers that are missing.
+    const files = [source('new.txt', lines(now).repeat(3))]
+    const reading = importing({ ...all, files })
+    if (!refused) return expect((await reading).size).toBe(now)
+    await expect(reading).rejects.toThrow(
+      `new.txt: ${now} different numbers, fewer than half the ${before} of the list in use ` +
+        `(${path}); to import it all the same: --allow-shrink`,
+    )
+    expect(openNumberList(path).size).toBe(before)
+    expect((await importing({ ...all, files, allowShrink: true })).size).toBe(now)
+    expect(openNumberList(path).size).toBe(now)
+  })
+
+  it('another list, or one that is damaged, does not count', async () => {
+    const name = 'canada-dnc'
+    const { path } = await importing({ name, files: [source('old.txt', lines(100))] })
+    const files = [source('new.txt', lines(10))]
+    await importing({ files })
+    appendFileSync(path, 'x')
+    expect((await importing({ name, files })).size).toBe(10)
+  })
+})
+
+describe('files an import left when it died', () => {
+  const day = 86_400_000
+  const dead = 4_194_305 // above the highest process id of Linux
+  const mine = process.ppid
+  const table: [file: string, ageMs: number, stays: boolean][] = [
+    [`.us-dnc.cglist.${dead}.new`, 0, false],
+    [`..us-dnc.cglist.${dead}.new.${dead}.part`, 0, false],
+    [`.us-dnc.cglist.${mine}.new`, day - 1000, true],
+    [`..us-dnc.cglist.${mine}.new.${mine}.part`, day - 1000, true],
+    [`.us-dnc.cglist.${mine}.new`, day + 1000, false],
+    [`..us-dnc.cglist.${mine}.new.${mine}.part`, day + 1000, false],
+    ['.us-dnc.cglist.new', day - 1000, true],
+    ['.us-dnc.cglist.new', day + 1000, false],
+    [`.canada-dnc.cglist.${dead}.new`, 2 * day, true],
+    [`.us-dnc.cglist.${dead}.old`, 2 * day, true],
+    ['canada-dnc.cglist', 2 * day, true],
+  ]
+  it.each(table)('%s, %d ms old: stays is %s', async (file, ageMs, stays) => {
+    mkdirSync(folder.file('lists'))
+    folder.write(`lists/${file}`, 'half')
+    const seconds = (now - ageMs) / 1000
+    utimesSync(folder.file(`lists/${file}`), seconds, seconds)
+    await importing({ files: [source('a.txt', numbers)] })
+    const expected = [...(stays ? [file] : []), 'us-dnc.cglist']
+    expect(readdirSync(folder.file('lists')).sort()).toEqual(expected.sort())
   })
 })
 
@@ -158,7 +256,7 @@ describe('as of', () => {
 
 describe('options that break a rule', () => {
   const table: [what: string, more: Partial<ListImportOptions>, message: string][] = [
-    ['an upper-case name', { name: 'US-DNC' }, "name 'US-DNC': has to be lower case"],
+    ['an upper-case name', { name: 'US-DNC' }, "name 'US-DNC': has to be us-dnc, canada"],
     ['a name with a path', { name: '../us' }, "name '../us'"],
     ['a name that ends in a hyphen', { name: 'us-' }, "name 'us-'"],
     ['an empty name', { name: '' }, "name ''"],
@@ -168,43 +266,87 @@ describe('options that break a rule', () => {
     ['no area codes', { areaCodes: [] }, 'areaCodes: at least one is needed'],
     ['a strange area code', { areaCodes: ['212', '21'] }, "areaCodes '21': has to be three digits"],
     ['an area code from 0', { areaCodes: ['012'] }, "areaCodes '012'"],
-    ['two at once', { name: 'A', files: [] }, "name 'A': has to be lower case letters"],
+    ['half a bad line', { badLinesAllowed: 0.5 }, "badLinesAllowed '0.5': has to be a whole"],
+    ['fewer than no bad lines', { badLinesAllowed: -1 }, "badLinesAllowed '-1'"],
+    ['two at once', { name: 'A', files: [] }, "name 'A': has to be us-dnc"],
   ]
   it.each(table)('%s', async (_, more, message) => {
     const given = { files: [source('a.txt', numbers)], ...more }
     await expect(importing(given)).rejects.toThrow(message)
     await expect(importing(given)).rejects.toMatchObject({ kind: 'invalid-request' })
   })
+})
 
-  it.each([
-    ['us-dnc', true],
-    ['state-dnc-tx', true],
-    ['list2', true],
-    ['a'.repeat(60), true],
-    ['a'.repeat(61), false],
-    ['a--b', false],
-    ['-a', false],
-    ['a_b', false],
-    ['a.b', false],
-  ])('%s may be a name: %s', (name, legal) => expect(isListName(name)).toBe(legal))
+describe('names', () => {
+  const table: [name: string, legal: boolean, readByChecks: boolean, meant?: string][] = [
+    ['us-dnc', true, true],
+    ['canada-dnc', true, true],
+    ['litigators', true, true],
+    ['state-dnc-tx', true, true],
+    ['state-dnc-pr', true, true],
+    ['state-dnc-on', true, true],
+    ['custom-list2', true, false],
+    ['custom-us-dnc', true, false],
+    [`custom-${'a'.repeat(53)}`, true, false],
+    [`custom-${'a'.repeat(54)}`, false, false],
+    ['custom-', false, false],
+    ['custom-a--b', false, false, 'custom-a-b'],
+    ['custom-a_b', false, false, 'custom-a-b'],
+    ['custom-a.b', false, false, 'custom-a-b'],
+    ['custom-../a', false, false, 'custom-a'],
+    ['Custom-VIP', false, false, 'custom-vip'],
+    ['state-dnc-texas', false, false, 'state-dnc-tx'],
+    ['state-dnc-TX', false, false, 'state-dnc-tx'],
+    ['state-tx', false, false, 'state-dnc-tx'],
+    ['tx-dnc', false, false, 'state-dnc-tx'],
+    ['New York do not call list', false, false, 'state-dnc-ny'],
+    ['state-dnc-district-of-columbia', false, false, 'state-dnc-dc'],
+    ['state-dnc-xx', false, false],
+    ['state-dnc-', false, false],
+    ['state-dnc-tx-2', false, false],
+    ['US-DNC', false, false, 'us-dnc'],
+    ['us_dnc', false, false, 'us-dnc'],
+    ['national-dnc', false, false, 'us-dnc'],
+    ['dncl', false, false, 'canada-dnc'],
+    ['litigator', false, false, 'litigators'],
+    ['us-dnc2', false, false],
+    ['vip', false, false],
+    ['', false, false],
+  ]
+  it.each(table)('%s: legal %s, read by checks %s, meant is %s', (name, legal, read, meant) => {
+    expect(isListName(name)).toBe(legal)
+    expect(isReadByChecks(name)).toBe(read)
+    if (!legal) expect(/; use (.*)$/.exec(listNameRule(name))?.[1]).toBe(meant)
+  })
+
+  const rules = loadCallingRules('config/calling-rules.yaml')
+  const regions = inServiceAreaCodes().flatMap(
+    (code) => areaCodePlace(code)?.candidates.map(({ region }) => region) ?? [],
+  )
+
+  it.each([...new Set(regions)])('%s is known by its letters and by its name', (region) => {
+    const list = `state-dnc-${region.toLowerCase()}`
+    expect(isReadByChecks(list)).toBe(true)
+    const name = rules.region(region)?.name.replaceAll('.', '') ?? ''
+    expect(listNameRule(`state-dnc-${name}`)).toMatch(`; use ${list}`)
+  })
 })
 
 describe('an import that fails leaves the list that was there', () => {
   const bad = '2125550123\nbad\n'
   const table: [what: string, content: string | Buffer, message: string, fileName?: string][] = [
     ['too many bad lines', bad, "new.txt line 2 'bad': has to begin with a number"],
-    ['no numbers', '# nothing\nphone\n', 'no number in it; say which area codes'],
-    ['an empty file', '', 'no number in it'],
+    ['no numbers', '# nothing\nphone\n', 'has lines but no number in it'],
+    ['an empty file', '', 'has no number in it'],
+    ['a cut-off last line', '2125550123\n212555', "line 2 '212555': the last line is cut off"],
     ['a change list', '2125550123,2026-11-18T08:00:00,D\n', 'is a row of a change list'],
     ['a cut gzip', gzipSync(numbers).subarray(0, 20), 'new.gz: cannot be read', 'new.gz'],
     ['a cut zip', zipBytes([{ name: 'a', content: bad }]).subarray(0, 40), 'new.zip', 'new.zip'],
   ]
   it.each(table)('%s', async (_, content, message, fileName = 'new.txt') => {
     const { path, version } = await importing({ files: [source('old.txt', numbers)] })
-    const files = [source('more.txt', '3105550000\n'.repeat(200)), source(fileName, content)]
-    // Only the new list is short of numbers when all its files are.
-    const given = message.startsWith('no number') ? files.slice(1) : files
-    await expect(importing({ files: given })).rejects.toThrow(message)
+    const files = [source('more.txt', numbers), source(fileName, content)]
+    await expect(importing({ files })).rejects.toThrow(message)
     expect(openNumberList(path).version).toBe(version)
     expect(readdirSync(folder.file('lists'))).toEqual(['us-dnc.cglist'])
   })
@@ -227,6 +369,6 @@ describe('an import that fails leaves the list that was there', () => {
   it('bad lines alone are no empty list, whatever is allowed', async () => {
     const files = [source('a.txt', '-\n-\n')]
     const given = { files, areaCodes: ['212'], badLinesAllowed: 10 }
-    await expect(importing(given)).rejects.toThrow('no number in it')
+    await expect(importing(given)).rejects.toThrow('has lines but no number in it')
   })
 })

@@ -1,6 +1,10 @@
 import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { openListStore } from '../../src/data/number-list/list-store.js'
+import { type ListReader, openListStore } from '../../src/data/number-list/list-store.js'
+import {
+  openNumberList,
+  openNumberListInBackground,
+} from '../../src/data/number-list/number-list.js'
 import { NumberListBuilder } from '../../src/data/number-list/number-list-builder.js'
 import { phoneNumber } from '../../src/domain/phone-number.js'
 import { useTempFolder } from './temp-folder.js'
@@ -60,8 +64,8 @@ describe('openListStore', () => {
   it('files left over by an import that died are no lists', async () => {
     await writeList('us-dnc', [one])
     const half = readFileSync(folder.file('us-dnc.cglist')).subarray(0, 500)
-    folder.write('.us-dnc.cglist.new', half)
-    folder.write('..us-dnc.cglist.new.4711.part', half)
+    folder.write('.us-dnc.cglist.4711.new', half)
+    folder.write('..us-dnc.cglist.4711.new.4711.part', half)
     folder.write('.canada-dnc.cglist', half)
     const store = openListStore({ folder: folder.path })
     expect(store.all().map(({ name }) => name)).toEqual(['us-dnc'])
@@ -130,7 +134,7 @@ describe('refresh', () => {
     expect(store.get('us-dnc')).toBe(before)
   })
 
-  it('loads what is new or changed, drops what was removed and tells which', async () => {
+  it('loads what is new or changed, stops using what was removed and tells which', async () => {
     await writeList('a', [one])
     await writeList('b', [one])
     await writeList('c', [one])
@@ -201,5 +205,186 @@ describe('refresh', () => {
       'true,true,true,false,false,false',
     ])
     expect(store.problems()).toEqual([])
+  })
+})
+
+describe('a list whose file is removed while it is in use', () => {
+  const gone = /c\.cglist: was removed while the server ran; import the list again/
+
+  it('is a problem until it is imported again', async () => {
+    await writeList('c', [one])
+    const store = openListStore({ folder: folder.path })
+    rmSync(folder.file('c.cglist'))
+    expect(store.refresh()).toBe(true)
+    expect(store.get('c')).toBeUndefined()
+    expect(store.problems()).toMatchObject([{ name: 'c', olderInUse: false }])
+    expect(store.problems()[0]?.detail).toMatch(gone)
+    expect(store.refresh()).toBe(false)
+    expect(store.problems()).toHaveLength(1)
+    await writeList('c', [two])
+    expect(store.refresh()).toBe(true)
+    expect(store.get('c')?.has(two)).toBe(true)
+    expect(store.problems()).toEqual([])
+  })
+
+  it('is one too when the whole folder goes', async () => {
+    mkdirSync(folder.file('lists'))
+    await writeList('c', [one], 'lists/c')
+    const store = openListStore({ folder: folder.file('lists') })
+    rmSync(folder.file('lists'), { recursive: true })
+    expect(store.refresh()).toBe(true)
+    expect(store.problems()[0]?.detail).toMatch(gone)
+  })
+
+  it('is one too when the file was damaged before', async () => {
+    await writeList('c', [one])
+    damage('c')
+    const store = openListStore({ folder: folder.path })
+    rmSync(folder.file('c.cglist'))
+    store.refresh()
+    expect(store.problems()[0]?.detail).toMatch(gone)
+  })
+})
+
+/** Reads files as always, unless it is told to fail or to wait. */
+class TroubledReader implements ListReader {
+  readonly reads: string[] = []
+  failure: Error | undefined
+  until: Promise<void> | undefined
+
+  open(path: string) {
+    this.reads.push(path)
+    if (this.failure) throw this.failure
+    return openNumberList(path)
+  }
+
+  async openInBackground(path: string) {
+    this.reads.push(path)
+    const list = await openNumberListInBackground(path)
+    await this.until
+    if (this.failure) throw this.failure
+    return list
+  }
+}
+
+describe('a file that cannot be read for a while', () => {
+  const failures = ['EIO: i/o error, read', 'EMFILE: too many open files', 'ENOENT: no such file']
+
+  describe.each(['refresh', 'refreshInBackground'] as const)('%s', (refresh) => {
+    it.each(failures)('%s: is read again, though it did not change', async (message) => {
+      const reader = new TroubledReader()
+      reader.failure = new Error(message)
+      await writeList('us-dnc', [one])
+      const store = openListStore({ folder: folder.path, reader })
+      expect(store.problems()).toMatchObject([{ name: 'us-dnc', detail: message }])
+      expect(await store[refresh]()).toBe(false)
+      reader.failure = undefined
+      expect(await store[refresh]()).toBe(true)
+      expect(store.get('us-dnc')?.has(one)).toBe(true)
+      expect(store.problems()).toEqual([])
+      expect(reader.reads).toHaveLength(3)
+    })
+
+    it('keeps the older content in use meanwhile', async () => {
+      const reader = new TroubledReader()
+      await writeList('us-dnc', [one])
+      const store = openListStore({ folder: folder.path, reader })
+      await writeList('us-dnc', [two])
+      reader.failure = new Error(failures[0])
+      expect(await store[refresh]()).toBe(true)
+      expect(await store[refresh]()).toBe(false)
+      expect(store.get('us-dnc')?.has(one)).toBe(true)
+      expect(store.problems()).toMatchObject([{ olderInUse: true }])
+      reader.failure = undefined
+      expect(await store[refresh]()).toBe(true)
+      expect(store.get('us-dnc')?.has(two)).toBe(true)
+    })
+
+    it('a damaged file is read once until it changes', async () => {
+      const reader = new TroubledReader()
+      await writeList('us-dnc', [one])
+      damage('us-dnc')
+      const store = openListStore({ folder: folder.path, reader })
+      expect(await store[refresh]()).toBe(false)
+      expect(reader.reads).toHaveLength(1)
+    })
+  })
+})
+
+describe('refreshInBackground', () => {
+  it('does what refresh does', async () => {
+    await writeList('a', [one])
+    await writeList('b', [one])
+    const store = openListStore({ folder: folder.path })
+    const told: (readonly string[])[] = []
+    store.onChange((names) => told.push(names))
+    expect(await store.refreshInBackground()).toBe(false)
+    await writeList('b', [two])
+    await writeList('c', [two])
+    damage('c')
+    rmSync(folder.file('a.cglist'))
+    expect(await store.refreshInBackground()).toBe(true)
+    expect(told).toEqual([['a', 'b', 'c']])
+    expect(store.all().map(({ name }) => name)).toEqual(['b'])
+    expect(store.get('b')?.has(two)).toBe(true)
+    expect(store.problems().map(({ name }) => name)).toEqual(['a', 'c'])
+    expect(store.problems()[1]?.detail).toMatch(/c\.cglist: is damaged or cut off/)
+  })
+
+  it('answers from the old lists until all new ones are read', async () => {
+    const reader = new TroubledReader()
+    await writeList('us-dnc', [one])
+    const store = openListStore({ folder: folder.path, reader })
+    await writeList('us-dnc', [two])
+    let go = () => {}
+    reader.until = new Promise((resolve) => {
+      go = resolve
+    })
+    const outcomes = [store.refreshInBackground(), store.refreshInBackground()]
+    expect(store.get('us-dnc')?.has(one)).toBe(true)
+    go()
+    expect(await Promise.all(outcomes)).toEqual([true, true])
+    expect(store.get('us-dnc')?.has(two)).toBe(true)
+    expect(reader.reads).toHaveLength(2)
+  })
+
+  it('never puts back what a refresh has replaced meanwhile', async () => {
+    const reader = new TroubledReader()
+    const store = openListStore({ folder: folder.path, reader })
+    await writeList('us-dnc', [one])
+    let go = () => {}
+    reader.until = new Promise((resolve) => {
+      go = resolve
+    })
+    const outcome = store.refreshInBackground()
+    await writeList('us-dnc', [two])
+    expect(store.refresh()).toBe(true)
+    go()
+    expect(await outcome).toBe(false)
+    expect(store.get('us-dnc')?.has(two)).toBe(true)
+    expect(await store.refreshInBackground()).toBe(false)
+  })
+
+  it('other work gets its turn while a large file is read', async () => {
+    const numbers = Array.from({ length: 4_000 }, (_, nth) => String(2_002_000_000 + nth * 10_000))
+    const builder = new NumberListBuilder()
+    for (const number of numbers) {
+      for (let line = 0; line < 700; line += 1) builder.addDigits(Number(number.slice(0, 6)), line)
+    }
+    const times = { asOf: 1_790_000_000_000, importedAt: 1_790_000_000_000 }
+    const meta = { name: 'us-dnc', ...times, coverage: 'all', sources: [] } as const
+    const store = openListStore({ folder: folder.path })
+    await builder.write(folder.file('us-dnc.cglist'), meta)
+    let turns = 0
+    let reading = true
+    const count = () => {
+      turns += 1
+      if (reading) setImmediate(count)
+    }
+    setImmediate(count)
+    await store.refreshInBackground()
+    reading = false
+    expect(store.get('us-dnc')?.size).toBe(2_800_000)
+    expect(turns).toBeGreaterThanOrEqual(4)
   })
 })

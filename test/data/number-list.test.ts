@@ -1,10 +1,16 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { verifyCheckedFile, writeCheckedFile } from '../../src/data/checked-file.js'
-import { type NumberList, openNumberList } from '../../src/data/number-list/number-list.js'
+import {
+  type NumberList,
+  openNumberList,
+  openNumberListInBackground,
+} from '../../src/data/number-list/number-list.js'
 import { NumberListBuilder } from '../../src/data/number-list/number-list-builder.js'
 import type { Coverage, NumberListMeta } from '../../src/data/number-list/number-list-format.js'
 import { phoneNumber } from '../../src/domain/phone-number.js'
+import { DataFileError } from '../../src/errors.js'
 import { numberText, seededRandom } from './random-numbers.js'
 import { useTempFolder } from './temp-folder.js'
 
@@ -148,6 +154,28 @@ it('a file gives back what it was made with', async () => {
   expect(read.version).toMatch(/^[0-9a-f]{16}$/)
 })
 
+it('reading in the background gives the same list, however many pieces its file has', async () => {
+  const builder = new NumberListBuilder()
+  for (let nth = 0; nth < 1_400_000; nth += 1) {
+    builder.addDigits(212_200 + Math.floor(nth / 700), nth % 700)
+  }
+  const path = folder.file('us-dnc.cglist')
+  await builder.write(path, meta)
+  expect(statSync(path).size).toBeGreaterThan(2 * 1024 * 1024)
+  const list = await openNumberListInBackground(path)
+  expect({ ...list }).toEqual({ ...openNumberList(path) })
+  const asked = ['2122000000', '2122000699', '2122000700', '2141990699', '2142000000']
+  expect(asked.map((number) => has(list, number))).toEqual([true, true, false, true, false])
+})
+
+it('a header that is no JSON is damage, whatever the checksum says', async () => {
+  const content = Buffer.from('CALLGATE\x04\x00\x00\x00{{{{', 'latin1')
+  const digest = createHash('sha256').update(content).digest()
+  const path = folder.write('a.cglist', Buffer.concat([content, digest]))
+  expect(() => openNumberList(path)).toThrow(DataFileError)
+  expect(() => openNumberList(path)).toThrow(/a\.cglist: has a header that is no JSON/)
+})
+
 it('the version changes with the content', async () => {
   const first = await listOf(['2125550123'])
   const second = await listOf(['2125550124'])
@@ -161,6 +189,7 @@ describe('a damaged file is refused', () => {
     for (const length of [0, 7, 11, 40, whole.length - 5000, whole.length - 32, whole.length - 1]) {
       const path = folder.write('cut.cglist', whole.subarray(0, length))
       expect(() => openNumberList(path)).toThrow(/cut\.cglist: .*cut off/)
+      await expect(openNumberListInBackground(path)).rejects.toThrow(/cut\.cglist: .*cut off/)
     }
   })
 
@@ -174,6 +203,7 @@ describe('a damaged file is refused', () => {
       bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8))
       const path = folder.write('flipped.cglist', bytes)
       expect(() => openNumberList(path)).toThrow(/flipped\.cglist: is /)
+      await expect(openNumberListInBackground(path)).rejects.toThrow(/flipped\.cglist: is /)
     }
   })
 

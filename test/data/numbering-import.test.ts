@@ -108,7 +108,9 @@ describe('the summary', () => {
     [/^OCN 'ZZ1': must be four/, ['FL', '850-551', 'ZZ1', 'E', 'P']],
     [/^EffectiveDate '31.12.2026': must be MM/, ['FL', '850-551', 'A', '', '', 'AS', '31.12.2026']],
     [/^prefix '850550': appears already on line 2/, good],
-    [/^row 'FL.*: has a quote that is not closed/, ['FL', '850-551', '"ZZ01', 'E', 'P']],
+    [/^row 'FL.*: has a quote that is out of/, ['FL', '850-551', '"ZZ01', 'E', 'P']],
+    [/^row 'FL.*: has a quote that is out of/, ['FL', '850-551', 'ZZ01', 'E" X', 'P']],
+    [/^row 'FL.*: has a quote that is out of/, ['FL', '850-551', 'ZZ01', 'E', 'P"']],
   ]
   it.each(us)('reports a row of the US list with its line: %s', async (reason, row) => {
     const last = ['FL', '850-559', 'ZZ01', 'EXAMPLE', 'PENSACOLA']
@@ -116,6 +118,18 @@ describe('the summary', () => {
     const { US } = await importUs(path)
     expect(US).toMatchObject({ read: 3, kept: 2 })
     expect(US?.bad).toEqual([{ line: 3, reason: expect.stringMatching(reason) }])
+  })
+
+  it.each([
+    ['doubled quotes', 'E ""X"" LLC', 'E "X" LLC'],
+    ['the delimiter', 'E\tX', 'E\tX'],
+    ['blanks at its ends', ' E X  ', 'E X'],
+  ])('reads a quoted cell with %s', async (_what, written, company) => {
+    const { US } = await importUs(
+      temp.write('co.txt', nanpaText([['FL', '850-550', 'ZZ01', written, 'PENSACOLA']])),
+    )
+    expect(US).toMatchObject({ read: 1, kept: 1, bad: [] })
+    expect(lookUp('850550')).toMatchObject({ carrier: { company } })
   })
 
   it('reports a row that was cut off', async () => {

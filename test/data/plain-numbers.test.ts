@@ -7,6 +7,7 @@ import { numberText, seededRandom } from './random-numbers.js'
 interface Outcome {
   readonly numbers: string[]
   readonly rows: number
+  readonly blank: boolean
   readonly badLines: BadLines
 }
 
@@ -20,8 +21,9 @@ async function read(text: string, chunkBytes = 1 << 16, badLines = new BadLines(
   const stream = Readable.from(chunks, { objectMode: false })
   const numbers: string[] = []
   const sink = (prefix: number, line: number) => numbers.push(numberText(prefix, line))
-  const rows = await readPlainNumbers({ name: 'l.txt', path: '/l.txt', stream }, sink, badLines)
-  const outcome: Outcome = { numbers, rows, badLines }
+  const source = { name: 'l.txt', path: '/l.txt', stream }
+  const { rows, blank } = await readPlainNumbers(source, sink, badLines)
+  const outcome: Outcome = { numbers, rows, blank, badLines }
   return outcome
 }
 
@@ -131,35 +133,91 @@ describe('too many bad lines refuse the file', () => {
   const lines = (good: number, bad: number) => '2125550123\n'.repeat(good) + '-bad\n'.repeat(bad)
   const table: [good: number, bad: number, allowed: number | undefined, refused: string | null][] =
     [
-      [99, 1, undefined, null],
-      [98, 1, undefined, '1 of 99 lines are bad, which is over 1 %'],
-      [0, 3, undefined, '3 of 3 lines are bad'],
-      [200_000, 1000, undefined, null],
-      [200_000, 1001, undefined, 'more than 1000 lines are bad'],
+      [100_000, 0, undefined, null],
+      [100_000, 1, undefined, '1 line is bad, 0 allowed'],
+      [5000, 1, 0, '1 line is bad, 0 allowed'],
+      [5000, 20, 0, '20 lines are bad, 0 allowed'],
+      [5000, 500, 0, 'more than 20 lines are bad, 0 allowed'],
       [5, 5, 5, null],
-      [5000, 6, 5, 'more than 5 lines are bad'],
-      [5000, 1, 0, 'more than 0 lines are bad'],
+      [5000, 6, 5, '6 lines are bad, 5 allowed (--bad-lines allows more'],
+      [5000, 30, 30, null],
+      [5000, 31, 30, 'more than 30 lines are bad, 30 allowed'],
     ]
   it.each(table)('%d good, %d bad, %s allowed: %s', async (good, bad, allowed, refused) => {
     const reading = read(lines(good, bad), 1 << 16, new BadLines(allowed))
     if (refused === null) expect((await reading).badLines.count).toBe(bad)
-    else await expect(reading).rejects.toThrow(refused)
+    else await expect(reading).rejects.toThrow(`l.txt: ${refused}`)
   })
 
-  it('a wrong file cannot hide behind a large good one', async () => {
-    const badLines = new BadLines()
-    await read(lines(200_000, 0), 1 << 16, badLines)
-    await expect(read(lines(0, 500), 1 << 16, badLines)).rejects.toThrow('500 of 500 lines')
+  it('the lines of several files count together', async () => {
+    const badLines = new BadLines(3)
+    await read(lines(5, 2), 1 << 16, badLines)
+    await expect(read(lines(5, 2), 1 << 16, badLines)).rejects.toThrow('4 lines are bad')
   })
 
-  it('the refusal names file, line, value and rule', async () => {
-    const reading = read(lines(0, 2), 1 << 16, new BadLines())
-    await expect(reading).rejects.toThrow("l.txt line 2 '-bad': has to begin with a number of ten")
+  it.each([
+    [1, 1],
+    [20, 20],
+    [21, 20],
+    [300, 20],
+  ])('of %d bad lines the refusal shows %d: file, line, value and rule', async (bad, shown) => {
+    const message = await read(lines(7, bad), 1 << 16, new BadLines()).catch(String)
+    const rule = "'-bad': has to begin with a number of ten digits, or with AAA,NNNNNNN"
+    const expected = Array.from({ length: shown }, (_, nth) => `  l.txt line ${nth + 8} ${rule}`)
+    expect(String(message).split('\n').slice(1)).toEqual(expected)
   })
 
   it('text without line ends is no list', async () => {
     await expect(read('2'.repeat(70_000), 1000)).rejects.toThrow(/longer than 65536 bytes/)
   })
+})
+
+describe('a file that is wrong as a whole is refused, however many bad lines are allowed', () => {
+  const page = 'this is a web page, not a list; download it again'
+  const cut = 'the last line is cut off; download it again'
+  const table: [text: string, where: string, advice: string][] = [
+    ['<!DOCTYPE html>\n<p>\n2125550123\n', "line 1 '<!DOCTYPE html>'", page],
+    ['\uFEFF\r\n  <html><body>Log in</body></html>', "line 2 '<html>", page],
+    ['2125550123\n2', "line 2 '2'", cut],
+    ['2125550123\n212555012', "line 2 '212555012'", cut],
+    ['2125550123\r\n212555012\r', "line 2 '212555012'", cut],
+    ['212,5550123\n212,', "line 2 '212,'", cut],
+    ['212,5550123\n212,555012', "line 2 '212,555012'", cut],
+    ['"212","5550123"\n"212","55', 'line 2 \'"212","55\'', cut],
+    ['"2125550123"\n"', "line 2 '\"'", cut],
+    ['212555', "line 1 '212555'", cut],
+  ]
+  it.each(table)('%j', async (text, where, advice) => {
+    const reading = read(text, 4)
+    await expect(reading).rejects.toThrow(`/l.txt: ${where}`)
+    await expect(reading).rejects.toThrow(advice)
+  })
+
+  it.each([
+    ['2125550123\n3105550000', 0],
+    ['212,5550123\n310,5550000', 0],
+    ['2125550123\n3105550000\r', 0],
+    ['"2125550123","x"\n"3105550000","cut in a later col', 0],
+    ['2125550123\n3105550000\n-- end of file', 1],
+    ['2125550123\n3105550000\n212555\n', 1],
+    ['2125550123\n3105550000\n# 212', 0],
+  ])('%j is whole, with %d bad lines', async (text, bad) => {
+    const { numbers, badLines } = await read(text, 4)
+    expect(numbers).toEqual(['2125550123', '3105550000'])
+    expect(badLines.count).toBe(bad)
+  })
+})
+
+it.each([
+  ['', true],
+  ['\n \r\n\t', true],
+  ['\uFEFF# none this month\n#', true],
+  ['phone\n', false],
+  ['Access denied: quota exceeded', false],
+  ['-bad\n', false],
+  ['2125550123\n', false],
+])('%j has nothing but blanks and comments: %s', async (text, blank) => {
+  expect((await read(text)).blank).toBe(blank)
 })
 
 it.each([1, 2, 3, 7, 11, 12, 13, 100])('chunks of %d bytes change nothing', async (chunkBytes) => {

@@ -2,10 +2,7 @@ import zoneAt from '@photostructure/tz-lookup'
 import { describe, expect, it } from 'vitest'
 import zipcodes, { type ZipCode } from 'zipcodes'
 import { zonesOfRegion } from '../../src/data/numbering/area-codes.js'
-import {
-  createPostalCodes,
-  isWellFormedPostalCode,
-} from '../../src/data/postal-codes/postal-codes.js'
+import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
 import { zoneOfZip } from '../../src/data/postal-codes/zip-zones.js'
 import { files, lacks, rowsOf } from './test-data.js'
 import { emptyTally, judge, share } from './zone-clocks.js'
@@ -17,22 +14,20 @@ function located(code: string): string | undefined {
   return place?.candidates.map(({ region, zone }) => `${region} ${zone}`).join(', ')
 }
 
-describe('isWellFormedPostalCode', () => {
-  const table: [text: string, expected: boolean][] = [
-    ...(['10001', '10001-1234', '100011234', ' 10001 ', '00000'] as const).map(yes),
-    ...(['K1A 0B1', 'k1a0b1', 'K1A-0B1', 'H0H 0H0', 'V9Z 9W9'] as const).map(yes),
-    ...(['', '1000', '100012', '10001-123', '1000A', '10001 1234'] as const).map(no),
-    ...(['K1A 0B', 'K1A  0B1', 'D1A 0B1', 'W1A 0B1', 'Z1A 0B1', 'K1O 0B1', 'K1A'] as const).map(no),
-  ]
-  function yes(text: string): [string, boolean] {
-    return [text, true]
-  }
-  function no(text: string): [string, boolean] {
-    return [text, false]
-  }
-  it.each(table)('%j: %s', (text, expected) => {
-    expect(isWellFormedPostalCode(text)).toBe(expected)
-    if (!expected) expect(postalCodes.locate(text)).toBeUndefined()
+describe('the form of a code', () => {
+  it.each(['10001', '10001-1234', '100011234', ' 10001 '])('%j is a ZIP', (text) => {
+    expect(located(text)).toBe('NY America/New_York')
+  })
+
+  it.each(['K1A 0B1', 'k1a0b1', 'K1A-0B1'])('%j is a Canadian postal code', (text) => {
+    expect(located(text)).toBe('ON America/Toronto')
+  })
+
+  it.each([
+    ...['', '1000', '100012', '10001-123', '1000A', '10001 1234'],
+    ...['K1A 0B', 'K1A  0B1', 'D1A 0B1', 'W1A 0B1', 'Z1A 0B1', 'K1O 0B1', 'K1A'],
+  ])('%j is no code of either country', (text) => {
+    expect(located(text)).toBeUndefined()
   })
 })
 

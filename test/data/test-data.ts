@@ -14,10 +14,16 @@ export const files = {
   zipOracle: resolve(folder, 'oracle/sample-us-zip-zone-oracle.tsv.gz'),
 } as const
 
-/** Whether tests that need these files must be skipped; says which one is missing. */
+/**
+ * Whether tests that need these files must be skipped; says which one is missing. Throws where CI
+ * has been told of a folder: then a skip would pass for a check.
+ */
 export function lacks(...names: readonly (keyof typeof files)[]): boolean {
   const missing = names.map((name) => files[name]).filter((path) => !existsSync(path))
   if (missing.length === 0) return false
+  if (process.env.CI === 'true' && process.env.CALLGATE_TEST_DATA !== undefined) {
+    throw new Error(`CALLGATE_TEST_DATA names a folder without ${missing.join(', ')}`)
+  }
   console.warn(`skipped: no ${missing.join(', ')}; set CALLGATE_TEST_DATA to the folder with it`)
   return true
 }

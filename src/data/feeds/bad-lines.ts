@@ -1,6 +1,6 @@
 /**
  * The lines of source files that could not be understood: counted, the first ones kept to be shown,
- * and too many of them refuse the whole import.
+ * and more than are allowed refuse the whole import.
  */
 import { DataFileError, describeProblem } from '../../errors.js'
 
@@ -19,24 +19,17 @@ export function describeBadLine({ file, line, value, rule }: BadLine): string {
 }
 
 /** How many bad lines are kept to be shown. */
-export const shownBadLines = 20
-
-/** Never more than this many bad lines, however long the files are. */
-export const mostBadLines = 1000
-
-/** One line in a hundred may be bad: beyond that the file is something else than was thought. */
-export const badLineShare = 0.01
+const shownBadLines = 20
 
 export class BadLines {
-  readonly #most: number
-  readonly #share: number
+  /** How many there may be, of all files together. */
+  readonly allowed: number
   readonly #first: BadLine[] = []
   #count = 0
 
-  /** `allowed` replaces both limits by a plain number for all files together. */
-  constructor(allowed?: number) {
-    this.#most = allowed ?? mostBadLines
-    this.#share = allowed === undefined ? badLineShare : 1
+  /** None unless it is said: each bad line may be a number that must not be called. */
+  constructor(allowed = 0) {
+    this.allowed = allowed
   }
 
   get count(): number {
@@ -48,29 +41,27 @@ export class BadLines {
     return this.#first
   }
 
-  /** Throws {@link DataFileError} as soon as no amount of good lines could make up for it. */
+  /** Throws {@link DataFileError} when there are too many already and enough of them to show. */
   add(bad: BadLine): void {
-    this.#count += 1
     if (this.#first.length < shownBadLines) this.#first.push(bad)
-    if (this.#count > this.#most) throw this.#refusal(`more than ${this.#most} lines are bad`)
+    this.#count += 1
+    if (this.#count > Math.max(this.allowed, shownBadLines)) {
+      throw this.#refusal(`more than ${this.#count - 1} lines are bad`)
+    }
   }
 
-  /**
-   * To be called at the end of each file, so that a wrong file cannot hide among large good ones.
-   * Throws {@link DataFileError} when more than {@link badLineShare} of its lines were bad.
-   */
-  judge(goodLines: number, badLines: number): void {
-    const all = goodLines + badLines
-    if (badLines > all * this.#share) {
-      const limit = `${this.#share * 100} %`
-      throw this.#refusal(`${badLines} of ${all} lines are bad, which is over ${limit}`)
-    }
+  /** To be called at the end of each file. Throws {@link DataFileError} when too many were bad. */
+  judge(): void {
+    if (this.#count <= this.allowed) return
+    throw this.#refusal(this.#count === 1 ? '1 line is bad' : `${this.#count} lines are bad`)
   }
 
   #refusal(summary: string): DataFileError {
     const [first] = this.#first
-    const shown = this.#first.map(describeBadLine)
-    const detail = `${summary}; nothing was imported. The first:\n  ${shown.join('\n  ')}`
+    const rule =
+      `${summary}, ${this.allowed} allowed (--bad-lines allows more, but each may be a listed ` +
+      'number); nothing was imported'
+    const detail = [`${rule}. The first:`, ...this.#first.map(describeBadLine)].join('\n  ')
     return new DataFileError(first?.file ?? 'source file', detail)
   }
 }

@@ -4,28 +4,35 @@
  * order mark and one line of column names are allowed. What becomes of the numbers is left to the
  * caller.
  */
-import { DataFileError } from '../../errors.js'
+import { DataFileError, shorten } from '../../errors.js'
 import type { BadLines } from './bad-lines.js'
 import type { SourceFile } from './open-source-file.js'
 
 /** Given each number as its first six digits and its last four. */
 export type NumberSink = (prefix: number, line: number) => void
 
+export interface PlainNumbersRead {
+  /** Numbers, duplicates included. */
+  readonly rows: number
+  /** True when every line is blank or a comment, as in an empty file. */
+  readonly blank: boolean
+}
+
 /**
- * Feeds the numbers of a source to `sink`; gives how many there were, duplicates included. Throws
- * {@link DataFileError} when too many lines are bad: the caller then drops what `sink` was given.
+ * Feeds the numbers of a source to `sink`. Throws {@link DataFileError} for a web page, for a file
+ * that ends in the middle of a number and when too many lines are bad: the caller then drops what
+ * `sink` was given.
  */
 export async function readPlainNumbers(
   source: Pick<SourceFile, 'name' | 'path' | 'stream'>,
   sink: NumberSink,
   badLines: BadLines,
-): Promise<number> {
-  const badBefore = badLines.count
+): Promise<PlainNumbersRead> {
   const parser = new PlainNumberParser(source, sink, badLines)
   for await (const chunk of source.stream as AsyncIterable<Buffer>) parser.push(chunk)
   parser.end()
-  badLines.judge(parser.rows, badLines.count - badBefore)
-  return parser.rows
+  badLines.judge()
+  return { rows: parser.rows, blank: parser.blank }
 }
 
 const newline = 0x0a
@@ -47,6 +54,8 @@ class PlainNumberParser {
   /** Lines that are neither blank nor a comment. */
   #dataLines = 0
   #rows = 0
+  /** Whether the line at hand is the last one and has no line end. */
+  #unended = false
 
   constructor(source: Pick<SourceFile, 'name' | 'path'>, sink: NumberSink, badLines: BadLines) {
     this.#source = source
@@ -56,6 +65,10 @@ class PlainNumberParser {
 
   get rows(): number {
     return this.#rows
+  }
+
+  get blank(): boolean {
+    return this.#dataLines === 0
   }
 
   push(chunk: Buffer): void {
@@ -75,7 +88,8 @@ class PlainNumberParser {
   }
 
   end(): void {
-    if (this.#rest.length > 0) this.#readLines(Buffer.concat([this.#rest, Buffer.of(newline)]))
+    this.#unended = this.#rest.length > 0
+    if (this.#unended) this.#readLines(Buffer.concat([this.#rest, Buffer.of(newline)]))
   }
 
   #keep(rest: Buffer): void {
@@ -120,10 +134,21 @@ class PlainNumberParser {
     const line = (this.#lineNumber === 1 ? text.replace(/^\xef\xbb\xbf/, '') : text).trim()
     if (line === '' || line.startsWith('#')) return
     const found = numberPattern.exec(line)
+    if (!found) this.#refuseOtherThanWhole(line)
     const rule = found ? problemOf(line, found) : this.#isHeader(line) ? undefined : shapeRule
     if (rule !== undefined) this.#refuse(line, rule)
     else if (found) this.#accept(Number(`${found[1]}${found[2]}`), Number(found[3]))
     this.#dataLines += 1
+  }
+
+  /** No count of bad lines that may be put up with reaches these: the file as a whole is wrong. */
+  #refuseOtherThanWhole(line: string): void {
+    const isPage = this.#dataLines === 0 && line.startsWith('<')
+    const isCut = this.#unended && isCutNumber(line)
+    if (!isPage && !isCut) return
+    const advice = isPage ? 'this is a web page, not a list' : 'the last line is cut off'
+    const where = `line ${this.#lineNumber} '${shorten(line)}'`
+    throw new DataFileError(this.#source.path, `${where}: ${advice}; download it again`)
   }
 
   /** The first line that is neither blank nor a comment may name the columns. */
@@ -139,6 +164,11 @@ class PlainNumberParser {
   #refuse(value: string, rule: string): void {
     this.#badLines.add({ file: this.#source.name, line: this.#lineNumber, value, rule })
   }
+}
+
+/** Whether a line may be the start of one that holds a number. */
+function isCutNumber(line: string): boolean {
+  return /^["\d][\d",\s]*$/.test(line) && line.replace(/\D/g, '').length < 10
 }
 
 /** The number these digits make, or -1 when one of them is no digit. */

@@ -3,12 +3,15 @@
  * whole import succeeds or the list that was there stays as it was.
  */
 import { stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import type { Clock, Instant } from '../../domain/clock.js'
 import { DataFileError, type FieldProblem, invalidRequest } from '../../errors.js'
-import { type BadLine, BadLines } from '../feeds/bad-lines.js'
+import { BadLines } from '../feeds/bad-lines.js'
 import { openSourceFile, type SourceFile, sha256OfFile } from '../feeds/open-source-file.js'
 import { readPlainNumbers } from '../feeds/plain-numbers.js'
+import { removeLeftovers } from './leftover-files.js'
+import { isListName, listNameRule, speaksForAll } from './list-names.js'
+import { openNumberList } from './number-list.js'
 import { NumberListBuilder } from './number-list-builder.js'
 import {
   type Coverage,
@@ -18,7 +21,7 @@ import {
 } from './number-list-format.js'
 
 export interface ListImportOptions {
-  /** Lower case letters and digits in groups joined by hyphens, such as `us-dnc`. */
+  /** A name {@link isListName} accepts, such as `us-dnc`. */
   readonly name: string
   /** Paths of plain text, `.gz` or `.zip` files; at least one. */
   readonly files: readonly string[]
@@ -28,12 +31,15 @@ export interface ListImportOptions {
   readonly asOf?: Instant | undefined
   /**
    * What the list speaks for: area codes, or `all`. Left out, it is `all` for `litigators` and for
-   * names that begin with `state-dnc-`, and for any other name the area codes that occur.
-   * A registry bought by area code should name them: one without an entry would go uncovered.
+   * state lists, and for any other name the area codes that occur. A registry bought by area code
+   * should name them: one without an entry would go uncovered. Files without a line of data are
+   * accepted only when it is stated.
    */
   readonly areaCodes?: Coverage | undefined
-  /** Bad lines to put up with, in place of the limits of {@link BadLines}. */
+  /** Bad lines to put up with, of all files together; none when left out. */
   readonly badLinesAllowed?: number | undefined
+  /** Accept fewer than half the numbers of the list it replaces. */
+  readonly allowShrink?: boolean | undefined
   readonly clock: Clock
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined
 }
@@ -57,50 +63,48 @@ export interface ListImportSummary {
   readonly asOf: Instant
   readonly importedAt: Instant
   readonly sources: readonly ListSource[]
-  readonly badLines: { readonly count: number; readonly first: readonly BadLine[] }
+  readonly badLines: Pick<BadLines, 'allowed' | 'count' | 'first'>
 }
 
 /**
  * Throws `AppError` for options that break a rule and `DataFileError` for files that cannot be
- * used, among them files without any number unless the coverage is stated.
+ * used, among them cut-off ones and ones without a number (see {@link ListImportOptions}).
  */
 export async function importList(options: ListImportOptions): Promise<ListImportSummary> {
   checkOptions(options)
   const { name, folder, clock } = options
   const importedAt = clock.now()
+  const path = join(folder, `${name}${numberListExtension}`)
+  removeLeftovers(path, importedAt)
+  const sizeBefore = sizeInUse(path)
   const builder = new NumberListBuilder()
   const badLines = new BadLines(options.badLinesAllowed)
   const { sources, newest } = await readFiles(options, builder, badLines)
-  const coverage = coverageOf(options, builder, badLines)
+  refuseIfShrunk(options, { path, size: builder.size, sizeBefore })
+  const coverage = coverageOf(options, builder)
   const asOf = options.asOf ?? Math.min(newest, importedAt)
-  const path = join(folder, `${name}${numberListExtension}`)
   const meta = { name, asOf, importedAt, coverage, sources }
   const version = await builder.write(path, meta)
   const { size } = builder
   const rows = sources.reduce((sum, source) => sum + source.rows, 0)
+  const { allowed, count, first } = badLines
   return {
     ...{ name, path, version, size, rows, coverage, asOf, importedAt, sources },
-    badLines: { count: badLines.count, first: badLines.first },
+    badLines: { allowed, count, first },
   }
 }
 
-const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
-const longestName = 60
-
-/** Whether text may be the name of a list, and so the name of its file. */
-export function isListName(text: string): boolean {
-  return namePattern.test(text) && text.length <= longestName
-}
-
-function checkOptions({ name, files, asOf, areaCodes, clock }: ListImportOptions): void {
+function checkOptions(options: ListImportOptions): void {
+  const { name, files, asOf, areaCodes, badLinesAllowed = 0, clock } = options
   const problems: FieldProblem[] = []
-  if (!isListName(name)) {
-    const rule = `has to be lower case letters, digits and hyphens, at most ${longestName}`
-    problems.push({ field: 'name', value: name, rule })
-  }
+  if (!isListName(name)) problems.push({ field: 'name', value: name, rule: listNameRule(name) })
   if (files.length === 0) problems.push({ field: 'files', rule: 'at least one is needed' })
   if (asOf !== undefined && !(asOf <= clock.now())) {
     problems.push({ field: 'asOf', value: String(asOf), rule: 'must not lie in the future' })
+  }
+  if (!(Number.isSafeInteger(badLinesAllowed) && badLinesAllowed >= 0)) {
+    const value = String(badLinesAllowed)
+    problems.push({ field: 'badLinesAllowed', value, rule: 'has to be a whole number, 0 or more' })
   }
   problems.push(...areaCodeProblems(areaCodes))
   if (problems.length > 0) throw invalidRequest(problems)
@@ -120,7 +124,7 @@ interface ReadResult {
 }
 
 async function readFiles(
-  { files, onProgress }: ListImportOptions,
+  { files, areaCodes, onProgress }: ListImportOptions,
   builder: NumberListBuilder,
   badLines: BadLines,
 ): Promise<ReadResult> {
@@ -142,7 +146,8 @@ async function readFiles(
       progress.rows += 1
       builder.addDigits(prefix, line)
     }
-    const rows = await readPlainNumbers(source, add, badLines)
+    const { rows, blank } = await readPlainNumbers(source, add, badLines)
+    if (rows === 0) refuseWithoutNumber(source, { blank, stated: areaCodes !== undefined })
     sources.push({ file: source.name, sha256: await digestOf(source), rows })
   }
   onProgress?.({ ...progress })
@@ -159,20 +164,53 @@ async function digestOf({ path, bytesTotal, modifiedAt }: SourceFile): Promise<s
   return digest
 }
 
-function coverageOf(
-  { name, areaCodes, files }: ListImportOptions,
-  builder: NumberListBuilder,
-  badLines: BadLines,
-): Coverage {
-  const stated = areaCodes ?? (speaksForAll(name) ? 'all' : undefined)
-  if (builder.size === 0 && (stated === undefined || badLines.count > 0)) {
-    const where = files.map((file) => basename(file)).join(', ')
-    throw new DataFileError(where, 'no number in it; say which area codes an empty list covers')
+/** What a failed download leaves, an error text or nothing at all, must not pass for "no numbers". */
+function refuseWithoutNumber(
+  { path }: SourceFile,
+  { blank, stated }: { readonly blank: boolean; readonly stated: boolean },
+): void {
+  if (!blank) {
+    const rule = 'an empty list is a file with nothing but blank lines and # comments'
+    throw new DataFileError(path, `has lines but no number in it; ${rule}`)
   }
-  if (stated === undefined) return builder.areaCodes()
-  return stated === 'all' ? stated : [...new Set(stated)].sort((a, b) => Number(a) - Number(b))
+  if (!stated) {
+    const advice = 'state with --area-codes which area codes an empty list covers'
+    throw new DataFileError(path, `has no number in it; ${advice}`)
+  }
 }
 
-function speaksForAll(name: string): boolean {
-  return name === 'litigators' || name.startsWith('state-dnc-')
+/** A damaged list must not stand in the way of its replacement. */
+function sizeInUse(path: string): number {
+  try {
+    return openNumberList(path).size
+  } catch (cause) {
+    const missing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+    if (missing || cause instanceof DataFileError) return 0
+    throw cause
+  }
+}
+
+interface Sizes {
+  readonly path: string
+  readonly size: number
+  readonly sizeBefore: number
+}
+
+/** A cut-off download looks like a good file with fewer numbers. */
+function refuseIfShrunk(
+  { files, allowShrink }: ListImportOptions,
+  { path, size, sizeBefore }: Sizes,
+): void {
+  if (allowShrink === true || size * 2 >= sizeBefore) return
+  throw new DataFileError(
+    files.join(', '),
+    `${size} different numbers, fewer than half the ${sizeBefore} of the list in use (${path}); ` +
+      'to import it all the same: --allow-shrink',
+  )
+}
+
+function coverageOf({ name, areaCodes }: ListImportOptions, builder: NumberListBuilder): Coverage {
+  const stated = areaCodes ?? (speaksForAll(name) ? 'all' : undefined)
+  if (stated === undefined) return builder.areaCodes()
+  return stated === 'all' ? stated : [...new Set(stated)].sort((a, b) => Number(a) - Number(b))
 }

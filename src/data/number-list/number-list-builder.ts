@@ -73,7 +73,7 @@ export class NumberListBuilder {
    * goes wrong, an older file stays as it was. Gives the version of the list.
    */
   async write(path: string, meta: NumberListMeta): Promise<string> {
-    const aside = join(dirname(path), `.${basename(path)}.new`)
+    const aside = join(dirname(path), `.${basename(path)}.${process.pid}.new`)
     const { areas, slots, blocks, words } = this.#index()
     const header = asNumberListHeader(path, { ...meta, size: this.#size, blocks, words })
     try {

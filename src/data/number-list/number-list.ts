@@ -7,7 +7,7 @@ import type { Instant } from '../../domain/clock.js'
 import type { NumberSet } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import { DataFileError } from '../../errors.js'
-import { readCheckedFile } from '../checked-file.js'
+import { type CheckedFile, readCheckedFile, readCheckedFileInPieces } from '../checked-file.js'
 import {
   areaCount,
   asNumberListHeader,
@@ -30,7 +30,15 @@ export function versionOf(digest: string): string {
 
 /** Reads and verifies a file. Throws {@link DataFileError} that says what is wrong with it. */
 export function openNumberList(path: string): NumberList {
-  const { header: raw, body, digest } = readCheckedFile(path, numberListFile)
+  return asNumberList(path, readCheckedFile(path, numberListFile))
+}
+
+/** The same, but other work gets its turn while a large file is read. */
+export async function openNumberListInBackground(path: string): Promise<NumberList> {
+  return asNumberList(path, await readCheckedFileInPieces(path, numberListFile))
+}
+
+function asNumberList(path: string, { header: raw, body, digest }: CheckedFile): NumberList {
   const header = asNumberListHeader(path, raw)
   if (body.length !== bodyBytes(header)) {
     throw new DataFileError(path, `body has ${body.length} bytes, not ${bodyBytes(header)}`)

@@ -66,11 +66,6 @@ export function inServiceAreaCodes(): readonly string[] {
   return geographicCodes
 }
 
-/** Number of area codes in service in the whole plan, with toll-free and other countries. */
-export function areaCodeCount(): number {
-  return areaCodes.size
-}
-
 /** Every zone (IANA) any area code of a region has; empty for letters that name no region. */
 export function zonesOfRegion(region: string): readonly string[] {
   return regions.get(region)?.zones ?? []

@@ -15,14 +15,8 @@ const canadianPattern = /^([ABCEGHJ-NPRSTVXY]\d[ABCEGHJ-NPRSTV-Z])[ -]?(\d[ABCEG
 
 /**
  * `12345`, `12345-6789`, `A1A 1A1`, with or without the blank or hyphen, in any letter case.
- * Whether there is such a code is another question: {@link createPostalCodes}.
+ * Military mail (AA, AE, AP), Santa Claus (H0H) and codes of no known state are unknown.
  */
-export function isWellFormedPostalCode(text: string): boolean {
-  const trimmed = text.trim()
-  return zipPattern.test(trimmed) || canadianPattern.test(trimmed)
-}
-
-/** Military mail (AA, AE, AP), Santa Claus (H0H) and codes of no known state are unknown. */
 export function createPostalCodes(): PostalCodes {
   return {
     locate(postalCode) {

@@ -1,0 +1,91 @@
+/** What a number list may be called: the names the checks ask for, and `custom-` for all others. */
+import type { Country } from '../../domain/place.js'
+import { countryOfRegion } from '../numbering/area-codes.js'
+
+/** Names of the lists, as given to `callgate import list`. */
+export const nationalListNames: Readonly<Record<Country, string>> = {
+  US: 'us-dnc',
+  CA: 'canada-dnc',
+}
+export const litigatorListName = 'litigators'
+
+/** Name of a region's own do-not-call list. */
+export function stateListName(region: string): string {
+  return `state-dnc-${region.toLowerCase()}`
+}
+
+const plainNames: ReadonlySet<string> = new Set([
+  ...Object.values(nationalListNames),
+  litigatorListName,
+])
+const statePattern = /^state-dnc-([a-z]{2})$/
+const customPattern = /^custom-[a-z0-9]+(?:-[a-z0-9]+)*$/
+const longestName = 60
+
+/** Whether text may be the name of a list, and so the name of its file. */
+export function isListName(text: string): boolean {
+  return isReadByChecks(text) || (customPattern.test(text) && text.length <= longestName)
+}
+
+/** Whether some check asks for the list of this name. None asks for a `custom-` one. */
+export function isReadByChecks(name: string): boolean {
+  return plainNames.has(name) || isStateList(name)
+}
+
+/** Whether a list without stated area codes speaks for every number. */
+export function speaksForAll(name: string): boolean {
+  return name === litigatorListName || isStateList(name)
+}
+
+function isStateList(name: string): boolean {
+  const region = statePattern.exec(name)?.[1]
+  return region !== undefined && countryOfRegion(region.toUpperCase()) !== undefined
+}
+
+/** The rule a name breaks, with the name that was probably meant. */
+export function listNameRule(text: string): string {
+  const meant = nearestName(text)
+  const rule =
+    'has to be us-dnc, canada-dnc, litigators, state-dnc-<two letters of a state or province>, ' +
+    `or custom-<lower case letters, digits, hyphens> (at most ${longestName} characters) for a ` +
+    'list no check reads'
+  return meant === undefined ? rule : `${rule}; use ${meant}`
+}
+
+/** Words of a name that tell neither the country nor the region. */
+const fillers = new Set(['state', 'dnc', 'list', 'registry', 'do', 'not', 'call', 'of'])
+
+function nearestName(text: string): string | undefined {
+  const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  const name = words.join('-')
+  if (isListName(name)) return name
+  if (name.includes('litig')) return 'litigators'
+  const place = words.filter((word) => !fillers.has(word)).join('')
+  const letters = regionLetters.get(place) ?? place
+  return nationalNames.get(place) ?? [`state-dnc-${letters}`].find(isStateList)
+}
+
+const nationalNames: ReadonlyMap<string, string> = new Map([
+  ...['us', 'usa', 'usdnc', 'national', 'federal', 'ftc'].map((word) => [word, 'us-dnc'] as const),
+  ...['canada', 'canadian', 'dncl'].map((word) => [word, 'canada-dnc'] as const),
+])
+
+/** Names of regions without blanks and fillers, to their letters; only to say what was meant. */
+const regionLetters: ReadonlyMap<string, string> = new Map(
+  (
+    'al alabama,ak alaska,az arizona,ar arkansas,ca california,co colorado,ct connecticut,' +
+    'de delaware,dc districtcolumbia,fl florida,ga georgia,hi hawaii,id idaho,il illinois,' +
+    'in indiana,ia iowa,ks kansas,ky kentucky,la louisiana,me maine,md maryland,' +
+    'ma massachusetts,mi michigan,mn minnesota,ms mississippi,mo missouri,mt montana,' +
+    'ne nebraska,nv nevada,nh newhampshire,nj newjersey,nm newmexico,ny newyork,' +
+    'nc northcarolina,nd northdakota,oh ohio,ok oklahoma,or oregon,pa pennsylvania,' +
+    'ri rhodeisland,sc southcarolina,sd southdakota,tn tennessee,tx texas,ut utah,vt vermont,' +
+    'va virginia,wa washington,wv westvirginia,wi wisconsin,wy wyoming,pr puertorico,' +
+    'vi usvirginislands,gu guam,as americansamoa,mp northernmarianaislands,ab alberta,' +
+    'bc britishcolumbia,mb manitoba,nb newbrunswick,nl newfoundlandandlabrador,ns novascotia,' +
+    'nt northwestterritories,nu nunavut,on ontario,pe princeedwardisland,qc quebec,' +
+    'sk saskatchewan,yt yukon'
+  )
+    .split(',')
+    .map((row) => [row.slice(3), row.slice(0, 2)]),
+)
