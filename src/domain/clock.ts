@@ -20,6 +20,20 @@ export function fixedClock(at: Instant): Clock {
   return { now: () => at }
 }
 
+/**
+ * Stamps for the order of writes: the clock's time, but each later than the one before, also when
+ * the clock stands still or two come in one millisecond.
+ */
+export function orderedStamps(clock: Clock): Clock {
+  let last = Number.NEGATIVE_INFINITY
+  return {
+    now() {
+      last = Math.max(clock.now(), last + 1)
+      return last
+    },
+  }
+}
+
 const isoInstantPattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i
 
@@ -98,6 +112,15 @@ export function addMonths(day: LocalDay, months: number): LocalDay {
     Date.UTC(target.getUTCFullYear(), target.getUTCMonth() + 1, 0),
   ).getUTCDate()
   return firstOfTarget / 86_400_000 + Math.min(dayOfMonth, lastDay) - 1
+}
+
+/**
+ * Whether an instant lies within some years of another. It is counted in whole UTC days on the
+ * calendar, so the same date that many years on or back is within; what is no instant is not.
+ */
+export function isWithinYears(at: Instant, of: Instant, years: number): boolean {
+  const [day, middle] = [Math.floor(at / 86_400_000), Math.floor(of / 86_400_000)]
+  return day >= addMonths(middle, -years * 12) && day <= addMonths(middle, years * 12)
 }
 
 /** Seconds on a clock that never jumps; only differences mean anything. For measuring, not for rules. */

@@ -84,6 +84,11 @@ export interface ScrubVerdict {
   }
   /** Said by our own service where a letter alone would leave the caller guessing. */
   readonly detail: string | undefined
+  /**
+   * When time alone forbids the call: from when it no longer does, infinity when no such instant is
+   * near or the letter will be another by then. Absent where the source cannot tell.
+   */
+  readonly opensAt?: Instant | undefined
 }
 
 export interface InternalDncStatus {

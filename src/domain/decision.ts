@@ -16,6 +16,7 @@ export type CheckName = (typeof checkNames)[number]
  */
 export const reasonTexts = {
   'not-recorded': 'the decision could not be written to disk, so it was not given',
+  expired: 'the facts ceased to hold before the decision could be given',
   'invalid-number': 'the dialled text is no telephone number',
   'foreign-number': 'the number belongs to another country; policy blocks those',
   extension: 'the digits are an internal extension; policy blocks those',
@@ -80,7 +81,7 @@ export interface Finding {
   readonly asOf: Instant
   /** The finding must not be relied on at or after this instant. */
   readonly holdsUntil: Instant
-  /** When this finding would pass, where time is the cause. */
+  /** When this finding would pass, where time is the cause; infinity when no time is near. */
   readonly opensAt?: Instant | undefined
 }
 
@@ -123,11 +124,12 @@ export function decide(findings: readonly Finding[], policy: Policy): Ruling {
   const against: Finding[] = []
   let holdsUntil = Number.POSITIVE_INFINITY
   for (const finding of findings) {
-    holdsUntil = Math.min(holdsUntil, finding.holdsUntil)
-    if (finding.verdict === 'pass') continue
     if (finding.verdict === 'unknown' && policy.onUnknown[finding.check] === 'allow') {
       degradedBy.push(finding.check)
-    } else against.push(finding)
+      continue
+    }
+    holdsUntil = Math.min(holdsUntil, finding.holdsUntil)
+    if (finding.verdict !== 'pass') against.push(finding)
   }
   if (findings.length === 0) return blockedBy('check-unanswered', [], degradedBy, holdsUntil)
   if (against.length > 0) {
@@ -162,10 +164,11 @@ function blockedBy(
   }
 }
 
-/** The latest opening of the denying findings, when each of them is one that time lifts. */
+/** The latest opening of the denying findings, when each of them is one that time lifts soon. */
 function nextAllowedAt(against: readonly Finding[]): Instant | undefined {
   if (against.length === 0) return undefined
   if (!against.every((finding) => passingReasons.has(finding.reason))) return undefined
   const openings = against.flatMap((finding) => finding.opensAt ?? [])
-  return openings.length > 0 ? Math.max(...openings) : undefined
+  const opening = Math.max(...openings)
+  return Number.isFinite(opening) ? opening : undefined
 }

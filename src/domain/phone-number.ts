@@ -15,7 +15,7 @@ export type Dialed =
   | { readonly kind: 'service-code'; readonly code: string }
   /** Two to six digits that are no service code: an internal extension. */
   | { readonly kind: 'extension'; readonly digits: string }
-  /** Another country's number: `+` or `011`/`00` and not country code 1. */
+  /** Another country's number as dialled: `+` or `011`/`00`, and not country code 1. */
   | { readonly kind: 'foreign'; readonly digits: string }
   | { readonly kind: 'invalid'; readonly detail: string }
 
@@ -68,27 +68,45 @@ export function parseDialed(
 const noMoreCodes: ReadonlySet<string> = new Set()
 
 function classify(digits: string, international: boolean, more: ReadonlySet<string>): Dialed {
-  if (more.has(digits)) return { kind: 'service-code', code: digits }
   const national = digits.startsWith('1') ? digits.slice(1) : digits
   if (serviceCodes.has(national)) return { kind: 'service-code', code: national }
-  if (international && !digits.startsWith('1')) return { kind: 'foreign', digits }
-  if (/^(?:011|00)\d{5,}$/.test(digits)) return { kind: 'foreign', digits }
-  const length = digits.length
-  if (length === 10 && !international) return { kind: 'nanp', number: digits as PhoneNumber }
+  if (!international && more.has(digits)) return { kind: 'service-code', code: digits }
+  const abroad = international ? digits : /^(?:011|00)(\d{5,})$/.exec(digits)?.[1]
+  if (abroad !== undefined) {
+    const dialed = international ? `+${digits}` : digits
+    return classifyInternational(abroad, dialed)
+  }
+  const { length } = digits
+  if (length === 10) return { kind: 'nanp', number: digits as PhoneNumber }
   if (length === 11 && digits.startsWith('1')) {
     return { kind: 'nanp', number: national as PhoneNumber }
   }
-  if (length >= 2 && length <= 6 && !international) return { kind: 'extension', digits }
+  if (length >= 2 && length <= 6) return { kind: 'extension', digits }
   return { kind: 'invalid', detail: `${length} digits are no North American number` }
+}
+
+/**
+ * `digits` begin with a country code. Country code 1 is ours, and ten digits behind a plus may be a
+ * national number that somebody put a plus before: neither may pass as foreign.
+ */
+function classifyInternational(digits: string, dialed: string): Dialed {
+  if (digits.startsWith('1') && digits.length === 11) {
+    return { kind: 'nanp', number: digits.slice(1) as PhoneNumber }
+  }
+  if (/^[01]/.test(digits)) {
+    return {
+      kind: 'invalid',
+      detail: 'is no number of a country: country code 0 or a wrong length',
+    }
+  }
+  if (dialed.startsWith('+') && /^[2-9]\d{2}[2-9]\d{6}$/.test(digits)) {
+    return { kind: 'invalid', detail: 'may be a national number with a plus before it' }
+  }
+  return { kind: 'foreign', digits: dialed }
 }
 
 export function areaCodeOf(number: PhoneNumber): string {
   return number.slice(0, 3)
-}
-
-/** The six digits of area code and exchange. */
-export function prefixOf(number: PhoneNumber): string {
-  return number.slice(0, 6)
 }
 
 /** Toll-free codes in service and the reserved ones the spec names ("Calling hours", status rules). */
@@ -108,5 +126,5 @@ export function isFictional(number: PhoneNumber): boolean {
 
 /** `212555****`: enough to find a call in a log, too little to dial. */
 export function maskNumber(number: string): string {
-  return number.length <= 4 ? '****' : `${number.slice(0, -4)}****`
+  return number.length <= 4 ? '*'.repeat(number.length) : `${number.slice(0, -4)}****`
 }

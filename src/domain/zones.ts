@@ -105,10 +105,6 @@ export function zone(name: string): PackagedZone {
   return made
 }
 
-export function isZoneName(name: string): boolean {
-  return moment.tz.zone(name) !== null
-}
-
 /** A wall-clock reading: calendar day, seconds since local midnight, minutes east of UTC. */
 export interface LocalTime {
   readonly day: LocalDay

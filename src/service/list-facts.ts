@@ -3,23 +3,16 @@
  * known litigators. The sandbox account has lists of its own and never sees the imported ones; a
  * list that is missing, damaged or silent about an area code is told apart from a clean answer.
  */
+import {
+  litigatorListName,
+  nationalListNames,
+  stateListName,
+} from '../data/number-list/list-names.js'
 import type { Instant } from '../domain/clock.js'
 import type { NumberSet } from '../domain/number-set.js'
 import { areaCodeOf, isFictional, type PhoneNumber } from '../domain/phone-number.js'
 import type { Country } from '../domain/place.js'
 import type { Sandbox } from './sandbox/sandbox.js'
-
-/** Names of the lists, as given to `callgate import list`. */
-export const nationalListNames: Readonly<Record<Country, string>> = {
-  US: 'us-dnc',
-  CA: 'canada-dnc',
-}
-export const litigatorListName = 'litigators'
-
-/** Name of a region's own do-not-call list. */
-export function stateListName(region: string): string {
-  return `state-dnc-${region.toLowerCase()}`
-}
 
 /** The imported lists as this file needs them. */
 export interface Lists {

@@ -1,5 +1,6 @@
 /** The SQL engines by name. Queries are written once, in Kysely, by the subjects that own them. */
 
+import { monotonicSeconds } from '../domain/clock.js'
 import { openSqlite } from './sqlite.js'
 import type { Db } from './tables.js'
 
@@ -8,11 +9,18 @@ export interface EngineTraits {
   readonly name: string
   /** How many bound values one statement may carry. */
   readonly maxParameters: number
+  /** Whether a statement failed only because another process holds a lock; it may be tried again. */
+  isLockedElsewhere(cause: unknown): boolean
 }
 
 export interface OpenDatabase {
   readonly db: Db
   readonly traits: EngineTraits
+  /**
+   * Runs a whole transaction, and again while another process holds a lock, for at most
+   * `lockWaitMs`. Nothing else is held up meanwhile.
+   */
+  patiently<Result>(work: () => Promise<Result>): Promise<Result>
   /** Whether another process has written since the last time this was asked. */
   changedElsewhere(): boolean
   /** Closes the connections; pending transactions end first. */
@@ -23,15 +31,35 @@ export interface StorageSettings {
   readonly engine: EngineName
   /** Folder of the SQLite file. */
   readonly dataDir: string
-  /** How long a statement waits for a lock that another process holds. */
+  /**
+   * How long a statement holds up the whole process for a lock that another process has. A server
+   * gives 0 and tries again later.
+   */
+  readonly blockForLockMs: number
   readonly lockWaitMs: number
 }
 
 const engines = { sqlite: openSqlite } as const
 export type EngineName = keyof typeof engines
-export const engineNames = Object.keys(engines) as readonly EngineName[]
-
 /** Throws {@link DataFileError} when the database cannot be opened. */
 export function openDatabase(settings: StorageSettings): OpenDatabase {
-  return engines[settings.engine](settings)
+  const opened = engines[settings.engine](settings)
+  const patiently = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const giveUpAt = monotonicSeconds() + settings.lockWaitMs / 1000
+    for (;;) {
+      try {
+        return await work()
+      } catch (cause) {
+        const locked = opened.traits.isLockedElsewhere(cause)
+        if (!locked || monotonicSeconds() >= giveUpAt) throw cause
+        await new Promise((resume) => setTimeout(resume, lockPauseMs))
+      }
+    }
+  }
+  return { ...opened, patiently }
 }
+
+/** What an engine's own file opens. */
+export type EngineConnection = Omit<OpenDatabase, 'patiently'>
+
+const lockPauseMs = 5

@@ -7,10 +7,15 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
 import { DataFileError } from '../errors.js'
-import type { EngineTraits, OpenDatabase, StorageSettings } from './engine.js'
+import type { EngineConnection, EngineTraits, StorageSettings } from './engine.js'
 import type { Tables } from './tables.js'
 
-const traits: EngineTraits = { name: 'sqlite', maxParameters: 32_000 }
+const traits: EngineTraits = {
+  name: 'sqlite',
+  maxParameters: 32_000,
+  isLockedElsewhere: (cause) =>
+    cause instanceof Sqlite.SqliteError && cause.code.startsWith('SQLITE_BUSY'),
+}
 
 const cachedStatements = 500
 
@@ -18,8 +23,11 @@ const cachedStatements = 500
  * Opens `callgate.sqlite` in the folder, making both if needed. Every acknowledged write is on
  * disk (`synchronous=FULL`); readers are not held up by writers (WAL).
  */
-export function openSqlite({ dataDir, lockWaitMs }: Omit<StorageSettings, 'engine'>): OpenDatabase {
-  const connection = connect(dataDir, lockWaitMs)
+export function openSqlite({
+  dataDir,
+  blockForLockMs,
+}: Pick<StorageSettings, 'dataDir' | 'blockForLockMs'>): EngineConnection {
+  const connection = connect(dataDir, blockForLockMs)
   const db = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: withStatementCache(connection) }),
   })
@@ -31,11 +39,11 @@ export function openSqlite({ dataDir, lockWaitMs }: Omit<StorageSettings, 'engin
   }
 }
 
-function connect(dataDir: string, lockWaitMs: number): Sqlite.Database {
+function connect(dataDir: string, blockForLockMs: number): Sqlite.Database {
   const path = join(dataDir, 'callgate.sqlite')
   try {
-    mkdirSync(dataDir, { recursive: true })
-    const connection = new Sqlite(path, { timeout: lockWaitMs })
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    const connection = new Sqlite(path, { timeout: blockForLockMs })
     connection.pragma('journal_mode = WAL')
     connection.pragma('synchronous = FULL')
     connection.pragma('foreign_keys = ON')

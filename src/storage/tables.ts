@@ -87,6 +87,10 @@ export interface InternalDncRow {
   modified_at: number
   /** Null while the number is on the list; kept afterwards as evidence. */
   removed_at: number | null
+  /** The latest time the number was asked onto the list, also while it was on it already. */
+  opted_out_at: number
+  /** When that was written, by the machine's clock; orders it against `ebr_records.stored_at`. */
+  stored_at: number
 }
 
 export interface InternalDncListRow {
@@ -109,6 +113,8 @@ export interface EbrRecordRow {
   brand: string | null
   email: string | null
   recorded_at: number
+  /** As `recorded_at`, but always by the machine's clock: a sandbox may stand still. */
+  stored_at: number
   /** Null for the record in force; a replaced record is kept as evidence. */
   superseded_at: number | null
 }

@@ -8,7 +8,7 @@ const database = useDatabase()
 
 test('a transaction that fails half way leaves nothing', async () => {
   const { internalDnc } = await buildSubjects(database.storage)
-  const failing = writeForAccount(database.db, 'main', async (transaction) => {
+  const failing = writeForAccount(database.storage, 'main', async (transaction) => {
     await transaction
       .insertInto('internal_dnc')
       .values({
@@ -18,6 +18,8 @@ test('a transaction that fails half way leaves nothing', async () => {
         added_at: 1,
         modified_at: 1,
         removed_at: null,
+        opted_out_at: 1,
+        stored_at: 1,
       })
       .execute()
     throw new Error('half way')
@@ -28,7 +30,7 @@ test('a transaction that fails half way leaves nothing', async () => {
 
 test('an unknown account cannot be written for', async () => {
   await buildSubjects(database.storage)
-  await expect(writeForAccount(database.db, 'nobody', async () => undefined)).rejects.toThrow(
+  await expect(writeForAccount(database.storage, 'nobody', async () => undefined)).rejects.toThrow(
     "account 'nobody' does not exist",
   )
 })
@@ -39,6 +41,7 @@ test('two connections may write for one account in turn, each on what the other 
     engine: 'sqlite',
     dataDir: database.folder,
     lockWaitMs: 100,
+    blockForLockMs: 0,
   })
   try {
     const there = await buildSubjects(elsewhere)

@@ -429,7 +429,7 @@ describe('fixed records of the sandbox', () => {
     contactOn: parseDay('2026-10-21') ?? Number.NaN,
     contactAt: undefined,
     obligationEndsOn: undefined,
-    recordedAt: clock.now(),
+    storedAt: clock.now(),
   }
   const overlay: FactsOverlay = {
     internalDncEntry: () => undefined,

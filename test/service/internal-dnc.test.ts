@@ -67,8 +67,8 @@ describe('adding and removing', () => {
     expect(await internalDnc.count(me)).toEqual({ count: 1, lastModifiedOn: '2026-11-21' })
     const entries = await internalDnc.entries('main', 'main', [n(a), n(b), n(c)])
     expect(Object.fromEntries(entries)).toEqual({
-      [a]: { addedAt, removedAt: clock.now() },
-      [b]: { addedAt, removedAt: null },
+      [a]: { addedAt, removedAt: clock.now(), optedOutAt: addedAt, storedAt: addedAt },
+      [b]: { addedAt, removedAt: null, optedOutAt: addedAt, storedAt: addedAt },
     })
   })
 
@@ -80,8 +80,26 @@ describe('adding and removing', () => {
     await internalDnc.add(me, adding([a]))
     expect(await internalDnc.status(me, { numbers: [a] })).toEqual([on(a, '2026-12-01')])
     expect(Object.fromEntries(await internalDnc.entries('main', 'main', [n(a)]))).toEqual({
-      [a]: { addedAt: clock.now(), removedAt: null },
+      [a]: {
+        ...{ addedAt: clock.now(), removedAt: null },
+        ...{ optedOutAt: clock.now(), storedAt: clock.now() },
+      },
     })
+  })
+
+  test('a further opt-out of a listed number keeps its dates and is noted', async () => {
+    const { internalDnc, clock } = await build()
+    await internalDnc.add(me, adding([a]))
+    const addedAt = clock.now()
+    clock.set('2026-12-01T09:00:00Z')
+    await internalDnc.add(me, adding([a, b]))
+    expect(await internalDnc.status(me, { numbers: [a] })).toEqual([on(a, '2026-11-20')])
+    expect((await internalDnc.entries('main', 'main', [n(a)])).get(a)).toEqual({
+      ...{ addedAt, removedAt: null, optedOutAt: clock.now(), storedAt: clock.now() },
+    })
+    clock.set('2026-12-02T09:00:00Z')
+    await internalDnc.add(me, adding([a]))
+    expect(await internalDnc.count(me)).toEqual({ count: 2, lastModifiedOn: '2026-12-01' })
   })
 
   test('changes are announced for the account once they are readable', async () => {
@@ -283,18 +301,25 @@ describe('fixed facts of the sandbox', () => {
     expect(await internalDnc.count(visitor)).toEqual({ count: 1, lastModifiedOn: '2026-11-01' })
     expect(
       Object.fromEntries(await internalDnc.entries('sandbox', 'sandbox', [fixedNumber])),
-    ).toEqual({ [fixedNumber]: { addedAt: fixedAt, removedAt: null } })
+    ).toEqual({
+      [fixedNumber]: { addedAt: fixedAt, removedAt: null, optedOutAt: fixedAt, storedAt: 0 },
+    })
     expect(await internalDnc.status(me, { numbers: [fixedNumber] })).toEqual([off(fixedNumber)])
     expect(await internalDnc.count(me)).toEqual({ count: 0, lastModifiedOn: null })
   })
 
-  test('adding one changes nothing', async () => {
+  test('adding one changes no date, and the opt-out is noted', async () => {
     const { internalDnc } = await buildSandbox()
     await internalDnc.add(visitor, adding([fixedNumber, a]))
     expect(await internalDnc.status(visitor, { numbers: [fixedNumber] })).toEqual([
       on(fixedNumber, '2026-11-01'),
     ])
     expect(await internalDnc.count(visitor)).toEqual({ count: 2, lastModifiedOn: '2026-11-23' })
+    const entries = await internalDnc.entries('sandbox', 'sandbox', [fixedNumber])
+    expect(entries.get(fixedNumber)).toMatchObject({
+      addedAt: fixedAt,
+      optedOutAt: standing.now(),
+    })
   })
 
   test('one that is removed stays removed, and one added again counts from then', async () => {

@@ -31,9 +31,10 @@ const tables: readonly {
   { areaCode: '504', letters: wirelessBarred, why: 'Louisiana' },
   { areaCode: '214', letters: wirelessBarred, why: 'Texas' },
   { areaCode: '307', letters: wirelessBarred, why: 'Wyoming' },
-  // New Jersey and Indiana honour no sale, so the records of 0109 and 0110 count as expired.
-  { areaCode: '201', letters: 'C L Y D P D F O V R L P O', why: 'New Jersey' },
-  { areaCode: '317', letters: 'C W Y D P D G O H R W P O', why: 'Indiana' },
+  // These honour no sale of a real account; the fixed facts hold in every state alike.
+  { areaCode: '201', letters: wirelessBarred, why: 'New Jersey' },
+  { areaCode: '317', letters: ordinary, why: 'Indiana' },
+  { areaCode: '414', letters: ordinary, why: 'Wisconsin' },
 ]
 
 const noon = '2026-11-23T17:00:00Z'

@@ -26,11 +26,14 @@ function record(type: EbrType, on: string): EbrRecord {
     contactOn: parseDay(on) ?? Number.NaN,
     contactAt: undefined,
     obligationEndsOn: undefined,
-    recordedAt: instant(on),
+    storedAt: instant(on),
   }
 }
 
-const entry = (added: string) => ({ addedAt: instant(added), removedAt: null })
+const entry = (added: string) => ({
+  ...{ addedAt: instant(added), removedAt: null },
+  ...{ optedOutAt: instant(added), storedAt: instant(added) },
+})
 
 type Asked = Partial<TestScrubOptions> & {
   readonly at?: string

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fixedClock, formatInstant } from '../../src/domain/clock.js'
-import { checkItem, type TimeLegalItem } from '../../src/service/calling-hours/time-legal.js'
+import { checkItem, type HoursItem } from '../../src/service/calling-hours/time-legal.js'
 import { TimeLegal } from '../../src/service/calling-hours/time-legal-batch.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller } from '../support/service-subjects.js'
@@ -16,7 +16,7 @@ const good = { phoneNumber: '2125550100', proposedAt: undefined, projectId: unde
  */
 function permissiveHours(judged: string[] = []) {
   return {
-    timeLegal(item: TimeLegalItem) {
+    timeLegal(item: HoursItem) {
       const checked = checkItem(item)
       if ('refused' in checked) return checked.refused
       judged.push(formatInstant(checked.at))

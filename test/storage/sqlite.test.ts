@@ -16,7 +16,7 @@ let elsewhere: Sqlite.Database
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'callgate-sqlite-'))
-  storage = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 50 })
+  storage = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 50, blockForLockMs: 0 })
   await migrate(storage.db)
   elsewhere = new Sqlite(join(folder, 'callgate.sqlite'))
 })
@@ -57,27 +57,40 @@ describe('the SQLite engine', () => {
     expect(storage.changedElsewhere()).toBe(false)
   })
 
-  it('waits for a lock no longer than told, and works again when it is free', async () => {
+  it('tries again while another process holds the lock, no longer than told', async () => {
     elsewhere.exec('begin immediate')
-    await expect(anAccount('a')).rejects.toThrow('locked')
+    let attempts = 0
+    const writing = storage.patiently(() => {
+      attempts += 1
+      return anAccount('a')
+    })
+    await expect(writing).rejects.toThrow('locked')
+    expect(attempts).toBeGreaterThan(1)
     elsewhere.exec('rollback')
-    await anAccount('a')
+    await storage.patiently(() => anAccount('a'))
   })
 
   it('withholds an allow while another process holds the lock, and records again after it', async () => {
-    const journal = new Journal(storage.db, { pending: () => undefined, failed: () => undefined })
+    const journal = new Journal(storage, {
+      pending: () => undefined,
+      failed: () => undefined,
+      lost: () => undefined,
+    })
     const { gate } = testGate(fakeCompliance(), { journal })
     elsewhere.exec('begin immediate')
-    expect(await gate.decide(aCall())).toMatchObject({ decision: 'block', reason: 'not-recorded' })
+    const withheld = await gate.decide(aCall())
+    expect(withheld).toMatchObject({ decision: 'block', reason: 'not-recorded' })
     elsewhere.exec('rollback')
     await journal.drain()
-    expect((await gate.decide(aCall())).decision).toBe('allow')
+    expect(await journal.find('main', withheld.id)).toMatchObject({ reason: 'not-recorded' })
+    expect((await gate.decide(aCall({ reference: 'again' }))).decision).toBe('allow')
   })
 
   it('names a database that cannot be opened', () => {
     const file = join(folder, 'file')
     writeFileSync(file, 'not a folder')
-    const open = () => openDatabase({ engine: 'sqlite', dataDir: file, lockWaitMs: 50 })
+    const open = () =>
+      openDatabase({ engine: 'sqlite', dataDir: file, lockWaitMs: 50, blockForLockMs: 0 })
     expect(open).toThrow(`${file}/callgate.sqlite: the database cannot be opened`)
   })
 })

@@ -20,7 +20,12 @@ export function useDatabase(): TestDatabase {
   let folder = ''
   let storage: OpenDatabase
   const open = async () => {
-    storage = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 100 })
+    storage = openDatabase({
+      engine: 'sqlite',
+      dataDir: folder,
+      lockWaitMs: 100,
+      blockForLockMs: 0,
+    })
     await migrate(storage.db)
   }
   beforeEach(async () => {

@@ -136,7 +136,8 @@ export function fakeFile({ entries = {}, records = {} }: OnFile, sandbox: Sandbo
         asked.entries += 1
         return found(numbers, (number) => {
           const fixed = sandbox.internalDncEntry(accountId, number)
-          return entries[`${list} ${number}`] ?? (fixed && { ...fixed, removedAt: null })
+          const standing = fixed && { ...fixed, removedAt: null, optedOutAt: fixed.addedAt }
+          return entries[`${list} ${number}`] ?? (standing && { ...standing, storedAt: 0 })
         })
       },
     },

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Caller, Role } from '../../src/domain/caller.js'
 import type { ChangeListener } from '../../src/domain/changes.js'
-import type { Clock } from '../../src/domain/clock.js'
+import { type Clock, orderedStamps } from '../../src/domain/clock.js'
 import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
 import type { CandidatePlace, NumberFacts } from '../../src/domain/place.js'
 import { Accounts } from '../../src/service/accounts/accounts.js'
@@ -99,8 +99,9 @@ export async function buildSubjects(
   for (const id of ['main', 'other', 'sandbox']) {
     await accounts.ensure({ id, kind: id === 'sandbox' ? 'sandbox' : 'real', name: id })
   }
-  const projects = new Projects({ db, clock, changes })
-  const shared = { storage, projects, changes, clockOf, overlay }
+  const projects = new Projects({ storage, clock, changes })
+  const stamps = orderedStamps(clock)
+  const shared = { storage, projects, changes, stamps, clockOf, overlay }
   return {
     clock,
     changes,

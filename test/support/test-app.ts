@@ -2,7 +2,7 @@
 import { afterAll } from 'vitest'
 import type { Route } from '../../src/api/route.js'
 import type { Caller } from '../../src/domain/caller.js'
-import { openServer, type ServerOptions } from '../../src/http/server.js'
+import { openServer, type RunningServer, type ServerOptions } from '../../src/http/server.js'
 import { silentLogger } from '../../src/log.js'
 
 export const adminKey = 'k'.repeat(44)
@@ -25,6 +25,11 @@ export interface TestApp {
   close(): Promise<void>
 }
 
+const opened: RunningServer[] = []
+
+// Hooks that a running test adds are never run, so one for all is added here.
+afterAll(() => Promise.all(opened.map((server) => server.close())))
+
 /** Closed after the test file's last test. */
 export async function openTestApp(
   options: { readonly routes: readonly Route[] } & Partial<ServerOptions>,
@@ -37,7 +42,7 @@ export async function openTestApp(
     logger: silentLogger,
     ...options,
   })
-  afterAll(() => server.close())
+  opened.push(server)
   return { url: server.url, close: () => server.close(), ...clientOf(server.url) }
 }
 

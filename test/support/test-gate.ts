@@ -49,6 +49,10 @@ export function testGate(
       append: async (decision) => {
         recorded.push(decision)
       },
+      amend: (decision) => {
+        recorded.splice(0, recorded.length, ...recorded.filter(({ id }) => id !== decision.id))
+        recorded.push(decision)
+      },
     },
     clock: fixedClock(noon),
     clockOf: () => fixedClock(noon),

@@ -47,7 +47,11 @@ describe('a dialled text', () => {
     ['1234567', 'invalid'],
     ['212555012', 'invalid'],
     ['22125550123', 'invalid'],
-    ['+2125550123', 'foreign'],
+    ['+2125550123', 'invalid'],
+    ['01112125550123', 'nanp'],
+    ['0012125550123', 'nanp'],
+    ['011012345678', 'invalid'],
+    ['+21255501234', 'foreign'],
     ['+1212555012', 'invalid'],
     ['212555012a', 'invalid'],
     ['2125550123&SIP/x', 'invalid'],
@@ -64,6 +68,7 @@ describe('a dialled text', () => {
 
   it('knows the operator’s own emergency numbers', () => {
     expect(parseDialed('112', new Set(['112']))).toEqual({ kind: 'service-code', code: '112' })
+    expect(parseDialed('+112', new Set(['112'])).kind).not.toBe('service-code')
   })
 })
 
@@ -112,6 +117,6 @@ describe('logs', () => {
 
   it('a short form shows too little to dial', () => {
     expect(maskNumber('2125550123')).toBe('212555****')
-    expect(maskNumber('911')).toBe('****')
+    expect(maskNumber('911')).toBe('***')
   })
 })

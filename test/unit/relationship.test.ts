@@ -18,6 +18,8 @@ interface Told {
   readonly recorded?: string
   readonly added?: string
   readonly removed?: string
+  /** A further opt-out while the number was on the list. */
+  readonly again?: string
   readonly places?: readonly string[]
   readonly now?: string
 }
@@ -29,11 +31,15 @@ function judge(told: Told) {
     contactOn: day(told.on ?? '2026-09-01'),
     contactAt: told.at === undefined ? undefined : instant(told.at),
     obligationEndsOn: told.obligation === undefined ? undefined : day(told.obligation),
-    recordedAt: instant(told.recorded ?? '2026-09-02'),
+    storedAt: instant(told.recorded ?? '2026-09-02'),
   }
-  const { added, removed } = told
+  const { added, removed, again = added } = told
   const removedAt = removed === undefined ? null : instant(removed)
-  const entry = added === undefined ? undefined : { addedAt: instant(added), removedAt }
+  const optedOutAt = instant(again ?? '2026-10-01')
+  const entry =
+    added === undefined
+      ? undefined
+      : { addedAt: instant(added), removedAt, optedOutAt, storedAt: optedOutAt }
   const found = judgeRecords({
     ...{ entry, record, places: places.map(candidate), at: instant(now), law: testLaw },
   })
@@ -111,10 +117,38 @@ describe('which came last, permission or list entry', () => {
       ...{ removed: '2026-10-05T10:00:00Z', is: 'absent expired S' },
     },
     {
-      because: 'a permission stored after the entry was made counts once the entry is gone',
+      because: 'a permission of that day, stored after the entry, counts once the entry is gone',
+      ...{ type: 'P', on: '2026-10-01', added: '2026-10-01T10:00:00Z' },
+      ...{ recorded: '2026-10-01T10:00:01Z', removed: '2026-10-01T11:00:00Z' },
+      is: 'absent current P',
+    },
+    {
+      because: 'stored in the same moment as the entry it does not',
       ...{ type: 'P', on: '2026-10-01', added: '2026-10-01T10:00:00Z' },
       ...{ recorded: '2026-10-01T10:00:00Z', removed: '2026-10-01T11:00:00Z' },
-      is: 'absent current P',
+      is: 'absent expired P',
+    },
+    {
+      because: 'a permission of an earlier day does not, however late it is stored',
+      ...{ type: 'P', on: '2026-09-29', added: '2026-10-01T10:00:00Z' },
+      ...{ recorded: '2026-10-03T10:00:00Z', removed: '2026-10-02T11:00:00Z' },
+      is: 'absent expired P',
+    },
+    {
+      because: 'nor does a sale of an earlier day',
+      ...{ type: 'S', on: '2026-09-29', added: '2026-10-01T10:00:00Z' },
+      ...{ recorded: '2026-10-03T10:00:00Z', removed: '2026-10-02T11:00:00Z' },
+      is: 'absent expired S',
+    },
+    {
+      because: 'a second opt-out after the permission ends it, though the entry is older',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T10:00:00Z' },
+      ...{ again: '2026-10-03T10:00:00Z', is: 'listed expired P' },
+    },
+    {
+      because: 'a permission after the second opt-out overrides the entry again',
+      ...{ type: 'P', on: '2026-10-04', added: '2026-10-01T10:00:00Z' },
+      ...{ again: '2026-10-03T10:00:00Z', is: 'overridden current P' },
     },
     {
       because: 'the same while the entry stands',

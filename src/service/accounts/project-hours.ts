@@ -1,4 +1,5 @@
 /** A project's own calling hours for one region: what may be set, and writing it. */
+import { countryOfRegion } from '../../data/numbering/area-codes.js'
 import { formatDay, type LocalDay, parseDay } from '../../domain/clock.js'
 import { parseDayWindow } from '../../domain/week-windows.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
@@ -22,8 +23,8 @@ export function readHours(
 ): ProjectHoursRow {
   const problems: FieldProblem[] = []
   const known = region.trim().toUpperCase()
-  if (!/^[A-Z]{2}$/.test(known)) {
-    const rule = 'must be a two-letter state, territory or province'
+  if (!countryOfRegion(known)) {
+    const rule = 'must be a two-letter state, territory or province of the US or Canada'
     problems.push({ field: 'region', value: region, rule })
   }
   const from = readDay('effectiveFrom', input.effectiveFrom, problems)

@@ -6,6 +6,7 @@ import type { ChangeListener } from '../../domain/changes.js'
 import type { Clock, Instant } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { type AppError, invalidRequest } from '../../errors.js'
+import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { writeForAccount } from '../sql/account-write.js'
 import { BriefMemory } from './brief-memory.js'
@@ -56,7 +57,7 @@ export interface Campaign {
 }
 
 export interface ProjectsOptions {
-  readonly db: Db
+  readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
   readonly clock: Clock
   readonly changes: ChangeListener
 }
@@ -67,13 +68,15 @@ const campaignPattern = /^\d{1,8}$/
 const longestName = 200
 
 export class Projects implements ScopeResolver {
+  readonly #storage: Pick<OpenDatabase, 'db' | 'patiently'>
   readonly #db: Db
   readonly #clock: Clock
   readonly #changes: ChangeListener
   readonly #scopes: BriefMemory<ProjectScope>
 
-  constructor({ db, clock, changes }: ProjectsOptions) {
-    this.#db = db
+  constructor({ storage, clock, changes }: ProjectsOptions) {
+    this.#storage = storage
+    this.#db = storage.db
     this.#clock = clock
     this.#changes = changes
     this.#scopes = new BriefMemory(clock)
@@ -99,7 +102,7 @@ export class Projects implements ScopeResolver {
     const code = readNewCode(project)
     refuseBadName('projectName', project.name)
     const createdAt = this.#clock.now()
-    const made = await writeForAccount(this.#db, project.accountId, (transaction) =>
+    const made = await writeForAccount(this.#storage, project.accountId, (transaction) =>
       insertProject(transaction, { ...project, code, createdAt }),
     )
     if (!made) {
@@ -113,7 +116,7 @@ export class Projects implements ScopeResolver {
   async createCampaign({ accountId, projectCode, name }: NewCampaign): Promise<number> {
     refuseBadName('campaignName', name)
     const { projectCode: code } = await this.#activeProject(accountId, projectCode)
-    const id = await writeForAccount(this.#db, accountId, (transaction) =>
+    const id = await writeForAccount(this.#storage, accountId, (transaction) =>
       insertCampaign(transaction, { accountId, code, name, isDefault: false }),
     )
     this.#changed()
@@ -128,7 +131,7 @@ export class Projects implements ScopeResolver {
   ): Promise<void> {
     const { projectCode } = await this.#activeProject(accountId, code)
     const row = readHours({ accountId, code: projectCode }, region, hours)
-    await writeForAccount(this.#db, accountId, async (transaction) => {
+    await writeForAccount(this.#storage, accountId, async (transaction) => {
       await replaceHours(transaction, row)
       await transaction
         .updateTable('projects')
@@ -185,6 +188,11 @@ export class Projects implements ScopeResolver {
     const scope = await this.resolve(accountId, { projectId: code })
     if (!scope) throw unknownProject('projectCode', code)
     return scope
+  }
+
+  /** Drops what is kept in memory: another process may have changed the projects. */
+  forget(): void {
+    this.#scopes.forget()
   }
 
   #changed(): void {

@@ -17,7 +17,6 @@ import {
   intersectWeeks,
   type ProjectHours,
   type WeekWindows,
-  windowOn,
 } from '../../domain/week-windows.js'
 import { instantOf, localTime } from '../../domain/zones.js'
 import { hoursInForce, type WindowTerms } from './legal-window.js'
@@ -27,7 +26,7 @@ import {
   OperatorClosures,
   type ProclaimedDay,
 } from './operator-closures.js'
-import { checkItem, refusedFacts, type TimeLegalAnswer, type TimeLegalItem } from './time-legal.js'
+import { checkItem, type HoursItem, refusedFacts, type TimeLegalAnswer } from './time-legal.js'
 import { type Judgement, WindowJudge } from './window-judge.js'
 
 export interface CallingHoursInput {
@@ -55,6 +54,9 @@ export interface JudgeQuestion extends HoursQuestion {
 
 const noOverrides: readonly ProjectHours[] = []
 
+/** Windows to look through for one that may be used: some weeks of them. */
+const mostSteps = 100
+
 export class CallingHours {
   readonly #rules: CallingRules
   readonly #numberingPlan: NumberingPlan
@@ -79,7 +81,7 @@ export class CallingHours {
   }
 
   /** The answer of one IsTimeLegalToCall item; never throws for what an item can hold. */
-  timeLegal(item: TimeLegalItem): TimeLegalAnswer {
+  timeLegal(item: HoursItem): TimeLegalAnswer {
     const checked = checkItem(item)
     if ('refused' in checked) return checked.refused
     const facts = this.#numberingPlan.lookup(checked.number)
@@ -113,23 +115,25 @@ export class CallingHours {
     return found(candidates, postalCode).some((place) => this.#isClosedToday(place, at))
   }
 
-  /** Whether the local time of every candidate is inside its `CallingWindow`. */
-  isInsideWindow(question: HoursQuestion): boolean {
-    const { candidates, at } = question
-    return (
-      candidates.length > 0 &&
-      candidates.every((place) => {
-        const { day, secondOfDay } = localTime(place.zone, at)
-        const window = windowOn(this.#weekOf(place, question), day)
-        return window !== undefined && secondOfDay >= window.start && secondOfDay < window.end
-      })
-    )
+  /**
+   * The first instant from the asked one on at which every place permits and no day is restricted;
+   * absent when none is near.
+   */
+  callableFrom(question: HoursQuestion): Instant | undefined {
+    let at: Instant | undefined = question.at
+    for (let step = 0; at !== undefined && step < mostSteps; step += 1) {
+      const there = { ...question, at }
+      const judgement = this.judge({ ...there, recordedVoice: false, lawToo: false })
+      if (judgement.permitted && !this.doNotCallToday(there)) return at
+      at = judgement.permitted ? judgement.holdsUntil : judgement.opensAt
+    }
+    return undefined
   }
 
   /** A postal code comes before the number; with the strictest place, beside it. */
   #placesOf(
     ofNumber: Place,
-    { postalCode, strictestPlace = false }: TimeLegalItem,
+    { postalCode, strictestPlace = false }: HoursItem,
   ): { places: readonly CalledPlace[]; source: PlaceSource } {
     const postal = postalCode ? this.#postalCodes.locate(postalCode) : undefined
     if (!postal) return { places: ofNumber.candidates, source: ofNumber.source }

@@ -7,18 +7,18 @@ import { type Clock, type Instant, parseInstant } from '../../domain/clock.js'
 import type { TimeLegalItem, TimeLegalRow } from '../../domain/time-legal-row.js'
 import { describeProblem, shorten } from '../../errors.js'
 import type { ScopeResolver } from '../accounts/projects.js'
-import type { TimeLegalItem as JudgedItem, TimeLegalAnswer } from './time-legal.js'
+import type { HoursItem, TimeLegalAnswer } from './time-legal.js'
 
 export interface TimeLegalOptions {
   readonly projects: ScopeResolver
   /** The sandbox may stand at an instant of its own. */
   readonly clockOf: (accountId: string) => Clock
   /** The sandbox has places of its own for the fictional numbers. */
-  readonly hoursOf: (accountId: string) => { timeLegal(item: JudgedItem): TimeLegalAnswer }
+  readonly hoursOf: (accountId: string) => { timeLegal(item: HoursItem): TimeLegalAnswer }
 }
 
-type ProjectTerms = Pick<JudgedItem, 'projectFault' | 'overrides'>
-type DateTerms = Pick<JudgedItem, 'at'> & { readonly fault?: string }
+type ProjectTerms = Pick<HoursItem, 'projectFault' | 'overrides'>
+type DateTerms = Pick<HoursItem, 'at'> & { readonly fault?: string }
 
 export class TimeLegal {
   readonly #options: TimeLegalOptions

@@ -3,10 +3,10 @@
  * (spec, "Calling hours", status rules), with messages that name the field, the value and the rule.
  */
 import {
-  addMonths,
   formatDay,
   formatInstant,
   type Instant,
+  isWithinYears,
   type LocalDay,
 } from '../../domain/clock.js'
 import type { LegalTime, LegalTimeStatus } from '../../domain/compliance.js'
@@ -20,8 +20,8 @@ import type { NumberFacts } from '../../domain/place.js'
 import type { ProjectHours } from '../../domain/week-windows.js'
 import { describeProblem, shorten } from '../../errors.js'
 
-/** One question of IsTimeLegalToCall. The flags beyond the plain API are off when absent. */
-export interface TimeLegalItem {
+/** One question of the calling hours about a number. The flags beyond the plain API are off when absent. */
+export interface HoursItem {
   /** As received; anything but ten digits is INVALID_PHONE. */
   readonly phoneNumber: unknown
   /** The proposed instant; absent means now. */
@@ -51,11 +51,12 @@ export type ItemCheck =
  * What is wrong with an item by itself, in the order the spec lists the statuses: the phone, the
  * project, the date, then what the number turns out to be. One status per row: the first found.
  */
-export function checkItem({ phoneNumber, at, now, projectFault }: TimeLegalItem): ItemCheck {
+export function checkItem({ phoneNumber, at, now, projectFault }: HoursItem): ItemCheck {
   const number = typeof phoneNumber === 'string' ? asPhoneNumber(phoneNumber) : undefined
   if (number === undefined) {
     const value = phoneText(phoneNumber)
-    const problem = { field: 'PhoneNumber', value, rule: 'must be exactly 10 digits' }
+    const rule = `must be ${typeof phoneNumber === 'string' ? '' : 'text of '}exactly 10 digits`
+    const problem = { field: 'PhoneNumber', value, rule }
     return { refused: refusal('INVALID_PHONE', describeProblem(problem)) }
   }
   if (projectFault !== undefined) return { refused: refusal('INVALID_PROJECT', projectFault) }
@@ -105,15 +106,10 @@ function phoneText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : shorten(String(JSON.stringify(value)))
 }
 
-const fiftyYears = 50 * 12
-
-/** The limit is counted in whole UTC days on the calendar, so the same date 50 years on passes. */
 function faultOfDate(at: Instant, now: Instant): string | undefined {
-  const today = dayOf(now)
-  const day = dayOf(at)
-  if (day >= addMonths(today, -fiftyYears) && day <= addMonths(today, fiftyYears)) return undefined
+  if (isWithinYears(at, now, 50)) return undefined
   const value = Number.isFinite(at) ? safeInstantText(at) : String(at)
-  const rule = `must be within 50 years of today, ${formatDay(today)}`
+  const rule = `must be within 50 years of today, ${formatDay(dayOf(now))}`
   return describeProblem({ field: 'CallProposedDateTimeInUTC', value, rule })
 }
 

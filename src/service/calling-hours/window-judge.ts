@@ -12,8 +12,6 @@ export interface Judgement {
   readonly permitted: boolean
   /** Whole seconds left in the window, the smallest of all places; 0 when not permitted. */
   readonly secondsLeft: number
-  /** The first instant after the window; absent when not permitted. */
-  readonly windowEndsAt: Instant | undefined
   /** First instant from the asked one on at which every place permits; absent if over 60 days off. */
   readonly opensAt: Instant | undefined
   /** The rule that decided, for people: place, day, window, basis and citation. */
@@ -60,7 +58,6 @@ export class WindowJudge {
     return {
       permitted: true,
       secondsLeft: Math.floor((closesAt - at) / 1000),
-      windowEndsAt: closesAt,
       opensAt: at,
       rule: withPlaces(rule, places),
       restrictedDay: undefined,
@@ -76,7 +73,6 @@ export class WindowJudge {
     return {
       permitted: false,
       secondsLeft: 0,
-      windowEndsAt: undefined,
       opensAt,
       rule: withPlaces(deciding?.rule ?? '', places),
       restrictedDay: deciding?.restrictedDay,
@@ -164,7 +160,6 @@ export class WindowJudge {
 const noPlace: Judgement = {
   permitted: false,
   secondsLeft: 0,
-  windowEndsAt: undefined,
   opensAt: undefined,
   rule: 'no place is known for the number',
   restrictedDay: undefined,

@@ -22,15 +22,18 @@ import { insertRecords, type StoredEbr, storedInForce, supersede } from './ebr-r
 export interface EbrRecord extends EbrTerms {
   /** To the second, where the caller gave a time of day. */
   readonly contactAt: Instant | undefined
-  readonly recordedAt: Instant
+  /** When it was stored, by the machine's clock; orders it against opt-outs. */
+  readonly storedAt: Instant
 }
 
 export interface ConsentOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'patiently'>
   readonly projects: ScopeResolver
   readonly changes: ChangeListener
   /** The sandbox may stand at an instant of its own. */
   readonly clockOf: (accountId: string) => Clock
+  /** Stamps by the machine's clock, one set for all subjects: the order of their writes. */
+  readonly stamps: Clock
   readonly law: EbrLaw
   /** Tells the region whose expiry breaks a tie. */
   readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
@@ -73,8 +76,11 @@ export class Consent {
     const facts = readEbrList(request.records, clock)
     const owner = { accountId, projectCode: scope.ebrProject }
     const numbers = [...new Set(facts.map((fact) => fact.number))]
-    const write = { owner, at: clock.now(), traits: this.#options.storage.traits }
-    await writeForAccount(this.#db, accountId, async (transaction) => {
+    const write = {
+      ...{ owner, at: clock.now(), storedAt: this.#options.stamps.now() },
+      traits: this.#options.storage.traits,
+    }
+    await writeForAccount(this.#options.storage, accountId, async (transaction) => {
       const stored = await this.#storedBy(transaction, owner, numbers)
       const outcome = this.#rank(accountId, { facts, stored, keepBetter: request.keepBetterEbr })
       await supersede(transaction, write, outcome.replaced)
@@ -162,7 +168,7 @@ function recordOf(row: StoredEbr): EbrRecord {
     contactAt: row.contact_at === null ? undefined : Math.min(row.contact_at, row.recorded_at),
     obligationEndsOn:
       row.obligation_ends_on === null ? undefined : storedDay(row.obligation_ends_on),
-    recordedAt: row.recorded_at,
+    storedAt: row.stored_at,
   }
 }
 

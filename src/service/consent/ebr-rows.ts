@@ -9,7 +9,13 @@ import type { EbrFact } from './ebr-input.js'
 export interface StoredEbr
   extends Pick<
     EbrRecordRow,
-    'number' | 'type' | 'contact_on' | 'contact_at' | 'obligation_ends_on' | 'recorded_at'
+    | 'number'
+    | 'type'
+    | 'contact_on'
+    | 'contact_at'
+    | 'obligation_ends_on'
+    | 'recorded_at'
+    | 'stored_at'
   > {
   readonly id: number
 }
@@ -18,10 +24,12 @@ export interface StoredEbr
 export interface EbrWrite {
   readonly owner: Owner
   readonly at: Instant
+  /** `at` by the machine's clock. */
+  readonly storedAt: Instant
   readonly traits: Pick<EngineTraits, 'maxParameters'>
 }
 
-const parametersPerRow = 12
+const parametersPerRow = 13
 
 /** The records in force: at most one per number. */
 export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) {
@@ -35,6 +43,7 @@ export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) 
       'contact_at',
       'obligation_ends_on',
       'recorded_at',
+      'stored_at',
     ])
     .where('account_id', '=', owner.accountId)
     .where('project_code', '=', owner.projectCode)
@@ -72,7 +81,7 @@ export async function insertRecords(
   }
 }
 
-function rowOf(fact: EbrFact, { owner, at }: EbrWrite, supersededAt: Instant | null) {
+function rowOf(fact: EbrFact, { owner, at, storedAt }: EbrWrite, supersededAt: Instant | null) {
   const { obligationEndsOn } = fact
   return {
     account_id: owner.accountId,
@@ -86,6 +95,7 @@ function rowOf(fact: EbrFact, { owner, at }: EbrWrite, supersededAt: Instant | n
     brand: fact.brand ?? null,
     email: fact.email ?? null,
     recorded_at: at,
+    stored_at: storedAt,
     superseded_at: supersededAt,
   }
 }

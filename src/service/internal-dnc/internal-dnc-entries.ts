@@ -4,7 +4,7 @@ import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import type { FactsOverlay } from '../facts-overlay.js'
 import { type Owner, RowsByNumber } from '../sql/rows-by-number.js'
-import { entriesOf, type FixedEntry, type ListEntry } from './internal-dnc-rows.js'
+import { beforeAllWrites, entriesOf, type FixedEntry, type ListEntry } from './internal-dnc-rows.js'
 
 export class ListEntries {
   readonly #db: Db
@@ -26,7 +26,10 @@ export class ListEntries {
     for (const row of await this.#rows.read(this.#db, owner, numbers)) entries.set(row.number, row)
     for (const { number, addedAt } of this.fixedAmong(owner.accountId, numbers)) {
       if (entries.has(number)) continue
-      entries.set(number, { number, added_at: addedAt, modified_at: addedAt, removed_at: null })
+      entries.set(number, {
+        ...{ number, added_at: addedAt, modified_at: addedAt, removed_at: null },
+        ...{ opted_out_at: addedAt, stored_at: beforeAllWrites },
+      })
     }
     return entries
   }
@@ -41,15 +44,13 @@ export class ListEntries {
     return fixed
   }
 
-  /** The numbers that are not on the list by fixed facts alone. */
-  async withoutFixed(
+  /** The numbers that are on the list by fixed facts alone, with nothing stored of them. */
+  async onlyFixed(
     db: Db,
     owner: Owner,
     numbers: readonly PhoneNumber[],
-  ): Promise<readonly PhoneNumber[]> {
-    const fixed = await this.#withoutRow(db, owner, this.fixedAmong(owner.accountId, numbers))
-    const listed = new Set(fixed.map((entry) => entry.number))
-    return numbers.filter((number) => !listed.has(number))
+  ): Promise<readonly FixedEntry[]> {
+    return await this.#withoutRow(db, owner, this.fixedAmong(owner.accountId, numbers))
   }
 
   /** All entries of the list that exist by fixed facts alone. */

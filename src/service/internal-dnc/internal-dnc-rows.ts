@@ -6,22 +6,24 @@ import type { Db, InternalDncRow } from '../../storage/tables.js'
 import { chunksOf } from '../sql/chunks.js'
 import type { Owner } from '../sql/rows-by-number.js'
 
-export type ListEntry = Pick<InternalDncRow, 'number' | 'added_at' | 'modified_at' | 'removed_at'>
+export type ListEntry = Omit<InternalDncRow, 'account_id' | 'list'>
 
 /** Which list is written, and when. */
 export interface ListWrite {
   readonly owner: Owner
   readonly at: Instant
+  /** `at` by the machine's clock. */
+  readonly storedAt: Instant
   readonly traits: Pick<EngineTraits, 'maxParameters'>
 }
 
-const parametersPerRow = 6
+const parametersPerRow = 8
 
 /** Entries that are or were on the list. */
 export function entriesOf(db: Db, owner: Owner, numbers: readonly string[]) {
   return db
     .selectFrom('internal_dnc')
-    .select(['number', 'added_at', 'modified_at', 'removed_at'])
+    .select(['number', 'added_at', 'modified_at', 'removed_at', 'opted_out_at', 'stored_at'])
     .where('account_id', '=', owner.accountId)
     .where('list', '=', owner.projectCode)
     .where('number', 'in', numbers)
@@ -30,24 +32,65 @@ export function entriesOf(db: Db, owner: Owner, numbers: readonly string[]) {
 /** Adds distinct numbers that are not on the list; gives how many that were. */
 export async function putOnList(
   db: Db,
-  { owner, at, traits }: ListWrite,
+  write: ListWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<number> {
+  const { owner, at, storedAt, traits } = write
+  const optedOut = { opted_out_at: at, stored_at: storedAt }
   let changed = 0n
   for (const chunk of chunksOf(numbers, traits, parametersPerRow)) {
+    await repeatOptOut(db, write, chunk)
+    const rows = chunk.map((number) => ({
+      ...rowOf(owner, { number, addedAt: at, removedAt: null }, at),
+      ...optedOut,
+    }))
     const result = await db
       .insertInto('internal_dnc')
-      .values(chunk.map((number) => rowOf(owner, { number, addedAt: at, removedAt: null }, at)))
+      .values(rows)
       .onConflict((conflict) =>
         conflict
           .columns(['account_id', 'list', 'number'])
-          .doUpdateSet({ added_at: at, modified_at: at, removed_at: null })
+          .doUpdateSet({ added_at: at, modified_at: at, removed_at: null, ...optedOut })
           .where('internal_dnc.removed_at', 'is not', null),
       )
       .executeTakeFirst()
     changed += result.numInsertedOrUpdatedRows ?? 0n
   }
   return Number(changed)
+}
+
+/**
+ * Notes a further opt-out of numbers that are on the list. What the list shows stays as it is, but
+ * a permission given since the first one no longer counts.
+ */
+async function repeatOptOut(
+  db: Db,
+  { owner, at, storedAt }: ListWrite,
+  numbers: readonly PhoneNumber[],
+): Promise<void> {
+  await db
+    .updateTable('internal_dnc')
+    .set({ opted_out_at: at, stored_at: storedAt })
+    .where('account_id', '=', owner.accountId)
+    .where('list', '=', owner.projectCode)
+    .where('number', 'in', numbers)
+    .where('removed_at', 'is', null)
+    .execute()
+}
+
+/** Stores entries that so far stood by fixed facts alone, with the opt-out that came now. */
+export async function storeFixed(
+  db: Db,
+  { owner, at, storedAt, traits }: ListWrite,
+  fixed: readonly FixedEntry[],
+): Promise<void> {
+  for (const chunk of chunksOf(fixed, traits, parametersPerRow)) {
+    const rows = chunk.map((entry) => ({
+      ...rowOf(owner, { ...entry, removedAt: null }, entry.addedAt),
+      ...{ opted_out_at: at, stored_at: storedAt },
+    }))
+    await db.insertInto('internal_dnc').values(rows).execute()
+  }
 }
 
 /** A number that is on a list without a stored row. */
@@ -91,6 +134,9 @@ export async function takeOffList(
   return Number(changed)
 }
 
+/** Fixed facts were there before anything was stored. */
+export const beforeAllWrites: Instant = 0
+
 function rowOf(
   owner: Owner,
   entry: FixedEntry & { readonly removedAt: Instant | null },
@@ -103,6 +149,8 @@ function rowOf(
     added_at: entry.addedAt,
     modified_at: modifiedAt,
     removed_at: entry.removedAt,
+    opted_out_at: entry.addedAt,
+    stored_at: beforeAllWrites,
   }
 }
 

@@ -16,20 +16,24 @@ import type { Owner } from '../sql/rows-by-number.js'
 import { ListEntries } from './internal-dnc-entries.js'
 import {
   countOnList,
+  type ListWrite,
   lastModifiedAt,
   putOnList,
+  storeFixed,
   takeOffList,
   touchList,
 } from './internal-dnc-rows.js'
 
 export interface InternalDncOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'patiently'>
   readonly projects: ScopeResolver
   /** Whether role Agent of an account may remove numbers. */
   readonly accounts: { agentsMayRemove(accountId: string): Promise<boolean> }
   readonly changes: ChangeListener
   /** The sandbox may stand at an instant of its own. */
   readonly clockOf: (accountId: string) => Clock
+  /** Stamps by the machine's clock, one set for all subjects: the order of their writes. */
+  readonly stamps: Clock
   readonly overlay?: FactsOverlay | undefined
 }
 
@@ -64,6 +68,10 @@ export interface InternalDncCount {
 export interface InternalDncEntry {
   readonly addedAt: Instant
   readonly removedAt: Instant | null
+  /** The latest opt-out, also one that came while the number was on the list already. */
+  readonly optedOutAt: Instant
+  /** When that opt-out was stored, by the machine's clock; as `EbrRecord.storedAt`. */
+  readonly storedAt: Instant
 }
 
 export class InternalDnc {
@@ -78,17 +86,20 @@ export class InternalDnc {
   }
 
   /**
-   * Puts numbers on the list, all or none. A number that is on it stays as it is. Returns when the
-   * change is on disk and announced.
+   * Puts numbers on the list, all or none. A number that is on it keeps its dates, but the opt-out
+   * is noted: it is newer than any permission so far. Returns when it is on disk and announced.
    */
   async add(caller: Caller, request: AddRequest): Promise<void> {
     const owner = await this.#ownerFor(caller, request.projectId)
     const numbers = readNumbers(request)
-    const at = this.#options.clockOf(caller.accountId).now()
-    const write = { owner, at, traits: this.#options.storage.traits }
-    await writeForAccount(this.#db, caller.accountId, async (transaction) => {
-      const addable = await this.#entries.withoutFixed(transaction, owner, numbers)
-      const changed = await putOnList(transaction, write, addable)
+    const write = this.#writeTo(owner)
+    await writeForAccount(this.#options.storage, caller.accountId, async (transaction) => {
+      await storeFixed(
+        transaction,
+        write,
+        await this.#entries.onlyFixed(transaction, owner, numbers),
+      )
+      const changed = await putOnList(transaction, write, numbers)
       if (changed > 0) await touchList(transaction, write)
     })
     this.#options.changes.numbersChanged(caller.accountId, numbers)
@@ -102,10 +113,9 @@ export class InternalDnc {
     await this.#refuseAgent(caller)
     const owner = await this.#ownerFor(caller, request.projectId)
     const numbers = readNumbers({ ...request, ignoreInvalid: true })
-    const at = this.#options.clockOf(caller.accountId).now()
-    const write = { owner, at, traits: this.#options.storage.traits }
+    const write = this.#writeTo(owner)
     const fixed = this.#entries.fixedAmong(caller.accountId, numbers)
-    await writeForAccount(this.#db, caller.accountId, async (transaction) => {
+    await writeForAccount(this.#options.storage, caller.accountId, async (transaction) => {
       const changed = await takeOffList(transaction, write, { numbers, fixed })
       if (changed > 0) await touchList(transaction, write)
     })
@@ -161,9 +171,18 @@ export class InternalDnc {
     for (const row of (
       await this.#entries.read({ accountId, projectCode: list }, numbers)
     ).values()) {
-      entries.set(row.number, { addedAt: row.added_at, removedAt: row.removed_at })
+      entries.set(row.number, {
+        ...{ addedAt: row.added_at, removedAt: row.removed_at },
+        ...{ optedOutAt: row.opted_out_at, storedAt: row.stored_at },
+      })
     }
     return entries
+  }
+
+  #writeTo(owner: Owner): ListWrite {
+    const { clockOf, stamps, storage } = this.#options
+    const at = clockOf(owner.accountId).now()
+    return { owner, at, storedAt: stamps.now(), traits: storage.traits }
   }
 
   async #ownerFor(caller: Caller, projectId: string | undefined): Promise<Owner> {

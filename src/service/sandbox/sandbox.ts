@@ -21,6 +21,9 @@ export const sandboxAccountId = 'sandbox'
 
 const dayMs = 86_400_000
 
+/** Fixed facts were there before anything was stored. */
+const beforeAllWrites: Instant = 0
+
 export interface SandboxParts {
   readonly file: SandboxFile
   readonly clock: Clock
@@ -30,12 +33,15 @@ export interface SandboxParts {
 
 /** A fixed relationship record; it is in force for every project of the account. */
 export interface FixedEbrRecord extends EbrRecord {
-  /** Its age is counted back from now, so it is as old at any other instant that is judged. */
-  readonly ageIsFixed: true
+  /**
+   * Its age is counted back from now, so it is as old at any other instant that is judged; and it
+   * holds in every region alike, so that each line has one letter.
+   */
+  readonly isFixed: true
 }
 
-export function hasFixedAge(record: EbrRecord | undefined): boolean {
-  return record !== undefined && 'ageIsFixed' in record
+export function isFixedFact(record: EbrRecord | undefined): boolean {
+  return record !== undefined && 'isFixed' in record
 }
 
 export class Sandbox implements FactsOverlay {
@@ -113,8 +119,8 @@ export class Sandbox implements FactsOverlay {
       contactOn: Math.floor(contactAt / dayMs),
       contactAt,
       obligationEndsOn: undefined,
-      recordedAt: contactAt,
-      ageIsFixed: true,
+      storedAt: beforeAllWrites,
+      isFixed: true,
     }
   }
 

@@ -7,7 +7,7 @@ import type { ResultLetter } from '../../domain/compliance.js'
 import type { Country, LineClass, OriginalCarrier } from '../../domain/place.js'
 
 /** The one reason without parts. */
-export const litigatorReason = 'Litigator'
+const litigatorReason = 'Litigator'
 
 export interface ReasonFacts {
   readonly letter: ResultLetter

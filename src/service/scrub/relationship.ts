@@ -8,7 +8,7 @@ import type { EbrType } from '../../domain/compliance.js'
 import type { CandidatePlace } from '../../domain/place.js'
 import { instantOf, localTime } from '../../domain/zones.js'
 import type { EbrRecord } from '../consent/consent.js'
-import { type EbrLaw, exemptsOn, expiryIn } from '../consent/ebr-expiry.js'
+import { type EbrLaw, exemptsOn, expiryIn, federalExpiry } from '../consent/ebr-expiry.js'
 import type { InternalDncEntry } from '../internal-dnc/internal-dnc.js'
 import type { LetterFacts } from './letter.js'
 
@@ -20,6 +20,8 @@ export interface RecordsQuestion {
   /** The instant at which the record's age is judged. */
   readonly at: Instant
   readonly law: EbrLaw
+  /** A fixed fact of the sandbox holds alike in every region, whatever its law honours. */
+  readonly isFixed?: boolean
 }
 
 export interface RecordsFinding extends Pick<LetterFacts, 'internalList' | 'relationship'> {
@@ -30,13 +32,13 @@ export interface RecordsFinding extends Pick<LetterFacts, 'internalList' | 'rela
 }
 
 export function judgeRecords(question: RecordsQuestion): RecordsFinding {
-  const { entry, record, places, at, law } = question
+  const { entry, record, places, at } = question
   const onList = entry?.removedAt === null
   if (!record) {
     const internalList = onList ? 'listed' : 'absent'
     return { internalList, relationship: 'none', ebrType: '', expiresOn: undefined }
   }
-  const expiry = Math.min(...places.map(({ region }) => expiryIn(record, region, law)))
+  const expiry = expiryOf(record, question)
   const current =
     !isEnded(record, entry, places) &&
     places.every(({ zone }) => exemptsOn(expiry, localTime(zone, at).day))
@@ -48,17 +50,34 @@ export function judgeRecords(question: RecordsQuestion): RecordsFinding {
   }
 }
 
+function expiryOf(record: EbrRecord, { isFixed, law, places }: RecordsQuestion): LocalDay {
+  if (isFixed) return federalExpiry(record)
+  return Math.min(...places.map(({ region }) => expiryIn(record, region, law)))
+}
+
 /**
  * A record ends when its number is put on the list (spec, "EBR record"), and taking the number off
- * again does not revive it: it must have been stored after the entry was made.
+ * again does not revive it. A record of the day of the opt-out counts after the removal when it was
+ * stored after the opt-out; one of an earlier day never does, whenever it is stored.
  */
 function isEnded(
   record: EbrRecord,
   entry: InternalDncEntry | undefined,
   places: readonly CandidatePlace[],
 ): boolean {
-  if (!entry || isNewer(record, entry.addedAt, places)) return false
-  return entry.removedAt === null || record.recordedAt < entry.addedAt
+  if (!entry || isNewer(record, entry.optedOutAt, places)) return false
+  if (entry.removedAt === null || record.storedAt <= entry.storedAt) return true
+  return lastMomentOf(record, places) < entry.optedOutAt
+}
+
+/** The latest instant that may be meant: of a day alone, its end in UTC or in one of the places. */
+function lastMomentOf(
+  { contactOn, contactAt }: Pick<EbrRecord, 'contactOn' | 'contactAt'>,
+  places: readonly CandidatePlace[],
+): Instant {
+  if (contactAt !== undefined) return contactAt
+  const ends = places.map(({ zone }) => instantOf(zone, contactOn + 1, 0, 'later'))
+  return Math.max((contactOn + 1) * 86_400_000, ...ends)
 }
 
 /**
@@ -66,7 +85,7 @@ function isEnded(
  * first moment that may be meant: the start of that day in UTC or in one of the places. So an entry
  * of the same day always wins.
  */
-export function isNewer(
+function isNewer(
   contact: Pick<EbrRecord, 'contactOn' | 'contactAt'>,
   than: Instant,
   places: readonly CandidatePlace[],

@@ -34,7 +34,7 @@ export interface ScrubJudgeParts {
   readonly postalCodes: PostalCodes
   readonly lists: ListFacts
   readonly law: ScrubLaw
-  readonly callingHours: Pick<CallingHours, 'judge' | 'callingWindowText' | 'doNotCallToday'>
+  readonly callingHours: Pick<CallingHours, 'judge' | 'doNotCallToday' | 'callableFrom'>
   readonly sandbox: Sandbox
 }
 
@@ -45,7 +45,7 @@ export interface NumberQuery {
   readonly postalCode: string | undefined
   readonly at: Instant
   /** What the account has on file for the number. */
-  readonly records: Pick<RecordsQuestion, 'entry' | 'record' | 'at'>
+  readonly records: Pick<RecordsQuestion, 'entry' | 'record' | 'at' | 'isFixed'>
 }
 
 /** A number that is in service, and the places that count for its calling hours. */
@@ -112,6 +112,10 @@ export class ScrubJudge {
         ...{ letter, reason: reasonOf(letter, found, facts), ebrType, doNotCallToday },
         allowed: callFlags({ letter, ebrType, doNotCallToday, insideWindow: window.permitted }),
         detail: detailOf(found, facts),
+        opensAt:
+          window.permitted && !doNotCallToday
+            ? undefined
+            : this.#opensAt(hours, { ...query.records, places: everywhere, found }),
       },
       holdsUntil: Math.min(window.holdsUntil, nextMidnight(everywhere, query.at)),
       located: { facts, place, hours, expiresOn },
@@ -137,6 +141,22 @@ export class ScrubJudge {
       isLitigator: lists.litigator(accountId, number).status === 'listed',
       wirelessProhibited: regions.some((region) => law.isWirelessProhibited(region)),
     }
+  }
+
+  /** Only where the record on file says the same then as now, and with it the letter. */
+  #opensAt(
+    hours: HoursQuestion,
+    about: NumberQuery['records'] & {
+      readonly places: readonly CandidatePlace[]
+      readonly found: Findings
+    },
+  ): Instant {
+    const { callingHours, law } = this.#parts
+    const { found, ...records } = about
+    const opensAt = callingHours.callableFrom(hours)
+    if (opensAt === undefined) return Number.POSITIVE_INFINITY
+    const then = judgeRecords({ ...records, at: records.isFixed ? records.at : opensAt, law })
+    return then.relationship === found.records.relationship ? opensAt : Number.POSITIVE_INFINITY
   }
 
   #placeOf(facts: Located['facts'], { postalCode }: NumberQuery): Place {

@@ -13,7 +13,7 @@ import { requireScope } from '../accounts/require-scope.js'
 import type { CallingHours } from '../calling-hours/calling-hours.js'
 import type { EbrRecord } from '../consent/consent.js'
 import type { InternalDncEntry } from '../internal-dnc/internal-dnc.js'
-import { hasFixedAge } from '../sandbox/sandbox.js'
+import { isFixedFact } from '../sandbox/sandbox.js'
 import type { ScrubJudge, ScrubJudgement } from './scrub-judge.js'
 import { type JudgedRow, scrubRow } from './scrub-row.js'
 
@@ -122,7 +122,8 @@ export class Scrub {
     const { at } = moment
     const entry = onFile.entries.get(phone)
     const record = onFile.records.get(phone)
-    const records = { entry, record, at: hasFixedAge(record) ? moment.now : at }
+    const isFixed = isFixedFact(record)
+    const records = { entry, record, isFixed, at: isFixed ? moment.now : at }
     return this.#parts.judge.judge({ scope, phone, postalCode, at, records })
   }
 

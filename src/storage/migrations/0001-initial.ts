@@ -89,6 +89,8 @@ async function internalDnc(db: Kysely<unknown>): Promise<void> {
     .addColumn('added_at', 'bigint', (column) => column.notNull())
     .addColumn('modified_at', 'bigint', (column) => column.notNull())
     .addColumn('removed_at', 'bigint')
+    .addColumn('opted_out_at', 'bigint', (column) => column.notNull())
+    .addColumn('stored_at', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('internal_dnc_key', ['account_id', 'list', 'number'])
     .execute()
   await db.schema
@@ -115,6 +117,7 @@ async function ebrRecords(db: Kysely<unknown>): Promise<void> {
     .addColumn('brand', 'text')
     .addColumn('email', 'text')
     .addColumn('recorded_at', 'bigint', (column) => column.notNull())
+    .addColumn('stored_at', 'bigint', (column) => column.notNull())
     .addColumn('superseded_at', 'bigint')
     .execute()
   await sql`create unique index ebr_records_in_force on ebr_records
