@@ -10,7 +10,7 @@ import { type ListStore, openListStore } from './data/number-list/list-store.js'
 import { openNumberingPlan, type ReloadableNumberingPlan } from './data/numbering/numbering-plan.js'
 import { createPostalCodes } from './data/postal-codes/postal-codes.js'
 import { Changes } from './domain/changes.js'
-import { type Clock, systemClock } from './domain/clock.js'
+import { type Clock, orderedStamps, systemClock } from './domain/clock.js'
 import type { Policy } from './domain/decision.js'
 import { assertZoneRulesAreCurrent } from './domain/zones.js'
 import { allChecks } from './gate/checks/all-checks.js'
@@ -47,6 +47,8 @@ export interface World {
   /** Ids sort by time and cannot be guessed; letters and digits only, for dialplans. */
   readonly newDecisionId: (at: number) => string
   readonly processMetrics: boolean
+  /** A short command may stand still for a lock of another process; a server may not. */
+  readonly mayBlock: boolean
 }
 
 export const realWorld: World = {
@@ -56,6 +58,7 @@ export const realWorld: World = {
   newDecisionId: (at) =>
     at.toString(36).padStart(9, '0') + randomUUID().replaceAll('-', '').slice(0, 20),
   processMetrics: true,
+  mayBlock: true,
 }
 
 export const mainAccountId = 'main'
@@ -75,7 +78,11 @@ export interface Foundation {
 /** Opens and migrates the database, and makes the two accounts that are always there. */
 export async function openFoundation(settings: Settings, world: World): Promise<Foundation> {
   const { clock } = world
-  const storage = openDatabase({ ...settings.storage, dataDir: settings.dataDir })
+  const storage = openDatabase({
+    ...settings.storage,
+    dataDir: settings.dataDir,
+    blockForLockMs: world.mayBlock ? settings.storage.lockWaitMs : 0,
+  })
   try {
     await migrate(storage.db)
     const { db } = storage
@@ -84,7 +91,7 @@ export async function openFoundation(settings: Settings, world: World): Promise<
     await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
     const keys = new ApiKeys({ db, clock, randomBytes: world.randomBytes })
-    const projects = new Projects({ db, clock, changes })
+    const projects = new Projects({ storage, clock, changes })
     const close = () => storage.close()
     return { settings, world, storage, changes, accounts, keys, projects, close }
   } catch (cause) {
@@ -144,14 +151,17 @@ export async function openCallgate(settings: Settings, world: World): Promise<Ca
 }
 
 function assemble(foundation: Foundation, data: ReferenceData): Callgate {
-  const { world, storage, changes } = foundation
+  const { world, storage, changes, projects } = foundation
   const metrics = createMetrics({ version, processMetrics: world.processMetrics })
   const subjects = createSubjects(foundation, data)
   const compliance = createCompliance(foundation, data, { subjects, metrics })
+  // Before the cache: what is asked anew must not be answered from an old project.
+  changes.subscribe({ numbersChanged: () => undefined, everythingChanged: () => projects.forget() })
   changes.subscribe(compliance)
-  const journal = new Journal(storage.db, {
+  const journal = new Journal(storage, {
     pending: (count) => metrics.recordsPending(count),
     failed: () => metrics.recordFailed(),
+    lost: (count) => world.log.error('records of decisions are lost', { count }),
   })
   const gateOver = (records: Journal | undefined) =>
     createGate(foundation, { compliance, data, metrics, journal: records })
@@ -165,7 +175,7 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
     gate: gateOver(journal),
     dryGate: gateOver(undefined),
     async close() {
-      await journal.drain()
+      await journal.close()
       await foundation.close()
     },
   }
@@ -196,7 +206,8 @@ function createSubjects(foundation: Foundation, data: ReferenceData): Subjects {
   const sandboxHours = hoursOver(sandboxAccountId)
   const hoursOf = (accountId: string) => (sandbox.isSandbox(accountId) ? sandboxHours : realHours)
   const clockOf = (accountId: string) => sandbox.clockOf(accountId)
-  const shared = { storage, projects, changes, clockOf, overlay: sandbox }
+  const stamps = orderedStamps(foundation.world.clock)
+  const shared = { storage, projects, changes, stamps, clockOf, overlay: sandbox }
   const internalDnc = new InternalDnc({ ...shared, accounts })
   const consent = new Consent({ ...shared, law: rules, numberingPlan: plan })
   const lists = new ListFacts(data.lists, sandbox)

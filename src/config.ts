@@ -64,7 +64,10 @@ const gate = z.strictObject({
     .string()
     .min(1)
     .default('main')
-    .describe('Account that calls without a key of their own are judged for'),
+    .describe(
+      'Account that `callgate check` judges for when told none; a call over HTTP is judged for ' +
+        'the account of its key',
+    ),
   deadlineMs: milliseconds(10, 60_000)
     .default(250)
     .describe('Every decision is answered within this time; what has not answered is unknown'),
@@ -108,7 +111,7 @@ const gate = z.strictObject({
         .min(0)
         .max(10_000_000)
         .default(100_000)
-        .describe('Answers kept per question'),
+        .describe('Numbers whose answers are kept, per question'),
       allowMs: milliseconds(0, 3_600_000)
         .default(300_000)
         .describe('How long an answer that permits is kept, at most'),
@@ -183,7 +186,9 @@ export const settingsSchema = z.strictObject({
       emergencies: z
         .array(emergency)
         .default([])
-        .describe('Declared emergencies that bar calls: region, from, until, postalPrefixes, name'),
+        .describe(
+          'Emergencies that bar calls: region, from, until, postalPrefixes, name, citation',
+        ),
     })
     .prefault({}),
   sandbox: z

@@ -25,9 +25,32 @@ export function maskNumbers(text: string): string {
   return text.replace(numberInText, '$1****')
 }
 
+const longestGathered = 65_536
+
+/**
+ * Writes the lines of one turn of the event loop at once: with many decisions in a turn, a write
+ * each would cost more than judging them. What is left is written when the process exits.
+ */
+export function gatherLines(sink: DestinationStream): DestinationStream {
+  let gathered = ''
+  const flush = () => {
+    const lines = gathered
+    gathered = ''
+    if (lines !== '') sink.write(lines)
+  }
+  process.once('exit', flush)
+  return {
+    write(line) {
+      if (gathered === '') setImmediate(flush)
+      gathered += line
+      if (gathered.length >= longestGathered) flush()
+    },
+  }
+}
+
 export function createLogger(
   level: LogLevel,
-  sink: DestinationStream = destination({ dest: 1, sync: true }),
+  sink: DestinationStream = gatherLines(destination({ dest: 1, sync: true })),
 ): Logger {
   const lines = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' },

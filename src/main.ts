@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command line: one table of commands, and what an error means for the exit code. */
 import { Command, CommanderError } from 'commander'
+import { addAccounts } from './commands/accounts.js'
 import { addCheck } from './commands/check.js'
 import { type AddCommand, CommandFailure, type Terminal } from './commands/command.js'
 import { addImport } from './commands/import.js'
@@ -11,7 +12,14 @@ import { AppError, DataFileError } from './errors.js'
 import { SettingsError } from './load-settings.js'
 import { version } from './version.js'
 
-const commands: readonly AddCommand[] = [addServe, addCheck, addImport, addKeys, addProjects]
+const commands: readonly AddCommand[] = [
+  addServe,
+  addCheck,
+  addImport,
+  addAccounts,
+  addKeys,
+  addProjects,
+]
 
 const terminal: Terminal = {
   out: (text) => void process.stdout.write(text),
@@ -37,6 +45,12 @@ const program = new Command('callgate')
 
 for (const add of commands) add(program, terminal)
 
+/** What is expected to go wrong says so in words; anything else is a bug and shows where. */
+function describeFailure(error: unknown): string {
+  if (error instanceof AppError || error instanceof DataFileError) return error.message
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
 /** 0 done, 1 failed, 2 wrong usage or settings; commands may say otherwise. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -48,10 +62,7 @@ function exitCodeOf(error: unknown): number {
     terminal.note(`callgate: ${error.message}\n`)
     return 2
   }
-  const expected = error instanceof AppError || error instanceof DataFileError
-  const text =
-    expected || !(error instanceof Error) ? String(error) : (error.stack ?? error.message)
-  terminal.note(`callgate: ${text}\n`)
+  terminal.note(`callgate: ${describeFailure(error)}\n`)
   return 1
 }
 

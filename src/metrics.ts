@@ -40,15 +40,24 @@ export interface Metrics {
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
 
+/** A branch or, where something was counted, a leaf. */
+interface Tally {
+  readonly values: readonly string[]
+  readonly next: Map<string, Tally>
+  count: number
+}
+
 /**
- * A counter that is counted in a plain map and handed to prom-client only when it is read:
- * prom-client's own increment hashes its labels each time, which a warm decision would feel.
+ * A counter that is counted in plain maps, one level per label, and handed to prom-client only when
+ * it is read: prom-client's own increment hashes its labels each time, which a warm decision would
+ * feel.
  */
 function tally<Label extends string>(
   registry: Registry,
   about: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
 ): (...values: readonly string[]) => void {
-  const counts = new Map<string, { readonly values: readonly string[]; count: number }>()
+  const root: Tally = { values: [], next: new Map(), count: 0 }
+  const all: Tally[] = []
   new Counter({
     name: about.name,
     help: about.help,
@@ -56,16 +65,19 @@ function tally<Label extends string>(
     registers: [registry],
     collect() {
       this.reset()
-      for (const { values, count } of counts.values()) {
-        this.labels(...values).inc(count)
-      }
+      for (const { values, count } of all) if (count > 0) this.labels(...values).inc(count)
     },
   })
+  const branch = (from: Tally, value: string): Tally => {
+    const made = { values: [...from.values, value], next: new Map(), count: 0 }
+    from.next.set(value, made)
+    all.push(made)
+    return made
+  }
   return (...values) => {
-    const key = values.join('|')
-    const known = counts.get(key)
-    if (known) known.count += 1
-    else counts.set(key, { values, count: 1 })
+    let at = root
+    for (const value of values) at = at.next.get(value) ?? branch(at, value)
+    at.count += 1
   }
 }
 
@@ -153,11 +165,10 @@ function answerMetrics(
     buckets: decisionBuckets,
     registers,
   })
-  const api = new Counter({
+  const api = tally(registry, {
     name: 'callgate_api_requests_total',
     help: 'Requests by endpoint of the published API and HTTP status.',
-    labelNames: ['endpoint', 'status'],
-    registers,
+    labels: ['endpoint', 'status'],
   })
   const apiDuration = new Histogram({
     name: 'callgate_api_request_duration_seconds',
@@ -173,7 +184,7 @@ function answerMetrics(
       sourceDuration.observe({ question }, seconds)
     },
     apiAnswered(endpoint, status, seconds) {
-      api.inc({ endpoint, status: String(status) })
+      api(endpoint, String(status))
       apiDuration.observe({ endpoint }, seconds)
     },
   }

@@ -6,16 +6,25 @@ const mostShown = 10
 
 /** The refusal of a request, or of any other text from outside, that breaks its schema. */
 export function refusal(error: z.ZodError): AppError {
-  const problems = error.issues.slice(0, mostShown).map(fieldProblem)
-  const more = error.issues.length - problems.length
+  const all = error.issues.flatMap(fieldProblems)
+  const problems = all.slice(0, mostShown)
+  const more = all.length - problems.length
   const texts = problems.map(describeProblem)
   if (more > 0) texts.push(`and ${more} more problems`)
   return new AppError('invalid-request', texts.join('; '), { problems })
 }
 
-function fieldProblem(issue: z.core.$ZodIssue): FieldProblem {
-  const value = shown(issue.input)
-  return { field: pathText(issue.path), rule: issue.message, ...(value !== undefined && { value }) }
+/** Unknown fields come as one issue of the object they are in. */
+function fieldProblems(issue: z.core.$ZodIssue): FieldProblem[] {
+  const { path, message: rule } = issue
+  if (issue.code !== 'unrecognized_keys') return [problemAt(path, issue.input, rule)]
+  const holder = issue.input as Readonly<Record<string, unknown>> | undefined
+  return issue.keys.map((key) => problemAt([...path, key], holder?.[key], rule))
+}
+
+function problemAt(path: readonly PropertyKey[], input: unknown, rule: string): FieldProblem {
+  const value = shown(input)
+  return { field: pathText(path), rule, ...(value !== undefined && { value }) }
 }
 
 /** `['IsTimeLegalToCall', 3, 'PhoneNumber']` becomes `IsTimeLegalToCall[3].PhoneNumber`. */

@@ -18,18 +18,35 @@ export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess(
     (value, context) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-      const named: Record<string, unknown> = {}
-      for (const [given, content] of Object.entries(value)) {
-        const name = spelling.get(given.toLowerCase())
-        const rule = name === undefined ? `is not a field; ${known}` : 'is given twice'
-        if (name !== undefined && !Object.hasOwn(named, name)) named[name] = content
-        else context.addIssue({ code: 'custom', path: [given], message: rule, input: content })
-        if (context.issues.length >= mostProblems) break
+      const { named, repeated } = spelledOut(value, spelling)
+      for (const [field, input] of repeated) {
+        context.addIssue({ code: 'custom', path: [field], message: 'is given twice', input })
       }
       return named
     },
-    z.object(shape, 'must be an object of fields'),
+    z.strictObject(shape, {
+      error: ({ code }) =>
+        code === 'unrecognized_keys' ? `is not a field; ${known}` : 'must be an object of fields',
+    }),
   )
+}
+
+/** The fields in the known spelling; unknown ones keep theirs, so that they can be named. */
+function spelledOut(
+  value: object,
+  spelling: ReadonlyMap<string, string>,
+): { readonly named: object; readonly repeated: readonly (readonly [string, unknown])[] } {
+  const named = new Map<string, unknown>()
+  const repeated: [string, unknown][] = []
+  let unknown = 0
+  for (const [given, content] of Object.entries(value)) {
+    const field = spelling.get(given.toLowerCase())
+    if (field === undefined) unknown += 1
+    if (unknown > mostProblems || repeated.length > mostProblems) break
+    if (named.has(field ?? given)) repeated.push([given, content])
+    else named.set(field ?? given, content)
+  }
+  return { named: Object.fromEntries(named), repeated }
 }
 
 /** Text of at most `longest` characters; absent, `null` and empty all mean not given. */

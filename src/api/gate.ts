@@ -3,17 +3,24 @@
  * The two deciding calls are answered by `http/front-door.ts`, the reading one like any endpoint.
  */
 import { z } from 'zod'
-import { parseInstant } from '../domain/clock.js'
+import { formatInstant, type Instant, isWithinYears, parseInstant } from '../domain/clock.js'
 import { callKinds } from '../domain/decision.js'
+import { invalidRequest } from '../errors.js'
 import { endpoint, type Reply } from './endpoint.js'
 import { fields, optionalId, optionalText } from './fields.js'
 
-const callKind = z.enum(callKinds, `is required and must be one of ${callKinds.join(', ')}`)
+const kindRule = `is required and must be one of ${callKinds.join(', ')}`
+
+const callKind = z
+  .string(kindRule)
+  .transform((text) => text.trim().toLowerCase())
+  .pipe(z.enum(callKinds, kindRule))
 
 const dialed = z
   .string('is required and must be text')
   .trim()
   .min(1, 'is required and must not be empty')
+  .max(128, 'must not be longer than 128 characters')
 
 const postalCode = z
   .string('must be text')
@@ -48,6 +55,13 @@ const decisionRequest = fields({
 })
 
 export type DecisionRequest = z.output<typeof decisionRequest>
+
+/** Throws for an instant the calling rules say nothing of, as the time-legal call does. */
+export function refuseFarInstant(at: Instant | undefined, now: Instant): void {
+  if (at === undefined || isWithinYears(at, now, 50)) return
+  const rule = 'must be within 50 years of today'
+  throw invalidRequest([{ field: 'at', value: formatInstant(at), rule }])
+}
 
 const predialRequest = fields({
   number: dialed,
@@ -120,15 +134,21 @@ export const decideCall = endpoint({
   errors: 'problem',
 })
 
+export interface PredialAnswer {
+  readonly line: string
+  /** 503 when the decision could not be made or kept. */
+  readonly status: number
+}
+
 const predial = {
   summary: 'One line for a dialplan: allow:<number>:<id>:end or block:<reason>:<id>:end.',
   spec: 'the gate',
   paths: ['/v1/predial'],
   keyAlsoIn: [],
   request: predialRequest,
-  response: z.object({ line: z.string() }),
+  response: z.object({ line: z.string(), status: z.number() }),
   errors: 'block-line',
-  encode: ({ line }: { readonly line: string }): Reply => ({ text: `${line}\n` }),
+  encode: ({ line, status }: PredialAnswer): Reply => ({ status, text: `${line}\n` }),
 } as const
 
 /**
@@ -156,7 +176,7 @@ export const predialPost = endpoint({
   ...predial,
   name: 'predial-post',
   method: 'POST',
-  accepts: ['form', 'query'],
+  accepts: ['form', 'json', 'query'],
 })
 
 export const readDecision = endpoint({

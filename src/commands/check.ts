@@ -1,9 +1,12 @@
 /** `callgate check`: a verdict for people, with every finding, its source and its rule. */
 import { type Command, Option } from 'commander'
+import { refusal } from '../api/field-problems.js'
+import { type DecisionRequest, decideCall, refuseFarInstant } from '../api/gate.js'
 import { openCallgate, realWorld } from '../compose.js'
-import { parseInstant } from '../domain/clock.js'
-import { type CallKind, callKinds } from '../domain/decision.js'
+import { systemClock } from '../domain/clock.js'
+import { type CallKind, type CallRequest, callKinds } from '../domain/decision.js'
 import { isFictional, parseDialed } from '../domain/phone-number.js'
+import { AppError, describeProblem } from '../errors.js'
 import {
   type DecisionDocument,
   decisionDocument,
@@ -11,6 +14,7 @@ import {
 } from '../gate/decision-document.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
 import { type AddCommand, CommandFailure, settingsFor } from './command.js'
+import { requireAccount } from './foundation.js'
 
 interface CheckOptions {
   readonly kind: CallKind
@@ -63,31 +67,44 @@ async function judge(
   command: Command,
 ): Promise<DecisionDocument> {
   const settings = settingsFor(command)
-  const at = options.at === undefined ? undefined : parseInstant(options.at)
-  if (options.at !== undefined && at === undefined) {
-    const rule = 'must be an instant such as 2026-11-23T17:00:00Z'
-    throw new CommandFailure(`--at '${options.at}': ${rule}`, 2)
-  }
+  const { number: dialed, ...request } = requestOf(number, options)
   const callgate = await openCallgate(settings, { ...realWorld, processMetrics: false })
   try {
     const accountId = options.account ?? usualAccount(number, settings.gate.account)
-    if (!(await callgate.accounts.find(accountId))) {
-      throw new CommandFailure(`--account '${accountId}': is no account here`, 2)
-    }
-    const decision = await callgate.dryGate.decide({
-      accountId,
-      dialed: number,
-      callKind: options.kind,
-      projectId: options.project,
-      campaignId: options.campaign,
-      postalCode: options.postal,
-      at,
-      via: 'check',
-    })
-    return decisionDocument(decision)
+    await requireAccount(callgate, accountId)
+    const call: CallRequest = { ...request, accountId, dialed, via: 'check' }
+    return decisionDocument(await callgate.dryGate.decide(call))
   } finally {
     await callgate.close()
   }
+}
+
+/** What the gate's own endpoint would make of it; what that refuses is refused here. */
+function requestOf(number: string, options: CheckOptions): DecisionRequest {
+  const { kind: callKind, project: projectId, campaign: campaignId, postal, at } = options
+  const fields = { number, callKind, projectId, campaignId, postalCode: postal, at }
+  try {
+    const read = decideCall.request.safeParse(fields, { reportInput: true })
+    if (!read.success) throw refusal(read.error)
+    refuseFarInstant(read.data.at, systemClock.now())
+    return read.data
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const named = error.problems.map((problem) =>
+      describeProblem({ ...problem, field: optionOf[problem.field] ?? problem.field }),
+    )
+    throw new CommandFailure(named.join('; '), 2)
+  }
+}
+
+/** Field of the decision call -> what it is called on the command line. */
+const optionOf: Readonly<Record<string, string>> = {
+  number: '<number>',
+  callKind: '--kind',
+  projectId: '--project',
+  campaignId: '--campaign',
+  postalCode: '--postal',
+  at: '--at',
 }
 
 /** Fictional numbers have facts in the sandbox only. */

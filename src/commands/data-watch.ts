@@ -1,5 +1,7 @@
 /** Keeps a running server's view of its data current, and tells what is not ready. */
 import type { Callgate } from '../compose.js'
+import { litigatorListName, nationalListNames } from '../data/number-list/list-names.js'
+import type { ListStore } from '../data/number-list/list-store.js'
 import type { Country } from '../domain/place.js'
 import type { ReadinessCheck } from '../http/ops.js'
 
@@ -11,22 +13,39 @@ const lookEveryMs = 1_000
  */
 export function watchData(callgate: Callgate): () => void {
   reportData(callgate)
-  const timer = setInterval(() => look(callgate), lookEveryMs)
+  let looking = false
+  const timer = setInterval(() => {
+    if (looking) return
+    looking = true
+    void look(callgate).finally(() => {
+      looking = false
+    })
+  }, lookEveryMs)
   timer.unref()
   return () => clearInterval(timer)
 }
 
-function look(callgate: Callgate): void {
+/**
+ * Each is looked at whatever became of the others, or one damaged file would hide a new list.
+ * Large lists are read in pieces, so that decisions go on meanwhile. Never rejects.
+ */
+export async function look(callgate: Callgate): Promise<void> {
   const { data, storage, changes, world } = callgate
-  try {
-    const lists = data.lists.refresh()
-    const prefixes = data.plan.reloadIfChanged()
-    const rows = storage.changedElsewhere()
-    if (lists || prefixes || rows) changes.everythingChanged()
-    if (lists || prefixes) reportData(callgate)
-  } catch (cause) {
-    world.log.error('new data could not be read; the old data stays in use', { err: cause })
+  const changed = async (what: string, probe: () => boolean | Promise<boolean>) => {
+    try {
+      return await probe()
+    } catch (cause) {
+      world.log.error(`${what} could not be read; what was there stays in use`, { err: cause })
+      return false
+    }
   }
+  const rows = await changed('rows of other processes', () => storage.changedElsewhere())
+  if (rows) changes.everythingChanged()
+  const prefixes = await changed('new prefixes', () => data.plan.reloadIfChanged())
+  const lists = await changed('new lists', () => data.lists.refreshInBackground())
+  if (!lists && !prefixes) return
+  changes.everythingChanged()
+  reportData(callgate)
 }
 
 function reportData({ data, metrics, world }: Callgate): void {
@@ -41,6 +60,16 @@ function reportData({ data, metrics, world }: Callgate): void {
     if (mode === 'imported') world.log.info('prefixes are known', fields)
     else world.log.warn('prefixes are not imported (callgate import numbering)', fields)
   }
+}
+
+const expectedLists = [...Object.values(nationalListNames), litigatorListName]
+
+/** A missing list is no fault of the program, but its numbers are blocked. */
+function missingLists(lists: ListStore): string {
+  const missing = expectedLists.filter((name) => lists.get(name) === undefined)
+  return missing.length > 0
+    ? `; not imported, so real accounts are blocked: ${missing.join(', ')}`
+    : ''
 }
 
 /** What `/readyz` asks: a list that cannot be read and a record that cannot be written are faults. */
@@ -66,7 +95,7 @@ export function dataReadiness({ data, journal, storage }: Callgate): readonly Re
         const problems = data.lists.problems()
         const names = data.lists.all().map(({ name, version }) => `${name} ${version}`)
         return problems.length === 0
-          ? { ready: true, detail: names.length > 0 ? names.join(', ') : 'none imported' }
+          ? { ready: true, detail: `${names.join(', ') || 'none'}${missingLists(data.lists)}` }
           : { ready: false, detail: problems.map(({ detail }) => detail).join('; ') }
       },
     },

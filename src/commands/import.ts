@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { listsFolder, numberingFolder } from '../compose.js'
 import { describeBadLine } from '../data/feeds/bad-lines.js'
 import { importList, type ListImportSummary } from '../data/number-list/list-import.js'
+import { isReadByChecks } from '../data/number-list/list-names.js'
 import {
   importNumbering,
   importOcnClasses,
@@ -50,7 +51,9 @@ function addNumbering(group: Command, terminal: Terminal): void {
 
 function describePrefixes(summary: PrefixImportSummary): string {
   const asOf = summary.asOf === undefined ? 'undated' : `as of ${formatInstant(summary.asOf)}`
-  const skipped = Object.entries(summary.notKept).map(([reason, count]) => `${count} ${reason}`)
+  const skipped = Object.entries(summary.notKept).map(
+    ([reason, rows]) => `${count(rows)} ${reason}`,
+  )
   return lines([
     `${summary.country}: ${count(summary.kept)} prefixes, ${asOf}`,
     `  read ${count(summary.read)} rows of ${summary.path} (sha256 ${summary.sha256.slice(0, 16)})`,
@@ -84,6 +87,8 @@ function addOcn(group: Command, terminal: Terminal): void {
 interface ListOptions {
   readonly areaCodes?: string
   readonly asOf?: string
+  readonly badLines?: string
+  readonly allowShrink?: true
 }
 
 function addList(group: Command, terminal: Terminal): void {
@@ -99,10 +104,15 @@ function addList(group: Command, terminal: Terminal): void {
       ),
     )
     .option('--as-of <date>', 'day the content was true (default: when the file was last changed)')
+    .option('--bad-lines <n>', 'accept up to n lines that are no number (default: none)')
+    .option('--allow-shrink', 'accept fewer than half the numbers of the list in use')
     .addHelpText(
       'after',
       '\nLists with a meaning: us-dnc and canada-dnc (without them every number of the country is\n' +
-        'blocked: no list is not a clean list), state-dnc-<state>, litigators.\n',
+        'blocked: no list is not a clean list), state-dnc-<two letters>, litigators. A list of any\n' +
+        'other kind is called custom-<name>, and no check reads it.\n' +
+        'A file without numbers is an empty list only with --area-codes, and only when it holds\n' +
+        'nothing but blank lines and # comments.\n',
     )
     .action(async (name: string, files: string[], options: ListOptions, command: Command) => {
       const settings = settingsFor(command)
@@ -113,6 +123,8 @@ function addList(group: Command, terminal: Terminal): void {
         folder: listsFolder(settings),
         asOf: asOfInstant(options.asOf),
         areaCodes: areaCodesOf(options.areaCodes),
+        badLinesAllowed: badLinesAllowed(options.badLines),
+        allowShrink: options.allowShrink,
         clock: systemClock,
         onProgress: ({ bytesDone, bytesTotal, rows }) =>
           progress.update(bytesDone, bytesTotal, rows),
@@ -129,8 +141,18 @@ function areaCodesOf(text: string | undefined): 'all' | readonly string[] | unde
 function asOfInstant(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const day = parseDay(text)
-  if (day !== undefined) return day * 86_400_000
-  throw new CommandFailure(`--as-of '${text}': must be a date such as ${formatDay(20_777)}`, 2)
+  if (day === undefined) {
+    throw new CommandFailure(`--as-of '${text}': must be a date such as ${formatDay(20_777)}`, 2)
+  }
+  const asOf = day * 86_400_000
+  if (asOf <= systemClock.now()) return asOf
+  throw new CommandFailure(`--as-of '${text}': must not lie in the future`, 2)
+}
+
+function badLinesAllowed(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new CommandFailure(`--bad-lines '${text}': must be a whole number`, 2)
 }
 
 function describeList(summary: ListImportSummary): string {
@@ -140,7 +162,10 @@ function describeList(summary: ListImportSummary): string {
     `${summary.name}: ${count(summary.size)} numbers, speaks for ${covered}, ` +
       `as of ${formatInstant(summary.asOf)}, version ${summary.version}`,
     `  read ${count(summary.rows)} rows, ${count(summary.rows - summary.size)} of them repeated`,
-    ...(badLines.count > 0 ? [`  ${count(badLines.count)} bad lines were left out:`] : []),
+    ...(isReadByChecks(summary.name) ? [] : ['  no check reads a list called custom-...']),
+    ...(badLines.allowed > 0
+      ? [`  ${count(badLines.count)} bad lines were left out, ${count(badLines.allowed)} allowed`]
+      : []),
     ...badLines.first.map((bad) => `  ${describeBadLine(bad)}`),
   ])
 }

@@ -1,24 +1,11 @@
 /** `callgate keys ...`: API keys of the accounts. A new key is shown once and stored hashed. */
 import { type Command, Option } from 'commander'
-import { type Foundation, openFoundation, realWorld } from '../compose.js'
 import { type Role, roles } from '../domain/caller.js'
 import { formatInstant } from '../domain/clock.js'
 import type { ApiKeyInfo } from '../service/accounts/api-keys.js'
-import { type AddCommand, CommandFailure, settingsFor } from './command.js'
+import { type AddCommand, CommandFailure } from './command.js'
+import { withFoundation } from './foundation.js'
 import { table } from './table.js'
-
-/** Opens accounts and keys for one command and closes them after it. */
-export async function withFoundation<Result>(
-  command: Command,
-  work: (foundation: Foundation) => Promise<Result>,
-): Promise<Result> {
-  const foundation = await openFoundation(settingsFor(command), realWorld)
-  try {
-    return await work(foundation)
-  } finally {
-    await foundation.close()
-  }
-}
 
 export const addKeys: AddCommand = (program, terminal) => {
   const group = program.command('keys').description('API keys (the loginId of requests)')

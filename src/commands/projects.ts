@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Project } from '../service/accounts/projects.js'
 import type { AddCommand, Terminal } from './command.js'
-import { withFoundation } from './keys.js'
+import { requireAccount, withFoundation } from './foundation.js'
 import { table } from './table.js'
 
 interface AccountOption {
@@ -37,8 +37,9 @@ export const addProjects: AddCommand = (program, terminal) => {
     .description('projects and campaigns')
     .option('--account <id>', 'account', 'main')
     .action(({ account }: AccountOption, command: Command) =>
-      withFoundation(command, async ({ projects }) => {
-        terminal.out(describe(await projects.list(account)))
+      withFoundation(command, async (foundation) => {
+        await requireAccount(foundation, account)
+        terminal.out(describe(await foundation.projects.list(account)))
       }),
     )
 }
@@ -55,8 +56,9 @@ function addCreate(group: Command, terminal: Terminal): void {
     .option('--inherit-internal-dnc', 'use the Master Project’s internal do-not-call list')
     .option('--inherit-ebr', 'use the Master Project’s relationship and consent records')
     .action((code: string, options: CreateOptions, command: Command) =>
-      withFoundation(command, async ({ projects }) => {
-        const made = await projects.create({
+      withFoundation(command, async (foundation) => {
+        await requireAccount(foundation, options.account)
+        const made = await foundation.projects.create({
           accountId: options.account,
           code,
           name: options.name ?? code,
@@ -78,8 +80,13 @@ function addCampaign(group: Command, terminal: Terminal): void {
     .argument('<name>', 'name for people')
     .option('--account <id>', 'account', 'main')
     .action((projectCode: string, name: string, { account }: AccountOption, command: Command) =>
-      withFoundation(command, async ({ projects }) => {
-        const id = await projects.createCampaign({ accountId: account, projectCode, name })
+      withFoundation(command, async (foundation) => {
+        await requireAccount(foundation, account)
+        const id = await foundation.projects.createCampaign({
+          accountId: account,
+          projectCode,
+          name,
+        })
         terminal.out(`${id}\n`)
       }),
     )
@@ -98,10 +105,11 @@ function addHours(group: Command, terminal: Terminal): void {
     .option('--until <date>', 'last day they apply')
     .option('--account <id>', 'account', 'main')
     .action((code: string, region: string, options: HoursOptions, command: Command) =>
-      withFoundation(command, async ({ projects }) => {
+      withFoundation(command, async (foundation) => {
+        await requireAccount(foundation, options.account)
         const { monFri, sat, sun, from, until } = options
         const hours = { monFri, sat, sun, effectiveFrom: from, effectiveUntil: until }
-        await projects.setHours({ accountId: options.account, code }, region, hours)
+        await foundation.projects.setHours({ accountId: options.account, code }, region, hours)
         terminal.note(`${code}: hours for ${region} are set\n`)
       }),
     )

@@ -5,6 +5,7 @@ import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
 import { createFrontDoor } from '../http/front-door.js'
+import type { RequestMeasure } from '../http/measure.js'
 import { openServer, type RunningServer } from '../http/server.js'
 import { createLogger } from '../log.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
@@ -20,7 +21,8 @@ export const addServe: AddCommand = (program, terminal) => {
     .action(async (_options, command: Command) => {
       const settings = settingsFor(command)
       const log = createLogger(settings.logLevel)
-      const callgate = await openCallgate(settings, { ...realWorld, log })
+      const ended = firstSignal()
+      const callgate = await openCallgate(settings, { ...realWorld, log, mayBlock: false })
       const stopWatching = watchData(callgate)
       const server = await openDoors(callgate).catch(async (cause: unknown) => {
         stopWatching()
@@ -31,7 +33,7 @@ export const addServe: AddCommand = (program, terminal) => {
       })
       log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
       await greet(callgate, server, terminal)
-      const signal = await firstSignal()
+      const signal = await ended
       log.info('stopping', { signal })
       stopWatching()
       await server.close()
@@ -47,7 +49,7 @@ export function openDoors(callgate: Callgate): Promise<RunningServer> {
     authenticate: (key: string) => keys.authenticate(key),
     maxBodyBytes: settings.http.maxBodyBytes,
     logger: world.log,
-    onRequest: ({ endpoint, status, seconds }: ApiMeasure) =>
+    onRequest: ({ endpoint, status, seconds }: RequestMeasure) =>
       metrics.apiAnswered(endpoint, status, seconds),
   }
   return openServer({
@@ -64,15 +66,9 @@ export function openDoors(callgate: Callgate): Promise<RunningServer> {
       decide: (call) => gate.decide(call),
       document: decisionDocument,
       serviceCodes: new Set(settings.gate.serviceCodes),
-      defaultAccount: settings.gate.account,
+      clock: world.clock,
     }),
   })
-}
-
-interface ApiMeasure {
-  readonly endpoint: string
-  readonly status: number
-  readonly seconds: number
 }
 
 /** The first start makes a key for each account and shows them, once, with a line to try. */

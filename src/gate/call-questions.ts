@@ -32,10 +32,10 @@ export function askAbout(question: Question, about: AskedAbout): CallQuestions {
     litigator: () => compliance.litigator(question),
     legalTime: () =>
       compliance.legalTime({
-        ...question,
         recordedVoice: standards.recordedVoiceWindows && callKind !== 'manual',
         lawToo: !standards.projectMayWiden,
         strictestPlace: standards.strictestPlace[callKind],
+        ...question,
       }),
   }
 }

@@ -91,7 +91,9 @@ function instantField<Name extends string>(
   name: Name,
   at: Instant | undefined,
 ): { readonly [key in Name]?: string } {
-  return at === undefined ? {} : ({ [name]: formatInstant(at) } as { [key in Name]: string })
+  return at === undefined || !Number.isFinite(at)
+    ? {}
+    : ({ [name]: formatInstant(at) } as { [key in Name]: string })
 }
 
 function given<Name extends string>(

@@ -1,141 +1,193 @@
 /**
  * The record of every decision: the evidence that a call was asked about, what was found and why.
  * Records that arrive together are written in one transaction, so that a busy gate pays for one
- * disk flush per batch and not per call.
+ * disk flush per batch and not per call. A record that cannot be written is told to its asker at
+ * once, and tried again until it is on disk.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Decision } from '../domain/decision.js'
-import type { Db, DecisionRow } from '../storage/tables.js'
-import { type DecisionDocument, decisionDocument } from './decision-document.js'
+import type { OpenDatabase } from '../storage/engine.js'
+import type { DecisionRow } from '../storage/tables.js'
+import type { DecisionDocument } from './decision-document.js'
+import { findDecision, insertDecision, rowOf, valuesOf } from './decision-rows.js'
 
-/** Told how many records wait, and of each write that failed. */
+/** Told how many records wait, of each decision whose record failed, and of records given up. */
 export interface JournalWatch {
   pending(count: number): void
   failed(cause: unknown): void
+  lost(count: number): void
 }
 
-interface Waiting {
-  readonly row: DecisionRow
-  readonly written: () => void
-  readonly failed: (cause: unknown) => void
+interface Entry {
+  row: DecisionRow
+  /** Absent once the asker has been answered. */
+  settle: { readonly written: () => void; readonly failed: (cause: unknown) => void } | undefined
 }
 
 const largestBatch = 1_000
+const mostKept = 20_000
+const lockPauseMs = 5
+const shortestRetryMs = 10
+const longestRetryMs = 2_000
+/** So many rows refused one after the other mean that it is not for the rows. */
+const refusalsInARow = 3
 
 export class Journal {
-  readonly #db: Db
+  readonly #storage: Pick<OpenDatabase, 'db' | 'traits'>
   readonly #watch: JournalWatch
   readonly #insert: CompiledQuery
-  #waiting: Waiting[] = []
+  /** By decision id, oldest first. */
+  readonly #waiting = new Map<string, Entry>()
+  /** Those whose write has failed once, to be tried again. */
+  readonly #failed = new Map<string, Entry>()
   #writing: Promise<void> | undefined
-  #lastWriteFailed = false
+  #retrying: Promise<void> | undefined
+  #closing = false
 
-  constructor(db: Db, watch: JournalWatch) {
-    this.#db = db
+  constructor(storage: Pick<OpenDatabase, 'db' | 'traits'>, watch: JournalWatch) {
+    this.#storage = storage
     this.#watch = watch
-    this.#insert = db
-      .insertInto('decisions')
-      .values(emptyRow)
-      .onConflict((again) =>
-        again.column('id').doUpdateSet((row) => ({
-          decision: row.ref('excluded.decision'),
-          reason: row.ref('excluded.reason'),
-          body: row.ref('excluded.body'),
-        })),
-      )
-      .compile()
+    this.#insert = insertDecision(storage.db)
   }
 
-  /** False from a failed write until the next one that succeeds; readiness shows it. */
+  /** False while there are records whose write has failed; readiness shows it. */
   get healthy(): boolean {
-    return !this.#lastWriteFailed
+    return this.#failed.size === 0
   }
 
   /**
-   * Resolves when the decision is on disk; rejects when it could not be written. The same id again
-   * replaces the record: an allow that was withheld because its record came late.
+   * Resolves when the decision is on disk; rejects when its first write failed or too many records
+   * wait. A record whose write failed is tried again all the same.
    */
   append(decision: Decision): Promise<void> {
     const row = rowOf(decision)
     return new Promise((written, failed) => {
-      this.#waiting.push({ row, written, failed })
-      this.#watch.pending(this.#waiting.length)
-      this.#writing ??= this.#writeAll()
+      const entry: Entry = { row, settle: { written, failed } }
+      if (this.#waiting.size < mostKept) this.#enqueue(entry)
+      else this.#refuse(entry, new Error(`${mostKept} decisions wait to be recorded`))
     })
   }
 
-  /** The record of one decision; `undefined` when the account has none of that id. */
-  async find(accountId: string, id: string): Promise<DecisionDocument | undefined> {
-    const row = await this.#db
-      .selectFrom('decisions')
-      .select('body')
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .executeTakeFirst()
-    return row === undefined ? undefined : (JSON.parse(row.body) as DecisionDocument)
+  /** Replaces the record of a decision that was given otherwise than first recorded. */
+  amend(decision: Decision): void {
+    const row = rowOf(decision)
+    const kept = this.#waiting.get(row.id) ?? this.#failed.get(row.id)
+    if (kept) kept.row = row
+    else this.#enqueue({ row, settle: undefined })
   }
 
-  /** Waits until everything handed in so far has been tried. */
+  /** The record of one decision; `undefined` when the account has none of that id. */
+  find(accountId: string, id: string): Promise<DecisionDocument | undefined> {
+    return findDecision(this.#storage.db, accountId, id)
+  }
+
+  /** Waits until everything handed in so far is on disk, failed records included. */
   async drain(): Promise<void> {
     await this.#writing
+    await this.#retrying
+  }
+
+  /** Tries once more what has failed; what cannot be written then is given up and told. */
+  async close(): Promise<void> {
+    this.#closing = true
+    await this.drain()
+    await this.#writeEach([...this.#failed.values()], this.#failed)
+    if (this.#failed.size > 0) this.#watch.lost(this.#failed.size)
+    this.#failed.clear()
+  }
+
+  #enqueue(entry: Entry): void {
+    this.#waiting.set(entry.row.id, entry)
+    this.#watch.pending(this.#waiting.size + this.#failed.size)
+    this.#writing ??= this.#writeAll()
   }
 
   /** The turn of the event loop before each batch lets the requests of one turn share a flush. */
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.size > 0) {
       await new Promise<void>((resume) => setImmediate(resume))
-      const batch = this.#waiting.splice(0, largestBatch)
-      await this.#writeBatch(batch)
-      this.#watch.pending(this.#waiting.length)
+      const batch = oldestOf(this.#waiting)
+      const cause = await this.#write(batch, this.#waiting)
+      if (cause !== undefined && this.#isLock(cause)) await pause(lockPauseMs)
+      else if (cause !== undefined) await this.#writeEach(batch, this.#waiting)
+      this.#watch.pending(this.#waiting.size + this.#failed.size)
     }
     this.#writing = undefined
   }
 
-  async #writeBatch(batch: readonly Waiting[]): Promise<void> {
-    try {
-      await this.#db.transaction().execute(async (transaction) => {
-        for (const { row } of batch) {
-          await transaction.executeQuery({ ...this.#insert, parameters: Object.values(row) })
-        }
-      })
-      this.#lastWriteFailed = false
-      for (const { written } of batch) written()
-    } catch (cause) {
-      this.#lastWriteFailed = true
-      for (const { failed } of batch) {
-        this.#watch.failed(cause)
-        failed(cause)
+  async #retryAll(): Promise<void> {
+    let waitMs = shortestRetryMs
+    while (this.#failed.size > 0 && !this.#closing) {
+      await pause(waitMs)
+      waitMs = Math.min(waitMs * 2, longestRetryMs)
+      const batch = oldestOf(this.#failed)
+      const cause = await this.#write(batch, this.#failed)
+      if (cause !== undefined) await this.#writeEach(batch, this.#failed)
+      this.#watch.pending(this.#waiting.size + this.#failed.size)
+    }
+    this.#retrying = undefined
+  }
+
+  #isLock(cause: unknown): boolean {
+    return this.#storage.traits.isLockedElsewhere(cause)
+  }
+
+  /** One row that the database refuses must not withhold the calls of all the others. */
+  async #writeEach(batch: readonly Entry[], from: Map<string, Entry>): Promise<void> {
+    let refusals = 0
+    let cause: unknown
+    for (const entry of batch) {
+      if (refusals < refusalsInARow) cause = await this.#write([entry], from)
+      if (cause === undefined) refusals = 0
+      else {
+        refusals += 1
+        from.delete(entry.row.id)
+        this.#refuse(entry, cause)
       }
     }
   }
-}
 
-/** Gives the statement its columns, in the order {@link rowOf} fills them. */
-const emptyRow: DecisionRow = {
-  id: '',
-  account_id: '',
-  decided_at: 0,
-  number: '',
-  call_kind: '',
-  decision: 'block',
-  reason: '',
-  via: '',
-  what_if: 0,
-  body: '',
-}
-
-function rowOf(decision: Decision): DecisionRow {
-  const { request } = decision
-  return {
-    id: decision.id,
-    account_id: decision.accountId,
-    decided_at: decision.decidedAt,
-    number: decision.number,
-    call_kind: request.callKind,
-    decision: decision.decision,
-    reason: decision.reason,
-    via: request.via,
-    what_if: request.at === undefined ? 0 : 1,
-    body: JSON.stringify(decisionDocument(decision)),
+  /** Tells the asker, and keeps the record to try again. */
+  #refuse(entry: Entry, cause: unknown): void {
+    if (entry.settle) this.#watch.failed(cause)
+    entry.settle?.failed(cause)
+    entry.settle = undefined
+    if (this.#failed.size < mostKept) this.#failed.set(entry.row.id, entry)
+    else this.#watch.lost(1)
+    if (!this.#closing) this.#retrying ??= this.#retryAll()
   }
+
+  /** Gives the cause when nothing was written. */
+  async #write(batch: readonly Entry[], from: Map<string, Entry>): Promise<unknown> {
+    const rows = batch.map((entry) => entry.row)
+    try {
+      await this.#storage.db.transaction().execute(async (transaction) => {
+        for (const row of rows) {
+          await transaction.executeQuery({ ...this.#insert, parameters: valuesOf(row) })
+        }
+      })
+    } catch (cause) {
+      return cause ?? new Error('the database gave no cause')
+    }
+    batch.forEach((entry, index) => {
+      // An entry amended while it was being written stays, to be written again.
+      if (entry.row === rows[index]) from.delete(entry.row.id)
+      entry.settle?.written()
+      entry.settle = undefined
+    })
+    return undefined
+  }
+}
+
+function oldestOf(entries: ReadonlyMap<string, Entry>): readonly Entry[] {
+  const batch: Entry[] = []
+  for (const entry of entries.values()) {
+    batch.push(entry)
+    if (batch.length === largestBatch) break
+  }
+  return batch
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resume) => setTimeout(resume, milliseconds))
 }

@@ -6,24 +6,15 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import express, { type NextFunction, type Request, type Response } from 'express'
 import type { ErrorShape } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
-import { monotonicSeconds } from '../domain/clock.js'
 import { AppError } from '../errors.js'
 import type { Logger } from '../log.js'
 import type { Authenticate } from './authenticate.js'
 import { bind, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
+import { measureResponse, type OnRequest } from './measure.js'
 import { type Ops, opsAnswers } from './ops.js'
 import { isJsonRequest } from './read-fields.js'
 import { sendReply } from './send-reply.js'
-
-/** One answered request. */
-export interface RequestMeasure {
-  /** Name of the endpoint; `unmatched` when path or method mean none. */
-  readonly endpoint: string
-  /** 499 when the client left before the answer. */
-  readonly status: number
-  readonly seconds: number
-}
 
 export interface AppOptions {
   readonly routes: readonly Route[]
@@ -31,7 +22,7 @@ export interface AppOptions {
   readonly ops: Ops
   readonly logger: Logger
   readonly maxBodyBytes: number
-  readonly onRequest?: ((measure: RequestMeasure) => void) | undefined
+  readonly onRequest?: OnRequest | undefined
 }
 
 /** Paths are compared without letter case, and a slash at their end is ignored. */
@@ -46,7 +37,7 @@ export function createApp(options: AppOptions): RequestListener {
     app.all(path, methodsOf(routes, options))
   }
   app.use((request: Request, response: Response) => {
-    measure(response, 'unmatched', options)
+    measureResponse(response, 'unmatched', options.onRequest)
     refuse(new AppError('not-found', `There is nothing at ${pathOf(request)}`), {
       ...{ request, response, logger },
       shape: shapeByPath(pathOf(request)),
@@ -71,19 +62,18 @@ function routesByPath(routes: readonly Route[]): ReadonlyMap<string, readonly Ro
   return byPath
 }
 
-/** The routes of one path by method; HEAD is answered as GET. */
+/** The routes of one path by method. HEAD means none: some calls by GET write, and HEAD never may. */
 function methodsOf(routes: readonly Route[], options: AppOptions) {
   const byMethod = new Map<string, { readonly name: string; readonly handle: Handler }>()
   for (const route of routes) {
-    const bound = { name: route.endpoint.name, handle: bind(route, options) }
-    byMethod.set(route.endpoint.method, bound)
-    if (route.endpoint.method === 'GET') byMethod.set('HEAD', bound)
+    const { method, name } = route.endpoint
+    byMethod.set(method, { name, handle: bind(route, options) })
   }
   const allow = [...byMethod.keys()].join(', ')
   const shape = routes[0]?.endpoint.errors ?? 'problem'
   return async (request: Request<Record<string, string>>, response: Response) => {
     const bound = byMethod.get(request.method)
-    measure(response, bound?.name ?? 'unmatched', options)
+    measureResponse(response, bound?.name ?? 'unmatched', options.onRequest)
     if (bound) return await bound.handle(request, response, request.params)
     response.setHeader('Allow', allow)
     const problem = `${request.method} is not allowed here; use ${allow}`
@@ -93,15 +83,6 @@ function methodsOf(routes: readonly Route[], options: AppOptions) {
 }
 
 type Handler = ReturnType<typeof bind>
-
-function measure(response: Response, endpoint: string, { onRequest }: AppOptions): void {
-  if (!onRequest) return
-  const start = monotonicSeconds()
-  response.once('close', () => {
-    const status = response.writableFinished ? response.statusCode : 499
-    onRequest({ endpoint, status, seconds: monotonicSeconds() - start })
-  })
-}
 
 /** Where no endpoint says how its errors look, its neighbours do. */
 function shapeByPath(path: string): ErrorShape {

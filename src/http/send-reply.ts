@@ -2,18 +2,20 @@
 import type { ServerResponse } from 'node:http'
 import type { Reply } from '../api/endpoint.js'
 
-/** Answers are about people and moments: nobody may keep or reinterpret them. */
-const always = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
-
-/** Ends the response. Further headers, such as `Allow`, must be set before. */
+/**
+ * Ends the response. Further headers, such as `Allow`, must be set before. Answers are about people
+ * and moments, so nobody may keep or reinterpret them.
+ */
 export function sendReply(response: ServerResponse, reply: Reply): void {
   const isJson = 'json' in reply
-  const body = Buffer.from(isJson ? JSON.stringify(reply.json) : reply.text)
+  const body = isJson ? JSON.stringify(reply.json) : reply.text
   const usualType = isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
   response.writeHead(reply.status ?? 200, {
-    ...always,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
     'Content-Type': reply.contentType ?? usualType,
-    'Content-Length': body.length,
+    'Content-Length': Buffer.byteLength(body),
   })
+  // Text leaves in one write together with its headers; bytes would take a second one.
   response.end(body)
 }

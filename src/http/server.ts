@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { type AppOptions, createApp } from './app.js'
 
-export type { RequestMeasure } from './app.js'
+export type { RequestMeasure } from './measure.js'
 
 export interface ServerOptions extends Omit<AppOptions, 'maxBodyBytes'> {
   readonly host: string

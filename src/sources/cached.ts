@@ -42,7 +42,10 @@ export interface CachedOptions {
 }
 
 /** Answers about one number of one account, by the rest of what the question holds. */
-type Variants<T> = Map<string, { readonly answer: Answered<T>; readonly until: Instant }>
+type Variants<T> = Map<
+  string,
+  { readonly answer: Answered<T>; readonly from: Instant; readonly until: Instant }
+>
 
 /** A caller may make up postal codes without end; nobody needs more of them for one number. */
 const mostVariants = 16
@@ -72,7 +75,9 @@ class Shelf<T> {
     const key = keyOf(question.accountId, question.number)
     const variants = this.#kept.get(key)
     const known = variants?.get(variant)
-    if (known && clockOf(question.accountId).now() < known.until) {
+    const now = clockOf(question.accountId).now()
+    // A clock that was set back makes an answer one of the future.
+    if (known && now >= known.from && now < known.until) {
       watch.asked(this.#name, 'hit')
       return known.answer
     }
@@ -113,7 +118,8 @@ class Shelf<T> {
     const lifetimeMs = this.#permits(answer.value) ? allowMs : blockMs
     const variants = this.#kept?.get(key) ?? new Map()
     if (variants.size >= mostVariants) variants.clear()
-    variants.set(variant, { answer, until: Math.min(now + lifetimeMs, answer.holdsUntil) })
+    const until = Math.min(now + lifetimeMs, answer.holdsUntil)
+    variants.set(variant, { answer, from: now, until })
     this.#kept?.set(key, variants)
   }
 }

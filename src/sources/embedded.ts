@@ -16,7 +16,7 @@ import type {
   Unanswered,
   UnansweredReason,
 } from '../domain/compliance.js'
-import { AppError } from '../errors.js'
+import { AppError, invalidRequest } from '../errors.js'
 import type { ProjectScope } from '../service/accounts/project-scope.js'
 import { type ScopeResolver, unknownProject } from '../service/accounts/projects.js'
 import type { CallingHours } from '../service/calling-hours/calling-hours.js'
@@ -24,7 +24,7 @@ import type { ListFacts } from '../service/list-facts.js'
 import type { InternalDncEntries, Scrub } from '../service/scrub/scrub.js'
 
 /** The name this source gives itself in answers. */
-export const embeddedSource = 'embedded'
+const embeddedSource = 'embedded'
 
 export interface EmbeddedParts {
   readonly scrub: Pick<Scrub, 'judge'>
@@ -70,7 +70,7 @@ export class Embedded implements Compliance {
     return this.#answer('internalDnc', question, async () => {
       const { accountId, number } = question
       const scope = await this.#scopeOf(question)
-      if (!scope) throw unknownProject('projectId', namedScope(question))
+      if (!scope) throw scopeFault(question)
       const entries = await this.#parts.internalDnc.entries(accountId, scope.internalDncList, [
         number,
       ])
@@ -103,7 +103,7 @@ export class Embedded implements Compliance {
   #legalTimeIn(scope: ProjectScope | undefined, question: LegalTimeQuestion): Found<LegalTime> {
     const { accountId, number, at, postalCode } = question
     const { recordedVoice, lawToo, strictestPlace } = question
-    const fault = scope ? undefined : unknownProject('projectId', namedScope(question)).message
+    const fault = scope ? undefined : scopeFault(question).message
     const { holdsUntil, ...value } = this.#parts.hoursOf(accountId).timeLegal({
       ...{ phoneNumber: number, at, now: this.#parts.clockOf(accountId).now(), postalCode },
       ...{ projectFault: fault, overrides: scope?.hours },
@@ -148,7 +148,9 @@ function unanswered(why: UnansweredReason, detail: string): Unanswered {
   return { answered: false, why, detail, source: embeddedSource }
 }
 
-/** What the question names of project and campaign, for a message. */
-function namedScope({ projectId, campaignId }: Question): string {
-  return [projectId, campaignId].filter((id) => id !== undefined && id !== '').join(' / ')
+/** Names what the question names of project and campaign, as the account knows neither or not both. */
+function scopeFault({ projectId, campaignId }: Question): AppError {
+  if (campaignId === undefined) return unknownProject('projectId', projectId ?? '')
+  const rule = 'is not an active campaign of this account and project'
+  return invalidRequest([{ field: 'campaignId', value: campaignId, rule }])
 }

@@ -77,6 +77,7 @@ describe('time', () => {
     const decision = await decide({ number: '2055550100', callKind: 'manual', at })
     expect(decision).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })
     expect(decision.message).toContain('Ala. Admin. Code r. 770-X-5-.17')
+    expect(decision.message).toContain('place by area code alone')
   })
 
   it('911 passes at any hour, without a look-up', async () => {
@@ -121,7 +122,95 @@ describe('time', () => {
   })
 })
 
+describe('from when a call may be placed', () => {
+  const emergencies = JSON.stringify([
+    { region: 'NY', from: '2026-12-01T18:00:00Z', until: '2026-12-01T22:00:00Z', name: 'storm' },
+    { region: 'FL', from: '2026-12-01T18:00:00Z', name: 'flood' },
+  ])
+  let stormy: TestCallgate
+
+  beforeAll(async () => {
+    stormy = await openTestCallgate({
+      environment: { CALLGATE_CALLING_HOURS_EMERGENCIES: emergencies },
+    })
+    await stormy.postJson('/app/main/rpc/ebr', {
+      ebrList: [{ phoneNumber: '2125550101', type: 'S', dateOfLastContact: '05/24/2025' }],
+    })
+  })
+
+  afterAll(async () => {
+    await stormy.end()
+  })
+
+  const cases: readonly (readonly [string, string, string, string, string | undefined])[] = [
+    [
+      'at night',
+      '2125550100',
+      '2026-12-02T04:00:00Z',
+      'outside-calling-hours',
+      '2026-12-02T13:00:00Z',
+    ],
+    [
+      'before a storm of that day',
+      '2125550100',
+      '2026-12-01T12:30:00Z',
+      'restricted-day',
+      '2026-12-01T22:00:00Z',
+    ],
+    [
+      'in the open hours before it',
+      '2125550100',
+      '2026-12-01T14:00:00Z',
+      'restricted-day',
+      '2026-12-01T22:00:00Z',
+    ],
+    [
+      'in the storm',
+      '2125550100',
+      '2026-12-01T19:00:00Z',
+      'restricted-day',
+      '2026-12-01T22:00:00Z',
+    ],
+    [
+      'before an emergency without an end',
+      '3055550100',
+      '2026-12-01T14:00:00Z',
+      'restricted-day',
+      undefined,
+    ],
+    [
+      'when a record has expired by then',
+      '2125550101',
+      '2026-11-24T04:00:00Z',
+      'outside-calling-hours',
+      undefined,
+    ],
+  ]
+  for (const [what, number, at, reason, nextAllowedAt] of cases) {
+    it(`${what}: ${nextAllowedAt ?? 'not told'}`, async () => {
+      const body = { number, callKind: 'manual', at }
+      const response = await stormy.postJson('/v1/decisions', body)
+      const decision = (await response.json()) as DecisionDocument
+      expect(decision).toMatchObject({ decision: 'block', reason })
+      expect(decision.nextAllowedAt).toBe(nextAllowedAt)
+      if (nextAllowedAt === undefined) return
+      const then = await stormy.postJson('/v1/decisions', { ...body, at: nextAllowedAt })
+      expect(((await then.json()) as DecisionDocument).decision).toBe('allow')
+    })
+  }
+})
+
 describe('a change', () => {
+  it('a further opt-out counts, though the number was on the list under a newer permission', async () => {
+    const number = '3125550112'
+    const ask = async () => (await decide({ number, callKind: 'ai' })).reason
+    running.clock.at = Date.UTC(2026, 10, 23, 18)
+    expect(await ask()).toBe('permitted')
+    await running.get(`/app/main/rpc/pdnc?phoneList=${number}&actionType=add`)
+    expect(await ask()).toBe('consent-revoked')
+    running.clock.at = mondayNoon
+  })
+
   it('to the internal list or to consent is seen by the very next decision', async () => {
     const number = '2135550106'
     const ask = async () => (await decide({ number, callKind: 'ai' })).reason
@@ -233,6 +322,11 @@ describe('bad input', () => {
     [{ number: '2125550100' }, 'callKind: is required'],
     [{ number: '2125550100', callKind: 'robot' }, "callKind 'robot'"],
     [{ number: '2125550100', callKind: 'ai', at: 'noon' }, "at 'noon': must be an instant"],
+    [
+      { number: '2125550100', callKind: 'ai', at: '2090-01-01T00:00:00Z' },
+      "at '2090-01-01T00:00:00Z': must be within 50 years of today",
+    ],
+    [{ number: '2'.repeat(200), callKind: 'ai' }, 'must not be longer than 128 characters'],
     [{ number: '2125550100', callKind: 'ai', postalCode: 'x1' }, "postalCode 'x1'"],
     [{ number: '2125550100', callKind: 'ai', colour: 'red' }, "colour 'red': is not a field"],
     [{ number: '2125550100', callKind: 'ai', callerId: ['x'] }, 'callerId'],
@@ -247,6 +341,31 @@ describe('bad input', () => {
       expect(problem.detail).toContain(part)
     })
   }
+
+  it('lists every problem, and takes a kind in any letter case', async () => {
+    const bad = { callKind: 'robot', colour: 'red', postalCode: '9' }
+    const { detail } = (await (await running.postJson('/v1/decisions', bad)).json()) as {
+      detail: string
+    }
+    for (const field of ['number', 'callKind', 'colour', 'postalCode']) {
+      expect(detail).toContain(field)
+    }
+    const good = { number: '2125550100', callKind: 'Manual', at: noon }
+    expect((await decide(good)).decision).toBe('allow')
+  })
+
+  it('a wrong method is 405', async () => {
+    const response = await running.get('/v1/decisions')
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('POST')
+  })
+
+  it('an unknown project or campaign blocks, and is named', async () => {
+    const campaign = { number: '2125550100', callKind: 'manual', campaignId: '99', at: noon }
+    const { reason, message } = await decide(campaign)
+    expect(reason).toBe('unknown-project')
+    expect(message).toContain("campaignId '99'")
+  })
 
   it('an unknown project blocks', async () => {
     expect(
@@ -322,18 +441,44 @@ describe('the pre-dial line', () => {
       return `${response.status} ${await response.text()}`
     }
     expect(await send({ method: 'DELETE' })).toBe('405 block:bad-request:-:end\n')
-    const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
-    expect(await send(json)).toBe('415 block:bad-request:-:end\n')
+    const text = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' }
+    expect(await send(text)).toBe('415 block:bad-request:-:end\n')
     const huge = new URLSearchParams({ number: '2'.repeat(9_000_000) })
     expect(await send({ method: 'POST', body: huge })).toBe('413 block:bad-request:-:end\n')
   })
 
-  it('lets emergency calls pass without kind and without a key', async () => {
-    for (const key of [running.keys.sandbox, 'wrong', undefined]) {
-      const headers: Record<string, string> = key === undefined ? {} : { loginId: key }
-      const response = await fetch(`${running.url}/v1/predial?number=911`, { headers })
-      expect(await response.text()).toMatch(/^allow:911:[0-9a-z]+:end\n$/)
-    }
+  const emergencies: readonly (readonly [string, RequestInit])[] = [
+    ['?number=911', {}],
+    ['?NUMBER=911&kind=a&kind=b', {}],
+    ['?number=911&number=911', {}],
+    ['?number=911', { method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } }],
+    ['?number=sip%3A911%40pbx', { method: 'POST', body: new URLSearchParams({ kind: 'x' }) }],
+    ['', { method: 'POST', body: new URLSearchParams({ Number: '911' }) }],
+    [
+      '',
+      {
+        method: 'POST',
+        body: '{"number":"911","x":1}',
+        headers: { 'content-type': 'application/json' },
+      },
+    ],
+  ]
+  for (const [query, init] of emergencies) {
+    it(`lets an emergency call pass whatever else it holds: ${query} ${init.method ?? 'GET'}`, async () => {
+      for (const key of [running.keys.sandbox, 'wrong', undefined]) {
+        const headers = { ...init.headers, ...(key === undefined ? {} : { loginId: key }) }
+        const response = await fetch(`${running.url}/v1/predial${query}`, { ...init, headers })
+        const id = key === running.keys.sandbox ? '[0-9a-z]{20,}' : '-'
+        expect(await response.text()).toMatch(new RegExp(`^allow:911:${id}:end\\n$`))
+        expect(response.status).toBe(200)
+      }
+    })
+  }
+
+  it('takes two different numbers for no emergency', async () => {
+    expect(await lineOf('?number=911&number=2125550100&kind=manual')).toBe(
+      '400 block:bad-request:-:end\n',
+    )
   })
 })
 

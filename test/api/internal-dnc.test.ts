@@ -17,6 +17,14 @@ function address(fields: Record<string, string>): string {
   return `${path}?${new URLSearchParams(fields)}`
 }
 
+test('HEAD adds nothing: it is refused before the list is asked', async () => {
+  const before = service.asked.length
+  const url = address({ actionType: 'add', phoneList: '2125550100' })
+  const answer = await app.send(url, { method: 'HEAD' })
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, POST'])
+  expect(service.asked).toHaveLength(before)
+})
+
 describe('the answer by action, as plain text and as JSON', () => {
   const known = {
     phone: '2125550100',

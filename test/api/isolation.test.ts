@@ -55,7 +55,7 @@ describe('what one account writes', () => {
   })
 
   it('is invisible to another: consents', async () => {
-    const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '2026-11-01' }]
+    const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '2026-11-23' }]
     await running.postJson('/app/main/rpc/ebr', { ebrList }, running.keys.main)
     expect(await letter(running.keys.main)).toBe('GP')
     expect(await letter(other)).toBe('W')

@@ -1,6 +1,6 @@
 /** The server itself: health, readiness, metrics, front door, opening and closing. */
 import { createServer } from 'node:http'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { endpoint } from '../../src/api/endpoint.js'
 import { fields } from '../../src/api/fields.js'
@@ -97,9 +97,22 @@ describe('routes', () => {
     expect((await app.send('/v1/echo/%E0%A4%A')).status).toBe(400)
   })
 
-  test('HEAD is answered as GET, without a body', async () => {
-    const app = await openTestApp({ routes: [echo()] })
+  test('HEAD is refused and acts on nothing: a call by GET may write', async () => {
+    let acted = 0
+    const act = async () => {
+      acted += 1
+    }
+    const app = await openTestApp({ routes: [echo(act)] })
     const answer = await app.send('/v1/echo/a', { method: 'HEAD' })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
+    expect(acted).toBe(0)
+    expect((await app.send('/v1/echo/a')).status).toBe(200)
+    expect(acted).toBe(1)
+  })
+
+  test.each(['/healthz', '/readyz', '/metrics'])('HEAD %s is answered as GET', async (path) => {
+    const app = await openTestApp({ routes: [] })
+    const answer = await app.send(path, { key: null, method: 'HEAD' })
     expect([answer.status, answer.text]).toEqual([200, ''])
   })
 
@@ -121,7 +134,7 @@ describe('opening and closing', () => {
   test('a port in use is an error of openServer', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-    afterAll(() => other.close())
+    onTestFinished(() => void other.close())
     const { port } = other.address() as { port: number }
     await expect(openTestApp({ routes: [], port })).rejects.toThrow('EADDRINUSE')
   })

@@ -63,6 +63,18 @@ describe('callgate check', () => {
     [['check', '2125550100', '--kind', 'robot'], 'Allowed choices are manual, autodialed, ai'],
     [['check', '2125550100', '--kind', 'ai', '--at', 'noon'], "--at 'noon': must be an instant"],
     [
+      ['check', '2125550100', '--kind', 'ai', '--at', '2500-01-01'],
+      "--at '2500-01-01T00:00:00Z': must be within 50 years of today",
+    ],
+    [
+      ['check', '2125550100', '--kind', 'ai', '--postal', '1234'],
+      "--postal '1234': must be a US ZIP code or a Canadian postal code",
+    ],
+    [
+      ['check', '', '--kind', 'ai', '--postal', '1234'],
+      "<number> '': is required and must not be empty; --postal '1234': must be",
+    ],
+    [
       ['check', '2125550100', '--kind', 'ai', '--account', 'x'],
       "--account 'x': is no account here",
     ],
@@ -111,6 +123,42 @@ describe('callgate keys', () => {
   })
 })
 
+describe('callgate accounts', () => {
+  const setRemoval = (id: string, choice: string) =>
+    run('accounts', 'set', id, '--agents-may-remove', choice)
+  const listed = async () => (await run('accounts', 'list')).out.trim().split('\n').slice(1)
+
+  it('set lets agents of one account remove numbers, and takes it back', async () => {
+    const server = await serve(environment)
+    const key = (await run('keys', 'create', '--role', 'Agent')).out.trim()
+    const ask = async (actionType: string) => {
+      const url = `${server.url}/app/main/rpc/pdnc?phoneList=2127365009&actionType=${actionType}`
+      return (await fetch(url, { headers: { loginId: key } })).status
+    }
+    expect([await ask('add'), await ask('remove')]).toEqual([200, 403])
+    expect(await setRemoval('sandbox', 'yes')).toMatchObject({ code: 0, out: '' })
+    expect(await ask('remove')).toBe(403)
+    expect((await setRemoval('main', 'yes')).err).toBe('main: agents may remove numbers: yes\n')
+    expect(await ask('remove')).toBe(200)
+    await setRemoval('sandbox', 'no')
+    expect(await listed()).toEqual([
+      expect.stringMatching(/^main +real +yes +\S+Z +Main account$/),
+      expect.stringMatching(/^sandbox +sandbox +no +\S+Z +Sandbox$/),
+    ])
+    expect((await setRemoval('main', 'no')).code).toBe(0)
+    expect([await ask('add'), await ask('remove')]).toEqual([200, 403])
+    expect(await server.end('SIGTERM')).toBe(0)
+  })
+
+  it('set refuses an account that does not exist, another choice, and none', async () => {
+    const unknown = await setRemoval('nobody', 'yes')
+    expect(unknown.code).toBe(2)
+    expect(unknown.err).toContain("id 'nobody': is no account here")
+    expect((await setRemoval('main', 'maybe')).code).toBe(2)
+    expect((await run('accounts', 'set', 'main')).err).toContain('--agents-may-remove')
+  })
+})
+
 describe('callgate import', () => {
   it('a list is used by a running server, without a restart', async () => {
     const server = await serve(environment)
@@ -126,9 +174,9 @@ describe('callgate import', () => {
     expect(await reason()).toBe('list-not-covering')
     const file = join(dataDir, 'registry.txt')
     writeFileSync(file, '# a registry\n212,7365001\n212,7365002\n212,7365002\n')
-    const { code, out } = await run('import', 'list', 'us-dnc', file, '--as-of', '2026-11-20')
+    const { code, out } = await run('import', 'list', 'us-dnc', file, '--as-of', '2026-01-20')
     expect(code).toBe(0)
-    expect(out).toContain('us-dnc: 2 numbers, speaks for 1 area codes, as of 2026-11-20T00:00:00Z')
+    expect(out).toContain('us-dnc: 2 numbers, speaks for 1 area codes, as of 2026-01-20T00:00:00Z')
     await expect.poll(reason, { timeout: 5_000 }).toBe('national-dnc')
     expect(await server.end('SIGTERM')).toBe(0)
   })
@@ -140,10 +188,37 @@ describe('callgate import', () => {
     const bad = await run('import', 'list', 'us-dnc', file)
     expect(bad.code).toBe(1)
     expect(bad.err).toContain('bad.txt')
-    expect((await run('import', 'list', 'US DNC', file)).err).toContain("'US DNC'")
+    const named = await run('import', 'list', 'US DNC', file)
+    expect(named.code).toBe(1)
+    expect(named.err).toMatch(/name 'US DNC': has to be .*; use us-dnc/)
     expect((await run('import', 'list', 'us-dnc', '/no/such')).err).toContain('/no/such')
     expect((await run('import', 'numbering', file)).err).toContain('bad.txt')
+    const early = await run('import', 'list', 'us-dnc', file, '--as-of', '9030-01-01')
+    expect(early.code).toBe(2)
+    expect(early.err).toContain("--as-of '9030-01-01': must not lie in the future")
     expect(readFileSync(join(dataDir, 'lists/us-dnc.cglist'))).toEqual(before)
+  })
+
+  it('takes bad lines, a shorter list and a list no check reads only when told to', async () => {
+    const file = join(dataDir, 'vip.txt')
+    const importVip = (...more: string[]) => run('import', 'list', 'custom-vip', file, ...more)
+    writeFileSync(file, '2127365001\n2127365002\n2127365003\noops\n')
+    const refused = await importVip()
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain('1 line is bad, 0 allowed (--bad-lines allows more')
+    const { out } = await importVip('--bad-lines', '2')
+    expect(out).toContain('custom-vip: 3 numbers, ')
+    expect(out).toContain('no check reads a list called custom-...\n')
+    expect(out).toContain('1 bad lines were left out, 2 allowed\n')
+    expect(out).toContain("vip.txt line 4 'oops'")
+    writeFileSync(file, '2127365001\n')
+    const shrunk = await importVip()
+    expect(shrunk.code).toBe(1)
+    expect(shrunk.err).toMatch(/vip\.txt: 1 different numbers, fewer than half the 3 .*--allow-shr/)
+    expect((await importVip('--allow-shrink')).out).toContain('custom-vip: 1 numbers, ')
+    const wrong = await importVip('--bad-lines', 'many')
+    expect(wrong.code).toBe(2)
+    expect(wrong.err).toContain("--bad-lines 'many': must be a whole number")
   })
 })
 
@@ -238,7 +313,7 @@ describe('callgate serve', () => {
   it('teaches with --help', async () => {
     const { code, out } = await run('--help')
     expect(code).toBe(0)
-    for (const word of ['serve', 'check', 'import', 'keys', 'projects', 'First steps']) {
+    for (const word of ['serve', 'check', 'import', 'accounts', 'keys', 'projects', 'First']) {
       expect(out).toContain(word)
     }
     expect((await run('import', 'list', '--help')).out).toContain('us-dnc')

@@ -36,7 +36,12 @@ interface Options {
 /** The embedded source over real subjects and a database of its own. */
 async function openEmbedded({ clock = testClock(now), sandboxAt, lists }: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-embedded-'))
-  const storage = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 100 })
+  const storage = openDatabase({
+    engine: 'sqlite',
+    dataDir: folder,
+    lockWaitMs: 100,
+    blockForLockMs: 0,
+  })
   await migrate(storage.db)
   const sandbox = testSandbox(clock, sandboxAt)
   const clockOf = (accountId: string) => sandbox.clockOf(accountId)

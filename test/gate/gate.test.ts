@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Asked, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
+import { allChecks } from '../../src/gate/checks/all-checks.js'
 import {
   answered,
   cleanRow,
@@ -232,6 +233,8 @@ describe('numbers that are not looked up', () => {
     ['112', 'allow', 'service-code'],
     ['1001', 'block', 'extension'],
     ['+442071838750', 'block', 'foreign-number'],
+    ['+2125550100', 'block', 'invalid-number'],
+    ['+0012125550100', 'block', 'invalid-number'],
     ['011442071838750', 'block', 'foreign-number'],
     ['12345678', 'block', 'invalid-number'],
     ['2125550100&5551234', 'block', 'invalid-number'],
@@ -252,19 +255,45 @@ describe('numbers that are not looked up', () => {
     })
   }
 
+  it('numbers of country code 1 are never foreign, whatever is dialled before them', async () => {
+    const { gate } = testGate(
+      fakeCompliance({ litigator: () => answered({ isLitigator: true }) }),
+      {
+        settings: { nonNanp: 'allow' },
+      },
+    )
+    for (const text of ['01112125550100', '0012125550100', '+12125550100']) {
+      expect(await gate.decide(aCall({ dialed: text }))).toMatchObject({
+        number: '2125550100',
+        reason: 'litigator',
+      })
+    }
+    for (const text of ['+2125550100', '+0012125550100', '0111212555010', '011012125550100']) {
+      expect(await gate.decide(aCall({ dialed: text }))).toMatchObject({
+        decision: 'block',
+        reason: 'invalid-number',
+        number: '',
+      })
+    }
+  })
+
   it('extensions and foreign numbers pass where policy says so', async () => {
     const { gate } = testGate(fakeCompliance(), { settings: { nonNanp: 'allow' } })
-    for (const text of ['1001', '+442071838750']) {
+    for (const text of ['1001', '+442071838750', '011442071838750']) {
       expect(await gate.decide(aCall({ dialed: text }))).toMatchObject({
         decision: 'allow',
         reason: 'policy-allows',
+        number: text,
       })
     }
   })
 })
 
 describe('a decision that cannot be recorded', () => {
-  const failing = { append: () => Promise.reject(new Error('disk full')) }
+  const failing = {
+    append: () => Promise.reject(new Error('disk full')),
+    amend: () => undefined,
+  }
 
   it('withholds an allow', async () => {
     const { gate } = testGate(fakeCompliance(), { journal: failing })
@@ -280,6 +309,7 @@ describe('a decision that cannot be recorded', () => {
           given.push(decision)
           return new Promise(() => undefined)
         },
+        amend: ({ decision }) => void given.push(decision),
       },
     })
     const deciding = gate.decide(aCall())
@@ -288,9 +318,42 @@ describe('a decision that cannot be recorded', () => {
     expect(given).toEqual(['allow', 'block'])
   })
 
+  it('gives a block all the same, with its own reason', async () => {
+    const listed = { litigator: () => answered({ isLitigator: true }) }
+    const { gate } = testGate(fakeCompliance(listed), { journal: failing })
+    expect(await gate.decide(aCall())).toMatchObject({ decision: 'block', reason: 'litigator' })
+  })
+
   it('never holds up an emergency call', async () => {
     const { gate } = testGate(fakeCompliance(), { journal: failing })
     expect(await gate.decide(aCall({ dialed: '911' }))).toMatchObject({ decision: 'allow' })
+  })
+})
+
+describe('an allow whose facts cease to hold while it is on its way', () => {
+  it('is withheld, and its record says so', async () => {
+    let now = noon
+    const closing = fakeCompliance({
+      legalTime: () => answered(openHours, { holdsUntil: noon + 1_000 }),
+    })
+    const { gate, recorded } = testGate(closing, {
+      clockOf: () => ({ now: () => now }),
+      checks: [
+        ...allChecks,
+        {
+          name: 'litigator',
+          run: async (questions) => {
+            now += 1_000
+            return {
+              ...{ check: 'litigator', verdict: 'pass', reason: 'permitted', detail: 'slow' },
+              ...{ source: 'fake', asOf: questions.askedAt, holdsUntil: noon + 9_000 },
+            }
+          },
+        },
+      ],
+    })
+    expect(await gate.decide(aCall())).toMatchObject({ decision: 'block', reason: 'expired' })
+    expect(recorded.map(({ reason }) => reason)).toEqual(['expired'])
   })
 })
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Decision } from '../../src/domain/decision.js'
 import { decisionDocument } from '../../src/gate/decision-document.js'
@@ -14,13 +15,20 @@ let folder: string
 let open: OpenDatabase
 const failures: unknown[] = []
 const pending: number[] = []
+const lost: number[] = []
 const watch = {
   pending: (count: number) => void pending.push(count),
   failed: (cause: unknown) => void failures.push(cause),
+  lost: (count: number) => void lost.push(count),
 }
 
 async function reopen(): Promise<OpenDatabase> {
-  const database = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 100 })
+  const database = openDatabase({
+    engine: 'sqlite',
+    dataDir: folder,
+    lockWaitMs: 100,
+    blockForLockMs: 0,
+  })
   await migrate(database.db)
   return database
 }
@@ -29,6 +37,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'callgate-journal-'))
   failures.length = 0
   pending.length = 0
+  lost.length = 0
   open = await reopen()
 })
 
@@ -45,23 +54,23 @@ const made = (id: string, more: Partial<Decision> = {}): Promise<Decision> =>
 describe('the journal', () => {
   it('has a decision on disk when append resolves, after a restart too', async () => {
     const decision = await made('d1')
-    await new Journal(open.db, watch).append(decision)
+    await new Journal(open, watch).append(decision)
     await open.close()
     open = await reopen()
-    const found = await new Journal(open.db, watch).find('main', 'd1')
+    const found = await new Journal(open, watch).find('main', 'd1')
     expect(found).toEqual(decisionDocument(decision))
     expect(found?.findings).toHaveLength(4)
   })
 
   it('shows a decision to its own account only', async () => {
-    const journal = new Journal(open.db, watch)
+    const journal = new Journal(open, watch)
     await journal.append(await made('d1'))
     expect(await journal.find('other', 'd1')).toBeUndefined()
     expect(await journal.find('main', 'd2')).toBeUndefined()
   })
 
   it('writes what arrives together in one go, and loses none of it', async () => {
-    const journal = new Journal(open.db, watch)
+    const journal = new Journal(open, watch)
     const many = await Promise.all(Array.from({ length: 2_500 }, (_, index) => made(`d${index}`)))
     await Promise.all(many.map((decision) => journal.append(decision)))
     const { count } = await open.db
@@ -73,29 +82,69 @@ describe('the journal', () => {
     expect(pending.at(-1)).toBe(0)
   })
 
-  it('replaces the record of an allow that was withheld', async () => {
-    const journal = new Journal(open.db, watch)
-    await journal.append(await made('d1'))
-    await journal.append(await made('d1', { decision: 'block', reason: 'not-recorded' }))
-    expect(await journal.find('main', 'd1')).toMatchObject({
-      decision: 'block',
-      reason: 'not-recorded',
-    })
+  it('replaces the record of an allow that was withheld, waiting, written or being written', async () => {
+    const journal = new Journal(open, watch)
+    const withheld = { decision: 'block', reason: 'not-recorded' } as const
+    for (const [id, amendAt] of [
+      ['d1', async () => undefined],
+      ['d2', () => new Promise((resume) => setImmediate(resume))],
+      ['d3', () => journal.drain()],
+    ] as const) {
+      const written = journal.append(await made(id))
+      await amendAt()
+      journal.amend(await made(id, withheld))
+      await written
+      await journal.drain()
+      expect(await journal.find('main', id)).toMatchObject(withheld)
+    }
   })
 
-  it('rejects when the disk refuses, says so, and recovers', async () => {
-    const journal = new Journal(open.db, watch)
-    await open.db.schema.alterTable('decisions').renameTo('elsewhere').execute()
+  const rename = (from: string, to: string) =>
+    open.db.schema.alterTable(from).renameTo(to).execute()
+
+  it('rejects at once when the disk refuses, and writes the record when it no longer does', async () => {
+    const journal = new Journal(open, watch)
+    await rename('decisions', 'elsewhere')
     await expect(journal.append(await made('d1'))).rejects.toThrow('decisions')
     expect(journal.healthy).toBe(false)
     expect(failures).toHaveLength(1)
-    await open.db.schema.alterTable('elsewhere').renameTo('decisions').execute()
-    await journal.append(await made('d2'))
+    await rename('elsewhere', 'decisions')
+    await journal.drain()
     expect(journal.healthy).toBe(true)
+    expect((await journal.find('main', 'd1'))?.id).toBe('d1')
+  })
+
+  it('withholds nobody else’s call for one record that the database refuses', async () => {
+    const journal = new Journal(open, watch)
+    await sql`create trigger refuse before insert on decisions when new.id = 'bad'
+      begin select raise(abort, 'refused'); end`.execute(open.db)
+    const outcomes = await Promise.allSettled(
+      ['d1', 'bad', 'd2'].map(async (id) => journal.append(await made(id))),
+    )
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    await journal.close()
+    expect(lost).toEqual([1])
+  })
+
+  it('keeps so many failed records and no more, and tells how many are lost', async () => {
+    const journal = new Journal(open, watch)
+    await rename('decisions', 'elsewhere')
+    const decision = await made('d0')
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 25_000 }, (_, index) =>
+        journal.append({ ...decision, id: `d${index}` }),
+      ),
+    )
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
+    expect(lost.reduce((sum, count) => sum + count, 0)).toBe(5_000)
+    await rename('elsewhere', 'decisions')
+    await journal.close()
+    expect(journal.healthy).toBe(true)
+    expect(lost.reduce((sum, count) => sum + count, 0)).toBe(5_000)
   })
 
   it('keeps what-ifs apart from attempts', async () => {
-    const journal = new Journal(open.db, watch)
+    const journal = new Journal(open, watch)
     await journal.append(await made('d1', { request: aCall({ at: 0 }) }))
     await journal.append(await made('d2'))
     const rows = await open.db

@@ -162,6 +162,14 @@ describe('kept answers', () => {
     expect(source.asked).toHaveLength(2)
   })
 
+  it('an answer is not served to a clock that was set back', async () => {
+    const { cached, source, clock } = setUp()
+    await cached.legalTime({ ...question, ...time })
+    clock.at -= 1
+    await cached.legalTime({ ...question, ...time })
+    expect(source.asked).toHaveLength(2)
+  })
+
   it('made-up postal codes do not pile up', async () => {
     const { cached, source } = setUp()
     for (let code = 0; code < 1_000; code += 1) {

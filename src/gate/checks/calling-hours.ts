@@ -1,6 +1,7 @@
 /** Calls are placed only inside the lawful hours of every place the called party may be in. */
 import type { LegalTime } from '../../domain/compliance.js'
 import type { ReasonCode } from '../../domain/decision.js'
+import type { PlaceSource } from '../../domain/place.js'
 import { type Check, findingOf, type Judged, when } from './check.js'
 
 export const callingHoursCheck: Check = {
@@ -16,9 +17,22 @@ function judge(answer: LegalTime): Judged {
     const reason = statusReasons[answer.status]
     return { verdict: 'deny', reason, detail: answer.message ?? answer.status }
   }
-  if (answer.permitted) return { verdict: 'pass', reason: 'permitted', detail: answer.rule }
+  const detail = `${answer.rule}${placeText(answer.placeSource)}`
+  if (answer.permitted) return { verdict: 'pass', reason: 'permitted', detail }
   const reason = answer.restrictedDay === undefined ? 'outside-calling-hours' : 'restricted-day'
-  return { verdict: 'deny', reason, detail: answer.rule, opensAt: answer.opensAt }
+  const opensAt = answer.opensAt ?? Number.POSITIVE_INFINITY
+  return { verdict: 'deny', reason, detail, opensAt }
+}
+
+const placeTexts: Readonly<Record<PlaceSource, string>> = {
+  'postal-code': 'place by postal code',
+  prefix: 'place by prefix',
+  'area-code': 'place by area code alone',
+}
+
+/** Tells a reader how far the place can be trusted. */
+function placeText(source: PlaceSource | undefined): string {
+  return source === undefined ? '' : ` (${placeTexts[source]})`
 }
 
 const statusReasons: Readonly<Record<Exclude<LegalTime['status'], 'OK'>, ReasonCode>> = {

@@ -52,13 +52,11 @@ function judge(row: ScrubVerdict, kind: CallKind): Judged {
   }
   const lacksConsent = needsPermission(kind, row.letter) && row.ebrType !== 'P'
   if (lacksConsent) return { verdict: 'deny', reason: 'no-consent', detail }
-  if (row.doNotCallToday) return { verdict: 'deny', reason: 'restricted-day', detail }
+  const { opensAt } = row
+  if (row.doNotCallToday) return { verdict: 'deny', reason: 'restricted-day', detail, opensAt }
   if (!row.allowed[kind]) {
-    return {
-      verdict: 'deny',
-      reason: 'outside-calling-hours',
-      detail: `${detail}; not at this hour`,
-    }
+    const notNow = `${detail}; not at this hour`
+    return { verdict: 'deny', reason: 'outside-calling-hours', detail: notNow, opensAt }
   }
   return { verdict: 'pass', reason: 'permitted', detail }
 }

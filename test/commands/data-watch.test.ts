@@ -1,0 +1,61 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { look } from '../../src/commands/data-watch.js'
+import { listsFolder, numberingFolder, openFoundation, realWorld } from '../../src/compose.js'
+import { importList } from '../../src/data/number-list/list-import.js'
+import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+let running: TestCallgate
+const clock = { now: () => mondayNoon }
+
+beforeEach(async () => {
+  running = await openTestCallgate()
+})
+
+afterEach(async () => {
+  await running.end()
+})
+
+async function reason(number: string, more: object = {}, key = running.keys.main): Promise<string> {
+  const body = { number, callKind: 'manual', ...more }
+  const response = await running.postJson('/v1/decisions', body, key)
+  return ((await response.json()) as DecisionDocument).reason
+}
+
+async function importNumbers(name: string, numbers: string): Promise<void> {
+  const file = join(running.dataDir, 'numbers.txt')
+  writeFileSync(file, numbers)
+  const folder = listsFolder(running.callgate.settings)
+  await importList({ name, files: [file], folder, clock, areaCodes: 'all' })
+}
+
+describe('a running server', () => {
+  it('judges by a new list, also when imported prefixes cannot be read at the same time', async () => {
+    await importNumbers('us-dnc', '2127360001\n')
+    await importNumbers('litigators', '2127360002\n')
+    await look(running.callgate)
+    expect(await reason('2127360003')).toBe('permitted')
+    const folder = numberingFolder(running.callgate.settings)
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'numbering-us.cg'), 'not a prefix file')
+    await importNumbers('us-dnc', '2127360001\n2127360003\n')
+    await look(running.callgate)
+    expect(await reason('2127360003')).toBe('national-dnc')
+    expect(running.logLines.join('')).toContain('new prefixes could not be read')
+  })
+
+  it('judges by project hours that another process has set', async () => {
+    const { settings, projects } = running.callgate
+    await projects.create({ accountId: 'sandbox', code: 'P', name: 'P' })
+    const ask = () => reason('2125550100', { projectId: 'P' }, running.keys.sandbox)
+    expect(await ask()).toBe('permitted')
+    const elsewhere = await openFoundation(settings, { ...realWorld, clock })
+    const hours = { monFri: '14:00-15:00', sat: 'none', sun: 'none' }
+    await elsewhere.projects.setHours({ accountId: 'sandbox', code: 'P' }, 'NY', hours)
+    await elsewhere.close()
+    await look(running.callgate)
+    expect(await ask()).toBe('outside-calling-hours')
+  })
+})
