@@ -157,7 +157,9 @@ function code(text) {
   return `\`${text}\``
 }
 
+/** Columns are padded to one width, as the formatter wants them. */
 function table(head, rows) {
-  const line = (cells) => `| ${cells.join(' | ')} |\n`
-  return line(head) + line(head.map(() => '---')) + rows.map(line).join('')
+  const widths = head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at].length)))
+  const line = (cells) => `| ${cells.map((cell, at) => cell.padEnd(widths[at])).join(' | ')} |\n`
+  return line(head) + line(widths.map((width) => '-'.repeat(width))) + rows.map(line).join('')
 }
