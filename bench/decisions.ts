@@ -1,0 +1,141 @@
+/** What one decision costs in process: answers at hand (warm) and from the tables (cold). */
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import type { CallRequest, Decision } from '../src/domain/decision.js'
+import { type DecisionFixture, openDecisionFixture } from './decision-fixture.js'
+import { type Contender, compare } from './rounds.js'
+
+const rounds = 7
+const warmNumbers = 2_000
+const warmDecisions = 20_000
+const coldDecisions = 4_000
+const coldSets = 2 * (rounds + 1)
+const manyAtOnce = 64
+
+type Decide = (call: CallRequest) => Promise<Decision>
+
+export async function benchDecisions(): Promise<void> {
+  const fixture = await openDecisionFixture(coldSets * coldDecisions)
+  try {
+    process.stdout.write(`  data: ${fixture.description}\n`)
+    const baseline = await openBaselines(fixture)
+    const contenders = [...warm(fixture), ...cold(fixture), ...baseline.contenders]
+    for (const { run } of contenders) await run()
+    await compare('µs each', contenders, rounds)
+    baseline.close()
+  } finally {
+    await fixture.close()
+  }
+}
+
+function warm({ callgate, accountId, numbers }: DecisionFixture): readonly Contender[] {
+  const calls = numbers.slice(0, warmNumbers).map((dialed) => callTo(accountId, dialed))
+  const judge: Decide = (call) => callgate.dryGate.decide(call)
+  const record: Decide = (call) => callgate.gate.decide(call)
+  const timed = (decide: Decide, count: number, atOnce: number) => async () => {
+    await microsecondsEach(calls, { decide, atOnce })
+    const many = Array.from({ length: count }, (_, index) => at(calls, index))
+    return await microsecondsEach(many, { decide, atOnce })
+  }
+  return [
+    { name: 'warm, judged', run: timed(judge, warmDecisions, 1), note: 'aim: below 10' },
+    { name: `warm, on record, ${manyAtOnce} at once`, run: timed(record, 6_400, manyAtOnce) },
+    { name: 'warm, on record, 1 at once', run: timed(record, 200, 1), note: 'waits for the disk' },
+  ]
+}
+
+/** Each round asks about numbers nobody has asked about before. */
+function cold({ callgate, accountId, numbers }: DecisionFixture): readonly Contender[] {
+  let next = 0
+  const timed = (decide: Decide, atOnce: number) => async () => {
+    const calls = numbers
+      .slice(next, next + coldDecisions)
+      .map((dialed) => callTo(accountId, dialed))
+    next += coldDecisions
+    callgate.compliance.everythingChanged()
+    return await microsecondsEach(calls, { decide, atOnce })
+  }
+  const judge: Decide = (call) => callgate.dryGate.decide(call)
+  const record: Decide = (call) => callgate.gate.decide(call)
+  return [
+    { name: 'cold, judged', run: timed(judge, 1), note: 'aim: below 80' },
+    { name: `cold, on record, ${manyAtOnce} at once`, run: timed(record, manyAtOnce) },
+  ]
+}
+
+function callTo(accountId: string, dialed: string): CallRequest {
+  return { accountId, dialed, callKind: 'manual', via: 'predial' }
+}
+
+/** Wall time over decisions made, with so many under way at any moment. */
+async function microsecondsEach(
+  calls: readonly CallRequest[],
+  { decide, atOnce }: { readonly decide: Decide; readonly atOnce: number },
+): Promise<number> {
+  let next = 0
+  const started = performance.now()
+  const worker = async () => {
+    while (next < calls.length) {
+      const call = at(calls, next)
+      next += 1
+      await decide(call)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return ((performance.now() - started) * 1000) / calls.length
+}
+
+interface Baselines {
+  readonly contenders: readonly Contender[]
+  close(): void
+}
+
+async function openBaselines(fixture: DecisionFixture): Promise<Baselines> {
+  const { callgate, accountId, dataDir, numbers } = fixture
+  const decision = await callgate.dryGate.decide(callTo(accountId, at(numbers, 0)))
+  const database = new Sqlite(join(dataDir, 'callgate.sqlite'), { readonly: true })
+  const query = database.prepare(
+    'select added_at from internal_dnc where account_id = ? and list = ? and number = ?',
+  )
+  const file = openSync(join(dataDir, 'flush'), 'w')
+  const block = Buffer.alloc(4096)
+  const nothing = async () => undefined
+  return {
+    contenders: [
+      { name: 'an empty async function', run: each(200_000, nothing) },
+      { name: 'JSON.stringify of a decision', run: each(20_000, () => JSON.stringify(decision)) },
+      {
+        name: 'one SQLite point query',
+        run: each(20_000, (index) => query.get(accountId, accountId, at(numbers, index * 7))),
+      },
+      {
+        name: 'one write and disk flush',
+        run: each(100, () => {
+          writeSync(file, block, 0, block.length, 0)
+          fdatasyncSync(file)
+        }),
+      },
+    ],
+    close() {
+      closeSync(file)
+      database.close()
+    },
+  }
+}
+
+function each(count: number, work: (index: number) => unknown): () => Promise<number> {
+  return async () => {
+    const started = performance.now()
+    for (let index = 0; index < count; index += 1) {
+      const made = work(index)
+      if (made instanceof Promise) await made
+    }
+    return ((performance.now() - started) * 1000) / count
+  }
+}
+
+/** Goes round and round. */
+function at<Value>(values: readonly Value[], index: number): Value {
+  return values[index % values.length] as Value
+}

@@ -1,0 +1,26 @@
+/** How much memory something keeps. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+const collectRubbish = runInNewContext('gc') as () => void
+
+/** Bytes in use more than before, after rubbish was collected: heap and array buffers. */
+export async function heapGrowth<Made>(
+  make: () => Made | Promise<Made>,
+): Promise<{ readonly made: Made; readonly bytes: number }> {
+  const before = await bytesInUse()
+  const made = await make()
+  return { made, bytes: (await bytesInUse()) - before }
+}
+
+/** Buffers of collected objects are only given back in a later turn. */
+async function bytesInUse(): Promise<number> {
+  for (let times = 0; times < 4; times += 1) {
+    collectRubbish()
+    await nextTurn()
+  }
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}

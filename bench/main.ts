@@ -1,0 +1,29 @@
+/**
+ * `npm run bench [-- decisions|http|lists]`: measures and prints tables. Nothing here passes or
+ * fails; every figure stands beside a baseline of the same run.
+ */
+import { benchDecisions } from './decisions.js'
+import { benchHttp } from './http.js'
+import { benchLists } from './lists.js'
+import { machineFacts } from './machine.js'
+
+const benches = { decisions: benchDecisions, http: benchHttp, lists: benchLists } as const
+type BenchName = keyof typeof benches
+
+const names = Object.keys(benches) as BenchName[]
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !names.includes(name as BenchName))
+
+if (unknown.length > 0) {
+  process.stderr.write(
+    `bench: '${unknown.join(' ')}' is no benchmark; there are ${names.join(', ')}\n`,
+  )
+  process.exitCode = 2
+} else {
+  process.stdout.write(machineFacts())
+  for (const name of names) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue
+    process.stdout.write(`\n${name}; repeat with: npm run bench -- ${name}\n`)
+    await benches[name]()
+  }
+}

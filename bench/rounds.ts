@@ -1,0 +1,84 @@
+/**
+ * Repeats measurements and prints what they gave. Contenders take turns, so that whatever else the
+ * machine does meanwhile strikes all of them alike.
+ */
+
+export interface Contender {
+  readonly name: string
+  /** Gives one measured value, in the unit of the table. */
+  readonly run: () => number | Promise<number>
+  /** Shown behind the row, such as an aim. */
+  readonly note?: string
+}
+
+export interface Spread {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+}
+
+/** The values of each contender, round by round, in the contenders' order. */
+export async function takeTurns(
+  contenders: readonly Pick<Contender, 'run'>[],
+  rounds: number,
+): Promise<readonly (readonly number[])[]> {
+  const values: number[][] = contenders.map(() => [])
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, { run }] of contenders.entries()) values[index]?.push(await run())
+  }
+  return values
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = [...values].sort((one, other) => one - other)
+  const at = (index: number) => sorted[index] ?? Number.NaN
+  const middle = (sorted.length - 1) / 2
+  return {
+    median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2,
+    min: at(0),
+    max: at(sorted.length - 1),
+  }
+}
+
+/** Lets the contenders take turns and prints a row for each; gives the medians. */
+export async function compare(
+  title: string,
+  contenders: readonly Contender[],
+  rounds: number,
+): Promise<readonly number[]> {
+  const values = await takeTurns(contenders, rounds)
+  const spreads = values.map(spreadOf)
+  const rows = spreads.map(({ median, min, max }, index) => [
+    contenders[index]?.name ?? '',
+    figure(median),
+    `${figure(min)} .. ${figure(max)}`,
+    contenders[index]?.note ?? '',
+  ])
+  printTable([title, 'median', `min .. max of ${rounds}`, ''], rows)
+  return spreads.map(({ median }) => median)
+}
+
+/** Three significant digits, and no digit of a whole number lost. */
+export function figure(value: number): string {
+  if (!Number.isFinite(value)) return '-'
+  return Math.abs(value) >= 100
+    ? Math.round(value).toLocaleString('en-US')
+    : String(Number(value.toPrecision(3)))
+}
+
+/** The first column is text, the others are figures and stand to the right; a last empty one falls away. */
+export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  const line = (row: readonly string[]) =>
+    row
+      .map((text, column) => {
+        const width = widths[column] ?? 0
+        return column === 0 || column > 2 ? text.padEnd(width) : text.padStart(width)
+      })
+      .join('  ')
+      .trimEnd()
+  const all = [head, widths.map((width) => '-'.repeat(width)), ...rows]
+  process.stdout.write(`${all.map((row) => `  ${line(row)}`).join('\n')}\n`)
+}

@@ -1,0 +1,52 @@
+/** The program as an operator runs it: a process of its own whose log goes to a file. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Serving {
+  readonly url: string
+  readonly sandboxKey: string
+  end(): Promise<void>
+}
+
+const startsWithinMs = 30_000
+
+export async function serveCallgate(
+  environment: Readonly<Record<string, string>>,
+): Promise<Serving> {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
+  const output = join(folder, 'output')
+  const log = openSync(output, 'w')
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.js'), 'serve'], {
+    env: { ...process.env, CALLGATE_DATA_DIR: folder, CALLGATE_HTTP_PORT: '0', ...environment },
+    stdio: ['ignore', log, log],
+  })
+  const end = async () => {
+    if (child.exitCode === null) {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    }
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    return { ...(await greeting(child, output)), end }
+  } catch (cause) {
+    await end()
+    throw cause
+  }
+}
+
+async function greeting(child: ChildProcess, output: string) {
+  for (let waitedMs = 0; waitedMs < startsWithinMs; waitedMs += 50) {
+    const text = readFileSync(output, 'utf8')
+    const url = /listens on (\S+)\n/.exec(text)?.[1]
+    const sandboxKey = /account sandbox \(shown once\): +(\S{44})\n/.exec(text)?.[1]
+    if (url && sandboxKey) return { url, sandboxKey }
+    if (child.exitCode !== null) throw new Error(`serve ended:\n${text}`)
+    await sleep(50)
+  }
+  throw new Error('serve did not start in time')
+}
