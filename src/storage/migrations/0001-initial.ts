@@ -138,9 +138,4 @@ async function decisions(db: Kysely<unknown>): Promise<void> {
     .addColumn('what_if', 'integer', (column) => column.notNull())
     .addColumn('body', 'text', (column) => column.notNull())
     .execute()
-  await db.schema
-    .createIndex('decisions_by_number')
-    .on('decisions')
-    .columns(['account_id', 'number', 'decided_at'])
-    .execute()
 }
