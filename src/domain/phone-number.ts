@@ -71,18 +71,13 @@ function classify(digits: string, international: boolean, more: ReadonlySet<stri
   const national = digits.startsWith('1') ? digits.slice(1) : digits
   if (serviceCodes.has(national)) return { kind: 'service-code', code: national }
   if (!international && more.has(digits)) return { kind: 'service-code', code: digits }
-  const abroad = international ? digits : /^(?:011|00)(\d{5,})$/.exec(digits)?.[1]
-  if (abroad !== undefined) {
-    const dialed = international ? `+${digits}` : digits
-    return classifyInternational(abroad, dialed)
-  }
-  const { length } = digits
-  if (length === 10) return { kind: 'nanp', number: digits as PhoneNumber }
-  if (length === 11 && digits.startsWith('1')) {
-    return { kind: 'nanp', number: national as PhoneNumber }
-  }
-  if (length >= 2 && length <= 6) return { kind: 'extension', digits }
-  return { kind: 'invalid', detail: `${length} digits are no North American number` }
+  if (international) return classifyInternational(digits, `+${digits}`)
+  const abroad = /^(?:011|00)(\d{5,})$/.exec(digits)?.[1]
+  if (abroad !== undefined) return classifyInternational(abroad, digits)
+  if (digits.length === 10) return { kind: 'nanp', number: digits as PhoneNumber }
+  if (/^1\d{10}$/.test(digits)) return { kind: 'nanp', number: national as PhoneNumber }
+  if (/^\d{2,6}$/.test(digits)) return { kind: 'extension', digits }
+  return { kind: 'invalid', detail: `${digits.length} digits are no North American number` }
 }
 
 /**

@@ -94,19 +94,20 @@ export class HolidayCalendar {
 
   /** A neighbouring year counts too: 1 January on a Saturday closes 31 December before it. */
   #compute(year: number): ReadonlyMap<LocalDay, string> {
-    const days = new Map<LocalDay, string>()
-    const observed = new Map<LocalDay, string>()
-    for (const holiday of this.#holidays) {
-      for (const at of [year - 1, year, year + 1]) {
+    const kept = [year - 1, year, year + 1].flatMap((at) =>
+      this.#holidays.flatMap((holiday) => {
         const day = keptDay(holiday, at)
-        if (day === undefined) continue
-        if (!days.has(day)) days.set(day, holiday.name)
-        for (const moved of observedDays(holiday.rule, day, this.#policy)) {
-          observed.set(moved, `${holiday.name} (observed)`)
-        }
-      }
-    }
-    for (const [day, name] of observed) if (!days.has(day)) days.set(day, name)
+        return day === undefined ? [] : [{ holiday, day }]
+      }),
+    )
+    const actual = kept.map(({ holiday, day }) => [day, holiday.name] as const)
+    const observed = kept.flatMap(({ holiday, day }) =>
+      observedDays(holiday.rule, day, this.#policy).map(
+        (moved) => [moved, `${holiday.name} (observed)`] as const,
+      ),
+    )
+    // Of several names for one day the first counts, and an actual holiday before an observed one.
+    const days = new Map([...actual, ...observed].reverse())
     return new Map([...days].filter(([day]) => calendarDate(day).year === year))
   }
 }

@@ -53,9 +53,9 @@ function readRow(
   { today, onPrefix }: NanpaOptions,
   tally: Tally,
 ): FieldProblem | undefined {
-  const match = /^(\d{3})-?(\d{3})$/.exec(row.prefix)
-  if (!match) return { field: 'NPA-NXX', value: row.prefix, rule: 'must be like 850-550' }
-  const prefix = readPrefix(match[1] ?? '', match[2] ?? '')
+  const [, areaCode = '', exchange = ''] = /^(\d{3})-?(\d{3})$/.exec(row.prefix) ?? []
+  if (areaCode === '') return { field: 'NPA-NXX', value: row.prefix, rule: 'must be like 850-550' }
+  const prefix = readPrefix(areaCode, exchange)
   if (isProblem(prefix)) return prefix
   const effective = row.effectiveDate === '' ? today : parseDay(row.effectiveDate)
   if (effective === undefined) {
@@ -68,14 +68,20 @@ function readRow(
     return { field: 'Use', value: row.use, rule: 'must be AS, UA, RV, PR or VC' }
   }
   if (effective > today) return void tally.leaveOut('not yet in effect')
-  const region = row.state === 'NN' ? 'MP' : row.state
-  if (countryOfRegion(region) !== 'US') {
+  const region = regionOf(row.state)
+  if (region === undefined) {
     return { field: 'State', value: row.state, rule: 'must be a state or territory of the US' }
   }
   const carrier = readCarrier(row.ocn, row.company)
   if (isProblem(carrier)) return carrier
   onPrefix({ prefix, region, locality: localityOf(row.rateCentre), carrier })
   return undefined
+}
+
+/** The report writes `NN` for the Northern Marianas. */
+function regionOf(state: string): string | undefined {
+  const region = state === 'NN' ? 'MP' : state
+  return countryOfRegion(region) === 'US' ? region : undefined
 }
 
 /** `XXXXXXXXXX` and `DIR ASST` stand where a code has no rate centre. */
