@@ -131,37 +131,23 @@ export function decide(findings: readonly Finding[], policy: Policy): Ruling {
     holdsUntil = Math.min(holdsUntil, finding.holdsUntil)
     if (finding.verdict !== 'pass') against.push(finding)
   }
-  if (findings.length === 0) return blockedBy('check-unanswered', [], degradedBy, holdsUntil)
-  if (against.length > 0) {
-    const reason = against.map((finding) => finding.reason).reduce(higherRanking)
-    return blockedBy(reason, against, degradedBy, holdsUntil)
-  }
+  const allowed = findings.length > 0 && against.length === 0
   return {
-    decision: 'allow',
-    reason: 'permitted',
-    degradedBy,
-    holdsUntil,
-    nextAllowedAt: undefined,
-  }
-}
-
-function higherRanking(one: ReasonCode, other: ReasonCode): ReasonCode {
-  return (reasonRank.get(other) ?? 0) < (reasonRank.get(one) ?? 0) ? other : one
-}
-
-function blockedBy(
-  reason: ReasonCode,
-  against: readonly Finding[],
-  degradedBy: readonly CheckName[],
-  holdsUntil: Instant,
-): Ruling {
-  return {
-    decision: 'block',
-    reason,
+    decision: allowed ? 'allow' : 'block',
+    reason: allowed ? 'permitted' : reasonOf(against),
     degradedBy,
     holdsUntil,
     nextAllowedAt: nextAllowedAt(against),
   }
+}
+
+/** That of the highest rank; a decision without findings was not answered by any check. */
+function reasonOf(against: readonly Finding[]): ReasonCode {
+  return against.map((finding) => finding.reason).reduce(higherRanking, 'check-unanswered')
+}
+
+function higherRanking(one: ReasonCode, other: ReasonCode): ReasonCode {
+  return (reasonRank.get(other) ?? 0) < (reasonRank.get(one) ?? 0) ? other : one
 }
 
 /** The latest opening of the denying findings, when each of them is one that time lifts soon. */
