@@ -34,7 +34,7 @@ function warm({ callgate, accountId, numbers }: DecisionFixture): readonly Conte
   const judge: Decide = (call) => callgate.dryGate.decide(call)
   const record: Decide = (call) => callgate.gate.decide(call)
   const timed = (decide: Decide, count: number, atOnce: number) => async () => {
-    await microsecondsEach(calls, { decide, atOnce })
+    await microsecondsEach(calls, { decide: judge, atOnce: 1 })
     const many = Array.from({ length: count }, (_, index) => at(calls, index))
     return await microsecondsEach(many, { decide, atOnce })
   }

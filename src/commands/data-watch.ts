@@ -2,6 +2,7 @@
 import type { Callgate } from '../compose.js'
 import { litigatorListName, nationalListNames } from '../data/number-list/list-names.js'
 import type { ListStore } from '../data/number-list/list-store.js'
+import { formatInstant } from '../domain/clock.js'
 import type { Country } from '../domain/place.js'
 import type { ReadinessCheck } from '../http/ops.js'
 
@@ -56,7 +57,8 @@ function reportData({ data, metrics, world }: Callgate): void {
   for (const [country, coverage] of Object.entries(data.plan.coverage())) {
     const { mode, prefixes, asOf } = coverage
     metrics.areaCodeMode(country as Country, mode === 'area-code')
-    const fields = { country, mode, prefixes, asOf }
+    const day = asOf === undefined ? undefined : formatInstant(asOf)
+    const fields = { country, mode, prefixes, asOf: day }
     if (mode === 'imported') world.log.info('prefixes are known', fields)
     else world.log.warn('prefixes are not imported (callgate import numbering)', fields)
   }
@@ -93,7 +95,9 @@ export function dataReadiness({ data, journal, storage }: Callgate): readonly Re
       name: 'lists',
       check: () => {
         const problems = data.lists.problems()
-        const names = data.lists.all().map(({ name, version }) => `${name} ${version}`)
+        const names = data.lists
+          .all()
+          .map(({ name, version, asOf }) => `${name} ${version} as of ${formatInstant(asOf)}`)
         return problems.length === 0
           ? { ready: true, detail: `${names.join(', ') || 'none'}${missingLists(data.lists)}` }
           : { ready: false, detail: problems.map(({ detail }) => detail).join('; ') }

@@ -156,12 +156,15 @@ function badLinesAllowed(text: string | undefined): number | undefined {
 }
 
 function describeList(summary: ListImportSummary): string {
-  const { coverage, badLines } = summary
-  const covered = coverage === 'all' ? 'every area code' : `${coverage.length} area codes`
+  const { coverage, badLines, uncovered } = summary
+  const covered = coverage === 'all' ? 'every area code' : some(coverage.length, 'area code')
   return lines([
-    `${summary.name}: ${count(summary.size)} numbers, speaks for ${covered}, ` +
+    `${summary.name}: ${some(summary.size, 'number')}, speaks for ${covered}, ` +
       `as of ${formatInstant(summary.asOf)}, version ${summary.version}`,
-    `  read ${count(summary.rows)} rows, ${count(summary.rows - summary.size)} of them repeated`,
+    `  read ${some(summary.rows, 'row')}, ${count(summary.rows - summary.size)} of them repeated`,
+    ...(uncovered.length > 0
+      ? [`  it holds numbers of area codes it does not speak for: ${uncovered.join(', ')}`]
+      : []),
     ...(isReadByChecks(summary.name) ? [] : ['  no check reads a list called custom-...']),
     ...(badLines.allowed > 0
       ? [`  ${count(badLines.count)} bad lines were left out, ${count(badLines.allowed)} allowed`]
@@ -172,6 +175,10 @@ function describeList(summary: ListImportSummary): string {
 
 function lines(parts: readonly string[]): string {
   return `${parts.join('\n')}\n`
+}
+
+function some(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 }
 
 function count(value: number): string {

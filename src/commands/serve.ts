@@ -23,6 +23,7 @@ export const addServe: AddCommand = (program, terminal) => {
       const log = createLogger(settings.logLevel)
       const ended = firstSignal()
       const callgate = await openCallgate(settings, { ...realWorld, log, mayBlock: false })
+      callgate.storage.serveAlone()
       const stopWatching = watchData(callgate)
       const server = await openDoors(callgate).catch(async (cause: unknown) => {
         stopWatching()

@@ -45,7 +45,9 @@ export function predialHandler(
           await answered.answer(fields(), { caller, jsonRequested: false }),
         )
       }
-      sendReply(response, { text: `${await emergencyLine(code ?? '', caller, options)}\n` })
+      const known = knownOf(fields)
+      const line = await emergencyLine({ ...known, number: code ?? '' }, caller, options)
+      sendReply(response, { text: `${line}\n` })
     } catch (error) {
       sendReply(response, errorReply(error, context, options.logger))
     }
@@ -124,16 +126,37 @@ async function knownCaller(
   }
 }
 
+/** What can be told of an emergency call; what is wrong with the other fields does not matter. */
+function knownOf(fields: AskedCall['fields']): DecisionRequest {
+  try {
+    const parsed = predialGet.request.safeParse(fields())
+    return parsed.success ? parsed.data : emptyRequest
+  } catch {
+    return emptyRequest
+  }
+}
+
+const emptyRequest: DecisionRequest = {
+  number: '',
+  callKind: 'manual',
+  projectId: undefined,
+  campaignId: undefined,
+  postalCode: undefined,
+  callerId: undefined,
+  reference: undefined,
+  at: undefined,
+}
+
 /** Without a key there is no account to keep a record for, so the line carries no id. */
 async function emergencyLine(
-  code: string,
+  request: DecisionRequest,
   caller: Caller | undefined,
   { decide, logger }: PredialOptions,
 ): Promise<string> {
+  const { number, reference } = request
   if (!caller) {
-    logger.warn('an emergency or service code passed without a valid key', { number: code })
-    return predialLine({ decision: 'allow', number: code, reason: 'service-code', id: '-' })
+    logger.warn('an emergency or service code passed without a valid key', { number, reference })
+    return predialLine({ decision: 'allow', number, reason: 'service-code', id: '-' })
   }
-  const { accountId } = caller
-  return predialLine(await decide({ accountId, dialed: code, callKind: 'manual', via: 'predial' }))
+  return predialLine(await decide(callOf(caller, request, 'predial')))
 }

@@ -21,6 +21,11 @@ export interface OpenDatabase {
    * `lockWaitMs`. Nothing else is held up meanwhile.
    */
   patiently<Result>(work: () => Promise<Result>): Promise<Result>
+  /**
+   * Makes this the only server over the data until it is closed: each keeps answers in memory and
+   * would not see the other's writes at once. Throws {@link DataFileError} when there is one already.
+   */
+  serveAlone(): void
   /** Whether another process has written since the last time this was asked. */
   changedElsewhere(): boolean
   /** Closes the connections; pending transactions end first. */

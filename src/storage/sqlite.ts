@@ -28,6 +28,7 @@ export function openSqlite({
   blockForLockMs,
 }: Pick<StorageSettings, 'dataDir' | 'blockForLockMs'>): EngineConnection {
   const connection = connect(dataDir, blockForLockMs)
+  let serving: Sqlite.Database | undefined
   const db = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: withStatementCache(connection) }),
   })
@@ -35,7 +36,26 @@ export function openSqlite({
     db,
     traits,
     changedElsewhere: foreignWrites(connection),
-    close: () => db.destroy(),
+    serveAlone: () => {
+      serving ??= lockServing(dataDir)
+    },
+    close: async () => {
+      await db.destroy()
+      serving?.close()
+    },
+  }
+}
+
+/** A lock that ends with the process, however it ends: an open transaction on a file of its own. */
+function lockServing(dataDir: string): Sqlite.Database {
+  const path = join(dataDir, 'serving.lock')
+  const lock = new Sqlite(path, { timeout: 0 })
+  try {
+    lock.exec('begin exclusive')
+    return lock
+  } catch (cause) {
+    lock.close()
+    throw new DataFileError(path, 'another callgate serves from this data folder', cause)
   }
 }
 

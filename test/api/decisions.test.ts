@@ -475,6 +475,14 @@ describe('the pre-dial line', () => {
     })
   }
 
+  it('records of an emergency call what is known of it', async () => {
+    const line = await lineOf('?number=911&kind=ai&ref=channel-7')
+    const id = line.split(':')[2] ?? ''
+    expect(await (await running.get(`/v1/decisions/${id}`)).json()).toMatchObject({
+      ...{ number: '911', callKind: 'ai', reference: 'channel-7', via: 'predial' },
+    })
+  })
+
   it('takes two different numbers for no emergency', async () => {
     expect(await lineOf('?number=911&number=2125550100&kind=manual')).toBe(
       '400 block:bad-request:-:end\n',

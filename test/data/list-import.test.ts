@@ -69,6 +69,7 @@ describe('importList', () => {
         { file: 'c.gz', sha256: sha256(gz), rows: 2 },
       ],
       badLines: { allowed: 0, count: 0, first: [] },
+      uncovered: [],
     })
     expect(list.sources).toEqual(summary.sources)
     expect(readdirSync(folder.file('lists'))).toEqual(['us-dnc.cglist'])
@@ -264,7 +265,8 @@ describe('options that break a rule', () => {
     ['a time to come', { asOf: now + 1 }, `asOf '${now + 1}': must not lie in the future`],
     ['a time that is none', { asOf: Number.NaN }, "asOf 'NaN'"],
     ['no area codes', { areaCodes: [] }, 'areaCodes: at least one is needed'],
-    ['a strange area code', { areaCodes: ['212', '21'] }, "areaCodes '21': has to be three digits"],
+    ['a strange area code', { areaCodes: ['212', '21'] }, "areaCodes '21': is no area code of"],
+    ['an area code nobody has', { areaCodes: ['999'] }, "areaCodes '999': is no area code of"],
     ['an area code from 0', { areaCodes: ['012'] }, "areaCodes '012'"],
     ['half a bad line', { badLinesAllowed: 0.5 }, "badLinesAllowed '0.5': has to be a whole"],
     ['fewer than no bad lines', { badLinesAllowed: -1 }, "badLinesAllowed '-1'"],

@@ -1,11 +1,19 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { loadSettings, SettingsError, settingLeaves } from '../../src/load-settings.js'
 
+const folder = mkdtempSync(join(tmpdir(), 'callgate-settings-'))
+let files = 0
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
 const settingsFile = (yaml: string): string => {
-  const file = join(mkdtempSync(join(tmpdir(), 'callgate-settings-')), 'callgate.yaml')
+  files += 1
+  const file = join(folder, `${files}.yaml`)
   writeFileSync(file, yaml)
   return file
 }
@@ -78,7 +86,7 @@ describe('settings', () => {
     expect(() => loadSettings({ file: '/no/such.yaml', environment: {} })).toThrow(
       'no such settings',
     )
-    expect(problemsOf('a: [')).toContain('callgate.yaml')
+    expect(problemsOf('a: [')).toContain('.yaml')
     expect(problemsOf('- 1\n')).toContain('must hold settings by name')
   })
 

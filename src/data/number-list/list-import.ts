@@ -9,6 +9,7 @@ import { DataFileError, type FieldProblem, invalidRequest } from '../../errors.j
 import { BadLines } from '../feeds/bad-lines.js'
 import { openSourceFile, type SourceFile, sha256OfFile } from '../feeds/open-source-file.js'
 import { readPlainNumbers } from '../feeds/plain-numbers.js'
+import { areaCodePlace } from '../numbering/area-codes.js'
 import { removeLeftovers } from './leftover-files.js'
 import { isListName, listNameRule, speaksForAll } from './list-names.js'
 import { openNumberList } from './number-list.js'
@@ -64,6 +65,8 @@ export interface ListImportSummary {
   readonly importedAt: Instant
   readonly sources: readonly ListSource[]
   readonly badLines: Pick<BadLines, 'allowed' | 'count' | 'first'>
+  /** Area codes that numbers of the list have and the stated coverage lacks. */
+  readonly uncovered: readonly string[]
 }
 
 /**
@@ -91,7 +94,13 @@ export async function importList(options: ListImportOptions): Promise<ListImport
   return {
     ...{ name, path, version, size, rows, coverage, asOf, importedAt, sources },
     badLines: { allowed, count, first },
+    uncovered: uncoveredIn(builder, coverage),
   }
+}
+
+function uncoveredIn(builder: NumberListBuilder, coverage: Coverage): readonly string[] {
+  if (coverage === 'all') return []
+  return builder.areaCodes().filter((areaCode) => !coverage.includes(areaCode))
 }
 
 function checkOptions(options: ListImportOptions): void {
@@ -113,8 +122,8 @@ function checkOptions(options: ListImportOptions): void {
 function areaCodeProblems(areaCodes: Coverage | undefined): FieldProblem[] {
   if (areaCodes === undefined || areaCodes === 'all') return []
   if (areaCodes.length === 0) return [{ field: 'areaCodes', rule: 'at least one is needed' }]
-  const rule = 'has to be three digits, the first 2 to 9'
-  const wrong = areaCodes.filter((areaCode) => !isAreaCode(areaCode))
+  const rule = 'is no area code of the US or Canada in service'
+  const wrong = areaCodes.filter((code) => !isAreaCode(code) || !areaCodePlace(code))
   return wrong.map((value) => ({ field: 'areaCodes', value, rule }))
 }
 
