@@ -160,10 +160,11 @@ export class Journal {
   /** Gives the cause when nothing was written. */
   async #write(batch: readonly Entry[], from: Map<string, Entry>): Promise<unknown> {
     const rows = batch.map((entry) => entry.row)
+    const { query, queryId, sql } = this.#insert
     try {
       await this.#storage.db.transaction().execute(async (transaction) => {
         for (const row of rows) {
-          await transaction.executeQuery({ ...this.#insert, parameters: valuesOf(row) })
+          await transaction.executeQuery({ query, queryId, sql, parameters: valuesOf(row) })
         }
       })
     } catch (cause) {

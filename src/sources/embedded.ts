@@ -105,9 +105,15 @@ export class Embedded implements Compliance {
     const { recordedVoice, lawToo, strictestPlace } = question
     const fault = scope ? undefined : scopeFault(question).message
     const { holdsUntil, ...value } = this.#parts.hoursOf(accountId).timeLegal({
-      ...{ phoneNumber: number, at, now: this.#parts.clockOf(accountId).now(), postalCode },
-      ...{ projectFault: fault, overrides: scope?.hours },
-      ...{ recordedVoice, lawToo, strictestPlace },
+      phoneNumber: number,
+      at,
+      now: this.#parts.clockOf(accountId).now(),
+      postalCode,
+      projectFault: fault,
+      overrides: scope?.hours,
+      recordedVoice,
+      lawToo,
+      strictestPlace,
     })
     return { value, holdsUntil }
   }

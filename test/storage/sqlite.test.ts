@@ -86,6 +86,32 @@ describe('the SQLite engine', () => {
     expect((await gate.decide(aCall({ reference: 'again' }))).decision).toBe('allow')
   })
 
+  it('serves many queries and transactions at once, each in its turn', async () => {
+    const order: number[] = []
+    const insert = (index: number) =>
+      storage.db.transaction().execute(async (transaction) => {
+        const { count } = await transaction
+          .selectFrom('accounts')
+          .select((row) => row.fn.countAll<number>().as('count'))
+          .executeTakeFirstOrThrow()
+        expect(count).toBe(index)
+        order.push(index)
+        await transaction
+          .insertInto('accounts')
+          .values({ id: `a${index}`, kind: 'real', name: '', agents_may_remove: 0, created_at: 0 })
+          .execute()
+      })
+    await Promise.all(Array.from({ length: 500 }, (_, index) => insert(index)))
+    expect(order).toEqual(Array.from({ length: 500 }, (_, index) => index))
+  })
+
+  it('goes on after a query that failed', async () => {
+    const failing = Array.from({ length: 5 }, () => anAccount('same').catch(() => 'refused'))
+    const outcomes = await Promise.all([...failing, anAccount('other').then(() => 'made')])
+    expect(outcomes.filter((outcome) => outcome === 'refused')).toHaveLength(4)
+    expect(outcomes.at(-1)).toBe('made')
+  })
+
   it('names a database that cannot be opened', () => {
     const file = join(folder, 'file')
     writeFileSync(file, 'not a folder')

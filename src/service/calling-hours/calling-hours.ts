@@ -91,8 +91,15 @@ export class CallingHours {
     const judgement = this.#judge.judge(places, checked.at, { overrides, recordedVoice, lawToo })
     const { permitted, secondsLeft, opensAt, rule, restrictedDay, holdsUntil } = judgement
     return {
-      ...{ status: 'OK', permitted, secondsLeft, opensAt, rule, restrictedDay },
-      ...{ placeSource: source, message: null, holdsUntil },
+      status: 'OK',
+      permitted,
+      secondsLeft,
+      opensAt,
+      rule,
+      restrictedDay,
+      placeSource: source,
+      message: null,
+      holdsUntil,
     }
   }
 

@@ -104,12 +104,15 @@ export class ScrubJudge {
     const letter = letterOf(letterFacts(found, facts, query.scope))
     const hours = hoursQuestion(place, query)
     const { callingHours } = this.#parts
-    const window = callingHours.judge({ ...hours, recordedVoice: false, lawToo: false })
+    const window = callingHours.judge({ recordedVoice: false, lawToo: false, ...hours })
     const doNotCallToday = callingHours.doNotCallToday(hours)
     const { ebrType, expiresOn } = found.records
     return {
       verdict: {
-        ...{ letter, reason: reasonOf(letter, found, facts), ebrType, doNotCallToday },
+        letter,
+        reason: reasonOf(letter, found, facts),
+        ebrType,
+        doNotCallToday,
         allowed: callFlags({ letter, ebrType, doNotCallToday, insideWindow: window.permitted }),
         detail: detailOf(found, facts),
         opensAt:
@@ -135,7 +138,7 @@ export class ScrubJudge {
     const { accountId } = query.scope
     const regions = [...new Set(everywhere.map(({ region }) => region))]
     return {
-      records: judgeRecords({ ...query.records, places: everywhere, law }),
+      records: judgeRecords({ places: everywhere, law, ...query.records }),
       national: lists.national(accountId, number, facts.place.country),
       state: lists.state(accountId, number, regions),
       isLitigator: lists.litigator(accountId, number).status === 'listed',
@@ -204,7 +207,11 @@ function letterFacts(
     onStateList: state.status === 'listed',
     internalList: records.internalList,
     relationship: records.relationship,
-    ...{ isLitigator, lineClass, wirelessProhibited, voipRestricted, industryExemption },
+    isLitigator,
+    lineClass,
+    wirelessProhibited,
+    voipRestricted,
+    industryExemption,
   }
 }
 
@@ -214,7 +221,9 @@ function reasonOf(
   { place, lineClass }: Located['facts'],
 ): string {
   return reasonText({
-    ...{ letter, isLitigator, country: place.country },
+    letter,
+    isLitigator,
+    country: place.country,
     nationalAsOf: national.status === 'listed' ? national.asOf : undefined,
     state:
       state.status === 'listed' && state.region !== undefined

@@ -43,7 +43,8 @@ export class RowsByNumber<Row> {
   async #run(db: Db, owner: Owner, numbers: readonly PhoneNumber[]): Promise<readonly Row[]> {
     const compiled = this.#compiledFor(owner, numbers)
     const parameters = [owner.accountId, owner.projectCode, ...numbers]
-    return (await db.executeQuery<Row>({ ...compiled, parameters })).rows
+    const { query, queryId, sql } = compiled
+    return (await db.executeQuery<Row>({ query, queryId, sql, parameters })).rows
   }
 
   #compiledFor(owner: Owner, numbers: readonly PhoneNumber[]): CompiledQuery<Row> {
