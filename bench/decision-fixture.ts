@@ -11,7 +11,6 @@ import {
   mainAccountId,
   numberingFolder,
   openCallgate,
-  realWorld,
 } from '../src/compose.js'
 import { NumberListBuilder } from '../src/data/number-list/number-list-builder.js'
 import { numberListExtension } from '../src/data/number-list/number-list-format.js'
@@ -20,6 +19,7 @@ import { type Clock, formatDay, systemClock } from '../src/domain/clock.js'
 import type { PhoneNumber } from '../src/domain/phone-number.js'
 import { loadSettings } from '../src/load-settings.js'
 import { createLogger, gatherLines } from '../src/log.js'
+import { realWorld } from '../src/world.js'
 import { importNumberingIfPresent } from './numbering-data.js'
 import { randomNumbers } from './random.js'
 

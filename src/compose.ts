@@ -2,7 +2,6 @@
  * Builds every object and hands each what it needs: the only file that picks engine, source and
  * checks. What is opened is closed last-in first-out.
  */
-import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Settings } from './config.js'
 import { type CallingRules, loadCallingRules } from './data/calling-rules/calling-rules.js'
@@ -10,14 +9,13 @@ import { type ListStore, openListStore } from './data/number-list/list-store.js'
 import { openNumberingPlan, type ReloadableNumberingPlan } from './data/numbering/numbering-plan.js'
 import { createPostalCodes } from './data/postal-codes/postal-codes.js'
 import { Changes } from './domain/changes.js'
-import { type Clock, orderedStamps, systemClock } from './domain/clock.js'
+import { orderedStamps } from './domain/clock.js'
 import type { Policy } from './domain/decision.js'
 import { assertZoneRulesAreCurrent } from './domain/zones.js'
 import { allChecks } from './gate/checks/all-checks.js'
 import { Gate } from './gate/gate.js'
 import { Journal } from './gate/journal.js'
 import { shippedOr } from './load-settings.js'
-import { type Logger, silentLogger } from './log.js'
 import { createMetrics, type Metrics } from './metrics.js'
 import { Accounts } from './service/accounts/accounts.js'
 import { ApiKeys } from './service/accounts/api-keys.js'
@@ -38,28 +36,7 @@ import { Embedded } from './sources/embedded.js'
 import { type OpenDatabase, openDatabase } from './storage/engine.js'
 import { migrate } from './storage/migrate.js'
 import { version } from './version.js'
-
-/** What comes from outside the program; tests hand in their own. */
-export interface World {
-  readonly clock: Clock
-  readonly log: Logger
-  readonly randomBytes: (size: number) => Buffer
-  /** Ids sort by time and cannot be guessed; letters and digits only, for dialplans. */
-  readonly newDecisionId: (at: number) => string
-  readonly processMetrics: boolean
-  /** A short command may stand still for a lock of another process; a server may not. */
-  readonly mayBlock: boolean
-}
-
-export const realWorld: World = {
-  clock: systemClock,
-  log: silentLogger,
-  randomBytes,
-  newDecisionId: (at) =>
-    at.toString(36).padStart(9, '0') + randomUUID().replaceAll('-', '').slice(0, 20),
-  processMetrics: true,
-  mayBlock: true,
-}
+import type { World } from './world.js'
 
 export const mainAccountId = 'main'
 

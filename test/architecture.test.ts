@@ -50,6 +50,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'config.ts': ['domain/'],
   'load-settings.ts': ['config.ts'],
   'version.ts': ['load-settings.ts'],
+  'world.ts': ['domain/', 'log.ts'],
   'api/': ['api/', 'domain/', 'errors.ts'],
   'data/': ['data/', 'domain/', 'errors.ts'],
   'storage/': ['storage/', 'domain/', 'errors.ts'],
@@ -136,7 +137,7 @@ describe('architecture', () => {
   const places: readonly (readonly [string, RegExp, readonly string[]])[] = [
     ['the machine’s time', /\bnew Date\(|\bDate\.now\(|performance\.now\(/, ['domain/clock.ts']],
     ['the environment', /process\.env/, ['load-settings.ts']],
-    ['chance', /Math\.random\(|\brandomUUID\(/, ['compose.ts']],
+    ['chance', /Math\.random\(|\brandomUUID\(/, ['world.ts']],
     ['a default export', /^export default/m, []],
     ['Intl time zones', /Intl\.DateTimeFormat/, []],
   ]

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { refusal } from '../api/field-problems.js'
 import { type DecisionRequest, decideCall, refuseFarInstant } from '../api/gate.js'
-import { openCallgate, realWorld } from '../compose.js'
+import { openCallgate } from '../compose.js'
 import { systemClock } from '../domain/clock.js'
 import { type CallKind, type CallRequest, callKinds } from '../domain/decision.js'
 import { isFictional, parseDialed } from '../domain/phone-number.js'
@@ -13,6 +13,7 @@ import {
   type FindingDocument,
 } from '../gate/decision-document.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
+import { realWorld } from '../world.js'
 import { type AddCommand, CommandFailure, settingsFor } from './command.js'
 import { requireAccount } from './foundation.js'
 

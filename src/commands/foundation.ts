@@ -1,6 +1,7 @@
 /** Accounts, keys and projects for one command, without the reference data a judgement needs. */
 import type { Command } from 'commander'
-import { type Foundation, openFoundation, realWorld } from '../compose.js'
+import { type Foundation, openFoundation } from '../compose.js'
+import { realWorld } from '../world.js'
 import { CommandFailure, settingsFor } from './command.js'
 
 /** Opens the foundation for one command and closes it after it. */

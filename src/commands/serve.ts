@@ -1,6 +1,6 @@
 /** `callgate serve`: the gate and the compliance service over HTTP, until a signal ends them. */
 import type { Command } from 'commander'
-import { type Callgate, mainAccountId, openCallgate, realWorld } from '../compose.js'
+import { type Callgate, mainAccountId, openCallgate } from '../compose.js'
 import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
@@ -11,6 +11,7 @@ import { createLogger } from '../log.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
 import { serviceRoutes } from '../service/service-routes.js'
 import { version } from '../version.js'
+import { realWorld } from '../world.js'
 import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
 

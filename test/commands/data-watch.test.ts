@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { look } from '../../src/commands/data-watch.js'
-import { listsFolder, numberingFolder, openFoundation, realWorld } from '../../src/compose.js'
+import { listsFolder, numberingFolder, openFoundation } from '../../src/compose.js'
 import { importList } from '../../src/data/number-list/list-import.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import { realWorld } from '../../src/world.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDoors } from '../../src/commands/serve.js'
-import { type Callgate, openCallgate, realWorld, type World } from '../../src/compose.js'
+import { type Callgate, openCallgate } from '../../src/compose.js'
 import type { Clock, Instant } from '../../src/domain/clock.js'
 import { loadSettings } from '../../src/load-settings.js'
 import { createLogger } from '../../src/log.js'
+import { realWorld, type World } from '../../src/world.js'
 
 /** A Monday, noon in New York. */
 export const mondayNoon = Date.UTC(2026, 10, 23, 17)
