@@ -33,13 +33,15 @@ export const addServe: AddCommand = (program, terminal) => {
         const why = cause instanceof Error ? cause.message : String(cause)
         throw new CommandFailure(`http.host '${host}', http.port ${port}: cannot listen: ${why}`)
       })
-      log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
-      await greet(callgate, server, terminal)
-      const signal = await ended
-      log.info('stopping', { signal })
-      stopWatching()
-      await server.close()
-      await callgate.close()
+      try {
+        log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
+        await greet(callgate, server, terminal)
+        log.info('stopping', { signal: await ended })
+      } finally {
+        stopWatching()
+        await server.close()
+        await callgate.close()
+      }
       log.info('stopped')
     })
 }

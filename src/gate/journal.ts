@@ -108,7 +108,9 @@ export class Journal {
       await new Promise<void>((resume) => setImmediate(resume))
       const batch = oldestOf(this.#waiting)
       const cause = await this.#write(batch, this.#waiting)
-      if (cause !== undefined && this.#isLock(cause)) await pause(lockPauseMs)
+      // Nobody waits for ever at the end: a lock that stays is then a failure like any other.
+      const mayPass = cause !== undefined && this.#isLock(cause) && !this.#closing
+      if (mayPass) await pause(lockPauseMs)
       else if (cause !== undefined) await this.#writeEach(batch, this.#waiting)
       this.#watch.pending(this.#waiting.size + this.#failed.size)
     }

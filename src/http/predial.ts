@@ -153,9 +153,9 @@ async function emergencyLine(
   caller: Caller | undefined,
   { decide, logger }: PredialOptions,
 ): Promise<string> {
-  const { number, reference } = request
+  const { number } = request
   if (!caller) {
-    logger.warn('an emergency or service code passed without a valid key', { number, reference })
+    logger.warn('an emergency or service code passed without a valid key', { number })
     return predialLine({ decision: 'allow', number, reason: 'service-code', id: '-' })
   }
   return predialLine(await decide(callOf(caller, request, 'predial')))

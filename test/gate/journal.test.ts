@@ -143,6 +143,26 @@ describe('the journal', () => {
     expect(lost.reduce((sum, count) => sum + count, 0)).toBe(5_000)
   })
 
+  it('closes though another process holds the lock, and tells what is lost', async () => {
+    const journal = new Journal(open, watch)
+    const elsewhere = openDatabase({
+      engine: 'sqlite',
+      dataDir: folder,
+      lockWaitMs: 1,
+      blockForLockMs: 0,
+    })
+    await elsewhere.db.connection().execute(async (connection) => {
+      await sql`begin immediate`.execute(connection)
+      const waiting = journal.append(await made('d1'))
+      const outcome = expect(waiting).rejects.toThrow('locked')
+      await journal.close()
+      await outcome
+      await sql`rollback`.execute(connection)
+    })
+    await elsewhere.close()
+    expect(lost).toEqual([1])
+  })
+
   it('keeps what-ifs apart from attempts', async () => {
     const journal = new Journal(open, watch)
     await journal.append(await made('d1', { request: aCall({ at: 0 }) }))

@@ -35,6 +35,8 @@ export class Accounts {
       const rule = 'must be 1 to 40 letters, digits, - or _, starting with a letter or digit'
       throw invalidRequest([{ field: 'accountId', value: account.id, rule }])
     }
+    // Looked for first: nearly every start finds it, and reading takes no lock.
+    if (await this.find(account.id)) return false
     const createdAt = this.#clock.now()
     return await this.#db.transaction().execute(async (transaction) => {
       const made = await transaction

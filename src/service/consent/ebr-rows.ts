@@ -1,9 +1,8 @@
 /** The SQL of relationship and consent records; the rules around it are in `consent.ts`. */
 import { formatDay, type Instant } from '../../domain/clock.js'
-import type { EngineTraits } from '../../storage/engine.js'
 import type { Db, EbrRecordRow } from '../../storage/tables.js'
 import { chunksOf } from '../sql/chunks.js'
-import type { Owner } from '../sql/rows-by-number.js'
+import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
 import type { EbrFact } from './ebr-input.js'
 
 export interface StoredEbr
@@ -18,15 +17,6 @@ export interface StoredEbr
     | 'stored_at'
   > {
   readonly id: number
-}
-
-/** Whose records are written, and when. */
-export interface EbrWrite {
-  readonly owner: Owner
-  readonly at: Instant
-  /** `at` by the machine's clock. */
-  readonly storedAt: Instant
-  readonly traits: Pick<EngineTraits, 'maxParameters'>
 }
 
 const parametersPerRow = 13
@@ -54,7 +44,7 @@ export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) 
 /** Keeps the records as evidence, no longer in force. */
 export async function supersede(
   db: Db,
-  { at, traits }: EbrWrite,
+  { at, traits }: OwnerWrite,
   ids: readonly number[],
 ): Promise<void> {
   for (const chunk of chunksOf(ids, traits)) {
@@ -69,7 +59,7 @@ export async function supersede(
 /** Winners come into force; losers are kept as evidence that they were reported. */
 export async function insertRecords(
   db: Db,
-  write: EbrWrite,
+  write: OwnerWrite,
   { winners, losers }: { winners: readonly EbrFact[]; losers: readonly EbrFact[] },
 ): Promise<void> {
   const rows = [
@@ -81,7 +71,7 @@ export async function insertRecords(
   }
 }
 
-function rowOf(fact: EbrFact, { owner, at, storedAt }: EbrWrite, supersededAt: Instant | null) {
+function rowOf(fact: EbrFact, { owner, at, storedAt }: OwnerWrite, supersededAt: Instant | null) {
   const { obligationEndsOn } = fact
   return {
     account_id: owner.accountId,

@@ -1,21 +1,11 @@
 /** The SQL of the internal do-not-call lists; the rules around it are in `internal-dnc.ts`. */
 import type { Instant } from '../../domain/clock.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { EngineTraits } from '../../storage/engine.js'
 import type { Db, InternalDncRow } from '../../storage/tables.js'
 import { chunksOf } from '../sql/chunks.js'
-import type { Owner } from '../sql/rows-by-number.js'
+import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
 
 export type ListEntry = Omit<InternalDncRow, 'account_id' | 'list'>
-
-/** Which list is written, and when. */
-export interface ListWrite {
-  readonly owner: Owner
-  readonly at: Instant
-  /** `at` by the machine's clock. */
-  readonly storedAt: Instant
-  readonly traits: Pick<EngineTraits, 'maxParameters'>
-}
 
 const parametersPerRow = 8
 
@@ -32,7 +22,7 @@ export function entriesOf(db: Db, owner: Owner, numbers: readonly string[]) {
 /** Adds distinct numbers that are not on the list; gives how many that were. */
 export async function putOnList(
   db: Db,
-  write: ListWrite,
+  write: OwnerWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<number> {
   const { owner, at, storedAt, traits } = write
@@ -65,7 +55,7 @@ export async function putOnList(
  */
 async function repeatOptOut(
   db: Db,
-  { owner, at, storedAt }: ListWrite,
+  { owner, at, storedAt }: OwnerWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<void> {
   await db
@@ -81,7 +71,7 @@ async function repeatOptOut(
 /** Stores entries that so far stood by fixed facts alone, with the opt-out that came now. */
 export async function storeFixed(
   db: Db,
-  { owner, at, storedAt, traits }: ListWrite,
+  { owner, at, storedAt, traits }: OwnerWrite,
   fixed: readonly FixedEntry[],
 ): Promise<void> {
   for (const chunk of chunksOf(fixed, traits, parametersPerRow)) {
@@ -108,7 +98,7 @@ export interface Removal {
 /** Marks entries as removed; gives how many were on the list. */
 export async function takeOffList(
   db: Db,
-  { owner, at, traits }: ListWrite,
+  { owner, at, traits }: OwnerWrite,
   { numbers, fixed }: Removal,
 ): Promise<number> {
   let changed = 0n
@@ -155,7 +145,7 @@ function rowOf(
 }
 
 /** Notes that the list changed. */
-export async function touchList(db: Db, { owner, at }: ListWrite): Promise<void> {
+export async function touchList(db: Db, { owner, at }: OwnerWrite): Promise<void> {
   await db
     .insertInto('internal_dnc_lists')
     .values({ account_id: owner.accountId, list: owner.projectCode, modified_at: at })

@@ -12,11 +12,10 @@ import type { Db } from '../../storage/tables.js'
 import { type ScopeResolver, unknownProject } from '../accounts/projects.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
 import { writeForAccount } from '../sql/account-write.js'
-import type { Owner } from '../sql/rows-by-number.js'
+import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
 import { ListEntries } from './internal-dnc-entries.js'
 import {
   countOnList,
-  type ListWrite,
   lastModifiedAt,
   putOnList,
   storeFixed,
@@ -179,7 +178,7 @@ export class InternalDnc {
     return entries
   }
 
-  #writeTo(owner: Owner): ListWrite {
+  #writeTo(owner: Owner): OwnerWrite {
     const { clockOf, stamps, storage } = this.#options
     const at = clockOf(owner.accountId).now()
     return { owner, at, storedAt: stamps.now(), traits: storage.traits }

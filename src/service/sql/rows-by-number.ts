@@ -3,6 +3,7 @@
  * than running it.
  */
 import type { Compilable, CompiledQuery } from 'kysely'
+import type { Instant } from '../../domain/clock.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { EngineTraits } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
@@ -12,6 +13,15 @@ import { chunksOf } from './chunks.js'
 export interface Owner {
   readonly accountId: string
   readonly projectCode: string
+}
+
+/** Whose rows are written, and when. */
+export interface OwnerWrite {
+  readonly owner: Owner
+  readonly at: Instant
+  /** `at` by the machine's clock. */
+  readonly storedAt: Instant
+  readonly traits: Pick<EngineTraits, 'maxParameters'>
 }
 
 /** A query whose parameters are the account, the project code and the numbers, in that order. */
