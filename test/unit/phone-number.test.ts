@@ -115,6 +115,13 @@ describe('logs', () => {
     expect(maskNumbers(text)).toBe(text)
   })
 
+  it('leave the ids of Asterisk channels readable, and mask the numbers in their names', () => {
+    const ids = '{"channelId":"1795210306.0","caller":"pbx-1795210306.12"}'
+    expect(maskNumbers(ids)).toBe(ids)
+    expect(maskNumbers('Local/2125550123@gate-0000001f;2')).toBe('Local/212555****@gate-0000001f;2')
+    expect(maskNumbers('called 2125550123. Busy')).toBe('called 212555****. Busy')
+  })
+
   it('a short form shows too little to dial', () => {
     expect(maskNumber('2125550123')).toBe('212555****')
     expect(maskNumber('911')).toBe('***')
