@@ -3,6 +3,7 @@
  * `load-settings.ts` fills it from file and environment.
  */
 import { z } from 'zod'
+import { asterisk } from './config-asterisk.js'
 import { type Instant, parseDay, parseInstant } from './domain/clock.js'
 
 const instant = z
@@ -65,8 +66,8 @@ const gate = z.strictObject({
     .min(1)
     .default('main')
     .describe(
-      'Account that `callgate check` judges for when told none; a call over HTTP is judged for ' +
-        'the account of its key',
+      'Account that calls from Asterisk are judged for, and `callgate check` when told none; a ' +
+        'call over HTTP is judged for the account of its key',
     ),
   deadlineMs: milliseconds(10, 60_000)
     .default(250)
@@ -204,6 +205,10 @@ export const settingsSchema = z.strictObject({
     })
     .prefault({}),
   gate: gate.prefault({}),
+  asterisk: asterisk.prefault({}),
 })
 
 export type Settings = z.output<typeof settingsSchema>
+
+export type AsteriskSettings = Settings['asterisk']
+export type TrunkSettings = AsteriskSettings['trunks'][number]

@@ -52,7 +52,10 @@ function variableName(path: readonly string[]): string {
 }
 
 /** Variables with our prefix that are no settings. */
-const otherVariables: ReadonlySet<string> = new Set(['CALLGATE_CONFIG', 'CALLGATE_TEST_DATA'])
+const otherVariables: ReadonlySet<string> = new Set([
+  ...['CALLGATE_CONFIG', 'CALLGATE_TEST_DATA'],
+  ...['CALLGATE_E2E_CACHE', 'CALLGATE_E2E_MIRROR', 'CALLGATE_E2E_KEEP'],
+])
 
 export class SettingsError extends Error {
   readonly problems: readonly string[]
@@ -160,7 +163,8 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
     return issue.keys.map((key) => `${[...path, key].join('.')}: is no setting`).join('\n  - ')
   }
   const value = path.reduce<unknown>((at, key) => (isTree(at) ? at[key] : undefined), tree)
-  const shown = value === undefined ? '' : ` (got ${JSON.stringify(value)})`
+  const secret = path.at(-1) === 'password'
+  const shown = value === undefined || secret ? '' : ` (got ${JSON.stringify(value)})`
   return `${path.join('.')}: ${issue.message}${shown}; variable ${variableName(path)}`
 }
 

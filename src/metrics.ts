@@ -3,6 +3,7 @@
  * holds a telephone number, a channel id or a caller's text.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { NotCarriedOut } from './domain/call-outcome.js'
 import type { Instant } from './domain/clock.js'
 import type { CallKind, CallRequest, CheckName, ReasonCode, Verdict } from './domain/decision.js'
 
@@ -37,6 +38,15 @@ export interface Metrics {
   lists(lists: readonly ListMeasure[]): void
   /** 1 while a country's prefixes are judged by area code alone. */
   areaCodeMode(country: 'US' | 'CA', active: boolean): void
+  /** Servers and trunks by the names the settings give them. */
+  asteriskConnected(server: string, connected: boolean): void
+  asteriskReconnected(server: string): void
+  callNotCarriedOut(server: string, why: NotCarriedOut): void
+  ungatedCall(call: {
+    readonly server: string
+    readonly trunk: string
+    readonly hungUp: boolean
+  }): void
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
 
@@ -104,6 +114,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ...answerMetrics(registry),
     ...recordMetrics(registry),
     ...dataMetrics(registry),
+    ...asteriskMetrics(registry),
     text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
 }
@@ -238,5 +249,45 @@ function dataMetrics(registry: Registry): Pick<Metrics, 'lists' | 'areaCodeMode'
       }
     },
     areaCodeMode: (country, active) => areaCodes.set({ country }, active ? 1 : 0),
+  }
+}
+
+function asteriskMetrics(
+  registry: Registry,
+): Pick<
+  Metrics,
+  'asteriskConnected' | 'asteriskReconnected' | 'callNotCarriedOut' | 'ungatedCall'
+> {
+  const registers = [registry]
+  const connected = new Gauge({
+    name: 'callgate_asterisk_connected',
+    help: '1 while calls of this Asterisk reach the gate: event socket open, a recent pong, own name.',
+    labelNames: ['server'],
+    registers,
+  })
+  const reconnects = new Counter({
+    name: 'callgate_asterisk_reconnects_total',
+    help: 'Connections to an Asterisk made after the first.',
+    labelNames: ['server'],
+    registers,
+  })
+  const notCarriedOut = new Counter({
+    name: 'callgate_decisions_not_carried_out_total',
+    help: 'Decisions that did not reach their channel.',
+    labelNames: ['server', 'why'],
+    registers,
+  })
+  const ungated = new Counter({
+    name: 'callgate_ungated_calls_total',
+    help: 'Legs that began to dial on a watched trunk without a fresh allow for their number.',
+    labelNames: ['server', 'trunk', 'hung_up'],
+    registers,
+  })
+  return {
+    asteriskConnected: (server, up) => connected.set({ server }, up ? 1 : 0),
+    asteriskReconnected: (server) => reconnects.inc({ server }),
+    callNotCarriedOut: (server, why) => notCarriedOut.inc({ server, why }),
+    ungatedCall: ({ server, trunk, hungUp }) =>
+      ungated.inc({ server, trunk, hung_up: String(hungUp) }),
   }
 }

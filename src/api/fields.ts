@@ -3,6 +3,7 @@
  * of telephone numbers in one string. What a number or an id must be is left to the subjects.
  */
 import { z } from 'zod'
+import { longestId } from '../domain/call-fields.js'
 
 /** An object that is wholly wrong need not be read to its end. */
 const mostProblems = 20
@@ -57,8 +58,6 @@ export function optionalText(longest = 100) {
     .nullish()
     .transform((text) => text?.trim() || undefined)
 }
-
-const longestId = 64
 
 /**
  * Id of a project or campaign: text, or a whole number in JSON, as clients send both. It comes out

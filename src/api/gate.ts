@@ -3,6 +3,14 @@
  * The two deciding calls are answered by `http/front-door.ts`, the reading one like any endpoint.
  */
 import { z } from 'zod'
+import {
+  longestCallerId,
+  longestDialed,
+  longestReference,
+  postalCodePattern,
+  postalCodeRule,
+} from '../domain/call-fields.js'
+import { notCarriedOutCauses, outcomeStates } from '../domain/call-outcome.js'
 import { formatInstant, type Instant, isWithinYears, parseInstant } from '../domain/clock.js'
 import { callKinds } from '../domain/decision.js'
 import { invalidRequest } from '../errors.js'
@@ -20,15 +28,12 @@ const dialed = z
   .string('is required and must be text')
   .trim()
   .min(1, 'is required and must not be empty')
-  .max(128, 'must not be longer than 128 characters')
+  .max(longestDialed, `must not be longer than ${longestDialed} characters`)
 
 const postalCode = z
   .string('must be text')
   .trim()
-  .regex(
-    /^(?:\d{5}(?:-?\d{4})?|[A-Za-z]\d[A-Za-z][ -]?\d[A-Za-z]\d)?$/,
-    'must be a US ZIP code or a Canadian postal code',
-  )
+  .regex(postalCodePattern, postalCodeRule)
   .nullish()
   .transform((text) => text || undefined)
 
@@ -49,8 +54,8 @@ const decisionRequest = fields({
   projectId: optionalId,
   campaignId: optionalId,
   postalCode,
-  callerId: optionalText(),
-  reference: optionalText(200),
+  callerId: optionalText(longestCallerId),
+  reference: optionalText(longestReference),
   at,
 })
 
@@ -69,8 +74,8 @@ const predialRequest = fields({
   project: optionalId,
   campaign: optionalId,
   postal: postalCode,
-  callerid: optionalText(),
-  ref: optionalText(200),
+  callerid: optionalText(longestCallerId),
+  ref: optionalText(longestReference),
 }).transform(
   ({ number, kind, project, campaign, postal, callerid, ref }): DecisionRequest => ({
     number,
@@ -94,6 +99,25 @@ const findingSchema = z.object({
   opensAt: z.string().optional(),
 })
 
+const outcomeSchema = z
+  .object({
+    state: z.enum(outcomeStates),
+    handedOverAt: z.string().optional().describe('When the dialplan had the verdict'),
+    notCarriedOutAt: z.string().optional(),
+    notCarriedOut: z
+      .enum(notCarriedOutCauses)
+      .optional()
+      .describe('Why the verdict did not reach its channel'),
+    leg: z.string().optional().describe('Channel on the trunk'),
+    dialledAt: z.string().optional(),
+    answeredAt: z.string().optional(),
+    failedAt: z.string().optional(),
+    endedAt: z.string().optional(),
+    dialStatus: z.string().optional().describe('As Asterisk says it, such as ANSWER or BUSY'),
+    cause: z.number().optional().describe('Q.850 cause with which the leg ended'),
+  })
+  .describe('What became of the call, where it is known; only when the record is read')
+
 /** The answer of a decision and its record; instants are ISO 8601 in UTC. */
 export const decisionSchema = z.object({
   id: z.string(),
@@ -112,11 +136,16 @@ export const decisionSchema = z.object({
   accountId: z.string(),
   via: z.string(),
   dialed: z.string(),
+  channel: z
+    .object({ server: z.string(), id: z.string() })
+    .optional()
+    .describe('The Asterisk channel that asked'),
   projectId: z.string().optional(),
   campaignId: z.string().optional(),
   postalCode: z.string().optional(),
   callerId: z.string().optional(),
   reference: z.string().optional(),
+  outcome: outcomeSchema.optional(),
 })
 
 export type DecisionBody = z.output<typeof decisionSchema>

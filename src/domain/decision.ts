@@ -17,6 +17,7 @@ export type CheckName = (typeof checkNames)[number]
 export const reasonTexts = {
   'not-recorded': 'the decision could not be written to disk, so it was not given',
   expired: 'the facts ceased to hold before the decision could be given',
+  'invalid-request': 'the facts of the call cannot be read, so it was not judged',
   'invalid-number': 'the dialled text is no telephone number',
   'foreign-number': 'the number belongs to another country; policy blocks those',
   extension: 'the digits are an internal extension; policy blocks those',
@@ -51,6 +52,12 @@ const reasonRank: ReadonlyMap<ReasonCode, number> = new Map(
 /** Reasons that time alone will lift. */
 const passingReasons: ReadonlySet<ReasonCode> = new Set(['restricted-day', 'outside-calling-hours'])
 
+/** A channel of one of the configured Asterisk servers. */
+export interface CallChannel {
+  readonly server: string
+  readonly id: string
+}
+
 export interface CallRequest {
   readonly accountId: string
   /** The number as handed in. */
@@ -63,6 +70,8 @@ export interface CallRequest {
   readonly reference?: string | undefined
   /** A what-if: judged as of this instant, never counted as an attempt. */
   readonly at?: Instant | undefined
+  /** The channel that waits for the decision, of a call that came through an Asterisk. */
+  readonly channel?: CallChannel | undefined
   /** The door the call came through. */
   readonly via: 'http' | 'predial' | 'asterisk' | 'check'
 }
@@ -111,6 +120,8 @@ export interface Decision extends Ruling {
   readonly decidedAt: Instant
   /** The instant the rules were applied to: `decidedAt`, or the request's `at`. */
   readonly judgedAt: Instant
+  /** What the reason's own text cannot tell, of a call that was refused unjudged. */
+  readonly detail?: string | undefined
   /** An allow may be acted on before this instant; a block need not be asked again before it. */
   readonly validUntil: Instant
 }

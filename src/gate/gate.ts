@@ -81,6 +81,12 @@ export class Gate {
     }
   }
 
+  /** Blocks and records, unasked, a call whose facts cannot be read; `detail` says which and why. */
+  refuse(request: CallRequest, detail: string): Decision {
+    const unread = restingOnNothing('', 'block', 'invalid-request')
+    return this.#giveAtOnce(request, { ...unread, detail }, monotonicSeconds())
+  }
+
   /** Numbers that nobody is asked about: service codes, extensions, foreign and invalid ones. */
   async #decideUnasked(request: CallRequest, dialed: Unasked, started: number): Promise<Decision> {
     const judgement = judgeUnasked(dialed, this.#parts.settings.nonNanp)
@@ -119,7 +125,8 @@ export class Gate {
     return request.at ?? this.#parts.clockOf(request.accountId).now()
   }
 
-  #decisionOf(request: CallRequest, { number, ruling, findings }: Judgement): Decision {
+  #decisionOf(request: CallRequest, judgement: Judgement): Decision {
+    const { number, ruling, findings } = judgement
     const { clock, newId, settings } = this.#parts
     const decidedAt = clock.now()
     const judgedAt = this.#judgedAt(request)
@@ -133,6 +140,7 @@ export class Gate {
       findings,
       decidedAt,
       judgedAt,
+      detail: judgement.detail,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + longestMs, ruling.holdsUntil)),
       ...ruling,
     }
@@ -201,6 +209,8 @@ export class Gate {
       decision: decision.decision,
       reason,
       via,
+      server: request.channel?.server,
+      channelId: request.channel?.id,
       ms: Math.round(seconds * 1e6) / 1e3,
     })
   }

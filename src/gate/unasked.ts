@@ -7,6 +7,7 @@ export interface Judgement {
   readonly number: string
   readonly ruling: Ruling
   readonly findings: readonly Finding[]
+  readonly detail?: string | undefined
 }
 
 /** Anything but an ordinary number of the North American plan. */

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Asked, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
 import { allChecks } from '../../src/gate/checks/all-checks.js'
+import { decisionDocument } from '../../src/gate/decision-document.js'
 import {
   answered,
   cleanRow,
@@ -354,6 +355,29 @@ describe('an allow whose facts cease to hold while it is on its way', () => {
     })
     expect(await gate.decide(aCall())).toMatchObject({ decision: 'block', reason: 'expired' })
     expect(recorded.map(({ reason }) => reason)).toEqual(['expired'])
+  })
+})
+
+describe('a call whose facts cannot be read', () => {
+  it('is blocked unasked, and its record says what was wrong', async () => {
+    const asked: string[] = []
+    const compliance = fakeCompliance({
+      litigator: async () => {
+        asked.push('litigator')
+        return answered({ isLitigator: false })
+      },
+    })
+    const { gate, recorded } = testGate(compliance)
+    const channel = { server: 'asterisk', id: '1795210306.1' }
+    const call = aCall({ via: 'asterisk', channel })
+    const decision = gate.refuse(call, "kind 'robot': must be one of manual, autodialed, ai")
+    expect(decision).toMatchObject({ decision: 'block', reason: 'invalid-request', findings: [] })
+    expect(recorded).toEqual([decision])
+    expect(asked).toEqual([])
+    const document = decisionDocument(decision)
+    expect(document.message).toContain("kind 'robot': must be one of")
+    expect(document.channel).toEqual(channel)
+    expect(document.dialed).toBe(call.dialed)
   })
 })
 

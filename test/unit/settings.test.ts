@@ -82,6 +82,45 @@ describe('settings', () => {
     }
   })
 
+  it('of an Asterisk have a password, names of their own, and keep the password to themselves', () => {
+    const message = problemsOf(
+      'asterisk:\n' +
+        '  url: http://127.0.0.1:8088\n' +
+        '  servers:\n' +
+        '    - { name: asterisk, url: http://pbx-b:8088, password: s3cret }\n' +
+        '    - { name: pbx-c, url: http://127.0.0.1:8088 }\n' +
+        '    - { name: pbx-d, url: http://pbx-d:8088/asterisk, password: 31337 }\n' +
+        '  trunks:\n' +
+        '    - { name: a, channel: PJSIP/carrier }\n' +
+        '    - { name: b, channel: PJSIP/carrier }\n' +
+        '    - { name: c, channel: carrier }\n',
+    )
+    expect(message).toContain('asterisk.servers.2.url: must be http://host:port')
+    expect(message).toContain('asterisk.trunks.2.channel: must be technology/endpoint')
+    expect(message).not.toContain('31337')
+    const contradictory = problemsOf(
+      'asterisk:\n' +
+        '  url: http://127.0.0.1:8088\n' +
+        '  servers:\n' +
+        '    - { name: asterisk, url: http://pbx-b:8088, password: s3cret }\n' +
+        '    - { name: pbx-c, url: http://127.0.0.1:8088 }\n' +
+        '  trunks:\n' +
+        '    - { name: a, channel: PJSIP/carrier }\n' +
+        '    - { name: a, channel: PJSIP/carrier }\n',
+    )
+    for (const part of [
+      'asterisk.password: is required',
+      'asterisk.servers.1.password: is required',
+      'asterisk.servers.0.name: is there already',
+      'asterisk.servers.1.url: is there already',
+      'asterisk.trunks.1.name: is there already',
+      'asterisk.trunks.1.channel: is there already',
+    ]) {
+      expect(contradictory).toContain(part)
+    }
+    expect(contradictory).not.toContain('s3cret')
+  })
+
   it('refuse a file that is absent, is not YAML or holds a list', () => {
     expect(() => loadSettings({ file: '/no/such.yaml', environment: {} })).toThrow(
       'no such settings',
