@@ -1,6 +1,13 @@
 /** A decision as people and programs read it: the answer of the HTTP call and the kept record. */
+import type { CallOutcome, NotCarriedOut, OutcomeState } from '../domain/call-outcome.js'
 import { formatInstant, type Instant } from '../domain/clock.js'
-import { type Decision, type Finding, reasonTexts, type Verdict } from '../domain/decision.js'
+import {
+  type CallChannel,
+  type Decision,
+  type Finding,
+  reasonTexts,
+  type Verdict,
+} from '../domain/decision.js'
 
 export interface FindingDocument {
   readonly check: string
@@ -12,6 +19,21 @@ export interface FindingDocument {
   readonly ageMs: number
   /** Instants are ISO 8601 in UTC; absent where there is none. */
   readonly opensAt?: string
+}
+
+/** What became of the call, as far as it is known. */
+export interface OutcomeDocument {
+  readonly state: OutcomeState
+  readonly handedOverAt?: string
+  readonly notCarriedOutAt?: string
+  readonly notCarriedOut?: NotCarriedOut
+  readonly leg?: string
+  readonly dialledAt?: string
+  readonly answeredAt?: string
+  readonly failedAt?: string
+  readonly endedAt?: string
+  readonly dialStatus?: string
+  readonly cause?: number
 }
 
 export interface DecisionDocument {
@@ -31,11 +53,14 @@ export interface DecisionDocument {
   readonly accountId: string
   readonly via: string
   readonly dialed: string
+  readonly channel?: CallChannel
   readonly projectId?: string
   readonly campaignId?: string
   readonly postalCode?: string
   readonly callerId?: string
   readonly reference?: string
+  /** Of a kept record only, and where anything is known. */
+  readonly outcome?: OutcomeDocument
 }
 
 export function decisionDocument(decision: Decision): DecisionDocument {
@@ -58,6 +83,7 @@ export function decisionDocument(decision: Decision): DecisionDocument {
     accountId: decision.accountId,
     via: request.via,
     dialed: request.dialed,
+    ...(request.channel && { channel: request.channel }),
     ...given('projectId', request.projectId),
     ...given('campaignId', request.campaignId),
     ...given('postalCode', request.postalCode),
@@ -66,8 +92,25 @@ export function decisionDocument(decision: Decision): DecisionDocument {
   }
 }
 
+export function outcomeDocument(outcome: CallOutcome): OutcomeDocument {
+  return {
+    state: outcome.state,
+    ...instantField('handedOverAt', outcome.handedOverAt),
+    ...instantField('notCarriedOutAt', outcome.notCarriedOutAt),
+    ...(outcome.notCarriedOut && { notCarriedOut: outcome.notCarriedOut }),
+    ...given('leg', outcome.leg),
+    ...instantField('dialledAt', outcome.dialledAt),
+    ...instantField('answeredAt', outcome.answeredAt),
+    ...instantField('failedAt', outcome.failedAt),
+    ...instantField('endedAt', outcome.endedAt),
+    ...given('dialStatus', outcome.dialStatus),
+    ...(outcome.cause !== undefined && { cause: outcome.cause }),
+  }
+}
+
 /** The reason in words, and what the finding it comes from has to say. */
-function messageOf({ reason, findings }: Decision): string {
+function messageOf({ reason, findings, detail }: Decision): string {
+  if (detail !== undefined) return `${reasonTexts[reason]}: ${detail}`
   const decisive = findings.find(
     (finding) => finding.reason === reason && finding.verdict !== 'pass',
   )

@@ -2,8 +2,10 @@
 import type { CompiledQuery } from 'kysely'
 import type { Decision } from '../domain/decision.js'
 import type { Db, DecisionRow } from '../storage/tables.js'
-import { type DecisionDocument, decisionDocument } from './decision-document.js'
+import { type DecisionDocument, decisionDocument, outcomeDocument } from './decision-document.js'
+import { outcomeOf } from './outcome-rows.js'
 
+/** With the outcome of the call, where one is known. */
 export async function findDecision(
   db: Db,
   accountId: string,
@@ -11,11 +13,16 @@ export async function findDecision(
 ): Promise<DecisionDocument | undefined> {
   const row = await db
     .selectFrom('decisions')
-    .select('body')
-    .where('id', '=', id)
-    .where('account_id', '=', accountId)
+    .leftJoin('call_outcomes', 'call_outcomes.decision_id', 'decisions.id')
+    .selectAll('call_outcomes')
+    .select('decisions.body')
+    .where('decisions.id', '=', id)
+    .where('decisions.account_id', '=', accountId)
     .executeTakeFirst()
-  return row === undefined ? undefined : (JSON.parse(row.body) as DecisionDocument)
+  if (row === undefined) return undefined
+  const document = JSON.parse(row.body) as DecisionDocument
+  const outcome = outcomeOf(row)
+  return outcome === undefined ? document : { ...document, outcome: outcomeDocument(outcome) }
 }
 
 /** The same id again replaces the record: that of an allow that was withheld. */

@@ -1,10 +1,12 @@
 /** Brings the schema up to this program's version, under Kysely's lock. */
 import { type Migration, type MigrationProvider, Migrator } from 'kysely'
 import * as initial from './migrations/0001-initial.js'
+import * as callOutcomes from './migrations/0002-call-outcomes.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
+  '0002-call-outcomes': callOutcomes,
 }
 
 const provider: MigrationProvider = { getMigrations: async () => ({ ...migrations }) }

@@ -3,6 +3,7 @@
  * numbers are ten digits, truth values are 0 and 1, so that every engine stores them alike.
  */
 import type { Generated, Kysely } from 'kysely'
+import type { NotCarriedOut, OutcomeState } from '../domain/call-outcome.js'
 
 export interface Tables {
   accounts: AccountRow
@@ -14,6 +15,7 @@ export interface Tables {
   internal_dnc_lists: InternalDncListRow
   ebr_records: EbrRecordRow
   decisions: DecisionRow
+  call_outcomes: CallOutcomeRow
 }
 
 export type Db = Kysely<Tables>
@@ -131,4 +133,22 @@ export interface DecisionRow {
   what_if: number
   /** The whole decision as JSON. */
   body: string
+}
+
+/** What became of a decided call; null is not known. */
+export interface CallOutcomeRow {
+  decision_id: string
+  state: OutcomeState
+  handed_over_at: number | null
+  not_carried_out_at: number | null
+  not_carried_out: NotCarriedOut | null
+  /** Name of the channel on the trunk. */
+  leg: string | null
+  dialled_at: number | null
+  answered_at: number | null
+  failed_at: number | null
+  ended_at: number | null
+  dial_status: string | null
+  /** Q.850 cause. */
+  cause: number | null
 }

@@ -281,6 +281,23 @@ describe('records', () => {
     expect((await running.get('/v1/decisions/none')).status).toBe(404)
   })
 
+  it('shows with a decision what became of the call', async () => {
+    const made = await decide({ number: '2125550100', callKind: 'manual' })
+    const { outcomes } = running.callgate
+    const dialledAt = running.clock.at + 1_250
+    const [leg, handedOverAt] = ['PJSIP/carrier-a-0000001f', running.clock.at]
+    outcomes.note(made.id, { state: 'handed-over', handedOverAt }, true)
+    outcomes.note(made.id, { state: 'dialled', leg, dialledAt }, false)
+    await outcomes.drain()
+    const outcome = {
+      ...{ state: 'dialled', handedOverAt: '2026-11-23T17:00:00Z', leg },
+      dialledAt: '2026-11-23T17:00:01.250Z',
+    }
+    const read = await running.get(`/v1/decisions/${made.id}`)
+    expect(await read.json()).toEqual({ ...made, outcome })
+    expect((await running.get(`/v1/decisions/${made.id}`, running.keys.main)).status).toBe(404)
+  })
+
   it('survive a restart, as do lists, consents and keys', async () => {
     const first = await openTestCallgate()
     const number = '3125550100'

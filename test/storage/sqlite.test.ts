@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { sql } from 'kysely'
+import { Migrator, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Journal } from '../../src/gate/journal.js'
 import { type OpenDatabase, openDatabase } from '../../src/storage/engine.js'
 import { migrate } from '../../src/storage/migrate.js'
+import * as initial from '../../src/storage/migrations/0001-initial.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 
@@ -132,6 +133,24 @@ describe('migrations', () => {
   it('refuse a schema that is newer than the program, and leave it alone', async () => {
     elsewhere.exec("insert into kysely_migration values ('9999-future', '2030-01-01T00:00:00Z')")
     await expect(migrate(storage.db)).rejects.toThrow('newer schema than this program knows')
-    expect(elsewhere.prepare('select count(*) as n from kysely_migration').get()).toEqual({ n: 2 })
+    expect(elsewhere.prepare('select count(*) as n from kysely_migration').get()).toEqual({ n: 3 })
+  })
+
+  it('bring a database of the first schema up to date, and leave what is in it', async () => {
+    const dataDir = join(folder, 'old')
+    const old = openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    const provider = { getMigrations: async () => ({ '0001-initial': initial }) }
+    expect((await new Migrator({ db: old.db, provider }).migrateToLatest()).error).toBeUndefined()
+    const names = async () => (await old.db.introspection.getTables()).map(({ name }) => name)
+    expect(await names()).not.toContain('call_outcomes')
+    const decision = {
+      ...{ id: 'd1', account_id: 'a', decided_at: 0, number: '', call_kind: 'ai', body: '{}' },
+      ...({ decision: 'block', reason: '', via: '', what_if: 0 } as const),
+    }
+    await old.db.insertInto('decisions').values(decision).execute()
+    await migrate(old.db)
+    expect(await names()).toContain('call_outcomes')
+    expect(await old.db.selectFrom('decisions').selectAll().execute()).toEqual([decision])
+    await old.close()
   })
 })
