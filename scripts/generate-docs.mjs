@@ -11,6 +11,7 @@ import * as internalDncApi from '../dist/api/internal-dnc.js'
 import * as litigatorApi from '../dist/api/litigator.js'
 import * as scrubApi from '../dist/api/scrub.js'
 import { settingsSchema } from '../dist/config.js'
+import { notCarriedOutCauses } from '../dist/domain/call-outcome.js'
 import { callKinds, checkNames, reasonTexts } from '../dist/domain/decision.js'
 import { settingLeaves, unwrapped } from '../dist/load-settings.js'
 import { createMetrics } from '../dist/metrics.js'
@@ -39,7 +40,7 @@ function settingsPage() {
   const parts = [...sections].map(([name, rows]) => `## ${name}\n\n${table(head, rows)}`)
   return `# Settings
 
-Generated from \`src/config.ts\` by \`npm run docs\`; do not edit.
+Generated from \`src/config.ts\` and \`src/config-asterisk.ts\` by \`npm run docs\`; do not edit.
 
 Settings come from one YAML file (\`--config <file>\`, else \`CALLGATE_CONFIG\`, else
 \`config/callgate.yaml\`) and from environment variables, which win over the file. A variable is
@@ -118,6 +119,10 @@ function observeEach(metrics) {
   metrics.recordFailed()
   metrics.lists([{ name: 'us-dnc', entries: 0, asOf: 0 }])
   metrics.areaCodeMode('US', false)
+  metrics.asteriskConnected('asterisk', false)
+  metrics.asteriskReconnected('asterisk')
+  metrics.callNotCarriedOut('asterisk', 'timed-out')
+  metrics.ungatedCall({ server: 'asterisk', trunk: 'carrier-a', hungUp: false })
 }
 
 function labelsOf(name, body) {
@@ -134,6 +139,10 @@ function labelValues() {
     reason: words(Object.keys(reasonTexts)),
     kind: words(callKinds),
     via: `${words(['http', 'predial', 'asterisk', 'check'])}; ${code('what-if')} for a request with ${code('at')}`,
+    server: `${code('asterisk')}, and the names of ${code('asterisk.servers')}`,
+    trunk: `the names of ${code('asterisk.trunks')}`,
+    hung_up: words(['true', 'false']),
+    why: words(notCarriedOutCauses),
     check: words(checkNames),
     verdict: words(['pass', 'deny', 'unknown']),
     question: words(['scrub', 'internal-dnc', 'litigator', 'legal-time']),

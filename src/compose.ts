@@ -15,6 +15,7 @@ import { assertZoneRulesAreCurrent } from './domain/zones.js'
 import { allChecks } from './gate/checks/all-checks.js'
 import { Gate } from './gate/gate.js'
 import { Journal } from './gate/journal.js'
+import { OutcomeJournal } from './gate/outcome-journal.js'
 import { shippedOr } from './load-settings.js'
 import { createMetrics, type Metrics } from './metrics.js'
 import { Accounts } from './service/accounts/accounts.js'
@@ -112,6 +113,7 @@ export interface Callgate extends Foundation {
   readonly compliance: CachedCompliance
   readonly metrics: Metrics
   readonly journal: Journal
+  readonly outcomes: OutcomeJournal
   readonly gate: Gate
   /** Judges like {@link Callgate.gate} and records nothing. */
   readonly dryGate: Gate
@@ -140,6 +142,10 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
     failed: () => metrics.recordFailed(),
     lost: (count) => world.log.error('records of decisions are lost', { count }),
   })
+  const outcomes = new OutcomeJournal(storage, {
+    failed: (cause) => world.log.warn('outcomes could not be written; tried again', { err: cause }),
+    lost: (count) => world.log.error('outcomes of calls are lost', { count }),
+  })
   const gateOver = (records: Journal | undefined) =>
     createGate(foundation, { compliance, data, metrics, journal: records })
   return {
@@ -149,10 +155,12 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
     compliance,
     metrics,
     journal,
+    outcomes,
     gate: gateOver(journal),
     dryGate: gateOver(undefined),
     async close() {
       await journal.close()
+      await outcomes.close()
       await foundation.close()
     },
   }

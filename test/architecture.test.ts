@@ -47,7 +47,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': [],
   'log.ts': [],
   'metrics.ts': ['domain/'],
-  'config.ts': ['domain/'],
+  'config.ts': ['config-asterisk.ts', 'domain/'],
+  'config-asterisk.ts': ['domain/'],
   'load-settings.ts': ['config.ts'],
   'version.ts': ['load-settings.ts'],
   'world.ts': ['domain/', 'log.ts'],
@@ -62,7 +63,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'gate/': ['gate/', 'domain/', 'errors.ts', 'log.ts', 'metrics.ts'],
   'gate/journal.ts': ['gate/', 'domain/', 'storage/'],
   'gate/decision-rows.ts': ['gate/', 'domain/', 'storage/tables.ts'],
+  'gate/outcome-journal.ts': ['gate/', 'domain/', 'storage/'],
+  'gate/outcome-rows.ts': ['gate/', 'domain/', 'storage/tables.ts'],
   'gate/gate-routes.ts': ['gate/', 'api/', 'errors.ts'],
+  'asterisk/': ['asterisk/', 'domain/', 'errors.ts', 'log.ts', 'config.ts', 'metrics.ts'],
   'http/': ['http/', 'api/', 'domain/', 'errors.ts', 'log.ts'],
 }
 
@@ -74,6 +78,7 @@ function allowedFor(path: string): readonly string[] | undefined {
 
 /** Library -> the files that may know it. */
 const doors: Readonly<Record<string, readonly string[]>> = {
+  'ari-client': ['asterisk/ari-library.ts'],
   express: ['http/app.ts'],
   '@fastify/busboy': ['http/multipart-body.ts'],
   'better-sqlite3': ['storage/sqlite.ts'],
@@ -91,8 +96,22 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   '@photostructure/tz-lookup': ['data/numbering/gazetteer.ts'],
   'cli-progress': ['commands/progress.ts'],
   commander: ['commands/', 'main.ts'],
-  zod: ['api/', 'config.ts', 'load-settings.ts', 'data/', 'service/sandbox/sandbox-file.ts'],
-  kysely: ['storage/', 'service/', 'gate/journal.ts', 'gate/decision-rows.ts'],
+  zod: [
+    'api/',
+    'config.ts',
+    'config-asterisk.ts',
+    'load-settings.ts',
+    'data/',
+    'service/sandbox/sandbox-file.ts',
+  ],
+  kysely: [
+    'storage/',
+    'service/',
+    'gate/journal.ts',
+    'gate/decision-rows.ts',
+    'gate/outcome-journal.ts',
+    'gate/outcome-rows.ts',
+  ],
 }
 
 describe('architecture', () => {

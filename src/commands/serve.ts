@@ -1,11 +1,13 @@
 /** `callgate serve`: the gate and the compliance service over HTTP, until a signal ends them. */
 import type { Command } from 'commander'
+import { type Asterisk, openAsterisk } from '../asterisk/asterisk.js'
 import { type Callgate, mainAccountId, openCallgate } from '../compose.js'
 import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
 import { createFrontDoor } from '../http/front-door.js'
 import type { RequestMeasure } from '../http/measure.js'
+import type { ReadinessCheck } from '../http/ops.js'
 import { openServer, type RunningServer } from '../http/server.js'
 import { createLogger } from '../log.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
@@ -24,30 +26,72 @@ export const addServe: AddCommand = (program, terminal) => {
       const log = createLogger(settings.logLevel)
       const ended = firstSignal()
       const callgate = await openCallgate(settings, { ...realWorld, log, mayBlock: false })
-      callgate.storage.serveAlone()
-      const stopWatching = watchData(callgate)
-      const server = await openDoors(callgate).catch(async (cause: unknown) => {
-        stopWatching()
-        await callgate.close()
-        const { host, port } = settings.http
-        const why = cause instanceof Error ? cause.message : String(cause)
-        throw new CommandFailure(`http.host '${host}', http.port ${port}: cannot listen: ${why}`)
-      })
       try {
-        log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
-        await greet(callgate, server, terminal)
-        log.info('stopping', { signal: await ended })
+        await serveUntil(ended, callgate, terminal)
       } finally {
-        stopWatching()
-        await server.close()
         await callgate.close()
       }
       log.info('stopped')
     })
 }
 
+async function serveUntil(
+  ended: Promise<string>,
+  callgate: Callgate,
+  terminal: Terminal,
+): Promise<void> {
+  const { log } = callgate.world
+  callgate.storage.serveAlone()
+  const opened: (() => Promise<void> | void)[] = [watchData(callgate)]
+  try {
+    const asterisk = await attachAsterisk(callgate)
+    opened.push(() => asterisk.close())
+    const server = await listen(callgate, asterisk)
+    opened.push(() => server.close())
+    log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
+    await greet(callgate, server, terminal)
+    log.info('stopping', { signal: await ended })
+  } finally {
+    await Promise.all(opened.map((close) => close()))
+  }
+}
+
+/** Every Asterisk of the settings; refuses an account that calls cannot be judged for. */
+export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
+  const { settings, world, metrics, gate, outcomes, accounts } = callgate
+  const { account: accountId, serviceCodes } = settings.gate
+  if (!(await accounts.find(accountId))) {
+    throw new CommandFailure(`gate.account '${accountId}': is no account here`, 2)
+  }
+  return openAsterisk({
+    settings: settings.asterisk,
+    accountId,
+    serviceCodes: new Set(serviceCodes),
+    dataDir: settings.dataDir,
+    gate,
+    outcomes,
+    metrics,
+    clock: world.clock,
+    randomBytes: world.randomBytes,
+    log: world.log,
+  })
+}
+
+async function listen(callgate: Callgate, { readiness }: Asterisk): Promise<RunningServer> {
+  try {
+    return await openDoors(callgate, readiness)
+  } catch (cause) {
+    const { host, port } = callgate.settings.http
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new CommandFailure(`http.host '${host}', http.port ${port}: cannot listen: ${why}`)
+  }
+}
+
 /** The HTTP server over an assembled callgate; tests open it on port 0. */
-export function openDoors(callgate: Callgate): Promise<RunningServer> {
+export function openDoors(
+  callgate: Callgate,
+  alsoReady: readonly ReadinessCheck[] = [],
+): Promise<RunningServer> {
   const { settings, world, keys, journal, gate, metrics, service } = callgate
   const shared = {
     authenticate: (key: string) => keys.authenticate(key),
@@ -64,7 +108,7 @@ export function openDoors(callgate: Callgate): Promise<RunningServer> {
       ...serviceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
       ...gateRoutes(journal),
     ],
-    ops: { checks: dataReadiness(callgate), metricsText: () => metrics.text() },
+    ops: { checks: [...dataReadiness(callgate), ...alsoReady], metricsText: () => metrics.text() },
     frontDoor: createFrontDoor({
       ...shared,
       decide: (call) => gate.decide(call),

@@ -1,0 +1,49 @@
+/** The Asterisk servers of the settings, each with the credentials and the application name to use. */
+import { readFileSync } from 'node:fs'
+import type { AsteriskSettings } from '../config.js'
+import { DataFileError } from '../errors.js'
+import type { AriServer } from './ari-connection.js'
+
+/** How the one server of `asterisk.url` is called in metrics, logs and readiness. */
+export const firstServerName = 'asterisk'
+
+type GivenServer = AsteriskSettings['servers'][number]
+
+/**
+ * Empty when no Asterisk is configured. What a server of the list leaves out is as for the first
+ * one. Throws `DataFileError` for a password file that cannot be read or is empty.
+ */
+export function ariServers(settings: AsteriskSettings): readonly AriServer[] {
+  const { url, servers } = settings
+  const first: readonly GivenServer[] = url === undefined ? [] : [{ name: firstServerName, url }]
+  return [...first, ...servers].map((given) => ({
+    name: given.name,
+    url: given.url.replace(/\/$/, ''),
+    username: given.username ?? settings.username,
+    password: passwordOf(given, settings),
+    app: given.app ?? settings.app,
+  }))
+}
+
+/** What is written beside the server counts before what is written for all. */
+function passwordOf(given: GivenServer, settings: AsteriskSettings): string {
+  const own = given.password !== undefined || given.passwordFile !== undefined
+  const { password, passwordFile } = own ? given : settings
+  if (passwordFile !== undefined) return firstLine(passwordFile)
+  return password ?? ''
+}
+
+function firstLine(path: string): string {
+  const line = contentOf(path).split(/\r?\n/, 1)[0]?.trim() ?? ''
+  if (line === '') throw new DataFileError(path, 'asterisk.passwordFile: its first line is empty')
+  return line
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new DataFileError(path, `asterisk.passwordFile: cannot be read: ${why}`, cause)
+  }
+}

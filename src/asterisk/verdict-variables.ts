@@ -1,0 +1,63 @@
+/** The channel variables in which the dialplan reads a decision. */
+import type { Decision, ReasonCode } from '../domain/decision.js'
+
+/** Q.850: 21, call rejected, for a rule that blocks. 42, congestion, for no decision. */
+type HangupCause = '' | '21' | '42'
+
+/**
+ * The cause a blocked call ends with, SIP 403 or 503. What could not be judged, kept or given may
+ * be tried again; what a rule blocks may not.
+ */
+const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
+  'not-recorded': '42',
+  expired: '42',
+  'invalid-request': '42',
+  'invalid-number': '21',
+  'foreign-number': '21',
+  extension: '21',
+  litigator: '21',
+  'consent-revoked': '21',
+  'internal-dnc': '21',
+  'national-dnc': '21',
+  'state-dnc': '21',
+  'wireless-state': '21',
+  'list-not-covering': '21',
+  'toll-free': '21',
+  'unknown-prefix': '21',
+  'no-consent': '21',
+  'not-permitted': '21',
+  'unknown-project': '21',
+  'restricted-day': '21',
+  'outside-calling-hours': '21',
+  'list-missing': '42',
+  'check-unanswered': '42',
+  overloaded: '42',
+  'policy-allows': '',
+  'service-code': '',
+  permitted: '',
+}
+
+/** `permit` is empty unless the call is allowed. */
+export function verdictVariables(
+  { decision, number, reason, id }: Decision,
+  permit: string,
+): Readonly<Record<string, string>> {
+  return {
+    CALLGATE_DECISION: decision,
+    CALLGATE_NUMBER: number,
+    CALLGATE_REASON: reason,
+    CALLGATE_CAUSE: decision === 'allow' ? '' : hangupCauses[reason],
+    CALLGATE_ID: id,
+    CALLGATE_PERMIT: permit,
+  }
+}
+
+/** No decision: nothing an earlier one, or whoever originated the call, has set stays. */
+export const noVerdict: Readonly<Record<string, string>> = {
+  CALLGATE_DECISION: '',
+  CALLGATE_NUMBER: '',
+  CALLGATE_REASON: '',
+  CALLGATE_CAUSE: '42',
+  CALLGATE_ID: '',
+  CALLGATE_PERMIT: '',
+}
