@@ -1,11 +1,28 @@
-/** Prints `N passed, N failed` from a vitest JSON report and the exit code of the start check. */
-import { readFileSync } from 'node:fs'
+/**
+ * Prints `N passed, N failed` from the exit code of the start check and the JSON reports of vitest.
+ * A run that failed without a failed test, or left no report, counts as one failure.
+ */
+import { existsSync, readFileSync } from 'node:fs'
 
-const [report, startCode] = process.argv.slice(2)
-const result = JSON.parse(readFileSync(report, 'utf8'))
+const [startCode, ...reports] = process.argv.slice(2)
+
+const noReport = { passed: 0, failed: 1, skipped: 0 }
+
+function countsOf(report) {
+  if (!existsSync(report)) return noReport
+  const result = JSON.parse(readFileSync(report, 'utf8'))
+  const failed = result.numFailedTests
+  return {
+    passed: result.numPassedTests,
+    failed: failed === 0 && !result.success ? 1 : failed,
+    skipped: result.numPendingTests + result.numTodoTests,
+  }
+}
+
 const started = Number(startCode) === 0 ? 1 : 0
-const passed = result.numPassedTests + started
-const failed =
-  result.numFailedTests + (1 - started) + (result.success || result.numFailedTests > 0 ? 0 : 1)
-const skipped = result.numPendingTests + result.numTodoTests
-console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+const all = [{ passed: started, failed: 1 - started, skipped: 0 }, ...reports.map(countsOf)]
+const sum = (name) => all.reduce((total, counts) => total + counts[name], 0)
+const skipped = sum('skipped')
+console.log(
+  `${sum('passed')} passed, ${sum('failed')} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`,
+)

@@ -22,7 +22,8 @@ export interface Logger {
  * Ten digits, with or without `1` before them and the usual punctuation between them. Ten digits, a
  * point and a digit are the id of an Asterisk channel.
  */
-const numberInText = /(?<![\dA-Za-z.])(\+?1?[ .-]?\(?\d{3}\)?[ .-]?\d{3}[ .-]?)\d{4}(?![\dA-Za-z]|\.\d)/g
+const numberInText =
+  /(?<![\dA-Za-z.])(\+?1?[ .-]?\(?\d{3}\)?[ .-]?\d{3}[ .-]?)\d{4}(?![\dA-Za-z]|\.\d)/g
 
 export function maskNumbers(text: string): string {
   return text.replace(numberInText, '$1****')

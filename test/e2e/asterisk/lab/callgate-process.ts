@@ -1,0 +1,200 @@
+/** callgate as an operator runs it beside an Asterisk: a process of its own, seen from outside. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { type DecisionDocument, outcomeDocument } from '../../../../src/gate/decision-document.js'
+import { outcomeOf } from '../../../../src/gate/outcome-rows.js'
+import type { CallOutcomeRow } from '../../../../src/storage/tables.js'
+import type { AsteriskServer } from './asterisk-server.js'
+import { type Ended, type LabProcess, startProcess } from './lab-process.js'
+import { projectRoot } from './project-root.js'
+import { until } from './until.js'
+
+export interface CallgateOptions {
+  /** The Asterisk to attach to; without it none is attached. */
+  readonly server?: AsteriskServer
+  /** More settings, by variable; they win. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** `ready` waits for /readyz with its Asterisk check, `listening` for HTTP only. */
+  readonly until?: 'ready' | 'listening'
+  /** An existing data folder to go on with; otherwise it makes one and `close` removes it. */
+  readonly dataDir?: string
+  /** Compiled program; `dist/main.js` of the project unless given. */
+  readonly program?: string
+}
+
+/** Metrics by the text before their value: name and labels. */
+export interface Samples {
+  /** The sum over all label sets that have these labels; 0 when there are none. */
+  sum(name: string, labels?: Readonly<Record<string, string>>): number
+}
+
+export interface CallgateProcess {
+  readonly url: string
+  readonly dataDir: string
+  readonly pid: number
+  /** Keys shown at the first start of a data folder; empty at later ones. */
+  readonly keys: Readonly<Record<'main' | 'sandbox', string>>
+  isReady(): Promise<boolean>
+  /** Every decision on disk, oldest first, with what became of its call. */
+  decisions(): readonly DecisionDocument[]
+  /** Its log lines so far. */
+  log(): readonly Readonly<Record<string, unknown>>[]
+  metrics(): Promise<Samples>
+  freeze(): void
+  thaw(): void
+  /** SIGKILL. */
+  killHard(): Promise<Ended>
+  /** SIGTERM; gives the exit code. */
+  stop(): Promise<Ended>
+  cpuSeconds(): number
+  /** Ends it, if it still runs, and removes the data folder it made. */
+  close(): Promise<void>
+}
+
+/** Sandbox numbers at noon of a working day in New York, where the 212 numbers are. */
+const defaults: Readonly<Record<string, string>> = {
+  CALLGATE_HTTP_PORT: '0',
+  CALLGATE_GATE_ACCOUNT: 'sandbox',
+  CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
+}
+
+function attachedTo(server: AsteriskServer): Readonly<Record<string, string>> {
+  const trunks = server.trunkNames.map((name) => `{ name: ${name}, channel: PJSIP/${name} }`)
+  return {
+    CALLGATE_ASTERISK_URL: server.url,
+    CALLGATE_ASTERISK_USERNAME: 'callgate',
+    CALLGATE_ASTERISK_PASSWORD: 'secret',
+    CALLGATE_ASTERISK_TRUNKS: `[${trunks.join(', ')}]`,
+  }
+}
+
+/** Settings come from here alone, not from the shell that runs the tests. */
+function environmentOf(options: CallgateOptions, dataDir: string): Record<string, string> {
+  const inherited = Object.entries(process.env).flatMap(([name, value]) =>
+    value === undefined || name.startsWith('CALLGATE_') ? [] : [[name, value] as const],
+  )
+  return {
+    ...Object.fromEntries(inherited),
+    ...defaults,
+    ...(options.server && attachedTo(options.server)),
+    CALLGATE_DATA_DIR: dataDir,
+    ...options.environment,
+  }
+}
+
+export async function startCallgate(options: CallgateOptions = {}): Promise<CallgateProcess> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'callgate-e2e-'))
+  const output = join(dataDir, `output-${process.hrtime.bigint()}`)
+  const started = startProcess({
+    command: process.execPath,
+    args: [options.program ?? join(projectRoot, 'dist/main.js'), 'serve'],
+    environment: environmentOf(options, dataDir),
+    folder: projectRoot,
+    output,
+  })
+  const close = async () => {
+    if (started.isRunning()) await started.end()
+    if (options.dataDir === undefined && process.env.CALLGATE_E2E_KEEP !== '1')
+      rmSync(dataDir, { recursive: true, force: true })
+  }
+  try {
+    await untilOrEnd('callgate listens', started, () => addressIn(started) !== '')
+    const url = addressIn(started)
+    const callgate = callgateProcess(started, { url, dataDir, close })
+    const wanted = options.until ?? (options.server ? 'ready' : 'listening')
+    if (wanted === 'ready') await untilOrEnd('callgate is ready', started, callgate.isReady)
+    return callgate
+  } catch (cause) {
+    const text = started.output()
+    await close()
+    throw new Error(`callgate does not start:\n${text}`, { cause })
+  }
+}
+
+/** Does not wait for what a process that has ended will never say. */
+async function untilOrEnd(
+  what: string,
+  started: LabProcess,
+  ask: () => boolean | Promise<boolean>,
+): Promise<void> {
+  await until(what, () => !started.isRunning() || ask(), { withinMs: 30_000 })
+  if (!started.isRunning()) throw new Error(`not ${what}: it has ended`)
+}
+
+/** All that it prints first is there when the line after the address is. */
+function addressIn(started: LabProcess): string {
+  return /listens on (\S+)\n[\s\S]*\n/.exec(started.output())?.[1] ?? ''
+}
+
+interface Running {
+  readonly url: string
+  readonly dataDir: string
+  readonly close: () => Promise<void>
+}
+
+function callgateProcess(started: LabProcess, { url, dataDir, close }: Running): CallgateProcess {
+  const keyOf = (account: string) =>
+    new RegExp(`account ${account} \\(shown once\\): +(\\S{44})\\n`).exec(started.output())?.[1] ??
+    ''
+  return {
+    ...{ url, dataDir, close, pid: started.pid },
+    keys: { main: keyOf('main'), sandbox: keyOf('sandbox') },
+    isReady: () => isReady(url),
+    decisions: () => decisionsIn(dataDir),
+    log: () => started.output().split('\n').filter(isLogLine).map(fieldsOf),
+    metrics: async () => samplesIn(await (await fetch(`${url}/metrics`, briefly())).text()),
+    freeze: started.freeze,
+    thaw: started.thaw,
+    killHard: () => started.end('SIGKILL'),
+    stop: () => started.end('SIGTERM'),
+    cpuSeconds: started.cpuSeconds,
+  }
+}
+
+/** No connection is kept, so none is found dead after a freeze. */
+const briefly = () => ({ headers: { connection: 'close' }, signal: AbortSignal.timeout(5_000) })
+
+/** Without a check of the Asterisk it is not ready for calls, whatever it says. */
+async function isReady(url: string): Promise<boolean> {
+  const reply = await fetch(`${url}/readyz`, briefly())
+  const { checks } = (await reply.json()) as { checks: { name: string; ready: boolean }[] }
+  return reply.status === 200 && checks.some(({ name }) => name.startsWith('asterisk'))
+}
+
+function decisionsIn(dataDir: string): readonly DecisionDocument[] {
+  const database = new Database(join(dataDir, 'callgate.sqlite'), { readonly: true })
+  try {
+    const rows = database
+      .prepare(
+        'select call_outcomes.*, decisions.body from decisions left join call_outcomes ' +
+          'on call_outcomes.decision_id = decisions.id order by decided_at, decisions.rowid',
+      )
+      .all() as (CallOutcomeRow & { body: string })[]
+    return rows.map((row) => {
+      const outcome = outcomeOf(row)
+      const document = JSON.parse(row.body) as DecisionDocument
+      return outcome === undefined ? document : { ...document, outcome: outcomeDocument(outcome) }
+    })
+  } finally {
+    database.close()
+  }
+}
+
+const isLogLine = (line: string) => line.startsWith('{') && line.endsWith('}')
+const fieldsOf = (line: string) => JSON.parse(line) as Readonly<Record<string, unknown>>
+
+function samplesIn(text: string): Samples {
+  const samples = [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].map(
+    ([, name, labels = '', value]) => ({ name, labels: `,${labels},`, value: Number(value) }),
+  )
+  return {
+    sum(name, labels = {}) {
+      const wanted = Object.entries(labels).map(([label, value]) => `,${label}="${value}",`)
+      return samples
+        .filter((sample) => sample.name === name && wanted.every((w) => sample.labels.includes(w)))
+        .reduce((total, { value }) => total + value, 0)
+    },
+  }
+}

@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Puts Asterisk and SIPp from Debian's packages into a folder of their own, to be run from there.
+#
+#   provide.sh TARGET SUITE     SUITE: sid for Asterisk 22, bullseye for Asterisk 16
+#
+# TARGET/bin/asterisk and TARGET/bin/sipp start the unpacked programs with the unpacked loader and
+# libraries, so nothing is installed on this machine and neither root nor a container is needed.
+# TARGET appears whole or not at all. When it is there already, the script returns at once.
+#
+# CALLGATE_E2E_MIRROR   Debian mirror; by default the one that apt uses on this machine
+set -euo pipefail
+
+fail() {
+  printf 'provide.sh: %s\n' "$*" >&2
+  exit 1
+}
+
+[ $# -eq 2 ] || fail 'usage: provide.sh TARGET SUITE'
+target=$1
+case $2 in
+  # sid moves on; the next release follows it and may have the wanted version for longer.
+  sid) wanted=22 places=('MIRROR sid' 'MIRROR forky') ;;
+  # A suite at the end of its life moves from the mirrors to the archive.
+  bullseye) wanted=16 places=('MIRROR bullseye' 'http://archive.debian.org/debian bullseye') ;;
+  *) fail "suite '$2': must be sid or bullseye" ;;
+esac
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+is_whole() { [ -x "$target/bin/asterisk" ] && [ -x "$target/bin/sipp" ]; }
+is_whole && exit 0
+[ ! -e "$target" ] || fail "$target exists and holds no Asterisk and SIPp; remove it"
+
+for tool in apt-get dpkg dpkg-deb tar flock timeout; do
+  command -v "$tool" > /dev/null || fail "$tool is missing; this needs Debian or a derivative of it"
+done
+[ -r "$keyring" ] || fail "$keyring is missing; install the package debian-archive-keyring"
+
+mkdir -p "$(dirname "$target")"
+target=$(cd "$(dirname "$target")" && pwd -P)/$(basename "$target")
+exec 9> "$target.lock"
+flock --timeout 900 9 || fail "another run has been building $target for 15 minutes"
+is_whole && exit 0
+
+# The end of the build is its renaming, so what a killed one has left never counts as whole.
+build=$target.building
+rm -rf "$build"
+trap 'rm -rf "$build"' EXIT
+root=$build/root
+mkdir -p "$root"
+
+mirror_of_this_machine() {
+  apt-get indextargets --format '$(REPO_URI)' 2> /dev/null |
+    grep --max-count=1 -E '^https?://.*/debian/?$' || echo http://deb.debian.org/debian
+}
+mirror=${CALLGATE_E2E_MIRROR:-$(mirror_of_this_machine)}
+mirror=${mirror%/}
+
+# apt with sources, state and cache of its own, as if nothing were installed. The host's proxy
+# settings stay in force, and so does the check of signatures. Retries and waits are bounded.
+apt=$build/apt
+ours=(
+  -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
+  -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null
+  -o "Dir::State=$apt" -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt" -o "Dir::Log=$apt"
+  -o APT::Sandbox::User=root -o APT::Install-Recommends=false -o APT::Update::Error-Mode=any
+  -o Acquire::Languages=none -o Acquire::Retries=3 -o Acquire::http::Timeout=30
+  -o Acquire::https::Timeout=30 -o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false
+)
+# A suite that gets no more updates has a Release file past its date, signed all the same.
+[ "$2" = sid ] || ours+=(-o Acquire::Check-Valid-Until=false)
+
+# Points apt at a mirror and a suite, and says which version of Asterisk is there.
+version_at() {
+  rm -rf "$apt"
+  mkdir -p "$apt/lists/partial" "$apt/archives/partial"
+  : > "$apt/status"
+  echo "deb [signed-by=$keyring] $1 $2 main" > "$apt/sources.list"
+  timeout 300 apt-get "${ours[@]}" -qq update >&2 || return 1
+  { apt-cache "${ours[@]}" show --no-all-versions asterisk 2> /dev/null || true; } |
+    sed -n 's/^Version: \([0-9]*:\)\{0,1\}//p'
+}
+
+download() {
+  timeout 600 apt-get "${ours[@]}" -qq --yes --download-only install \
+    asterisk asterisk-modules sip-tester >&2
+}
+
+found='' tried=''
+for place in "${places[@]}"; do
+  read -r from suite <<< "${place/MIRROR/$mirror}"
+  if ! version=$(version_at "$from" "$suite"); then
+    tried+=$'\n'"  $from $suite: its index cannot be read"
+  elif [ "${version%%.*}" != "$wanted" ]; then
+    tried+=$'\n'"  $from $suite: has ${version:-no Asterisk}"
+  elif ! download; then
+    tried+=$'\n'"  $from $suite: has $version, which cannot be fetched"
+  else
+    found="$from $suite" && break
+  fi
+done
+[ -n "$found" ] ||
+  fail "no Asterisk $wanted; CALLGATE_E2E_MIRROR may name another Debian mirror. Tried:$tried"
+
+# Older packages use /lib and /bin beside /usr; one tree serves both.
+for folder in bin sbin lib lib64; do
+  mkdir -p "$root/usr/$folder"
+  ln -s "usr/$folder" "$root/$folder"
+done
+for package in "$apt"/archives/*.deb; do
+  dpkg-deb --fsys-tarfile "$package" |
+    tar --extract --directory="$root" --keep-directory-symlink --no-same-owner \
+      --exclude=./usr/share/doc --exclude=./usr/share/man --exclude=./usr/share/locale
+done
+
+# This link is made when the package of sounds is configured, which nobody does here.
+ln -sfn en_US_f_Allison "$root/usr/share/asterisk/sounds/en"
+
+# The starters find the tree by their own place, so it may be moved.
+find_in_tree() { (cd "$root" && find usr/lib "$@" -print -quit); }
+loader=$(find_in_tree -type f '(' -name 'ld-linux*.so.*' -o -name 'ld-[0-9]*.so' ')')
+libraries=$(dirname "$(find_in_tree -name libc.so.6)")
+modules=$(find_in_tree -type d -path '*/asterisk/modules')
+[ -n "$loader" ] && [ -n "$modules" ] || fail "the packages of $found hold no loader or no modules"
+starter() {
+  cat > "$build/$1" << STARTER
+#!/bin/sh
+root=\$(cd "\$(dirname "\$0")/../root" && pwd -P)
+exec env OPENSSL_CONF=/dev/null TERMINFO="\$root/usr/share/terminfo" "\$root/$loader" \\
+  --library-path "\$root/$libraries:\$root/usr/lib" "\$root/$2" "\$@"
+STARTER
+  chmod 755 "$build/$1"
+}
+mkdir "$build/bin"
+starter bin/asterisk usr/sbin/asterisk
+starter bin/sipp usr/bin/sipp
+ln -s "root/$modules" "$build/modules"
+
+started=$("$build/bin/asterisk" -V) || fail "the unpacked Asterisk of $found does not start"
+case $started in
+  "Asterisk $wanted."*) ;;
+  *) fail "expected Asterisk $wanted, $found has $started" ;;
+esac
+case $("$build/bin/sipp" -v || true) in
+  *'SIPp v'*) ;;
+  *) fail "the unpacked SIPp of $found does not start" ;;
+esac
+
+rm -rf "$apt"
+mv --no-target-directory "$build" "$target"
+printf '%s from %s, with SIPp, in %s\n' "${started%%~*}" "$found" "$target"
