@@ -4,7 +4,7 @@
  */
 import type { AsteriskSettings } from '../config.js'
 import type { CallRequest } from '../domain/decision.js'
-import { describeProblem } from '../errors.js'
+import { AppError, describeProblem } from '../errors.js'
 import type { AsteriskChannel } from './asterisk-port.js'
 import { readArguments } from './fact-arguments.js'
 import { type FactName, type FactTexts, factNames, kindOf, takeFact } from './fact-texts.js'
@@ -145,7 +145,7 @@ function checked(
   for (const name of factNames) {
     const field = `${setting}.${name}`
     const problem = takeFact(texts, name, { text: given[name] ?? '', field })
-    if (problem !== undefined) throw new TypeError(problem)
+    if (problem !== undefined) throw new AppError('invalid-request', problem)
   }
   return texts
 }

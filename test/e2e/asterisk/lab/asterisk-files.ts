@@ -41,6 +41,8 @@ export const contextHeader = 'X-Lab-Context'
 
 /** Files of `config/asterisk` that go elsewhere than into extensions.conf. */
 const elsewhere = /^(globals|ari|http|manager|pjsip)\.conf$/
+/** Templates that other files of extensions.conf need before them. */
+const first: readonly string[] = ['steps.conf', 'gate.conf']
 
 const recipes = join(projectRoot, 'config/asterisk')
 
@@ -114,7 +116,7 @@ function httpConf(port: number): string {
 
 function ariConf(users: Readonly<Record<string, string>>): string {
   const sections = Object.entries(users).map(
-    ([name, password]) => `[${name}](callgate-user)\npassword = ${password}\n`,
+    ([name, password]) => `[${name}]\ntype = user\npassword = ${password}\n`,
   )
   return `[general]\nenabled = yes\n#include "callgate/ari.conf"\n${sections.join('')}`
 }
@@ -153,12 +155,11 @@ function pjsipConf({ ports, callerContexts, trunks }: LabConfiguration): string 
 
 function extensionsConf({ extensions }: LabConfiguration): string {
   const shipped = readdirSync(recipes).filter(
-    (name) => name.endsWith('.conf') && !elsewhere.test(name) && name !== 'steps.conf',
+    (name) => name.endsWith('.conf') && !elsewhere.test(name) && !first.includes(name),
   )
   return (
     '[globals]\n#include "callgate/globals.conf"\n#include "lab-globals.conf"\n' +
-    `#include "callgate/steps.conf"\n` +
-    `${shipped.map((name) => `#include "callgate/${name}"\n`).join('')}` +
+    `${[...first, ...shipped].map((name) => `#include "callgate/${name}"\n`).join('')}` +
     `[from-trunk]\nexten => _X.,1,Hangup()\n${extensions}\n`
   )
 }

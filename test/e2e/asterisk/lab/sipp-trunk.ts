@@ -28,6 +28,8 @@ export interface Arrival {
   readonly answeredAt: number | undefined
   /** When Asterisk hung up the answered call. */
   readonly endedAt: number | undefined
+  /** Whether Asterisk took the REFER of a trunk that transfers. */
+  readonly transferTaken: boolean | undefined
 }
 
 export interface Trunk {
@@ -82,14 +84,26 @@ function note(calls: Map<string, Arrival>, { what, at, fields }: LoggedEvent): v
       number: userOf(uri.join('|')),
       callerId: userOf(from),
       decisionId: id.slice(id.indexOf(':') + 1).trim(),
-      ...{ at, cancelledAt: undefined, answeredAt: undefined, endedAt: undefined },
+      at,
+      ...nothingYet,
     })
     return
   }
   const call = calls.get(callId)
   if (!call) throw new Error(`SIPp logs ${what} of a call that never arrived: ${callId}`)
-  const more = { CANCEL: { cancelledAt: at }, ANSWERED: { answeredAt: at }, BYE: { endedAt: at } }
-  calls.set(callId, { ...call, ...more[what as keyof typeof more] })
+  const more: Readonly<Record<string, Partial<Arrival>>> = {
+    CANCEL: { cancelledAt: at },
+    ANSWERED: { answeredAt: at },
+    BYE: { endedAt: at },
+    TAKEN: { transferTaken: true },
+    DECLINED: { transferTaken: false },
+  }
+  calls.set(callId, { ...call, ...more[what] })
+}
+
+const nothingYet = {
+  ...{ cancelledAt: undefined, answeredAt: undefined, endedAt: undefined },
+  transferTaken: undefined,
 }
 
 function userOf(address: string): string {
