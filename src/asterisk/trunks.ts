@@ -1,4 +1,4 @@
-/** The configured trunks, found by the name of a channel on them or by their own name. */
+/** The configured trunks, found by the name of a channel on them. */
 import type { TrunkSettings } from '../config.js'
 
 /** The half of a Local channel, or the mark of a channel that another has taken the place of. */
@@ -9,16 +9,11 @@ const serial = /-[0-9a-f]+$/
 const withoutNumber = /^[^/]+\/[^/]+(?=\/)/
 
 export class Trunks {
-  readonly #byChannel = new Map<string, TrunkSettings>()
-  readonly #byName = new Map<string, TrunkSettings>()
+  readonly #byChannel: ReadonlyMap<string, TrunkSettings>
 
-  /** Throws an error that names the setting when two trunks share a name or a channel. */
+  /** The settings have made sure that no two share a channel. */
   constructor(trunks: readonly TrunkSettings[]) {
-    trunks.forEach((trunk, index) => {
-      enter(this.#byName, { key: trunk.name, trunk, setting: `asterisk.trunks.${index}.name` })
-      const setting = `asterisk.trunks.${index}.channel`
-      enter(this.#byChannel, { key: trunk.channel, trunk, setting })
-    })
+    this.#byChannel = new Map(trunks.map((trunk) => [trunk.channel, trunk]))
   }
 
   /** The trunk of a channel such as `PJSIP/carrier-a-0000001f`; upper and lower case differ. */
@@ -29,16 +24,4 @@ export class Trunks {
     const span = withoutNumber.exec(endpoint)?.[0]
     return span === undefined ? undefined : this.#byChannel.get(span)
   }
-
-  byName(name: string): TrunkSettings | undefined {
-    return this.#byName.get(name)
-  }
-}
-
-function enter(
-  index: Map<string, TrunkSettings>,
-  { key, trunk, setting }: { key: string; trunk: TrunkSettings; setting: string },
-): void {
-  if (index.has(key)) throw new Error(`${setting} '${key}': must not be that of another trunk`)
-  index.set(key, trunk)
 }

@@ -136,18 +136,4 @@ describe('trunks', () => {
   for (const [channel, name] of names) {
     it(`${channel} is on ${name}`, () => expect(trunks.of(channel)?.name).toBe(name))
   }
-
-  it('are found by their own name', () => {
-    expect(trunks.byName('two')?.channel).toBe('PJSIP/trunk-2')
-    expect(trunks.byName('three')).toBeUndefined()
-  })
-
-  it('may not share a name or a channel; the error names the setting', () => {
-    expect(() => new Trunks([trunk('a', 'PJSIP/a'), trunk('a', 'PJSIP/b')])).toThrow(
-      "asterisk.trunks.1.name 'a'",
-    )
-    expect(() => new Trunks([trunk('a', 'PJSIP/a'), trunk('b', 'PJSIP/a')])).toThrow(
-      "asterisk.trunks.1.channel 'PJSIP/a'",
-    )
-  })
 })
