@@ -5,6 +5,9 @@ import { callKinds } from './domain/decision.js'
 const milliseconds = (min: number, max: number) =>
   z.number().int().min(min).max(max).meta({ unit: 'ms' })
 
+/** How the one server of `asterisk.url` is called in metrics, logs and readiness. */
+export const firstServerName = 'asterisk'
+
 /** Names that also stand in metrics and arguments. */
 const shortName = z.string().regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, . _ -')
 
@@ -14,6 +17,7 @@ const ariUrl = z
     /^https?:\/\/(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?\/?$/,
     'must be http://host:port or https://host:port, without a path',
   )
+  .refine((text) => URL.canParse(text), 'must name a host and a port that can be')
 
 /** Facts of a call that an argument of Stasis() may leave out. */
 const callFacts = {
@@ -37,7 +41,7 @@ const trunk = z.strictObject({
   channel: z.string().regex(/^\w+\/\S+$/, 'must be technology/endpoint such as PJSIP/carrier-a'),
   dialPrefix: z
     .string()
-    .regex(/^[\d*#+]*$/, 'must be digits, * or #')
+    .regex(/^[\d*#+]*$/, 'must be digits, *, # or +')
     .default(''),
   watch: z.boolean().default(true),
   enforce: z.boolean().optional(),
@@ -158,7 +162,9 @@ function contradictions(settings: Given): readonly Contradiction[] {
   const { servers, trunks } = settings
   return [
     ...missingPasswords(settings),
-    ...repeated('servers', 'name', ['asterisk', ...servers.map(({ name }) => name)], 1),
+    ...doublePasswords(settings),
+    ...enforcedUnwatched(trunks),
+    ...repeated('servers', 'name', [firstServerName, ...servers.map(({ name }) => name)], 1),
     ...repeated('servers', 'url', doorsOf(settings), settings.url === undefined ? 0 : 1),
     ...repeated(
       'trunks',
@@ -184,11 +190,33 @@ function missingPasswords({ url, servers, ...given }: Given): readonly Contradic
   return url === undefined ? lacking : [{ path: ['password'], message }, ...lacking]
 }
 
+function doublePasswords({ servers, ...first }: Given): readonly Contradiction[] {
+  const { password, passwordFile } = first
+  const given = [
+    { path: ['password'], password, passwordFile },
+    ...servers.map((server, index) => ({ ...server, path: ['servers', index, 'password'] })),
+  ]
+  const message = 'is given twice, here and in passwordFile'
+  return given.flatMap(({ path, ...one }) =>
+    one.password !== undefined && one.passwordFile !== undefined ? [{ path, message }] : [],
+  )
+}
+
+function enforcedUnwatched(trunks: Given['trunks']): readonly Contradiction[] {
+  const message = 'does nothing while watch is false'
+  return trunks.flatMap(({ watch, enforce }, index) =>
+    !watch && enforce === true ? [{ path: ['trunks', index, 'enforce'], message }] : [],
+  )
+}
+
 /** An application name on an Asterisk has one owner: two with the same would take it in turn. */
 const doorsOf = ({ url, app, servers }: Given): readonly string[] => [
-  ...(url === undefined ? [] : [`${url} as ${app}`]),
-  ...servers.map((server) => `${server.url} as ${server.app ?? app}`),
+  ...(url === undefined ? [] : [`${originOf(url)} as ${app}`]),
+  ...servers.map((server) => `${originOf(server.url)} as ${server.app ?? app}`),
 ]
+
+/** An address that cannot be read is refused in its own place. */
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
 
 /** `before`: how many of the values stand before the list. */
 function repeated(

@@ -66,7 +66,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'gate/outcome-journal.ts': ['gate/', 'domain/', 'storage/'],
   'gate/outcome-rows.ts': ['gate/', 'domain/', 'storage/tables.ts'],
   'gate/gate-routes.ts': ['gate/', 'api/', 'errors.ts'],
-  'asterisk/': ['asterisk/', 'domain/', 'errors.ts', 'log.ts', 'config.ts', 'metrics.ts'],
+  'asterisk/': [
+    'asterisk/',
+    'domain/',
+    'errors.ts',
+    'log.ts',
+    'config.ts',
+    'config-asterisk.ts',
+    'metrics.ts',
+  ],
   'http/': ['http/', 'api/', 'domain/', 'errors.ts', 'log.ts'],
 }
 

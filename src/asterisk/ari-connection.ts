@@ -7,7 +7,7 @@ import type { Logger } from '../log.js'
 import { AriActions } from './ari-actions.js'
 import { type AriEvent, readChannel, readEvent } from './ari-events.js'
 import type { AriServer } from './ari-http.js'
-import { type AriLimits, AriSession, AriSessionEnd } from './ari-session.js'
+import { type AriLimits, type AriOpened, AriSession, AriSessionEnd } from './ari-session.js'
 import type {
   AsteriskActions,
   AsteriskChannel,
@@ -127,13 +127,29 @@ export class AriConnection implements AsteriskActions {
     })
     this.#session = session
     try {
-      const channels = this.#readChannels(await session.open())
-      this.#handle('resynchronised', () => events.resynchronised(channels))
+      this.#resynchronise(await session.open(), events)
       this.#up()
     } catch (error) {
       session.end(error instanceof AriSessionEnd ? error : new AriSessionEnd(String(error)))
     }
-    return session.ended
+    const why = await session.ended
+    this.#handle('disconnected', () => events.disconnected())
+    return why
+  }
+
+  /** Without the list the gate still works; what waits is left to the dialplan's own time limit. */
+  #resynchronise({ channels: raw, problem }: AriOpened, events: AsteriskEvents): void {
+    if (problem === undefined) {
+      const channels = this.#readChannels(raw)
+      this.#handle('resynchronised', () => events.resynchronised(channels))
+      return
+    }
+    const { log, server } = this.#options
+    log.error('Asterisk cannot list its channels: calls that waited are not taken over', {
+      server: server.name,
+      problem,
+      remedy: 'look for a channel with text that is no UTF-8 (core show channels)',
+    })
   }
 
   #up(): void {
@@ -247,6 +263,9 @@ function deliver(
       break
     case 'Dial':
       events.dial(event.dial)
+      break
+    case 'DialUnseen':
+      events.dialUnseen(event.dialString)
       break
     case 'ChannelDestroyed':
       events.ended(event.channelId, event.cause, event.at)

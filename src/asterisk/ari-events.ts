@@ -24,6 +24,7 @@ export type AriEvent =
   | { readonly type: 'StasisEnd'; readonly channelId: string }
   | { readonly type: 'CallBroadcast'; readonly channel: AsteriskChannel }
   | { readonly type: 'Dial'; readonly dial: DialEvent }
+  | { readonly type: 'DialUnseen'; readonly dialString: string }
   | {
       readonly type: 'ChannelDestroyed'
       readonly channelId: string
@@ -55,7 +56,9 @@ export function readEvent(raw: unknown, clock: Clock): AriEvent | undefined {
     case 'CallBroadcast':
       return { type, channel: readChannel(event.channel, 'channel') }
     case 'Dial':
-      return { type, dial: readDial(event, clock) }
+      return isDialUnseen(event)
+        ? { type: 'DialUnseen', dialString: dialStringOf(event) }
+        : { type, dial: readDial(event, clock) }
     case 'ChannelDestroyed':
       return {
         type,
@@ -83,11 +86,18 @@ export function readChannel(raw: unknown, name: string): AsteriskChannel {
   }
 }
 
+/** Asterisk leaves out a channel that it cannot write as JSON. */
+const isDialUnseen = (event: JsonRecord): boolean =>
+  event.peer === undefined && event.dialstatus === ''
+
+const dialStringOf = (event: JsonRecord): string =>
+  event.dialstring === undefined ? '' : textAt(event, 'dialstring')
+
 function readDial(event: JsonRecord, clock: Clock): DialEvent {
   const caller = event.caller
   return {
     status: textAt(event, 'dialstatus'),
-    dialString: event.dialstring === undefined ? '' : textAt(event, 'dialstring'),
+    dialString: dialStringOf(event),
     caller: caller === undefined ? undefined : readChannel(caller, 'caller'),
     peer: readChannel(event.peer, 'peer'),
     at: timeOf(event, clock),

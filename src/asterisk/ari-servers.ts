@@ -1,11 +1,9 @@
 /** The Asterisk servers of the settings, each with the credentials and the application name to use. */
 import { readFileSync } from 'node:fs'
 import type { AsteriskSettings } from '../config.js'
+import { firstServerName } from '../config-asterisk.js'
 import { DataFileError } from '../errors.js'
 import type { AriServer } from './ari-connection.js'
-
-/** How the one server of `asterisk.url` is called in metrics, logs and readiness. */
-export const firstServerName = 'asterisk'
 
 type GivenServer = AsteriskSettings['servers'][number]
 
@@ -18,7 +16,7 @@ export function ariServers(settings: AsteriskSettings): readonly AriServer[] {
   const first: readonly GivenServer[] = url === undefined ? [] : [{ name: firstServerName, url }]
   return [...first, ...servers].map((given) => ({
     name: given.name,
-    url: given.url.replace(/\/$/, ''),
+    url: new URL(given.url).origin,
     username: given.username ?? settings.username,
     password: passwordOf(given, settings),
     app: given.app ?? settings.app,

@@ -15,6 +15,14 @@ export interface AriLimits {
   readonly pongMs: number
 }
 
+/** A connection as it begins. */
+export interface AriOpened {
+  /** Every channel, as Asterisk gives them. */
+  readonly channels: unknown
+  /** Why there is no list: one channel that Asterisk cannot write as JSON spoils all of it. */
+  readonly problem?: string
+}
+
 export interface AriSessionOptions {
   readonly server: AriServer
   readonly limits: AriLimits
@@ -66,7 +74,7 @@ export class AriSession {
    * Registers the application, asks for its events and lists all channels, as Asterisk gives them.
    * Rejects with an {@link AriSessionEnd}, after which nothing of it is left.
    */
-  async open(): Promise<unknown> {
+  async open(): Promise<AriOpened> {
     const { connectMs } = this.#options.limits
     const late = setTimeout(
       () => this.end(new AriSessionEnd(`is not connected within ${connectMs} ms`)),
@@ -94,7 +102,7 @@ export class AriSession {
     this.#http.destroy()
   }
 
-  async #connect(): Promise<unknown> {
+  async #connect(): Promise<AriOpened> {
     const { server } = this.#options
     await checkAri(this.#http)
     const client = await openAriClient(server, this.#http)
@@ -105,7 +113,7 @@ export class AriSession {
       applicationName: server.app,
       filter: { allowed: eventTypes.map((type) => ({ type })) },
     })
-    return client.call('channels.list', {})
+    return listChannels(client)
   }
 
   async #openSocket(client: AriClient): Promise<void> {
@@ -162,5 +170,15 @@ export class AriSession {
     // The library's address of the event socket carries the password.
     const secrets = [password, encodeURIComponent(password)]
     return new AriSessionEnd(secrets.some((it) => text.includes(it)) ? 'cannot be reached' : text)
+  }
+}
+
+/** Only the list is missing when Asterisk says 500; rejects for everything else. */
+async function listChannels(client: AriClient): Promise<AriOpened> {
+  try {
+    return { channels: await client.call('channels.list', {}) }
+  } catch (error) {
+    if (!(error instanceof AriHttpError && error.status === 500)) throw error
+    return { channels: undefined, problem: `answers with HTTP 500: ${error.message}` }
   }
 }

@@ -36,8 +36,15 @@ export interface AsteriskEvents {
   /** StasisBroadcast() offers a channel; whoever claims it first sees it enter. */
   offered(channel: AsteriskChannel): void
   dial(event: DialEvent): void
+  /** A leg begins to dial, and Asterisk cannot say which: its channel holds text that is no UTF-8. */
+  dialUnseen(dialString: string): void
   ended(channelId: string, cause: number, at: Instant): void
-  /** After each connect: every channel there is now. Events of the time before may be missing. */
+  /** From now on events are missed, until the next `resynchronised`. */
+  disconnected(): void
+  /**
+   * After a connect: every channel there is now. It stays out, with events coming all the same,
+   * where Asterisk cannot list its channels.
+   */
   resynchronised(channels: readonly AsteriskChannel[]): void
 }
 

@@ -3,6 +3,7 @@
  * enter it and the watch over the legs it dials.
  */
 import type { AsteriskSettings } from '../config.js'
+import { firstServerName } from '../config-asterisk.js'
 import type { OutcomeRecorder } from '../domain/call-outcome.js'
 import type { Clock } from '../domain/clock.js'
 import type { Logger } from '../log.js'
@@ -60,7 +61,7 @@ export function openAsterisk(parts: AsteriskParts): Asterisk {
   const attached = servers.map((server) => attach(server, parts, { permits, trunks }))
   return {
     readiness: servers.map(({ name }, index) => ({
-      name: name === 'asterisk' ? name : `asterisk ${name}`,
+      name: name === firstServerName ? name : `${firstServerName} ${name}`,
       check: () => attached[index]?.connection.readiness() ?? { ready: false, detail: 'unknown' },
     })),
     async close() {
@@ -118,7 +119,9 @@ function eventsFor(stasisGate: StasisGate, watch: BypassWatch): AsteriskEvents {
     left: (channelId) => stasisGate.left(channelId),
     offered: (channel) => stasisGate.offered(channel),
     dial: (event) => watch.dial(event),
+    dialUnseen: (dialString) => watch.dialUnseen(dialString),
     ended: (channelId, cause, at) => watch.ended(channelId, cause, at),
+    disconnected: () => watch.disconnected(),
     resynchronised(channels) {
       stasisGate.resynchronised(channels)
       watch.resynchronised(channels)

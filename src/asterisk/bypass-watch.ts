@@ -32,7 +32,8 @@ export interface BypassWatchParts {
 
 /**
  * Why no permit covers a leg. `permit-not-valid`: forged, expired, or given for another channel or
- * number; `permit-unknown`: Asterisk did not tell what the channel carries.
+ * number; `permit-unknown`: Asterisk did not tell what the channel carries; `begin-unseen`: nor that
+ * the leg began to dial, and on whose behalf.
  */
 type Uncovered =
   | 'no-caller'
@@ -40,6 +41,7 @@ type Uncovered =
   | 'permit-not-valid'
   | 'permit-unknown'
   | 'number-unreadable'
+  | 'begin-unseen'
 
 /** A leg at its first event, with what is needed to judge it. */
 interface Leg {
@@ -49,19 +51,30 @@ interface Leg {
   readonly number: LegNumber
   /** Asterisk's time of the event, for the record. */
   readonly at: Instant
-  /** Our own time of the event, for the expiry of permits. */
-  readonly seenAt: Instant
+  /**
+   * For the expiry of permits: the earlier of Asterisk's time and ours. After a pause of this
+   * process events are read late, and a call that was allowed then must not be hung up for it. An
+   * originator has no say in either time.
+   */
+  readonly begunAt: Instant
+}
+
+/** A leg on a watched trunk. */
+interface KnownLeg {
+  /** Whether it was judged; else it is known from a list alone. */
+  readonly judged: boolean
+  /** Whether the last list of channels lacked it. */
+  readonly missing: boolean
 }
 
 const permitVariable = 'CALLGATE_PERMIT'
 
 export class BypassWatch {
   readonly #parts: BypassWatchParts
-  /**
-   * Legs on watched trunks that need no judging any more, by channel id, until they end; and whether
-   * the last list of channels lacked them.
-   */
-  readonly #settled = new Map<string, { readonly missing: boolean }>()
+  /** Legs on watched trunks, by channel id, until they end. */
+  readonly #known = new Map<string, KnownLeg>()
+  /** Whether every leg there is has been seen to begin, or was in the list of this connection. */
+  #complete = false
   /** What happened to legs whose permit is being asked for, to be gone through afterwards. */
   readonly #asking = new Map<string, (() => void)[]>()
   #toldOfMissingVariables = false
@@ -70,25 +83,43 @@ export class BypassWatch {
     this.#parts = parts
   }
 
-  /** Judges a leg at its first event. Never throws. */
+  /** Judges a leg when it begins to dial. Never throws. */
   dial(event: DialEvent): void {
     const { id, name } = event.peer
     const trunk = this.#parts.trunks.of(name)
     const watched = trunk?.watch === true
-    const known = this.#settled.has(id) || (event.status !== '' && !watched)
-    if (known) {
+    const begins = event.status === '' && this.#known.get(id)?.judged !== true
+    if (!begins && (!watched || this.#known.has(id))) {
       this.#afterAsking(id, () => this.#parts.legs.progressed(event))
       return
     }
-    if (watched) this.#settled.set(id, { missing: false })
-    // Later events say what was dialled only where nobody is the caller; without it none is judged.
-    if (event.status !== '' && event.dialString === '') this.#tellUnjudged(1)
-    else this.#judge(this.#legOf(event, trunk))
+    if (watched) this.#known.set(id, { judged: true, missing: false })
+    // Later events say what was dialled only where nobody is the caller.
+    if (begins || event.dialString !== '') this.#judge(this.#legOf(event, trunk))
+    else this.#beginUnseen(this.#legOf(event, trunk))
+  }
+
+  /** Without its channel such a leg cannot be hung up; a later event may tell it, and counts again. */
+  dialUnseen(dialString: string): void {
+    const { server, metrics, log, trunks } = this.#parts
+    const trunk = trunks.named(dialString)
+    if (!trunk?.watch || this.#numberOf(dialString, trunk).kind === 'service-code') return
+    metrics.ungatedCall({ server, trunk: trunk.name, hungUp: false })
+    log.error('a leg on a watched trunk cannot be judged: Asterisk does not tell its channel', {
+      server,
+      trunk: trunk.name,
+      dialString,
+    })
+  }
+
+  /** Legs that begin from now on are not seen to begin. */
+  disconnected(): void {
+    this.#complete = false
   }
 
   /** Every channel that ends is told, watched or not. */
   ended(channelId: string, cause: number, at: Instant): void {
-    this.#settled.delete(channelId)
+    this.#known.delete(channelId)
     this.#afterAsking(channelId, () => this.#parts.legs.ended(channelId, cause, at))
   }
 
@@ -99,16 +130,17 @@ export class BypassWatch {
    */
   resynchronised(channels: readonly AsteriskChannel[]): void {
     const present = new Set(channels.map(({ id }) => id))
-    for (const [id, { missing }] of this.#settled) {
-      if (missing && !present.has(id)) this.#settled.delete(id)
-      else this.#settled.set(id, { missing: !present.has(id) })
+    for (const [id, { judged, missing }] of this.#known) {
+      if (missing && !present.has(id)) this.#known.delete(id)
+      else this.#known.set(id, { judged, missing: !present.has(id) })
     }
     this.#parts.legs.resynchronised(present)
     const unseen = channels.filter(
       (channel) =>
-        isDialledLeg(channel) && this.#isWatched(channel) && !this.#settled.has(channel.id),
+        isDialledLeg(channel) && this.#isWatched(channel) && !this.#known.has(channel.id),
     )
-    for (const { id } of unseen) this.#settled.set(id, { missing: false })
+    for (const { id } of unseen) this.#known.set(id, { judged: false, missing: false })
+    this.#complete = true
     if (unseen.length > 0) this.#tellUnjudged(unseen.length)
   }
 
@@ -127,13 +159,25 @@ export class BypassWatch {
     else act()
   }
 
-  #legOf({ peer, caller, dialString, at }: DialEvent, trunk: TrunkSettings | undefined): Leg {
-    const number = legNumber(dialString, {
+  /** Not hung up: nobody knows whether it is an emergency call. */
+  #beginUnseen(leg: Leg): void {
+    const { trunk } = leg
+    if (!this.#complete) this.#tellUnjudged(1)
+    else if (trunk) this.#tell(leg, { trunk, why: 'begin-unseen', enforced: false, hungUp: false })
+  }
+
+  #numberOf(dialString: string, trunk?: TrunkSettings, technology?: string): LegNumber {
+    const { serviceCodes } = this.#parts
+    return legNumber(dialString, {
       dialPrefix: trunk?.dialPrefix ?? '',
-      serviceCodes: this.#parts.serviceCodes,
-      technology: peer.name.split('/', 1)[0],
+      serviceCodes,
+      technology,
     })
-    return { peer, caller, trunk, number, at, seenAt: this.#parts.clock.now() }
+  }
+
+  #legOf({ peer, caller, dialString, at }: DialEvent, trunk: TrunkSettings | undefined): Leg {
+    const number = this.#numberOf(dialString, trunk, peer.name.split('/', 1)[0])
+    return { peer, caller, trunk, number, at, begunAt: Math.min(at, this.#parts.clock.now()) }
   }
 
   #judge(leg: Leg): void {
@@ -181,10 +225,10 @@ export class BypassWatch {
     else this.#uncovered(leg, permit === '' ? 'no-permit' : whyNotBy(leg.number))
   }
 
-  #decisionOf({ caller, number, seenAt }: Leg, permit: string): string | undefined {
+  #decisionOf({ caller, number, begunAt }: Leg, permit: string): string | undefined {
     if (permit === '' || !caller || number.kind === 'unreadable') return undefined
     const dialled = number.kind === 'number' ? number.number : number.code
-    const question = { channelId: caller.id, number: dialled, now: seenAt }
+    const question = { channelId: caller.id, number: dialled, now: begunAt }
     return this.#parts.permits.read(permit, question)?.decisionId
   }
 

@@ -4,7 +4,7 @@
  */
 import { longestDialed } from '../domain/call-fields.js'
 import type { NotCarriedOut, OutcomeRecorder } from '../domain/call-outcome.js'
-import type { Clock } from '../domain/clock.js'
+import type { Clock, Instant } from '../domain/clock.js'
 import type { CallRequest, Decision } from '../domain/decision.js'
 import { parseDialed } from '../domain/phone-number.js'
 import type { Logger } from '../log.js'
@@ -54,6 +54,8 @@ export class GatedCall {
   readonly #tools: CallTools
   #state: CallState = 'under-way'
   #left = false
+  /** When Asterisk was told to go on: before its word that it has, and before any dialling. */
+  #resumedAt: Instant | undefined
 
   constructor(tools: CallTools, channel: AsteriskChannel, args: readonly string[]) {
     this.#tools = tools
@@ -125,20 +127,22 @@ export class GatedCall {
     const failure = await this.#handOver(decision)
     if (failure) return this.#notCarriedOut(decision, failure)
     this.#state = 'let-go'
-    const { outcomes, clock } = this.#tools
-    outcomes.note(decision.id, { state: 'handed-over', handedOverAt: clock.now() }, true)
+    const handedOverAt = this.#resumedAt
+    this.#tools.outcomes.note(decision.id, { state: 'handed-over', handedOverAt }, true)
   }
 
   async #handOver(decision: Decision): Promise<Failure | undefined> {
     if (this.#left) return channelLeft
-    const { actions, announcement } = this.#tools
+    const { actions, announcement, clock } = this.#tools
     const allowed = decision.decision === 'allow'
     let sent = false
     try {
       const permit = allowed ? this.#permitFor(decision) : ''
       await actions.setVariables(this.#channel.id, verdictVariables(decision, permit))
       if (this.#left) return channelLeft
+      if (allowed && clock.now() >= expiryOf(decision)) return { why: 'timed-out' }
       sent = true
+      this.#resumedAt = clock.now()
       await actions.resume(this.#channel.id, allowed ? undefined : announcement)
       return undefined
     } catch (error) {
@@ -146,11 +150,11 @@ export class GatedCall {
     }
   }
 
-  /** Good for as long as the allow, which is told on the account's clock, not on ours. */
-  #permitFor({ id, number, validUntil, judgedAt }: Decision): string {
-    const { permits, clock } = this.#tools
-    const expiresAt = clock.now() + (validUntil - judgedAt)
-    return permits.issue({ channelId: this.#channel.id, number, decisionId: id, expiresAt })
+  #permitFor(decision: Decision): string {
+    const { id, number } = decision
+    const expiresAt = expiryOf(decision)
+    const channelId = this.#channel.id
+    return this.#tools.permits.issue({ channelId, number, decisionId: id, expiresAt })
   }
 
   /** A channel that left after it was let go has gone on, also when the answer was lost. */
@@ -204,4 +208,9 @@ export class GatedCall {
   #shown(): { readonly server: string; readonly channelId: string } {
     return { server: this.#tools.server, channelId: this.#channel.id }
   }
+}
+
+/** When an allow ends: told on the account's clock, which may be another than ours. */
+function expiryOf({ decidedAt, validUntil, judgedAt }: Decision): Instant {
+  return decidedAt + (validUntil - judgedAt)
 }

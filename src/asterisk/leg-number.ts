@@ -37,15 +37,17 @@ const word = /^[A-Za-z][\w-]*$/
  */
 export function legNumber(dialString: string, options: LegNumberOptions): LegNumber {
   if (dialString.length > longestDialString) return unreadable
-  const text = withoutTechnology(dialString.replace(/,.*$/s, ''), options.technology)
+  const text = withoutTechnology(dialString, options.technology)
   if (!plainText.test(text)) return unreadable
   const dialled = dialledPart(text)
   return dialled === undefined ? unreadable : read(dialled, options)
 }
 
+/** Where the technology stands before it, as from app_queue, options may follow after a comma. */
 function withoutTechnology(text: string, technology: string | undefined): string {
   const before = `${technology}/`
-  return technology !== undefined && text.startsWith(before) ? text.slice(before.length) : text
+  if (technology === undefined || !text.startsWith(before)) return text
+  return text.slice(before.length).replace(/,.*$/s, '')
 }
 
 /** What stands where the number belongs; `undefined` when that place is not certain. */

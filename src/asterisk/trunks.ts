@@ -16,6 +16,15 @@ export class Trunks {
     this.#byChannel = new Map(trunks.map((trunk) => [trunk.channel, trunk]))
   }
 
+  /** The trunk that `2125550100@carrier-a` or `carrier-a/sip:2125550100@host` dials on. */
+  named(dialString: string): TrunkSettings | undefined {
+    for (const [channel, trunk] of this.#byChannel) {
+      const endpoint = channel.slice(channel.indexOf('/') + 1)
+      if (dialString.endsWith(`@${endpoint}`) || dialString.startsWith(`${endpoint}/`)) return trunk
+    }
+    return undefined
+  }
+
   /** The trunk of a channel such as `PJSIP/carrier-a-0000001f`; upper and lower case differ. */
   of(channelName: string): TrunkSettings | undefined {
     const endpoint = channelName.replace(mark, '').replace(serial, '')

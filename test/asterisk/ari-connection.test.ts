@@ -70,6 +70,8 @@ class Attached {
     this.connection = new AriConnection(options)
   }
 
+  disconnects = 0
+
   start(): this {
     const take =
       (name: string) =>
@@ -78,9 +80,20 @@ class Attached {
         this.#changed()
         if (this.throwing.has(name)) throw new Error(`no ${name} today`)
       }
-    const names = ['entered', 'left', 'offered', 'dial', 'ended', 'resynchronised'] as const
-    const events = Object.fromEntries(names.map((name) => [name, take(name)]))
-    this.connection.start(events as unknown as AsteriskEvents)
+    const disconnected = () => {
+      this.disconnects += 1
+    }
+    const events: AsteriskEvents = {
+      entered: take('entered'),
+      left: take('left'),
+      offered: take('offered'),
+      dial: take('dial'),
+      dialUnseen: take('dialUnseen'),
+      ended: take('ended'),
+      resynchronised: take('resynchronised'),
+      disconnected,
+    }
+    this.connection.start(events)
     return this
   }
 
@@ -273,6 +286,7 @@ describe('an event', () => {
         at,
       },
     ],
+    ['a leg is dialled that Asterisk cannot tell', dial, 'dialUnseen', '2125550100@carrier-a'],
     [
       'an originated leg is answered',
       { type: 'Dial', timestamp, dialstatus: 'ANSWER', peer: plain },
@@ -328,7 +342,7 @@ describe('an event', () => {
     ],
     ['no arguments', { type: 'StasisStart', channel: channel('x') }, true],
     ['an argument that is no text', { ...entered('x'), args: ['x', 1] }, true],
-    ['a dial without a peer', dial, true],
+    ['a later dial without a peer', { ...dial, dialstatus: 'RINGING' }, true],
     ['an end without a cause', { type: 'ChannelDestroyed', channel: channel('x') }, true],
   ]
   it.each(unusable)(
@@ -428,7 +442,12 @@ describe('an Asterisk that cannot be had', () => {
         [refused(500)],
         ['answers with HTTP 500: no'],
       ],
-      ['that refuses the list', 'channels.list', [refused(500)], ['answers with HTTP 500: no']],
+      [
+        'that is not there for the list',
+        'channels.list',
+        [refused(503)],
+        ['answers with HTTP 503: no'],
+      ],
       [
         'whose list is no JSON',
         'channels.list',
@@ -445,6 +464,19 @@ describe('an Asterisk that cannot be had', () => {
     expect(attached.levels('error')).toEqual([])
     expect(attached.told).toEqual(['up'])
     expect(fake.attached).toBe(1)
+  })
+
+  it('that cannot list its channels is connected all the same, which is an error', async () => {
+    const fake = await anAsterisk()
+    fake.next('channels.list', refused(500))
+    const attached = attach(fake)
+    await attached.ready()
+    expect(attached.given('resynchronised')).toEqual([])
+    expect(attached.levels('error')).toEqual([
+      'Asterisk cannot list its channels: calls that waited are not taken over',
+    ])
+    expect(attached.problems()).toEqual(['answers with HTTP 500: no'])
+    expect(attached.disconnects).toBe(0)
   })
 
   it('because nobody listens is tried again', async () => {

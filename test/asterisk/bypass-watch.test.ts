@@ -24,7 +24,7 @@ interface Line {
   readonly fields: LogFields
 }
 
-function watching(more: Partial<Pick<BypassWatchParts, 'enforce' | 'trunks'>> = {}) {
+function watching(more: Partial<Pick<BypassWatchParts, 'enforce' | 'trunks' | 'clock'>> = {}) {
   const actions = new FakeActions()
   const lines: Line[] = []
   const counted: unknown[] = []
@@ -221,6 +221,59 @@ describe('a leg that no permit covers', () => {
   })
 })
 
+describe('a leg that is heard of late', () => {
+  it('is judged as of its dialling, however long this process was paused', async () => {
+    const clock = { now: () => now + 90_000 }
+    const { watch, actions, counted } = watching({ enforce: true, clock })
+    watch.dial(dialling())
+    watch.dial(dialling({ at: now + 60_001, peer: channel('late', 'PJSIP/trunk-00000003') }))
+    await settled()
+    expect(actions.asked).toEqual(['hangup late rejected'])
+    expect(counted).toHaveLength(1)
+  })
+
+  it('has no longer for a clock of Asterisk that runs ahead', async () => {
+    const expired = caller(permits.issue({ ...granted, expiresAt: now }))
+    const { watch, counted } = watching()
+    watch.dial(dialling({ caller: expired, at: now - 1 }))
+    expect(counted).toEqual([])
+    watch.dial(dialling({ caller: expired, at: now + 1, peer: channel('2', 'PJSIP/trunk-2') }))
+    expect(counted).toHaveLength(1)
+  })
+})
+
+describe('a leg that Asterisk does not tell as it begins', () => {
+  it('is counted and told by the trunk of its dial string, unless it is an emergency call', () => {
+    const { watch, counted, lines } = watching({ enforce: true })
+    for (const dialString of [
+      '2125550105@trunk',
+      'strict/sip:2125550105@h:5060',
+      '911@trunk',
+      '2125550105@unwatched',
+      '2125550105@trunk-2',
+      '',
+    ]) {
+      watch.dialUnseen(dialString)
+    }
+    expect(counted).toEqual([
+      { server: 'pbx', trunk: 'trunk', hungUp: false },
+      { server: 'pbx', trunk: 'strict', hungUp: false },
+    ])
+    expect(lines.map(({ level }) => level)).toEqual(['error', 'error'])
+  })
+
+  it('is told by a later event, and left alone: it may be an emergency call', async () => {
+    const { watch, counted, lines, actions } = watching({ enforce: true })
+    watch.resynchronised([])
+    watch.dial(dialling({ status: 'ANSWER', dialString: '' }))
+    watch.dial(dialling({ status: 'ANSWER', dialString: '' }))
+    await settled()
+    expect(counted).toEqual([{ server: 'pbx', trunk: 'trunk', hungUp: false }])
+    expect(lines).toMatchObject([{ level: 'error', fields: { why: 'begin-unseen' } }])
+    expect(actions.asked).toEqual([])
+  })
+})
+
 describe('events without the permit of the caller (no channelvars in ari.conf)', () => {
   const bare = channel('gated', 'PJSIP/caller-00000001')
   const leg = (id: string) => channel(id, `PJSIP/trunk-0000000${id}`)
@@ -301,6 +354,28 @@ describe('after events have been missed', () => {
     ])
     expect(lines[0]?.fields).toEqual({ server: 'pbx', count: 2 })
     expect([counted, actions.asked]).toEqual([[], []])
+  })
+
+  it('a leg that is in the list before it is seen to dial is judged then', async () => {
+    const { watch, counted, actions, notes } = watching({ enforce: true })
+    const gated = { ...channel('7', 'PJSIP/trunk-00000007'), application: appDial }
+    watch.resynchronised([onTrunk('1', appDial), gated])
+    watch.dial(dialling({ caller: undefined, peer: onTrunk('1', appDial) }))
+    watch.dial(dialling({ caller: undefined, peer: onTrunk('1', appDial) }))
+    watch.dial(dialling({ peer: gated }))
+    await settled()
+    expect(actions.asked).toEqual(['hangup 1 rejected'])
+    expect(counted).toHaveLength(1)
+    expect(notes).toEqual([['d1', 'dialled']])
+  })
+
+  it('that a leg began to dial while not connected is no offence of its', () => {
+    const { watch, counted, lines } = watching({ enforce: true })
+    watch.resynchronised([])
+    watch.disconnected()
+    watch.dial(dialling({ status: 'RINGING', dialString: '' }))
+    expect(counted).toEqual([])
+    expect(lines).toMatchObject([{ level: 'warn', fields: { count: 1 } }])
   })
 
   it('legs judged before it are not told again', () => {

@@ -24,6 +24,8 @@ class FakeGate {
   readonly asked: CallRequest[] = []
   readonly refused: { readonly request: CallRequest; readonly detail: string }[] = []
   verdict: Pick<Decision, 'decision' | 'reason'> = { decision: 'allow', reason: 'permitted' }
+  /** On the gate's own clock. */
+  decidedAt = 0
   holds = false
   broken = false
   readonly #held: { readonly give: () => void; readonly fail: () => void }[] = []
@@ -66,7 +68,7 @@ class FakeGate {
       request,
       number: reason === 'service-code' ? request.dialed : judged,
       findings: [],
-      decidedAt: judgedAt,
+      decidedAt: this.decidedAt,
       judgedAt,
       validUntil: judgedAt + 60_000,
       decision,
@@ -82,6 +84,7 @@ function stasis(settings: unknown = {}, more: Partial<StasisGateParts> = {}) {
   const actions = new FakeActions()
   const decisions = new FakeGate()
   const clock = testClock()
+  decisions.decidedAt = clock.now()
   const notes: (readonly [string, Partial<CallOutcome>, boolean])[] = []
   const counted: string[] = []
   const lines: { readonly level: LogLevel; readonly message: string; readonly fields: unknown }[] =
@@ -170,6 +173,33 @@ describe('a call that is allowed', () => {
       const read = permits.read(permit, { channelId, number: to, now: at })
       expect(read).toEqual(good ? { decisionId: 'd1' } : undefined)
     }
+  })
+})
+
+describe('an allow that ends before it is handed over', () => {
+  it('is not handed over, and the call is hung up', async () => {
+    const one = stasis()
+    one.actions.will('setVariables', 'later')
+    one.gate.entered(aChannel(), args)
+    await one.actions.whenAsked('setVariables')
+    one.clock.advance(60_000)
+    one.actions.answer('setVariables')
+    await one.gate.drain()
+    expect(one.actions.asked).toEqual(['setVariables c1', 'hangup c1 congestion'])
+    expect(one.notes).toMatchObject([
+      ['d1', { state: 'not-carried-out', notCarriedOut: 'timed-out' }, true],
+    ])
+  })
+
+  it('carries no permit beyond its own time, however long deciding took', async () => {
+    const one = stasis()
+    one.decisions.decidedAt = one.clock.now() - 240
+    one.gate.entered(aChannel(), args)
+    await one.gate.drain()
+    const permit = one.actions.set.get('c1')?.CALLGATE_PERMIT ?? ''
+    const at = (now: number) => permits.read(permit, { channelId: 'c1', number, now })
+    expect(at(one.clock.now() + 59_759)).toEqual({ decisionId: 'd1' })
+    expect(at(one.clock.now() + 59_760)).toBeUndefined()
   })
 })
 

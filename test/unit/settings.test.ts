@@ -119,6 +119,27 @@ describe('settings', () => {
       expect(contradictory).toContain(part)
     }
     expect(contradictory).not.toContain('s3cret')
+    const sameDoor = problemsOf(
+      'asterisk:\n' +
+        '  url: http://PBX:80\n' +
+        '  password: s3cret\n' +
+        '  passwordFile: /etc/secret\n' +
+        '  servers: [{ name: b, url: "http://pbx/" }]\n' +
+        '  trunks: [{ name: a, channel: PJSIP/a, watch: false, enforce: true }]\n',
+    )
+    for (const part of [
+      'asterisk.password: is given twice',
+      'asterisk.servers.0.url: is there already',
+      'asterisk.trunks.0.enforce: does nothing while watch is false',
+    ]) {
+      expect(sameDoor).toContain(part)
+    }
+    expect(sameDoor).not.toContain('s3cret')
+    for (const url of ['http://10.0.0.300:8088', 'http://pbx:99999', 'pbx:8088']) {
+      expect(problemsOf('asterisk: { password: p }\n', { CALLGATE_ASTERISK_URL: url })).toContain(
+        'asterisk.url: must',
+      )
+    }
   })
 
   it('refuse a file that is absent, is not YAML or holds a list', () => {
