@@ -1,62 +1,25 @@
 /**
  * The second line behind the gate: every leg that begins to dial is held against the permit of the
- * channel it is dialled for. A leg on a watched trunk that no permit covers is counted, logged and,
- * where that is set, hung up. What becomes of covered legs goes to `leg-outcomes.ts`.
+ * channel it is dialled for. What is done about a leg that no permit covers is in `ungated-legs.ts`,
+ * what becomes of the covered ones in `leg-outcomes.ts`.
  */
 import type { TrunkSettings } from '../config.js'
 import type { Clock, Instant } from '../domain/clock.js'
-import { maskNumber } from '../domain/phone-number.js'
-import type { Logger } from '../log.js'
-import type { Metrics } from '../metrics.js'
 import type { AsteriskActions, AsteriskChannel, DialEvent } from './asterisk-port.js'
 import { type LegNumber, legNumber } from './leg-number.js'
 import type { LegOutcomes } from './leg-outcomes.js'
 import type { Permits } from './permit.js'
 import type { Trunks } from './trunks.js'
+import { type Leg, type Uncovered, UngatedLegs, type UngatedLegsParts } from './ungated-legs.js'
 
-export interface BypassWatchParts {
-  /** By the name the settings give it. */
-  readonly server: string
+export interface BypassWatchParts extends UngatedLegsParts {
   readonly trunks: Trunks
-  /** Whether to hang up, for trunks that do not say so themselves. */
-  readonly enforce: boolean
   readonly actions: Pick<AsteriskActions, 'hangup' | 'variable'>
   readonly permits: Pick<Permits, 'read'>
   readonly legs: LegOutcomes
   readonly clock: Clock
   /** The operator's own emergency numbers. */
   readonly serviceCodes: ReadonlySet<string>
-  readonly metrics: Pick<Metrics, 'ungatedCall'>
-  readonly log: Logger
-}
-
-/**
- * Why no permit covers a leg. `permit-not-valid`: forged, expired, or given for another channel or
- * number; `permit-unknown`: Asterisk did not tell what the channel carries; `begin-unseen`: nor that
- * the leg began to dial, and on whose behalf.
- */
-type Uncovered =
-  | 'no-caller'
-  | 'no-permit'
-  | 'permit-not-valid'
-  | 'permit-unknown'
-  | 'number-unreadable'
-  | 'begin-unseen'
-
-/** A leg at its first event, with what is needed to judge it. */
-interface Leg {
-  readonly peer: AsteriskChannel
-  readonly caller: AsteriskChannel | undefined
-  readonly trunk: TrunkSettings | undefined
-  readonly number: LegNumber
-  /** Asterisk's time of the event, for the record. */
-  readonly at: Instant
-  /**
-   * For the expiry of permits: the earlier of Asterisk's time and ours. After a pause of this
-   * process events are read late, and a call that was allowed then must not be hung up for it. An
-   * originator has no say in either time.
-   */
-  readonly begunAt: Instant
 }
 
 /** A leg on a watched trunk. */
@@ -71,6 +34,7 @@ const permitVariable = 'CALLGATE_PERMIT'
 
 export class BypassWatch {
   readonly #parts: BypassWatchParts
+  readonly #ungated: UngatedLegs
   /** Legs on watched trunks, by channel id, until they end. */
   readonly #known = new Map<string, KnownLeg>()
   /** Whether every leg there is has been seen to begin, or was in the list of this connection. */
@@ -81,6 +45,7 @@ export class BypassWatch {
 
   constructor(parts: BypassWatchParts) {
     this.#parts = parts
+    this.#ungated = new UngatedLegs(parts)
   }
 
   /** Judges a leg when it begins to dial. Never throws. */
@@ -101,15 +66,9 @@ export class BypassWatch {
 
   /** Without its channel such a leg cannot be hung up; a later event may tell it, and counts again. */
   dialUnseen(dialString: string): void {
-    const { server, metrics, log, trunks } = this.#parts
-    const trunk = trunks.named(dialString)
+    const trunk = this.#parts.trunks.named(dialString)
     if (!trunk?.watch || this.#numberOf(dialString, trunk).kind === 'service-code') return
-    metrics.ungatedCall({ server, trunk: trunk.name, hungUp: false })
-    log.error('a leg on a watched trunk cannot be judged: Asterisk does not tell its channel', {
-      server,
-      trunk: trunk.name,
-      dialString,
-    })
+    this.#ungated.tellUnknown(trunk, dialString)
   }
 
   /** Legs that begin from now on are not seen to begin. */
@@ -161,9 +120,8 @@ export class BypassWatch {
 
   /** Not hung up: nobody knows whether it is an emergency call. */
   #beginUnseen(leg: Leg): void {
-    const { trunk } = leg
     if (!this.#complete) this.#tellUnjudged(1)
-    else if (trunk) this.#tell(leg, { trunk, why: 'begin-unseen', enforced: false, hungUp: false })
+    else this.#ungated.tell(leg, 'begin-unseen')
   }
 
   #numberOf(dialString: string, trunk?: TrunkSettings, technology?: string): LegNumber {
@@ -183,7 +141,7 @@ export class BypassWatch {
   #judge(leg: Leg): void {
     const { caller, trunk } = leg
     if (!caller) {
-      this.#uncovered(leg, 'no-caller')
+      this.#ungated.found(leg, 'no-caller')
       return
     }
     const permit = caller.variables[permitVariable]
@@ -196,7 +154,7 @@ export class BypassWatch {
     const happened: (() => void)[] = []
     this.#asking.set(leg.peer.id, happened)
     const permit = await this.#permitOn(callerId)
-    if (permit === undefined) this.#uncovered(leg, 'permit-unknown')
+    if (permit === undefined) this.#ungated.found(leg, 'permit-unknown')
     else this.#judgeWith(leg, permit)
     this.#asking.delete(leg.peer.id)
     for (const act of happened) act()
@@ -222,7 +180,7 @@ export class BypassWatch {
   #judgeWith(leg: Leg, permit: string): void {
     const decisionId = this.#decisionOf(leg, permit)
     if (decisionId !== undefined) this.#parts.legs.dialled(leg.peer, decisionId, leg.at)
-    else this.#uncovered(leg, permit === '' ? 'no-permit' : whyNotBy(leg.number))
+    else this.#ungated.found(leg, permit === '' ? 'no-permit' : whyNotBy(leg.number))
   }
 
   #decisionOf({ caller, number, begunAt }: Leg, permit: string): string | undefined {
@@ -231,47 +189,6 @@ export class BypassWatch {
     const question = { channelId: caller.id, number: dialled, now: begunAt }
     return this.#parts.permits.read(permit, question)?.decisionId
   }
-
-  /** Emergency calls pass without the gate; trunks that are not watched are nobody's business. */
-  #uncovered(leg: Leg, why: Uncovered): void {
-    const { trunk, number } = leg
-    if (!trunk?.watch || number.kind === 'service-code') return
-    if (trunk.enforce ?? this.#parts.enforce) void this.#hangUp(leg, trunk, why)
-    else this.#tell(leg, { trunk, why, enforced: false, hungUp: false })
-  }
-
-  async #hangUp(leg: Leg, trunk: TrunkSettings, why: Uncovered): Promise<void> {
-    const told = { trunk, why, enforced: true }
-    try {
-      await this.#parts.actions.hangup(leg.peer.id, 'rejected')
-      this.#tell(leg, { ...told, hungUp: true })
-    } catch (cause) {
-      this.#tell(leg, { ...told, hungUp: false, err: cause })
-    }
-  }
-
-  /** Someone must act on a call that goes on; one that was hung up is healed. */
-  #tell(leg: Leg, { trunk, ...more }: Ungated): void {
-    const { server, metrics, log } = this.#parts
-    metrics.ungatedCall({ server, trunk: trunk.name, hungUp: more.hungUp })
-    log[more.hungUp ? 'warn' : 'error']('a leg on a watched trunk has no permit', {
-      server,
-      trunk: trunk.name,
-      channelId: leg.peer.id,
-      channel: leg.peer.name,
-      callerChannelId: leg.caller?.id,
-      number: leg.number.kind === 'number' ? maskNumber(leg.number.number) : undefined,
-      ...more,
-    })
-  }
-}
-
-interface Ungated {
-  readonly trunk: TrunkSettings
-  readonly why: Uncovered
-  readonly enforced: boolean
-  readonly hungUp: boolean
-  readonly err?: unknown
 }
 
 function whyNotBy(number: LegNumber): Uncovered {
