@@ -199,7 +199,9 @@ export class GatedCall {
     if (this.#left) return
     const { actions, log } = this.#tools
     try {
-      await actions.hangup(this.#channel.id, 'congestion')
+      // What was told to go on may be talking by now, and then takes no variables any more.
+      if (this.#resumedAt !== undefined) await actions.setVariables(this.#channel.id, noVerdict)
+      if (!this.#left) await actions.hangup(this.#channel.id, 'congestion')
     } catch (cause) {
       log.debug('a waiting call could not be hung up', { ...this.#shown(), err: cause })
     }

@@ -16,6 +16,15 @@ import { instant, testClock } from '../support/test-clock.js'
 
 const number = '2125550100'
 const permits = new Permits('k'.repeat(32))
+/** The verdict's variables where there is none. */
+const cleared = {
+  CALLGATE_DECISION: '',
+  CALLGATE_NUMBER: '',
+  CALLGATE_REASON: '',
+  CALLGATE_CAUSE: '42',
+  CALLGATE_ID: '',
+  CALLGATE_PERMIT: '',
+}
 /** The account's own clock stands elsewhere, as that of a sandbox may. */
 const judgedAt = instant('2025-01-01T12:00:00Z')
 
@@ -441,18 +450,19 @@ describe('an action that fails', () => {
     ['disconnected', 'disconnected', [], 'warn'],
     ['hidden fault', 'action-failed', [hungUp], 'warn'],
   ]
-  const actions: readonly (readonly [ActionName, readonly string[]])[] = [
-    ['setVariables', ['setVariables c1']],
-    ['resume', ['setVariables c1', 'resume c1']],
+  const actions: readonly (readonly [ActionName, readonly string[], readonly string[]])[] = [
+    ['setVariables', ['setVariables c1'], []],
+    ['resume', ['setVariables c1', 'resume c1'], ['setVariables c1']],
   ]
-  for (const [action, tried] of actions) {
+  for (const [action, tried, takenBack] of actions) {
     for (const [kind, why, then, level] of rows) {
       it(`${action}, ${kind}: not carried out, ${why}${then.length ? ', hung up' : ''}`, async () => {
         const one = stasis()
         one.actions.will(action, kind)
         one.gate.entered(aChannel(), args)
         await one.gate.drain()
-        expect(one.actions.asked).toEqual([...tried, ...then])
+        const before = then.length > 0 ? takenBack : []
+        expect(one.actions.asked).toEqual([...tried, ...before, ...then])
         notCarriedOut(one, 'd1', why)
         expect(one.lines).toMatchObject([
           { level, fields: { decisionId: 'd1', channelId: 'c1', server: 'pbx', why } },
@@ -460,6 +470,27 @@ describe('an action that fails', () => {
       })
     }
   }
+
+  it('takes the verdict back before it hangs up a call that it told to go on', async () => {
+    const one = stasis()
+    one.actions.will('resume', 'timed-out')
+    one.gate.entered(aChannel(), args)
+    await one.gate.drain()
+    expect(one.actions.asked.at(-1)).toBe(hungUp)
+    expect(one.actions.set.get('c1')).toEqual(cleared)
+  })
+
+  it('hangs up no call that has gone on, though nobody said so in time', async () => {
+    const one = stasis()
+    one.actions.will('resume', 'later')
+    one.gate.entered(aChannel(), args)
+    await one.actions.whenAsked('resume c1')
+    one.actions.will('setVariables', 'gone')
+    one.actions.answer('resume', 'timed-out')
+    await one.gate.drain()
+    expect(one.actions.asked).toEqual(['setVariables c1', 'resume c1', 'setVariables c1'])
+    notCarriedOut(one, 'd1', 'timed-out')
+  })
 
   it('is recorded before the hanging up, whose own failure is no matter', async () => {
     const one = stasis()
@@ -712,15 +743,6 @@ describe('channels that are there on connecting', () => {
 })
 
 describe('a gate that takes no more calls', () => {
-  const cleared = {
-    CALLGATE_DECISION: '',
-    CALLGATE_NUMBER: '',
-    CALLGATE_REASON: '',
-    CALLGATE_CAUSE: '42',
-    CALLGATE_ID: '',
-    CALLGATE_PERMIT: '',
-  }
-
   it('hands a call back at once, undecided, with no verdict left on it', async () => {
     const one = stasis(announcing)
     one.gate.stopTaking()
