@@ -1,6 +1,7 @@
 /** What SIPp does when it is the phone or the dialer that calls. */
 import { contextHeader } from './asterisk-files.js'
 import { logEvent } from './sipp-process.js'
+import { transferAfterMs } from './trunk-scenario.js'
 
 export interface CallerScenario {
   readonly context: string
@@ -108,6 +109,7 @@ function answers(giveUpAfterMs: number): string {
 
 /** Asks Asterisk to call the number in the caller's place; SIPp answers its NOTIFYs by itself. */
 const transfer = (number: string) => `
+  <pause milliseconds="${transferAfterMs}"/>
   ${request('REFER', target, {
     ...{ via: newBranch, to: '[last_To:]', cseq: '2 REFER' },
     more: [`Refer-To: <sip:${number}@127.0.0.1:[remote_port]>`, 'Content-Length: 0'],

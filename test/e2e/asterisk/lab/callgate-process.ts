@@ -30,6 +30,16 @@ export interface Samples {
   sum(name: string, labels?: Readonly<Record<string, string>>): number
 }
 
+/** The answer of /readyz. */
+export interface Readiness {
+  readonly status: number
+  readonly checks: readonly {
+    readonly name: string
+    readonly ready: boolean
+    readonly detail?: string
+  }[]
+}
+
 export interface CallgateProcess {
   readonly url: string
   readonly dataDir: string
@@ -37,6 +47,7 @@ export interface CallgateProcess {
   /** Keys shown at the first start of a data folder; empty at later ones. */
   readonly keys: Readonly<Record<'main' | 'sandbox', string>>
   isReady(): Promise<boolean>
+  readiness(): Promise<Readiness>
   /** Every decision on disk, oldest first, with what became of its call. */
   decisions(): readonly DecisionDocument[]
   /** Its log lines so far. */
@@ -142,6 +153,7 @@ function callgateProcess(started: LabProcess, { url, dataDir, close }: Running):
     ...{ url, dataDir, close, pid: started.pid },
     keys: { main: keyOf('main'), sandbox: keyOf('sandbox') },
     isReady: () => isReady(url),
+    readiness: () => readinessAt(url),
     decisions: () => decisionsIn(dataDir),
     log: () => started.output().split('\n').filter(isLogLine).map(fieldsOf),
     metrics: async () => samplesIn(await (await fetch(`${url}/metrics`, briefly())).text()),
@@ -158,9 +170,14 @@ const briefly = () => ({ headers: { connection: 'close' }, signal: AbortSignal.t
 
 /** Without a check of the Asterisk it is not ready for calls, whatever it says. */
 async function isReady(url: string): Promise<boolean> {
+  const { status, checks } = await readinessAt(url)
+  return status === 200 && checks.some(({ name }) => name.startsWith('asterisk'))
+}
+
+async function readinessAt(url: string): Promise<Readiness> {
   const reply = await fetch(`${url}/readyz`, briefly())
-  const { checks } = (await reply.json()) as { checks: { name: string; ready: boolean }[] }
-  return reply.status === 200 && checks.some(({ name }) => name.startsWith('asterisk'))
+  const { checks } = (await reply.json()) as Pick<Readiness, 'checks'>
+  return { status: reply.status, checks }
 }
 
 function decisionsIn(dataDir: string): readonly DecisionDocument[] {

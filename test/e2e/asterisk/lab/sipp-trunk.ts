@@ -107,5 +107,11 @@ const nothingYet = {
 }
 
 function userOf(address: string): string {
-  return decodeURIComponent(/sips?:([^@>]*)@/.exec(address)?.[1] ?? '')
+  const user = /sips?:([^@>]*)@/.exec(address)?.[1] ?? ''
+  try {
+    return decodeURIComponent(user)
+  } catch {
+    // A caller may have put anything there; what is no UTF-8 stays as it is.
+    return user
+  }
 }

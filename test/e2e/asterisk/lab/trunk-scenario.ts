@@ -145,11 +145,15 @@ function ownRequest(method: string, cseq: number, more: readonly string[] = []):
   ])
 }
 
+/** How long an answered call lasts before it is transferred: until both sides are bridged none can be. */
+export const transferAfterMs = 500
+
 /** SIPp answers the NOTIFYs that tell of the transfer by itself. */
 const transfer = (number: string) => `
   ${reply('200 OK', { tag, contact: ownContact, body: session })}
   <recv request="ACK"/>
   ${logEvent('ANSWERED', '[call_id]')}
+  <pause milliseconds="${transferAfterMs}"/>
   ${ownRequest('REFER', 1, [ownContact, `Refer-To: <sip:${number}@127.0.0.1:[remote_port]>`])}
   <recv response="603" optional="true" next="declined"/>
   <recv response="202"/>
