@@ -1,13 +1,19 @@
 /**
- * `npm run bench [-- decisions|http|lists]`: measures and prints tables. Nothing here passes or
+ * `npm run bench [-- decisions|http|lists|asterisk]`: measures and prints tables. Nothing here passes or
  * fails; every figure stands beside a baseline of the same run.
  */
+import { benchAsterisk } from './asterisk.js'
 import { benchDecisions } from './decisions.js'
 import { benchHttp } from './http.js'
 import { benchLists } from './lists.js'
 import { machineFacts } from './machine.js'
 
-const benches = { decisions: benchDecisions, http: benchHttp, lists: benchLists } as const
+const benches = {
+  decisions: benchDecisions,
+  http: benchHttp,
+  lists: benchLists,
+  asterisk: benchAsterisk,
+} as const
 type BenchName = keyof typeof benches
 
 const names = Object.keys(benches) as BenchName[]

@@ -1,0 +1,115 @@
+/**
+ * The ways a call can take to the trunk, each on an Asterisk of its own, so that none costs another
+ * anything: without a gate, through a trivial application, through callgate by ARI and by CURL().
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inServiceAreaCodes } from '../src/data/numbering/area-codes.js'
+import { startAlwaysAllow } from '../test/e2e/asterisk/lab/always-allow.js'
+import { type AsteriskServer, startAsterisk } from '../test/e2e/asterisk/lab/asterisk-server.js'
+import { type CallgateProcess, startCallgate } from '../test/e2e/asterisk/lab/callgate-process.js'
+
+export interface Lane {
+  readonly name: string
+  readonly server: AsteriskServer
+  /** Context of the dialplan in which calls come in. */
+  readonly context: string
+  /** Processor time of the program beside Asterisk, in seconds; 0 where there is none. */
+  appSeconds(): number
+}
+
+export interface Lanes {
+  readonly plain: Lane
+  readonly trivial: Lane
+  readonly stasis: Lane
+  readonly curl: Lane
+  /** Allowed by callgate for the calls of the lanes, one of each area code. */
+  readonly numbers: readonly string[]
+  close(): Promise<void>
+}
+
+const version = 22
+const program = join(import.meta.dirname, '../src/main.js')
+
+/** Two steps, as short as a way to the trunk can be. */
+const plainDialplan = `
+[plain]
+exten => _X.,1,Dial(PJSIP/\${EXTEN}@trunk,60)
+ same => n,Hangup()
+`
+
+export async function openLanes(): Promise<Lanes> {
+  const ends: (() => Promise<unknown>)[] = []
+  const atEnd = <Opened extends { close(): Promise<unknown> }>(opened: Opened): Opened => {
+    ends.push(() => opened.close())
+    return opened
+  }
+  const close = async () => {
+    for (const end of ends.splice(0).reverse()) await end()
+  }
+  try {
+    return { ...(await open(atEnd)), close }
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+}
+
+type AtEnd = <Opened extends { close(): Promise<unknown> }>(opened: Opened) => Opened
+
+async function open(atEnd: AtEnd): Promise<Omit<Lanes, 'close'>> {
+  const asterisk = async (more: Omit<Parameters<typeof startAsterisk>[0], 'version'> = {}) =>
+    atEnd(await startAsterisk({ version, ...more }))
+  const bare = await asterisk({ extensions: plainDialplan, callerContexts: ['plain'] })
+  const withTrivial = await asterisk()
+  const trivial = await startAlwaysAllow({ server: withTrivial })
+  atEnd({ close: () => trivial.end() })
+  const withStasis = await asterisk()
+  const gate = atEnd(await startCallgate({ server: withStasis, program }))
+  const predial = atEnd(await startCallgate({ program }))
+  const withCurl = await asterisk({ globals: askingBy(predial, atEnd) })
+  return {
+    plain: { name: 'plain dialplan', server: bare, context: 'plain', appSeconds: () => 0 },
+    trivial: {
+      name: 'always-allow on ari-client',
+      server: withTrivial,
+      context: 'gate',
+      appSeconds: trivial.cpuSeconds,
+    },
+    stasis: {
+      name: 'callgate by Stasis()',
+      server: withStasis,
+      context: 'gate',
+      appSeconds: gate.cpuSeconds,
+    },
+    curl: {
+      name: 'callgate by CURL()',
+      server: withCurl,
+      context: 'gate-curl',
+      appSeconds: predial.cpuSeconds,
+    },
+    numbers: await allowedNumbers(predial),
+  }
+}
+
+function askingBy({ url, keys }: CallgateProcess, atEnd: AtEnd): Readonly<Record<string, string>> {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
+  atEnd({ close: async () => rmSync(folder, { recursive: true, force: true }) })
+  const file = join(folder, 'key')
+  writeFileSync(file, `${keys.sandbox}\n`)
+  return { CALLGATE_URL: `${url}/v1/predial`, CALLGATE_KEY_FILE: file }
+}
+
+/** The line with a permission record; some states have a holiday or have not got up yet. */
+async function allowedNumbers({ url, keys }: CallgateProcess): Promise<readonly string[]> {
+  const headers = { loginId: keys.sandbox }
+  const allowed: string[] = []
+  for (const areaCode of inServiceAreaCodes()) {
+    const number = `${areaCode}5550106`
+    const reply = await fetch(`${url}/v1/predial?number=${number}&kind=ai`, { headers })
+    if ((await reply.text()).startsWith('allow:')) allowed.push(number)
+  }
+  if (allowed.length === 0) throw new Error('callgate allows none of the numbers')
+  return allowed
+}

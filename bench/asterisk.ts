@@ -1,0 +1,149 @@
+/**
+ * What a gate adds to a call: milliseconds from the caller's INVITE to the INVITE at the trunk, and
+ * processor time, with a real Asterisk between SIPp as caller and SIPp as trunk. The ways to the
+ * trunk take turns.
+ */
+import { msToTrunk, quantile } from '../test/e2e/asterisk/lab/latency.js'
+import { type CallsReport, placeCalls } from '../test/e2e/asterisk/lab/sipp-caller.js'
+import { startTrunk } from '../test/e2e/asterisk/lab/sipp-trunk.js'
+import { until } from '../test/e2e/asterisk/lab/until.js'
+import { type Lane, type Lanes, openLanes } from './asterisk-lanes.js'
+import { figure, printTable, type Spread, spreadOf } from './rounds.js'
+
+const rounds = 3
+/** Calls a second, and for how many seconds. */
+const loads = [
+  { rate: 20, seconds: 6 },
+  { rate: 100, seconds: 5 },
+  { rate: 200, seconds: 5 },
+] as const
+type Load = (typeof loads)[number]
+
+/** The trunk refuses each call as busy, so that calls are short and no gate is kept from its work. */
+const trunkAnswers = 486
+
+interface Cell {
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly failed: number
+  /** Milliseconds of processor time for each call. */
+  readonly asteriskMs: number
+  readonly appMs: number
+}
+
+export async function benchAsterisk(): Promise<void> {
+  const lanes = await openLanes()
+  try {
+    const all = [lanes.plain, lanes.trivial, lanes.stasis, lanes.curl]
+    process.stdout.write(about(lanes))
+    for (const lane of all) {
+      progress(`warming up: ${lane.name}`)
+      await measure(lane, { rate: 100, seconds: lanes.numbers.length / 100 }, lanes.numbers)
+    }
+    const cells = new Map(all.map((lane) => [lane, loads.map((): Cell[] => [])]))
+    for (let round = 1; round <= rounds; round += 1) {
+      for (const [index, load] of loads.entries()) {
+        for (const lane of all) {
+          progress(`round ${round} of ${rounds}, ${load.rate} calls/s: ${lane.name}`)
+          cells.get(lane)?.[index]?.push(await measure(lane, load, lanes.numbers))
+        }
+      }
+    }
+    loads.forEach((load, index) => {
+      const of = (lane: Lane) => cells.get(lane)?.[index] ?? []
+      printLoad(
+        load,
+        all.map((lane) => [lane, of(lane)] as const),
+      )
+      printRatios(
+        [lanes.stasis, lanes.curl].map((lane) => [lane, of(lane)] as const),
+        of(lanes.trivial),
+      )
+    })
+  } finally {
+    await lanes.close()
+  }
+}
+
+function about({ numbers }: Lanes): string {
+  return (
+    `  ${numbers.length} numbers, all allowed; the trunk refuses with ${trunkAnswers}; rounds of ` +
+    `${loads.map(({ rate, seconds }) => `${rate * seconds}`).join(', ')} calls\n` +
+    '  plain dialplan: Dial() and Hangup()\n' +
+    '  always-allow on ari-client: the recipe gate.conf, and an application that sets decision,\n' +
+    '    number and id in one request, lets the call go on in another, and does nothing else\n' +
+    '  callgate by Stasis(): gate.conf; each call judged, on record, watched at the trunk\n' +
+    '  callgate by CURL(): gate-curl.conf; each call judged and on record\n'
+  )
+}
+
+async function measure(
+  lane: Lane,
+  { rate, seconds }: { readonly rate: number; readonly seconds: number },
+  numbers: readonly string[],
+): Promise<Cell> {
+  const { server, context } = lane
+  const behaviour = { does: 'reject', status: trunkAnswers } as const
+  const trunk = await startTrunk({ server, behaviour })
+  const before = { asterisk: server.cpuSeconds(), app: lane.appSeconds() }
+  const total = Math.round(rate * seconds)
+  const report = await placeCalls({ server, context, numbers, total, rate })
+  const used = {
+    asterisk: server.cpuSeconds() - before.asterisk,
+    app: lane.appSeconds() - before.app,
+  }
+  await until('no channel is left', async () => (await server.channels()) === 0)
+  const latencies = msToTrunk(report.calls, trunk.arrived())
+  await trunk.close()
+  return {
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+    failed: failedOf(report, total),
+    asteriskMs: (used.asterisk * 1000) / total,
+    appMs: (used.app * 1000) / total,
+  }
+}
+
+/** Calls that did not get the answer of the trunk. */
+function failedOf({ calls }: CallsReport, total: number): number {
+  return total - calls.filter(({ status }) => status === trunkAnswers).length
+}
+
+type Measured = readonly [lane: Lane, cells: readonly Cell[]]
+
+function printLoad({ rate }: Load, rows: readonly Measured[]): void {
+  const spread = `min .. max of ${rounds}`
+  const head = [`${rate} calls/s`, 'p50 ms', spread, 'p99 ms', spread, 'failed']
+  printTable(
+    [...head, 'CPU ms a call: Asterisk', 'beside it'],
+    rows.map(([{ name }, cells]) => {
+      const p50 = spreadOf(cells.map((cell) => cell.p50Ms))
+      const p99 = spreadOf(cells.map((cell) => cell.p99Ms))
+      const median = (of: (cell: Cell) => number) => figure(spreadOf(cells.map(of)).median)
+      return [
+        name,
+        ...[figure(p50.median), range(p50), figure(p99.median), range(p99)],
+        String(cells.reduce((sum, { failed }) => sum + failed, 0)),
+        ...[median((cell) => cell.asteriskMs), median((cell) => cell.appMs)],
+      ]
+    }),
+  )
+}
+
+function printRatios(rows: readonly Measured[], trivial: readonly Cell[]): void {
+  const ratios = rows.map(([{ name }, cells]) => {
+    const ratio = spreadOf(
+      cells.map(({ p50Ms }, round) => p50Ms / (trivial[round]?.p50Ms ?? Number.NaN)),
+    )
+    return [`${name} to always-allow`, figure(ratio.median), range(ratio), 'aim: at most 1.3']
+  })
+  printTable(['ratio of p50, round by round', 'median', `min .. max of ${rounds}`, ''], ratios)
+}
+
+function range({ min, max }: Spread): string {
+  return `${figure(min)} .. ${figure(max)}`
+}
+
+function progress(text: string): void {
+  process.stderr.write(`asterisk: ${text}\n`)
+}
