@@ -17,6 +17,8 @@ interface Leg {
 
 /** Statuses that end nothing: the leg rings, or the network tells of its progress. */
 const underWay: ReadonlySet<string> = new Set(['', 'RINGING', 'PROGRESS', 'PROCEEDING'])
+/** Asterisk's word for a cause that nobody gave; Q.850 has none of that number. */
+const noCause = 0
 /** Dial() tells CONTINUE and GOTO of a callee who has picked up and whose subroutine has run. */
 const pickedUp = /^(?:ANSWER$|CONTINUE$|GOTO)/
 
@@ -72,7 +74,8 @@ export class LegOutcomes {
     if (!leg) return
     const failedNow = leg.state === 'dialled'
     if (failedNow) leg.state = 'failed'
-    this.#note(leg, { ...(failedNow && { failedAt: at }), endedAt: at, cause })
+    const known = cause === noCause ? undefined : cause
+    this.#note(leg, { ...(failedNow && { failedAt: at }), endedAt: at, cause: known })
     this.#forget(channelId, leg)
   }
 

@@ -71,6 +71,22 @@ const cases: readonly Case[] = [
     { state: 'dialled', leg: 'PJSIP/a', dialledAt: 1 },
   ],
   [
+    'it ends without a cause',
+    [
+      ['dialled', 'a'],
+      ['status', 'a', 'NOANSWER'],
+      ['ended', 'a', 0],
+    ],
+    {
+      state: 'failed',
+      leg: 'PJSIP/a',
+      dialStatus: 'NOANSWER',
+      dialledAt: 1,
+      failedAt: 2,
+      endedAt: 3,
+    },
+  ],
+  [
     'it answers, and ends',
     [
       ['dialled', 'a'],

@@ -79,7 +79,11 @@ const garbage: readonly (readonly [string, ReplyTo])[] = [
     (status) =>
       [
         `a ${status} to an allow`,
-        (number: string) => ({ status, body: allowOf(number), headers: { location: '/allow' } }),
+        (number: string) => ({
+          status,
+          body: allowOf(number),
+          headers: { location: `/allow/${number}` },
+        }),
       ] as const,
   ),
 ]
@@ -250,7 +254,7 @@ describe.each(asteriskVersions)('gate-curl on Asterisk %i', (version) => {
     let fake: FakePredial
     let calls: readonly PlacedCall[] = []
     const replyTo = (path: string, number: string): FakeReply => {
-      if (path === '/allow') return { body: allowOf(number) }
+      if (path.startsWith('/allow/')) return { body: allowOf(path.slice('/allow/'.length)) }
       const status = Number(number.slice(-3))
       if (number.startsWith('310555')) return { status, body: allowOf(number) }
       return places.find((place) => place.number === number)?.reply(number) ?? 'silence'
