@@ -71,7 +71,7 @@ describe.each(asteriskVersions)('a lab with Asterisk %i', (version) => {
     it('lets a caller give up while the trunk rings', async () => {
       await trunk.close()
       trunk = await startTrunk({ server, behaviour: { does: 'ring' } })
-      const { calls } = await placeCalls({ server, numbers: ['2125550100'], giveUpAfterMs: 200 })
+      const { calls } = await placeCalls({ server, numbers: ['2125550100'], giveUpAfterMs: 1_000 })
       expect(calls).toMatchObject([{ status: 487, gaveUp: true }])
       await until('the trunk is told', () => trunk.cancelled() === 1)
     })
