@@ -67,9 +67,8 @@ interface CallContext {
 interface LibrarySocket {
   ping(): void
   terminate(): void
-  listeners(event: 'message'): readonly ((...message: readonly unknown[]) => void)[]
   removeAllListeners(event: 'message'): void
-  on(event: 'message', listener: (...message: readonly unknown[]) => void): void
+  on(event: 'message', listener: (message: unknown) => void): void
   on(event: 'close', listener: (code: number) => void): void
   on(event: 'error', listener: (error: Error) => void): void
 }
@@ -77,7 +76,6 @@ interface LibrarySocket {
 interface LibraryClient {
   readonly _ws: LibrarySocket
   start(app: string, subscribeAll: boolean): Promise<void>
-  on(event: '*', listener: (raw: unknown) => void): void
   on(event: 'pong' | 'WebSocketConnected', listener: () => void): void
 }
 
@@ -85,6 +83,7 @@ interface SwaggerLibrary {
   readonly SwaggerApi: {
     prototype: { fail: (this: { failure(why: string): void }, why: string) => void }
   }
+  readonly authorizations: { apply: () => unknown }
   readonly SwaggerHttp: { prototype: { execute: (request: LibraryRequest) => void } }
 }
 
@@ -95,6 +94,8 @@ const swagger: SwaggerLibrary = createRequire(fromHere.resolve('ari-client'))('s
 swagger.SwaggerApi.prototype.fail = function tellFailure(why) {
   this.failure(why)
 }
+// `AriHttp` has the credentials of its own server; those of the library are of the last one.
+swagger.authorizations.apply = () => undefined
 swagger.SwaggerHttp.prototype.execute = execute
 muteVersionWarning()
 
@@ -154,12 +155,11 @@ function wrapClient(client: unknown, http: AriHttp): AriClient {
 function openSocket(client: LibraryClient, app: string, watch: AriSocketWatch): AriSocket {
   client.on('WebSocketConnected', () => watch.opened())
   client.on('pong', () => watch.pong())
-  client.on('*', (raw) => watch.event(raw))
   // What matters is told by the socket; a rejection would show its address with the password.
   client.start(app, true).catch(() => undefined)
   neverAgain(client)
   const socket = client._ws
-  guardMessages(socket, watch)
+  readMessages(socket, watch)
   let why: string | undefined
   socket.on('error', (error) => {
     why = error.message
@@ -176,13 +176,15 @@ function neverAgain(client: LibraryClient): void {
   Object.defineProperty(client, '_wsClosed', { get: () => true, set: () => undefined })
 }
 
-/** An event type that the API description lacks, and what is not JSON, throw in the library. */
-function guardMessages(socket: LibrarySocket, watch: AriSocketWatch): void {
-  const listeners = [...socket.listeners('message')]
+/**
+ * In place of the library's reading, which throws at what is not JSON and at a type that the API
+ * description lacks, and gives each channel of each event an object with every operation.
+ */
+function readMessages(socket: LibrarySocket, watch: AriSocketWatch): void {
   socket.removeAllListeners('message')
-  socket.on('message', (...message) => {
+  socket.on('message', (message) => {
     try {
-      for (const listener of listeners) listener(...message)
+      watch.event(JSON.parse(String(message)))
     } catch (error) {
       watch.unreadable(error)
     }

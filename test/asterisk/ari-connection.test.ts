@@ -326,7 +326,7 @@ describe('an event', () => {
     ['a list', '[1]', true],
     ['null', 'null', true],
     ['no type', { channel: channel('x') }, true],
-    ['a type the API description lacks', { type: 'SomethingNew', channel: channel('x') }, true],
+    ['a type the API description lacks', { type: 'SomethingNew', channel: channel('x') }, false],
     ['a type nobody asked for', { type: 'ChannelVarset', channel: channel('x') }, false],
     ['no channel', { type: 'StasisStart', args: [] }, true],
     ['a channel without an id', { ...entered('x'), channel: { ...channel('x'), id: 1 } }, true],

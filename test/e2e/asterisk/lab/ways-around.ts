@@ -55,7 +55,9 @@ export const waysAround: readonly WayAround[] = [
     name: 'Dial() in a context without the gate',
     ...{ number: refused, why: 'no-permit' },
     async take({ server, atEnd }, number) {
-      atEnd((await startCalls({ server, context: 'naked', numbers: [number] })).kill)
+      const patient = { giveUpAfterMs: 60_000 }
+      const calls = await startCalls({ server, context: 'naked', numbers: [number], ...patient })
+      atEnd(calls.kill)
     },
   },
   {
