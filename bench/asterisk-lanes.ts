@@ -21,6 +21,9 @@ export interface Lane {
 
 export interface Lanes {
   readonly plain: Lane
+  /** A trivial application in a dialplan that is no longer than a gate must be. */
+  readonly shortest: Lane
+  /** The same application in the shipped recipe. */
   readonly trivial: Lane
   readonly stasis: Lane
   readonly curl: Lane
@@ -32,11 +35,27 @@ export interface Lanes {
 const version = 22
 const program = join(import.meta.dirname, '../src/main.js')
 
-/** Two steps, as short as a way to the trunk can be. */
 const plainDialplan = `
 [plain]
 exten => _X.,1,Dial(PJSIP/\${EXTEN}@trunk,60)
  same => n,Hangup()
+`
+
+/** Fails closed, and does nothing else: no facts, no emergency codes, no header, no other number. */
+const shortestGate = `
+[shortest]
+exten => _X.,1,Set(CALLGATE_DECISION=)
+ same => n,Set(CALLGATE_NUMBER=)
+ same => n,Set(LIMIT=\${TIMEOUT(absolute)})
+ same => n,Set(TIMEOUT(absolute)=3)
+ same => n,Stasis(callgate,\${EXTEN})
+ same => n,Set(TIMEOUT(absolute)=\${LIMIT})
+ same => n,Set(DECIDED=\${FILTER(a-z,\${CALLGATE_DECISION:0:16})}:\${FILTER(0-9,\${CALLGATE_NUMBER:0:20})})
+ same => n,GotoIf($["\${DECIDED}" != "allow:\${EXTEN}"]?deny)
+ same => n,Dial(PJSIP/\${EXTEN}@trunk,60)
+ same => n,Hangup()
+ same => n(deny),Hangup(21)
+exten => T,1,Hangup(42)
 `
 
 export async function openLanes(): Promise<Lanes> {
@@ -62,7 +81,7 @@ async function open(atEnd: AtEnd): Promise<Omit<Lanes, 'close'>> {
   const asterisk = async (more: Omit<Parameters<typeof startAsterisk>[0], 'version'> = {}) =>
     atEnd(await startAsterisk({ version, ...more }))
   const bare = await asterisk({ extensions: plainDialplan, callerContexts: ['plain'] })
-  const withTrivial = await asterisk()
+  const withTrivial = await asterisk({ extensions: shortestGate, callerContexts: ['shortest'] })
   const trivial = await startAlwaysAllow({ server: withTrivial })
   atEnd({ close: () => trivial.end() })
   const withStasis = await asterisk()
@@ -71,20 +90,26 @@ async function open(atEnd: AtEnd): Promise<Omit<Lanes, 'close'>> {
   const withCurl = await asterisk({ globals: askingBy(predial, atEnd) })
   return {
     plain: { name: 'plain dialplan', server: bare, context: 'plain', appSeconds: () => 0 },
+    shortest: {
+      name: 'always-allow, shortest gate',
+      server: withTrivial,
+      context: 'shortest',
+      appSeconds: trivial.cpuSeconds,
+    },
     trivial: {
-      name: 'always-allow on ari-client',
+      name: 'always-allow, gate.conf',
       server: withTrivial,
       context: 'gate',
       appSeconds: trivial.cpuSeconds,
     },
     stasis: {
-      name: 'callgate by Stasis()',
+      name: 'callgate, gate.conf',
       server: withStasis,
       context: 'gate',
       appSeconds: gate.cpuSeconds,
     },
     curl: {
-      name: 'callgate by CURL()',
+      name: 'callgate, gate-curl.conf',
       server: withCurl,
       context: 'gate-curl',
       appSeconds: predial.cpuSeconds,
