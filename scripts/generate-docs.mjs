@@ -12,6 +12,7 @@ import * as litigatorApi from '../dist/api/litigator.js'
 import * as scrubApi from '../dist/api/scrub.js'
 import { settingsSchema } from '../dist/config.js'
 import { notCarriedOutCauses } from '../dist/domain/call-outcome.js'
+import { questionNames, unansweredReasons } from '../dist/domain/compliance.js'
 import { callKinds, checkNames, reasonTexts } from '../dist/domain/decision.js'
 import { settingLeaves, unwrapped } from '../dist/load-settings.js'
 import { createMetrics } from '../dist/metrics.js'
@@ -40,7 +41,7 @@ function settingsPage() {
   const parts = [...sections].map(([name, rows]) => `## ${name}\n\n${table(head, rows)}`)
   return `# Settings
 
-Generated from \`src/config.ts\` and \`src/config-asterisk.ts\` by \`npm run docs\`; do not edit.
+Generated from \`src/config.ts\`, \`src/config-asterisk.ts\` and \`src/config-source.ts\` by \`npm run docs\`; do not edit.
 
 Settings come from one YAML file (\`--config <file>\`, else \`CALLGATE_CONFIG\`, else
 \`config/callgate.yaml\`) and from environment variables, which win over the file. A variable is
@@ -110,10 +111,15 @@ function observeEach(metrics) {
   metrics.decided({
     ...{ decision: 'allow', reason: 'permitted', kind: 'ai', via: 'http', seconds: 0 },
     findings: [{ check: 'litigator', verdict: 'pass' }],
-    degradedBy: ['litigator'],
+    effects: [
+      { check: 'litigator', effect: 'unknown-allowed', because: '' },
+      { check: 'litigator', effect: 'shadowed', because: '' },
+    ],
   })
-  metrics.cacheAsked('scrub', 'hit')
-  metrics.sourceAsked('scrub', 'answered', 0)
+  metrics.cacheAsked('embedded', 'scrub', 'hit')
+  const asked = { source: 'embedded', question: 'scrub', outcome: 'answered', seconds: 0 }
+  metrics.sourceAsked(asked)
+  metrics.sourceCircuit('provider', 'scrub', false)
   metrics.apiAnswered('decide', 200, 0)
   metrics.recordsPending(0)
   metrics.recordFailed()
@@ -145,9 +151,10 @@ function labelValues() {
     why: words(notCarriedOutCauses),
     check: words(checkNames),
     verdict: words(['pass', 'deny', 'unknown']),
-    question: words(['scrub', 'internal-dnc', 'litigator', 'legal-time']),
-    result: words(['hit', 'miss', 'expired', 'bypass']),
-    outcome: words(['answered', 'unanswered']),
+    source: `${code('embedded')}, and of caches ${code('remote')}, otherwise the names of ${code('source.provider')} and ${code('source.secondProvider')}`,
+    question: words(questionNames),
+    result: words(['hit', 'miss', 'expired', 'bypass', 'stale', 'refresh']),
+    outcome: words(['answered', 'unanswered', ...unansweredReasons]),
     endpoint: `${words(endpointNames())}; ${code('unmatched')} when path or method mean none`,
     status: `HTTP status; ${code('499')} when the client left before the answer`,
     list: 'names of imported lists',

@@ -10,7 +10,7 @@ import { openNumberingPlan, type ReloadableNumberingPlan } from './data/numberin
 import { createPostalCodes } from './data/postal-codes/postal-codes.js'
 import { Changes } from './domain/changes.js'
 import { orderedStamps } from './domain/clock.js'
-import type { Policy } from './domain/decision.js'
+import { strictPolicy } from './domain/decision.js'
 import { assertZoneRulesAreCurrent } from './domain/zones.js'
 import { allChecks } from './gate/checks/all-checks.js'
 import { Gate } from './gate/gate.js'
@@ -236,7 +236,11 @@ function createCompliance(
   return new CachedCompliance(source, {
     settings: settings.gate.cache,
     clockOf,
-    watch: { asked: metrics.cacheAsked, answered: metrics.sourceAsked },
+    watch: {
+      asked: (question, result) => metrics.cacheAsked('embedded', question, result),
+      answered: (question, outcome, seconds) =>
+        metrics.sourceAsked({ source: 'embedded', question, outcome, seconds }),
+    },
   })
 }
 
@@ -247,14 +251,9 @@ interface GateOver {
   readonly journal: Journal | undefined
 }
 
-/** An unknown finding always blocks. */
-const blockUnknown: Policy = {
-  onUnknown: {
-    litigator: 'block',
-    'internal-dnc': 'block',
-    permission: 'block',
-    'calling-hours': 'block',
-  },
+/** A provider far away takes longer than our own service. */
+function gateDeadlineMs({ gate, source }: Settings): number {
+  return gate.deadlineMs ?? (source.kind === 'remote' ? 1_500 : 250)
 }
 
 function createGate({ settings, world }: Foundation, over: GateOver): Gate {
@@ -262,10 +261,15 @@ function createGate({ settings, world }: Foundation, over: GateOver): Gate {
   return new Gate({
     compliance,
     checks: allChecks,
-    policy: blockUnknown,
+    policy: strictPolicy,
     journal,
-    settings: { ...settings.gate, serviceCodes: new Set(settings.gate.serviceCodes) },
+    settings: {
+      ...settings.gate,
+      deadlineMs: gateDeadlineMs(settings),
+      serviceCodes: new Set(settings.gate.serviceCodes),
+    },
     clock: world.clock,
+    timers: world.timers,
     clockOf: (accountId) => data.sandbox.clockOf(accountId),
     newId: world.newDecisionId,
     metrics,

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { asterisk } from './config-asterisk.js'
+import { policy, source } from './config-source.js'
 import { type Instant, parseDay, parseInstant } from './domain/clock.js'
 
 const instant = z
@@ -70,8 +71,11 @@ const gate = z.strictObject({
         'call over HTTP is judged for the account of its key',
     ),
   deadlineMs: milliseconds(10, 60_000)
-    .default(250)
-    .describe('Every decision is answered within this time; what has not answered is unknown'),
+    .optional()
+    .describe(
+      'Every decision is answered within this time; what has not answered is unknown. Unset: 250, ' +
+        'and 1500 with source.kind remote',
+    ),
   maxPending: z
     .number()
     .int()
@@ -205,10 +209,16 @@ export const settingsSchema = z.strictObject({
     })
     .prefault({}),
   gate: gate.prefault({}),
+  source: source.prefault({}),
+  policy: policy.prefault({}),
   asterisk: asterisk.prefault({}),
 })
 
 export type Settings = z.output<typeof settingsSchema>
+
+export type SourceSettings = Settings['source']
+export type ProviderSettings = SourceSettings['provider']
+export type PolicySettings = Settings['policy']
 
 export type AsteriskSettings = Settings['asterisk']
 export type TrunkSettings = AsteriskSettings['trunks'][number]

@@ -157,13 +157,16 @@ function fromText(schema: z.ZodType, text: string): unknown {
   }
 }
 
+/** Settings whose values are never shown. */
+const secretNames: ReadonlySet<string> = new Set(['password', 'loginId', 'clientSecret'])
+
 function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => `${[...path, key].join('.')}: is no setting`).join('\n  - ')
   }
   const value = path.reduce<unknown>((at, key) => (isTree(at) ? at[key] : undefined), tree)
-  const secret = path.at(-1) === 'password'
+  const secret = secretNames.has(path.at(-1) ?? '')
   const shown = value === undefined || secret ? '' : ` (got ${JSON.stringify(value)})`
   return `${path.join('.')}: ${issue.message}${shown}; variable ${variableName(path)}`
 }

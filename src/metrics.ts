@@ -5,10 +5,18 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { NotCarriedOut } from './domain/call-outcome.js'
 import type { Instant } from './domain/clock.js'
-import type { CallKind, CallRequest, CheckName, ReasonCode, Verdict } from './domain/decision.js'
+import type { QuestionName, UnansweredReason } from './domain/compliance.js'
+import type {
+  CallKind,
+  CallRequest,
+  CheckName,
+  PolicyEffect,
+  ReasonCode,
+  Verdict,
+} from './domain/decision.js'
 
-export type QuestionName = 'scrub' | 'internal-dnc' | 'litigator' | 'legal-time'
-export type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass'
+export type { QuestionName }
+export type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
 /** How a decision came in; what-ifs are no attempts and are counted apart. */
 export type DecisionVia = CallRequest['via'] | 'what-if'
 
@@ -19,7 +27,15 @@ export interface DecisionMeasure {
   readonly via: DecisionVia
   readonly seconds: number
   readonly findings: readonly { readonly check: CheckName; readonly verdict: Verdict }[]
-  readonly degradedBy: readonly CheckName[]
+  readonly effects: readonly PolicyEffect[]
+}
+
+export interface SourceMeasure {
+  /** `embedded`, or a provider by the name the settings give it. */
+  readonly source: string
+  readonly question: QuestionName
+  readonly outcome: 'answered' | 'unanswered' | UnansweredReason
+  readonly seconds: number
 }
 
 export interface ListMeasure {
@@ -30,8 +46,12 @@ export interface ListMeasure {
 
 export interface Metrics {
   decided(measure: DecisionMeasure): void
-  cacheAsked(question: QuestionName, result: CacheResult): void
-  sourceAsked(question: QuestionName, outcome: 'answered' | 'unanswered', seconds: number): void
+  /** `source` is `embedded` or `remote`. */
+  cacheAsked(source: string, question: QuestionName, result: CacheResult): void
+  /** Of a provider one HTTP request with its many numbers, in process one question. */
+  sourceAsked(measure: SourceMeasure): void
+  /** Providers by the names the settings give them. */
+  sourceCircuit(source: string, question: QuestionName, open: boolean): void
   apiAnswered(endpoint: string, status: number, seconds: number): void
   recordsPending(count: number): void
   recordFailed(): void
@@ -92,6 +112,7 @@ function tally<Label extends string>(
 }
 
 const decisionBuckets = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 1]
+const sourceBuckets = [...decisionBuckets, 0.5, 2.5, 10].sort((one, other) => one - other)
 const requestBuckets = [0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 export interface MetricsOptions {
@@ -140,7 +161,13 @@ function decisionMetrics(registry: Registry): Pick<Metrics, 'decided'> {
   })
   const degraded = new Counter({
     name: 'callgate_degraded_decisions_total',
-    help: 'Decisions in which policy let an unknown finding pass.',
+    help: 'Decisions in which policy let an unknown or a stale finding pass.',
+    labelNames: ['check'],
+    registers,
+  })
+  const shadowed = new Counter({
+    name: 'callgate_shadowed_decisions_total',
+    help: 'Decisions that a check would have blocked if it were enforced.',
     labelNames: ['check'],
     registers,
   })
@@ -150,30 +177,41 @@ function decisionMetrics(registry: Registry): Pick<Metrics, 'decided'> {
       decisions(decision, reason, kind, via)
       duration.observe({ via }, measure.seconds)
       for (const { check, verdict } of measure.findings) findings(check, verdict)
-      for (const check of measure.degradedBy) degraded.inc({ check })
+      for (const { check, effect } of measure.effects) {
+        if (effect === 'shadowed') shadowed.inc({ check })
+        else degraded.inc({ check })
+      }
     },
   }
 }
 
 function answerMetrics(
   registry: Registry,
-): Pick<Metrics, 'cacheAsked' | 'sourceAsked' | 'apiAnswered'> {
+): Pick<Metrics, 'cacheAsked' | 'sourceAsked' | 'sourceCircuit' | 'apiAnswered'> {
   const registers = [registry]
   const cache = tally(registry, {
     name: 'callgate_cache_requests_total',
-    help: 'Look-ups in the answer cache; bypass is a what-if, which is never cached.',
-    labels: ['question', 'result'],
+    help:
+      'Look-ups in the answer cache; bypass is a what-if, which is never cached, stale an answer ' +
+      'past its age while its source is silent, refresh one that is asked anew ahead of its end.',
+    labels: ['source', 'question', 'result'],
   })
   const sources = tally(registry, {
     name: 'callgate_source_requests_total',
-    help: 'Questions put to the source of answers.',
-    labels: ['question', 'outcome'],
+    help: 'Questions put to the service in process, and requests sent to providers.',
+    labels: ['source', 'question', 'outcome'],
   })
   const sourceDuration = new Histogram({
     name: 'callgate_source_request_duration_seconds',
     help: 'Time a source took to answer.',
-    labelNames: ['question'],
-    buckets: decisionBuckets,
+    labelNames: ['source', 'question'],
+    buckets: sourceBuckets,
+    registers,
+  })
+  const circuit = new Gauge({
+    name: 'callgate_source_circuit_open',
+    help: '1 while a provider is not asked a question because it kept failing.',
+    labelNames: ['source', 'question'],
     registers,
   })
   const api = tally(registry, {
@@ -189,11 +227,12 @@ function answerMetrics(
     registers,
   })
   return {
-    cacheAsked: (question, result) => cache(question, result),
-    sourceAsked(question, outcome, seconds) {
-      sources(question, outcome)
-      sourceDuration.observe({ question }, seconds)
+    cacheAsked: (source, question, result) => cache(source, question, result),
+    sourceAsked({ source, question, outcome, seconds }) {
+      sources(source, question, outcome)
+      sourceDuration.observe({ source, question }, seconds)
     },
+    sourceCircuit: (source, question, open) => circuit.set({ source, question }, open ? 1 : 0),
     apiAnswered(endpoint, status, seconds) {
       api(endpoint, String(status))
       apiDuration.observe({ endpoint }, seconds)

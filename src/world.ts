@@ -1,12 +1,15 @@
 /** What comes from outside the program: time, chance, the log. Tests hand in their own. */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type Clock, systemClock } from './domain/clock.js'
+import { type Clock, systemClock, systemTimers, type Timers } from './domain/clock.js'
 import { type Logger, silentLogger } from './log.js'
 
 export interface World {
   readonly clock: Clock
+  readonly timers: Timers
   readonly log: Logger
   readonly randomBytes: (size: number) => Buffer
+  /** From 0 up to, not including, 1: spreads what must not happen at once; no secret. */
+  readonly random: () => number
   /** Ids sort by time and cannot be guessed; letters and digits only, for dialplans. */
   readonly newDecisionId: (at: number) => string
   readonly processMetrics: boolean
@@ -16,8 +19,10 @@ export interface World {
 
 export const realWorld: World = {
   clock: systemClock,
+  timers: systemTimers,
   log: silentLogger,
   randomBytes,
+  random: () => Math.random(),
   newDecisionId: (at) =>
     at.toString(36).padStart(9, '0') + randomUUID().replaceAll('-', '').slice(0, 20),
   processMetrics: true,

@@ -23,6 +23,15 @@ export type Reply =
   | { readonly status?: number; readonly json: unknown; readonly contentType?: string }
   | { readonly status?: number; readonly text: string; readonly contentType?: string }
 
+/** A request as a client sends it: fields by their published names. */
+export interface WireRequest {
+  readonly query?: Readonly<Record<string, string>> | undefined
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Ask for the JSON form of the answer by the request's content type (spec, "Internal DNC list"). */
+  readonly jsonRequested?: boolean | undefined
+}
+
 /** What an encoder may look at beside the answer. */
 export interface ReplyContext<Request> {
   readonly request: Request
@@ -43,6 +52,8 @@ export interface Endpoint<Request, Response> {
   /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
   readonly keyAlsoIn: readonly FieldSource[]
   readonly request: z.ZodType<Request>
+  /** How a client writes a request; on endpoints that this program asks of others. */
+  readonly send?: (request: Request) => WireRequest
   readonly response: z.ZodType<Response>
   readonly errors: ErrorShape
   /** How the answer is written; JSON with status 200 when absent. */

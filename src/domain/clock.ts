@@ -127,3 +127,19 @@ export function isWithinYears(at: Instant, of: Instant, years: number): boolean 
 export function monotonicSeconds(): number {
   return performance.now() / 1000
 }
+
+/** Waiting as an argument: whoever waits is handed these, so that hours pass in a test at once. */
+export interface Timers {
+  /** Milliseconds on a clock that never jumps; only differences mean anything. */
+  monotonicMs(): number
+  /** Runs once after the wait; gives the function that calls it off. */
+  after(ms: number, run: () => void): () => void
+}
+
+export const systemTimers: Timers = {
+  monotonicMs: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms)
+    return () => clearTimeout(timer)
+  },
+}

@@ -18,7 +18,13 @@ export interface Question {
   readonly postalCode?: string | undefined
   /** The instant to judge; absent means now. */
   readonly at?: Instant | undefined
+  /** Nobody waits for the answer: it may be had later, and only where others do not suffer. */
+  readonly inBackground?: boolean | undefined
 }
+
+/** The questions by the name they have in settings, logs and metrics. */
+export const questionNames = ['scrub', 'internal-dnc', 'litigator', 'legal-time'] as const
+export type QuestionName = (typeof questionNames)[number]
 
 /** What the gate asks of calling hours beyond the plain API. */
 export interface LegalTimeQuestion extends Question {
@@ -39,14 +45,30 @@ export interface Answered<T> {
   readonly asOf: Instant
   /** The answer must not be used at or after this instant; infinity when nothing bounds it. */
   readonly holdsUntil: Instant
+  /**
+   * Set on an answer that is older than the cache keeps it, and is given because its source does
+   * not answer: why it does not.
+   */
+  readonly staleBecause?: string | undefined
+  /** What others say to the same question: the call is permitted only if all of them permit it. */
+  readonly also?: readonly Asked<T>[] | undefined
 }
 
-export type UnansweredReason =
-  | 'source-failed'
-  | 'deadline'
-  | 'list-missing'
-  | 'list-stale'
-  | 'not-understood'
+/** Why a question has no answer; also the outcome label of the metrics. */
+export const unansweredReasons = [
+  ...(['source-failed', 'deadline', 'list-missing', 'list-stale', 'not-understood'] as const),
+  /** The source refuses the key or the request. */
+  'refused',
+  /** The source has said that it was asked too often, or would be. */
+  'rate-limited',
+  /** The source has failed so often that it is left alone for a while. */
+  'circuit-open',
+  /** More questions wait for the source than may. */
+  'overloaded',
+  /** The source's API has no such question. */
+  'not-askable',
+] as const
+export type UnansweredReason = (typeof unansweredReasons)[number]
 
 export interface Unanswered {
   readonly answered: false

@@ -92,18 +92,50 @@ export interface Finding {
   readonly holdsUntil: Instant
   /** When this finding would pass, where time is the cause; infinity when no time is near. */
   readonly opensAt?: Instant | undefined
+  /** Set when the answer was past its age: why its source does not give a newer one. */
+  readonly staleBecause?: string | undefined
 }
 
-/** What `unknown` means for a check. Anything but a deliberate `allow` blocks. */
-export interface Policy {
-  readonly onUnknown: Readonly<Record<CheckName, 'block' | 'allow'>>
+/** What policy makes of one check. Unless it says otherwise, anything but a pass blocks. */
+export interface CheckPolicy {
+  /** In `shadow` the finding is recorded and counted, and blocks nothing. */
+  readonly mode: 'enforce' | 'shadow'
+  /** Lets an `unknown` pass, for a reason somebody answers for and before an instant. */
+  readonly allowUnknown?: { readonly reason: string; readonly until: Instant } | undefined
+}
+
+export type Policy = Readonly<Record<CheckName, CheckPolicy>>
+
+/** Everything blocks that does not pass. */
+export const strictPolicy: Policy = {
+  litigator: { mode: 'enforce' },
+  'internal-dnc': { mode: 'enforce' },
+  permission: { mode: 'enforce' },
+  'calling-hours': { mode: 'enforce' },
+}
+
+/**
+ * Where policy let a finding pass that would have blocked, or a source's silence was bridged:
+ * - `unknown-allowed`: the check could not be answered, and policy lets that pass;
+ * - `stale-allowed`: it was answered with an answer past its age, as its source does not answer;
+ * - `shadowed`: the check would have blocked the call, and is not enforced.
+ */
+export const policyEffects = ['unknown-allowed', 'stale-allowed', 'shadowed'] as const
+
+export interface PolicyEffect {
+  readonly check: CheckName
+  readonly effect: (typeof policyEffects)[number]
+  /** Of `unknown-allowed` the reason policy gives, of `stale-allowed` why the source is silent. */
+  readonly because: string
+  /** When policy ceases to let it pass. */
+  readonly until?: Instant | undefined
 }
 
 export interface Ruling {
   readonly decision: 'allow' | 'block'
   readonly reason: ReasonCode
-  /** Checks whose `unknown` was let pass by policy. */
-  readonly degradedBy: readonly CheckName[]
+  /** Where policy made a difference; empty on almost every call. */
+  readonly effects: readonly PolicyEffect[]
   /** Bound by the findings; infinity when nothing bounds it. */
   readonly holdsUntil: Instant
   readonly nextAllowedAt: Instant | undefined
@@ -127,17 +159,19 @@ export interface Decision extends Ruling {
 }
 
 /**
- * Allows only when there are findings and each one passes, or is an `unknown` that policy lets
- * pass. Pure: the same findings and policy always give the same ruling.
+ * Allows only when there are findings and each one passes, is an `unknown` that policy lets pass at
+ * that instant, or is in shadow. Pure: the same arguments always give the same ruling.
  */
-export function decide(findings: readonly Finding[], policy: Policy): Ruling {
-  const degradedBy: CheckName[] = []
+export function decide(findings: readonly Finding[], policy: Policy, at: Instant): Ruling {
+  const effects: PolicyEffect[] = []
   const against: Finding[] = []
   let holdsUntil = Number.POSITIVE_INFINITY
   for (const finding of findings) {
-    if (finding.verdict === 'unknown' && policy.onUnknown[finding.check] === 'allow') {
-      degradedBy.push(finding.check)
-      continue
+    const effect = effectOf(finding, policy[finding.check], at)
+    if (effect) {
+      effects.push(effect)
+      holdsUntil = Math.min(holdsUntil, effect.until ?? holdsUntil)
+      if (effect.effect !== 'stale-allowed') continue
     }
     holdsUntil = Math.min(holdsUntil, finding.holdsUntil)
     if (finding.verdict !== 'pass') against.push(finding)
@@ -146,18 +180,46 @@ export function decide(findings: readonly Finding[], policy: Policy): Ruling {
   return {
     decision: allowed ? 'allow' : 'block',
     reason: allowed ? 'permitted' : reasonOf(against),
-    degradedBy,
+    effects,
     holdsUntil,
     nextAllowedAt: nextAllowedAt(against),
   }
 }
+
+/** Of a finding that passes by itself, or that policy leaves alone, there is none. */
+function effectOf(
+  { check, verdict, detail, staleBecause }: Finding,
+  { mode, allowUnknown }: CheckPolicy,
+  at: Instant,
+): PolicyEffect | undefined {
+  if (verdict === 'pass') {
+    return staleBecause === undefined
+      ? undefined
+      : { check, effect: 'stale-allowed', because: staleBecause }
+  }
+  if (mode === 'shadow') return { check, effect: 'shadowed', because: detail }
+  if (verdict !== 'unknown' || allowUnknown === undefined || at >= allowUnknown.until) {
+    return undefined
+  }
+  const { reason, until } = allowUnknown
+  return { check, effect: 'unknown-allowed', because: reason, until }
+}
+
+/** Checks that had no fresh answer and were let pass all the same. */
+export function degradedBy({ effects }: Pick<Ruling, 'effects'>): readonly CheckName[] {
+  if (effects.length === 0) return noChecks
+  return effects.filter(({ effect }) => effect !== 'shadowed').map(({ check }) => check)
+}
+
+const noChecks: readonly CheckName[] = []
 
 /** That of the highest rank; a decision without findings was not answered by any check. */
 function reasonOf(against: readonly Finding[]): ReasonCode {
   return against.map((finding) => finding.reason).reduce(higherRanking, 'check-unanswered')
 }
 
-function higherRanking(one: ReasonCode, other: ReasonCode): ReasonCode {
+/** Of two reasons the one a decision with both gives. */
+export function higherRanking(one: ReasonCode, other: ReasonCode): ReasonCode {
   return (reasonRank.get(other) ?? 0) < (reasonRank.get(one) ?? 0) ? other : one
 }
 

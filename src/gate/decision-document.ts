@@ -4,6 +4,7 @@ import { formatInstant, type Instant } from '../domain/clock.js'
 import {
   type CallChannel,
   type Decision,
+  degradedBy,
   type Finding,
   reasonTexts,
   type Verdict,
@@ -78,7 +79,7 @@ export function decisionDocument(decision: Decision): DecisionDocument {
     validUntil: formatInstant(decision.validUntil),
     ...instantField('nextAllowedAt', decision.nextAllowedAt),
     whatIf: request.at !== undefined,
-    degraded: decision.degradedBy,
+    degraded: degradedBy(decision),
     findings: decision.findings.map((finding) => findingDocument(finding, usedAt)),
     accountId: decision.accountId,
     via: request.via,

@@ -3,7 +3,7 @@
  * leaves only after its record is on disk. Whatever fails on the way blocks; emergency and service
  * codes alone pass whatever happens.
  */
-import { type Clock, monotonicSeconds } from '../domain/clock.js'
+import { type Clock, monotonicSeconds, type Timers } from '../domain/clock.js'
 import type { Compliance, Question } from '../domain/compliance.js'
 import {
   type CallRequest,
@@ -47,6 +47,7 @@ export interface GateParts {
   readonly journal: GateJournal | undefined
   readonly settings: GateSettings
   readonly clock: Clock
+  readonly timers: Timers
   /** Now as the account sees it; the sandbox may stand still. */
   readonly clockOf: (accountId: string) => Clock
   readonly newId: (at: number) => string
@@ -97,7 +98,7 @@ export class Gate {
   }
 
   #judgeNumber(request: CallRequest, number: PhoneNumber): Judgement | Promise<Judgement> {
-    const { checks, clockOf, compliance, policy, settings } = this.#parts
+    const { checks, clock, clockOf, compliance, policy, settings, timers } = this.#parts
     const question: Question = {
       accountId: request.accountId,
       number,
@@ -112,10 +113,10 @@ export class Gate {
       askedAt: clockOf(request.accountId).now(),
       standards: settings,
     })
-    const found = runChecks(checks, questions, settings.deadlineMs)
+    const found = runChecks(checks, questions, { deadlineMs: settings.deadlineMs, timers })
     const judged = (findings: readonly Finding[]) => ({
       number,
-      ruling: decide(findings, policy),
+      ruling: decide(findings, policy, clock.now()),
       findings,
     })
     return found instanceof Promise ? found.then(judged) : judged(found)
@@ -151,11 +152,11 @@ export class Gate {
    * whether or not its record is on disk by the deadline.
    */
   async #give(decision: Decision, started: number): Promise<Decision> {
-    const { journal, settings, clockOf } = this.#parts
+    const { journal, settings, clockOf, timers } = this.#parts
     let given = decision
     if (journal) {
       const leftMs = settings.deadlineMs - (monotonicSeconds() - started) * 1000
-      const recorded = await withinMs(this.#recorded(journal, decision), leftMs)
+      const recorded = await withinMs(this.#recorded(journal, decision), leftMs, timers)
       if (!recorded && decision.decision === 'allow') given = withheld(decision, 'not-recorded')
     }
     const { at, accountId } = decision.request
@@ -189,7 +190,7 @@ export class Gate {
 
   #measure(decision: Decision, seconds: number): void {
     const { metrics, log } = this.#parts
-    const { request, reason, findings, degradedBy } = decision
+    const { request, reason, findings } = decision
     const via = request.at === undefined ? request.via : 'what-if'
     const kind = request.callKind
     metrics.decided({
@@ -199,7 +200,7 @@ export class Gate {
       via,
       seconds,
       findings,
-      degradedBy,
+      effects: decision.effects,
     })
     log.info('decision', {
       decisionId: decision.id,

@@ -2,14 +2,20 @@
  * Runs the checks side by side within a deadline. Always gives one finding per check: what throws,
  * rejects or has not answered in time is `unknown`.
  */
+import type { Timers } from '../domain/clock.js'
 import type { Eventually } from '../domain/compliance.js'
 import type { Finding } from '../domain/decision.js'
 import type { CallQuestions, Check } from './checks/check.js'
 
+export interface Limit {
+  readonly deadlineMs: number
+  readonly timers: Timers
+}
+
 export function runChecks(
   checks: readonly Check[],
   questions: CallQuestions,
-  deadlineMs: number,
+  limit: Limit,
 ): Eventually<readonly Finding[]> {
   const findings: Finding[] = []
   const waiting: Promise<void>[] = []
@@ -19,12 +25,12 @@ export function runChecks(
     }
     const started = start(check, questions)
     if (started instanceof Promise) {
-      place(unanswered(check, questions, `not answered within ${deadlineMs} ms`))
+      place(unanswered(check, questions, `not answered within ${limit.deadlineMs} ms`))
       const failed = (cause: unknown) => place(unanswered(check, questions, String(cause)))
       waiting.push(started.then(place, failed))
     } else place(started)
   })
-  return waiting.length === 0 ? findings : settledOrLate(waiting, findings, deadlineMs)
+  return waiting.length === 0 ? findings : settledOrLate(waiting, findings, limit)
 }
 
 function start(check: Check, questions: CallQuestions): Eventually<Finding> {
@@ -39,14 +45,14 @@ function start(check: Check, questions: CallQuestions): Eventually<Finding> {
 async function settledOrLate(
   waiting: readonly Promise<void>[],
   findings: readonly Finding[],
-  deadlineMs: number,
+  { deadlineMs, timers }: Limit,
 ): Promise<readonly Finding[]> {
-  let timer: NodeJS.Timeout | undefined
+  let stop: (() => void) | undefined
   const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, deadlineMs)
+    stop = timers.after(deadlineMs, resolve)
   })
   await Promise.race([Promise.all(waiting), late])
-  clearTimeout(timer)
+  stop?.()
   return [...findings]
 }
 

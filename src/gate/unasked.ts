@@ -47,7 +47,7 @@ function ruled(decision: 'allow' | 'block', reason: ReasonCode): Ruling {
   return {
     decision,
     reason,
-    degradedBy: [],
+    effects: [],
     holdsUntil: Number.POSITIVE_INFINITY,
     nextAllowedAt: undefined,
   }

@@ -82,7 +82,7 @@ class FakeGate {
       validUntil: judgedAt + 60_000,
       decision,
       reason,
-      degradedBy: [],
+      effects: [],
       holdsUntil: Number.POSITIVE_INFINITY,
       nextAllowedAt: undefined,
     }

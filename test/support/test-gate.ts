@@ -1,8 +1,8 @@
 /** A gate over a fake port, with settings as shipped and a journal that keeps what it is given. */
 
-import { fixedClock } from '../../src/domain/clock.js'
+import { fixedClock, systemTimers } from '../../src/domain/clock.js'
 import type { Compliance } from '../../src/domain/compliance.js'
-import type { CallRequest, Decision } from '../../src/domain/decision.js'
+import { type CallRequest, type Decision, strictPolicy } from '../../src/domain/decision.js'
 import { allChecks } from '../../src/gate/checks/all-checks.js'
 import { Gate, type GateParts, type GateSettings } from '../../src/gate/gate.js'
 import { silentLogger } from '../../src/log.js'
@@ -37,14 +37,7 @@ export function testGate(
   const gate = new Gate({
     compliance,
     checks: allChecks,
-    policy: {
-      onUnknown: {
-        litigator: 'block',
-        'internal-dnc': 'block',
-        permission: 'block',
-        'calling-hours': 'block',
-      },
-    },
+    policy: strictPolicy,
     journal: {
       append: async (decision) => {
         recorded.push(decision)
@@ -55,6 +48,7 @@ export function testGate(
       },
     },
     clock: fixedClock(noon),
+    timers: systemTimers,
     clockOf: () => fixedClock(noon),
     newId: () => `id${++ids}`,
     metrics,

@@ -34,7 +34,7 @@ describe('settings', () => {
   it('have a default each', () => {
     const settings = load('')
     expect(settings.http).toEqual({ host: '127.0.0.1', port: 8480, maxBodyBytes: 8_388_608 })
-    expect(settings.gate.deadlineMs).toBe(250)
+    expect(settings.gate.deadlineMs).toBeUndefined()
     expect(settings.dataDir).toBe('./var')
   })
 

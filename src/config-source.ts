@@ -1,0 +1,204 @@
+/** The settings of where answers come from, and of what policy makes of each check's finding. */
+import { z } from 'zod'
+import { type Instant, parseInstant } from './domain/clock.js'
+
+const milliseconds = (min: number, max: number) =>
+  z.number().int().min(min).max(max).meta({ unit: 'ms' })
+
+const wholeNumber = (min: number, max: number) => z.number().int().min(min).max(max)
+
+const address = z
+  .string()
+  .regex(/^https?:\/\/[^\s?#@]+$/, 'must be http://host or https://host, without key or query')
+  .refine((text) => URL.canParse(text), 'must name a host and a port that can be')
+  .transform((text) => text.replace(/\/+$/, ''))
+
+const file = z.string().min(1).optional()
+
+/** How often and how much one question may be asked. */
+const question = (
+  about: string,
+  limits: { readonly perMinute: number; readonly batch: number; readonly most: number },
+) =>
+  z
+    .strictObject({
+      requestsPerMinute: wholeNumber(1, 1_000_000)
+        .default(limits.perMinute)
+        .describe(`Requests a minute for ${about}, never exceeded in any minute`),
+      numbersPerRequest: wholeNumber(1, limits.most)
+        .default(limits.batch)
+        .describe(`Numbers in one request for ${about}, at most`),
+      deadlineMs: milliseconds(10, 60_000)
+        .default(3_000)
+        .describe(`How long ${about} may take, waiting and retries included; then unknown`),
+    })
+    .prefault({})
+
+const provider = (name: string) =>
+  z.strictObject({
+    name: z
+      .string()
+      .regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, . _ -')
+      .default(name)
+      .describe('As findings, logs and metrics name it'),
+    baseUrl: address.optional().describe('Address of paths that begin with /v1.4/ or /v1.5/'),
+    rpcUrl: address.optional().describe('Address of /app/main/rpc/; baseUrl when unset'),
+    monitorUrl: address.optional().describe('Address of /v1.4/reputation; baseUrl when unset'),
+    authUrl: address
+      .optional()
+      .describe('Where tokens are had, path included; baseUrl + /oauth/token when unset'),
+    loginId: z.string().min(1).optional().describe('API key; or use loginIdFile'),
+    loginIdFile: file.describe('File with the API key on its first line'),
+    clientId: z.string().min(1).optional().describe('Account id, for OAuth instead of a key'),
+    clientSecret: z.string().min(1).optional().describe('API key for OAuth'),
+    clientSecretFile: file.describe('File with that key on its first line'),
+    coalesceMs: milliseconds(0, 1_000)
+      .default(5)
+      .describe('How long a question waits for others to share its request'),
+    maxQueued: wholeNumber(1, 1_000_000)
+      .default(20_000)
+      .describe('Questions of a kind that wait at once; one more is unknown at once'),
+    maxRequests: wholeNumber(1, 100)
+      .default(8)
+      .describe('Requests under way at once, for each question'),
+    retries: wholeNumber(0, 10)
+      .default(2)
+      .describe('How often a failed request is repeated within the deadline'),
+    circuitFailures: wholeNumber(1, 1_000)
+      .default(5)
+      .describe('Failed requests in a row after which a question is not asked for a while'),
+    circuitOpenMs: milliseconds(100, 600_000)
+      .default(5_000)
+      .describe('How long it then is not asked; doubles up to a minute while probes fail'),
+    scrub: question('the scrub', { perMinute: 100, batch: 10_000, most: 10_000 }),
+    internalDnc: question('internal list status', { perMinute: 100, batch: 200, most: 500 }),
+    litigator: question('the litigator check', { perMinute: 1_000, batch: 10_000, most: 10_000 }),
+    legalTime: question('calling hours', { perMinute: 100, batch: 1_000, most: 1_000 }),
+  })
+
+export const source = z
+  .strictObject({
+    kind: z
+      .enum(['embedded', 'remote'])
+      .default('embedded')
+      .describe(
+        'Who answers: the service in this process, or a provider that speaks the same API. The ' +
+          'sandbox account is always answered in process',
+      ),
+    provider: provider('provider').prefault({}),
+    secondProvider: provider('second').prefault({}),
+    combine: z
+      .enum(['fallback', 'any-no-blocks'])
+      .default('fallback')
+      .describe(
+        'With a second provider: it is asked when the first does not answer, or both are always ' +
+          'asked and each must permit',
+      ),
+    fallbackAfterMs: milliseconds(0, 60_000)
+      .default(500)
+      .describe('How long the first provider is waited for before the second is asked as well'),
+    refreshAheadMs: milliseconds(0, 3_600_000)
+      .default(60_000)
+      .describe(
+        'A kept answer that is used so shortly before its end is asked anew, with nobody waiting',
+      ),
+  })
+  .superRefine((settings, context) => {
+    const problem = (path: readonly string[], message: string) =>
+      context.addIssue({ code: 'custom', path: [...path], message })
+    if (settings.kind === 'remote' && settings.provider.baseUrl === undefined) {
+      problem(['provider', 'baseUrl'], 'is required with source.kind remote')
+    }
+    if (settings.kind === 'embedded' && settings.provider.baseUrl !== undefined) {
+      problem(['kind'], 'must be remote when source.provider.baseUrl is set')
+    }
+    if (settings.secondProvider.baseUrl !== undefined && settings.provider.baseUrl === undefined) {
+      problem(['secondProvider', 'baseUrl'], 'needs source.provider.baseUrl')
+    }
+    if (settings.secondProvider.name === settings.provider.name) {
+      problem(['secondProvider', 'name'], 'must differ from source.provider.name')
+    }
+    for (const which of ['provider', 'secondProvider'] as const) {
+      for (const text of credentialProblems(settings[which])) problem([which], text)
+    }
+  })
+
+type Provider = z.output<ReturnType<typeof provider>>
+
+/** One way to authenticate, and each secret in one place. */
+function credentialProblems(settings: Provider): readonly string[] {
+  if (settings.baseUrl === undefined) return []
+  const { loginId, loginIdFile, clientId, clientSecret, clientSecretFile } = settings
+  const key = [loginId, loginIdFile].filter((one) => one !== undefined).length
+  const secret = [clientSecret, clientSecretFile].filter((one) => one !== undefined).length
+  const isKey = key === 1 && clientId === undefined && secret === 0
+  const isOauth = key === 0 && clientId !== undefined && secret === 1
+  if (isKey || isOauth) return []
+  return [
+    'needs either loginId or loginIdFile, or else clientId with clientSecret or clientSecretFile',
+  ]
+}
+
+const until = z
+  .string()
+  .transform((text, context): Instant => {
+    const at = parseInstant(text)
+    if (at === undefined) {
+      context.addIssue('must be an instant such as 2026-12-01T00:00:00Z')
+      return z.NEVER
+    }
+    return at
+  })
+  .meta({ unit: 'ISO 8601 instant' })
+
+const checkPolicy = (check: string) =>
+  z
+    .strictObject({
+      mode: z
+        .enum(['enforce', 'shadow'])
+        .default('enforce')
+        .describe(`In shadow the ${check} check is recorded and counted, and blocks nothing`),
+      onUnknown: z
+        .enum(['block', 'allow'])
+        .default('block')
+        .describe('What becomes of a call whose check cannot be answered'),
+      reason: z
+        .string()
+        .trim()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('Why unknown is allowed; required for that, and stands in every such decision'),
+      until: until.optional().describe('When unknown blocks again; required to allow it'),
+      staleForMs: milliseconds(0, 604_800_000)
+        .default(0)
+        .describe(
+          'How long past its age a kept answer may still permit while its source does not answer; ' +
+            'never past the instant it holds until. One that forbids is served as long as it is kept',
+        ),
+    })
+    .superRefine(({ onUnknown, reason, until: end }, context) => {
+      if (onUnknown === 'block') return
+      if (reason === undefined) {
+        context.addIssue({
+          code: 'custom',
+          path: ['reason'],
+          message: 'is required to allow unknown',
+        })
+      }
+      if (end === undefined) {
+        context.addIssue({
+          code: 'custom',
+          path: ['until'],
+          message: 'is required to allow unknown',
+        })
+      }
+    })
+    .prefault({})
+
+export const policy = z.strictObject({
+  litigator: checkPolicy('litigator'),
+  internalDnc: checkPolicy('internal list'),
+  permission: checkPolicy('permission'),
+  callingHours: checkPolicy('calling hours'),
+})
