@@ -166,9 +166,18 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
     return issue.keys.map((key) => `${[...path, key].join('.')}: is no setting`).join('\n  - ')
   }
   const value = path.reduce<unknown>((at, key) => (isTree(at) ? at[key] : undefined), tree)
-  const secret = secretNames.has(path.at(-1) ?? '')
-  const shown = value === undefined || secret ? '' : ` (got ${JSON.stringify(value)})`
-  return `${path.join('.')}: ${issue.message}${shown}; variable ${variableName(path)}`
+  return `${path.join('.')}: ${issue.message}${shownValue(path, value)}; variable ${variableName(path)}`
+}
+
+/** A group of settings may hold a secret, and an address one that does not belong there. */
+function shownValue(path: readonly string[], value: unknown): string {
+  const name = path.at(-1) ?? ''
+  if (value === undefined || isTree(value) || secretNames.has(name)) return ''
+  const isAddress = typeof value === 'string' && name.endsWith('Url')
+  const shown = isAddress
+    ? value.replace(/\/\/[^/]*@/, '//...@').replace(/[?#].*$/s, '?...')
+    : value
+  return ` (got ${JSON.stringify(shown)})`
 }
 
 function deepFreeze<T>(value: T): T {

@@ -142,6 +142,94 @@ describe('settings', () => {
     }
   })
 
+  const key = 'k3y-of-the-provider'
+  const remote = (more: string) =>
+    `source:\n  kind: remote\n  provider:\n    baseUrl: https://api.example.com/\n${more}`
+
+  it('of a provider say where it is, how it is asked and by which key', () => {
+    const { source } = load(remote(`    loginId: ${key}\n    scrub: { deadlineMs: 900 }\n`), {
+      CALLGATE_SOURCE_PROVIDER_RPC_URL: 'https://www.example.com',
+      CALLGATE_SOURCE_PROVIDER_LITIGATOR_REQUESTS_PER_MINUTE: '500',
+    })
+    expect(source.provider).toMatchObject({
+      ...{ name: 'provider', baseUrl: 'https://api.example.com', coalesceMs: 5 },
+      rpcUrl: 'https://www.example.com',
+      scrub: { requestsPerMinute: 100, numbersPerRequest: 10_000, deadlineMs: 900 },
+      litigator: { requestsPerMinute: 500, numbersPerRequest: 10_000, deadlineMs: 3_000 },
+      internalDnc: { requestsPerMinute: 100, numbersPerRequest: 200 },
+      legalTime: { requestsPerMinute: 100, numbersPerRequest: 1_000 },
+    })
+    expect(source.secondProvider.baseUrl).toBeUndefined()
+  })
+
+  const refusedSources: readonly (readonly [string, string, string])[] = [
+    ['no address', 'source: { kind: remote }\n', 'source.provider.baseUrl: is required'],
+    ['no key', remote(''), 'source.provider: needs either loginId or loginIdFile'],
+    [
+      'two keys',
+      remote(`    loginId: ${key}\n    loginIdFile: /etc/key\n`),
+      'source.provider: needs either',
+    ],
+    [
+      'key and OAuth',
+      remote(`    loginId: ${key}\n    clientId: a\n    clientSecret: ${key}\n`),
+      'source.provider: needs either',
+    ],
+    [
+      'OAuth without secret',
+      remote('    clientId: a\n'),
+      'source.provider: needs either loginId or loginIdFile',
+    ],
+    [
+      'an address with a key in it',
+      `source: { kind: remote, provider: { loginId: x, baseUrl: "https://a.example/?loginId=${key}" } }\n`,
+      'source.provider.baseUrl: must be http://host or https://host, without key or query',
+    ],
+    [
+      'an address with a password in it',
+      `source: { kind: remote, provider: { loginId: x, baseUrl: "https://u:${key}@a.example" } }\n`,
+      'source.provider.baseUrl: must be',
+    ],
+    [
+      'a provider that is not asked',
+      'source: { provider: { baseUrl: "https://a.example", loginId: x } }\n',
+      'source.kind: must be remote when source.provider.baseUrl is set',
+    ],
+    [
+      'a second provider alone',
+      'source: { secondProvider: { baseUrl: "https://a.example", loginId: x } }\n',
+      'source.secondProvider.baseUrl: needs source.provider.baseUrl',
+    ],
+    [
+      'one name for both',
+      `${remote(`    loginId: ${key}\n`)}  secondProvider: { name: provider }\n`,
+      'source.secondProvider.name: must differ',
+    ],
+    [
+      'more numbers than the API takes',
+      remote(`    loginId: ${key}\n    legalTime: { numbersPerRequest: 1001 }\n`),
+      'source.provider.legalTime.numbersPerRequest:',
+    ],
+  ]
+  it.each(refusedSources)('of a provider are refused with %s', (_, yaml, problem) => {
+    const message = problemsOf(yaml)
+    expect(message).toContain(problem)
+    expect(message).not.toContain(key)
+  })
+
+  it('allow what is unknown only for a reason and until an instant', () => {
+    const allowed = 'policy: { permission: { onUnknown: allow, reason: " signed off ", '
+    const { permission, litigator } = load(`${allowed}until: 2026-12-01T00:00:00Z } }\n`).policy
+    const until = Date.UTC(2026, 11, 1)
+    expect(permission).toMatchObject({ onUnknown: 'allow', reason: 'signed off', until })
+    expect(litigator).toEqual({ mode: 'enforce', onUnknown: 'block', staleForMs: 0 })
+    const refused = problemsOf('policy: { litigator: { onUnknown: allow, reason: "  " } }\n')
+    expect(refused).toContain('policy.litigator.reason:')
+    const bare = problemsOf('', { CALLGATE_POLICY_INTERNAL_DNC_ON_UNKNOWN: 'allow' })
+    expect(bare).toContain('policy.internalDnc.reason: is required to allow unknown')
+    expect(bare).toContain('policy.internalDnc.until: is required to allow unknown')
+  })
+
   it('refuse a file that is absent, is not YAML or holds a list', () => {
     expect(() => loadSettings({ file: '/no/such.yaml', environment: {} })).toThrow(
       'no such settings',
