@@ -1,7 +1,7 @@
 /** `IsTimeLegalToCall` on the wire (spec, "Calling hours"). Which hours are legal is not its business. */
 import { z } from 'zod'
 import type { TimeLegalItem, TimeLegalRow } from '../domain/time-legal-row.js'
-import { endpoint } from './endpoint.js'
+import { endpoint, type WireRequest } from './endpoint.js'
 import { fields } from './fields.js'
 
 /** Phones of one request (spec, "Limits"). */
@@ -37,18 +37,31 @@ const request = fields({ IsTimeLegalToCall: list }).transform(
   }),
 )
 
+function send({ items }: TimeLegalRequest): WireRequest {
+  return {
+    json: {
+      IsTimeLegalToCall: items.map(({ phoneNumber, proposedAt, projectId }) => ({
+        PhoneNumber: phoneNumber,
+        ...(proposedAt !== undefined && { CallProposedDateTimeInUTC: proposedAt }),
+        ...(projectId !== undefined && { DNCProjId: projectId }),
+      })),
+    },
+  }
+}
+
 const statuses = [
   ...(['OK', 'INVALID_PHONE', 'INVALID_PROJECT'] as const),
   ...(['INVALID_DATE', 'TOLL_FREE', 'UNKNOWN_NXX'] as const),
 ]
 
-const row = z
+/** Reads one row (spec, "Time-legal result row"). */
+export const wireTimeLegalRow = z
   .object({
-    PhoneNumber: z.string(),
-    IsCallPermitted: z.boolean(),
-    SecondsInCallWindow: z.int(),
-    Status: z.enum(statuses),
-    StatusMessage: z.string().nullable(),
+    PhoneNumber: z.string('must be text'),
+    IsCallPermitted: z.boolean('must be true or false'),
+    SecondsInCallWindow: z.int32('must be a whole number of 32 bits'),
+    Status: z.enum(statuses, `must be one of ${statuses.join(', ')}`),
+    StatusMessage: z.string('must be text or null').nullable(),
   })
   .transform(
     (wire): TimeLegalRow => ({
@@ -62,8 +75,10 @@ const row = z
 
 /** Both published forms are understood: a flat list of rows, and one object holding the list. */
 const response = z.union([
-  z.array(row),
-  z.tuple([z.object({ Response: z.array(row) })]).transform(([wrapper]) => wrapper.Response),
+  z.array(wireTimeLegalRow),
+  z
+    .tuple([z.object({ Response: z.array(wireTimeLegalRow) })])
+    .transform(([wrapper]) => wrapper.Response),
 ])
 
 /**
@@ -80,6 +95,7 @@ export function isTimeLegalToCall({ wrappedRows }: { readonly wrappedRows: boole
     accepts: ['json'],
     keyAlsoIn: [],
     request,
+    send,
     response,
     errors: 'reason-phrase',
     encode(rows) {
@@ -89,7 +105,7 @@ export function isTimeLegalToCall({ wrappedRows }: { readonly wrappedRows: boole
   })
 }
 
-function wireRow(answer: TimeLegalRow): z.input<typeof row> {
+function wireRow(answer: TimeLegalRow): z.input<typeof wireTimeLegalRow> {
   return {
     PhoneNumber: answer.phoneNumber,
     IsCallPermitted: answer.permitted,

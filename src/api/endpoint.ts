@@ -19,9 +19,14 @@ export type FieldSource = 'query' | 'json' | 'form' | 'multipart'
 export type ErrorShape = 'reason-phrase' | 'text' | 'text-or-error' | 'problem' | 'block-line'
 
 /** How an answer travels. */
-export type Reply =
-  | { readonly status?: number; readonly json: unknown; readonly contentType?: string }
-  | { readonly status?: number; readonly text: string; readonly contentType?: string }
+export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
+
+interface ReplyHead {
+  readonly status?: number
+  readonly contentType?: string
+  /** Beside those that every answer has. */
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 /** A request as a client sends it: fields by their published names. */
 export interface WireRequest {

@@ -12,7 +12,7 @@ import {
 } from '../domain/call-fields.js'
 import { notCarriedOutCauses, outcomeStates } from '../domain/call-outcome.js'
 import { formatInstant, type Instant, isWithinYears, parseInstant } from '../domain/clock.js'
-import { callKinds } from '../domain/decision.js'
+import { callKinds, policyEffects } from '../domain/decision.js'
 import { invalidRequest } from '../errors.js'
 import { endpoint, type Reply } from './endpoint.js'
 import { fields, optionalId, optionalText } from './fields.js'
@@ -96,7 +96,25 @@ const findingSchema = z.object({
   detail: z.string(),
   source: z.string(),
   ageMs: z.number().describe('Milliseconds from establishing the fact to using it'),
+  stale: z
+    .literal(true)
+    .optional()
+    .describe('The answer is past its age; the detail says why there is no newer one'),
   opensAt: z.string().optional(),
+})
+
+const policySchema = z.object({
+  check: z.string(),
+  effect: z
+    .enum(policyEffects)
+    .describe(
+      'unknown-allowed: not answered, and let pass; stale-allowed: passes by an answer past its ' +
+        'age; shadowed: would have blocked, and is not enforced',
+    ),
+  because: z
+    .string()
+    .describe('The reason policy gives, why the source is silent, or the detail of the finding'),
+  until: z.string().optional().describe('From when on an unknown blocks again'),
 })
 
 const outcomeSchema = z
@@ -131,7 +149,15 @@ export const decisionSchema = z.object({
   validUntil: z.string().describe('Do not act on an allow at or after this instant'),
   nextAllowedAt: z.string().optional().describe('When time alone is against the call'),
   whatIf: z.boolean(),
-  degraded: z.array(z.string()).readonly().describe('Checks whose unknown policy let pass'),
+  degraded: z
+    .array(z.string())
+    .readonly()
+    .describe('Checks without a fresh answer on which an allow rests all the same'),
+  policy: z
+    .array(policySchema)
+    .readonly()
+    .optional()
+    .describe('What policy set aside, of a block as well; absent where it is nothing'),
   findings: z.array(findingSchema).readonly(),
   accountId: z.string(),
   via: z.string(),
@@ -167,7 +193,12 @@ export interface PredialAnswer {
   readonly line: string
   /** 503 when the decision could not be made or kept. */
   readonly status: number
+  /** Checks without a fresh answer on which an allow rests all the same. */
+  readonly degraded: readonly string[]
 }
+
+/** Names the checks in `degraded`, parted by commas; the line has no place for them. */
+const degradedHeader = 'X-Callgate-Degraded'
 
 const predial = {
   summary: 'One line for a dialplan: allow:<number>:<id>:end or block:<reason>:<id>:end.',
@@ -175,9 +206,17 @@ const predial = {
   paths: ['/v1/predial'],
   keyAlsoIn: [],
   request: predialRequest,
-  response: z.object({ line: z.string(), status: z.number() }),
+  response: z.object({
+    line: z.string(),
+    status: z.number(),
+    degraded: z.array(z.string()).readonly(),
+  }),
   errors: 'block-line',
-  encode: ({ line, status }: PredialAnswer): Reply => ({ status, text: `${line}\n` }),
+  encode: ({ line, status, degraded }: PredialAnswer): Reply => ({
+    status,
+    text: `${line}\n`,
+    ...(degraded.length > 0 && { headers: { [degradedHeader]: degraded.join(',') } }),
+  }),
 } as const
 
 /**

@@ -1,6 +1,6 @@
 /** The internal do-not-call list on the wire: `pdnc` (spec, "Internal DNC list"). */
 import { z } from 'zod'
-import { type Endpoint, endpoint, type Reply } from './endpoint.js'
+import { type Endpoint, endpoint, type Reply, type WireRequest } from './endpoint.js'
 import { fields, optionalFlag, optionalId, phoneList } from './fields.js'
 
 const actions = ['add', 'remove', 'status', 'count'] as const
@@ -61,24 +61,23 @@ const request = fields({
   }
 })
 
-const day = z.iso.date().nullable()
+const day = z.iso.date('must be a day as YYYY-MM-DD, or null').nullable()
+
+/** Reads one item of `status` (spec, "Internal DNC status item"). */
+export const wireInternalDncItem: z.ZodType<InternalDncItem> = z
+  .object({
+    phone: z.string('must be text'),
+    onList: z.boolean('must be true or false'),
+    addedOn: day,
+    lastModifiedOn: day,
+    invalid: z.literal(true, 'must be true or absent').optional(),
+  })
+  .readonly()
 
 /** The JSON forms; the plain text forms of `add` and `remove` are empty. */
 const response: z.ZodType<InternalDncAnswer> = z.union([
   z.object({ message: z.literal('success') }).transform(() => ({ done: true }) as const),
-  z
-    .array(
-      z
-        .object({
-          phone: z.string(),
-          onList: z.boolean(),
-          addedOn: day,
-          lastModifiedOn: day,
-          invalid: z.literal(true).optional(),
-        })
-        .readonly(),
-    )
-    .transform((items) => ({ items })),
+  z.array(wireInternalDncItem).transform((items) => ({ items })),
   z.object({ count: z.int(), lastModifiedOn: day }),
 ])
 
@@ -104,6 +103,18 @@ function plainText(answer: InternalDncAnswer): Reply {
   return { text: lines.join('\n') }
 }
 
+function send({ action, numbers, projectId, ignoreInvalid }: InternalDncRequest): WireRequest {
+  return {
+    query: {
+      ...(numbers.length > 0 && { phoneList: numbers.join(',') }),
+      actionType: action,
+      ...(projectId !== undefined && { projId: projectId }),
+      ...(ignoreInvalid && { ignoreInvalid: '1' }),
+    },
+    jsonRequested: true,
+  }
+}
+
 type InternalDncEndpoint = Endpoint<InternalDncRequest, InternalDncAnswer>
 
 const common = {
@@ -122,6 +133,7 @@ export const internalDncGet: InternalDncEndpoint = endpoint({
   method: 'GET',
   accepts: ['query'],
   keyAlsoIn: ['query'],
+  send,
 })
 
 /** The same call for lists that are too long for an address. */

@@ -1,7 +1,7 @@
 /** The litigator check on the wire (spec, "Litigator check"), versions 1.5 and 1.4 alike. */
 import { z } from 'zod'
 import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
-import { type Endpoint, endpoint } from './endpoint.js'
+import { type Endpoint, endpoint, type WireRequest } from './endpoint.js'
 import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
 
 export interface LitigatorRequest {
@@ -36,10 +36,33 @@ function request(limit: NumberLimit): z.ZodType<LitigatorRequest> {
   }))
 }
 
-const row = z
+function send(asked: LitigatorRequest): WireRequest {
+  const { numbers, projectId, campaignId, outputFormat } = asked
+  return {
+    json: {
+      PhoneList: numbers.join(','),
+      ...(campaignId !== undefined && { CampaignId: campaignNumber(campaignId) }),
+      ...(projectId !== undefined && { ProjId: projectId }),
+      ...(outputFormat !== 'JsonArray' && { OutputFormat: outputFormat }),
+    },
+  }
+}
+
+/** The spec wants an integer; an id that would not survive as one stays text. */
+function campaignNumber(id: string): number | string {
+  const number = Number(id)
+  return Number.isSafeInteger(number) && number >= 0 && String(number) === id ? number : id
+}
+
+const phoneRule = 'must be a whole number of 10 digits'
+
+/** Reads one row (spec, "Litigator result"). */
+export const wireLitigatorRow = z
   .object({
-    Phone: z.int().refine((digits) => asPhoneNumber(String(digits)) !== undefined),
-    IsLitigator: z.boolean(),
+    Phone: z
+      .int(phoneRule)
+      .refine((digits) => asPhoneNumber(String(digits)) !== undefined, phoneRule),
+    IsLitigator: z.boolean('must be true or false'),
   })
   .transform(
     (wire): LitigatorRow => ({
@@ -49,8 +72,8 @@ const row = z
   )
 
 const response = z.union([
-  z.array(row),
-  z.object({ Response: z.array(row) }).transform(({ Response }) => Response),
+  z.array(wireLitigatorRow),
+  z.object({ Response: z.array(wireLitigatorRow) }).transform(({ Response }) => Response),
 ])
 
 type LitigatorEndpoint = Endpoint<LitigatorRequest, readonly LitigatorRow[]>
@@ -88,6 +111,7 @@ export const litigatorPost = endpoint<LitigatorRequest, readonly LitigatorRow[]>
   accepts: ['json'],
   keyAlsoIn: ['json'],
   request: request({ most: 10_000 }),
+  send,
   response,
   errors: 'problem',
   encode,

@@ -89,23 +89,29 @@ function csvField(text: string): string {
   return /[,\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-const text = z.string()
-const yesNo = z.enum(['0', '1']).transform((digit) => digit === '1')
+const text = z.string('must be text')
+const letter = z.enum(resultLetters, `must be one of the letters ${resultLetters.join(' ')}`)
+const ebrType = z.enum(['S', 'I', 'P', 'T', ''], 'must be S, I, P, T or empty')
+const yesNo = z.enum(['0', '1'], 'must be 0 or 1').transform((digit) => digit === '1')
 const yesNoOrNothing = z
-  .enum(['0', '1', ''])
+  .enum(['0', '1', ''], 'must be 0, 1 or empty')
   .transform((digit) => (digit === '' ? undefined : digit === '1'))
 const minutes = z
-  .string()
-  .regex(/^(?:-?\d{1,4})?$/)
+  .string('must be text')
+  .regex(/^(?:-?\d{1,4})?$/, 'must be minutes or empty')
   .transform((digits) => (digits === '' ? undefined : Number(digits)))
 
-/** Reads a row of version 8 in its JSON form; unknown fields are ignored, unknown letters refused. */
+/**
+ * Reads a row of version 8 in its JSON form. Every field of the spec's row must be there; others are
+ * ignored, unknown letters refused.
+ */
 export const wireScrubRow = z
   .object({
-    ...{ Phone: text, ResultCode: z.enum(resultLetters), Reserved: text, Reason: text },
+    ...{ Phone: text, ResultCode: letter, Reserved: text, Reason: text },
     ...{ RegionAbbrev: text, Country: text, Locale: text, CarrierInfo: text, TZCode: text },
+    ...{ NewReassignedAreaCode: text, WirelessPortDate: text, VoIPDate: text },
     ...{ CallingWindow: text, UTCOffset: minutes, DoNotCallToday: yesNoOrNothing },
-    ...{ CallingTimeRestrictions: text, EBRType: z.enum(['S', 'I', 'P', 'T', '']) },
+    ...{ CallingTimeRestrictions: text, EBRType: ebrType },
     ...{ IsWirelessOrVoIP: yesNoOrNothing, LineType: text, EBRExpiresOn: text },
     ...{ PostalCode: text, TZSource: text },
     ...{ IsCallAllowedNonATDS: yesNo, IsCallAllowedATDS: yesNo, IsCallAllowedAI: yesNo },

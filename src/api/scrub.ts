@@ -6,7 +6,7 @@ import {
   type ScrubVersion,
   scrubVersions,
 } from '../domain/scrub-row.js'
-import { type Endpoint, endpoint } from './endpoint.js'
+import { type Endpoint, endpoint, type WireRequest } from './endpoint.js'
 import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
 import { csvText, jsonRows, wireScrubRow } from './scrub-row.js'
 
@@ -40,6 +40,27 @@ function readItem(text: string): ScrubItem {
     phone: more.length > 0 ? text : phone.trim(),
     reserved,
     postalCode: postalCode.trim() || undefined,
+  }
+}
+
+/** The inverse of {@link readItem}. A comma or bar would make one item two, or move a part. */
+function writeItem({ phone, reserved = '', postalCode = '' }: ScrubItem): string {
+  const parts = [phone, reserved, postalCode]
+  if (parts.some((part) => /[,|]/.test(part))) {
+    throw new TypeError('a scrub item holds a comma or a bar, which separate items and their parts')
+  }
+  return parts.join('|').replace(/\|+$/, '')
+}
+
+function send({ items, version: asked, output, projectId, campaignId }: ScrubRequest): WireRequest {
+  return {
+    json: {
+      phoneList: items.map(writeItem).join(','),
+      version: String(asked),
+      output,
+      ...(projectId !== undefined && { projId: projectId }),
+      ...(campaignId !== undefined && { campaignId }),
+    },
   }
 }
 
@@ -93,4 +114,5 @@ export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
   request: request({ most: 10_000 }),
+  send,
 })

@@ -63,6 +63,20 @@ function parseOffset(text: string | undefined): number | undefined {
   return (text.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
+const httpDatePattern =
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}:\d{2}:\d{2}) GMT$/
+
+const monthNames = 'JanFebMarAprMayJunJulAugSepOctNovDec'
+
+/** Reads a date of an HTTP header, `Sun, 06 Nov 1994 08:49:37 GMT`; `undefined` for anything else. */
+export function parseHttpDate(text: string): Instant | undefined {
+  const [, day, monthName = '-', year, time] = httpDatePattern.exec(text) ?? []
+  const at = monthNames.indexOf(monthName)
+  if (at < 0 || at % 3 !== 0) return undefined
+  const month = String(at / 3 + 1).padStart(2, '0')
+  return parseInstant(`${year}-${month}-${day}T${time}Z`)
+}
+
 /** `2026-11-24T13:00:00Z`; milliseconds are shown only when there are any. */
 export function formatInstant(at: Instant): string {
   const text = new Date(at).toISOString()

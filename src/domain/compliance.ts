@@ -4,6 +4,7 @@
  * an answer that could not be had is an {@link Unanswered}, and is never taken for permission.
  */
 import type { Instant } from './clock.js'
+import type { CallKind } from './decision.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { PlaceSource } from './place.js'
 
@@ -18,6 +19,11 @@ export interface Question {
   readonly postalCode?: string | undefined
   /** The instant to judge; absent means now. */
   readonly at?: Instant | undefined
+  /**
+   * The kind of call the asker has in mind. No answer depends on it; it tells whether an old answer
+   * forbids this call or only another kind.
+   */
+  readonly callKind?: CallKind | undefined
   /** Nobody waits for the answer: it may be had later, and only where others do not suffer. */
   readonly inBackground?: boolean | undefined
 }

@@ -115,28 +115,31 @@ export const strictPolicy: Policy = {
 }
 
 /**
- * Where policy let a finding pass that would have blocked, or a source's silence was bridged:
+ * What policy set aside of the findings:
  * - `unknown-allowed`: the check could not be answered, and policy lets that pass;
- * - `stale-allowed`: it was answered with an answer past its age, as its source does not answer;
- * - `shadowed`: the check would have blocked the call, and is not enforced.
+ * - `stale-allowed`: it passes by an answer past its age, as its source does not answer;
+ * - `shadowed`: it would have blocked the call, and is not enforced.
  */
 export const policyEffects = ['unknown-allowed', 'stale-allowed', 'shadowed'] as const
 
 export interface PolicyEffect {
   readonly check: CheckName
   readonly effect: (typeof policyEffects)[number]
-  /** Of `unknown-allowed` the reason policy gives, of `stale-allowed` why the source is silent. */
+  /** The reason policy gives; why the source is silent; the detail of the finding. */
   readonly because: string
-  /** When policy ceases to let it pass. */
+  /** Of `unknown-allowed`: from when on it blocks. */
   readonly until?: Instant | undefined
 }
 
 export interface Ruling {
   readonly decision: 'allow' | 'block'
   readonly reason: ReasonCode
-  /** Where policy made a difference; empty on almost every call. */
+  /** What policy set aside, of a block as well; empty on almost every call. */
   readonly effects: readonly PolicyEffect[]
-  /** Bound by the findings; infinity when nothing bounds it. */
+  /**
+   * Bound by the findings it rests on, and by the end of what policy lets pass; infinity when
+   * nothing bounds it.
+   */
   readonly holdsUntil: Instant
   readonly nextAllowedAt: Instant | undefined
 }
@@ -152,6 +155,8 @@ export interface Decision extends Ruling {
   readonly decidedAt: Instant
   /** The instant the rules were applied to: `decidedAt`, or the request's `at`. */
   readonly judgedAt: Instant
+  /** Now by the account's clock: the age of the findings counts to here, also in a what-if. */
+  readonly usedAt: Instant
   /** What the reason's own text cannot tell, of a call that was refused unjudged. */
   readonly detail?: string | undefined
   /** An allow may be acted on before this instant; a block need not be asked again before it. */
@@ -160,18 +165,22 @@ export interface Decision extends Ruling {
 
 /**
  * Allows only when there are findings and each one passes, is an `unknown` that policy lets pass at
- * that instant, or is in shadow. Pure: the same arguments always give the same ruling.
+ * that instant, or is in shadow. A finding in shadow neither blocks nor bounds the ruling. Pure: the
+ * same arguments always give the same ruling.
  */
 export function decide(findings: readonly Finding[], policy: Policy, at: Instant): Ruling {
   const effects: PolicyEffect[] = []
   const against: Finding[] = []
   let holdsUntil = Number.POSITIVE_INFINITY
+  let letPassUntil = Number.POSITIVE_INFINITY
   for (const finding of findings) {
-    const effect = effectOf(finding, policy[finding.check], at)
-    if (effect) {
-      effects.push(effect)
-      holdsUntil = Math.min(holdsUntil, effect.until ?? holdsUntil)
-      if (effect.effect !== 'stale-allowed') continue
+    const checkPolicy = policy[finding.check]
+    const effect = effectOf(finding, checkPolicy, at)
+    if (effect) effects.push(effect)
+    if (checkPolicy.mode === 'shadow') continue
+    if (effect?.until !== undefined) {
+      letPassUntil = Math.min(letPassUntil, effect.until)
+      continue
     }
     holdsUntil = Math.min(holdsUntil, finding.holdsUntil)
     if (finding.verdict !== 'pass') against.push(finding)
@@ -181,33 +190,40 @@ export function decide(findings: readonly Finding[], policy: Policy, at: Instant
     decision: allowed ? 'allow' : 'block',
     reason: allowed ? 'permitted' : reasonOf(against),
     effects,
-    holdsUntil,
-    nextAllowedAt: nextAllowedAt(against),
+    holdsUntil: Math.min(holdsUntil, letPassUntil),
+    nextAllowedAt: nextAllowedAt(against, letPassUntil),
   }
 }
 
-/** Of a finding that passes by itself, or that policy leaves alone, there is none. */
+/**
+ * There is none where the finding counts as it is. In shadow only what would have blocked the call
+ * is told, so that its count is that of the calls that enforcing would cost.
+ */
 function effectOf(
-  { check, verdict, detail, staleBecause }: Finding,
+  finding: Finding,
   { mode, allowUnknown }: CheckPolicy,
   at: Instant,
 ): PolicyEffect | undefined {
+  const { check, verdict, staleBecause } = finding
   if (verdict === 'pass') {
-    return staleBecause === undefined
-      ? undefined
-      : { check, effect: 'stale-allowed', because: staleBecause }
+    if (staleBecause === undefined || mode === 'shadow') return undefined
+    return { check, effect: 'stale-allowed', because: staleBecause }
   }
-  if (mode === 'shadow') return { check, effect: 'shadowed', because: detail }
-  if (verdict !== 'unknown' || allowUnknown === undefined || at >= allowUnknown.until) {
-    return undefined
+  const isLetPass = verdict === 'unknown' && allowUnknown !== undefined && at < allowUnknown.until
+  if (mode === 'shadow') {
+    return isLetPass ? undefined : { check, effect: 'shadowed', because: finding.detail }
   }
+  if (!isLetPass) return undefined
   const { reason, until } = allowUnknown
   return { check, effect: 'unknown-allowed', because: reason, until }
 }
 
-/** Checks that had no fresh answer and were let pass all the same. */
-export function degradedBy({ effects }: Pick<Ruling, 'effects'>): readonly CheckName[] {
-  if (effects.length === 0) return noChecks
+/** Checks without a fresh answer on which an allow rests all the same; of a block there are none. */
+export function degradedBy({
+  decision,
+  effects,
+}: Pick<Ruling, 'decision' | 'effects'>): readonly CheckName[] {
+  if (effects.length === 0 || decision === 'block') return noChecks
   return effects.filter(({ effect }) => effect !== 'shadowed').map(({ check }) => check)
 }
 
@@ -223,11 +239,14 @@ export function higherRanking(one: ReasonCode, other: ReasonCode): ReasonCode {
   return (reasonRank.get(other) ?? 0) < (reasonRank.get(one) ?? 0) ? other : one
 }
 
-/** The latest opening of the denying findings, when each of them is one that time lifts soon. */
-function nextAllowedAt(against: readonly Finding[]): Instant | undefined {
+/**
+ * The latest opening of the denying findings, when each of them is one that time lifts soon. Not one
+ * at which an unknown that policy lets pass now will block again.
+ */
+function nextAllowedAt(against: readonly Finding[], letPassUntil: Instant): Instant | undefined {
   if (against.length === 0) return undefined
   if (!against.every((finding) => passingReasons.has(finding.reason))) return undefined
   const openings = against.flatMap((finding) => finding.opensAt ?? [])
   const opening = Math.max(...openings)
-  return Number.isFinite(opening) ? opening : undefined
+  return Number.isFinite(opening) && opening < letPassUntil ? opening : undefined
 }

@@ -30,7 +30,8 @@ export interface Transport {
 
 /** There was no whole reply. The message names neither key nor number. */
 export class TransportError extends Error {
-  readonly why: 'aborted' | 'unreachable' | 'cut-off' | 'too-large'
+  /** `unreadable`: what came is no HTTP, or in a coding that was not asked for. */
+  readonly why: 'aborted' | 'unreachable' | 'cut-off' | 'too-large' | 'unreadable'
 
   constructor(why: TransportError['why'], detail: string) {
     super(detail)

@@ -1,0 +1,185 @@
+/**
+ * One HTTP request to a provider, from a composed question to what came of it. What follows from a
+ * failure (another attempt, a pause, a circuit that opens) is left to the asker.
+ */
+import type { Clock, Instant, Timers } from '../../domain/clock.js'
+import type { Question, Unanswered } from '../../domain/compliance.js'
+import { addressOf } from './addresses.js'
+import {
+  type BatchQuestion,
+  type NotUnderstood,
+  type OutgoingRequest,
+  ReplyError,
+  type Understood,
+} from './batch-question.js'
+import type { KeyHeaders } from './credentials.js'
+import type { ProviderAddresses } from './provider-options.js'
+import { retryAfterMs } from './retry.js'
+import {
+  type ProviderReply,
+  type ProviderRequest,
+  type Transport,
+  TransportError,
+} from './transport.js'
+
+export interface Exchange<Asks extends Question, Value> {
+  readonly question: BatchQuestion<Asks, Value>
+  readonly questions: readonly Asks[]
+  readonly outgoing: OutgoingRequest
+  readonly keyHeaders: KeyHeaders
+  readonly transport: Transport
+  readonly addresses: ProviderAddresses
+  readonly clock: Clock
+  readonly timers: Timers
+  /** When it takes longer it is given up. */
+  readonly limitMs: number
+  /** Aborted at the limit, or by whoever has no more use for it. */
+  readonly controller: AbortController
+}
+
+export interface ExchangeFailure extends Pick<Unanswered, 'why' | 'detail'> {
+  readonly answered: false
+  /** The same request may do better. */
+  readonly isPassing: boolean
+  /** It tells of the provider's health, not of this request alone. */
+  readonly isFault: boolean
+  /** The provider does not accept the key. */
+  readonly isKeyRefused: boolean
+  /** It may accept another one, had anew. */
+  readonly isNewKeyWorth: boolean
+  /** How long the provider asks to be left alone; 0 when it does not. */
+  readonly waitMs: number
+}
+
+export type ExchangeEnd<Value> =
+  | {
+      readonly answered: true
+      readonly askedAt: Instant
+      /** In the order of the questions. */
+      readonly rows: readonly (Understood<Value> | NotUnderstood)[]
+    }
+  | ExchangeFailure
+
+/** Sends at once. Never rejects. */
+export async function exchange<Asks extends Question, Value>(
+  parts: Exchange<Asks, Value>,
+): Promise<ExchangeEnd<Value>> {
+  const { transport, timers, clock, limitMs, controller } = parts
+  const askedAt = clock.now()
+  const callOff = timers.after(limitMs, () => controller.abort())
+  try {
+    const reply = await transport.send(requestOf(parts), controller.signal)
+    return { answered: true, askedAt, rows: rowsIn(reply, { ...parts, askedAt }) }
+  } catch (cause) {
+    return failureIn(cause, limitMs)
+  } finally {
+    callOff()
+  }
+}
+
+function requestOf<Asks extends Question, Value>({
+  outgoing: { method, path, wire },
+  keyHeaders,
+  addresses,
+}: Exchange<Asks, Value>): ProviderRequest {
+  const query = wire.query ? `?${new URLSearchParams(wire.query).toString()}` : ''
+  const isJson = wire.json !== undefined || wire.jsonRequested === true
+  return {
+    method,
+    url: addressOf(path, addresses) + query,
+    headers: {
+      ...keyHeaders,
+      accept: 'application/json',
+      ...(isJson && { 'content-type': 'application/json' }),
+    },
+    ...(wire.json !== undefined && { body: JSON.stringify(wire.json) }),
+  }
+}
+
+class Refusal extends Error {
+  readonly failure: ExchangeFailure
+
+  constructor(failure: ExchangeFailure) {
+    super(failure.detail)
+    this.failure = failure
+  }
+}
+
+function rowsIn<Asks extends Question, Value>(
+  reply: ProviderReply,
+  parts: Exchange<Asks, Value> & { readonly askedAt: Instant },
+): readonly (Understood<Value> | NotUnderstood)[] {
+  const { question, questions, keyHeaders, clock, askedAt } = parts
+  if (reply.status < 200 || reply.status > 299) {
+    throw new Refusal(statusFailure(reply, keyHeaders, clock.now()))
+  }
+  const rows = question.read({ ...reply, askedAt }, questions)
+  if (rows.length === questions.length) return rows
+  throw new ReplyError('not-understood', `${rows.length} rows for ${questions.length} numbers`)
+}
+
+const plain = {
+  answered: false,
+  isPassing: false,
+  isFault: true,
+  isKeyRefused: false,
+  isNewKeyWorth: false,
+  waitMs: 0,
+} as const
+
+function statusFailure(reply: ProviderReply, keys: KeyHeaders, now: Instant): ExchangeFailure {
+  const { status, retryAfter, body } = reply
+  const detail = `answered ${status}`
+  if (status === 401 || status === 403) {
+    const isNewKeyWorth = status === 401
+    const refused = `${detail}: the key is not accepted`
+    return { ...plain, why: 'refused', detail: refused, isKeyRefused: true, isNewKeyWorth }
+  }
+  if (status === 429) {
+    const waitMs = retryAfterMs(retryAfter, now)
+    return { ...plain, why: 'rate-limited', detail, isFault: false, waitMs }
+  }
+  if (status >= 500) {
+    const waitMs = retryAfter === undefined ? 0 : retryAfterMs(retryAfter, now)
+    return { ...plain, why: 'source-failed', detail, isPassing: true, waitMs }
+  }
+  if (status >= 400) {
+    // What a caller names, such as a project, may be the reason: others are still answered.
+    const said = sayable(body, keys)
+    return { ...plain, why: 'refused', detail: `${detail}${said}`, isFault: false }
+  }
+  const redirects = `${detail}, and redirects are not followed`
+  return { ...plain, why: 'source-failed', detail: redirects }
+}
+
+const longestSaid = 60
+
+/** The beginning of what a provider says, without keys and numbers. */
+function sayable(body: string, keys: KeyHeaders): string {
+  const secrets = Object.values(keys).map((value) => value.replace(/^Bearer /, ''))
+  const without = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), body)
+  const said = without.replace(/\s+/g, ' ').trim().slice(0, longestSaid).replace(/\d/g, '#')
+  return said === '' ? '' : `: ${said}`
+}
+
+function failureIn(cause: unknown, limitMs: number): ExchangeFailure {
+  if (cause instanceof Refusal) return cause.failure
+  if (cause instanceof ReplyError) {
+    const { why, message: detail } = cause
+    const isKeyRefused = why === 'refused'
+    return { ...plain, why, detail, isKeyRefused, isNewKeyWorth: isKeyRefused }
+  }
+  if (!(cause instanceof TransportError)) {
+    const detail = cause instanceof Error ? cause.message : String(cause)
+    return { ...plain, why: 'not-understood', detail }
+  }
+  const { why, message: detail } = cause
+  if (why === 'aborted') {
+    const late = `no reply within ${limitMs} ms`
+    return { ...plain, why: 'deadline', detail: late, isPassing: true }
+  }
+  if (why === 'unreachable' || why === 'cut-off') {
+    return { ...plain, why: 'source-failed', detail, isPassing: true }
+  }
+  return { ...plain, why: why === 'unreadable' ? 'not-understood' : 'source-failed', detail }
+}

@@ -1,0 +1,93 @@
+/**
+ * When the next request of one question may leave: after a moment in which others can join, at the
+ * provider's rate, with few under way, and not while it is left alone. Keeps no timer.
+ */
+import type { QuestionName } from '../../domain/compliance.js'
+import { Circuit } from './circuit.js'
+import { circuitOpen, type NoAnswer, rateLimited } from './no-answer.js'
+import type { ProviderNews } from './provider-news.js'
+import type { ProviderLimits, ProviderOptions } from './provider-options.js'
+import { TokenBucket } from './token-bucket.js'
+
+/** What waits and what is under way. */
+export interface Traffic {
+  readonly isEmpty: boolean
+  /** Somebody waits for one that is queued. */
+  readonly isUrgent: boolean
+  readonly requests: number
+}
+
+export class Pace {
+  readonly circuit: Circuit
+  readonly #bucket: TokenBucket
+  readonly #limits: ProviderLimits
+  /** Absent when nothing waits for others to join, or all have waited. */
+  #gatheredAtMs: number | undefined
+
+  constructor(options: ProviderOptions, question: QuestionName, news: ProviderNews) {
+    this.#limits = options.limits
+    this.#bucket = new TokenBucket(options.questions[question].requestsPerMinute)
+    this.circuit = new Circuit({
+      failures: options.limits.circuitFailures,
+      openMs: options.limits.circuitOpenMs,
+      random: options.random,
+      changed: (open, detail) => news.circuit(open, detail),
+    })
+  }
+
+  /** Why nothing may leave, and nothing may wait for it. */
+  shut(nowMs: number): NoAnswer | undefined {
+    const state = this.circuit.state(nowMs)
+    if (state === 'closed' || state === 'due') return undefined
+    return circuitOpen(this.circuit.detail)
+  }
+
+  /** Why no request will leave before the deadline. */
+  tooSlow(nowMs: number, deadlineMs: number): NoAnswer | undefined {
+    const waitMs = this.#bucket.waitMs(nowMs)
+    return nowMs + waitMs < deadlineMs ? undefined : rateLimited(waitMs)
+  }
+
+  /** A question has come: until when it waits for others; absent when some wait already. */
+  gather(nowMs: number): number | undefined {
+    if (this.#gatheredAtMs !== undefined) return undefined
+    this.#gatheredAtMs = nowMs + this.#limits.coalesceMs
+    return this.#gatheredAtMs
+  }
+
+  /** Those in the queue need not wait for others. */
+  gathered(nowMs: number): void {
+    this.#gatheredAtMs = nowMs
+  }
+
+  /** Milliseconds until the next request may leave; infinity when an event decides. */
+  waitMs(nowMs: number, { isEmpty, isUrgent, requests }: Traffic): number {
+    if (isEmpty) return Number.POSITIVE_INFINITY
+    const gatheredAtMs = this.#gatheredAtMs ?? nowMs
+    if (gatheredAtMs > nowMs) return gatheredAtMs - nowMs
+    const { maxRequests } = this.#limits
+    // What nobody waits for leaves half of the connections and of the burst to others.
+    const mostRequests = isUrgent ? maxRequests : Math.max(1, Math.floor(maxRequests / 2))
+    if (requests >= mostRequests) return Number.POSITIVE_INFINITY
+    return this.#bucket.waitMs(nowMs, isUrgent ? 0 : this.#bucket.burst / 2)
+  }
+
+  /** All that may leave have left. */
+  rest(nowMs: number, { isEmpty, isUrgent }: Traffic): void {
+    const isGathering = this.#gatheredAtMs !== undefined && this.#gatheredAtMs > nowMs
+    if (isEmpty || !(isUrgent || isGathering)) this.#gatheredAtMs = undefined
+  }
+
+  /** A request leaves now: whether it is a probe. */
+  leaves(nowMs: number): boolean {
+    this.#bucket.take(nowMs)
+    return this.circuit.begin()
+  }
+
+  /** The provider asks to be left alone: how long nothing leaves, and why. */
+  pause(nowMs: number, ms: number): { readonly waitMs: number; readonly why: NoAnswer } {
+    this.#bucket.pause(nowMs, ms)
+    const waitMs = this.#bucket.waitMs(nowMs)
+    return { waitMs, why: rateLimited(waitMs) }
+  }
+}
