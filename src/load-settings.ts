@@ -53,7 +53,7 @@ function variableName(path: readonly string[]): string {
 
 /** Variables with our prefix that are no settings. */
 const otherVariables: ReadonlySet<string> = new Set([
-  ...['CALLGATE_CONFIG', 'CALLGATE_TEST_DATA'],
+  ...['CALLGATE_CONFIG', 'CALLGATE_LOGIN_ID', 'CALLGATE_TEST_DATA'],
   ...['CALLGATE_E2E_CACHE', 'CALLGATE_E2E_MIRROR', 'CALLGATE_E2E_KEEP'],
 ])
 
@@ -88,6 +88,13 @@ export function loadSettings(input: SettingsInput = {}): Settings {
   }
   if (problems.length > 0 || !parsed.success) throw new SettingsError(problems)
   return deepFreeze(parsed.data)
+}
+
+/** The key with which a command asks a running server, where the environment holds one. */
+export function loginIdFromEnvironment(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  return environment.CALLGATE_LOGIN_ID?.trim() || undefined
 }
 
 type Tree = Record<string, unknown>

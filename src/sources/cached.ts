@@ -1,14 +1,10 @@
 /**
- * Keeps answers for a while: one LRU per question, keyed by everything an answer depends on.
- * An answer is never served at or past the instant it holds until, an unanswered question is never
- * kept, what-ifs go straight through, and a change to a number drops its answers at once.
- * The one door to lru-cache.
+ * Keeps answers for a while: one shelf per question, keyed by everything an answer depends on.
+ * What-ifs go straight through, and a change to a number drops its answers at once. How long an
+ * answer is given, and what stands in for a silent source, is the shelf's (`answer-shelf.ts`).
  */
-import { LRUCache } from 'lru-cache'
 import type { ChangeListener } from '../domain/changes.js'
-import { type Clock, type Instant, monotonicSeconds } from '../domain/clock.js'
 import type {
-  Answered,
   Asked,
   Compliance,
   Eventually,
@@ -19,167 +15,106 @@ import type {
   Question,
   ScrubVerdict,
 } from '../domain/compliance.js'
+import type { CallKind } from '../domain/decision.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
+import { AnswerShelf, type ShelfOptions, shelfKey, type Warmed } from './answer-shelf.js'
 
-export type CachedQuestion = 'scrub' | 'internal-dnc' | 'litigator' | 'legal-time'
+export type { CacheWatch, Warmed } from './answer-shelf.js'
+export type { CacheSettings } from './kept-answer.js'
 
-export interface CacheWatch {
-  asked(question: CachedQuestion, result: 'hit' | 'miss' | 'expired' | 'bypass'): void
-  answered(question: CachedQuestion, outcome: 'answered' | 'unanswered', seconds: number): void
-}
-
-export interface CacheSettings {
-  /** Numbers kept per question; 0 keeps nothing. */
-  readonly maxEntries: number
-  readonly allowMs: number
-  readonly blockMs: number
-}
-
-export interface CachedOptions {
-  readonly settings: CacheSettings
-  readonly clockOf: (accountId: string) => Clock
-  readonly watch: CacheWatch
-}
-
-/** Answers about one number of one account, by the rest of what the question holds. */
-type Variants<T> = Map<
-  string,
-  { readonly answer: Answered<T>; readonly from: Instant; readonly until: Instant }
->
-
-/** A caller may make up postal codes without end; nobody needs more of them for one number. */
-const mostVariants = 16
-
-/** One question's cache. */
-class Shelf<T> {
-  readonly #name: CachedQuestion
-  readonly #permits: (value: T) => boolean
-  readonly #options: CachedOptions
-  readonly #kept: LRUCache<string, Variants<T>> | undefined
-  #changes = 0
-
-  constructor(name: CachedQuestion, options: CachedOptions, permits: (value: T) => boolean) {
-    this.#name = name
-    this.#permits = permits
-    this.#options = options
-    const { maxEntries } = options.settings
-    this.#kept = maxEntries > 0 ? new LRUCache({ max: maxEntries }) : undefined
-  }
-
-  answer(question: Question, variant: string, ask: () => Eventually<Asked<T>>) {
-    const { watch, clockOf } = this.#options
-    if (question.at !== undefined || !this.#kept) {
-      watch.asked(this.#name, 'bypass')
-      return this.#ask(ask)
-    }
-    const key = keyOf(question.accountId, question.number)
-    const variants = this.#kept.get(key)
-    const known = variants?.get(variant)
-    const now = clockOf(question.accountId).now()
-    // A clock that was set back makes an answer one of the future.
-    if (known && now >= known.from && now < known.until) {
-      watch.asked(this.#name, 'hit')
-      return known.answer
-    }
-    watch.asked(this.#name, known ? 'expired' : 'miss')
-    const changes = this.#changes
-    const keep = (asked: Asked<T>) => {
-      if (asked.answered && changes === this.#changes) {
-        this.#keep(key, variant, { answer: asked, now: clockOf(question.accountId).now() })
-      }
-      return asked
-    }
-    const asked = this.#ask(ask)
-    return asked instanceof Promise ? asked.then(keep) : keep(asked)
-  }
-
-  /** An answer still under way was made from what may have changed, so it is not kept either. */
-  forget(key?: string): void {
-    this.#changes += 1
-    if (key === undefined) this.#kept?.clear()
-    else this.#kept?.delete(key)
-  }
-
-  #ask(ask: () => Eventually<Asked<T>>): Eventually<Asked<T>> {
-    const started = monotonicSeconds()
-    const measured = (asked: Asked<T>) => {
-      const outcome = asked.answered ? 'answered' : 'unanswered'
-      this.#options.watch.answered(this.#name, outcome, monotonicSeconds() - started)
-      return asked
-    }
-    const asked = ask()
-    return asked instanceof Promise ? asked.then(measured) : measured(asked)
-  }
-
-  /** Ages by the account's own clock: the sandbox may stand still. */
-  #keep(key: string, variant: string, made: { answer: Answered<T>; now: Instant }): void {
-    const { allowMs, blockMs } = this.#options.settings
-    const { answer, now } = made
-    const lifetimeMs = this.#permits(answer.value) ? allowMs : blockMs
-    const variants = this.#kept?.get(key) ?? new Map()
-    if (variants.size >= mostVariants) variants.clear()
-    const until = Math.min(now + lifetimeMs, answer.holdsUntil)
-    variants.set(variant, { answer, from: now, until })
-    this.#kept?.set(key, variants)
-  }
-}
-
-function keyOf(accountId: string, number: string): string {
-  return `${number}${accountId}`
-}
-
-function variantOf({ projectId, campaignId, postalCode }: Question): string {
-  if (projectId === undefined && campaignId === undefined && postalCode === undefined) return ''
-  return JSON.stringify([projectId, campaignId, postalCode])
+export interface CachedOptions extends ShelfOptions {
+  /**
+   * Whether answers about legal time depend on `recordedVoice`, `lawToo` and `strictestPlace`; not
+   * over a source that cannot be told them.
+   */
+  readonly standardsMatter: boolean
 }
 
 export class CachedCompliance implements Compliance, ChangeListener {
-  readonly #source: Compliance
-  readonly #scrub: Shelf<ScrubVerdict>
-  readonly #internalDnc: Shelf<InternalDncStatus>
-  readonly #litigator: Shelf<LitigatorStatus>
-  readonly #legalTime: Shelf<LegalTime>
+  readonly #standardsMatter: boolean
+  readonly #scrub: AnswerShelf<ScrubVerdict, Question>
+  readonly #internalDnc: AnswerShelf<InternalDncStatus, Question>
+  readonly #litigator: AnswerShelf<LitigatorStatus, Question>
+  readonly #legalTime: AnswerShelf<LegalTime, LegalTimeQuestion>
 
   constructor(source: Compliance, options: CachedOptions) {
-    this.#source = source
-    const anyKind = ({ allowed }: ScrubVerdict) =>
-      allowed.manual || allowed.autodialed || allowed.ai
-    this.#scrub = new Shelf('scrub', options, anyKind)
-    this.#internalDnc = new Shelf('internal-dnc', options, ({ onList }) => !onList)
-    this.#litigator = new Shelf('litigator', options, ({ isLitigator }) => !isLitigator)
-    this.#legalTime = new Shelf('legal-time', options, ({ permitted }) => permitted)
+    this.#standardsMatter = options.standardsMatter
+    this.#scrub = new AnswerShelf(
+      { name: 'scrub', ask: (question) => source.scrub(question), permits: rowPermits },
+      options,
+    )
+    this.#internalDnc = new AnswerShelf(
+      {
+        name: 'internal-dnc',
+        ask: (question) => source.internalDnc(question),
+        permits: ({ onList }) => !onList,
+      },
+      options,
+    )
+    this.#litigator = new AnswerShelf(
+      {
+        name: 'litigator',
+        ask: (question) => source.litigator(question),
+        permits: ({ isLitigator }) => !isLitigator,
+      },
+      options,
+    )
+    this.#legalTime = new AnswerShelf(
+      {
+        name: 'legal-time',
+        ask: (question) => source.legalTime(question),
+        permits: ({ permitted }) => permitted,
+      },
+      options,
+    )
   }
 
   scrub(question: Question): Eventually<Asked<ScrubVerdict>> {
-    return this.#scrub.answer(question, variantOf(question), () => this.#source.scrub(question))
+    return this.#scrub.answer(question, variantOf(question))
   }
 
   internalDnc(question: Question): Eventually<Asked<InternalDncStatus>> {
-    return this.#internalDnc.answer(question, variantOf(question), () =>
-      this.#source.internalDnc(question),
-    )
+    return this.#internalDnc.answer(question, variantOf(question))
   }
 
   litigator(question: Question): Eventually<Asked<LitigatorStatus>> {
-    return this.#litigator.answer(question, variantOf(question), () =>
-      this.#source.litigator(question),
-    )
+    return this.#litigator.answer(question, variantOf(question))
   }
 
   legalTime(question: LegalTimeQuestion): Eventually<Asked<LegalTime>> {
-    const { recordedVoice, lawToo, strictestPlace } = question
-    const standards = `${Number(recordedVoice)}${Number(lawToo)}${Number(strictestPlace)}`
-    return this.#legalTime.answer(question, standards + variantOf(question), () =>
-      this.#source.legalTime(question),
-    )
+    return this.#legalTime.answer(question, this.#legalTimeVariant(question))
+  }
+
+  /**
+   * Asks all four questions in the background, but those whose answer stays fresh for so long (or
+   * for as long as answers are kept). `fresh` when nothing was to be asked, `unanswered` when an
+   * answer is still missing. Never rejects.
+   */
+  async warm(question: LegalTimeQuestion, freshForMs: number): Promise<Warmed> {
+    const variant = variantOf(question)
+    const warmed = await Promise.all([
+      this.#scrub.warm(question, variant, freshForMs),
+      this.#internalDnc.warm(question, variant, freshForMs),
+      this.#litigator.warm(question, variant, freshForMs),
+      this.#legalTime.warm(question, this.#legalTimeVariant(question), freshForMs),
+    ])
+    if (warmed.includes('unanswered')) return 'unanswered'
+    return warmed.includes('answered') ? 'answered' : 'fresh'
   }
 
   numbersChanged(accountId: string, numbers: readonly PhoneNumber[]): void {
-    for (const number of numbers) this.#forget(keyOf(accountId, number))
+    for (const number of numbers) this.#forget(shelfKey(accountId, number))
   }
 
   everythingChanged(): void {
     this.#forget()
+  }
+
+  #legalTimeVariant(question: LegalTimeQuestion): string {
+    if (!this.#standardsMatter) return variantOf(question)
+    const { recordedVoice, lawToo, strictestPlace } = question
+    const standards = `${Number(recordedVoice)}${Number(lawToo)}${Number(strictestPlace)}`
+    return standards + variantOf(question)
   }
 
   #forget(key?: string): void {
@@ -187,4 +122,15 @@ export class CachedCompliance implements Compliance, ChangeListener {
       shelf.forget(key)
     }
   }
+}
+
+function variantOf({ projectId, campaignId, postalCode }: Question): string {
+  if (projectId === undefined && campaignId === undefined && postalCode === undefined) return ''
+  return JSON.stringify([projectId, campaignId, postalCode])
+}
+
+/** The row's flags; the letter and the check may forbid more, never less. */
+function rowPermits({ allowed }: ScrubVerdict, kind: CallKind | undefined): boolean {
+  if (kind !== undefined) return allowed[kind]
+  return allowed.manual || allowed.autodialed || allowed.ai
 }

@@ -146,7 +146,9 @@ export class Embedded implements Compliance {
 
   #failed(name: keyof Compliance, cause: unknown): Unanswered {
     if (!(cause instanceof AppError)) this.#parts.onError(name, cause)
-    return unanswered('source-failed', cause instanceof Error ? cause.message : String(cause))
+    const refused = cause instanceof AppError && cause.kind === 'invalid-request'
+    const detail = cause instanceof Error ? cause.message : String(cause)
+    return unanswered(refused ? 'refused' : 'source-failed', detail)
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Clock } from '../../src/domain/clock.js'
+import { type Clock, systemTimers } from '../../src/domain/clock.js'
 import type { Compliance, Question } from '../../src/domain/compliance.js'
 import { phoneNumber } from '../../src/domain/phone-number.js'
 import { CachedCompliance, type CacheSettings } from '../../src/sources/cached.js'
@@ -17,6 +17,13 @@ const number = phoneNumber('2125550100')
 const question: Question = { accountId: 'main', number }
 const time = { recordedVoice: false, lawToo: true, strictestPlace: false }
 
+const usual: CacheSettings = {
+  maxEntries: 100,
+  allowMs: 300_000,
+  blockMs: 3_600_000,
+  refreshAheadMs: 0,
+}
+
 function setUp(answers: Partial<FakeAnswers> = {}, settings: Partial<CacheSettings> = {}) {
   const seen: string[] = []
   const clock: Clock & { at: number } = {
@@ -27,7 +34,11 @@ function setUp(answers: Partial<FakeAnswers> = {}, settings: Partial<CacheSettin
   }
   const source = fakeCompliance(answers)
   const cached = new CachedCompliance(source, {
-    settings: { maxEntries: 100, allowMs: 300_000, blockMs: 3_600_000, ...settings },
+    settings: { ...usual, ...settings },
+    staleForMs: { scrub: 0, 'internal-dnc': 0, litigator: 0, 'legal-time': 0 },
+    staleAfterMs: Number.POSITIVE_INFINITY,
+    timers: systemTimers,
+    standardsMatter: true,
     clockOf: () => clock,
     watch: {
       asked: (name, result) => seen.push(`${name} ${result}`),
@@ -162,10 +173,12 @@ describe('kept answers', () => {
     expect(source.asked).toHaveLength(2)
   })
 
-  it('an answer is not served to a clock that was set back', async () => {
+  it('an answer is not served to a clock that was set back, and gives way to a new one', async () => {
     const { cached, source, clock } = setUp()
     await cached.legalTime({ ...question, ...time })
     clock.at -= 1
+    await cached.legalTime({ ...question, ...time })
+    expect(source.asked).toHaveLength(2)
     await cached.legalTime({ ...question, ...time })
     expect(source.asked).toHaveLength(2)
   })

@@ -93,7 +93,8 @@ function layoutOf<Name extends string>(
   return { delimiter, header, names, positions }
 }
 
-function delimiterOf(header: string): string {
+/** The mark that parts the cells of a line; any of them when the line has one cell. */
+export function delimiterOf(header: string): string {
   const counts = ['\t', ',', ';', '|'].map((mark) => ({ mark, count: header.split(mark).length }))
   return counts.reduce((best, next) => (next.count > best.count ? next : best)).mark
 }
@@ -121,7 +122,7 @@ function readRow<Name extends string>(
 }
 
 /** Cells of a line, trimmed and without quotes; `undefined` when a quote stands where none may. */
-function splitCells(line: string, delimiter: string): string[] | undefined {
+export function splitCells(line: string, delimiter: string): string[] | undefined {
   return line.includes('"')
     ? splitQuoted(line, delimiter)
     : line.split(delimiter).map((cell) => cell.trim())

@@ -1,0 +1,53 @@
+/** Warming endpoint -> method of the warmer. */
+import { type Route, route } from '../api/route.js'
+import {
+  mostRefusedShown,
+  readWarming,
+  startWarming,
+  stopWarming,
+  type WarmBody,
+  type WarmFields,
+  type WarmStartedBody,
+} from '../api/warm.js'
+import type { Caller } from '../domain/caller.js'
+import { formatInstant, type Timers } from '../domain/clock.js'
+import { AppError } from '../errors.js'
+import type { Warmer, WarmProgress } from '../sources/warmer.js'
+import { readWarmNumbers } from './warm-numbers.js'
+
+export interface WarmRoutesOptions {
+  /** The operator's own, as the gate has them. */
+  readonly serviceCodes: ReadonlySet<string>
+  readonly timers: Timers
+}
+
+export function warmRoutes(
+  warmer: Pick<Warmer, 'start' | 'find' | 'stop'>,
+  options: WarmRoutesOptions,
+): readonly Route[] {
+  const started = async ({ accountId }: Caller, asked: WarmFields): Promise<WarmStartedBody> => {
+    const { projectId, campaignId, keepForMs } = asked
+    const read = await readWarmNumbers(asked.numbers, { ...options, mostRefused: mostRefusedShown })
+    const { numbers, refused, refusedCount } = read
+    const job = warmer.start({ accountId, numbers, projectId, campaignId, keepForMs })
+    return { ...bodyOf(job), refused, refusedCount }
+  }
+  return [
+    route(startWarming, started),
+    route(readWarming, ({ accountId }, { id }) => found(id, warmer.find(accountId, id))),
+    route(stopWarming, ({ accountId }, { id }) => found(id, warmer.stop(accountId, id))),
+  ]
+}
+
+function found(id: string, job: WarmProgress | undefined): WarmBody {
+  if (job) return bodyOf(job)
+  throw new AppError('not-found', `id '${id}': no warming of this account has it`)
+}
+
+function bodyOf({ startedAt, keptUntil, ...progress }: WarmProgress): WarmBody {
+  return {
+    ...progress,
+    startedAt: formatInstant(startedAt),
+    keptUntil: formatInstant(keptUntil),
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * One kept answer and the instants that bound its use. Pure rules of time: what is kept where, and
+ * who is asked, is left to `answer-shelf.ts`.
+ */
+import type { Instant } from '../domain/clock.js'
+import type { Answered } from '../domain/compliance.js'
+import { wholeHoldsUntil } from './whole-answer.js'
+
+export interface CacheSettings {
+  /** Numbers kept per question; 0 keeps nothing. */
+  readonly maxEntries: number
+  readonly allowMs: number
+  readonly blockMs: number
+  /** An answer used so shortly before its end is asked anew in the background; 0 means never. */
+  readonly refreshAheadMs: number
+}
+
+export interface KeptAnswer<T> {
+  readonly answer: Answered<T>
+  /** When the question was put: ages count from here, so a slow answer is no younger for it. */
+  readonly from: Instant
+  /** Fresh before this instant. */
+  readonly until: Instant
+  readonly holdsUntil: Instant
+  /** A use from then on asks anew; moves on with each asking. */
+  refreshFrom: Instant
+}
+
+/** An answer that is used all the time is asked anew no more often than that. */
+const refreshGapMs = 10_000
+
+/** `forbids` says whether nobody who answered permits any kind of call. */
+export function keptAnswer<T>(
+  answer: Answered<T>,
+  made: { readonly from: Instant; readonly forbids: boolean; readonly settings: CacheSettings },
+): KeptAnswer<T> {
+  const { from, forbids, settings } = made
+  const holdsUntil = wholeHoldsUntil(answer)
+  const until = Math.min(from + (forbids ? settings.blockMs : settings.allowMs), holdsUntil)
+  const refreshFrom = refreshStart({ from, until, holdsUntil }, settings.refreshAheadMs)
+  return { answer, from, until, holdsUntil, refreshFrom }
+}
+
+type Span = Pick<KeptAnswer<unknown>, 'from' | 'until' | 'holdsUntil'>
+
+/** A clock that was set back makes an answer one of the future. */
+export function isFresh({ from, until }: Span, now: Instant): boolean {
+  return now >= from && now < until
+}
+
+/**
+ * An answer whose own end comes before its age does not live longer for being asked again, since
+ * the source would name the same end; nothing needs to be fresh for more than half its life.
+ */
+export function staysFresh(span: Span, now: Instant, freshForMs: number): boolean {
+  const { from, until, holdsUntil } = span
+  if (!isFresh(span, now)) return false
+  return until === holdsUntil || until - now >= Math.min(freshForMs, (until - from) / 2)
+}
+
+/** Never for an answer whose own end comes first, as in {@link staysFresh}. */
+function refreshStart({ from, until, holdsUntil }: Span, aheadMs: number): Instant {
+  if (aheadMs === 0 || until === holdsUntil) return Number.POSITIVE_INFINITY
+  const lifeMs = until - from
+  const start = lifeMs < 2 * aheadMs ? until - lifeMs / 4 : until - aheadMs
+  return Math.max(start, from + refreshGapMs)
+}
+
+/** To be said when it is being asked anew, so that it is not again with every use. */
+export function putOffRefresh(kept: KeptAnswer<unknown>, now: Instant): void {
+  kept.refreshFrom = now + refreshGapMs
+}
+
+/**
+ * Whether an answer may be given while its source is silent: a no as long as it holds, since an
+ * outage must not lift it; a yes only for a while, and never to a clock that was set back.
+ */
+export function mayStandIn(
+  { from, until, holdsUntil }: Span,
+  asked: { readonly now: Instant; readonly forbids: boolean; readonly staleForMs: number },
+): boolean {
+  const { now, forbids, staleForMs } = asked
+  if (now >= holdsUntil) return false
+  return forbids || (now >= from && now < until + staleForMs)
+}

@@ -1,0 +1,174 @@
+/**
+ * Keeps the answers about listed numbers in the cache before anybody calls them: jobs that ask in
+ * the background at once, and again whenever answers are about to end. What a job does is in
+ * `warm-job.ts`, the pace in `warm-lane.ts`.
+ */
+import type { Clock, Timers } from '../domain/clock.js'
+import type { LegalTimeQuestion } from '../domain/compliance.js'
+import type { PhoneNumber } from '../domain/phone-number.js'
+import { AppError, invalidRequest } from '../errors.js'
+import type { Warmed } from './answer-shelf.js'
+import type { CacheSettings } from './kept-answer.js'
+import { WarmJob, type WarmProgress } from './warm-job.js'
+import { PacedLane } from './warm-lane.js'
+
+export type { Warmed } from './answer-shelf.js'
+export type { WarmProgress } from './warm-job.js'
+
+export interface WarmNumber {
+  readonly number: PhoneNumber
+  readonly postalCode?: string | undefined
+}
+
+export interface WarmRequest {
+  readonly accountId: string
+  /** Kept by the job: not to be changed afterwards. */
+  readonly numbers: readonly WarmNumber[]
+  readonly projectId?: string | undefined
+  readonly campaignId?: string | undefined
+  /** From the start of the job; with 0 each number is asked about once. */
+  readonly keepForMs: number
+}
+
+/** What calls will ask of legal time beyond the number. */
+export type WarmStandards = Pick<LegalTimeQuestion, 'recordedVoice' | 'lawToo' | 'strictestPlace'>
+
+export interface WarmerOptions {
+  /** As {@link CachedCompliance.warm}. */
+  readonly warm: (question: LegalTimeQuestion, freshForMs: number) => Promise<Warmed>
+  /** Every combination that calls will ask with; at least one. */
+  readonly standards: readonly WarmStandards[]
+  readonly cache: Pick<CacheSettings, 'maxEntries' | 'allowMs' | 'blockMs'>
+  /** Numbers under way at once, of all jobs; no more than a source lets wait. */
+  readonly mostUnderWay: number
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly newId: (at: number) => string
+}
+
+/** A large file comes as several jobs. */
+const mostJobs = 16
+
+const hourMs = 3_600_000
+const mostRemembered = 100
+
+/** An answer is looked at four times in its life, and asked anew before its last quarter is over. */
+const passesPerLife = 4
+const shortestPassMs = 5_000
+const longestPassMs = 900_000
+
+interface Ended {
+  readonly accountId: string
+  readonly progress: WarmProgress
+  readonly endedMs: number
+}
+
+export class Warmer {
+  readonly #options: WarmerOptions
+  readonly #lane: PacedLane
+  readonly #running = new Map<string, WarmJob>()
+  readonly #ended = new Map<string, Ended>()
+
+  constructor(options: WarmerOptions) {
+    this.#options = options
+    this.#lane = new PacedLane(options)
+  }
+
+  /** Throws {@link AppError} when there are too many jobs or numbers, or when nothing is kept. */
+  start(request: WarmRequest): WarmProgress {
+    this.#refuseExcess(request)
+    const { clock, timers, newId, cache } = this.#options
+    const lifeMs = Math.min(cache.allowMs, cache.blockMs)
+    const job = new WarmJob({
+      id: newId(clock.now()),
+      accountId: request.accountId,
+      numbers: request.numbers.length,
+      keepForMs: request.keepForMs,
+      passEveryMs: Math.min(longestPassMs, Math.max(shortestPassMs, lifeMs / passesPerLife)),
+      ask: (place, freshForMs) => this.#warm(request, place, freshForMs),
+      lane: this.#lane,
+      clock,
+      timers,
+    })
+    this.#running.set(job.id, job)
+    void job.run().then(() => this.#file(job))
+    return job.progress()
+  }
+
+  /** Of this account only; a job that is over is known for an hour. */
+  find(accountId: string, id: string): WarmProgress | undefined {
+    const job = this.#running.get(id)
+    if (job) return job.accountId === accountId ? job.progress() : undefined
+    this.#forgetOld()
+    const ended = this.#ended.get(id)
+    return ended?.accountId === accountId ? ended.progress : undefined
+  }
+
+  /** What is under way is still answered; nothing more is asked. */
+  stop(accountId: string, id: string): WarmProgress | undefined {
+    const job = this.#running.get(id)
+    if (job?.accountId === accountId) job.stop()
+    return this.find(accountId, id)
+  }
+
+  /** Stops all jobs and leaves no timer. */
+  close(): void {
+    for (const job of this.#running.values()) job.stop()
+    this.#lane.close()
+  }
+
+  #refuseExcess({ accountId, numbers }: WarmRequest): void {
+    const { maxEntries, allowMs, blockMs } = this.#options.cache
+    if (Math.min(maxEntries, allowMs, blockMs) === 0) {
+      const why = 'gate.cache keeps no answers: maxEntries, allowMs or blockMs is 0'
+      throw new AppError('not-available', why)
+    }
+    const jobs = [...this.#running.values()].filter((job) => !job.isOver)
+    const ofAccount = jobs.filter((job) => job.accountId === accountId)
+    if (ofAccount.length >= mostJobs) {
+      const rule = `is one job too many: ${mostJobs} of the account are running; stop one, or wait`
+      throw invalidRequest([{ field: 'numbers', value: `${numbers.length} numbers`, rule }])
+    }
+    const others = jobs.reduce((sum, job) => sum + job.numbers, 0)
+    if (others + numbers.length <= maxEntries) return
+    const rule =
+      `must be at most ${Math.max(0, maxEntries - others)}: gate.cache.maxEntries keeps ` +
+      `${maxEntries} numbers, and ${others} are in other jobs`
+    throw invalidRequest([{ field: 'numbers', value: `${numbers.length} numbers`, rule }])
+  }
+
+  async #warm(request: WarmRequest, place: number, freshForMs: number): Promise<Warmed> {
+    const { accountId, projectId, campaignId, numbers } = request
+    const about = numbers[place]
+    if (!about) return 'fresh'
+    const { number, postalCode } = about
+    const question = { accountId, number, postalCode, projectId, campaignId }
+    const { warm, standards } = this.#options
+    try {
+      const each = await Promise.all(
+        standards.map((standard) => warm({ ...question, ...standard }, freshForMs)),
+      )
+      if (each.includes('unanswered')) return 'unanswered'
+      return each.includes('answered') ? 'answered' : 'fresh'
+    } catch {
+      return 'unanswered'
+    }
+  }
+
+  /** The numbers of a job that is over are let go. */
+  #file(job: WarmJob): void {
+    this.#running.delete(job.id)
+    const endedMs = this.#options.timers.monotonicMs()
+    this.#ended.set(job.id, { accountId: job.accountId, progress: job.progress(), endedMs })
+    this.#forgetOld()
+  }
+
+  /** Oldest first, as they were filed. */
+  #forgetOld(): void {
+    const now = this.#options.timers.monotonicMs()
+    for (const [id, { endedMs }] of this.#ended) {
+      if (this.#ended.size <= mostRemembered && now - endedMs < hourMs) return
+      this.#ended.delete(id)
+    }
+  }
+}

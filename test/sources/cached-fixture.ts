@@ -1,0 +1,40 @@
+/** A cache over a fake port, in time that passes when the test says so. */
+import type { Clock } from '../../src/domain/clock.js'
+import type { QuestionName } from '../../src/domain/compliance.js'
+import { CachedCompliance, type CacheSettings } from '../../src/sources/cached.js'
+import { type FakeAnswers, fakeCompliance } from '../support/fake-compliance.js'
+import { virtualTime } from '../support/virtual-time.js'
+
+export const allowMs = 300_000
+export const blockMs = 3_600_000
+
+export interface CachedChoices {
+  readonly settings?: Partial<CacheSettings>
+  readonly staleForMs?: Partial<Record<QuestionName, number>>
+  readonly staleAfterMs?: number
+  readonly standardsMatter?: boolean
+  readonly clockOf?: (clock: Clock) => Clock
+}
+
+export function openCached(answers: Partial<FakeAnswers> = {}, choices: CachedChoices = {}) {
+  const time = virtualTime()
+  const seen: string[] = []
+  const source = fakeCompliance(answers)
+  const clock = choices.clockOf?.(time) ?? time
+  const cached = new CachedCompliance(source, {
+    settings: { maxEntries: 1_000, allowMs, blockMs, refreshAheadMs: 0, ...choices.settings },
+    staleForMs: {
+      ...{ scrub: 0, 'internal-dnc': 0, litigator: 0, 'legal-time': 0 },
+      ...choices.staleForMs,
+    },
+    staleAfterMs: choices.staleAfterMs ?? Number.POSITIVE_INFINITY,
+    standardsMatter: choices.standardsMatter ?? true,
+    timers: time,
+    clockOf: () => clock,
+    watch: {
+      asked: (name, result) => void seen.push(`${name} ${result}`),
+      answered: () => undefined,
+    },
+  })
+  return { cached, source, time, seen }
+}

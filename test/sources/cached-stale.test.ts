@@ -1,0 +1,299 @@
+/** What stands in while the source is silent: which old answers are given, for how long, and to whom. */
+import { describe, expect, it } from 'vitest'
+import type {
+  Answered,
+  Asked,
+  Eventually,
+  LitigatorStatus,
+  Question,
+  ScrubVerdict,
+} from '../../src/domain/compliance.js'
+import type { CallKind } from '../../src/domain/decision.js'
+import { phoneNumber } from '../../src/domain/phone-number.js'
+import { answered, cleanRow, unanswered } from '../support/fake-compliance.js'
+import { allowMs, blockMs, openCached } from './cached-fixture.js'
+
+const number = phoneNumber('2125550100')
+const question: Question = { accountId: 'main', number }
+const minute = 60_000
+const staleForMs = 10 * minute
+
+type Litigator = Asked<LitigatorStatus>
+
+const permitting = (more: Partial<Answered<LitigatorStatus>> = {}) =>
+  answered({ isLitigator: false }, more)
+const forbidding = (more: Partial<Answered<LitigatorStatus>> = {}) =>
+  answered({ isLitigator: true }, more)
+
+describe('an answer past its age, while the source does not answer,', () => {
+  /** First answer, how much later it is asked again, and whether the old answer is given then. */
+  const cases: readonly (readonly [string, Litigator, number, boolean])[] = [
+    ['permits just after its age', permitting(), allowMs, true],
+    ['permits to the end of the time policy gives', permitting(), allowMs + staleForMs - 1, true],
+    ['permits no longer than that', permitting(), allowMs + staleForMs, false],
+    ['forbids just after its age', forbidding(), blockMs, true],
+    ['forbids however old it is', forbidding(), 1_000 * blockMs, true],
+  ]
+  for (const [name, first, laterMs, isGiven] of cases) {
+    it(name, async () => {
+      let now: Litigator = first
+      const { cached, time, seen } = openCached(
+        { litigator: () => now },
+        { staleForMs: { litigator: staleForMs } },
+      )
+      await cached.litigator(question)
+      now = unanswered('circuit-open')
+      await time.advance(laterMs)
+      const given = await cached.litigator(question)
+      const old = { ...first, staleBecause: 'fake circuit-open' }
+      expect(given).toEqual(isGiven ? old : now)
+      expect(seen).toEqual([
+        'litigator miss',
+        'litigator expired',
+        ...(isGiven ? ['litigator stale'] : []),
+      ])
+    })
+  }
+
+  for (const [name, make] of [
+    ['permits', permitting],
+    ['forbids', forbidding],
+  ] as const) {
+    it(`${name} never at or past the instant it holds until`, async () => {
+      const holds = openCached({}).time.now() + 2 * minute
+      let now: Litigator = make({ holdsUntil: holds })
+      const { cached, time } = openCached(
+        { litigator: () => now },
+        { settings: { allowMs: minute, blockMs: minute }, staleForMs: { litigator: staleForMs } },
+      )
+      await cached.litigator(question)
+      now = unanswered()
+      await time.advance(2 * minute - 1)
+      expect(await cached.litigator(question)).toMatchObject({ answered: true })
+      await time.advance(1)
+      expect(await cached.litigator(question)).toEqual(now)
+    })
+  }
+
+  it('does not permit by a clock that was set back, and still forbids', async () => {
+    const results = []
+    for (const make of [permitting, forbidding]) {
+      let now: Litigator = make()
+      let shiftMs = 0
+      const { cached, time } = openCached(
+        { litigator: () => now },
+        {
+          staleForMs: { litigator: staleForMs },
+          clockOf: (clock) => ({ now: () => clock.now() + shiftMs }),
+        },
+      )
+      await cached.litigator(question)
+      now = unanswered()
+      shiftMs = -1
+      await time.settle()
+      results.push((await cached.litigator(question)).answered)
+    }
+    expect(results).toEqual([false, true])
+  })
+
+  it('is not given to a number that has changed since', async () => {
+    let now: Litigator = forbidding()
+    const { cached, time } = openCached({ litigator: () => now })
+    await cached.litigator(question)
+    now = unanswered()
+    await time.advance(blockMs)
+    cached.numbersChanged('main', [number])
+    expect(await cached.litigator(question)).toEqual(now)
+  })
+
+  it('is not kept anew: it ages on, and the source is asked every time', async () => {
+    let now: Litigator = permitting()
+    const { cached, time, source } = openCached(
+      { litigator: () => now },
+      { staleForMs: { litigator: 2_000 } },
+    )
+    await cached.litigator(question)
+    now = unanswered()
+    await time.advance(allowMs)
+    const answers = []
+    for (let second = 0; second < 3; second += 1) {
+      answers.push((await cached.litigator(question)).answered)
+      await time.advance(1_000)
+    }
+    expect(answers).toEqual([true, true, false])
+    expect(source.asked).toHaveLength(4)
+  })
+
+  it('gives way to the source as soon as that answers', async () => {
+    const answers: Litigator[] = [forbidding(), unanswered(), permitting()]
+    const { cached, time } = openCached({ litigator: () => answers.shift() ?? unanswered() })
+    await cached.litigator(question)
+    await time.advance(blockMs)
+    expect(await cached.litigator(question)).toMatchObject({ value: { isLitigator: true } })
+    const fresh = await cached.litigator(question)
+    expect(fresh).toEqual(permitting())
+  })
+})
+
+describe('an old scrub row that permits one kind of call', () => {
+  const row: ScrubVerdict = {
+    ...cleanRow,
+    letter: 'W',
+    allowed: { manual: true, autodialed: false, ai: false },
+  }
+  const cases: readonly (readonly [CallKind | undefined, boolean])[] = [
+    ['manual', false],
+    ['autodialed', true],
+    ['ai', true],
+    [undefined, false],
+  ]
+  for (const [callKind, isGiven] of cases) {
+    it(`is ${isGiven ? '' : 'not '}given for a call of kind ${callKind ?? 'unknown'}`, async () => {
+      let now: Asked<ScrubVerdict> = answered(row)
+      const { cached, time } = openCached({ scrub: () => now })
+      await cached.scrub(question)
+      now = unanswered()
+      await time.advance(allowMs)
+      expect((await cached.scrub({ ...question, callKind })).answered).toBe(isGiven)
+    })
+  }
+})
+
+describe('a source that is silent for long', () => {
+  const staleAfterMs = 1_000
+
+  function silent(first: Litigator, sourceMs: number) {
+    let now: () => Eventually<Litigator> = () => first
+    const opened = openCached({ litigator: () => now() }, { staleAfterMs })
+    const grow = async () => {
+      await opened.cached.litigator(question)
+      now = () =>
+        new Promise((resolve) => {
+          opened.time.after(sourceMs, () => resolve(permitting()))
+        })
+      await opened.time.advance(blockMs)
+    }
+    return { ...opened, grow }
+  }
+
+  it('is waited for a while only where an old answer may stand in', async () => {
+    const { cached, time, grow } = silent(forbidding(), 5_000)
+    await grow()
+    let given: Litigator | undefined
+    void Promise.resolve(cached.litigator(question)).then((asked) => {
+      given = asked
+    })
+    await time.advance(staleAfterMs - 1)
+    expect(given).toBeUndefined()
+    await time.advance(1)
+    expect(given).toEqual({ ...forbidding(), staleBecause: 'no answer within 1000 ms' })
+  })
+
+  it('is waited for to its end where none may', async () => {
+    const { cached, time, grow } = silent(permitting(), 5_000)
+    await grow()
+    let given: Litigator | undefined
+    void Promise.resolve(cached.litigator(question)).then((asked) => {
+      given = asked
+    })
+    await time.advance(4_999)
+    expect(given).toBeUndefined()
+    await time.advance(1)
+    expect(given).toEqual(permitting())
+  })
+
+  it('fills the cache with its late answer', async () => {
+    const { cached, time, grow, source } = silent(forbidding(), 5_000)
+    await grow()
+    void cached.litigator(question)
+    await time.advance(5_000)
+    expect(await cached.litigator(question)).toEqual(permitting())
+    expect(source.asked).toHaveLength(2)
+  })
+
+  it('leaves no timer, whether it answers in time or late', async () => {
+    for (const sourceMs of [10, 5_000]) {
+      const { cached, time, grow } = silent(forbidding(), sourceMs)
+      await grow()
+      void cached.litigator(question)
+      await time.advance(sourceMs)
+      expect(time.waiting()).toBe(0)
+    }
+  })
+
+  it('is not missed by who finds that another has had an answer meanwhile', async () => {
+    const waiting: ((asked: Litigator) => void)[] = []
+    let now: () => Eventually<Litigator> = () => forbidding()
+    const { cached, time } = openCached({ litigator: () => now() })
+    await cached.litigator(question)
+    await time.advance(blockMs)
+    now = () => new Promise((resolve) => waiting.push(resolve))
+    const both = Promise.all([cached.litigator(question), cached.litigator(question)])
+    waiting[1]?.(permitting())
+    await time.settle()
+    waiting[0]?.(unanswered())
+    expect(await both).toEqual([permitting(), permitting()])
+  })
+})
+
+describe('answers of several sources to one question', () => {
+  it('are kept as long as the one that holds shortest', async () => {
+    const { time } = openCached()
+    const soon = time.now() + 1_000
+    const {
+      cached,
+      source,
+      time: own,
+    } = openCached({
+      litigator: () => permitting({ also: [permitting({ holdsUntil: soon })] }),
+    })
+    await cached.litigator(question)
+    await own.advance(999)
+    await cached.litigator(question)
+    expect(source.asked).toHaveLength(1)
+    await own.advance(1)
+    await cached.litigator(question)
+    expect(source.asked).toHaveLength(2)
+  })
+
+  it('forbid when one of them does, and are kept as such', async () => {
+    const { cached, source, time } = openCached({
+      litigator: () => permitting({ also: [forbidding()] }),
+    })
+    await cached.litigator(question)
+    await time.advance(blockMs - 1)
+    await cached.litigator(question)
+    expect(source.asked).toHaveLength(1)
+  })
+
+  const half = permitting({ also: [unanswered()] })
+
+  it('are never kept when one is missing', async () => {
+    const { cached, source } = openCached({ litigator: () => half })
+    await cached.litigator(question)
+    await cached.litigator(question)
+    expect(source.asked).toHaveLength(2)
+  })
+
+  it('give way to an old no, all marked, when one is missing', async () => {
+    const old = permitting({ also: [forbidding()] })
+    let now: Litigator = old
+    const { cached, time } = openCached({ litigator: () => now })
+    await cached.litigator(question)
+    now = half
+    await time.advance(blockMs)
+    const staleBecause = 'fake source-failed'
+    expect(await cached.litigator(question)).toEqual({
+      ...permitting({ staleBecause }),
+      also: [forbidding({ staleBecause })],
+    })
+  })
+
+  it('are given as they are when one is missing and another forbids', async () => {
+    const now = [forbidding(), forbidding({ also: [unanswered()] })]
+    const { cached, time } = openCached({ litigator: () => now.shift() ?? unanswered() })
+    await cached.litigator(question)
+    await time.advance(blockMs)
+    expect(await cached.litigator(question)).toEqual(forbidding({ also: [unanswered()] }))
+  })
+})
