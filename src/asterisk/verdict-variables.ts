@@ -1,5 +1,5 @@
 /** The channel variables in which the dialplan reads a decision. */
-import type { Decision, ReasonCode } from '../domain/decision.js'
+import { type Decision, degradedBy, type ReasonCode } from '../domain/decision.js'
 
 /** Q.850: 21, call rejected, for a rule that blocks. 42, congestion, for no decision. */
 type HangupCause = '' | '21' | '42'
@@ -39,15 +39,18 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
 
 /** `permit` is empty unless the call is allowed. */
 export function verdictVariables(
-  { decision, number, reason, id }: Decision,
+  verdict: Decision,
   permit: string,
 ): Readonly<Record<string, string>> {
+  const { decision, number, reason, id } = verdict
   return {
     CALLGATE_DECISION: decision,
     CALLGATE_NUMBER: number,
     CALLGATE_REASON: reason,
     CALLGATE_CAUSE: decision === 'allow' ? '' : hangupCauses[reason],
     CALLGATE_ID: id,
+    // No comma, which would begin the value of the next variable.
+    CALLGATE_DEGRADED: degradedBy(verdict).join('+'),
     CALLGATE_PERMIT: permit,
   }
 }
@@ -59,5 +62,6 @@ export const noVerdict: Readonly<Record<string, string>> = {
   CALLGATE_REASON: '',
   CALLGATE_CAUSE: '42',
   CALLGATE_ID: '',
+  CALLGATE_DEGRADED: '',
   CALLGATE_PERMIT: '',
 }

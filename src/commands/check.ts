@@ -11,6 +11,7 @@ import {
   type DecisionDocument,
   decisionDocument,
   type FindingDocument,
+  policyText,
 } from '../gate/decision-document.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
 import { realWorld } from '../world.js'
@@ -122,6 +123,7 @@ const marks: Readonly<Record<FindingDocument['verdict'], string>> = {
 
 function describe(decision: DecisionDocument): string {
   const { number, callKind, accountId, judgedAt, validUntil, nextAllowedAt } = decision
+  const { degraded, policy = [] } = decision
   const widest = Math.max(0, ...decision.findings.map(({ check }) => check.length))
   return [
     `${decision.decision.toUpperCase()}  ${number}  ${callKind} call, account ${accountId}`,
@@ -132,6 +134,8 @@ function describe(decision: DecisionDocument): string {
       ({ check, verdict, detail, source }) =>
         `  [${marks[verdict]}] ${check.padEnd(widest)}  ${detail} (${source})`,
     ),
+    ...policy.map((effect) => `  policy: ${policyText(effect)}`),
+    ...(degraded.length === 0 ? [] : [`  degraded: ${degraded.join(', ')}`]),
     '',
   ].join('\n')
 }

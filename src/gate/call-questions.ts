@@ -1,6 +1,13 @@
 /** The questions about one call, put through the compliance port at most once each. */
 import type { Instant } from '../domain/clock.js'
-import type { Asked, Compliance, Eventually, Question, ScrubVerdict } from '../domain/compliance.js'
+import type {
+  Asked,
+  Compliance,
+  Eventually,
+  LegalTimeQuestion,
+  Question,
+  ScrubVerdict,
+} from '../domain/compliance.js'
 import type { CallKind } from '../domain/decision.js'
 import type { CallQuestions } from './checks/check.js'
 
@@ -30,12 +37,22 @@ export function askAbout(question: Question, about: AskedAbout): CallQuestions {
     },
     internalDnc: () => compliance.internalDnc(question),
     litigator: () => compliance.litigator(question),
-    legalTime: () =>
-      compliance.legalTime({
-        recordedVoice: standards.recordedVoiceWindows && callKind !== 'manual',
-        lawToo: !standards.projectMayWiden,
-        strictestPlace: standards.strictestPlace[callKind],
-        ...question,
-      }),
+    legalTime() {
+      const { recordedVoice, lawToo, strictestPlace } = standardsOf(standards, callKind)
+      // Named fields first: an object that begins with a spread takes V8 a hundred times as long.
+      return compliance.legalTime({ recordedVoice, lawToo, strictestPlace, ...question })
+    },
+  }
+}
+
+/** What a kind of call asks of legal time beyond number and place. */
+export function standardsOf(
+  { recordedVoiceWindows, projectMayWiden, strictestPlace }: GateStandards,
+  callKind: CallKind,
+): Pick<LegalTimeQuestion, 'recordedVoice' | 'lawToo' | 'strictestPlace'> {
+  return {
+    recordedVoice: recordedVoiceWindows && callKind !== 'manual',
+    lawToo: !projectMayWiden,
+    strictestPlace: strictestPlace[callKind],
   }
 }

@@ -6,6 +6,7 @@ import {
   type Decision,
   degradedBy,
   type Finding,
+  type PolicyEffect,
   reasonTexts,
   type Verdict,
 } from '../domain/decision.js'
@@ -18,8 +19,18 @@ export interface FindingDocument {
   readonly source: string
   /** Milliseconds from establishing the fact to using it. */
   readonly ageMs: number
+  /** The answer is past its age; the detail says why there is no newer one. */
+  readonly stale?: true
   /** Instants are ISO 8601 in UTC; absent where there is none. */
   readonly opensAt?: string
+}
+
+/** What policy set aside of a finding, and why. */
+export interface PolicyDocument {
+  readonly check: string
+  readonly effect: PolicyEffect['effect']
+  readonly because: string
+  readonly until?: string
 }
 
 /** What became of the call, as far as it is known. */
@@ -49,7 +60,10 @@ export interface DecisionDocument {
   readonly validUntil: string
   readonly nextAllowedAt?: string
   readonly whatIf: boolean
+  /** Checks without a fresh answer on which an allow rests all the same. */
   readonly degraded: readonly string[]
+  /** Absent where policy set nothing aside. */
+  readonly policy?: readonly PolicyDocument[]
   readonly findings: readonly FindingDocument[]
   readonly accountId: string
   readonly via: string
@@ -66,7 +80,6 @@ export interface DecisionDocument {
 
 export function decisionDocument(decision: Decision): DecisionDocument {
   const { request } = decision
-  const usedAt = request.at === undefined ? decision.judgedAt : Number.NEGATIVE_INFINITY
   return {
     id: decision.id,
     decision: decision.decision,
@@ -80,7 +93,8 @@ export function decisionDocument(decision: Decision): DecisionDocument {
     ...instantField('nextAllowedAt', decision.nextAllowedAt),
     whatIf: request.at !== undefined,
     degraded: degradedBy(decision),
-    findings: decision.findings.map((finding) => findingDocument(finding, usedAt)),
+    ...(decision.effects.length > 0 && { policy: decision.effects.map(policyDocument) }),
+    findings: decision.findings.map((finding) => findingDocument(finding, decision.usedAt)),
     accountId: decision.accountId,
     via: request.via,
     dialed: request.dialed,
@@ -109,16 +123,52 @@ export function outcomeDocument(outcome: CallOutcome): OutcomeDocument {
   }
 }
 
-/** The reason in words, and what the finding it comes from has to say. */
-function messageOf({ reason, findings, detail }: Decision): string {
+/** The reason in words, and what the finding it comes from, or policy, has to say. */
+function messageOf({ decision, reason, findings, effects, detail }: Decision): string {
   if (detail !== undefined) return `${reasonTexts[reason]}: ${detail}`
+  if (decision === 'allow') return effects.length === 0 ? reasonTexts[reason] : letPass(effects)
   const decisive = findings.find(
-    (finding) => finding.reason === reason && finding.verdict !== 'pass',
+    (finding) =>
+      finding.reason === reason &&
+      finding.verdict !== 'pass' &&
+      !effects.some(({ check }) => check === finding.check),
   )
   return decisive ? `${reasonTexts[reason]}: ${decisive.detail}` : reasonTexts[reason]
 }
 
-/** The facts of a what-if are asked for at that moment, so their age is nothing. */
+/** Why a call was let pass that not every check passed on a fresh answer. */
+function letPass(effects: readonly PolicyEffect[]): string {
+  const isStaleOnly = effects.every(({ effect }) => effect === 'stale-allowed')
+  const passed = isStaleOnly ? 'every check passed, not all by fresh answers' : 'policy let it pass'
+  return `${passed}: ${effects.map(policyText).join('; ')}`
+}
+
+/** One thing that policy set aside, as a person reads it. */
+export function policyText({
+  check,
+  effect,
+  because,
+  until,
+}: PolicyDocument | PolicyEffect): string {
+  switch (effect) {
+    case 'unknown-allowed':
+      return `${check} unknown, allowed${untilText(until)} (${because})`
+    case 'stale-allowed':
+      return `${check} by an answer past its age (${because})`
+    case 'shadowed':
+      return `${check} in shadow, would have blocked (${because})`
+  }
+}
+
+function untilText(until: string | Instant | undefined): string {
+  if (typeof until === 'string') return ` until ${until}`
+  return until !== undefined && Number.isFinite(until) ? ` until ${formatInstant(until)}` : ''
+}
+
+function policyDocument({ check, effect, because, until }: PolicyEffect): PolicyDocument {
+  return { check, effect, because, ...instantField('until', until) }
+}
+
 function findingDocument(finding: Finding, usedAt: Instant): FindingDocument {
   return {
     check: finding.check,
@@ -127,6 +177,7 @@ function findingDocument(finding: Finding, usedAt: Instant): FindingDocument {
     detail: finding.detail,
     source: finding.source,
     ageMs: Math.max(0, usedAt - finding.asOf),
+    ...(finding.staleBecause !== undefined && { stale: true as const }),
     ...instantField('opensAt', finding.opensAt),
   }
 }

@@ -9,8 +9,10 @@ import {
   type CallRequest,
   type Decision,
   decide,
+  degradedBy,
   type Finding,
   type Policy,
+  type PolicyEffect,
 } from '../domain/decision.js'
 import { maskNumber, type PhoneNumber, parseDialed } from '../domain/phone-number.js'
 import type { Logger } from '../log.js'
@@ -106,6 +108,7 @@ export class Gate {
       campaignId: request.campaignId,
       postalCode: request.postalCode,
       at: request.at,
+      callKind: request.callKind,
     }
     const questions = askAbout(question, {
       compliance,
@@ -114,23 +117,21 @@ export class Gate {
       standards: settings,
     })
     const found = runChecks(checks, questions, { deadlineMs: settings.deadlineMs, timers })
-    const judged = (findings: readonly Finding[]) => ({
-      number,
-      ruling: decide(findings, policy, clock.now()),
-      findings,
-    })
+    const judged = (findings: readonly Finding[]) => {
+      // The later of the two: neither an end that has passed lets pass what is judged as of before
+      // it, nor is a call judged as of after an end let pass because that is still to come.
+      const policyAt = Math.max(clock.now(), request.at ?? clockOf(request.accountId).now())
+      return { number, ruling: decide(findings, policy, policyAt), findings }
+    }
     return found instanceof Promise ? found.then(judged) : judged(found)
-  }
-
-  #judgedAt(request: CallRequest): number {
-    return request.at ?? this.#parts.clockOf(request.accountId).now()
   }
 
   #decisionOf(request: CallRequest, judgement: Judgement): Decision {
     const { number, ruling, findings } = judgement
-    const { clock, newId, settings } = this.#parts
+    const { clock, clockOf, newId, settings } = this.#parts
     const decidedAt = clock.now()
-    const judgedAt = this.#judgedAt(request)
+    const usedAt = clockOf(request.accountId).now()
+    const judgedAt = request.at ?? usedAt
     const longestMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
     // Named fields first: an object that begins with a spread takes V8 a hundred times as long.
     return {
@@ -141,6 +142,7 @@ export class Gate {
       findings,
       decidedAt,
       judgedAt,
+      usedAt,
       detail: judgement.detail,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + longestMs, ruling.holdsUntil)),
       ...ruling,
@@ -191,6 +193,7 @@ export class Gate {
   #measure(decision: Decision, seconds: number): void {
     const { metrics, log } = this.#parts
     const { request, reason, findings } = decision
+    const degraded = degradedBy(decision)
     const via = request.at === undefined ? request.via : 'what-if'
     const kind = request.callKind
     metrics.decided({
@@ -200,7 +203,7 @@ export class Gate {
       via,
       seconds,
       findings,
-      effects: decision.effects,
+      effects: countedEffects(decision),
     })
     log.info('decision', {
       decisionId: decision.id,
@@ -209,12 +212,18 @@ export class Gate {
       kind,
       decision: decision.decision,
       reason,
+      degraded: degraded.length === 0 ? undefined : degraded,
       via,
       server: request.channel?.server,
       channelId: request.channel?.id,
       ms: Math.round(seconds * 1e6) / 1e3,
     })
   }
+}
+
+/** Counters tell of calls that were let pass: not of blocks, and not of what-ifs. */
+function countedEffects({ request, decision, effects }: Decision): readonly PolicyEffect[] {
+  return decision === 'allow' && request.at === undefined ? effects : []
 }
 
 /** What a log line may tell of a number; service codes are nobody's. */

@@ -1,6 +1,6 @@
 /**
  * Runs the checks side by side within a deadline. Always gives one finding per check: what throws,
- * rejects or has not answered in time is `unknown`.
+ * rejects or has not answered in time is `unknown`, unless the check has said what stands meanwhile.
  */
 import type { Timers } from '../domain/clock.js'
 import type { Eventually } from '../domain/compliance.js'
@@ -23,9 +23,9 @@ export function runChecks(
     const place = (finding: Finding) => {
       findings[index] = finding
     }
-    const started = start(check, questions)
+    const started = start(check, questions, place)
     if (started instanceof Promise) {
-      place(unanswered(check, questions, `not answered within ${limit.deadlineMs} ms`))
+      findings[index] ??= unanswered(check, questions, `not answered within ${limit.deadlineMs} ms`)
       const failed = (cause: unknown) => place(unanswered(check, questions, String(cause)))
       waiting.push(started.then(place, failed))
     } else place(started)
@@ -33,9 +33,13 @@ export function runChecks(
   return waiting.length === 0 ? findings : settledOrLate(waiting, findings, limit)
 }
 
-function start(check: Check, questions: CallQuestions): Eventually<Finding> {
+function start(
+  check: Check,
+  questions: CallQuestions,
+  meanwhile: (finding: Finding) => void,
+): Eventually<Finding> {
   try {
-    return check.run(questions)
+    return check.run(questions, meanwhile)
   } catch (cause) {
     return unanswered(check, questions, String(cause))
   }

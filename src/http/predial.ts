@@ -3,10 +3,16 @@
  * other than 200; emergency and service codes pass whatever else the request holds or lacks.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type DecisionRequest, predialGet, predialLine, predialPost } from '../api/gate.js'
+import {
+  type DecisionRequest,
+  type PredialAnswer,
+  predialGet,
+  predialLine,
+  predialPost,
+} from '../api/gate.js'
 import { route } from '../api/route.js'
 import type { Caller } from '../domain/caller.js'
-import type { CallRequest, Decision } from '../domain/decision.js'
+import { type CallRequest, type Decision, degradedBy } from '../domain/decision.js'
 import { parseDialed } from '../domain/phone-number.js'
 import { callerOf, keyInHeaders } from './authenticate.js'
 import { type BindTools, pathOf } from './bind.js'
@@ -65,9 +71,10 @@ export function callOf(
 }
 
 /** A decision that could not be made or kept is a failure, told by the status as well. */
-function answerOf(decision: Decision): { readonly line: string; readonly status: number } {
+function answerOf(decision: Decision): PredialAnswer {
   const failed = decision.reason === 'overloaded' || decision.reason === 'not-recorded'
-  return { line: predialLine(decision), status: failed ? 503 : 200 }
+  const status = failed ? 503 : 200
+  return { line: predialLine(decision), status, degraded: degradedBy(decision) }
 }
 
 interface AskedCall {

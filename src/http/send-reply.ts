@@ -15,6 +15,7 @@ export function sendReply(response: ServerResponse, reply: Reply): void {
     'X-Content-Type-Options': 'nosniff',
     'Content-Type': reply.contentType ?? usualType,
     'Content-Length': Buffer.byteLength(body),
+    ...reply.headers,
   })
   // Text leaves in one write together with its headers; bytes would take a second one.
   response.end(body)

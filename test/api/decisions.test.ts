@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listsFolder } from '../../src/compose.js'
+import { listsFolder } from '../../src/compose-service.js'
 import { importList } from '../../src/data/number-list/list-import.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -519,8 +519,8 @@ describe('operations', () => {
     for (const name of [
       'callgate_decisions_total{decision="block",reason="no-consent",kind="ai",via="predial"}',
       'callgate_decision_duration_seconds_count{via="http"}',
-      'callgate_cache_requests_total{question="scrub",result="hit"}',
-      'callgate_source_requests_total{question="scrub",outcome="answered"}',
+      'callgate_cache_requests_total{source="embedded",question="scrub",result="hit"}',
+      'callgate_source_requests_total{source="embedded",question="scrub",outcome="answered"}',
       'callgate_api_requests_total{endpoint="decide",status="200"}',
       'callgate_records_pending 0',
       'callgate_build_info',

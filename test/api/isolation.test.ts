@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listsFolder } from '../../src/compose.js'
+import { listsFolder } from '../../src/compose-service.js'
 import { importList } from '../../src/data/number-list/list-import.js'
 import { gateRoutes } from '../../src/gate/gate-routes.js'
 import { serviceRoutes } from '../../src/service/service-routes.js'

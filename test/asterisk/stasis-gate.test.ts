@@ -23,6 +23,7 @@ const cleared = {
   CALLGATE_REASON: '',
   CALLGATE_CAUSE: '42',
   CALLGATE_ID: '',
+  CALLGATE_DEGRADED: '',
   CALLGATE_PERMIT: '',
 }
 /** The account's own clock stands elsewhere, as that of a sandbox may. */
@@ -79,6 +80,7 @@ class FakeGate {
       findings: [],
       decidedAt: this.decidedAt,
       judgedAt,
+      usedAt: judgedAt,
       validUntil: judgedAt + 60_000,
       decision,
       reason,
@@ -158,6 +160,7 @@ describe('a call that is allowed', () => {
       CALLGATE_REASON: 'permitted',
       CALLGATE_CAUSE: '',
       CALLGATE_ID: 'd1',
+      CALLGATE_DEGRADED: '',
       CALLGATE_PERMIT: expect.stringMatching(/^1\./),
     })
     const handedOver = { state: 'handed-over', handedOverAt: one.clock.now() }
@@ -233,6 +236,7 @@ describe('a call that is blocked', () => {
       CALLGATE_REASON: 'litigator',
       CALLGATE_CAUSE: '21',
       CALLGATE_ID: 'd1',
+      CALLGATE_DEGRADED: '',
       CALLGATE_PERMIT: '',
     })
     expect(one.notes.map(([id, { state }]) => [id, state])).toEqual([['d1', 'handed-over']])

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Asked, ScrubVerdict } from '../../src/domain/compliance.js'
-import { type CallKind, type ReasonCode, strictPolicy } from '../../src/domain/decision.js'
+import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
 import { allChecks } from '../../src/gate/checks/all-checks.js'
 import { decisionDocument } from '../../src/gate/decision-document.js'
 import {
@@ -93,24 +93,6 @@ describe('a question that is not answered', () => {
       expect(decision.findings.filter(({ verdict }) => verdict === 'pass').length).toBe(3)
     })
   }
-
-  it('passes only where policy says so, and the decision says it is degraded', async () => {
-    const { gate, metricsText } = testGate(fakeCompliance({ litigator: () => unanswered() }), {
-      policy: {
-        ...strictPolicy,
-        litigator: {
-          mode: 'enforce',
-          allowUnknown: { reason: 'signed off', until: Number.POSITIVE_INFINITY },
-        },
-      },
-    })
-    const decision = await gate.decide(aCall())
-    expect(decision).toMatchObject({
-      decision: 'allow',
-      effects: [{ check: 'litigator', effect: 'unknown-allowed', because: 'signed off' }],
-    })
-    expect(await metricsText()).toContain('callgate_degraded_decisions_total{check="litigator"} 1')
-  })
 })
 
 describe('the reason of a block', () => {

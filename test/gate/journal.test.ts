@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Decision } from '../../src/domain/decision.js'
+import { type Decision, strictPolicy } from '../../src/domain/decision.js'
 import { decisionDocument } from '../../src/gate/decision-document.js'
 import { Journal } from '../../src/gate/journal.js'
 import { type OpenDatabase, openDatabase } from '../../src/storage/engine.js'
 import { migrate } from '../../src/storage/migrate.js'
-import { fakeCompliance } from '../support/fake-compliance.js'
+import { answered, fakeCompliance, noon, unanswered } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 
 let folder: string
@@ -60,6 +60,28 @@ describe('the journal', () => {
     const found = await new Journal(open, watch).find('main', 'd1')
     expect(found).toEqual(decisionDocument(decision))
     expect(found?.findings).toHaveLength(4)
+  })
+
+  it('holds what policy let pass, and how old the answers were', async () => {
+    const old = { asOf: noon - 60_000, staleBecause: 'circuit open' }
+    const compliance = fakeCompliance({
+      litigator: () => answered({ isLitigator: false }, old),
+      scrub: () => unanswered(),
+    })
+    const shadow = { mode: 'shadow' } as const
+    const { gate } = testGate(compliance, { policy: { ...strictPolicy, permission: shadow } })
+    const journal = new Journal(open, watch)
+    await journal.append(await gate.decide(aCall()))
+    const found = await journal.find('main', 'id1')
+    expect(found).toMatchObject({
+      ...{ decision: 'allow', degraded: ['litigator'] },
+      policy: [
+        { check: 'litigator', effect: 'stale-allowed', because: 'circuit open' },
+        { check: 'permission', effect: 'shadowed', because: 'fake source-failed' },
+      ],
+    })
+    const litigator = found?.findings.find(({ check }) => check === 'litigator')
+    expect(litigator).toMatchObject({ stale: true, ageMs: 60_000 })
   })
 
   it('shows a decision to its own account only', async () => {

@@ -10,6 +10,7 @@ import type {
   ScrubVerdict,
 } from '../../domain/compliance.js'
 import type { CallKind, CheckName, Finding, ReasonCode, Verdict } from '../../domain/decision.js'
+import { strictestFinding } from './strictest-finding.js'
 
 /**
  * The questions about one call. Each is asked at most once, however many checks want the answer,
@@ -27,7 +28,11 @@ export interface CallQuestions {
 
 export interface Check {
   readonly name: CheckName
-  run(questions: CallQuestions): Eventually<Finding>
+  /**
+   * `meanwhile` is told what is to stand if the finding is not there in time, where something is
+   * known already; otherwise that is `unknown`.
+   */
+  run(questions: CallQuestions, meanwhile?: (finding: Finding) => void): Eventually<Finding>
 }
 
 /** Goes on at once when the value is there, without a turn of the event loop. */
@@ -40,11 +45,38 @@ export interface Judged {
   readonly reason: ReasonCode
   readonly detail: string
   readonly opensAt?: Instant | undefined
+  /** In place of the answer's own, where the judgement rests on another answer as well. */
+  readonly asOf?: Instant
+  readonly holdsUntil?: Instant
 }
 
-/** Turns an answer into a finding; a question that was not answered is `unknown`, never a pass. */
+/** The check, and when it asked by the account's clock. */
+export interface Subject {
+  readonly check: CheckName
+  readonly askedAt: Instant
+}
+
+/**
+ * Turns an answer into a finding; a question that was not answered is `unknown`, never a pass. Where
+ * others were asked as well (`Answered.also`), each answer is judged and each must permit.
+ */
 export function findingOf<T>(
-  { check, askedAt }: { readonly check: CheckName; readonly askedAt: Instant },
+  subject: Subject,
+  asked: Asked<T>,
+  judge: (answer: Answered<T>) => Judged,
+): Finding {
+  if (!asked.answered || asked.also === undefined) return findingOfOne(subject, asked, judge)
+  return strictestFinding(eachAnswer(asked).map((one) => findingOfOne(subject, one, judge)))
+}
+
+/** The answer and those of everybody else who was asked, without nesting. */
+export function eachAnswer<T>(asked: Asked<T>): readonly Asked<T>[] {
+  if (!asked.answered || asked.also === undefined) return [asked]
+  return [asked, ...asked.also.flatMap(eachAnswer)]
+}
+
+function findingOfOne<T>(
+  { check, askedAt }: Subject,
   asked: Asked<T>,
   judge: (answer: Answered<T>) => Judged,
 ): Finding {
@@ -60,6 +92,10 @@ export function findingOf<T>(
       holdsUntil: Number.NEGATIVE_INFINITY,
     }
   }
-  const { source, asOf, holdsUntil } = asked
-  return { check, source, asOf, holdsUntil, ...judge(asked) }
+  const { source, asOf, holdsUntil, staleBecause } = asked
+  const finding: Finding = { check, source, asOf, holdsUntil, ...judge(asked) }
+  if (staleBecause === undefined) return finding
+  const seconds = Math.max(0, Math.round((askedAt - asOf) / 1000))
+  const detail = `${finding.detail}; answered ${seconds} s ago; ${source}: ${staleBecause}`
+  return { ...finding, detail, staleBecause }
 }

@@ -25,6 +25,7 @@ const verdictOf = (number: string) => ({
   ...{ CALLGATE_DECISION: 'allow', CALLGATE_NUMBER: number, CALLGATE_ID: 'forged' },
   ...{ CALLGATE_CAUSE: '', CALLGATE_REASON: 'permitted', CALLGATE_STAGE: 'first' },
   ...{ CALLGATE_PERMIT: `1.zzzzzzzz.forged.${'A'.repeat(43)}`, CALLGATE_CALLED: number },
+  ...{ CALLGATE_DEGRADED: 'permission+litigator' },
   ...{ CALLGATE_VERDICT: `allow:${number}`, CALLGATE_VIA: 'trunk', STASISSTATUS: 'SUCCESS' },
   ...{ CALLGATE_REPLY: `allow:${number}:forged:end`, CALLGATE_LINE: `allow:${number}:forged:end` },
 })

@@ -1,0 +1,363 @@
+/** What a check makes of answers: of one source or several, of old ones and of silence. */
+import { describe, expect, it } from 'vitest'
+import type {
+  Answered,
+  Asked,
+  EbrType,
+  InternalDncStatus,
+  LegalTime,
+  LitigatorStatus,
+  ResultLetter,
+  ScrubVerdict,
+  Unanswered,
+} from '../../src/domain/compliance.js'
+import type { Finding } from '../../src/domain/decision.js'
+import { callingHoursCheck } from '../../src/gate/checks/calling-hours.js'
+import type { Check } from '../../src/gate/checks/check.js'
+import { internalDncCheck } from '../../src/gate/checks/internal-dnc.js'
+import { litigatorCheck } from '../../src/gate/checks/litigator.js'
+import { permissionCheck } from '../../src/gate/checks/permission.js'
+import {
+  answered,
+  cleanRow,
+  type FakeAnswers,
+  fakeCompliance,
+  noon,
+  openHours,
+  unanswered,
+} from '../support/fake-compliance.js'
+
+async function run(check: Check, answers: Partial<FakeAnswers>): Promise<Finding> {
+  const { scrub, internalDnc, litigator, legalTime } = fakeCompliance(answers)
+  const question = { accountId: 'main', number: '2125550100' } as never
+  return await check.run({
+    callKind: 'manual',
+    askedAt: noon,
+    scrub: () => scrub(question),
+    internalDnc: () => internalDnc(question),
+    litigator: () => litigator(question),
+    legalTime: () => legalTime(question),
+  })
+}
+
+const from = <T>(source: string, value: T, more: Partial<Answered<T>> = {}) =>
+  answered(value, { source, ...more })
+
+const silent = (source: string, why: Unanswered['why'] = 'circuit-open'): Unanswered => ({
+  ...unanswered(why),
+  source,
+})
+
+const clear = { isLitigator: false }
+const listed = { isLitigator: true }
+const clean = 'not on the litigator list'
+
+describe('the litigator check over several sources', () => {
+  const cases: readonly (readonly [string, Asked<LitigatorStatus>, Partial<Finding>])[] = [
+    ['one, clear', from('a', clear), { verdict: 'pass', source: 'a', detail: clean }],
+    [
+      'one, beside an empty list of others',
+      from('a', clear, { also: [] }),
+      { verdict: 'pass', source: 'a', detail: clean },
+    ],
+    [
+      'both clear',
+      from('a', clear, { also: [from('b', clear)] }),
+      { verdict: 'pass', source: 'a, b', detail: clean },
+    ],
+    [
+      'the second lists',
+      from('a', clear, { also: [from('b', listed)] }),
+      { verdict: 'deny', reason: 'litigator', source: 'b' },
+    ],
+    [
+      'the first lists, the second is silent',
+      from('a', listed, { also: [silent('b')] }),
+      { verdict: 'deny', reason: 'litigator', source: 'a' },
+    ],
+    [
+      'the second is silent',
+      from('a', clear, { also: [silent('b')] }),
+      { verdict: 'unknown', reason: 'check-unanswered', source: 'b', detail: 'fake circuit-open' },
+    ],
+    [
+      'two are silent, one for want of a list',
+      from('a', clear, { also: [silent('b'), silent('c', 'list-missing')] }),
+      { verdict: 'unknown', reason: 'list-missing', source: 'c' },
+    ],
+    [
+      'one that came along with another lists',
+      from('a', clear, { also: [from('b', clear, { also: [from('c', listed)] })] }),
+      { verdict: 'deny', reason: 'litigator', source: 'c' },
+    ],
+    [
+      'the same source twice',
+      from('a', clear, { also: [from('a', clear)] }),
+      { verdict: 'pass', source: 'a' },
+    ],
+  ]
+  it.each(cases)('%s', async (_, asked, expected) => {
+    expect(await run(litigatorCheck, { litigator: () => asked })).toMatchObject(expected)
+  })
+
+  it('a pass is as old as the oldest answer and holds as long as each does', async () => {
+    const first = from('a', clear, { asOf: noon - 1_000, holdsUntil: noon + 9_000 })
+    const second = from('b', clear, { asOf: noon - 5_000, holdsUntil: noon + 60_000 })
+    for (const asked of [
+      { ...first, also: [second] },
+      { ...second, also: [first] },
+    ]) {
+      const finding = await run(litigatorCheck, { litigator: () => asked })
+      expect(finding).toMatchObject({ asOf: noon - 5_000, holdsUntil: noon + 9_000 })
+    }
+  })
+
+  it('a deny is as old as the answer that denies', async () => {
+    const also = [from('b', listed, { asOf: noon - 7, holdsUntil: noon + 7 })]
+    const asked = from('a', clear, { asOf: noon - 5_000, also })
+    const finding = await run(litigatorCheck, { litigator: () => asked })
+    expect(finding).toMatchObject({ asOf: noon - 7, holdsUntil: noon + 7 })
+  })
+})
+
+describe('answers past their age', () => {
+  const old = { asOf: noon - 340_400, staleBecause: 'circuit open' }
+  const cases: readonly (readonly [string, Asked<LitigatorStatus>, Partial<Finding>])[] = [
+    [
+      'one that permits',
+      from('a', clear, old),
+      {
+        verdict: 'pass',
+        staleBecause: 'circuit open',
+        detail: `${clean}; answered 340 s ago; a: circuit open`,
+      },
+    ],
+    [
+      'one that forbids',
+      from('a', listed, old),
+      {
+        verdict: 'deny',
+        staleBecause: 'circuit open',
+        detail: 'linked to a known TCPA litigator; answered 340 s ago; a: circuit open',
+      },
+    ],
+    [
+      'a fresh one beside an old one',
+      from('a', clear, { also: [from('b', clear, old)] }),
+      {
+        verdict: 'pass',
+        staleBecause: 'circuit open',
+        detail: `a: ${clean}; b: ${clean}; answered 340 s ago; b: circuit open`,
+      },
+    ],
+    [
+      'two old ones',
+      from('a', clear, { ...old, also: [from('b', clear, { ...old, staleBecause: 'too late' })] }),
+      { verdict: 'pass', staleBecause: 'circuit open; too late' },
+    ],
+    [
+      'a deny that does not rest on the old one',
+      from('a', clear, { ...old, also: [from('b', listed)] }),
+      { verdict: 'deny', source: 'b', staleBecause: undefined },
+    ],
+    [
+      'an old one made later than it is used, by a clock that was set back',
+      from('a', clear, { ...old, asOf: noon + 5_000 }),
+      { detail: `${clean}; answered 0 s ago; a: circuit open` },
+    ],
+  ]
+  it.each(cases)('%s', async (_, asked, expected) => {
+    const finding = await run(litigatorCheck, { litigator: () => asked })
+    expect({ staleBecause: undefined, ...finding }).toMatchObject(expected)
+  })
+
+  it('a fresh finding says nothing of age', async () => {
+    const finding = await run(litigatorCheck, { litigator: () => from('a', clear) })
+    expect(finding).not.toHaveProperty('staleBecause')
+  })
+})
+
+describe('the permission check over several sources', () => {
+  const none = { manual: false, autodialed: false, ai: false }
+  const row = (letter: ResultLetter, more: Partial<ScrubVerdict> = {}): ScrubVerdict => ({
+    ...{ ...cleanRow, letter },
+    ...more,
+  })
+  const cases: readonly (readonly [string, Asked<ScrubVerdict>, Partial<Finding>])[] = [
+    [
+      'different letters that both permit are both told',
+      from('a', row('C'), { also: [from('b', row('W'))] }),
+      {
+        verdict: 'pass',
+        detail:
+          'a: result C: clean: on no list, no consent on file; b: result W: wireless, on no list, no consent on file',
+      },
+    ],
+    [
+      'of two denies the reason that ranks highest',
+      from('a', row('B', { allowed: none }), {
+        also: [
+          from('b', row('D', { allowed: none, reason: 'Litigator' })),
+          from('c', row('I', { allowed: none })),
+        ],
+      }),
+      { verdict: 'deny', reason: 'litigator', source: 'b' },
+    ],
+    [
+      'of two denies with one reason the first',
+      from('a', row('I', { allowed: none }), { also: [from('b', row('I', { allowed: none }))] }),
+      { verdict: 'deny', reason: 'unknown-prefix', source: 'a' },
+    ],
+  ]
+  it.each(cases)('%s', async (_, asked, expected) => {
+    expect(await run(permissionCheck, { scrub: () => asked })).toMatchObject(expected)
+  })
+})
+
+describe('calling hours of several sources', () => {
+  const closed = (opensAt: number | undefined, more: Partial<LegalTime> = {}): LegalTime => ({
+    ...openHours,
+    permitted: false,
+    opensAt,
+    ...more,
+  })
+  const [early, late] = [noon + 1_000, noon + 9_000]
+  const cases: readonly (readonly [string, Asked<LegalTime>, Partial<Finding>])[] = [
+    [
+      'the later opening counts',
+      from('a', closed(late), { also: [from('b', closed(early))] }),
+      { reason: 'outside-calling-hours', opensAt: late },
+    ],
+    [
+      'none is near where one has none',
+      from('a', closed(early), { also: [from('b', closed(undefined))] }),
+      { reason: 'outside-calling-hours', opensAt: Number.POSITIVE_INFINITY },
+    ],
+    [
+      'a deny that time does not lift has no opening',
+      from('a', closed(early), { also: [from('b', closed(late, { status: 'TOLL_FREE' }))] }),
+      { reason: 'toll-free', opensAt: undefined },
+    ],
+    [
+      'an open one changes nothing',
+      from('a', openHours, { also: [from('b', closed(early))] }),
+      { reason: 'outside-calling-hours', opensAt: early, source: 'b' },
+    ],
+  ]
+  it.each(cases)('%s', async (_, asked, expected) => {
+    expect(await run(callingHoursCheck, { legalTime: () => asked })).toMatchObject(expected)
+  })
+})
+
+describe('an entry of the internal list is lifted by a newer permission of the same source', () => {
+  const entry = (source: string, more: Partial<Answered<InternalDncStatus>> = {}) =>
+    from<InternalDncStatus>(source, { onList: true, addedAt: undefined }, more)
+  const off = (source: string, more: Partial<Answered<InternalDncStatus>> = {}) =>
+    from<InternalDncStatus>(source, { onList: false, addedAt: undefined }, more)
+  const row = (
+    source: string,
+    [letter, ebrType]: readonly [ResultLetter, EbrType | ''],
+    more: Partial<Answered<ScrubVerdict>> = {},
+  ) => from<ScrubVerdict>(source, { ...cleanRow, letter, ebrType }, more)
+  const newer = ['O', 'P'] as const
+  const older = ['P', 'P'] as const
+  const old = { staleBecause: 'circuit open' }
+
+  type Row = readonly [string, Asked<InternalDncStatus>, Asked<ScrubVerdict>, string]
+  const cases: readonly Row[] = [
+    ['same source', entry('a'), row('a', newer), 'pass permitted'],
+    ['same source, wireless', entry('a'), row('a', ['H', 'P']), 'pass permitted'],
+    ['same source, a sale', entry('a'), row('a', ['O', 'S']), 'deny internal-dnc'],
+    ['same source, on no list', entry('a'), row('a', ['E', 'P']), 'deny internal-dnc'],
+    ['same source, older', entry('a'), row('a', older), 'deny consent-revoked'],
+    ['another source', entry('own'), row('a', newer), 'deny internal-dnc'],
+    ['another source, older', entry('own'), row('a', older), 'deny internal-dnc'],
+    ['a row past its age', entry('a'), row('a', newer, old), 'deny internal-dnc'],
+    ['an entry past its age', entry('a', old), row('a', newer), 'pass permitted'],
+    ['no row', entry('a'), silent('a'), 'deny internal-dnc'],
+    [
+      'the row that came along with another',
+      entry('b'),
+      row('a', ['C', ''], { also: [row('b', newer)] }),
+      'pass permitted',
+    ],
+    [
+      'the row that came along with one past its age',
+      entry('b'),
+      row('a', ['C', ''], { ...old, also: [row('b', newer)] }),
+      'deny internal-dnc',
+    ],
+    [
+      'a row that came along and is past its age',
+      entry('b'),
+      row('a', newer, { also: [row('b', newer, old)] }),
+      'deny internal-dnc',
+    ],
+    [
+      'listed by both, lifted by one',
+      entry('a', { also: [entry('b')] }),
+      row('a', newer, { also: [row('b', ['C', ''])] }),
+      'deny internal-dnc',
+    ],
+    [
+      'listed by both, lifted by one, older at the other',
+      entry('a', { also: [entry('b')] }),
+      row('a', newer, { also: [row('b', older)] }),
+      'deny consent-revoked',
+    ],
+    [
+      'listed by both, lifted by both',
+      entry('a', { also: [entry('b')] }),
+      row('a', newer, { also: [row('b', newer)] }),
+      'pass permitted',
+    ],
+    [
+      'listed by the second, lifted by the first',
+      off('a', { also: [entry('b')] }),
+      row('a', newer),
+      'deny internal-dnc',
+    ],
+    [
+      'listed by the first and lifted there, the second silent',
+      entry('a', { also: [silent('b')] }),
+      row('a', newer),
+      'unknown check-unanswered',
+    ],
+    [
+      'listed by the first, the second silent',
+      entry('a', { also: [silent('b')] }),
+      row('a', ['C', '']),
+      'deny internal-dnc',
+    ],
+    ['listed by none', off('a', { also: [off('b')] }), silent('a'), 'pass permitted'],
+  ]
+  it.each(cases)('%s', async (_, internalDnc, scrub, expected) => {
+    const answers = { internalDnc: () => internalDnc, scrub: () => scrub }
+    const { verdict, reason } = await run(internalDncCheck, answers)
+    expect(`${verdict} ${reason}`).toBe(expected)
+  })
+
+  it('a pass that rests on the row is no younger and holds no longer than the row', async () => {
+    const answers = {
+      internalDnc: () => entry('a', { asOf: noon - 2_000 }),
+      scrub: () => row('a', newer, { asOf: noon - 5_000, holdsUntil: noon + 7_000 }),
+    }
+    expect(await run(internalDncCheck, answers)).toMatchObject({
+      asOf: noon - 5_000,
+      holdsUntil: noon + 7_000,
+    })
+  })
+
+  it('a number on nobody’s list costs no scrub', async () => {
+    const compliance = fakeCompliance({ internalDnc: () => off('a', { also: [off('b')] }) })
+    const question = { accountId: 'main', number: '2125550100' } as never
+    await internalDncCheck.run({
+      ...{ callKind: 'manual', askedAt: noon },
+      scrub: () => compliance.scrub(question),
+      internalDnc: () => compliance.internalDnc(question),
+      litigator: () => compliance.litigator(question),
+      legalTime: () => compliance.legalTime(question as never),
+    })
+    expect(compliance.asked).toEqual(['internalDnc'])
+  })
+})
