@@ -33,6 +33,21 @@ describe('callgate check', () => {
     expect(out).toContain('399-z')
   })
 
+  it('shows what policy sets aside', async () => {
+    const args = ['check', '212-555-0105', '--kind', 'manual', '--at', noon]
+    const { out } = await callgate(args, {
+      ...environment,
+      CALLGATE_POLICY_LITIGATOR_MODE: 'shadow',
+    })
+    expect(out).toMatch(/^BLOCK/)
+    expect(out).toContain('  policy: litigator in shadow, would have blocked (linked to')
+    const open = ['check', '212-555-0100', '--kind', 'ai', '--at', noon]
+    const shadow = { ...environment, CALLGATE_POLICY_PERMISSION_MODE: 'shadow' }
+    expect((await callgate(open, shadow)).out).toMatch(
+      /^ALLOW(.|\n)*policy let it pass: permission/,
+    )
+  })
+
   it('explains a block, and when the call may be placed', async () => {
     const at = '2026-11-24T03:00:00Z'
     const { out } = await run('check', '212-555-0106', '--kind', 'ai', '--at', at)

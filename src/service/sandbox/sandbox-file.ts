@@ -17,12 +17,24 @@ const lineSchema = z.strictObject({
   relationship: z.strictObject({ type: z.enum(['S', 'I', 'P', 'T']), daysAgo }).optional(),
 })
 
-const fileSchema = z.strictObject({
-  listsAsOf: z
-    .string()
-    .refine((text) => parseDay(text) !== undefined, 'must be a day such as 2026-01-01'),
-  lines: z.record(z.string().regex(/^01\d\d$/, 'must be a line from 0100 to 0199'), lineSchema),
-})
+const line = z.string().regex(/^01\d\d$/, 'must be a line from 0100 to 0199')
+
+const fileSchema = z
+  .strictObject({
+    listsAsOf: z
+      .string()
+      .refine((text) => parseDay(text) !== undefined, 'must be a day such as 2026-01-01'),
+    lines: z.record(line, lineSchema),
+    otherNumbers: line.optional(),
+  })
+  .superRefine(({ lines, otherNumbers }, context) => {
+    if (otherNumbers === undefined) return
+    const found = lines[otherNumbers]
+    // The internal list is counted, and so many numbers cannot be on it.
+    if (found && found.internalList === undefined) return
+    const message = 'must be one of lines that is not on the internal list'
+    context.addIssue({ code: 'custom', path: ['otherNumbers'], message })
+  })
 
 export type SandboxLine = Readonly<z.infer<typeof lineSchema>>
 
@@ -30,6 +42,8 @@ export interface SandboxFile {
   readonly listsAsOf: Instant
   /** By the last four digits, `0100` to `0199`. */
   readonly lines: ReadonlyMap<string, SandboxLine>
+  /** The line whose facts all numbers in service have that are not fictional; absent: none have. */
+  readonly otherNumbers?: string | undefined
 }
 
 /** Throws a {@link DataFileError} that lists every field that breaks a rule. */
@@ -40,9 +54,10 @@ export function readSandboxFile(path: string): SandboxFile {
     const problems = documentProblems(result.error, document).map(describeProblem)
     throw new DataFileError(path, problems.join('; '), result.error)
   }
-  const { listsAsOf, lines } = result.data
+  const { listsAsOf, lines, otherNumbers } = result.data
   return {
     listsAsOf: (parseDay(listsAsOf) ?? 0) * 86_400_000,
     lines: new Map(Object.entries(lines)),
+    otherNumbers,
   }
 }

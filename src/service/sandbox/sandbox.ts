@@ -70,11 +70,15 @@ export class Sandbox implements FactsOverlay {
     return this.#file.listsAsOf
   }
 
-  /** Fixed facts of a line; `undefined` for other accounts, real numbers and lines without facts. */
+  /**
+   * Fixed facts of a line; `undefined` for other accounts, for lines without facts and, unless the
+   * file says otherwise, for real numbers.
+   */
   line(accountId: string, number: PhoneNumber): SandboxLine | undefined {
-    if (!this.isSandbox(accountId) || !isFictional(number)) return undefined
-    if (!areaCodePlace(areaCodeOf(number))) return undefined
-    return this.#file.lines.get(number.slice(6))
+    if (!this.isSandbox(accountId)) return undefined
+    const line = this.#lineNameOf(number)
+    if (line === undefined || !areaCodePlace(areaCodeOf(number))) return undefined
+    return this.#file.lines.get(line)
   }
 
   /**
@@ -83,12 +87,13 @@ export class Sandbox implements FactsOverlay {
    * numbers, and area codes that are not in service.
    */
   numberFacts(accountId: string, number: PhoneNumber): NumberFacts | undefined {
-    if (!this.isSandbox(accountId) || !isFictional(number)) return undefined
-    const place = areaCodePlace(areaCodeOf(number))
-    if (!place) return undefined
-    const line = this.#file.lines.get(number.slice(6))
+    if (!this.isSandbox(accountId)) return undefined
+    const name = this.#lineNameOf(number)
+    const place = name === undefined ? undefined : areaCodePlace(areaCodeOf(number))
+    if (name === undefined || !place) return undefined
+    const line = this.#file.lines.get(name)
     if (!line) {
-      const detail = `the sandbox keeps no facts of line ${number.slice(6)}`
+      const detail = `the sandbox keeps no facts of line ${name}`
       return { status: 'unknown-prefix', detail, areaCodeInUse: true }
     }
     return { status: 'ok', place, locality: '', carrier: undefined, lineClass: line.lineClass }
@@ -131,6 +136,11 @@ export class Sandbox implements FactsOverlay {
       lookup: (number) => this.numberFacts(accountId, number) ?? plan.lookup(number),
       coverage: () => plan.coverage(),
     }
+  }
+
+  /** The line whose facts a number has; a number that is not fictional has some only by the file. */
+  #lineNameOf(number: PhoneNumber): string | undefined {
+    return isFictional(number) ? number.slice(6) : this.#file.otherNumbers
   }
 
   #ago(days: number): Instant {
