@@ -5,13 +5,9 @@
 import { mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { devNull, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  type Callgate,
-  listsFolder,
-  mainAccountId,
-  numberingFolder,
-  openCallgate,
-} from '../src/compose.js'
+import { type Callgate, openCallgate } from '../src/compose.js'
+import { mainAccountId } from '../src/compose-foundation.js'
+import { listsFolder, numberingFolder } from '../src/compose-service.js'
 import { NumberListBuilder } from '../src/data/number-list/number-list-builder.js'
 import { numberListExtension } from '../src/data/number-list/number-list-format.js'
 import type { Caller } from '../src/domain/caller.js'

@@ -53,7 +53,7 @@ function cold({ callgate, accountId, numbers }: DecisionFixture): readonly Conte
       .slice(next, next + coldDecisions)
       .map((dialed) => callTo(accountId, dialed))
     next += coldDecisions
-    callgate.compliance.everythingChanged()
+    callgate.own.everythingChanged()
     return await microsecondsEach(calls, { decide, atOnce })
   }
   const judge: Decide = (call) => callgate.dryGate.decide(call)

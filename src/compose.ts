@@ -1,116 +1,41 @@
 /**
- * Builds every object and hands each what it needs: the only file that picks engine, source and
- * checks. What is opened is closed last-in first-out.
+ * Builds every object and hands each what it needs, with the three files beside it: nothing else
+ * picks engine, source and checks. What is opened is closed last-in first-out.
  */
-import { join } from 'node:path'
+import { type Foundation, openFoundation } from './compose-foundation.js'
+import { openRemoteStack, type RemoteStack } from './compose-remote.js'
+import {
+  createOwnCompliance,
+  createSubjects,
+  openReferenceData,
+  type ReferenceData,
+} from './compose-service.js'
 import type { Settings } from './config.js'
-import { type CallingRules, loadCallingRules } from './data/calling-rules/calling-rules.js'
-import { type ListStore, openListStore } from './data/number-list/list-store.js'
-import { openNumberingPlan, type ReloadableNumberingPlan } from './data/numbering/numbering-plan.js'
-import { createPostalCodes } from './data/postal-codes/postal-codes.js'
-import { Changes } from './domain/changes.js'
-import { orderedStamps } from './domain/clock.js'
-import { strictPolicy } from './domain/decision.js'
-import { assertZoneRulesAreCurrent } from './domain/zones.js'
+import type { Compliance } from './domain/compliance.js'
+import { callKinds } from './domain/decision.js'
+import { standardsOf } from './gate/call-questions.js'
 import { allChecks } from './gate/checks/all-checks.js'
 import { Gate } from './gate/gate.js'
 import { Journal } from './gate/journal.js'
 import { OutcomeJournal } from './gate/outcome-journal.js'
-import { shippedOr } from './load-settings.js'
+import { policyOf } from './gate/policy-of.js'
 import { createMetrics, type Metrics } from './metrics.js'
-import { Accounts } from './service/accounts/accounts.js'
-import { ApiKeys } from './service/accounts/api-keys.js'
-import { Projects } from './service/accounts/projects.js'
-import { CallingHours } from './service/calling-hours/calling-hours.js'
-import { TimeLegal } from './service/calling-hours/time-legal-batch.js'
-import { Consent } from './service/consent/consent.js'
-import { InternalDnc } from './service/internal-dnc/internal-dnc.js'
-import { ListFacts } from './service/list-facts.js'
-import { Litigators } from './service/litigator.js'
-import { Sandbox, sandboxAccountId } from './service/sandbox/sandbox.js'
-import { readSandboxFile } from './service/sandbox/sandbox-file.js'
-import { Scrub } from './service/scrub/scrub.js'
-import { ScrubJudge } from './service/scrub/scrub-judge.js'
 import type { Service } from './service/service.js'
-import { CachedCompliance } from './sources/cached.js'
-import { Embedded } from './sources/embedded.js'
-import { type OpenDatabase, openDatabase } from './storage/engine.js'
-import { migrate } from './storage/migrate.js'
+import { byAccount } from './sources/by-account.js'
+import type { CachedCompliance } from './sources/cached.js'
+import { Warmer } from './sources/warmer.js'
 import { version } from './version.js'
 import type { World } from './world.js'
-
-export const mainAccountId = 'main'
-
-/** Accounts, keys and projects over the database: all that the smaller commands need. */
-export interface Foundation {
-  readonly settings: Settings
-  readonly world: World
-  readonly storage: OpenDatabase
-  readonly changes: Changes
-  readonly accounts: Accounts
-  readonly keys: ApiKeys
-  readonly projects: Projects
-  close(): Promise<void>
-}
-
-/** Opens and migrates the database, and makes the two accounts that are always there. */
-export async function openFoundation(settings: Settings, world: World): Promise<Foundation> {
-  const { clock } = world
-  const storage = openDatabase({
-    ...settings.storage,
-    dataDir: settings.dataDir,
-    blockForLockMs: world.mayBlock ? settings.storage.lockWaitMs : 0,
-  })
-  try {
-    await migrate(storage.db)
-    const { db } = storage
-    const changes = new Changes()
-    const accounts = new Accounts(db, clock)
-    await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })
-    await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
-    const keys = new ApiKeys({ db, clock, randomBytes: world.randomBytes })
-    const projects = new Projects({ storage, clock, changes })
-    const close = () => storage.close()
-    return { settings, world, storage, changes, accounts, keys, projects, close }
-  } catch (cause) {
-    await storage.close()
-    throw cause
-  }
-}
-
-/** Prepared reference data: lists, prefixes, postal codes, law, sandbox facts. */
-export interface ReferenceData {
-  readonly lists: ListStore
-  readonly plan: ReloadableNumberingPlan
-  readonly rules: CallingRules
-  readonly sandbox: Sandbox
-}
-
-export const listsFolder = (settings: Settings): string => join(settings.dataDir, 'lists')
-export const numberingFolder = (settings: Settings): string => join(settings.dataDir, 'numbering')
-
-function openReferenceData(settings: Settings, { clock }: World): ReferenceData {
-  assertZoneRulesAreCurrent()
-  return {
-    lists: openListStore({ folder: listsFolder(settings) }),
-    plan: openNumberingPlan({
-      folder: numberingFolder(settings),
-      unknownPrefix: settings.numbering.unknownPrefix,
-    }),
-    rules: loadCallingRules(shippedOr(settings.callingHours.rulesFile)),
-    sandbox: new Sandbox({
-      file: readSandboxFile(shippedOr(settings.sandbox.file)),
-      clock,
-      at: settings.sandbox.at,
-    }),
-  }
-}
 
 /** The whole program but its doors. */
 export interface Callgate extends Foundation {
   readonly data: ReferenceData
   readonly service: Service
-  readonly compliance: CachedCompliance
+  /** The service in this process, with its cache. */
+  readonly own: CachedCompliance
+  /** The providers of `source.kind: remote`. */
+  readonly remote: RemoteStack | undefined
+  readonly warmer: Warmer
   readonly metrics: Metrics
   readonly journal: Journal
   readonly outcomes: OutcomeJournal
@@ -133,10 +58,15 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
   const { world, storage, changes, projects } = foundation
   const metrics = createMetrics({ version, processMetrics: world.processMetrics })
   const subjects = createSubjects(foundation, data)
-  const compliance = createCompliance(foundation, data, { subjects, metrics })
+  const own = createOwnCompliance(foundation, data, { subjects, metrics })
+  const remote = createRemote(foundation, { own, metrics })
   // Before the cache: what is asked anew must not be answered from an old project.
   changes.subscribe({ numbersChanged: () => undefined, everythingChanged: () => projects.forget() })
-  changes.subscribe(compliance)
+  changes.subscribe(own)
+  const compliance = remote
+    ? byAccount((accountId) => (data.sandbox.isSandbox(accountId) ? own : remote.compliance))
+    : own
+  const warmer = createWarmer(foundation, data, { own, remote })
   const journal = new Journal(storage, {
     pending: (count) => metrics.recordsPending(count),
     failed: () => metrics.recordFailed(),
@@ -152,13 +82,17 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
     ...foundation,
     data,
     service: subjects,
-    compliance,
+    own,
+    remote,
+    warmer,
     metrics,
     journal,
     outcomes,
     gate: gateOver(journal),
     dryGate: gateOver(undefined),
     async close() {
+      warmer.close()
+      await remote?.close()
       await journal.close()
       await outcomes.close()
       await foundation.close()
@@ -166,89 +100,42 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
   }
 }
 
-interface Subjects extends Service {
-  readonly scrub: Scrub
-  readonly internalDnc: InternalDnc
-  readonly consent: Consent
-  readonly lists: ListFacts
-  readonly hoursOf: (accountId: string) => CallingHours
-}
-
-function createSubjects(foundation: Foundation, data: ReferenceData): Subjects {
-  const { settings, storage, projects, accounts, changes } = foundation
-  const { rules, sandbox, plan } = data
-  const postalCodes = createPostalCodes()
-  const { proclaimedDays, emergencies } = settings.callingHours
-  const hoursOver = (accountId: string) =>
-    new CallingHours({
-      rules,
-      numberingPlan: sandbox.planOf(accountId, plan),
-      postalCodes,
-      proclaimedDays,
-      emergencies,
-    })
-  const realHours = hoursOver(mainAccountId)
-  const sandboxHours = hoursOver(sandboxAccountId)
-  const hoursOf = (accountId: string) => (sandbox.isSandbox(accountId) ? sandboxHours : realHours)
-  const clockOf = (accountId: string) => sandbox.clockOf(accountId)
-  const stamps = orderedStamps(foundation.world.clock)
-  const shared = { storage, projects, changes, stamps, clockOf, overlay: sandbox }
-  const internalDnc = new InternalDnc({ ...shared, accounts })
-  const consent = new Consent({ ...shared, law: rules, numberingPlan: plan })
-  const lists = new ListFacts(data.lists, sandbox)
-  const judge = new ScrubJudge({
-    numberingPlan: plan,
-    postalCodes,
-    lists,
-    law: rules,
-    callingHours: realHours,
-    sandbox,
+function createRemote(
+  { settings, world, changes }: Foundation,
+  { own, metrics }: { readonly own: Compliance; readonly metrics: Metrics },
+): RemoteStack | undefined {
+  if (settings.source.kind === 'embedded') return undefined
+  const deadlineMs = gateDeadlineMs(settings)
+  const remote = openRemoteStack({ settings, world, metrics, own, gateDeadlineMs: deadlineMs })
+  // What changes here as a whole, such as a list, is nothing a provider's answers rest on.
+  changes.subscribe({
+    numbersChanged: (accountId, numbers) => remote.cache.numbersChanged(accountId, numbers),
+    everythingChanged: () => undefined,
   })
-  return {
-    timeLegal: new TimeLegal({ projects, clockOf, hoursOf: hoursOf }),
-    scrub: new Scrub({ projects, internalDnc, consent, judge, callingHours: realHours, clockOf }),
-    internalDnc,
-    consent,
-    litigators: new Litigators(lists, projects),
-    lists,
-    hoursOf,
-  }
+  return remote
 }
 
-interface ComplianceParts {
-  readonly subjects: Subjects
-  readonly metrics: Metrics
-}
+/** Of the numbers that wait at a source, warming takes no more than half. */
+const shareOfWarming = 0.5
 
-function createCompliance(
-  { settings, world, projects }: Foundation,
+function createWarmer(
+  { settings, world }: Foundation,
   { sandbox }: ReferenceData,
-  { subjects, metrics }: ComplianceParts,
-): CachedCompliance {
-  const clockOf = (accountId: string) => sandbox.clockOf(accountId)
-  const source = new Embedded({
-    ...subjects,
-    projects,
-    clockOf,
-    onError: (question, cause) =>
-      world.log.error('a question could not be answered', { question, err: cause }),
+  { own, remote }: Pick<Callgate, 'own' | 'remote'>,
+): Warmer {
+  const { provider, secondProvider } = settings.source
+  const cacheOf = (accountId: string) =>
+    sandbox.isSandbox(accountId) ? own : (remote?.cache ?? own)
+  const mostQueued = Math.min(provider.maxQueued, secondProvider.maxQueued)
+  return new Warmer({
+    warm: (question, freshForMs) => cacheOf(question.accountId).warm(question, freshForMs),
+    standards: callKinds.map((kind) => standardsOf(settings.gate, kind)),
+    cache: settings.gate.cache,
+    mostUnderWay: Math.max(1, Math.floor(mostQueued * shareOfWarming)),
+    clock: world.clock,
+    timers: world.timers,
+    newId: world.newDecisionId,
   })
-  return new CachedCompliance(source, {
-    settings: settings.gate.cache,
-    clockOf,
-    watch: {
-      asked: (question, result) => metrics.cacheAsked('embedded', question, result),
-      answered: (question, outcome, seconds) =>
-        metrics.sourceAsked({ source: 'embedded', question, outcome, seconds }),
-    },
-  })
-}
-
-interface GateOver {
-  readonly compliance: CachedCompliance
-  readonly data: ReferenceData
-  readonly metrics: Metrics
-  readonly journal: Journal | undefined
 }
 
 /** A provider far away takes longer than our own service. */
@@ -256,12 +143,19 @@ function gateDeadlineMs({ gate, source }: Settings): number {
   return gate.deadlineMs ?? (source.kind === 'remote' ? 1_500 : 250)
 }
 
+interface GateOver {
+  readonly compliance: Compliance
+  readonly data: ReferenceData
+  readonly metrics: Metrics
+  readonly journal: Journal | undefined
+}
+
 function createGate({ settings, world }: Foundation, over: GateOver): Gate {
   const { compliance, data, metrics, journal } = over
   return new Gate({
     compliance,
     checks: allChecks,
-    policy: strictPolicy,
+    policy: policyOf(settings.policy),
     journal,
     settings: {
       ...settings.gate,

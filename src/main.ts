@@ -4,10 +4,12 @@ import { Command, CommanderError } from 'commander'
 import { addAccounts } from './commands/accounts.js'
 import { addCheck } from './commands/check.js'
 import { type AddCommand, CommandFailure, type Terminal } from './commands/command.js'
+import { addFakeVendor } from './commands/fake-vendor.js'
 import { addImport } from './commands/import.js'
 import { addKeys } from './commands/keys.js'
 import { addProjects } from './commands/projects.js'
 import { addServe } from './commands/serve.js'
+import { addWarm } from './commands/warm.js'
 import { AppError, DataFileError } from './errors.js'
 import { SettingsError } from './load-settings.js'
 import { version } from './version.js'
@@ -19,6 +21,8 @@ const commands: readonly AddCommand[] = [
   addAccounts,
   addKeys,
   addProjects,
+  addWarm,
+  addFakeVendor,
 ]
 
 const terminal: Terminal = {

@@ -161,13 +161,13 @@ function decisionMetrics(registry: Registry): Pick<Metrics, 'decided'> {
   })
   const degraded = new Counter({
     name: 'callgate_degraded_decisions_total',
-    help: 'Decisions in which policy let an unknown or a stale finding pass.',
+    help: 'Calls allowed in which policy let an unknown or a stale finding pass.',
     labelNames: ['check'],
     registers,
   })
   const shadowed = new Counter({
     name: 'callgate_shadowed_decisions_total',
-    help: 'Decisions that a check would have blocked if it were enforced.',
+    help: 'Calls allowed that a check would have blocked if it were enforced.',
     labelNames: ['check'],
     registers,
   })

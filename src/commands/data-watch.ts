@@ -66,8 +66,9 @@ function reportData({ data, metrics, world }: Callgate): void {
 
 const expectedLists = [...Object.values(nationalListNames), litigatorListName]
 
-/** A missing list is no fault of the program, but its numbers are blocked. */
-function missingLists(lists: ListStore): string {
+/** A missing list is no fault of the program, but its numbers are blocked where we scrub. */
+function missingLists(lists: ListStore, remote: Callgate['remote']): string {
+  if (remote) return ''
   const missing = expectedLists.filter((name) => lists.get(name) === undefined)
   return missing.length > 0
     ? `; not imported, so real accounts are blocked: ${missing.join(', ')}`
@@ -75,7 +76,12 @@ function missingLists(lists: ListStore): string {
 }
 
 /** What `/readyz` asks: a list that cannot be read and a record that cannot be written are faults. */
-export function dataReadiness({ data, journal, storage }: Callgate): readonly ReadinessCheck[] {
+export function dataReadiness({
+  data,
+  journal,
+  storage,
+  remote,
+}: Callgate): readonly ReadinessCheck[] {
   return [
     {
       name: 'records',
@@ -99,7 +105,10 @@ export function dataReadiness({ data, journal, storage }: Callgate): readonly Re
           .all()
           .map(({ name, version, asOf }) => `${name} ${version} as of ${formatInstant(asOf)}`)
         return problems.length === 0
-          ? { ready: true, detail: `${names.join(', ') || 'none'}${missingLists(data.lists)}` }
+          ? {
+              ready: true,
+              detail: `${names.join(', ') || 'none'}${missingLists(data.lists, remote)}`,
+            }
           : { ready: false, detail: problems.map(({ detail }) => detail).join('; ') }
       },
     },

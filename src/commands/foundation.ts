@@ -1,6 +1,6 @@
 /** Accounts, keys and projects for one command, without the reference data a judgement needs. */
 import type { Command } from 'commander'
-import { type Foundation, openFoundation } from '../compose.js'
+import { type Foundation, openFoundation } from '../compose-foundation.js'
 import { realWorld } from '../world.js'
 import { CommandFailure, settingsFor } from './command.js'
 

@@ -1,6 +1,6 @@
 /** `callgate import ...`: downloaded files become prepared data. */
 import { type Command, Option } from 'commander'
-import { listsFolder, numberingFolder } from '../compose.js'
+import { listsFolder, numberingFolder } from '../compose-service.js'
 import { describeBadLine } from '../data/feeds/bad-lines.js'
 import { importList, type ListImportSummary } from '../data/number-list/list-import.js'
 import { isReadByChecks } from '../data/number-list/list-names.js'

@@ -1,10 +1,13 @@
 /** `callgate serve`: the gate and the compliance service over HTTP, until a signal ends them. */
 import type { Command } from 'commander'
 import { type Asterisk, openAsterisk } from '../asterisk/asterisk.js'
-import { type Callgate, mainAccountId, openCallgate } from '../compose.js'
+import { type Callgate, openCallgate } from '../compose.js'
+import { mainAccountId } from '../compose-foundation.js'
 import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
+import { policyOf, policyWarnings } from '../gate/policy-of.js'
+import { warmRoutes } from '../gate/warm-routes.js'
 import { createFrontDoor } from '../http/front-door.js'
 import type { RequestMeasure } from '../http/measure.js'
 import type { ReadinessCheck } from '../http/ops.js'
@@ -16,6 +19,7 @@ import { version } from '../version.js'
 import { realWorld } from '../world.js'
 import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
+import { sourceReadiness, sourceWarnings } from './source-readiness.js'
 
 export const addServe: AddCommand = (program, terminal) => {
   program
@@ -42,6 +46,7 @@ async function serveUntil(
 ): Promise<void> {
   const { log } = callgate.world
   callgate.storage.serveAlone()
+  warn(callgate)
   const opened: (() => Promise<void> | void)[] = [watchData(callgate)]
   try {
     const asterisk = await attachAsterisk(callgate)
@@ -54,6 +59,12 @@ async function serveUntil(
   } finally {
     await Promise.all(opened.map((close) => close()))
   }
+}
+
+/** What an operator should know that nothing refuses. */
+function warn({ settings, world: { log, clock } }: Callgate): void {
+  const policy = policyWarnings(policyOf(settings.policy), clock.now())
+  for (const line of [...policy, ...sourceWarnings(settings)]) log.warn(line)
 }
 
 /** Every Asterisk of the settings; refuses an account that calls cannot be judged for. */
@@ -92,7 +103,8 @@ export function openDoors(
   callgate: Callgate,
   alsoReady: readonly ReadinessCheck[] = [],
 ): Promise<RunningServer> {
-  const { settings, world, keys, journal, gate, metrics, service } = callgate
+  const { settings, world, keys, journal, gate, metrics, service, warmer } = callgate
+  const serviceCodes: ReadonlySet<string> = new Set(settings.gate.serviceCodes)
   const shared = {
     authenticate: (key: string) => keys.authenticate(key),
     maxBodyBytes: settings.http.maxBodyBytes,
@@ -107,13 +119,17 @@ export function openDoors(
     routes: [
       ...serviceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
       ...gateRoutes(journal),
+      ...warmRoutes(warmer, { serviceCodes, timers: world.timers }),
     ],
-    ops: { checks: [...dataReadiness(callgate), ...alsoReady], metricsText: () => metrics.text() },
+    ops: {
+      checks: [...dataReadiness(callgate), ...sourceReadiness(callgate), ...alsoReady],
+      metricsText: () => metrics.text(),
+    },
     frontDoor: createFrontDoor({
       ...shared,
       decide: (call) => gate.decide(call),
       document: decisionDocument,
-      serviceCodes: new Set(settings.gate.serviceCodes),
+      serviceCodes,
       clock: world.clock,
     }),
   })
@@ -153,7 +169,7 @@ function curlLine(url: string, key: string): string {
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 /** The first signal drains; a second one ends the process at once, as signals do by themselves. */
-function firstSignal(): Promise<string> {
+export function firstSignal(): Promise<string> {
   return new Promise((resolve) => {
     const first = (signal: NodeJS.Signals) => {
       for (const one of signals) process.removeListener(one, first)

@@ -1,0 +1,149 @@
+/** Builds the way to remote providers from the settings: clients, combination, cache, own rules. */
+import { readFileSync } from 'node:fs'
+import type { PolicySettings, ProviderSettings, Settings } from './config.js'
+import type { Compliance, QuestionName } from './domain/compliance.js'
+import { DataFileError } from './errors.js'
+import type { Metrics } from './metrics.js'
+import { CachedCompliance } from './sources/cached.js'
+import { combined } from './sources/combined.js'
+import { OwnRules } from './sources/own-rules.js'
+import type {
+  ProviderAddresses,
+  ProviderCredentials,
+  ProviderOptions,
+} from './sources/remote/provider-options.js'
+import { openRemote, type Remote } from './sources/remote/remote.js'
+import type { World } from './world.js'
+
+export interface RemoteStack {
+  /** What the gate asks. */
+  readonly compliance: Compliance
+  /** The providers' answers; warmed, and told of changed numbers. */
+  readonly cache: CachedCompliance
+  readonly providers: readonly { readonly name: string; circuits: Remote['circuits'] }[]
+  close(): Promise<void>
+}
+
+export interface RemoteStackParts {
+  readonly settings: Settings
+  readonly world: World
+  readonly metrics: Metrics
+  /** The service in this process: what it knows narrows what the providers permit. */
+  readonly own: Compliance
+  readonly gateDeadlineMs: number
+}
+
+/** Of the time for a decision that a silent source is given before a stale answer is used. */
+const shareBeforeStale = 0.8
+
+/** Throws `DataFileError` for a key file that cannot be read. */
+export function openRemoteStack(parts: RemoteStackParts): RemoteStack {
+  const { settings, world, metrics, own, gateDeadlineMs } = parts
+  const { source } = settings
+  const opened = [source.provider, source.secondProvider]
+    .filter(({ baseUrl }) => baseUrl !== undefined)
+    .map((provider) => ({
+      name: provider.name,
+      remote: openRemote(providerOptions(provider, { world, metrics })),
+    }))
+  const remotes = opened.map(({ remote }) => remote)
+  const cache = new CachedCompliance(oneOf(remotes, settings, world), {
+    settings: { ...settings.gate.cache, refreshAheadMs: source.refreshAheadMs },
+    staleForMs: staleForMs(settings.policy),
+    staleAfterMs: gateDeadlineMs * shareBeforeStale,
+    standardsMatter: false,
+    clockOf: () => world.clock,
+    timers: world.timers,
+    watch: {
+      asked: (question, result) => metrics.cacheAsked('remote', question, result),
+      // Providers count their own requests, each of many questions.
+      answered: () => undefined,
+    },
+  })
+  return {
+    compliance: new OwnRules(cache, own),
+    cache,
+    providers: opened.map(({ name, remote }) => ({ name, circuits: () => remote.circuits() })),
+    close: async () => {
+      await Promise.all(remotes.map((remote) => remote.close()))
+    },
+  }
+}
+
+function oneOf(providers: readonly Remote[], { source }: Settings, world: World): Compliance {
+  const [first, second] = providers
+  if (!first) throw new TypeError('source.kind remote without a provider')
+  if (!second) return first
+  const { combine: mode, fallbackAfterMs } = source
+  return combined(first, second, { mode, fallbackAfterMs, timers: world.timers })
+}
+
+function providerOptions(
+  settings: ProviderSettings,
+  { world, metrics }: Pick<RemoteStackParts, 'world' | 'metrics'>,
+): ProviderOptions {
+  const { name } = settings
+  const { clock, timers, random, log } = world
+  const { coalesceMs, maxQueued, maxRequests, retries, circuitFailures, circuitOpenMs } = settings
+  return {
+    name,
+    addresses: addressesOf(settings),
+    credentials: credentialsOf(settings),
+    limits: { coalesceMs, maxQueued, maxRequests, retries, circuitFailures, circuitOpenMs },
+    questions: {
+      scrub: settings.scrub,
+      'internal-dnc': settings.internalDnc,
+      litigator: settings.litigator,
+      'legal-time': settings.legalTime,
+    },
+    ...{ clock, timers, random, log },
+    watch: {
+      requested: (question, outcome, seconds) =>
+        metrics.sourceAsked({ source: name, question, outcome, seconds }),
+      circuit: (question, open) => metrics.sourceCircuit(name, question, open),
+    },
+  }
+}
+
+/** Spec, "Addresses"; what is not given is below the base address. */
+function addressesOf({ baseUrl = '', ...given }: ProviderSettings): ProviderAddresses {
+  return {
+    baseUrl,
+    rpcUrl: given.rpcUrl ?? baseUrl,
+    monitorUrl: given.monitorUrl ?? baseUrl,
+    authUrl: given.authUrl ?? `${baseUrl}/oauth/token`,
+  }
+}
+
+function credentialsOf(settings: ProviderSettings): ProviderCredentials {
+  const { clientId, clientSecret, clientSecretFile, loginId, loginIdFile } = settings
+  if (clientId !== undefined) {
+    const secret = clientSecret ?? firstLine('clientSecretFile', clientSecretFile)
+    return { kind: 'oauth', clientId, clientSecret: secret }
+  }
+  return { kind: 'login-id', loginId: loginId ?? firstLine('loginIdFile', loginIdFile) }
+}
+
+function firstLine(setting: string, path = ''): string {
+  const line = contentOf(setting, path).split(/\r?\n/, 1)[0]?.trim() ?? ''
+  if (line === '') throw new DataFileError(path, `${setting}: its first line is empty`)
+  return line
+}
+
+function contentOf(setting: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new DataFileError(path, `${setting}: cannot be read: ${why}`, cause)
+  }
+}
+
+function staleForMs(policy: PolicySettings): Readonly<Record<QuestionName, number>> {
+  return {
+    scrub: policy.permission.staleForMs,
+    'internal-dnc': policy.internalDnc.staleForMs,
+    litigator: policy.litigator.staleForMs,
+    'legal-time': policy.callingHours.staleForMs,
+  }
+}

@@ -1,0 +1,136 @@
+/** Builds the service in this process: reference data, subjects, and the source over them. */
+import { join } from 'node:path'
+import { type Foundation, mainAccountId } from './compose-foundation.js'
+import type { Settings } from './config.js'
+import { type CallingRules, loadCallingRules } from './data/calling-rules/calling-rules.js'
+import { type ListStore, openListStore } from './data/number-list/list-store.js'
+import { openNumberingPlan, type ReloadableNumberingPlan } from './data/numbering/numbering-plan.js'
+import { createPostalCodes } from './data/postal-codes/postal-codes.js'
+import { orderedStamps } from './domain/clock.js'
+import { assertZoneRulesAreCurrent } from './domain/zones.js'
+import { shippedOr } from './load-settings.js'
+import type { Metrics } from './metrics.js'
+import { CallingHours } from './service/calling-hours/calling-hours.js'
+import { TimeLegal } from './service/calling-hours/time-legal-batch.js'
+import { Consent } from './service/consent/consent.js'
+import { InternalDnc } from './service/internal-dnc/internal-dnc.js'
+import { ListFacts } from './service/list-facts.js'
+import { Litigators } from './service/litigator.js'
+import { Sandbox, sandboxAccountId } from './service/sandbox/sandbox.js'
+import { readSandboxFile } from './service/sandbox/sandbox-file.js'
+import { Scrub } from './service/scrub/scrub.js'
+import { ScrubJudge } from './service/scrub/scrub-judge.js'
+import type { Service } from './service/service.js'
+import { CachedCompliance } from './sources/cached.js'
+import { Embedded } from './sources/embedded.js'
+import type { World } from './world.js'
+
+/** Prepared reference data: lists, prefixes, postal codes, law, sandbox facts. */
+export interface ReferenceData {
+  readonly lists: ListStore
+  readonly plan: ReloadableNumberingPlan
+  readonly rules: CallingRules
+  readonly sandbox: Sandbox
+}
+
+export const listsFolder = (settings: Settings): string => join(settings.dataDir, 'lists')
+export const numberingFolder = (settings: Settings): string => join(settings.dataDir, 'numbering')
+
+export function openReferenceData(settings: Settings, { clock }: World): ReferenceData {
+  assertZoneRulesAreCurrent()
+  return {
+    lists: openListStore({ folder: listsFolder(settings) }),
+    plan: openNumberingPlan({
+      folder: numberingFolder(settings),
+      unknownPrefix: settings.numbering.unknownPrefix,
+    }),
+    rules: loadCallingRules(shippedOr(settings.callingHours.rulesFile)),
+    sandbox: new Sandbox({
+      file: readSandboxFile(shippedOr(settings.sandbox.file)),
+      clock,
+      at: settings.sandbox.at,
+    }),
+  }
+}
+
+export interface Subjects extends Service {
+  readonly scrub: Scrub
+  readonly internalDnc: InternalDnc
+  readonly consent: Consent
+  readonly lists: ListFacts
+  readonly hoursOf: (accountId: string) => CallingHours
+}
+
+export function createSubjects(foundation: Foundation, data: ReferenceData): Subjects {
+  const { settings, storage, projects, accounts, changes } = foundation
+  const { rules, sandbox, plan } = data
+  const postalCodes = createPostalCodes()
+  const { proclaimedDays, emergencies } = settings.callingHours
+  const hoursOver = (accountId: string) =>
+    new CallingHours({
+      rules,
+      numberingPlan: sandbox.planOf(accountId, plan),
+      postalCodes,
+      proclaimedDays,
+      emergencies,
+    })
+  const realHours = hoursOver(mainAccountId)
+  const sandboxHours = hoursOver(sandboxAccountId)
+  const hoursOf = (accountId: string) => (sandbox.isSandbox(accountId) ? sandboxHours : realHours)
+  const clockOf = (accountId: string) => sandbox.clockOf(accountId)
+  const stamps = orderedStamps(foundation.world.clock)
+  const shared = { storage, projects, changes, stamps, clockOf, overlay: sandbox }
+  const internalDnc = new InternalDnc({ ...shared, accounts })
+  const consent = new Consent({ ...shared, law: rules, numberingPlan: plan })
+  const lists = new ListFacts(data.lists, sandbox)
+  const judge = new ScrubJudge({
+    numberingPlan: plan,
+    postalCodes,
+    lists,
+    law: rules,
+    callingHours: realHours,
+    sandbox,
+  })
+  return {
+    timeLegal: new TimeLegal({ projects, clockOf, hoursOf: hoursOf }),
+    scrub: new Scrub({ projects, internalDnc, consent, judge, callingHours: realHours, clockOf }),
+    internalDnc,
+    consent,
+    litigators: new Litigators(lists, projects),
+    lists,
+    hoursOf,
+  }
+}
+
+interface OwnParts {
+  readonly subjects: Subjects
+  readonly metrics: Metrics
+}
+
+export function createOwnCompliance(
+  { settings, world, projects }: Foundation,
+  { sandbox }: ReferenceData,
+  { subjects, metrics }: OwnParts,
+): CachedCompliance {
+  const clockOf = (accountId: string) => sandbox.clockOf(accountId)
+  const source = new Embedded({
+    ...subjects,
+    projects,
+    clockOf,
+    onError: (question, cause) =>
+      world.log.error('a question could not be answered', { question, err: cause }),
+  })
+  return new CachedCompliance(source, {
+    settings: { ...settings.gate.cache, refreshAheadMs: 0 },
+    staleForMs: { scrub: 0, 'internal-dnc': 0, litigator: 0, 'legal-time': 0 },
+    staleAfterMs: Number.POSITIVE_INFINITY,
+    timers: world.timers,
+    standardsMatter: true,
+    clockOf,
+    watch: {
+      asked: (question, result) => metrics.cacheAsked('embedded', question, result),
+      answered: (question, outcome, seconds) =>
+        metrics.sourceAsked({ source: 'embedded', question, outcome, seconds }),
+    },
+  })
+}
