@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- decisions|http|lists|asterisk]`: measures and prints tables. Nothing here passes or
+ * `npm run bench [-- decisions|http|lists|sources|asterisk]`: measures and prints tables. Nothing here passes or
  * fails; every figure stands beside a baseline of the same run.
  */
 import { benchAsterisk } from './asterisk.js'
@@ -7,11 +7,13 @@ import { benchDecisions } from './decisions.js'
 import { benchHttp } from './http.js'
 import { benchLists } from './lists.js'
 import { machineFacts } from './machine.js'
+import { benchSources } from './sources.js'
 
 const benches = {
   decisions: benchDecisions,
   http: benchHttp,
   lists: benchLists,
+  sources: benchSources,
   asterisk: benchAsterisk,
 } as const
 type BenchName = keyof typeof benches

@@ -3,10 +3,10 @@
  * second: the exact decision, and within the gate's deadline. The table is printed.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fixedClock, systemTimers } from '../../src/domain/clock.js'
-import { type QuestionName, questionNames } from '../../src/domain/compliance.js'
+import { type Clock, fixedClock, systemTimers } from '../../src/domain/clock.js'
+import { type Compliance, type QuestionName, questionNames } from '../../src/domain/compliance.js'
 import {
   type CheckName,
   type CheckPolicy,
@@ -18,6 +18,7 @@ import { type FakeVendor, openFakeVendor } from '../../src/fake-vendor/fake-vend
 import { type Fault, type FaultKind, faultKinds } from '../../src/fake-vendor/fault.js'
 import type { Gate } from '../../src/gate/gate.js'
 import { silentLogger } from '../../src/log.js'
+import { CachedCompliance } from '../../src/sources/cached.js'
 import { openRemote, type Remote } from '../../src/sources/remote/remote.js'
 import { noon } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
@@ -25,7 +26,7 @@ import { aCall, testGate } from '../support/test-gate.js'
 const deadlineMs = 300
 const graceMs = 50
 /** Two at a time every 10 ms: 200 a second, and rows that can be taken for one another. */
-const pairs = 18
+const pairs = 20
 const betweenPairsMs = 10
 const until = noon + 3_600_000
 
@@ -33,6 +34,8 @@ const policies = {
   block: { mode: 'enforce' },
   allow: { mode: 'enforce', allowUnknown: { reason: 'outage, signed off', until } },
   shadow: { mode: 'shadow' },
+  /** Over a cache whose answers are past their age, and may permit for an hour longer. */
+  stale: { mode: 'enforce' },
 } as const satisfies Readonly<Record<string, CheckPolicy>>
 type PolicyName = keyof typeof policies
 const policyNames = Object.keys(policies) as readonly PolicyName[]
@@ -100,9 +103,32 @@ function openProvider(): Remote {
   })
 }
 
-function gateWith(provider: Remote, check: CheckName, name: PolicyName): Gate {
+function gateWith(source: Compliance, check: CheckName, name: PolicyName): Gate {
   const policy: Policy = { ...strictPolicy, [check]: policies[name] }
-  return testGate(provider, { policy, journal: undefined, settings: { deadlineMs } }).gate
+  return testGate(source, { policy, journal: undefined, settings: { deadlineMs } }).gate
+}
+
+const ageMs = 300_000
+const hourMs = 3_600_000
+const staleNumbers = Array.from({ length: 10 }, (_, index) => `646736100${index}`)
+
+/** A cache that has asked about {@link staleNumbers} so long ago that it must ask again. */
+async function agedCache(provider: Remote): Promise<CachedCompliance> {
+  let at = noon
+  const clock: Clock = { now: () => at }
+  const cache = new CachedCompliance(provider, {
+    settings: { maxEntries: 100, allowMs: ageMs, blockMs: ageMs, refreshAheadMs: 0 },
+    staleForMs: { scrub: hourMs, 'internal-dnc': hourMs, litigator: hourMs, 'legal-time': hourMs },
+    staleAfterMs: deadlineMs * 0.8,
+    standardsMatter: false,
+    timers: systemTimers,
+    clockOf: () => clock,
+    watch: { asked: () => undefined, answered: () => undefined },
+  })
+  const { gate } = testGate(cache, { journal: undefined })
+  await Promise.all(staleNumbers.map((dialed) => gate.decide(aCall({ dialed }))))
+  at += ageMs + 1
+  return cache
 }
 
 interface Given {
@@ -117,15 +143,20 @@ async function decideAtPace(gates: Readonly<Record<PolicyName, Gate>>): Promise<
   const given: Promise<Given>[] = []
   const decideOne = async (policy: PolicyName): Promise<Given> => {
     numbers += 1
-    const dialed = `212736${String(numbers % 10_000).padStart(4, '0')}`
+    const dialed =
+      policy === 'stale'
+        ? (staleNumbers[numbers % staleNumbers.length] ?? '')
+        : `212736${String(numbers % 10_000).padStart(4, '0')}`
     const started = performance.now()
     const decision = await gates[policy].decide(aCall({ dialed }))
     return { policy, decision, ms: performance.now() - started }
   }
+  const begun = performance.now()
   for (let pair = 0; pair < pairs; pair += 1) {
     const policy = policyNames[pair % policyNames.length] ?? 'block'
     given.push(decideOne(policy), decideOne(policy))
-    await sleep(betweenPairsMs)
+    const aheadMs = (pair + 1) * betweenPairsMs - (performance.now() - begun)
+    if (aheadMs > 0) await pause(aheadMs)
   }
   return Promise.all(given)
 }
@@ -140,6 +171,7 @@ const whenUnknown: Readonly<Record<PolicyName, string>> = {
   block: 'block (check-unanswered)',
   allow: 'allow (unknown-allowed)',
   shadow: 'allow (shadowed)',
+  stale: 'allow (stale-allowed)',
 }
 
 interface Cell {
@@ -156,6 +188,7 @@ async function cell(question: QuestionName, fault: Fault): Promise<Cell> {
     block: gateWith(provider, check, 'block'),
     allow: gateWith(provider, check, 'allow'),
     shadow: gateWith(provider, check, 'shadow'),
+    stale: gateWith(await agedCache(provider), check, 'stale'),
   }
   // What connecting costs is no part of a fault.
   await gates.block.decide(aCall({ dialed: '2127369999' }))
@@ -168,7 +201,10 @@ async function cell(question: QuestionName, fault: Fault): Promise<Cell> {
       ...new Set(given.filter((one) => one.policy === policy).map((one) => summary(one.decision))),
     ]
     return {
-      seen: { block: of('block'), allow: of('allow'), shadow: of('shadow') },
+      seen: {
+        ...{ block: of('block'), allow: of('allow') },
+        ...{ shadow: of('shadow'), stale: of('stale') },
+      },
       slowestMs: Math.max(...given.map(({ ms }) => ms)),
       stallMs: loop.max / 1e6,
     }
