@@ -44,7 +44,6 @@ export class Sender<Asks extends Question, Value> {
   readonly #flights: Flights<Asks, Value>
   #wake: { readonly atMs: number; readonly callOff: () => void } | undefined
   #isObtainingKey = false
-  #isClosed = false
 
   constructor(parts: SenderParts<Asks, Value>) {
     const { question, options } = parts
@@ -103,7 +102,6 @@ export class Sender<Asks extends Question, Value> {
   /** Sends what can be sent, and sees to it that it is called when the next can be. */
   attend(): void {
     this.#stopWaking()
-    if (this.#isClosed) return
     const rested = this.#resting.take(this.#now())
     if (rested.length > 0) this.#putBack(rested)
     let waitMs = this.#waitMs()
@@ -118,7 +116,6 @@ export class Sender<Asks extends Question, Value> {
 
   /** Ends every request; its questions have been told by whoever added them. */
   async close(): Promise<void> {
-    this.#isClosed = true
     this.#stopWaking()
     await this.#flights.close()
   }
@@ -177,7 +174,8 @@ export class Sender<Asks extends Question, Value> {
     const { credentials } = this.#parts
     if (credentials.current()) return true
     const problem = credentials.problem()
-    if (!this.#isObtainingKey) {
+    if (problem) this.#endWaiting(problem)
+    else if (!this.#isObtainingKey) {
       this.#isObtainingKey = true
       void credentials.obtain().then(() => {
         this.#isObtainingKey = false
@@ -268,8 +266,7 @@ export class Sender<Asks extends Question, Value> {
   ): Questions<Asks, Value> {
     const wanted: SharedQuestion<Asks, Value>[] = []
     for (const one of questions) {
-      const isWanted = one.waiting > 0 && one.lastDeadlineMs > atMs
-      if (isWanted && one.attempts <= mostAttempts) wanted.push(one)
+      if (one.lastDeadlineMs > atMs && one.attempts <= mostAttempts) wanted.push(one)
       else this.#parts.ended(one, failure)
     }
     return wanted

@@ -225,12 +225,81 @@ describe('a provider that was asked too often', () => {
   })
 
   it('is asked again about what it refused, as long as somebody waits', async () => {
-    const { note, time, told, left } = openAsker({ limits: { retries: 0 } })
+    const { note, time, told, transport, left } = openAsker({ limits: { retries: 0 } })
+    transport.onSend = (sent) => sent.reply({ status: 429, retryAfter: '8' })
     note('later', about(anyNumber(), { inBackground: true }))
-    await time.advance(5)
     await time.advance(100_000)
-    expect(told).toHaveLength(1)
+    // After the pause it waits for half of the burst; the next pause would outlast its deadline.
+    expect(transport.sent.map(({ atMs }) => atMs)).toEqual([5, 11_394, 22_783])
+    expect(told).toEqual(['later rate-limited at 22783'])
     expect(left()).toEqual(nothingLeft)
+  })
+
+  it('is told for everybody: what is queued, and what waits for another attempt', async () => {
+    const { note, time, told, transport, left } = openAsker({
+      ...{ question: { numbersPerRequest: 2 }, limits: { maxRequests: 2 } },
+    })
+    note('resting', about())
+    note('later', about(anyNumber(), { inBackground: true }))
+    note('busy', about(anyNumber(), { projectId: 'P' }))
+    await time.advance(5)
+    transport.sent[0]?.fail('cut-off')
+    await time.settle()
+    note('gathering', about())
+    transport.sent[1]?.reply({ status: 429, retryAfter: '5' })
+    await time.settle()
+    expect(told.map((text) => text.replace('rate-limited at ', '')).sort()).toEqual([
+      ...['busy 5', 'gathering 5', 'resting 5'],
+    ])
+    transport.onSend = answerAfter(time, 1)
+    await time.advance(9_000)
+    expect(transport.sent.slice(2).map(({ numbers }) => numbers.length)).toEqual([1])
+    expect(told[3]).toMatch(/^later value/)
+    note('next', about())
+    await time.advance(1_000)
+    expect(told[4]).toMatch(/^next value/)
+    expect(left()).toEqual(nothingLeft)
+  })
+
+  it('keeps no timer for what it told', async () => {
+    const { note, time, told, transport, left } = openAsker({ random: () => 1 })
+    note('a', about())
+    note('b', about(anyNumber(), { projectId: 'P' }))
+    await time.advance(5)
+    transport.sent[0]?.fail('cut-off')
+    await time.settle()
+    transport.sent[1]?.reply({ status: 429, retryAfter: '60' })
+    await time.settle()
+    expect(told).toEqual(['b rate-limited at 5', 'a rate-limited at 5'])
+    expect(left()).toEqual(nothingLeft)
+  })
+
+  it('is asked as before after the pause, whatever was being gathered', async () => {
+    const { note, time, told, transport } = openAsker()
+    note('a', about())
+    await time.advance(5)
+    note('gathering', about())
+    transport.sent[0]?.reply({ status: 429, retryAfter: '60' })
+    await time.settle()
+    expect(told).toHaveLength(2)
+    transport.onSend = answerAfter(time, 1)
+    await time.advance(60_000)
+    note('next', about())
+    await time.advance(6)
+    expect(told[2]).toMatch(/^next value of \d+ at 60011$/)
+  })
+
+  it('may still answer what it was asked before', async () => {
+    const { note, time, told, transport } = openAsker()
+    note('a', about())
+    note('b', about(anyNumber(), { projectId: 'P' }))
+    await time.advance(5)
+    transport.sent[0]?.reply({ status: 429, retryAfter: '60' })
+    await time.settle()
+    transport.sent[1]?.answer()
+    await time.settle()
+    expect(told[0]).toBe('a rate-limited at 5')
+    expect(told[1]).toMatch(/^b value/)
   })
 })
 

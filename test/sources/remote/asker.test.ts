@@ -162,6 +162,20 @@ describe('the same question', () => {
     expect(told[1]).toMatch(/^second value of \d+ at 3003$/)
   })
 
+  it('joins a request whose asker gave up', async () => {
+    const { note, time, told, transport } = openAsker()
+    transport.onSend = answerAfter(time, 2_999)
+    const asks = about()
+    note('first', asks)
+    await time.advance(3_001)
+    note('second', asks)
+    await time.advance(10)
+    expect(transport.sent).toHaveLength(1)
+    expect(told.map((text) => text.replace(/ of \d+/, ''))).toEqual([
+      ...['first deadline at 3000', 'second value at 3004'],
+    ])
+  })
+
   it('that joined a request without a reply is asked again in its own time', async () => {
     const { note, time, told, transport } = openAsker()
     const asks = about()
@@ -248,6 +262,16 @@ describe('bounds', () => {
     })
     await time.advance(5)
     expect(asker.ask(about())).toBeInstanceOf(Promise)
+  })
+
+  it('the queue: what was answered takes no place, and gives none', async () => {
+    const { asker, time, transport } = openAsker({ limits: { maxQueued: 2 } })
+    transport.onSend = answerAfter(time, 1)
+    for (let at = 0; at < 3; at += 1) {
+      for (const asks of many(2)) void asker.ask(asks)
+      expect(asker.ask(about())).toMatchObject({ why: 'overloaded' })
+      await time.advance(10)
+    }
   })
 
   it('the queue: what is known already may be asked still', async () => {
@@ -457,5 +481,13 @@ describe('without questions', () => {
       await time.advance(7_000)
       expect(left()).toEqual(nothingLeft)
     }
+  })
+
+  it('an asker keeps no timer for a token that nobody waits for any more', async () => {
+    const { asker, time, transport, left } = openAsker({ question: { requestsPerMinute: 10 } })
+    transport.onSend = answerAfter(time, 1)
+    for (const projectId of ['A', 'B', 'C']) void asker.ask(about(anyNumber(), { projectId }))
+    await time.advance(3_000)
+    expect([transport.sent.length, left()]).toEqual([2, nothingLeft])
   })
 })

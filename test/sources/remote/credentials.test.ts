@@ -340,6 +340,20 @@ describe('questions with an access token', () => {
     expect(JSON.stringify(lines)).not.toContain('token-')
   })
 
+  it('are refused also when each request takes new questions along', async () => {
+    const { asker, time, transport, circuits, tokenRequests } = asking()
+    transport.onSend = (sent) => {
+      if (isTokenRequest(sent)) time.after(50, () => giveToken(sent))
+      else time.after(10, () => sent.reply({ status: 401 }))
+    }
+    for (let at = 0; at < 100; at += 1) {
+      void asker.ask(about())
+      await time.advance(10)
+    }
+    expect(circuits).toEqual(['scrub open'])
+    expect(tokenRequests()).toBeLessThan(7)
+  })
+
   it('under way together need one new token', async () => {
     const { asker, time, transport, questions, tokenRequests } = asking()
     transport.onSend = (sent) => (isTokenRequest(sent) ? giveToken(sent) : undefined)
