@@ -10,6 +10,7 @@ import * as gateApi from '../dist/api/gate.js'
 import * as internalDncApi from '../dist/api/internal-dnc.js'
 import * as litigatorApi from '../dist/api/litigator.js'
 import * as scrubApi from '../dist/api/scrub.js'
+import * as warmApi from '../dist/api/warm.js'
 import { settingsSchema } from '../dist/config.js'
 import { notCarriedOutCauses } from '../dist/domain/call-outcome.js'
 import { questionNames, unansweredReasons } from '../dist/domain/compliance.js'
@@ -163,7 +164,7 @@ function labelValues() {
 }
 
 function endpointNames() {
-  const modules = [gateApi, scrubApi, internalDncApi, consentApi, litigatorApi]
+  const modules = [gateApi, warmApi, scrubApi, internalDncApi, consentApi, litigatorApi]
   const exported = modules.flatMap((module) => Object.values(module))
   const endpoints = [isTimeLegalToCall({ wrappedRows: false }), ...exported]
   return endpoints.filter((one) => Array.isArray(one?.paths)).map(({ name }) => name)

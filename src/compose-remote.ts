@@ -1,7 +1,7 @@
 /** Builds the way to remote providers from the settings: clients, combination, cache, own rules. */
 import { readFileSync } from 'node:fs'
 import type { PolicySettings, ProviderSettings, Settings } from './config.js'
-import type { Compliance, QuestionName } from './domain/compliance.js'
+import { type Compliance, type QuestionName, questionNames } from './domain/compliance.js'
 import { DataFileError } from './errors.js'
 import type { Metrics } from './metrics.js'
 import { CachedCompliance } from './sources/cached.js'
@@ -83,6 +83,8 @@ function providerOptions(
   { world, metrics }: Pick<RemoteStackParts, 'world' | 'metrics'>,
 ): ProviderOptions {
   const { name } = settings
+  // So that the gauge is there before a circuit ever opens.
+  for (const question of questionNames) metrics.sourceCircuit(name, question, false)
   const { clock, timers, random, log } = world
   const { coalesceMs, maxQueued, maxRequests, retries, circuitFailures, circuitOpenMs } = settings
   return {

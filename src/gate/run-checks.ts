@@ -23,41 +23,34 @@ export function runChecks(
     const place = (finding: Finding) => {
       findings[index] = finding
     }
-    const started = start(check, questions, place)
-    if (started instanceof Promise) {
-      findings[index] ??= unanswered(check, questions, `not answered within ${limit.deadlineMs} ms`)
-      const failed = (cause: unknown) => place(unanswered(check, questions, String(cause)))
-      waiting.push(started.then(place, failed))
-    } else place(started)
+    const failed = (cause: unknown) =>
+      place(findings[index] ?? unanswered(check, questions, String(cause)))
+    try {
+      const found = check.run(questions, place)
+      if (found instanceof Promise) waiting.push(found.then(place, failed))
+      else place(found)
+    } catch (cause) {
+      failed(cause)
+    }
   })
-  return waiting.length === 0 ? findings : settledOrLate(waiting, findings, limit)
+  if (waiting.length === 0) return findings
+  const late = `not answered within ${limit.deadlineMs} ms`
+  return settledOrLate(waiting, limit).then(() =>
+    // A copy, so that an answer after the deadline changes nothing any more.
+    checks.map((check, index) => findings[index] ?? unanswered(check, questions, late)),
+  )
 }
 
-function start(
-  check: Check,
-  questions: CallQuestions,
-  meanwhile: (finding: Finding) => void,
-): Eventually<Finding> {
-  try {
-    return check.run(questions, meanwhile)
-  } catch (cause) {
-    return unanswered(check, questions, String(cause))
-  }
-}
-
-/** A copy is given, so that an answer after the deadline changes nothing any more. */
 async function settledOrLate(
   waiting: readonly Promise<void>[],
-  findings: readonly Finding[],
   { deadlineMs, timers }: Limit,
-): Promise<readonly Finding[]> {
+): Promise<void> {
   let stop: (() => void) | undefined
   const late = new Promise<void>((resolve) => {
     stop = timers.after(deadlineMs, resolve)
   })
   await Promise.race([Promise.all(waiting), late])
   stop?.()
-  return [...findings]
 }
 
 function unanswered({ name }: Check, { askedAt }: CallQuestions, detail: string): Finding {

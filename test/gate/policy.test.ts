@@ -50,6 +50,28 @@ function gateOf({ policy = {}, answers = {} }: Setting, more: Parameters<typeof 
 const decided = (setting: Setting, call: Partial<CallRequest> = {}): Promise<Decision> =>
   gateOf(setting).gate.decide(aCall(call))
 
+describe('a number that is known to be on the internal list', () => {
+  const unknownIsAllowed = allowing(noon + 3_600_000)
+  const onList = () => answered({ onList: true, addedAt: undefined })
+
+  it.each([
+    { what: 'silent', scrub: () => new Promise<never>(() => undefined) },
+    { what: 'failing', scrub: () => unanswered() },
+    { what: 'throwing', scrub: () => Promise.reject(new Error('broken')) },
+  ])('stays barred while the scrub is $what and unknown is allowed', async ({ scrub, what }) => {
+    const { decision, reason, findings } = await gateOf(
+      {
+        policy: { 'internal-dnc': unknownIsAllowed, permission: unknownIsAllowed },
+        answers: { internalDnc: onList, scrub },
+      },
+      { settings: { deadlineMs: 20 } },
+    ).gate.decide(aCall())
+    const finding = findings.find(({ check }) => check === 'internal-dnc')
+    expect(finding?.verdict, what).toBe('deny')
+    expect([decision, reason]).toEqual(['block', 'internal-dnc'])
+  })
+})
+
 describe('a decision and its policy', () => {
   const until = noon + 20_000
   const unknown: Setting = {

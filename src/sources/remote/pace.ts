@@ -17,6 +17,9 @@ export interface Traffic {
   readonly requests: number
 }
 
+/** Thousands of numbers to warm come over some turns of the loop and should leave together. */
+const backgroundGatherMs = 250
+
 export class Pace {
   readonly circuit: Circuit
   readonly #bucket: TokenBucket
@@ -48,11 +51,13 @@ export class Pace {
     return nowMs + waitMs < deadlineMs ? undefined : rateLimited(waitMs)
   }
 
-  /** A question has come: until when it waits for others; absent when some wait already. */
-  gather(nowMs: number): number | undefined {
-    if (this.#gatheredAtMs !== undefined) return undefined
-    this.#gatheredAtMs = nowMs + this.#limits.coalesceMs
-    return this.#gatheredAtMs
+  /** A question has come: until when it waits for others; absent when that is settled already. */
+  gather(nowMs: number, isUrgent: boolean): number | undefined {
+    const { coalesceMs } = this.#limits
+    const atMs = nowMs + (isUrgent ? coalesceMs : Math.max(coalesceMs, backgroundGatherMs))
+    if (this.#gatheredAtMs !== undefined && this.#gatheredAtMs <= atMs) return undefined
+    this.#gatheredAtMs = atMs
+    return atMs
   }
 
   /** Those in the queue need not wait for others. */

@@ -82,14 +82,14 @@ export class Sender<Asks extends Question, Value> {
     if (isFull) {
       this.#pace.gathered(this.#now())
       this.attend()
-    } else this.#gather()
+    } else this.#gather(question)
   }
 
   /** Somebody waits now for what was asked with nobody waiting. */
   hurry(question: SharedQuestion<Asks, Value>): void {
     if (question.place === 'queued') {
       this.#queue.hurry(question)
-      this.#gather()
+      this.#gather(question)
     } else question.isUrgent = true
   }
 
@@ -129,8 +129,8 @@ export class Sender<Asks extends Question, Value> {
     return { isEmpty, isUrgent, requests: this.#flights.size }
   }
 
-  #gather(): void {
-    const atMs = this.#pace.gather(this.#now())
+  #gather({ isUrgent }: SharedQuestion<Asks, Value>): void {
+    const atMs = this.#pace.gather(this.#now(), isUrgent)
     if (atMs !== undefined) this.#wakeAt(atMs)
   }
 

@@ -230,8 +230,8 @@ describe('a provider that was asked too often', () => {
     note('later', about(anyNumber(), { inBackground: true }))
     await time.advance(100_000)
     // After the pause it waits for half of the burst; the next pause would outlast its deadline.
-    expect(transport.sent.map(({ atMs }) => atMs)).toEqual([5, 11_394, 22_783])
-    expect(told).toEqual(['later rate-limited at 22783'])
+    expect(transport.sent.map(({ atMs }) => atMs)).toEqual([250, 11_639, 23_028])
+    expect(told).toEqual(['later rate-limited at 23028'])
     expect(left()).toEqual(nothingLeft)
   })
 

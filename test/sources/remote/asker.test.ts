@@ -331,6 +331,24 @@ describe('questions that nobody waits for', () => {
     ])
   })
 
+  it('wait longer for one another, and no longer than others do once somebody waits', async () => {
+    const { asker, time, transport } = openAsker()
+    const numbers = [anyNumber(), anyNumber(), anyNumber()]
+    for (const number of numbers) {
+      void asker.ask(later(number))
+      await time.advance(80)
+    }
+    expect(transport.sent).toHaveLength(0)
+    await time.advance(10)
+    expect(transport.sent.map((sent) => sent.numbers)).toEqual([numbers])
+    const [patient, urgent] = [anyNumber(), anyNumber()]
+    void asker.ask(later(patient))
+    await time.advance(20)
+    void asker.ask(about(urgent))
+    await time.advance(5)
+    expect(transport.sent.map((sent) => sent.numbers)).toEqual([numbers, [urgent, patient]])
+  })
+
   it('leave half of the burst and half of the connections to others', async () => {
     const { asker, time, transport } = openAsker({
       ...{ question: { numbersPerRequest: 1, requestsPerMinute: 100 } },
@@ -391,7 +409,7 @@ describe('questions that nobody waits for', () => {
     note('later', later())
     await time.advance(100_000)
     // Two requests of 3 s each, and the wait between them.
-    expect(told).toEqual(['later deadline at 6080'])
+    expect(told).toEqual(['later deadline at 6325'])
     expect(left()).toEqual(nothingLeft)
   })
 
