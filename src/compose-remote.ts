@@ -33,24 +33,25 @@ export interface RemoteStackParts {
   readonly gateDeadlineMs: number
 }
 
-/** Of the time for a decision that a silent source is given before a stale answer is used. */
-const shareBeforeStale = 0.8
+/** Of the time for a decision, how much a silent source is given before others stand in for it. */
+const shareOfWaiting = 0.8
 
 /** Throws `DataFileError` for a key file that cannot be read. */
 export function openRemoteStack(parts: RemoteStackParts): RemoteStack {
   const { settings, world, metrics, own, gateDeadlineMs } = parts
   const { source } = settings
-  const opened = [source.provider, source.secondProvider]
-    .filter(({ baseUrl }) => baseUrl !== undefined)
-    .map((provider) => ({
-      name: provider.name,
-      remote: openRemote(providerOptions(provider, { world, metrics })),
+  const patienceMs = gateDeadlineMs * shareOfWaiting
+  const opened = (['provider', 'secondProvider'] as const)
+    .filter((which) => source[which].baseUrl !== undefined)
+    .map((which) => ({
+      name: source[which].name,
+      remote: openRemote(providerOptions(settings, which, { world, metrics })),
     }))
   const remotes = opened.map(({ remote }) => remote)
-  const cache = new CachedCompliance(oneOf(remotes, settings, world), {
+  const cache = new CachedCompliance(oneOf(remotes, { settings, world, patienceMs }), {
     settings: { ...settings.gate.cache, refreshAheadMs: source.refreshAheadMs },
     staleForMs: staleForMs(settings.policy),
-    staleAfterMs: gateDeadlineMs * shareBeforeStale,
+    staleAfterMs: patienceMs,
     standardsMatter: false,
     clockOf: () => world.clock,
     timers: world.timers,
@@ -70,18 +71,27 @@ export function openRemoteStack(parts: RemoteStackParts): RemoteStack {
   }
 }
 
-function oneOf(providers: readonly Remote[], { source }: Settings, world: World): Compliance {
+function oneOf(
+  providers: readonly Remote[],
+  {
+    settings: { source },
+    world,
+    patienceMs,
+  }: Pick<RemoteStackParts, 'settings' | 'world'> & { readonly patienceMs: number },
+): Compliance {
   const [first, second] = providers
   if (!first) throw new TypeError('source.kind remote without a provider')
   if (!second) return first
   const { combine: mode, fallbackAfterMs } = source
-  return combined(first, second, { mode, fallbackAfterMs, timers: world.timers })
+  return combined(first, second, { mode, fallbackAfterMs, patienceMs, timers: world.timers })
 }
 
 function providerOptions(
-  settings: ProviderSettings,
+  { source }: Settings,
+  which: 'provider' | 'secondProvider',
   { world, metrics }: Pick<RemoteStackParts, 'world' | 'metrics'>,
 ): ProviderOptions {
+  const settings = source[which]
   const { name } = settings
   // So that the gauge is there before a circuit ever opens.
   for (const question of questionNames) metrics.sourceCircuit(name, question, false)
@@ -90,7 +100,7 @@ function providerOptions(
   return {
     name,
     addresses: addressesOf(settings),
-    credentials: credentialsOf(settings),
+    credentials: credentialsOf(settings, `source.${which}`),
     limits: { coalesceMs, maxQueued, maxRequests, retries, circuitFailures, circuitOpenMs },
     questions: {
       scrub: settings.scrub,
@@ -117,18 +127,23 @@ function addressesOf({ baseUrl = '', ...given }: ProviderSettings): ProviderAddr
   }
 }
 
-function credentialsOf(settings: ProviderSettings): ProviderCredentials {
+/** `path` is where the settings stand, as a refusal names it. */
+function credentialsOf(settings: ProviderSettings, path: string): ProviderCredentials {
   const { clientId, clientSecret, clientSecretFile, loginId, loginIdFile } = settings
   if (clientId !== undefined) {
-    const secret = clientSecret ?? firstLine('clientSecretFile', clientSecretFile)
+    const secret = clientSecret ?? firstLine(`${path}.clientSecretFile`, clientSecretFile)
     return { kind: 'oauth', clientId, clientSecret: secret }
   }
-  return { kind: 'login-id', loginId: loginId ?? firstLine('loginIdFile', loginIdFile) }
+  const key = loginId ?? firstLine(`${path}.loginIdFile`, loginIdFile)
+  return { kind: 'login-id', loginId: key }
 }
 
 function firstLine(setting: string, path = ''): string {
   const line = contentOf(setting, path).split(/\r?\n/, 1)[0]?.trim() ?? ''
-  if (line === '') throw new DataFileError(path, `${setting}: its first line is empty`)
+  if (!/^[\x21-\x7e]{1,500}$/.test(line)) {
+    const rule = 'its first line must be 1 to 500 visible ASCII characters'
+    throw new DataFileError(path, `${setting}: ${rule}`)
+  }
   return line
 }
 

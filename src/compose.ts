@@ -10,7 +10,7 @@ import {
   openReferenceData,
   type ReferenceData,
 } from './compose-service.js'
-import type { Settings } from './config.js'
+import { gateDeadlineMs, type Settings } from './config.js'
 import type { Compliance } from './domain/compliance.js'
 import { callKinds } from './domain/decision.js'
 import { standardsOf } from './gate/call-questions.js'
@@ -23,7 +23,8 @@ import { createMetrics, type Metrics } from './metrics.js'
 import type { Service } from './service/service.js'
 import { byAccount } from './sources/by-account.js'
 import type { CachedCompliance } from './sources/cached.js'
-import { Warmer } from './sources/warmer.js'
+import { warmByAccount } from './sources/warm-by-account.js'
+import { Warmer, type Warming } from './sources/warmer.js'
 import { version } from './version.js'
 import type { World } from './world.js'
 
@@ -35,7 +36,7 @@ export interface Callgate extends Foundation {
   readonly own: CachedCompliance
   /** The providers of `source.kind: remote`. */
   readonly remote: RemoteStack | undefined
-  readonly warmer: Warmer
+  readonly warmer: Warming
   readonly metrics: Metrics
   readonly journal: Journal
   readonly outcomes: OutcomeJournal
@@ -101,46 +102,42 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
 }
 
 function createRemote(
-  { settings, world, changes }: Foundation,
+  { settings, world }: Foundation,
   { own, metrics }: { readonly own: Compliance; readonly metrics: Metrics },
 ): RemoteStack | undefined {
   if (settings.source.kind === 'embedded') return undefined
   const deadlineMs = gateDeadlineMs(settings)
-  const remote = openRemoteStack({ settings, world, metrics, own, gateDeadlineMs: deadlineMs })
-  // What changes here as a whole, such as a list, is nothing a provider's answers rest on.
-  changes.subscribe({
-    numbersChanged: (accountId, numbers) => remote.cache.numbersChanged(accountId, numbers),
-    everythingChanged: () => undefined,
-  })
-  return remote
+  return openRemoteStack({ settings, world, metrics, own, gateDeadlineMs: deadlineMs })
 }
 
 /** Of the numbers that wait at a source, warming takes no more than half. */
 const shareOfWarming = 0.5
 
+/** A job of the sandbox takes nothing from real accounts: no room, no turns, no pace. */
 function createWarmer(
   { settings, world }: Foundation,
   { sandbox }: ReferenceData,
   { own, remote }: Pick<Callgate, 'own' | 'remote'>,
-): Warmer {
+): Warming {
   const { provider, secondProvider } = settings.source
-  const cacheOf = (accountId: string) =>
-    sandbox.isSandbox(accountId) ? own : (remote?.cache ?? own)
   const mostQueued = Math.min(provider.maxQueued, secondProvider.maxQueued)
-  return new Warmer({
-    warm: (question, freshForMs) => cacheOf(question.accountId).warm(question, freshForMs),
-    standards: callKinds.map((kind) => standardsOf(settings.gate, kind)),
-    cache: settings.gate.cache,
-    mostUnderWay: Math.max(1, Math.floor(mostQueued * shareOfWarming)),
-    clock: world.clock,
-    timers: world.timers,
-    newId: world.newDecisionId,
-  })
-}
-
-/** A provider far away takes longer than our own service. */
-function gateDeadlineMs({ gate, source }: Settings): number {
-  return gate.deadlineMs ?? (source.kind === 'remote' ? 1_500 : 250)
+  const shareOfCache = remote ? 1 : 0.5
+  const over = (cache: CachedCompliance) =>
+    new Warmer({
+      warm: (question, freshForMs) => cache.warm(question, freshForMs),
+      standards: callKinds.map((kind) => standardsOf(settings.gate, kind)),
+      cache: settings.gate.cache,
+      mostNumbers: Math.floor(settings.gate.cache.maxEntries * shareOfCache),
+      mostUnderWay: Math.max(1, Math.floor(mostQueued * shareOfWarming)),
+      clock: world.clock,
+      timers: world.timers,
+      newId: world.newDecisionId,
+    })
+  const ofSandbox = over(own)
+  const ofReal = over(remote?.cache ?? own)
+  return warmByAccount([ofSandbox, ofReal], (accountId) =>
+    sandbox.isSandbox(accountId) ? ofSandbox : ofReal,
+  )
 }
 
 interface GateOver {

@@ -15,6 +15,11 @@ const address = z
 
 const file = z.string().min(1).optional()
 
+const secret = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,500}$/, 'must be 1 to 500 visible ASCII characters')
+  .optional()
+
 /** How often and how much one question may be asked. */
 const question = (
   about: string,
@@ -34,11 +39,18 @@ const question = (
     })
     .prefault({})
 
+/** As answers and metrics name what is no provider; a provider's consent lifts no entry of ours. */
+const ownNames: ReadonlySet<string> = new Set(['embedded', 'gate', 'remote'])
+
 const provider = (name: string) =>
   z.strictObject({
     name: z
       .string()
       .regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, . _ -')
+      .refine(
+        (text) => !ownNames.has(text.toLowerCase()),
+        `must not be ${[...ownNames].join(', ')}`,
+      )
       .default(name)
       .describe('As findings, logs and metrics name it'),
     baseUrl: address.optional().describe('Address of paths that begin with /v1.4/ or /v1.5/'),
@@ -47,10 +59,10 @@ const provider = (name: string) =>
     authUrl: address
       .optional()
       .describe('Where tokens are had, path included; baseUrl + /oauth/token when unset'),
-    loginId: z.string().min(1).optional().describe('API key; or use loginIdFile'),
+    loginId: secret.describe('API key; or use loginIdFile'),
     loginIdFile: file.describe('File with the API key on its first line'),
     clientId: z.string().min(1).optional().describe('Account id, for OAuth instead of a key'),
-    clientSecret: z.string().min(1).optional().describe('API key for OAuth'),
+    clientSecret: secret.describe('API key for OAuth'),
     clientSecretFile: file.describe('File with that key on its first line'),
     coalesceMs: milliseconds(0, 1_000)
       .default(5)
@@ -95,8 +107,11 @@ export const source = z
           'asked and each must permit',
       ),
     fallbackAfterMs: milliseconds(0, 60_000)
-      .default(500)
-      .describe('How long the first provider is waited for before the second is asked as well'),
+      .default(800)
+      .describe(
+        'With fallback: how long the first provider is waited for before the second is asked as ' +
+          'well; below gate.deadlineMs',
+      ),
     refreshAheadMs: milliseconds(0, 3_600_000)
       .default(60_000)
       .describe(
@@ -104,31 +119,63 @@ export const source = z
       ),
   })
   .superRefine((settings, context) => {
-    const problem = (path: readonly string[], message: string) =>
+    for (const [path, message] of sourceProblems(settings)) {
       context.addIssue({ code: 'custom', path: [...path], message })
-    if (settings.kind === 'remote' && settings.provider.baseUrl === undefined) {
-      problem(['provider', 'baseUrl'], 'is required with source.kind remote')
-    }
-    if (settings.kind === 'embedded' && settings.provider.baseUrl !== undefined) {
-      problem(['kind'], 'must be remote when source.provider.baseUrl is set')
-    }
-    if (settings.secondProvider.baseUrl !== undefined && settings.provider.baseUrl === undefined) {
-      problem(['secondProvider', 'baseUrl'], 'needs source.provider.baseUrl')
-    }
-    if (settings.secondProvider.name === settings.provider.name) {
-      problem(['secondProvider', 'name'], 'must differ from source.provider.name')
-    }
-    for (const which of ['provider', 'secondProvider'] as const) {
-      for (const text of credentialProblems(settings[which])) problem([which], text)
     }
   })
+
+type Problem = readonly [path: readonly string[], message: string]
+
+interface Given {
+  readonly kind: 'embedded' | 'remote'
+  readonly combine: 'fallback' | 'any-no-blocks'
+  readonly provider: Provider
+  readonly secondProvider: Provider
+}
+
+function sourceProblems({ kind, combine, provider, secondProvider }: Given): readonly Problem[] {
+  const hasFirst = provider.baseUrl !== undefined
+  const hasSecond = secondProvider.baseUrl !== undefined
+  const rules: readonly (readonly [isBroken: boolean, ...problem: Problem])[] = [
+    [
+      kind === 'remote' && !hasFirst,
+      ...([['provider', 'baseUrl'], 'is required with source.kind remote'] as const),
+    ],
+    [
+      kind === 'embedded' && hasFirst,
+      ...([['kind'], 'must be remote when source.provider.baseUrl is set'] as const),
+    ],
+    [
+      hasSecond && !hasFirst,
+      ...([['secondProvider', 'baseUrl'], 'needs source.provider.baseUrl'] as const),
+    ],
+    [
+      combine === 'any-no-blocks' && !hasSecond,
+      ['secondProvider', 'baseUrl'],
+      'is required with source.combine any-no-blocks',
+    ],
+    [
+      hasSecond && secondProvider.name === provider.name,
+      ...([['secondProvider', 'name'], 'must differ from source.provider.name'] as const),
+    ],
+  ]
+  const broken = rules.filter(([isBroken]) => isBroken)
+  return [
+    ...broken.map(([, path, message]): Problem => [path, message]),
+    ...credentialProblems(provider).map((text): Problem => [['provider'], text]),
+    ...credentialProblems(secondProvider).map((text): Problem => [['secondProvider'], text]),
+  ]
+}
 
 type Provider = z.output<ReturnType<typeof provider>>
 
 /** One way to authenticate, and each secret in one place. */
 function credentialProblems(settings: Provider): readonly string[] {
-  if (settings.baseUrl === undefined) return []
   const { loginId, loginIdFile, clientId, clientSecret, clientSecretFile } = settings
+  if (settings.baseUrl === undefined) {
+    const given = [loginId, loginIdFile, clientId, clientSecret, clientSecretFile]
+    return given.some((one) => one !== undefined) ? ['has a key and no baseUrl to ask'] : []
+  }
   const key = [loginId, loginIdFile].filter((one) => one !== undefined).length
   const secret = [clientSecret, clientSecretFile].filter((one) => one !== undefined).length
   const isKey = key === 1 && clientId === undefined && secret === 0

@@ -127,7 +127,7 @@ const gate = z.strictObject({
     .prefault({}),
 })
 
-export const settingsSchema = z.strictObject({
+const everySetting = z.strictObject({
   dataDir: z
     .string()
     .min(1)
@@ -214,7 +214,30 @@ export const settingsSchema = z.strictObject({
   asterisk: asterisk.prefault({}),
 })
 
-export type Settings = z.output<typeof settingsSchema>
+/** The time for a decision; a provider far away takes longer than our own service. */
+export function gateDeadlineMs({ gate, source }: Pick<Settings, 'gate' | 'source'>): number {
+  return gate.deadlineMs ?? (source.kind === 'remote' ? 1_500 : 250)
+}
+
+/** What does not go together. */
+export const settingsSchema = everySetting.superRefine((settings, context) => {
+  const { source, gate } = settings
+  const problem = (path: readonly string[], message: string) =>
+    context.addIssue({ code: 'custom', path: [...path], message })
+  const hasFallback = source.secondProvider.baseUrl !== undefined && source.combine === 'fallback'
+  const deadlineMs = gateDeadlineMs(settings)
+  if (hasFallback && source.fallbackAfterMs >= deadlineMs) {
+    problem(['source', 'fallbackAfterMs'], `must be below gate.deadlineMs, which is ${deadlineMs}`)
+  }
+  const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
+  for (const [check, { staleForMs }] of Object.entries(settings.policy)) {
+    if (staleForMs === 0 || keepsStale) continue
+    const rule = 'has no effect without source.kind remote and gate.cache.maxEntries'
+    problem(['policy', check, 'staleForMs'], rule)
+  }
+})
+
+export type Settings = z.output<typeof everySetting>
 
 export type SourceSettings = Settings['source']
 export type ProviderSettings = SourceSettings['provider']

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parse } from 'yaml'
+import { parse, YAMLParseError } from 'yaml'
 import { z } from 'zod'
 import { type Settings, settingsSchema } from './config.js'
 
@@ -107,13 +107,23 @@ function readSettingsFile(file: string | undefined, problems: string[]): Tree {
     return {}
   }
   try {
-    const tree: unknown = parse(readFileSync(found, 'utf8')) ?? {}
+    // A message with the line in it could show a key.
+    const tree: unknown = parse(readFileSync(found, 'utf8'), { prettyErrors: false }) ?? {}
     if (isTree(tree)) return tree
     problems.push(`${found}: must hold settings by name`)
   } catch (cause) {
-    problems.push(`${found}: ${cause instanceof Error ? cause.message : String(cause)}`)
+    problems.push(`${found}: ${yamlProblem(cause, found)}`)
   }
   return {}
+}
+
+/** With the line, which is counted here since the parser would quote it. */
+function yamlProblem(cause: unknown, file: string): string {
+  if (!(cause instanceof YAMLParseError)) {
+    return cause instanceof Error ? cause.message : String(cause)
+  }
+  const line = readFileSync(file, 'utf8').slice(0, cause.pos[0]).split('\n').length
+  return `line ${line}: ${cause.code}`
 }
 
 function shippedSettings(file: string | undefined): string | undefined {
@@ -173,18 +183,16 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
     return issue.keys.map((key) => `${[...path, key].join('.')}: is no setting`).join('\n  - ')
   }
   const value = path.reduce<unknown>((at, key) => (isTree(at) ? at[key] : undefined), tree)
-  return `${path.join('.')}: ${issue.message}${shownValue(path, value)}; variable ${variableName(path)}`
+  return `${path.join('.')}: ${issue.message}${shownValue(path, value, issue)}; variable ${variableName(path)}`
 }
 
-/** A group of settings may hold a secret, and an address one that does not belong there. */
-function shownValue(path: readonly string[], value: unknown): string {
+/** A group of settings may hold a secret, and so may an address where none belongs. */
+function shownValue(path: readonly string[], value: unknown, issue: z.core.$ZodIssue): string {
   const name = path.at(-1) ?? ''
-  if (value === undefined || isTree(value) || secretNames.has(name)) return ''
-  const isAddress = typeof value === 'string' && name.endsWith('Url')
-  const shown = isAddress
-    ? value.replace(/\/\/[^/]*@/, '//...@').replace(/[?#].*$/s, '?...')
-    : value
-  return ` (got ${JSON.stringify(shown)})`
+  const isGroup = isTree(value) || (issue.code === 'invalid_type' && issue.expected === 'object')
+  const isAddress = name === 'url' || name.endsWith('Url')
+  if (value === undefined || isGroup || isAddress || secretNames.has(name)) return ''
+  return ` (got ${JSON.stringify(value)})`
 }
 
 function deepFreeze<T>(value: T): T {

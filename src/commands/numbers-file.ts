@@ -2,6 +2,7 @@
 import { type BadLine, describeBadLine } from '../data/feeds/bad-lines.js'
 import { readSourceLines } from '../data/feeds/source-lines.js'
 import { delimiterOf, splitCells } from '../data/feeds/table.js'
+import { parseDialed } from '../domain/phone-number.js'
 import { DataFileError, shorten } from '../errors.js'
 import { type NumberToWarm, readNumberToWarm } from '../gate/warm-numbers.js'
 
@@ -22,13 +23,22 @@ interface Layout {
   readonly postalAt: number
 }
 
-/** As letters and digits in lower case. */
-const numberColumns = ['number', 'phone', 'phonenumber', 'telephone', 'telephonenumber']
+/**
+ * Names of columns as letters and digits in lower case; the digits of `phone1` say nothing more. A
+ * column called `number` alone may be one of running numbers, so the others go before it.
+ */
+const numberColumns = [
+  /^(?:home|work|cell|mobile|contact|customer|primary)?(?:tele)?phone(?:number|no)?\d*$/,
+  /^(?:mobile|cell|tel)(?:number|no)?\d*$/,
+  /^number\d*$/,
+]
+const shownColumns = "'phone', 'telephone', 'mobile', 'cell' or 'number'"
 const postalColumns = ['postal', 'postalcode', 'postcode', 'zip', 'zipcode']
 
 /**
  * Blank lines and `#` comments are passed over; text, gzip or zip. Throws {@link DataFileError} for
- * a file that is missing, empty or a web page, and for a header that names no column of numbers.
+ * a file that is missing, empty, a web page or without a number, and for a first row that neither
+ * holds a telephone number nor names a column of them.
  */
 export async function readNumbersFile(
   path: string,
@@ -40,28 +50,47 @@ export async function readNumbersFile(
   await readSourceLines(path, (text, line) => {
     const row = text.trim()
     if (row === '' || row.startsWith('#')) return
-    const header = layout ? undefined : layoutOf(row, path)
-    layout ??= header ?? { delimiter: delimiterOf(row), numberAt: 0, postalAt: -1 }
-    if (header) return
+    if (!layout) {
+      const first = readFirstRow(row, path, serviceCodes)
+      layout = first.layout
+      if (first.isHeader) return
+    }
     const read = readRow(row, layout, serviceCodes)
     if (typeof read === 'string') refused.push({ file: path, line, value: row, rule: read })
     else numbers.push({ ...read, line })
   })
-  return { numbers, refused }
+  if (numbers.length > 0) return { numbers, refused }
+  const rule = 'holds no number that anybody can be asked about'
+  throw new DataFileError(path, [rule, ...describeRefused(refused)].join('\n  '))
 }
 
-/** `undefined` for a line that holds a number instead of names. */
-function layoutOf(row: string, path: string): Layout | undefined {
+interface FirstRow {
+  readonly layout: Layout
+  readonly isHeader: boolean
+}
+
+/** Names of columns, else data whose first telephone number shows where the numbers are. */
+function readFirstRow(row: string, path: string, serviceCodes: ReadonlySet<string>): FirstRow {
   const delimiter = delimiterOf(row)
-  const names = (splitCells(row, delimiter) ?? []).map((cell) =>
-    cell.toLowerCase().replace(/[^a-z0-9]/g, ''),
-  )
-  const numberAt = names.findIndex((name) => numberColumns.includes(name))
-  const postalAt = names.findIndex((name) => postalColumns.includes(name))
-  if (numberAt >= 0) return { delimiter, numberAt, postalAt }
-  if (/\d/.test(row)) return undefined
-  const rule = `no column ${numberColumns.map((name) => `'${name}'`).join(' or ')}`
-  throw new DataFileError(path, `'${shorten(row)}': ${rule}, and no number`)
+  const cells = splitCells(row, delimiter) ?? []
+  const names = cells.map((cell) => cell.toLowerCase().replace(/[^a-z0-9]/g, ''))
+  const named = numberColumns
+    .map((pattern) => names.findIndex((name) => pattern.test(name)))
+    .find((at) => at >= 0)
+  if (named !== undefined) {
+    const postalAt = names.findIndex((name) => postalColumns.includes(name))
+    return { layout: { delimiter, numberAt: named, postalAt }, isHeader: true }
+  }
+  const numberAt = cells.findIndex((cell) => isTelephoneNumber(cell, serviceCodes))
+  if (numberAt >= 0) return { layout: { delimiter, numberAt, postalAt: -1 }, isHeader: false }
+  const rule = `the first row must hold a telephone number, or name a column ${shownColumns}`
+  throw new DataFileError(path, `'${shorten(row)}': ${rule}`)
+}
+
+/** Also one that nobody is asked about. Few digits may be anything. */
+function isTelephoneNumber(cell: string, serviceCodes: ReadonlySet<string>): boolean {
+  const { kind } = parseDialed(cell, serviceCodes)
+  return kind === 'nanp' || kind === 'foreign' || kind === 'service-code'
 }
 
 function readRow(
@@ -79,10 +108,11 @@ function readRow(
 
 const mostShown = 20
 
-/** The first lines that were refused, for the operator's eyes. */
-export function describeRefused(refused: readonly BadLine[]): readonly string[] {
+/** The first lines that were refused, for the operator's eyes, and how many of `count` are not shown. */
+export function describeRefused(
+  refused: readonly BadLine[],
+  count: number = refused.length,
+): readonly string[] {
   const shown = refused.slice(0, mostShown).map(describeBadLine)
-  return refused.length > mostShown
-    ? [...shown, `... and ${refused.length - mostShown} more`]
-    : shown
+  return count > shown.length ? [...shown, `... and ${count - shown.length} more`] : shown
 }

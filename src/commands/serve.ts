@@ -6,7 +6,7 @@ import { mainAccountId } from '../compose-foundation.js'
 import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
-import { policyOf, policyWarnings } from '../gate/policy-of.js'
+import { policyWarnings } from '../gate/policy-of.js'
 import { warmRoutes } from '../gate/warm-routes.js'
 import { createFrontDoor } from '../http/front-door.js'
 import type { RequestMeasure } from '../http/measure.js'
@@ -63,7 +63,7 @@ async function serveUntil(
 
 /** What an operator should know that nothing refuses. */
 function warn({ settings, world: { log, clock } }: Callgate): void {
-  const policy = policyWarnings(policyOf(settings.policy), clock.now())
+  const policy = policyWarnings(settings.policy, clock.now())
   for (const line of [...policy, ...sourceWarnings(settings)]) log.warn(line)
 }
 

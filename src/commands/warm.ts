@@ -34,7 +34,7 @@ export const addWarm: AddCommand = (program, terminal) => {
     .addHelpText(
       'after',
       '\nThe key is in --login-id-file, else in the variable CALLGATE_LOGIN_ID.\n' +
-        'Ends with 1 when a number stayed unanswered.\n' +
+        'Ends with 1 when a number stayed unanswered, or when there is no number to ask about.\n' +
         '\nExample:\n' +
         '  callgate warm next-hour.csv --login-id-file /etc/callgate/key --keep-for 1h\n',
     )
@@ -55,9 +55,14 @@ export const addWarm: AddCommand = (program, terminal) => {
       const mostBytes = Math.min(usualRequestBytes, settings.http.maxBodyBytes) - frameBytes
       const parts = inRequests(numbers, mostBytes)
       const warming = { client, parts, request, terminal }
-      const { jobs, refusedThere } = await startAll(warming, file)
+      const { jobs, refusedThere, refusedCount } = await startAll(warming, file)
       const ended = options.wait ? await followed(jobs, warming) : jobs
-      terminal.out(describe(ended, [...refused, ...refusedThere], options.wait))
+      const left = {
+        lines: [...refused, ...refusedThere],
+        count: refused.length + refusedCount,
+      }
+      terminal.out(describe(ended, left, options.wait))
+      if (sum(ended, 'numbers') === 0) throw new CommandFailure('there is no number to ask about')
       if (options.wait) failIfUnanswered(ended)
     })
 }
@@ -78,14 +83,16 @@ interface Warming {
 async function startAll({ client, parts, request }: Warming, file: string) {
   const jobs: WarmBody[] = []
   const refusedThere: BadLine[] = []
+  let refusedCount = 0
   for (const part of parts) {
     const started = await client.start(part, request).catch((cause: unknown) => {
       throw startedInPart(cause, jobs)
     })
     jobs.push(started)
     refusedThere.push(...refusedLines(started, part, file))
+    refusedCount += started.refusedCount
   }
-  return { jobs, refusedThere }
+  return { jobs, refusedThere, refusedCount }
 }
 
 function startedInPart(cause: unknown, jobs: readonly WarmBody[]): unknown {
@@ -122,8 +129,14 @@ async function followed(
   }
 }
 
-function describe(jobs: readonly WarmBody[], refused: readonly BadLine[], waited: boolean): string {
-  const lines = [`${count(sum(jobs, 'numbers'))} numbers, ${count(refused.length)} lines refused`]
+/** Lines that were left out. A server lists the first ones and counts all. */
+interface LeftOut {
+  readonly lines: readonly BadLine[]
+  readonly count: number
+}
+
+function describe(jobs: readonly WarmBody[], left: LeftOut, waited: boolean): string {
+  const lines = [`${count(sum(jobs, 'numbers'))} numbers, ${count(left.count)} lines refused`]
   if (waited) {
     const of = (name: 'answered' | 'fresh' | 'unanswered') => `${count(sum(jobs, name))} ${name}`
     lines.push(`  ${of('answered')}, ${of('fresh')} already, ${of('unanswered')}`)
@@ -131,7 +144,7 @@ function describe(jobs: readonly WarmBody[], refused: readonly BadLine[], waited
   for (const { id, state, keptUntil } of jobs) {
     lines.push(`  job ${id}: ${state}, kept fresh until ${keptUntil}`)
   }
-  lines.push(...describeRefused(refused).map((line) => `  ${line}`))
+  lines.push(...describeRefused(left.lines, left.count).map((line) => `  ${line}`))
   return `${lines.join('\n')}\n`
 }
 
@@ -165,10 +178,21 @@ function urlOf({ url }: WarmOptions, { http }: Settings): string {
 }
 
 function loginIdOf({ loginIdFile }: WarmOptions): string {
-  const key = loginIdFile === undefined ? loginIdFromEnvironment() : keyIn(loginIdFile)
-  if (key !== undefined) return key
-  throw new CommandFailure('an API key is needed: --login-id-file, or CALLGATE_LOGIN_ID', 2)
+  if (loginIdFile !== undefined) return keyIn(loginIdFile)
+  const key = loginIdFromEnvironment()
+  if (key === undefined) {
+    throw new CommandFailure('an API key is needed: --login-id-file, or CALLGATE_LOGIN_ID', 2)
+  }
+  if (isKey(key)) return key
+  throw new CommandFailure(`CALLGATE_LOGIN_ID: must be an API key, ${keyRule}`, 2)
 }
+
+/** What a header carries as it is. */
+function isKey(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text)
+}
+
+const keyRule = 'of visible ASCII characters without a space or line end'
 
 /** The message names the file, and never what is in it. */
 function keyIn(file: string): string {
@@ -180,8 +204,9 @@ function keyIn(file: string): string {
     throw new CommandFailure(`--login-id-file '${file}': cannot be read: ${why}`, 2)
   }
   const key = text.split('\n', 1)[0]?.trim() ?? ''
-  if (/^[\x21-\x7e]+$/.test(key)) return key
-  throw new CommandFailure(`--login-id-file '${file}': its first line must be an API key`, 2)
+  if (isKey(key)) return key
+  const rule = `its first line must be an API key, ${keyRule}`
+  throw new CommandFailure(`--login-id-file '${file}': ${rule}`, 2)
 }
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }

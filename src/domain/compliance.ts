@@ -63,8 +63,12 @@ export interface Answered<T> {
 /** Why a question has no answer; also the outcome label of the metrics. */
 export const unansweredReasons = [
   ...(['source-failed', 'deadline', 'list-missing', 'list-stale', 'not-understood'] as const),
-  /** The source refuses the key or the request. */
+  /** The list is there and cannot be used. */
+  'list-unusable',
+  /** The source does not accept the key. */
   'refused',
+  /** The source refuses the question as it is put, such as for a project it does not know. */
+  'bad-question',
   /** The source has said that it was asked too often, or would be. */
   'rate-limited',
   /** The source has failed so often that it is left alone for a while. */
@@ -75,6 +79,11 @@ export const unansweredReasons = [
   'not-askable',
 ] as const
 export type UnansweredReason = (typeof unansweredReasons)[number]
+
+/** Whether the question is at fault and not the source: asked otherwise, it would be answered. */
+export function isOfTheQuestion(why: UnansweredReason): boolean {
+  return why === 'bad-question' || why === 'not-askable'
+}
 
 export interface Unanswered {
   readonly answered: false

@@ -92,6 +92,11 @@ export interface Finding {
   readonly holdsUntil: Instant
   /** When this finding would pass, where time is the cause; infinity when no time is near. */
   readonly opensAt?: Instant | undefined
+  /**
+   * Of an unknown: whoever asked is the cause, such as by a campaign that does not exist. Policy on
+   * outages does not let it pass.
+   */
+  readonly isOfTheQuestion?: boolean | undefined
   /** Set when the answer was past its age: why its source does not give a newer one. */
   readonly staleBecause?: string | undefined
 }
@@ -209,7 +214,8 @@ function effectOf(
     if (staleBecause === undefined || mode === 'shadow') return undefined
     return { check, effect: 'stale-allowed', because: staleBecause }
   }
-  const isLetPass = verdict === 'unknown' && allowUnknown !== undefined && at < allowUnknown.until
+  const isOutage = verdict === 'unknown' && finding.isOfTheQuestion !== true
+  const isLetPass = isOutage && allowUnknown !== undefined && at < allowUnknown.until
   if (mode === 'shadow') {
     return isLetPass ? undefined : { check, effect: 'shadowed', because: finding.detail }
   }

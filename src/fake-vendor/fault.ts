@@ -46,7 +46,8 @@ export type FaultKind = Fault['kind']
 
 export interface FaultParameter {
   readonly name: string
-  readonly type: 'whole-number' | 'number' | 'text'
+  /** `header-text` is text that may stand in a header: printable ASCII. */
+  readonly type: 'whole-number' | 'number' | 'text' | 'header-text'
   /** Bounds of a number, or of the length of a text. */
   readonly min: number
   readonly max: number
@@ -94,10 +95,10 @@ export const faultTable: Readonly<Record<FaultKind, FaultFacts>> = {
   'server-error': reply('an error of the server: `status` 500 to 504, else 503', {
     ...whole('status', 500, 504),
   }),
-  redirect: reply(
-    '302 to `location`, else to a path of this vendor where there is nothing',
-    text('location'),
-  ),
+  redirect: reply('302 to `location`, else to a path of this vendor where there is nothing', {
+    ...text('location'),
+    type: 'header-text',
+  }),
   slow: delivery('the right answer, `ms` later', {
     ...whole('ms', 0, longestWaitMs),
     required: true,

@@ -69,7 +69,7 @@ export function parseFaultText(text: string): readonly [FaultTarget, Fault | und
 }
 
 function literal(text: string, parameter: FaultParameter | undefined): unknown {
-  const isNumber = parameter !== undefined && parameter.type !== 'text'
+  const isNumber = parameter?.type === 'number' || parameter?.type === 'whole-number'
   return isNumber && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
 }
 
@@ -98,8 +98,9 @@ function fieldProblems(
 
 function holds({ type, min, max, required }: FaultParameter, value: unknown): boolean {
   if (value === undefined) return required !== true
-  if (type === 'text') {
-    return typeof value === 'string' && value.length >= min && value.length <= max
+  if (type === 'text' || type === 'header-text') {
+    if (typeof value !== 'string' || value.length < min || value.length > max) return false
+    return type === 'text' || /^[\x20-\x7e]*$/.test(value)
   }
   if (typeof value !== 'number' || value < min || value > max) return false
   return type === 'whole-number' ? Number.isInteger(value) : true
@@ -108,6 +109,9 @@ function holds({ type, min, max, required }: FaultParameter, value: unknown): bo
 function ruleOf({ type, min, max, required }: FaultParameter): string {
   const needed = required ? 'is required and ' : ''
   if (type === 'text') return `${needed}must be text of ${min} to ${max} characters`
+  if (type === 'header-text') {
+    return `${needed}must be text of ${min} to ${max} characters, of printable ASCII`
+  }
   return `${needed}must be a ${type.replace('-', ' ')} from ${min} to ${max}`
 }
 

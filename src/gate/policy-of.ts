@@ -8,6 +8,7 @@ export interface CheckPolicySettings {
   readonly onUnknown: 'block' | 'allow'
   readonly reason?: string | undefined
   readonly until?: Instant | undefined
+  readonly staleForMs?: number
 }
 
 /** The settings `policy`. */
@@ -40,11 +41,16 @@ const settingNames: Readonly<Record<CheckName, keyof PolicySettings>> = {
   'calling-hours': 'callingHours',
 }
 
+/** An end that is farther away is probably none. */
+const longLeaveMs = 31 * 86_400_000
+
 /** A line for each place where policy is weaker than the strictest, and for each end that passed. */
-export function policyWarnings(policy: Policy, now: Instant): readonly string[] {
+export function policyWarnings(settings: PolicySettings, now: Instant): readonly string[] {
+  const policy = policyOf(settings)
   const lines = checkNames.flatMap((check) => {
-    const setting = `policy.${settingNames[check]}`
-    return warningsOf(policy[check], now).map((warning) => `${setting}: ${warning}`)
+    const name = settingNames[check]
+    const warnings = [...warningsOf(policy[check], now), ...staleWarnings(settings[name])]
+    return warnings.map((warning) => `policy.${name}: ${warning}`)
   })
   const isAllShadow = checkNames.every((check) => policy[check].mode === 'shadow')
   return isAllShadow
@@ -57,9 +63,15 @@ function warningsOf({ mode, allowUnknown }: CheckPolicy, now: Instant): readonly
   if (allowUnknown === undefined) return shadow
   const { reason, until } = allowUnknown
   const end = formatInstant(until)
-  const unknown =
-    now < until
-      ? `unknown is allowed until ${end}: ${reason}`
-      : `unknown blocks again since ${end}; it was allowed for: ${reason}`
-  return [...shadow, unknown]
+  if (now >= until) {
+    return [...shadow, `unknown blocks again since ${end}; it was allowed for: ${reason}`]
+  }
+  const far = until - now > longLeaveMs ? ' (more than a month ahead)' : ''
+  return [...shadow, `unknown is allowed until ${end}${far}: ${reason}`]
+}
+
+function staleWarnings({ staleForMs = 0 }: CheckPolicySettings): readonly string[] {
+  if (staleForMs === 0) return []
+  const minutes = Math.ceil(staleForMs / 60_000)
+  return [`an answer may permit for ${minutes} min past its age while its source is silent`]
 }

@@ -38,9 +38,10 @@ export function restingOnNothing(
   return { number, ruling: ruled(decision, reason), findings: [] }
 }
 
-/** An allow that may not be given any more. */
+/** An allow that may not be given any more; what policy had set aside stays on the record. */
 export function withheld(decision: Decision, reason: ReasonCode): Decision {
-  return { ...decision, ...ruled('block', reason), validUntil: decision.judgedAt }
+  const { effects, judgedAt: validUntil } = decision
+  return { ...decision, ...ruled('block', reason), effects, validUntil }
 }
 
 function ruled(decision: 'allow' | 'block', reason: ReasonCode): Ruling {

@@ -73,15 +73,26 @@ export function readNumberToWarm(
 ): NumberToWarm | string {
   if (typeof value === 'string') return readNumber(value, codes)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return shapeRule
-  const given = new Map(Object.entries(value).map(([name, one]) => [name.toLowerCase(), one]))
-  const other = [...given.keys()].find((name) => name !== 'number' && name !== 'postalcode')
-  if (other !== undefined) {
-    return `${shorten(other)}: is not a field; known are number, postalCode`
-  }
-  const number: unknown = given.get('number')
+  const given = byName(value)
+  if (typeof given === 'string') return given
+  const number = given.get('number')
   if (typeof number !== 'string') return 'number: is required and must be text'
   const read = readNumber(number, codes)
   return typeof read === 'string' ? read : withPostalCode(read, given.get('postalcode'))
+}
+
+/** The fields by their names in lower case; else what is wrong with a name. */
+function byName(value: object): ReadonlyMap<string, unknown> | string {
+  const given = new Map<string, unknown>()
+  for (const [written, content] of Object.entries(value)) {
+    const name = written.toLowerCase()
+    if (name !== 'number' && name !== 'postalcode') {
+      return `${shorten(written)}: is not a field; known are number, postalCode`
+    }
+    if (given.has(name)) return `${written}: is given twice`
+    given.set(name, content)
+  }
+  return given
 }
 
 function withPostalCode(read: NumberToWarm, code: unknown): NumberToWarm | string {

@@ -12,7 +12,7 @@ import {
 import type { Caller } from '../domain/caller.js'
 import { formatInstant, type Timers } from '../domain/clock.js'
 import { AppError } from '../errors.js'
-import type { Warmer, WarmProgress } from '../sources/warmer.js'
+import type { Warming, WarmProgress } from '../sources/warmer.js'
 import { readWarmNumbers } from './warm-numbers.js'
 
 export interface WarmRoutesOptions {
@@ -22,7 +22,7 @@ export interface WarmRoutesOptions {
 }
 
 export function warmRoutes(
-  warmer: Pick<Warmer, 'start' | 'find' | 'stop'>,
+  warmer: Pick<Warming, 'start' | 'find' | 'stop'>,
   options: WarmRoutesOptions,
 ): readonly Route[] {
   const started = async ({ accountId }: Caller, asked: WarmFields): Promise<WarmStartedBody> => {

@@ -26,7 +26,12 @@ export type ListFinding =
   | { readonly status: 'listed'; readonly asOf: Instant }
   | { readonly status: 'clear'; readonly asOf: Instant | undefined }
   /** No list that speaks for the number can be asked; `detail` tells the operator what to do. */
-  | { readonly status: 'not-covered'; readonly detail: string }
+  | {
+      readonly status: 'not-covered'
+      readonly detail: string
+      /** The list is kept and its file cannot be used. */
+      readonly isUnusable?: boolean
+    }
 
 export type StateFinding = ListFinding & { readonly region?: string }
 
@@ -74,11 +79,11 @@ export class ListFacts {
       const listed = this.#sandbox.line(accountId, number)?.litigator === true
       return { status: listed ? 'listed' : 'clear', asOf }
     }
+    const list = this.#lists.get(litigatorListName)
+    const problem = list ? undefined : this.#problemOf(litigatorListName)
+    if (problem) return problem
     return (
-      finding(this.#lists.get(litigatorListName), number) ?? {
-        status: 'not-covered',
-        detail: toDo(litigatorListName, number),
-      }
+      finding(list, number) ?? { status: 'not-covered', detail: toDo(litigatorListName, number) }
     )
   }
 
@@ -95,10 +100,15 @@ export class ListFacts {
     const name = this.#stateName(region)
     const list = this.#lists.get(name)
     if (list) return finding(list, number) ?? { status: 'not-covered', detail: toDo(name, number) }
+    return this.#problemOf(name) ?? clear
+  }
+
+  #problemOf(name: string): ListFinding | undefined {
     const problem = this.#lists
       .problems()
       .find((one) => one.name === undefined || one.name === name)
-    return problem ? { status: 'not-covered', detail: `${name}: ${problem.detail}` } : clear
+    if (!problem) return undefined
+    return { status: 'not-covered', detail: `${name}: ${problem.detail}`, isUnusable: true }
   }
 
   #stateName(region: string): string {

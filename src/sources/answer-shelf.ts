@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, type Instant, monotonicSeconds, type Timers } from '../domain/clock.js'
 import type { Answered, Asked, Eventually, Question, QuestionName } from '../domain/compliance.js'
-import type { CallKind } from '../domain/decision.js'
+import { type CallKind, callKinds } from '../domain/decision.js'
 import {
   type CacheSettings,
   isFresh,
@@ -176,6 +176,10 @@ export class AnswerShelf<T, Q extends Question> {
     return isForbidden(asked, (value) => this.#about.permits(value, callKind))
   }
 
+  #forbidsSomeKind(asked: Asked<T>): boolean {
+    return callKinds.some((callKind) => this.#isForbidden(asked, { callKind }))
+  }
+
   #refresh(known: KeptAnswer<T>, lookUp: LookUp<Q>): void {
     putOffRefresh(known, lookUp.now)
     void this.#askInBackground(lookUp)
@@ -237,15 +241,15 @@ export class AnswerShelf<T, Q extends Question> {
   }
 
   #keep(asked: Asked<T>, { question, key, variant, now }: LookUp<Q>): void {
-    if (!asked.answered || silentOne(asked)) return
+    const isWhole = silentOne(asked) === undefined
+    if (!asked.answered || !(isWhole || this.#forbidsSomeKind(asked))) return
     const variants: Variants<T> = this.#kept?.get(key) ?? new Map()
     if (this.#isOutrun(variants.get(variant), question, now)) return
     if (variants.size >= mostVariants && !variants.has(variant)) variants.clear()
     const forbids = this.#isForbidden(asked, {})
-    variants.set(
-      variant,
-      keptAnswer(asked, { from: now, forbids, settings: this.#options.settings }),
-    )
+    const kept = keptAnswer(asked, { from: now, forbids, settings: this.#options.settings })
+    // A no beside a silence is not given again as fresh, but no older yes may outlive it.
+    variants.set(variant, isWhole ? kept : { ...kept, until: now })
     this.#kept?.set(key, variants)
   }
 

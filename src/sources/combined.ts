@@ -23,6 +23,8 @@ export interface CombinedOptions {
   readonly mode: 'fallback' | 'any-no-blocks'
   /** How long the first is waited for before the second is asked as well. */
   readonly fallbackAfterMs: number
+  /** With `any-no-blocks`: how long after the question a no that may be lifted waits for the other. */
+  readonly patienceMs: number
   readonly timers: Timers
 }
 
@@ -31,7 +33,7 @@ export interface CombinedOptions {
  *   are. A question in the background waits for the first however long it takes.
  * - `any-no-blocks`: the first's answer with the second's as `also`; where one is silent, the
  *   other's with that silence as `also`. A no that nothing lifts does not wait for the other; one
- *   that something may lift waits for it no longer than `fallbackAfterMs`.
+ *   that something may lift waits for it no longer than `patienceMs`.
  */
 export function combined(
   first: Compliance,
@@ -87,8 +89,8 @@ class AnyNoBlocks implements Compliance {
     isFinal: (value: T) => boolean,
     isNo?: (value: T) => boolean,
   ): Eventually<Asked<T>> {
-    const { fallbackAfterMs: ms, timers } = this.#options
-    const patience = isNo && { isNo, ms, timers }
+    const { patienceMs, timers } = this.#options
+    const patience = isNo && { isNo, untilMs: timers.monotonicMs() + patienceMs, timers }
     return eachMustPermit(ask(this.#first), ask(this.#second), {
       isFinal,
       ...(patience && { patience }),

@@ -15,7 +15,8 @@ export interface EarlyNo<T> {
    */
   readonly patience?: {
     readonly isNo: (value: T) => boolean
-    readonly ms: number
+    /** On the timers' clock. */
+    readonly untilMs: number
     readonly timers: Timers
   }
 }
@@ -64,8 +65,9 @@ function waitABit<T>(
   give: (asked: Asked<T>) => void,
 ): (() => void) | undefined {
   if (!patience || !isSaid(latest, patience.isNo)) return undefined
-  const { ms, timers } = patience
-  const detail = `not heard within ${ms} ms after the other's no`
+  const { untilMs, timers } = patience
+  const ms = Math.max(0, untilMs - timers.monotonicMs())
+  const detail = 'not heard in time beside the no of the other'
   const silence = { answered: false, why: 'deadline', detail, source: 'the other' } as const
   return timers.after(ms, () => give(together(latest, silence)))
 }

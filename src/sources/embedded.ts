@@ -85,7 +85,9 @@ export class Embedded implements Compliance {
     return this.#answer('litigator', question, () => {
       const { accountId, number } = question
       const found = this.#parts.lists.litigator(accountId, number)
-      if (found.status === 'not-covered') return unanswered('list-missing', found.detail)
+      if (found.status === 'not-covered') {
+        return unanswered(found.isUnusable ? 'list-unusable' : 'list-missing', found.detail)
+      }
       return { value: { isLitigator: found.status === 'listed' }, holdsUntil: untilChanged }
     })
   }
@@ -148,7 +150,7 @@ export class Embedded implements Compliance {
     if (!(cause instanceof AppError)) this.#parts.onError(name, cause)
     const refused = cause instanceof AppError && cause.kind === 'invalid-request'
     const detail = cause instanceof Error ? cause.message : String(cause)
-    return unanswered(refused ? 'refused' : 'source-failed', detail)
+    return unanswered(refused ? 'bad-question' : 'source-failed', detail)
   }
 }
 

@@ -77,7 +77,7 @@ export class OwnRules implements Compliance {
   #ownInternalDnc(question: Question): Eventually<Asked<InternalDncStatus>> {
     const namesNone = question.projectId === undefined && question.campaignId === undefined
     return when(this.#own.internalDnc(question), (asked) =>
-      asked.answered || asked.why !== 'refused' || namesNone
+      asked.answered || asked.why !== 'bad-question' || namesNone
         ? asked
         : this.#own.internalDnc(ofAccount(question)),
     )

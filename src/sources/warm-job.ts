@@ -146,6 +146,7 @@ export class WarmJob {
     const { lane, passEveryMs, ask } = this.#options
     const freshForMs = passEveryMs + Math.max(passEveryMs / 2, this.#lastPassMs)
     const asking = {
+      accountId: this.accountId,
       places,
       isOver: () => this.isOver,
       ask: (place: number) => ask(place, freshForMs),

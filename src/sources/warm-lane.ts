@@ -8,6 +8,7 @@ import { Pause } from './pause.js'
 
 /** What a job wants asked. */
 export interface WarmAsking {
+  readonly accountId: string
   /** Places in the job's list. */
   readonly places: ArrayLike<number>
   /** How many of them have been taken already. */
@@ -32,21 +33,24 @@ const sliceNumbers = 1_000
 
 /** Smaller blocks would leave the source's requests nearly empty. */
 const smallestBlock = 500
-/** More than this share of a block unanswered: the source does not keep up with blocks so large. */
+/**
+ * More than this share of a block unanswered: the source does not keep up with blocks so large. It
+ * may also be the account that asks for what nobody answers, so each has a size of its own.
+ */
 const tolerableShare = 0.05
 
 export class PacedLane implements WarmLane {
   readonly #timers: Timers
   readonly #pause: Pause
   readonly #mostUnderWay: number
-  #size: number
+  /** Of the accounts whose blocks are smaller than {@link PacedLane.#mostUnderWay}. */
+  readonly #sizes = new Map<string, number>()
   #turns: Promise<unknown> = Promise.resolve()
 
   constructor(options: { readonly timers: Timers; readonly mostUnderWay: number }) {
     this.#timers = options.timers
     this.#pause = new Pause(options.timers)
     this.#mostUnderWay = options.mostUnderWay
-    this.#size = options.mostUnderWay
   }
 
   /** Each job waits for its block before it wants another, so they take turns. */
@@ -61,11 +65,12 @@ export class PacedLane implements WarmLane {
     this.#pause.end()
   }
 
-  async #ask({ places, from, isOver, ask, tell }: WarmAsking): Promise<number> {
+  async #ask({ accountId, places, from, isOver, ask, tell }: WarmAsking): Promise<number> {
+    const size = this.#sizes.get(accountId) ?? this.#mostUnderWay
     const underWay: Promise<void>[] = []
     let unanswered = 0
     let sliceEnd = this.#timers.monotonicMs() + sliceMs
-    while (underWay.length < this.#size && from + underWay.length < places.length && !isOver()) {
+    while (underWay.length < size && from + underWay.length < places.length && !isOver()) {
       const place = places[from + underWay.length] ?? 0
       const told = ask(place).then((warmed) => {
         if (warmed === 'unanswered') unanswered += 1
@@ -79,13 +84,14 @@ export class PacedLane implements WarmLane {
       }
     }
     await Promise.all(underWay)
-    this.#adapt(unanswered > underWay.length * tolerableShare)
+    const isTooMuch = unanswered > underWay.length * tolerableShare
+    this.#keepSize(accountId, isTooMuch ? size / 2 : size * 2)
     return underWay.length
   }
 
-  #adapt(isTooMuch: boolean): void {
-    const size = isTooMuch ? this.#size / 2 : this.#size * 2
-    const smallest = Math.min(smallestBlock, this.#mostUnderWay)
-    this.#size = Math.floor(Math.min(this.#mostUnderWay, Math.max(smallest, size)))
+  #keepSize(accountId: string, wanted: number): void {
+    const size = Math.floor(Math.max(smallestBlock, wanted))
+    if (size < this.#mostUnderWay) this.#sizes.set(accountId, size)
+    else this.#sizes.delete(accountId)
   }
 }

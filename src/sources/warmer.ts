@@ -8,6 +8,7 @@ import type { LegalTimeQuestion } from '../domain/compliance.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import { AppError, invalidRequest } from '../errors.js'
 import type { Warmed } from './answer-shelf.js'
+import { EndedWarmJobs } from './ended-warm-jobs.js'
 import type { CacheSettings } from './kept-answer.js'
 import { WarmJob, type WarmProgress } from './warm-job.js'
 import { PacedLane } from './warm-lane.js'
@@ -38,7 +39,9 @@ export interface WarmerOptions {
   readonly warm: (question: LegalTimeQuestion, freshForMs: number) => Promise<Warmed>
   /** Every combination that calls will ask with; at least one. */
   readonly standards: readonly WarmStandards[]
-  readonly cache: Pick<CacheSettings, 'maxEntries' | 'allowMs' | 'blockMs'>
+  readonly cache: Pick<CacheSettings, 'allowMs' | 'blockMs'>
+  /** In all jobs together; no more than the cache keeps. */
+  readonly mostNumbers: number
   /** Numbers under way at once, of all jobs; no more than a source lets wait. */
   readonly mostUnderWay: number
   readonly clock: Clock
@@ -49,32 +52,36 @@ export interface WarmerOptions {
 /** A large file comes as several jobs. */
 const mostJobs = 16
 
-const hourMs = 3_600_000
-const mostRemembered = 100
-
 /** An answer is looked at four times in its life, and asked anew before its last quarter is over. */
 const passesPerLife = 4
 const shortestPassMs = 5_000
 const longestPassMs = 900_000
 
-interface Ended {
-  readonly accountId: string
-  readonly progress: WarmProgress
-  readonly endedMs: number
+/** Jobs of accounts; none is found or stopped by another account than its own. */
+export interface Warming {
+  /** Throws {@link AppError} when there are too many jobs or numbers, or when nothing is kept. */
+  start(request: WarmRequest): WarmProgress
+  /** A job that is over is known for an hour. */
+  find(accountId: string, id: string): WarmProgress | undefined
+  /** What is under way is still answered; nothing more is asked. */
+  stop(accountId: string, id: string): WarmProgress | undefined
+  /** Stops all jobs and leaves no timer. */
+  close(): void
 }
 
-export class Warmer {
+/** Warms one cache, for accounts whose numbers may share its places. */
+export class Warmer implements Warming {
   readonly #options: WarmerOptions
   readonly #lane: PacedLane
   readonly #running = new Map<string, WarmJob>()
-  readonly #ended = new Map<string, Ended>()
+  readonly #ended: EndedWarmJobs
 
   constructor(options: WarmerOptions) {
     this.#options = options
     this.#lane = new PacedLane(options)
+    this.#ended = new EndedWarmJobs(options.timers)
   }
 
-  /** Throws {@link AppError} when there are too many jobs or numbers, or when nothing is kept. */
   start(request: WarmRequest): WarmProgress {
     this.#refuseExcess(request)
     const { clock, timers, newId, cache } = this.#options
@@ -95,32 +102,27 @@ export class Warmer {
     return job.progress()
   }
 
-  /** Of this account only; a job that is over is known for an hour. */
   find(accountId: string, id: string): WarmProgress | undefined {
     const job = this.#running.get(id)
     if (job) return job.accountId === accountId ? job.progress() : undefined
-    this.#forgetOld()
-    const ended = this.#ended.get(id)
-    return ended?.accountId === accountId ? ended.progress : undefined
+    return this.#ended.find(accountId, id)
   }
 
-  /** What is under way is still answered; nothing more is asked. */
   stop(accountId: string, id: string): WarmProgress | undefined {
     const job = this.#running.get(id)
     if (job?.accountId === accountId) job.stop()
     return this.find(accountId, id)
   }
 
-  /** Stops all jobs and leaves no timer. */
   close(): void {
     for (const job of this.#running.values()) job.stop()
     this.#lane.close()
   }
 
   #refuseExcess({ accountId, numbers }: WarmRequest): void {
-    const { maxEntries, allowMs, blockMs } = this.#options.cache
-    if (Math.min(maxEntries, allowMs, blockMs) === 0) {
-      const why = 'gate.cache keeps no answers: maxEntries, allowMs or blockMs is 0'
+    const { mostNumbers, cache } = this.#options
+    if (Math.min(mostNumbers, cache.allowMs, cache.blockMs) === 0) {
+      const why = 'gate.cache keeps no answers to warm: maxEntries, allowMs or blockMs is too small'
       throw new AppError('not-available', why)
     }
     const jobs = [...this.#running.values()].filter((job) => !job.isOver)
@@ -129,12 +131,9 @@ export class Warmer {
       const rule = `is one job too many: ${mostJobs} of the account are running; stop one, or wait`
       throw invalidRequest([{ field: 'numbers', value: `${numbers.length} numbers`, rule }])
     }
-    const others = jobs.reduce((sum, job) => sum + job.numbers, 0)
-    if (others + numbers.length <= maxEntries) return
-    const rule =
-      `must be at most ${Math.max(0, maxEntries - others)}: gate.cache.maxEntries keeps ` +
-      `${maxEntries} numbers, and ${others} are in other jobs`
-    throw invalidRequest([{ field: 'numbers', value: `${numbers.length} numbers`, rule }])
+    const own = numbersIn(ofAccount)
+    if (own + numbers.length > mostNumbers) throw tooMany(numbers.length, mostNumbers, own)
+    if (numbersIn(jobs) + numbers.length > mostNumbers) throw noRoom(numbers.length)
   }
 
   async #warm(request: WarmRequest, place: number, freshForMs: number): Promise<Warmed> {
@@ -158,17 +157,25 @@ export class Warmer {
   /** The numbers of a job that is over are let go. */
   #file(job: WarmJob): void {
     this.#running.delete(job.id)
-    const endedMs = this.#options.timers.monotonicMs()
-    this.#ended.set(job.id, { accountId: job.accountId, progress: job.progress(), endedMs })
-    this.#forgetOld()
+    this.#ended.keep(job.accountId, job.progress())
   }
+}
 
-  /** Oldest first, as they were filed. */
-  #forgetOld(): void {
-    const now = this.#options.timers.monotonicMs()
-    for (const [id, { endedMs }] of this.#ended) {
-      if (this.#ended.size <= mostRemembered && now - endedMs < hourMs) return
-      this.#ended.delete(id)
-    }
-  }
+function numbersIn(jobs: readonly WarmJob[]): number {
+  return jobs.reduce((sum, job) => sum + job.numbers, 0)
+}
+
+function tooMany(asked: number, most: number, own: number): AppError {
+  const others = own === 0 ? '' : `, and other jobs of the account have ${own}`
+  const rule =
+    `must be at most ${most - own}: ${most} can be kept warm at once ` +
+    `(gate.cache.maxEntries)${others}`
+  return invalidRequest([{ field: 'numbers', value: `${asked} numbers`, rule }])
+}
+
+/** What other accounts have warmed is nobody else's business, so it is not told how much room is left. */
+function noRoom(asked: number): AppError {
+  const why = 'more than there is room for at present (gate.cache.maxEntries)'
+  const detail = `numbers '${asked} numbers': ${why}; send fewer, or try again later`
+  return new AppError('not-available', detail)
 }

@@ -20,7 +20,8 @@ beforeAll(async () => {
       return 'answered'
     },
     standards: [{ recordedVoice: false, lawToo: true, strictestPlace: false }],
-    cache: { maxEntries: 20_000, allowMs: 300_000, blockMs: 300_000 },
+    cache: { allowMs: 300_000, blockMs: 300_000 },
+    mostNumbers: 20_000,
     mostUnderWay: 10_000,
     clock: systemClock,
     timers: systemTimers,
@@ -99,6 +100,16 @@ describe('POST /v1/warm', () => {
       'postalCode: must be a US ZIP code or a Canadian postal code',
     ],
     [
+      { number: '2125550100', NUMBER: '2125550101' },
+      '{"number":"2125550100","NUMBER":"2125550101"}',
+      'NUMBER: is given twice',
+    ],
+    [
+      { PostalCode: '10001', number: '2125550100', postalcode: '90001' },
+      `{"PostalCode":"10001","number":"2125550100","postalcode":"90...`,
+      'postalcode: is given twice',
+    ],
+    [
       { number: '2125550100', zip: '10001' },
       '{"number":"2125550100","zip":"10001"}',
       'zip: is not a field; known are number, postalCode',
@@ -136,7 +147,7 @@ describe('POST /v1/warm', () => {
     [
       { numbers: Array.from({ length: 20_001 }, () => '2125550100') },
       400,
-      "numbers '20001 numbers': must be at most 20000: gate.cache.maxEntries keeps 20000 numbers",
+      "numbers '20001 numbers': must be at most 20000: 20000 can be kept warm at once",
     ],
   ]
   it.each(wrong)('refuses %j with %i', async (body, status, detail) => {

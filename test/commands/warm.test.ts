@@ -29,7 +29,8 @@ beforeAll(async () => {
       return outcome
     },
     standards: [{ recordedVoice: false, lawToo: true, strictestPlace: false }],
-    cache: { maxEntries: 250_000, allowMs: 300_000, blockMs: 300_000 },
+    cache: { allowMs: 300_000, blockMs: 300_000 },
+    mostNumbers: 250_000,
     mostUnderWay: 10_000,
     clock: systemClock,
     timers: systemTimers,
@@ -186,13 +187,56 @@ describe('callgate warm', () => {
     const rows = Array.from({ length: 300_000 }, (_, index) => String(2_120_000_000 + index))
     await expect(run(rows.join('\n'), '--keep-for=1h')).rejects.toMatchObject({
       message: expect.stringMatching(
-        /gate\.cache\.maxEntries keeps 250000 numbers.*; 1\d\d,\d{3} numbers are being warmed/,
+        /250000 can be kept warm at once .*; 1\d\d,\d{3} numbers are being warmed/,
       ),
     })
   })
 
+  it('counts all lines that the server refused, not only those it lists', async () => {
+    const rows = ['2125550100', ...Array.from({ length: 1_500 }, () => '7005550000')]
+    const out = await run(rows.join('\n'))
+    expect(out).toMatch(/^1 numbers, 1,500 lines refused\n/)
+    expect(out).toMatch(/ {2}\.\.\. and 1480 more\n$/)
+  })
+
+  it('ends with 1 when the server left out every number', async () => {
+    await expect(run('7005550000\n')).rejects.toMatchObject({
+      exitCode: 1,
+      message: expect.stringMatching(
+        /^0 numbers, 1 lines refused\n[\s\S]*there is no number to ask about$/,
+      ),
+    })
+  })
+
+  const badKeys: readonly (readonly [string, string])[] = [
+    ['two lines', 'SECRETKEY1\nABC'],
+    ['a space', 'SECRETKEY1 ABC'],
+    ['a letter no header carries', 'SECRETKEY1→'],
+  ]
+  it.each(badKeys)('refuses a key of %s, and does not show it', async (_name, key) => {
+    process.env.CALLGATE_LOGIN_ID = key
+    const ofVariable: unknown = await run('2125550100\n').catch((error: unknown) => error)
+    expect(ofVariable).toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(/^CALLGATE_LOGIN_ID: must be an API key, of visible ASCII/),
+    })
+    expect(String(ofVariable)).not.toContain('SECRET')
+  })
+
+  it('refuses a key file whose first line is no key, and does not show it', async () => {
+    const file = fileOf('SECRETKEY1 ABC\n')
+    const failure: unknown = await run('2125550100\n', `--login-id-file=${file}`).catch(
+      (error: unknown) => error,
+    )
+    expect(failure).toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('its first line must be an API key, of visible ASCII'),
+    })
+    expect(String(failure)).not.toContain('SECRET')
+  })
+
   it.each([
-    ['a header that names no numbers', 'name,city\nDoe,NY\n', "no column 'number' or 'phone'"],
+    ['a header that names no numbers', 'name,city\nDoe,NY\n', 'or name a column'],
     ['an empty file', '', 'is empty'],
     ['a web page', '<html>\n', 'this is a web page'],
   ])('refuses %s', async (_name, text, message) => {

@@ -50,6 +50,10 @@ describe('a fault as a value', () => {
     [{}, 'scrub.kind: must be one of'],
     [{ kind: 'slow', ms: '5' }, "scrub.ms '5': is required and must be a whole number"],
     [{ kind: 'redirect', location: 5 }, "scrub.location '5': must be text of 1 to 2000 characters"],
+    [{ kind: 'redirect', location: '/a\r\nb: c' }, 'characters, of printable ASCII'],
+    [{ kind: 'redirect', location: '/a\u0000' }, 'characters, of printable ASCII'],
+    [{ kind: 'redirect', location: '/a\u007f' }, 'characters, of printable ASCII'],
+    [{ kind: 'redirect', location: '/→' }, 'characters, of printable ASCII'],
   ])('%j is refused', (value, message) => {
     expect(() => readFault(value, 'scrub')).toThrow(message)
   })

@@ -89,6 +89,14 @@ describe('warnings of the start', () => {
       ],
     ],
     [
+      'a far end, and answers past their age',
+      settings({ litigator: { ...allowing(now + 32 * day), staleForMs: 90_000 } }),
+      [
+        'policy.litigator: unknown is allowed until 2026-12-25T17:00:00Z (more than a month ahead): vendor is moving; J. Doe',
+        'policy.litigator: an answer may permit for 2 min past its age while its source is silent',
+      ],
+    ],
+    [
       'all in shadow',
       all(shadowed),
       [
@@ -100,6 +108,6 @@ describe('warnings of the start', () => {
     ],
   ]
   it.each(cases)('%s', (_, given, lines) => {
-    expect(policyWarnings(policyOf(given), now)).toEqual(lines)
+    expect(policyWarnings(given, now)).toEqual(lines)
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { decisionSchema } from '../../src/api/gate.js'
 import { verdictVariables } from '../../src/asterisk/verdict-variables.js'
 import { fixedClock } from '../../src/domain/clock.js'
+import { isOfTheQuestion, unansweredReasons } from '../../src/domain/compliance.js'
 import {
   type CallRequest,
   type CheckPolicy,
@@ -69,6 +70,42 @@ describe('a number that is known to be on the internal list', () => {
     const finding = findings.find(({ check }) => check === 'internal-dnc')
     expect(finding?.verdict, what).toBe('deny')
     expect([decision, reason]).toEqual(['block', 'internal-dnc'])
+  })
+})
+
+describe('an unknown that whoever asks has caused', () => {
+  const everywhere = allowing(noon + 3_600_000)
+  const policy: Policy = {
+    ...{ litigator: everywhere, 'internal-dnc': everywhere },
+    ...{ permission: everywhere, 'calling-hours': everywhere },
+  }
+
+  it.each(['bad-question', 'not-askable'] as const)(
+    '%s blocks, whatever is allowed',
+    async (why) => {
+      const silent = () => unanswered(why)
+      const answers = { litigator: silent, scrub: silent, internalDnc: silent, legalTime: silent }
+      expect(await decided({ policy, answers })).toMatchObject({
+        ...{ decision: 'block', reason: 'check-unanswered', effects: [] },
+      })
+    },
+  )
+
+  it.each(unansweredReasons.filter((why) => !isOfTheQuestion(why)))(
+    '%s is let pass where that is allowed',
+    async (why) => {
+      const answers = { litigator: () => unanswered(why) }
+      expect(await decided({ policy, answers })).toMatchObject({ decision: 'allow' })
+    },
+  )
+
+  it('blocks also beside a source that is merely silent', async () => {
+    const litigator = () =>
+      answered(
+        { isLitigator: false },
+        { also: [unanswered('deadline'), unanswered('not-askable')] },
+      )
+    expect(await decided({ policy, answers: { litigator } })).toMatchObject({ decision: 'block' })
   })
 })
 
@@ -226,7 +263,8 @@ describe('how long an allow holds that rests on a let-pass unknown', () => {
       },
     })
     expect(await gate.decide(aCall())).toMatchObject({
-      ...{ decision: 'block', reason: 'expired', effects: [] },
+      ...{ decision: 'block', reason: 'expired' },
+      effects: [{ effect: 'unknown-allowed' }],
     })
   })
 

@@ -297,3 +297,55 @@ describe('answers of several sources to one question', () => {
     expect(await cached.litigator(question)).toEqual(forbidding({ also: [unanswered()] }))
   })
 })
+
+describe('a no beside a silent other source', () => {
+  const silent = unanswered('circuit-open')
+
+  it('is asked about again, and no older yes stands in afterwards', async () => {
+    let now: Litigator = permitting({ also: [permitting({ source: 'second' })] })
+    const { cached, time, source } = openCached(
+      { litigator: () => now },
+      { staleForMs: { litigator: staleForMs } },
+    )
+    await cached.litigator(question)
+    await time.advance(allowMs + minute)
+    now = forbidding({ also: [silent] })
+    expect(await cached.litigator(question)).toBe(now)
+    expect(await cached.litigator(question)).toBe(now)
+    expect(source.asked).toHaveLength(3)
+    now = silent
+    await time.advance(minute)
+    expect(await cached.litigator(question)).toMatchObject({
+      value: { isLitigator: true },
+      staleBecause: 'fake circuit-open',
+    })
+  })
+
+  it('found by a refresh ends the yes that is kept', async () => {
+    let now: Litigator = permitting()
+    const { cached, time } = openCached(
+      { litigator: () => now },
+      { settings: { refreshAheadMs: minute } },
+    )
+    await cached.litigator(question)
+    await time.advance(allowMs - minute)
+    now = forbidding({ also: [silent] })
+    expect(await cached.litigator(question)).toMatchObject({ value: { isLitigator: false } })
+    await time.settle()
+    expect(await cached.litigator(question)).toBe(now)
+  })
+
+  it('of one kind of call ends the yes of that kind', async () => {
+    const both = { ...cleanRow, allowed: { manual: true, autodialed: true, ai: true } }
+    const noAi = { ...cleanRow, allowed: { manual: true, autodialed: true, ai: false } }
+    let now: Asked<ScrubVerdict> = answered(both, { also: [answered(both)] })
+    const { cached, time } = openCached({ scrub: () => now }, { staleForMs: { scrub: staleForMs } })
+    const asAi: Question = { ...question, callKind: 'ai' }
+    await cached.scrub(asAi)
+    await time.advance(allowMs + minute)
+    now = answered(noAi, { also: [silent] })
+    await cached.scrub(asAi)
+    now = silent
+    expect(await cached.scrub(asAi)).toMatchObject({ value: noAi })
+  })
+})

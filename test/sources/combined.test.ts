@@ -87,7 +87,7 @@ async function play(mode: 'fallback' | 'any-no-blocks', name: Name, test: Case) 
     provider('first', test.first, timers),
     provider('second', test.second, timers),
   ]
-  const source = combined(first, second, { mode, fallbackAfterMs: 500, timers })
+  const source = combined(first, second, { mode, fallbackAfterMs: 500, patienceMs: 1_200, timers })
   const asked = ask(source, name, { ...question, inBackground: test.background })
   let gives = asked instanceof Promise ? 'nothing' : `${told(name, asked)} at once`
   if (asked instanceof Promise) {
@@ -171,11 +171,19 @@ const bothAsked: readonly Case[] = [
 const earlyNo: readonly (Case & { readonly list: string })[] = [
   {
     ...{ first: 'yes 900', second: 'no 7', gives: 'second no after 7', asksSecond: true },
-    list: 'second no + the other deadline after 507',
+    list: 'first yes + second no after 900',
   },
   {
     ...{ first: 'no', second: 'yes never', gives: 'first no after 0', asksSecond: true },
-    list: 'first no + the other deadline after 500',
+    list: 'first no + the other deadline after 1200',
+  },
+  {
+    ...{ first: 'no 1100', second: 'yes never', gives: 'first no after 1100', asksSecond: true },
+    list: 'first no + the other deadline after 1200',
+  },
+  {
+    ...{ first: 'no 1400', second: 'yes never', gives: 'first no after 1400', asksSecond: true },
+    list: 'first no + the other deadline after 1400',
   },
   {
     ...{ first: 'no', second: 'yes 400', gives: 'first no after 0', asksSecond: true },
@@ -202,7 +210,12 @@ describe('two providers', () => {
       provider('first', 'refused', timers),
       provider('second', 'deadline', timers),
     ]
-    const source = combined(first, second, { mode, fallbackAfterMs: 500, timers })
+    const source = combined(first, second, {
+      mode,
+      fallbackAfterMs: 500,
+      patienceMs: 1_200,
+      timers,
+    })
     expect(await source.scrub(question)).toEqual({
       answered: false,
       why: 'refused',
@@ -215,7 +228,7 @@ describe('two providers', () => {
     const of = (source: string, asOf: number, holdsUntil: number) =>
       fakeCompliance({ scrub: () => answered(cleanRow, { source, asOf, holdsUntil }) })
     const source = combined(of('first', 5, 100), of('second', 7, 90), {
-      ...{ mode: 'any-no-blocks', fallbackAfterMs: 500, timers: virtualTime() },
+      ...{ mode: 'any-no-blocks', fallbackAfterMs: 500, patienceMs: 1_200, timers: virtualTime() },
     })
     expect(await source.scrub(question)).toMatchObject({
       ...{ source: 'first', asOf: 5, holdsUntil: 100 },
@@ -231,7 +244,12 @@ describe('two providers', () => {
     }
     const first = fakeCompliance({ scrub: () => answered(manualOnly, { source: 'first' }) })
     const second = provider('second', 'no 800', timers)
-    const source = combined(first, second, { mode: 'any-no-blocks', fallbackAfterMs: 500, timers })
+    const source = combined(first, second, {
+      mode: 'any-no-blocks',
+      fallbackAfterMs: 500,
+      patienceMs: 1_200,
+      timers,
+    })
     const asked = source.scrub(question)
     await timers.advance(800)
     expect(await asked).toMatchObject({
@@ -245,13 +263,18 @@ describe('two providers', () => {
     const manualOnly = { ...cleanRow, allowed: { manual: true, autodialed: false, ai: false } }
     const first = fakeCompliance({ scrub: () => answered(manualOnly, { source: 'first' }) })
     const second = provider('second', 'yes never', timers)
-    const source = combined(first, second, { mode: 'any-no-blocks', fallbackAfterMs: 500, timers })
+    const source = combined(first, second, {
+      mode: 'any-no-blocks',
+      fallbackAfterMs: 500,
+      patienceMs: 1_200,
+      timers,
+    })
     const barred = source.scrub({ ...question, callKind: 'ai' })
     let manual: unknown
     void Promise.resolve(source.scrub({ ...question, callKind: 'manual' })).then((asked) => {
       manual = asked
     })
-    await timers.advance(500)
+    await timers.advance(1_200)
     expect(await barred).toMatchObject({
       ...{ source: 'first', value: manualOnly },
       also: [{ answered: false, why: 'deadline' }],
@@ -271,7 +294,7 @@ describe('two providers', () => {
     })
     const asked = { ...question, projectId: 'P', postalCode: '10001', at: 5, inBackground: true }
     for (const mode of ['fallback', 'any-no-blocks'] as const) {
-      const options = { mode, fallbackAfterMs: 500, timers: virtualTime() }
+      const options = { mode, fallbackAfterMs: 500, patienceMs: 1_200, timers: virtualTime() }
       await combined(noting('first'), noting('second'), options).scrub(asked)
     }
     expect(seen).toEqual([asked, asked, asked, asked])
@@ -280,7 +303,7 @@ describe('two providers', () => {
   it('fallback: a first that breaks its word leaves no timer', async () => {
     const timers = virtualTime()
     const broken = fakeCompliance({ scrub: () => Promise.reject(new Error('broken')) })
-    const options = { mode: 'fallback', fallbackAfterMs: 500, timers } as const
+    const options = { mode: 'fallback', fallbackAfterMs: 500, patienceMs: 1_200, timers } as const
     const source = combined(broken, fakeCompliance(), options)
     await expect(source.scrub(question)).rejects.toThrow('broken')
     expect(timers.waiting()).toBe(0)

@@ -25,6 +25,7 @@ import { aCall, testGate } from '../support/test-gate.js'
 
 const deadlineMs = 300
 const graceMs = 50
+const mostStallMs = 100
 /** Two at a time every 10 ms: 200 a second, and rows that can be taken for one another. */
 const pairs = 20
 const betweenPairsMs = 10
@@ -230,7 +231,8 @@ describe('a provider with a fault', () => {
         for (const policy of policyNames) {
           expect(seen[policy], policy).toEqual([answered ? 'allow' : whenUnknown[policy]])
         }
-        expect(slowestMs).toBeLessThanOrEqual(deadlineMs + graceMs + stallMs)
+        // A machine that is busy with others is no fault of ours, but a loop that we block is.
+        expect(slowestMs).toBeLessThanOrEqual(deadlineMs + graceMs + Math.min(stallMs, mostStallMs))
       })
     }
   }

@@ -141,12 +141,14 @@ describe('scrub', () => {
 
 interface OwnOptions extends OnFile {
   readonly lists?: Readonly<Record<string, FakeList>>
+  readonly listProblems?: Parameters<typeof fakeLists>[1]
   readonly plan?: NumberingPlan
   readonly fileFails?: boolean
 }
 
 /** The real service over a few facts, beside a provider that permits everything. */
-function beside({ lists = {}, plan = areaCodePlan, fileFails, ...onFile }: OwnOptions) {
+function beside(options: OwnOptions) {
+  const { lists = {}, listProblems, plan = areaCodePlan, fileFails, ...onFile } = options
   const clock = testClock('2026-11-23T17:00:00Z')
   const sandbox = testSandbox(clock)
   const seen: Question[] = []
@@ -157,7 +159,7 @@ function beside({ lists = {}, plan = areaCodePlan, fileFails, ...onFile }: OwnOp
   const own = new Embedded({
     scrub: testScrub({ clock, plan }).scrub,
     internalDnc: fileFails ? { entries: broken } : fakeFile(onFile, sandbox).internalDnc,
-    lists: new ListFacts(fakeLists(lists), sandbox),
+    lists: new ListFacts(fakeLists(lists, listProblems), sandbox),
     projects,
     hoursOf: () => hoursOver(plan),
     clockOf: () => clock,
@@ -278,13 +280,21 @@ describe('opt-outs recorded here, beside a provider that has none', () => {
 })
 
 describe('a litigator list, beside a provider that knows none', () => {
-  const cases = [
+  const cases: readonly (OwnOptions & { readonly of: string; readonly gives: string })[] = [
     { of: 'not imported', lists: {}, gives: 'yes' },
     { of: 'imported and clear', lists: { litigators: {} }, gives: 'yes' },
+    {
+      ...{ of: 'imported and damaged', gives: 'unknown' },
+      listProblems: [{ name: 'litigators', detail: 'is damaged or cut off' }],
+    },
+    {
+      ...{ of: 'imported, in a folder that cannot be read', gives: 'unknown' },
+      listProblems: [{ detail: 'permission denied' }],
+    },
     { of: 'imported', lists: { litigators: { numbers: ['2127361000'] } }, gives: 'no' },
   ]
-  it.each(cases)('$of: $gives', async ({ lists, gives }) => {
-    const { rules } = beside({ lists })
+  it.each(cases)('$of: $gives', async ({ lists = {}, listProblems = [], gives }) => {
+    const { rules } = beside({ lists, listProblems })
     const answer = await rules.litigator(question)
     expect(summary(answer, ({ isLitigator }) => !isLitigator)).toBe(gives)
   })

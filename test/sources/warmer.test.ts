@@ -10,7 +10,8 @@ import { openCached } from './cached-fixture.js'
 
 const minute = 60_000
 const hour = 60 * minute
-const cache = { maxEntries: 100_000, allowMs: 5 * minute, blockMs: hour }
+const cache = { allowMs: 5 * minute, blockMs: hour }
+const mostNumbers = 100_000
 const standard = { recordedVoice: false, lawToo: true, strictestPlace: false }
 
 interface Choices extends Partial<WarmerOptions> {
@@ -39,6 +40,7 @@ function openWarmer({ answer = () => 'answered', start, ...options }: Choices = 
     },
     standards: [standard],
     cache,
+    mostNumbers,
     mostUnderWay: 10_000,
     clock: time,
     timers: time,
@@ -149,6 +151,24 @@ describe('a warming job', () => {
     expect(sizes).toEqual([2_000, 1_000, 500, 500, 1_000, 2_000, 1_000, 0])
     warmer.close()
   })
+
+  it('asks no less at once for one account because another’s numbers stay unanswered', async () => {
+    const { warmer, time, asked } = openWarmer({
+      mostUnderWay: 2_000,
+      answer: ({ accountId }) => (accountId === 'other' ? 'unanswered' : 'answered'),
+    })
+    warmer.start(request({ accountId: 'other', numbers: numbersOf(8_000, 3_035_550_000) }))
+    warmer.start(request({ numbers: numbersOf(8_000) }))
+    await time.advance(50)
+    const sizes: number[] = [asked.length]
+    for (let block = 1; block < 6; block += 1) {
+      const before = asked.length
+      await time.advance(100)
+      sizes.push(asked.length - before)
+    }
+    expect(sizes).toEqual([2_000, 2_000, 1_000, 2_000, 500, 2_000])
+    warmer.close()
+  })
 })
 
 describe('what was not answered', () => {
@@ -197,6 +217,7 @@ describe('keeping numbers warm', () => {
       warm: (question, freshForMs) => opened.cached.warm(question, freshForMs),
       standards: [standard],
       cache,
+      mostNumbers,
       mostUnderWay: 10_000,
       clock: opened.time,
       timers: opened.time,
@@ -303,6 +324,19 @@ describe('a job', () => {
     expect(warmer.find('main', 'job3')).toBeDefined()
   })
 
+  it('is remembered however many jobs another account has', async () => {
+    const { warmer, time } = openWarmer()
+    const { id } = warmer.start(request({ keepForMs: 0 }))
+    await time.advance(1_000)
+    for (let job = 0; job < 150; job += 1) {
+      warmer.start(request({ accountId: 'other', keepForMs: 0 }))
+      await time.advance(1_000)
+    }
+    expect(warmer.find('main', id)).toMatchObject({ state: 'ended' })
+    expect(warmer.find('other', 'job2')).toBeUndefined()
+    expect(warmer.find('other', 'job151')).toMatchObject({ state: 'ended' })
+  })
+
   it('without a number is over at once', async () => {
     const { warmer, time } = openWarmer()
     const { id } = warmer.start(request({ numbers: [] }))
@@ -334,14 +368,32 @@ describe('too much', () => {
     return 'accepted'
   }
 
-  it('is more numbers in all jobs than the cache keeps', async () => {
-    const { warmer } = openWarmer({ cache: { ...cache, maxEntries: 10 } })
-    warmer.start(request({ numbers: numbersOf(7) }))
-    expect(refusalOf(() => warmer.start(request({ numbers: numbersOf(4) })))).toBe(
-      "invalid-request: numbers '4 numbers': must be at most 3: gate.cache.maxEntries keeps 10 numbers, " +
-        'and 7 are in other jobs',
+  const startOf = (warmer: Warmer, accountId: string, count: number) =>
+    refusalOf(() => warmer.start(request({ accountId, numbers: numbersOf(count) })))
+
+  it('is more numbers in the jobs of an account than can be kept', () => {
+    const { warmer } = openWarmer({ mostNumbers: 10 })
+    expect(startOf(warmer, 'main', 11)).toBe(
+      "invalid-request: numbers '11 numbers': must be at most 10: 10 can be kept warm at once " +
+        '(gate.cache.maxEntries)',
     )
-    expect(refusalOf(() => warmer.start(request({ numbers: numbersOf(3) })))).toBe('accepted')
+    expect(startOf(warmer, 'main', 7)).toBe('accepted')
+    expect(startOf(warmer, 'main', 4)).toBe(
+      "invalid-request: numbers '4 numbers': must be at most 3: 10 can be kept warm at once " +
+        '(gate.cache.maxEntries), and other jobs of the account have 7',
+    )
+    expect(startOf(warmer, 'main', 3)).toBe('accepted')
+    warmer.close()
+  })
+
+  it('is more than there is room for, which does not tell what other accounts have', () => {
+    const { warmer } = openWarmer({ mostNumbers: 10 })
+    expect(startOf(warmer, 'other', 7)).toBe('accepted')
+    expect(startOf(warmer, 'main', 4)).toBe(
+      "not-available: numbers '4 numbers': more than there is room for at present " +
+        '(gate.cache.maxEntries); send fewer, or try again later',
+    )
+    expect(startOf(warmer, 'main', 3)).toBe('accepted')
     warmer.close()
   })
 
@@ -356,8 +408,13 @@ describe('too much', () => {
   })
 
   it('is anything where nothing is kept', () => {
-    for (const none of ['maxEntries', 'allowMs', 'blockMs']) {
-      const { warmer } = openWarmer({ cache: { ...cache, [none]: 0 } })
+    const nothings = [
+      { mostNumbers: 0 },
+      { cache: { ...cache, allowMs: 0 } },
+      { cache: { ...cache, blockMs: 0 } },
+    ]
+    for (const nothing of nothings) {
+      const { warmer } = openWarmer(nothing)
       expect(refusalOf(() => warmer.start(request()))).toMatch(/^not-available: gate\.cache/)
     }
   })

@@ -202,8 +202,44 @@ describe('settings', () => {
     ],
     [
       'one name for both',
-      `${remote(`    loginId: ${key}\n`)}  secondProvider: { name: provider }\n`,
+      `${remote(`    loginId: ${key}\n`)}  secondProvider: { name: provider, baseUrl: "https://b.example", loginId: x }\n`,
       'source.secondProvider.name: must differ',
+    ],
+    [
+      'a name that is ours',
+      remote(`    loginId: ${key}\n    name: Embedded\n`),
+      'source.provider.name: must not be embedded, gate, remote',
+    ],
+    [
+      'each must permit, and one',
+      `${remote(`    loginId: ${key}\n`)}  combine: any-no-blocks\n`,
+      'source.secondProvider.baseUrl: is required with source.combine any-no-blocks',
+    ],
+    [
+      'a key for nobody',
+      `${remote(`    loginId: ${key}\n`)}  secondProvider: { loginId: ${key} }\n`,
+      'source.secondProvider: has a key and no baseUrl to ask',
+    ],
+    [
+      'a second that would be asked too late',
+      `${remote(`    loginId: ${key}\n`)}  secondProvider: { baseUrl: "https://b.example", loginId: x }\ngate: { deadlineMs: 800 }\n`,
+      'source.fallbackAfterMs: must be below gate.deadlineMs, which is 800',
+    ],
+    [
+      'a key where a provider should be',
+      `${remote(`    loginId: ${key}\n`)}  secondProvider: ${key}\n`,
+      'source.secondProvider:',
+    ],
+    [
+      'a password in an address without scheme',
+      `source: { kind: remote, provider: { loginId: x, baseUrl: "u:${key}/@a.example" } }\n`,
+      'source.provider.baseUrl: must be',
+    ],
+    ['broken YAML', `source:\n  provider:\n    loginId: ${key}: 1\n`, 'line 3: '],
+    [
+      'an age that nothing keeps',
+      'policy: { litigator: { staleForMs: 1000 } }\n',
+      'policy.litigator.staleForMs: has no effect without source.kind remote',
     ],
     [
       'more numbers than the API takes',

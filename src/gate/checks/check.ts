@@ -1,13 +1,15 @@
 /** What a check is, and how an answer becomes a finding. */
 import type { Instant } from '../../domain/clock.js'
-import type {
-  Answered,
-  Asked,
-  Eventually,
-  InternalDncStatus,
-  LegalTime,
-  LitigatorStatus,
-  ScrubVerdict,
+import {
+  type Answered,
+  type Asked,
+  type Eventually,
+  type InternalDncStatus,
+  isOfTheQuestion,
+  type LegalTime,
+  type LitigatorStatus,
+  type ScrubVerdict,
+  type UnansweredReason,
 } from '../../domain/compliance.js'
 import type { CallKind, CheckName, Finding, ReasonCode, Verdict } from '../../domain/decision.js'
 import { strictestFinding } from './strictest-finding.js'
@@ -75,13 +77,17 @@ export function eachAnswer<T>(asked: Asked<T>): readonly Asked<T>[] {
   return [asked, ...asked.also.flatMap(eachAnswer)]
 }
 
+const missingList: ReadonlySet<UnansweredReason> = new Set([
+  ...(['list-missing', 'list-stale', 'list-unusable'] as const),
+])
+
 function findingOfOne<T>(
   { check, askedAt }: Subject,
   asked: Asked<T>,
   judge: (answer: Answered<T>) => Judged,
 ): Finding {
   if (!asked.answered) {
-    const missing = asked.why === 'list-missing' || asked.why === 'list-stale'
+    const missing = missingList.has(asked.why)
     return {
       check,
       verdict: 'unknown',
@@ -90,6 +96,7 @@ function findingOfOne<T>(
       source: asked.source,
       asOf: askedAt,
       holdsUntil: Number.NEGATIVE_INFINITY,
+      isOfTheQuestion: isOfTheQuestion(asked.why),
     }
   }
   const { source, asOf, holdsUntil, staleBecause } = asked

@@ -3,14 +3,15 @@ import { type Finding, higherRanking } from '../../domain/decision.js'
 
 /**
  * Of findings of one check, at least one: any deny, of several the one whose reason ranks highest;
- * else any unknown, likewise; else the pass of all together, which holds as long as each does and is
+ * else any unknown, first one that the question itself is the cause of; else the pass of all together, which holds as long as each does and is
  * as old as the oldest.
  */
 export function strictestFinding(findings: readonly Finding[]): Finding {
   const denies = findings.filter(({ verdict }) => verdict === 'deny')
   if (denies.length > 0) return { ...highest(denies), opensAt: opensAtOf(denies) }
   const unknowns = findings.filter(({ verdict }) => verdict === 'unknown')
-  return unknowns.length > 0 ? highest(unknowns) : passOfAll(findings)
+  if (unknowns.length === 0) return passOfAll(findings)
+  return unknowns.find(({ isOfTheQuestion }) => isOfTheQuestion === true) ?? highest(unknowns)
 }
 
 /** The first of the highest rank. */

@@ -113,6 +113,10 @@ function rowsIn<Asks extends Question, Value>(
   if (reply.status < 200 || reply.status > 299) {
     throw new Refusal(statusFailure(reply, keyHeaders, clock.now()))
   }
+  // What rows and error texts say goes into decisions and logs.
+  if (repeatsKey(reply.body, keyHeaders)) {
+    throw new ReplyError('not-understood', 'the reply repeats the key')
+  }
   const rows = question.read({ ...reply, askedAt }, questions)
   if (rows.length === questions.length) return rows
   throw new ReplyError('not-understood', `${rows.length} rows for ${questions.length} numbers`)
@@ -146,7 +150,7 @@ function statusFailure(reply: ProviderReply, keys: KeyHeaders, now: Instant): Ex
   if (status >= 400) {
     // What a caller names, such as a project, may be the reason: others are still answered.
     const said = sayable(body, keys)
-    return { ...plain, why: 'refused', detail: `${detail}${said}`, isFault: false }
+    return { ...plain, why: 'bad-question', detail: `${detail}${said}`, isFault: false }
   }
   const redirects = `${detail}, and redirects are not followed`
   return { ...plain, why: 'source-failed', detail: redirects }
@@ -154,12 +158,33 @@ function statusFailure(reply: ProviderReply, keys: KeyHeaders, now: Instant): Ex
 
 const longestSaid = 60
 
+/** A shorter text may be part of any word. */
+const shortestKey = 8
+
+function secretsOf(keys: KeyHeaders): readonly string[] {
+  return Object.values(keys).map((value) => value.replace(/^Bearer /, ''))
+}
+
+function repeatsKey(body: string, keys: KeyHeaders): boolean {
+  return secretsOf(keys).some((key) => key.length >= shortestKey && body.includes(key))
+}
+
 /** The beginning of what a provider says, without keys and numbers. */
 function sayable(body: string, keys: KeyHeaders): string {
-  const secrets = Object.values(keys).map((value) => value.replace(/^Bearer /, ''))
-  const without = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), body)
-  const said = without.replace(/\s+/g, ' ').trim().slice(0, longestSaid).replace(/\d/g, '#')
+  const without = secretsOf(keys).reduce((text, secret) => text.replaceAll(secret, '***'), body)
+  const said = textIn(without).replace(/\s+/g, ' ').trim().slice(0, longestSaid).replace(/\d/g, '#')
   return said === '' ? '' : `: ${said}`
+}
+
+/** Of a problem object or an error in JSON what it says to people; any other body as it is. */
+function textIn(body: string): string {
+  try {
+    const { detail, error, ReasonPhrase } = JSON.parse(body) as Record<string, unknown>
+    const said = [detail, error, ReasonPhrase].find((text) => typeof text === 'string')
+    return typeof said === 'string' ? said : body
+  } catch {
+    return body
+  }
 }
 
 function failureIn(cause: unknown, limitMs: number): ExchangeFailure {

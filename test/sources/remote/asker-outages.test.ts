@@ -64,13 +64,13 @@ const unanswered: readonly {
     detail: 'answered 302, and redirects are not followed',
   },
   {
-    ...{ how: { status: 404 }, why: 'refused', detail: 'answered 404' },
+    ...{ how: { status: 404 }, why: 'bad-question', detail: 'answered 404' },
     ...{ isRetried: false, opens: false },
   },
   {
     how: { status: 400, body: 'phone 2125550100\n of the-secret-key is wrong: '.padEnd(99, 'x') },
     detail: 'answered 400: phone ########## of *** is wrong: xxxxxxxxxxxxxxxxxxxxxxxxxx',
-    ...{ why: 'refused', isRetried: false, opens: false },
+    ...{ why: 'bad-question', isRetried: false, opens: false },
   },
 ]
 
