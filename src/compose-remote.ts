@@ -18,7 +18,7 @@ import type { World } from './world.js'
 export interface RemoteStack {
   /** What the gate asks. */
   readonly compliance: Compliance
-  /** The providers' answers; warmed, and told of changed numbers. */
+  /** The providers' answers; warmed, and not told of changes here, which they do not rest on. */
   readonly cache: CachedCompliance
   readonly providers: readonly { readonly name: string; circuits: Remote['circuits'] }[]
   close(): Promise<void>
@@ -33,14 +33,16 @@ export interface RemoteStackParts {
   readonly gateDeadlineMs: number
 }
 
-/** Of the time for a decision, how much a silent source is given before others stand in for it. */
-const shareOfWaiting = 0.8
+/** Of the time for a decision: how long one provider's no waits for the other provider. */
+const shareOfPatience = 0.7
+/** How long a silent source is waited for; later, so that a no that was heard is not passed over. */
+const shareBeforeStale = 0.85
 
 /** Throws `DataFileError` for a key file that cannot be read. */
 export function openRemoteStack(parts: RemoteStackParts): RemoteStack {
   const { settings, world, metrics, own, gateDeadlineMs } = parts
   const { source } = settings
-  const patienceMs = gateDeadlineMs * shareOfWaiting
+  const patienceMs = gateDeadlineMs * shareOfPatience
   const opened = (['provider', 'secondProvider'] as const)
     .filter((which) => source[which].baseUrl !== undefined)
     .map((which) => ({
@@ -51,7 +53,7 @@ export function openRemoteStack(parts: RemoteStackParts): RemoteStack {
   const cache = new CachedCompliance(oneOf(remotes, { settings, world, patienceMs }), {
     settings: { ...settings.gate.cache, refreshAheadMs: source.refreshAheadMs },
     staleForMs: staleForMs(settings.policy),
-    staleAfterMs: patienceMs,
+    staleAfterMs: gateDeadlineMs * shareBeforeStale,
     standardsMatter: false,
     clockOf: () => world.clock,
     timers: world.timers,

@@ -82,9 +82,9 @@ const provider = (name: string) =>
     circuitOpenMs: milliseconds(100, 600_000)
       .default(5_000)
       .describe('How long it then is not asked; doubles up to a minute while probes fail'),
-    scrub: question('the scrub', { perMinute: 100, batch: 10_000, most: 10_000 }),
+    scrub: question('the scrub', { perMinute: 100, batch: 2_000, most: 10_000 }),
     internalDnc: question('internal list status', { perMinute: 100, batch: 200, most: 500 }),
-    litigator: question('the litigator check', { perMinute: 1_000, batch: 10_000, most: 10_000 }),
+    litigator: question('the litigator check', { perMinute: 1_000, batch: 5_000, most: 10_000 }),
     legalTime: question('calling hours', { perMinute: 100, batch: 1_000, most: 1_000 }),
   })
 

@@ -42,6 +42,14 @@ export interface LegalTimeQuestion extends Question {
   readonly strictestPlace: boolean
 }
 
+/** The source that was to answer. */
+export interface InsteadOf<T> {
+  /** Why it was not waited for. */
+  readonly because: string
+  /** Its own answer, where it may still come. */
+  readonly late?: Promise<Asked<T>> | undefined
+}
+
 export interface Answered<T> {
   readonly answered: true
   readonly value: T
@@ -56,6 +64,8 @@ export interface Answered<T> {
    * not answer: why it does not.
    */
   readonly staleBecause?: string | undefined
+  /** Set on the answer of one source that stands in for another, which is slow or silent. */
+  readonly insteadOf?: InsteadOf<T> | undefined
   /** What others say to the same question: the call is permitted only if all of them permit it. */
   readonly also?: readonly Asked<T>[] | undefined
 }

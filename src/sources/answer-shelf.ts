@@ -12,8 +12,9 @@ import {
   isFresh,
   type KeptAnswer,
   keptAnswer,
-  mayStandIn,
+  type Moment,
   putOffRefresh,
+  standInOf,
   staysFresh,
 } from './kept-answer.js'
 import { UnderWay } from './under-way.js'
@@ -57,12 +58,10 @@ export type Warmed = 'fresh' | 'answered' | 'unanswered'
 /** Answers about one number of one account, by the rest of what the question holds. */
 type Variants<T> = Map<string, KeptAnswer<T>>
 
-interface LookUp<Q> {
+interface LookUp<Q> extends Moment {
   readonly question: Q
   readonly key: string
   readonly variant: string
-  /** By the account's clock. */
-  readonly now: Instant
 }
 
 /** A caller may make up postal codes without end; nobody needs more of them for one number. */
@@ -84,7 +83,7 @@ export class AnswerShelf<T, Q extends Question> {
 
   /** `variant` is the rest of what the answer depends on, beside number and account. */
   answer(question: Q, variant: string): Eventually<Asked<T>> {
-    const { watch, clockOf } = this.#options
+    const { watch, clockOf, timers } = this.#options
     const { name } = this.#about
     if (question.at !== undefined || !this.#kept) {
       watch.asked(name, 'bypass')
@@ -93,13 +92,14 @@ export class AnswerShelf<T, Q extends Question> {
     const key = shelfKey(question.accountId, question.number)
     const known = this.#kept.get(key)?.get(variant)
     const now = clockOf(question.accountId).now()
-    if (known && isFresh(known, now)) {
+    const lookUp = { question, key, variant, now, monotonicMs: timers.monotonicMs() }
+    if (known && isFresh(known, lookUp)) {
       watch.asked(name, 'hit')
-      if (now >= known.refreshFrom) this.#refresh(known, { question, key, variant, now })
+      if (now >= known.refreshFrom) this.#refresh(known, lookUp)
       return known.answer
     }
     watch.asked(name, known ? 'expired' : 'miss')
-    return this.#askAnew({ question, key, variant, now })
+    return this.#askAnew(lookUp)
   }
 
   /** Asks in the background what is not kept or will not stay fresh; `fresh` when nothing is to do. */
@@ -107,9 +107,9 @@ export class AnswerShelf<T, Q extends Question> {
     if (!this.#kept) return 'unanswered'
     const key = shelfKey(question.accountId, question.number)
     const known = this.#kept.get(key)?.get(variant)
-    const now = this.#options.clockOf(question.accountId).now()
-    if (known && staysFresh(known, now, freshForMs)) return 'fresh'
-    return this.#askInBackground({ question, key, variant, now })
+    const moment = this.#moment(question)
+    if (known && staysFresh(known, moment, freshForMs)) return 'fresh'
+    return this.#askInBackground({ question, key, variant, ...moment })
   }
 
   /** An answer still under way was made from what may have changed, so it is not kept either. */
@@ -123,15 +123,27 @@ export class AnswerShelf<T, Q extends Question> {
     const asked = this.#askAndKeep(lookUp)
     if (!(asked instanceof Promise)) return this.#orStandIn(asked, lookUp)
     const mayLast = this.#options.staleAfterMs < Number.POSITIVE_INFINITY
-    if (mayLast && this.#standInFor(lookUp)) return this.#orStandInWhenLate(asked, lookUp)
+    if (mayLast && this.#standsIn(lookUp)) return this.#orStandInWhenLate(asked, lookUp)
     return asked.then((one) => this.#orStandIn(one, lookUp))
   }
 
-  /** A no of anybody is an answer, whoever else is silent. */
+  #moment({ accountId }: Pick<Question, 'accountId'>): Moment {
+    const { clockOf, timers } = this.#options
+    return { now: clockOf(accountId).now(), monotonicMs: timers.monotonicMs() }
+  }
+
+  /**
+   * A no of anybody is an answer, whoever else is silent. A source that answers instead of another
+   * lifts no known no of that one.
+   */
   #orStandIn(asked: Asked<T>, lookUp: LookUp<Q>): Asked<T> {
     const silent = silentOne(asked)
-    if (!silent || this.#isForbidden(asked, lookUp.question)) return asked
-    return this.#given(this.#standInFor(lookUp), lookUp, silent.detail) ?? asked
+    const insteadOf = asked.answered ? asked.insteadOf : undefined
+    const why = silent?.detail ?? insteadOf?.because
+    if (why === undefined || this.#isForbidden(asked, lookUp.question)) return asked
+    const given = this.#standInFor(lookUp, why)
+    if (!given || (!silent && !this.#isForbidden(given, lookUp.question))) return asked
+    return given
   }
 
   async #orStandInWhenLate(asked: Promise<Asked<T>>, lookUp: LookUp<Q>): Promise<Asked<T>> {
@@ -144,40 +156,32 @@ export class AnswerShelf<T, Q extends Question> {
       const inTime = await Promise.race([asked, late])
       if (inTime) return this.#orStandIn(inTime, lookUp)
       const why = `no answer within ${staleAfterMs} ms`
-      const given = this.#given(this.#standInFor(lookUp), lookUp, why)
-      return given ?? this.#orStandIn(await asked, lookUp)
+      return this.#standInFor(lookUp, why) ?? this.#orStandIn(await asked, lookUp)
     } finally {
       stop?.()
     }
   }
 
-  #standInFor({ question, key, variant }: LookUp<Q>): KeptAnswer<T> | undefined {
+  #standsIn({ question, key, variant }: LookUp<Q>): Answered<T> | undefined {
     const known = this.#kept?.peek(key)?.get(variant)
-    if (!known) return undefined
-    const now = this.#options.clockOf(question.accountId).now()
-    const forbids = this.#isForbidden(known.answer, question)
     const staleForMs = this.#options.staleForMs[this.#about.name]
-    return mayStandIn(known, { now, forbids, staleForMs }) ? known : undefined
+    const forbids = (answer: Answered<T>) => this.#isForbidden(answer, question)
+    return known && standInOf(known, this.#moment(question), { forbids, staleForMs })
   }
 
   /** One that another asker has had meanwhile is as good as new. */
-  #given(
-    known: KeptAnswer<T> | undefined,
-    { question }: LookUp<Q>,
-    why: string,
-  ): Answered<T> | undefined {
-    if (!known) return undefined
-    if (isFresh(known, this.#options.clockOf(question.accountId).now())) return known.answer
+  #standInFor(lookUp: LookUp<Q>, why: string): Answered<T> | undefined {
+    const { question, key, variant } = lookUp
+    const known = this.#kept?.peek(key)?.get(variant)
+    if (known && isFresh(known, this.#moment(question))) return known.answer
+    const given = this.#standsIn(lookUp)
+    if (!given) return undefined
     this.#options.watch.asked(this.#about.name, 'stale')
-    return markedStale(known.answer, why)
+    return markedStale(given, why)
   }
 
   #isForbidden(asked: Asked<T>, { callKind }: Pick<Question, 'callKind'>): boolean {
     return isForbidden(asked, (value) => this.#about.permits(value, callKind))
-  }
-
-  #forbidsSomeKind(asked: Asked<T>): boolean {
-    return callKinds.some((callKind) => this.#isForbidden(asked, { callKind }))
   }
 
   #refresh(known: KeptAnswer<T>, lookUp: LookUp<Q>): void {
@@ -240,17 +244,56 @@ export class AnswerShelf<T, Q extends Question> {
     return asked
   }
 
-  #keep(asked: Asked<T>, { question, key, variant, now }: LookUp<Q>): void {
-    const isWhole = silentOne(asked) === undefined
-    if (!asked.answered || !(isWhole || this.#forbidsSomeKind(asked))) return
+  #keep(asked: Asked<T>, lookUp: LookUp<Q>): void {
+    if (!asked.answered) return
+    const { question, key, variant, now, monotonicMs } = lookUp
     const variants: Variants<T> = this.#kept?.get(key) ?? new Map()
-    if (this.#isOutrun(variants.get(variant), question, now)) return
-    if (variants.size >= mostVariants && !variants.has(variant)) variants.clear()
+    const known = variants.get(variant)
+    const from = Math.min(now, asked.asOf)
+    if (this.#isOutrun(known, question, from)) return
+    this.#keepLate(asked, lookUp)
     const forbids = this.#isForbidden(asked, {})
-    const kept = keptAnswer(asked, { from: now, forbids, settings: this.#options.settings })
-    // A no beside a silence is not given again as fresh, but no older yes may outlive it.
-    variants.set(variant, isWhole ? kept : { ...kept, until: now })
+    const { settings } = this.#options
+    const made = keptAnswer(withoutLate(asked), { from, keptMs: monotonicMs, forbids, settings })
+    const kept = silentOne(asked) ? this.#withNo(known, made) : this.#unlessLifted(known, made)
+    if (!kept) return
+    if (variants.size >= mostVariants && !known) variants.delete(oldestOf(variants))
+    variants.set(variant, kept)
     this.#kept?.set(key, variants)
+  }
+
+  /** A no beside a silence: what is kept stays for its own no, and permits no more what this bars. */
+  #withNo(known: KeptAnswer<T> | undefined, made: KeptAnswer<T>): KeptAnswer<T> | undefined {
+    if (!callKinds.some((callKind) => this.#isForbidden(made.answer, { callKind })))
+      return undefined
+    if (!known) return { ...made, until: made.from, laterNo: made.answer }
+    return { ...known, until: Math.min(known.until, made.from), laterNo: made.answer }
+  }
+
+  /** The answer of a source that stands in for another is not kept where it lifts that one's no. */
+  #unlessLifted(known: KeptAnswer<T> | undefined, made: KeptAnswer<T>): KeptAnswer<T> | undefined {
+    const { insteadOf } = made.answer
+    if (
+      !known ||
+      insteadOf === undefined ||
+      known.answer.insteadOf ||
+      known.holdsUntil <= made.from
+    )
+      return made
+    const isLifted = callKinds.some(
+      (callKind) =>
+        this.#isForbidden(known.answer, { callKind }) &&
+        !this.#isForbidden(made.answer, { callKind }),
+    )
+    return isLifted ? undefined : made
+  }
+
+  /** The answer of the source that was to answer counts, also when it comes after another's. */
+  #keepLate({ insteadOf }: Answered<T>, lookUp: LookUp<Q>): void {
+    insteadOf?.late?.then(
+      (first) => this.#keep(first, lookUp),
+      () => undefined,
+    )
   }
 
   /** Whether what is kept was asked later, by a clock that has not been set back since. */
@@ -258,6 +301,17 @@ export class AnswerShelf<T, Q extends Question> {
     if (!known || known.from <= askedAt) return false
     return known.from <= this.#options.clockOf(accountId).now()
   }
+}
+
+/** A promise would be kept as long as the answer. */
+function withoutLate<T>(answer: Answered<T>): Answered<T> {
+  const { insteadOf } = answer
+  return insteadOf?.late ? { ...answer, insteadOf: { because: insteadOf.because } } : answer
+}
+
+function oldestOf(variants: ReadonlyMap<string, unknown>): string {
+  const [oldest = ''] = variants.keys()
+  return oldest
 }
 
 /** The key of everything that is kept about one number of one account. */

@@ -24,8 +24,8 @@ export type { CacheSettings } from './kept-answer.js'
 
 export interface CachedOptions extends ShelfOptions {
   /**
-   * Whether answers about legal time depend on `recordedVoice`, `lawToo` and `strictestPlace`; not
-   * over a source that cannot be told them.
+   * Whether answers about legal time depend on `recordedVoice`, `lawToo`, `strictestPlace` and the
+   * postal code; not over a source that cannot be told them.
    */
   readonly standardsMatter: boolean
 }
@@ -74,11 +74,11 @@ export class CachedCompliance implements Compliance, ChangeListener {
   }
 
   internalDnc(question: Question): Eventually<Asked<InternalDncStatus>> {
-    return this.#internalDnc.answer(question, variantOf(question))
+    return this.#internalDnc.answer(question, scopeOf(question))
   }
 
   litigator(question: Question): Eventually<Asked<LitigatorStatus>> {
-    return this.#litigator.answer(question, variantOf(question))
+    return this.#litigator.answer(question, scopeOf(question))
   }
 
   legalTime(question: LegalTimeQuestion): Eventually<Asked<LegalTime>> {
@@ -91,11 +91,11 @@ export class CachedCompliance implements Compliance, ChangeListener {
    * answer is still missing. Never rejects.
    */
   async warm(question: LegalTimeQuestion, freshForMs: number): Promise<Warmed> {
-    const variant = variantOf(question)
+    const scope = scopeOf(question)
     const warmed = await Promise.all([
-      this.#scrub.warm(question, variant, freshForMs),
-      this.#internalDnc.warm(question, variant, freshForMs),
-      this.#litigator.warm(question, variant, freshForMs),
+      this.#scrub.warm(question, variantOf(question), freshForMs),
+      this.#internalDnc.warm(question, scope, freshForMs),
+      this.#litigator.warm(question, scope, freshForMs),
       this.#legalTime.warm(question, this.#legalTimeVariant(question), freshForMs),
     ])
     if (warmed.includes('unanswered')) return 'unanswered'
@@ -111,7 +111,7 @@ export class CachedCompliance implements Compliance, ChangeListener {
   }
 
   #legalTimeVariant(question: LegalTimeQuestion): string {
-    if (!this.#standardsMatter) return variantOf(question)
+    if (!this.#standardsMatter) return scopeOf(question)
     const { recordedVoice, lawToo, strictestPlace } = question
     const standards = `${Number(recordedVoice)}${Number(lawToo)}${Number(strictestPlace)}`
     return standards + variantOf(question)
@@ -129,8 +129,16 @@ function variantOf({ projectId, campaignId, postalCode }: Question): string {
   return JSON.stringify([projectId, campaignId, postalCode])
 }
 
-/** The row's flags; the letter and the check may forbid more, never less. */
-function rowPermits({ allowed }: ScrubVerdict, kind: CallKind | undefined): boolean {
+/** Where a postal code makes no difference, as on lists, a known no counts for every one. */
+function scopeOf({ projectId, campaignId }: Question): string {
+  if (projectId === undefined && campaignId === undefined) return ''
+  return JSON.stringify([projectId, campaignId])
+}
+
+/** The row's flags and its day; the letter and the check may forbid more, never less. */
+function rowPermits(row: ScrubVerdict, kind: CallKind | undefined): boolean {
+  const { allowed, doNotCallToday } = row
+  if (doNotCallToday) return false
   if (kind !== undefined) return allowed[kind]
   return allowed.manual || allowed.autodialed || allowed.ai
 }

@@ -4,9 +4,11 @@
  */
 import type { Timers } from '../domain/clock.js'
 import type {
+  Answered,
   Asked,
   Compliance,
   Eventually,
+  InsteadOf,
   InternalDncStatus,
   LegalTimeQuestion,
   Question,
@@ -29,8 +31,9 @@ export interface CombinedOptions {
 }
 
 /**
- * - `fallback`: the first answer that is had, of whichever of the two; unanswered only when both
- *   are. A question in the background waits for the first however long it takes.
+ * - `fallback`: the first answer that is had, of whichever of the two, the second's marked
+ *   `insteadOf`; unanswered only when both are. A question in the background waits for the first
+ *   however long it takes.
  * - `any-no-blocks`: the first's answer with the second's as `also`; where one is silent, the
  *   other's with that silence as `also`. A no that nothing lifts does not wait for the other; one
  *   that something may lift waits for it no longer than `patienceMs`.
@@ -143,6 +146,7 @@ class Fallback implements Compliance {
   /** A second that does not answer changes nothing: the first is still waited for. */
   #soon<T>(first: Promise<Asked<T>>, askSecond: () => Eventually<Asked<T>>): Promise<Asked<T>> {
     const { timers, fallbackAfterMs } = this.#options
+    const because = `not answered within ${fallbackAfterMs} ms`
     return new Promise((resolve, reject) => {
       let second: Promise<Asked<T>> | undefined
       const askOnce = () => {
@@ -150,7 +154,8 @@ class Fallback implements Compliance {
         return second
       }
       const callOff = timers.after(fallbackAfterMs, () => {
-        const answered = (asked: Asked<T>) => asked.answered && resolve(asked)
+        const answered = (asked: Asked<T>) =>
+          asked.answered && resolve(standIn(asked, { because, late: first }))
         askOnce().then(answered, () => undefined)
       })
       first.then(
@@ -170,5 +175,9 @@ class Fallback implements Compliance {
 /** The second's answer instead of the first's silence. */
 function inPlaceOf<T>(first: Unanswered, second: Eventually<Asked<T>>): Eventually<Asked<T>> {
   if (second instanceof Promise) return second.then((asked) => inPlaceOf(first, asked))
-  return second.answered ? second : neither(first, second)
+  return second.answered ? standIn(second, { because: first.detail }) : neither(first, second)
+}
+
+function standIn<T>(answer: Answered<T>, insteadOf: InsteadOf<T>): Answered<T> {
+  return { ...answer, insteadOf }
 }

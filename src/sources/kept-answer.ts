@@ -22,8 +22,22 @@ export interface KeptAnswer<T> {
   /** Fresh before this instant. */
   readonly until: Instant
   readonly holdsUntil: Instant
+  /** When it was kept, on the clock that never jumps: set back, the other one makes nothing young. */
+  readonly keptMs: number
+  /**
+   * A later no of one source while another was silent. It is not given as fresh, and no yes outlives
+   * it.
+   */
+  readonly laterNo?: Answered<T> | undefined
   /** A use from then on asks anew; moves on with each asking. */
   refreshFrom: Instant
+}
+
+/** Now on both clocks. */
+export interface Moment {
+  /** By the account's clock. */
+  readonly now: Instant
+  readonly monotonicMs: number
 }
 
 /** An answer that is used all the time is asked anew no more often than that. */
@@ -32,30 +46,36 @@ const refreshGapMs = 10_000
 /** `forbids` says whether nobody who answered permits any kind of call. */
 export function keptAnswer<T>(
   answer: Answered<T>,
-  made: { readonly from: Instant; readonly forbids: boolean; readonly settings: CacheSettings },
+  made: {
+    readonly from: Instant
+    readonly keptMs: number
+    readonly forbids: boolean
+    readonly settings: CacheSettings
+  },
 ): KeptAnswer<T> {
-  const { from, forbids, settings } = made
+  const { from, keptMs, forbids, settings } = made
   const holdsUntil = wholeHoldsUntil(answer)
   const until = Math.min(from + (forbids ? settings.blockMs : settings.allowMs), holdsUntil)
   const refreshFrom = refreshStart({ from, until, holdsUntil }, settings.refreshAheadMs)
-  return { answer, from, until, holdsUntil, refreshFrom }
+  return { answer, from, until, holdsUntil, keptMs, refreshFrom }
 }
 
 type Span = Pick<KeptAnswer<unknown>, 'from' | 'until' | 'holdsUntil'>
+type Aged = Span & Pick<KeptAnswer<unknown>, 'keptMs'>
 
 /** A clock that was set back makes an answer one of the future. */
-export function isFresh({ from, until }: Span, now: Instant): boolean {
-  return now >= from && now < until
+export function isFresh({ from, until, keptMs }: Aged, { now, monotonicMs }: Moment): boolean {
+  return now >= from && now < until && monotonicMs - keptMs < until - from
 }
 
 /**
  * An answer whose own end comes before its age does not live longer for being asked again, since
  * the source would name the same end; nothing needs to be fresh for more than half its life.
  */
-export function staysFresh(span: Span, now: Instant, freshForMs: number): boolean {
-  const { from, until, holdsUntil } = span
-  if (!isFresh(span, now)) return false
-  return until === holdsUntil || until - now >= Math.min(freshForMs, (until - from) / 2)
+export function staysFresh(aged: Aged, moment: Moment, freshForMs: number): boolean {
+  const { from, until, holdsUntil } = aged
+  if (!isFresh(aged, moment)) return false
+  return until === holdsUntil || until - moment.now >= Math.min(freshForMs, (until - from) / 2)
 }
 
 /** Never for an answer whose own end comes first, as in {@link staysFresh}. */
@@ -76,10 +96,25 @@ export function putOffRefresh(kept: KeptAnswer<unknown>, now: Instant): void {
  * outage must not lift it; a yes only for a while, and never to a clock that was set back.
  */
 export function mayStandIn(
-  { from, until, holdsUntil }: Span,
-  asked: { readonly now: Instant; readonly forbids: boolean; readonly staleForMs: number },
+  { from, until, holdsUntil, keptMs }: Aged,
+  { now, monotonicMs }: Moment,
+  asked: { readonly forbids: boolean; readonly staleForMs: number },
 ): boolean {
-  const { now, forbids, staleForMs } = asked
+  const { forbids, staleForMs } = asked
   if (now >= holdsUntil) return false
-  return forbids || (now >= from && now < until + staleForMs)
+  if (forbids) return true
+  const lastsMs = until - from + staleForMs
+  return now >= from && now < until + staleForMs && monotonicMs - keptMs < lastsMs
+}
+
+/** What may be given of it while its source is silent; `forbids` is told for the kind of call. */
+export function standInOf<T>(
+  kept: KeptAnswer<T>,
+  moment: Moment,
+  asked: { readonly forbids: (answer: Answered<T>) => boolean; readonly staleForMs: number },
+): Answered<T> | undefined {
+  const { answer, laterNo } = kept
+  const { forbids, staleForMs } = asked
+  if (laterNo && forbids(laterNo) && moment.now < wholeHoldsUntil(laterNo)) return laterNo
+  return mayStandIn(kept, moment, { forbids: forbids(answer), staleForMs }) ? answer : undefined
 }

@@ -2,11 +2,20 @@
 import type { Clock } from '../../src/domain/clock.js'
 import type { QuestionName } from '../../src/domain/compliance.js'
 import { CachedCompliance, type CacheSettings } from '../../src/sources/cached.js'
-import { type FakeAnswers, fakeCompliance } from '../support/fake-compliance.js'
+import {
+  answered,
+  cleanRow,
+  type FakeAnswers,
+  fakeCompliance,
+  openHours,
+} from '../support/fake-compliance.js'
 import { virtualTime } from '../support/virtual-time.js'
 
 export const allowMs = 300_000
 export const blockMs = 3_600_000
+
+/** As of the moment of asking, whenever that is. */
+export const justNow = { asOf: Number.POSITIVE_INFINITY }
 
 export interface CachedChoices {
   readonly settings?: Partial<CacheSettings>
@@ -19,7 +28,13 @@ export interface CachedChoices {
 export function openCached(answers: Partial<FakeAnswers> = {}, choices: CachedChoices = {}) {
   const time = virtualTime()
   const seen: string[] = []
-  const source = fakeCompliance(answers)
+  const source = fakeCompliance({
+    scrub: () => answered(cleanRow, justNow),
+    internalDnc: () => answered({ onList: false, addedAt: undefined }, justNow),
+    litigator: () => answered({ isLitigator: false }, justNow),
+    legalTime: () => answered(openHours, justNow),
+    ...answers,
+  })
   const clock = choices.clockOf?.(time) ?? time
   const cached = new CachedCompliance(source, {
     settings: { maxEntries: 1_000, allowMs, blockMs, refreshAheadMs: 0, ...choices.settings },

@@ -8,7 +8,7 @@ import type {
 } from '../../src/domain/compliance.js'
 import { phoneNumber } from '../../src/domain/phone-number.js'
 import { answered, openHours, unanswered } from '../support/fake-compliance.js'
-import { allowMs, blockMs, openCached } from './cached-fixture.js'
+import { allowMs, blockMs, justNow, openCached } from './cached-fixture.js'
 
 const number = phoneNumber('2125550100')
 const standards = { recordedVoice: false, lawToo: true, strictestPlace: false }
@@ -16,8 +16,8 @@ const question: LegalTimeQuestion = { accountId: 'main', number, ...standards }
 const minute = 60_000
 
 type Litigator = Asked<LitigatorStatus>
-const permitting = (more = {}) => answered({ isLitigator: false }, more)
-const forbidding = (more = {}) => answered({ isLitigator: true }, more)
+const permitting = (more = {}) => answered({ isLitigator: false }, { ...justNow, ...more })
+const forbidding = (more = {}) => answered({ isLitigator: true }, { ...justNow, ...more })
 
 /** A source that answers when the test says so. */
 function held() {

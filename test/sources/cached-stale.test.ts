@@ -11,7 +11,7 @@ import type {
 import type { CallKind } from '../../src/domain/decision.js'
 import { phoneNumber } from '../../src/domain/phone-number.js'
 import { answered, cleanRow, unanswered } from '../support/fake-compliance.js'
-import { allowMs, blockMs, openCached } from './cached-fixture.js'
+import { allowMs, blockMs, justNow, openCached } from './cached-fixture.js'
 
 const number = phoneNumber('2125550100')
 const question: Question = { accountId: 'main', number }
@@ -21,9 +21,9 @@ const staleForMs = 10 * minute
 type Litigator = Asked<LitigatorStatus>
 
 const permitting = (more: Partial<Answered<LitigatorStatus>> = {}) =>
-  answered({ isLitigator: false }, more)
+  answered({ isLitigator: false }, { ...justNow, ...more })
 const forbidding = (more: Partial<Answered<LitigatorStatus>> = {}) =>
-  answered({ isLitigator: true }, more)
+  answered({ isLitigator: true }, { ...justNow, ...more })
 
 describe('an answer past its age, while the source does not answer,', () => {
   /** First answer, how much later it is asked again, and whether the old answer is given then. */
@@ -348,4 +348,78 @@ describe('a no beside a silent other source', () => {
     now = silent
     expect(await cached.scrub(asAi)).toMatchObject({ value: noAi })
   })
+})
+
+describe('a known no of one source', () => {
+  const listed = {
+    ...cleanRow,
+    letter: 'D',
+    allowed: { manual: false, autodialed: false, ai: false },
+  }
+  const asManual: Question = { ...question, callKind: 'manual' }
+
+  it('is not lifted by another’s answer while it is silent', async () => {
+    const barred = answered(listed as ScrubVerdict, { ...justNow, also: [answered(cleanRow)] })
+    let now: Asked<ScrubVerdict> = barred
+    const { cached, time } = openCached({ scrub: () => now })
+    await cached.scrub(asManual)
+    await time.advance(blockMs)
+    now = answered(cleanRow, { ...justNow, also: [unanswered('circuit-open')] })
+    for (let times = 0; times < 2; times += 1) {
+      expect(await cached.scrub(asManual)).toMatchObject({
+        ...{ value: listed, staleBecause: 'fake circuit-open' },
+      })
+    }
+  })
+
+  it('is not lifted by one that stands in for it, and ends with its own newer answer', async () => {
+    let now: Litigator = forbidding()
+    const { cached, time } = openCached({ litigator: () => now })
+    await cached.litigator(question)
+    await time.advance(blockMs)
+    now = permitting({ source: 'second', insteadOf: { because: 'first is down' } })
+    for (let times = 0; times < 2; times += 1) {
+      expect(await cached.litigator(question)).toMatchObject({
+        ...{ value: { isLitigator: true }, staleBecause: 'first is down' },
+      })
+    }
+    now = permitting()
+    expect(await cached.litigator(question)).toBe(now)
+  })
+
+  it('counts from when it comes, also after the answer of one that stood in', async () => {
+    let come: (asked: Litigator) => void = () => undefined
+    const late = new Promise<Litigator>((resolve) => {
+      come = resolve
+    })
+    const now = permitting({ source: 'second', insteadOf: { because: 'slow', late } })
+    const { cached, time, source } = openCached({ litigator: () => now })
+    expect(await cached.litigator(question)).toBe(now)
+    expect(await cached.litigator(question)).toMatchObject({ source: 'second' })
+    come(forbidding())
+    await time.settle()
+    expect(await cached.litigator(question)).toEqual(forbidding())
+    expect(source.asked).toHaveLength(1)
+  })
+})
+
+it('a row of a restricted day is a no, whatever its flags say', async () => {
+  let now: Asked<ScrubVerdict> = answered({ ...cleanRow, doNotCallToday: true }, justNow)
+  const { cached, time } = openCached({ scrub: () => now })
+  await cached.scrub({ ...question, callKind: 'manual' })
+  await time.advance(2 * blockMs)
+  now = unanswered()
+  expect(await cached.scrub({ ...question, callKind: 'manual' })).toMatchObject({
+    value: { doNotCallToday: true },
+  })
+})
+
+it('an answer that was under way when it was asked for is as old as its request', async () => {
+  const { cached, time, source } = openCached({
+    litigator: () => permitting({ asOf: time.now() - 200_000 }),
+  })
+  await cached.litigator(question)
+  await time.advance(allowMs - 200_000)
+  await cached.litigator(question)
+  expect(source.asked).toHaveLength(2)
 })

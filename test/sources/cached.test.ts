@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Clock, systemTimers } from '../../src/domain/clock.js'
+import { type Clock, systemTimers, type Timers } from '../../src/domain/clock.js'
 import type { Compliance, Question } from '../../src/domain/compliance.js'
 import { phoneNumber } from '../../src/domain/phone-number.js'
 import { CachedCompliance, type CacheSettings } from '../../src/sources/cached.js'
@@ -12,6 +12,7 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
+import { virtualTime } from '../support/virtual-time.js'
 
 const number = phoneNumber('2125550100')
 const question: Question = { accountId: 'main', number }
@@ -24,7 +25,11 @@ const usual: CacheSettings = {
   refreshAheadMs: 0,
 }
 
-function setUp(answers: Partial<FakeAnswers> = {}, settings: Partial<CacheSettings> = {}) {
+function setUp(
+  answers: Partial<FakeAnswers> = {},
+  settings: Partial<CacheSettings> = {},
+  timers: Timers = systemTimers,
+) {
   const seen: string[] = []
   const clock: Clock & { at: number } = {
     at: noon,
@@ -37,7 +42,7 @@ function setUp(answers: Partial<FakeAnswers> = {}, settings: Partial<CacheSettin
     settings: { ...usual, ...settings },
     staleForMs: { scrub: 0, 'internal-dnc': 0, litigator: 0, 'legal-time': 0 },
     staleAfterMs: Number.POSITIVE_INFINITY,
-    timers: systemTimers,
+    timers,
     standardsMatter: true,
     clockOf: () => clock,
     watch: {
@@ -92,10 +97,24 @@ describe('kept answers', () => {
         { ...question, number: phoneNumber('2125550101') },
         { ...question, projectId: 'P1' },
         { ...question, campaignId: 'P1' },
-        { ...question, postalCode: '10001' },
+        { ...question, projectId: 'P1', campaignId: 'C1' },
+        { ...question, projectId: 'P1', campaignId: 'C2' },
+        ...(name === 'scrub' || name === 'legalTime' ? [{ ...question, postalCode: '10001' }] : []),
       ]
       for (const one of [...others, ...others]) await ask(cached, one)
       expect(source.asked).toHaveLength(others.length)
+    })
+
+    it(`${name} is not made young by a clock that was set back`, async () => {
+      const timers = virtualTime()
+      const { cached, source, clock } = setUp({}, {}, timers)
+      clock.at += 3_600_000
+      await ask(cached, question)
+      clock.at -= 3_600_000
+      await timers.advance(3_600_000)
+      clock.at += 3_600_000
+      await ask(cached, question)
+      expect(source.asked).toHaveLength(2)
     })
 
     it(`${name} is dropped when its number changes, and only then`, async () => {

@@ -300,6 +300,29 @@ describe('two providers', () => {
     expect(seen).toEqual([asked, asked, asked, asked])
   })
 
+  it('fallback: an answer of the second tells why, and where that of the first will be', async () => {
+    const timers = virtualTime()
+    const options = { mode: 'fallback', fallbackAfterMs: 500, patienceMs: 1_200, timers } as const
+    const slow = combined(provider('first', 'no 700', timers), provider('second', 'yes', timers), {
+      ...options,
+    }).litigator(question)
+    await timers.advance(500)
+    const given = await slow
+    expect(given).toMatchObject({ source: 'second' })
+    const { insteadOf } = given.answered ? given : {}
+    expect(insteadOf?.because).toBe('not answered within 500 ms')
+    await timers.advance(200)
+    expect(await insteadOf?.late).toMatchObject({ source: 'first', value: no.litigator })
+    const silent = combined(
+      provider('first', 'circuit-open', timers),
+      provider('second', 'yes', timers),
+      options,
+    )
+    expect(await silent.litigator(question)).toMatchObject({
+      ...{ source: 'second', insteadOf: { because: 'says circuit-open' } },
+    })
+  })
+
   it('fallback: a first that breaks its word leaves no timer', async () => {
     const timers = virtualTime()
     const broken = fakeCompliance({ scrub: () => Promise.reject(new Error('broken')) })

@@ -154,8 +154,8 @@ describe('settings', () => {
     expect(source.provider).toMatchObject({
       ...{ name: 'provider', baseUrl: 'https://api.example.com', coalesceMs: 5 },
       rpcUrl: 'https://www.example.com',
-      scrub: { requestsPerMinute: 100, numbersPerRequest: 10_000, deadlineMs: 900 },
-      litigator: { requestsPerMinute: 500, numbersPerRequest: 10_000, deadlineMs: 3_000 },
+      scrub: { requestsPerMinute: 100, numbersPerRequest: 2_000, deadlineMs: 900 },
+      litigator: { requestsPerMinute: 500, numbersPerRequest: 5_000, deadlineMs: 3_000 },
       internalDnc: { requestsPerMinute: 100, numbersPerRequest: 200 },
       legalTime: { requestsPerMinute: 100, numbersPerRequest: 1_000 },
     })

@@ -77,8 +77,13 @@ export async function exchange<Asks extends Question, Value>(
   }
 }
 
+/** Of an error page, and of a row: some times what they have. Reading more would stop all calls. */
+const pageBytes = 65_536
+const rowBytes = 4_096
+
 function requestOf<Asks extends Question, Value>({
   outgoing: { method, path, wire },
+  questions,
   keyHeaders,
   addresses,
 }: Exchange<Asks, Value>): ProviderRequest {
@@ -87,6 +92,7 @@ function requestOf<Asks extends Question, Value>({
   return {
     method,
     url: addressOf(path, addresses) + query,
+    maxReplyBytes: pageBytes + rowBytes * questions.length,
     headers: {
       ...keyHeaders,
       accept: 'application/json',
@@ -166,11 +172,17 @@ function secretsOf(keys: KeyHeaders): readonly string[] {
 }
 
 function repeatsKey(body: string, keys: KeyHeaders): boolean {
-  return secretsOf(keys).some((key) => key.length >= shortestKey && body.includes(key))
+  const said = body.toLowerCase()
+  const forms = secretsOf(keys)
+    .filter((key) => key.length >= shortestKey)
+    .flatMap((key) => [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)])
+    .flatMap((form) => [form, form.replaceAll('/', '\\/')])
+  return forms.some((form) => said.includes(form.toLowerCase()))
 }
 
 /** The beginning of what a provider says, without keys and numbers. */
 function sayable(body: string, keys: KeyHeaders): string {
+  if (repeatsKey(body, keys)) return ''
   const without = secretsOf(keys).reduce((text, secret) => text.replaceAll(secret, '***'), body)
   const said = textIn(without).replace(/\s+/g, ' ').trim().slice(0, longestSaid).replace(/\d/g, '#')
   return said === '' ? '' : `: ${said}`

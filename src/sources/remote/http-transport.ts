@@ -81,22 +81,8 @@ export class HttpTransport implements Transport {
       status: statusCode,
       contentType: mediaType(firstOf(headers['content-type'])),
       retryAfter: firstOf(headers['retry-after']),
-      body: await this.#textOf(body),
+      body: await textOf(body, request.maxReplyBytes ?? this.#maxBodyBytes),
     }
-  }
-
-  async #textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
-    const parts: Uint8Array[] = []
-    let size = 0
-    for await (const part of body) {
-      size += part.length
-      if (size > this.#maxBodyBytes) {
-        const detail = `the reply is longer than ${this.#maxBodyBytes} bytes`
-        throw new TransportError('too-large', detail)
-      }
-      parts.push(part)
-    }
-    return new TextDecoder().decode(Buffer.concat(parts))
   }
 
   #connector(): buildConnector.connector {
@@ -108,6 +94,19 @@ export class HttpTransport implements Transport {
       socket.once('close', () => this.#sockets.delete(socket))
     }
   }
+}
+
+async function textOf(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of body) {
+    size += part.length
+    if (size > maxBytes) {
+      throw new TransportError('too-large', `the reply is longer than ${maxBytes} bytes`)
+    }
+    parts.push(part)
+  }
+  return new TextDecoder().decode(Buffer.concat(parts))
 }
 
 function firstOf(value: HeaderValue): string | undefined {

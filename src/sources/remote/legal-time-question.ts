@@ -65,6 +65,9 @@ const read: LegalTimeBatch['read'] = (reply, questions) =>
     understand: (row, question) => understand(row, question.at ?? reply.askedAt),
   })
 
+/** No window is longer than a day; what a provider says of later is not relied on. */
+const longestWindow = 86_400
+
 /** `at`: the instant judged. */
 function understand(row: TimeLegalRow, at: Instant): Understood<LegalTime> | NotUnderstood {
   const { permitted, status, secondsLeft } = row
@@ -74,7 +77,7 @@ function understand(row: TimeLegalRow, at: Instant): Understood<LegalTime> | Not
   if (permitted) {
     const rule = `permitted by the provider for ${secondsLeft} s more`
     const value = { ...said, secondsLeft, opensAt: at, rule, message: null }
-    return { value, holdsUntil: at + secondsLeft * 1000 }
+    return { value, holdsUntil: at + Math.min(secondsLeft, longestWindow) * 1000 }
   }
   const closed = { ...said, secondsLeft: 0, opensAt: undefined }
   if (status === 'OK') {

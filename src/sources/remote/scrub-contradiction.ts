@@ -39,6 +39,8 @@ function aiContradiction(row: ScrubRow, hours: RowHours | undefined): string | u
   if (ebrType !== 'P') return because('EBRType is not P')
   if (!isRelated(row)) return because(`ResultCode is ${letter}, not E, O, G or H`)
   if (doNotCallToday !== false) return because('DoNotCallToday is not 0')
+  // No place is farther than 14 hours from UTC; that far away the hour would not be known.
+  if (Math.abs(row.utcOffsetMinutes ?? 0) > 840) return because('UTCOffset is of no place')
   // Without an offset the local time is not known, but some window there must be.
   const outside = hours === undefined ? !parseWeek(callingWindow) : !hours.inside
   return outside ? because('the local time is not inside CallingWindow') : undefined

@@ -227,6 +227,8 @@ export class Sender<Asks extends Question, Value> {
     const now = this.#now()
     const { circuit } = this.#pace
     if (failure.isFault && !isNewKeyTried) circuit.failed(isProbe, failure.detail, now)
+    // Who refuses a question is there; or one caller's wrong project would keep all others waiting.
+    else if (failure.why === 'bad-question') circuit.succeeded(isProbe)
     else circuit.undecided(isProbe, now)
     if (failure.isKeyRefused && !isNewKeyTried) this.#news.keyRefused(failure.detail)
     if (isNewKeyTried) this.#tryNewKey(questions, failure)

@@ -9,6 +9,8 @@ export interface ProviderRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
+  /** A longer reply is not read to its end. */
+  readonly maxReplyBytes?: number | undefined
 }
 
 /** A reply whose body arrived to its end. */

@@ -68,9 +68,13 @@ const unanswered: readonly {
     ...{ isRetried: false, opens: false },
   },
   {
-    how: { status: 400, body: 'phone 2125550100\n of the-secret-key is wrong: '.padEnd(99, 'x') },
-    detail: 'answered 400: phone ########## of *** is wrong: xxxxxxxxxxxxxxxxxxxxxxxxxx',
+    how: { status: 400, body: 'phone 2125550100\n is wrong: '.padEnd(99, 'x') },
+    detail: `answered 400: phone ########## is wrong: ${'x'.repeat(33)}`,
     ...{ why: 'bad-question', isRetried: false, opens: false },
+  },
+  {
+    how: { status: 400, body: 'phone 2125550100\n of The-Secret-Key is wrong' },
+    ...{ why: 'bad-question', detail: 'answered 400', isRetried: false, opens: false },
   },
 ]
 
