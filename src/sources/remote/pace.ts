@@ -20,6 +20,9 @@ export interface Traffic {
 /** Thousands of numbers to warm come over some turns of the loop and should leave together. */
 const backgroundGatherMs = 250
 
+/** A network that holds requests back for longer than that loses them. */
+const longestSlackMs = 5_000
+
 export class Pace {
   readonly circuit: Circuit
   readonly #bucket: TokenBucket
@@ -29,7 +32,8 @@ export class Pace {
 
   constructor(options: ProviderOptions, question: QuestionName, news: ProviderNews) {
     this.#limits = options.limits
-    this.#bucket = new TokenBucket(options.questions[question].requestsPerMinute)
+    const { requestsPerMinute, deadlineMs } = options.questions[question]
+    this.#bucket = new TokenBucket(requestsPerMinute, Math.min(deadlineMs, longestSlackMs))
     this.circuit = new Circuit({
       failures: options.limits.circuitFailures,
       openMs: options.limits.circuitOpenMs,

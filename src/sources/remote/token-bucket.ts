@@ -3,11 +3,8 @@
  * lays it. It only reckons: no timer, no clock of its own. What is sent is left to others.
  */
 
-/**
- * Requests that leave a minute apart may arrive a little closer together, and the provider counts
- * what arrives: the limit is kept over this long instead of 60 s.
- */
-const minuteMs = 61_000
+const minuteMs = 60_000
+const usualSlackMs = 1_000
 
 /** Sums of intervals are off by less; the longer minute makes up for it a million times. */
 const roundingMs = 0.001
@@ -23,10 +20,14 @@ export class TokenBucket {
   /** When the bucket is full again; in the past when it is. */
   #fullAt = Number.NEGATIVE_INFINITY
 
-  /** `requestsPerMinute` is a whole number from 1. */
-  constructor(requestsPerMinute: number) {
+  /**
+   * `requestsPerMinute` is a whole number from 1. Requests that leave a minute apart may arrive
+   * closer together, and the provider counts what arrives: the limit is kept over a minute and
+   * `slackMs`, the longest that one is under way.
+   */
+  constructor(requestsPerMinute: number, slackMs = usualSlackMs) {
     this.burst = Math.max(Math.min(2, requestsPerMinute), Math.floor(requestsPerMinute / 10))
-    this.#intervalMs = minuteMs / (requestsPerMinute - this.burst + 1)
+    this.#intervalMs = (minuteMs + slackMs) / (requestsPerMinute - this.burst + 1)
   }
 
   /**

@@ -150,7 +150,7 @@ describe('another attempt', () => {
     transport.onSend = (sent) => sent.fail('cut-off')
     void asker.ask(about())
     await time.advance(100_000)
-    expect(transport.sent.map(({ atMs }) => atMs)).toEqual([5, 80, 61_005])
+    expect(transport.sent.map(({ atMs }) => atMs)).toEqual([5, 80, 65_005])
   })
 
   it('is given up with those who gave up', async () => {
@@ -234,8 +234,8 @@ describe('a provider that was asked too often', () => {
     note('later', about(anyNumber(), { inBackground: true }))
     await time.advance(100_000)
     // After the pause it waits for half of the burst; the next pause would outlast its deadline.
-    expect(transport.sent.map(({ atMs }) => atMs)).toEqual([250, 11_639, 23_028])
-    expect(told).toEqual(['later rate-limited at 23028'])
+    expect(transport.sent.map(({ atMs }) => atMs)).toEqual([250, 11_750, 23_250])
+    expect(told).toEqual(['later rate-limited at 23250'])
     expect(left()).toEqual(nothingLeft)
   })
 

@@ -309,7 +309,7 @@ describe('bounds', () => {
     await gathered(about())
     expect(asker.ask(about())).toEqual({
       ...{ answered: false, why: 'rate-limited', source: 'vendor' },
-      detail: 'no request may be sent for 61 s',
+      detail: 'no request may be sent for 63 s',
     })
   })
 })
@@ -387,8 +387,8 @@ describe('questions that nobody waits for', () => {
     note('later', later())
     // Six of ten tokens: one to take, and half of the burst that stays.
     await time.advance(10_000)
-    expect([transport.sent.length, transport.sent[10]?.atMs]).toEqual([11, 4_022])
-    expect(told[0]).toMatch(/^later value of \d+ at 4622$/)
+    expect([transport.sent.length, transport.sent[10]?.atMs]).toEqual([11, 4_154])
+    expect(told[0]).toMatch(/^later value of \d+ at 4754$/)
   })
 
   it('are told after ten times the deadline', async () => {
