@@ -5,7 +5,14 @@
  */
 import { LRUCache } from 'lru-cache'
 import { type Clock, type Instant, monotonicSeconds, type Timers } from '../domain/clock.js'
-import type { Answered, Asked, Eventually, Question, QuestionName } from '../domain/compliance.js'
+import {
+  type Answered,
+  type Asked,
+  type Eventually,
+  isOfTheQuestion,
+  type Question,
+  type QuestionName,
+} from '../domain/compliance.js'
 import { type CallKind, callKinds } from '../domain/decision.js'
 import {
   type CacheSettings,
@@ -13,12 +20,13 @@ import {
   type KeptAnswer,
   keptAnswer,
   type Moment,
+  mayStandIn,
   putOffRefresh,
-  standInOf,
   staysFresh,
 } from './kept-answer.js'
+import { type About, KnownNoes } from './known-noes.js'
 import { UnderWay } from './under-way.js'
-import { isForbidden, markedStale, silentOne } from './whole-answer.js'
+import { answeredParts, isForbidden, markedStale, silentOne } from './whole-answer.js'
 
 export interface CacheWatch {
   /**
@@ -55,13 +63,16 @@ export interface ShelvedQuestion<T, Q extends Question> {
 
 export type Warmed = 'fresh' | 'answered' | 'unanswered'
 
-/** Answers about one number of one account, by the rest of what the question holds. */
-type Variants<T> = Map<string, KeptAnswer<T>>
+/** What is kept about one number of one account. */
+interface Kept<T> {
+  /** The latest whole answers, by the rest of what the question holds. */
+  readonly answers: Map<string, KeptAnswer<T>>
+  readonly noes: KnownNoes<T>
+}
 
-interface LookUp<Q> extends Moment {
+interface LookUp<Q> extends Moment, About {
   readonly question: Q
   readonly key: string
-  readonly variant: string
 }
 
 /** A caller may make up postal codes without end; nobody needs more of them for one number. */
@@ -70,7 +81,7 @@ const mostVariants = 16
 export class AnswerShelf<T, Q extends Question> {
   readonly #about: ShelvedQuestion<T, Q>
   readonly #options: ShelfOptions
-  readonly #kept: LRUCache<string, Variants<T>> | undefined
+  readonly #kept: LRUCache<string, Kept<T>> | undefined
   readonly #underWay = new UnderWay()
   readonly #inBackground = new Map<string, Promise<Warmed>>()
 
@@ -81,8 +92,7 @@ export class AnswerShelf<T, Q extends Question> {
     this.#kept = maxEntries > 0 ? new LRUCache({ max: maxEntries }) : undefined
   }
 
-  /** `variant` is the rest of what the answer depends on, beside number and account. */
-  answer(question: Q, variant: string): Eventually<Asked<T>> {
+  answer(question: Q, about: About): Eventually<Asked<T>> {
     const { watch, clockOf, timers } = this.#options
     const { name } = this.#about
     if (question.at !== undefined || !this.#kept) {
@@ -90,9 +100,10 @@ export class AnswerShelf<T, Q extends Question> {
       return this.#ask(question)
     }
     const key = shelfKey(question.accountId, question.number)
-    const known = this.#kept.get(key)?.get(variant)
+    const { variant, scope } = about
+    const known = this.#kept.get(key)?.answers.get(variant)
     const now = clockOf(question.accountId).now()
-    const lookUp = { question, key, variant, now, monotonicMs: timers.monotonicMs() }
+    const lookUp = { question, key, variant, scope, now, monotonicMs: timers.monotonicMs() }
     if (known && isFresh(known, lookUp)) {
       watch.asked(name, 'hit')
       if (now >= known.refreshFrom) this.#refresh(known, lookUp)
@@ -103,13 +114,13 @@ export class AnswerShelf<T, Q extends Question> {
   }
 
   /** Asks in the background what is not kept or will not stay fresh; `fresh` when nothing is to do. */
-  warm(question: Q, variant: string, freshForMs: number): Eventually<Warmed> {
+  warm(question: Q, { variant, scope }: About, freshForMs: number): Eventually<Warmed> {
     if (!this.#kept) return 'unanswered'
     const key = shelfKey(question.accountId, question.number)
-    const known = this.#kept.get(key)?.get(variant)
+    const known = this.#kept.get(key)?.answers.get(variant)
     const moment = this.#moment(question)
     if (known && staysFresh(known, moment, freshForMs)) return 'fresh'
-    return this.#askInBackground({ question, key, variant, ...moment })
+    return this.#askInBackground({ question, key, variant, scope, ...moment })
   }
 
   /** An answer still under way was made from what may have changed, so it is not kept either. */
@@ -123,7 +134,7 @@ export class AnswerShelf<T, Q extends Question> {
     const asked = this.#askAndKeep(lookUp)
     if (!(asked instanceof Promise)) return this.#orStandIn(asked, lookUp)
     const mayLast = this.#options.staleAfterMs < Number.POSITIVE_INFINITY
-    if (mayLast && this.#standsIn(lookUp)) return this.#orStandInWhenLate(asked, lookUp)
+    if (mayLast && this.#standsIn(lookUp, true)) return this.#orStandInWhenLate(asked, lookUp)
     return asked.then((one) => this.#orStandIn(one, lookUp))
   }
 
@@ -133,17 +144,17 @@ export class AnswerShelf<T, Q extends Question> {
   }
 
   /**
-   * A no of anybody is an answer, whoever else is silent. A source that answers instead of another
-   * lifts no known no of that one.
+   * A no of anybody is an answer, whoever else is silent. While not everybody who should has
+   * answered, a known no counts, and where policy has it an old yes; not the latter where the question
+   * itself is at fault.
    */
   #orStandIn(asked: Asked<T>, lookUp: LookUp<Q>): Asked<T> {
     const silent = silentOne(asked)
     const insteadOf = asked.answered ? asked.insteadOf : undefined
     const why = silent?.detail ?? insteadOf?.because
     if (why === undefined || this.#isForbidden(asked, lookUp.question)) return asked
-    const given = this.#standInFor(lookUp, why)
-    if (!given || (!silent && !this.#isForbidden(given, lookUp.question))) return asked
-    return given
+    const mayPermit = silent !== undefined && !isOfTheQuestion(silent.why)
+    return this.#standInFor(lookUp, why, mayPermit) ?? asked
   }
 
   async #orStandInWhenLate(asked: Promise<Asked<T>>, lookUp: LookUp<Q>): Promise<Asked<T>> {
@@ -156,25 +167,30 @@ export class AnswerShelf<T, Q extends Question> {
       const inTime = await Promise.race([asked, late])
       if (inTime) return this.#orStandIn(inTime, lookUp)
       const why = `no answer within ${staleAfterMs} ms`
-      return this.#standInFor(lookUp, why) ?? this.#orStandIn(await asked, lookUp)
+      return this.#standInFor(lookUp, why, true) ?? this.#orStandIn(await asked, lookUp)
     } finally {
       stop?.()
     }
   }
 
-  #standsIn({ question, key, variant }: LookUp<Q>): Answered<T> | undefined {
-    const known = this.#kept?.peek(key)?.get(variant)
+  /** A known no, or a yes that is not too old. */
+  #standsIn(lookUp: LookUp<Q>, mayPermit: boolean): Answered<T> | undefined {
+    const { question, key, variant } = lookUp
+    const kept = this.#kept?.peek(key)
+    const moment = this.#moment(question)
+    const no = kept?.noes.find(lookUp, moment.now, (one) => this.#isForbidden(one, question))
+    const known = mayPermit && !no ? kept?.answers.get(variant) : undefined
     const staleForMs = this.#options.staleForMs[this.#about.name]
-    const forbids = (answer: Answered<T>) => this.#isForbidden(answer, question)
-    return known && standInOf(known, this.#moment(question), { forbids, staleForMs })
+    const isYes = known && !this.#isForbidden(known.answer, question)
+    return no ?? (isYes && mayStandIn(known, moment, staleForMs) ? known.answer : undefined)
   }
 
   /** One that another asker has had meanwhile is as good as new. */
-  #standInFor(lookUp: LookUp<Q>, why: string): Answered<T> | undefined {
+  #standInFor(lookUp: LookUp<Q>, why: string, mayPermit: boolean): Answered<T> | undefined {
     const { question, key, variant } = lookUp
-    const known = this.#kept?.peek(key)?.get(variant)
-    if (known && isFresh(known, this.#moment(question))) return known.answer
-    const given = this.#standsIn(lookUp)
+    const known = this.#kept?.peek(key)?.answers.get(variant)
+    if (mayPermit && known && isFresh(known, this.#moment(question))) return known.answer
+    const given = this.#standsIn(lookUp, mayPermit)
     if (!given) return undefined
     this.#options.watch.asked(this.#about.name, 'stale')
     return markedStale(given, why)
@@ -244,48 +260,52 @@ export class AnswerShelf<T, Q extends Question> {
     return asked
   }
 
+  /** Every part for what it forbids, and a whole answer to be given again. */
   #keep(asked: Asked<T>, lookUp: LookUp<Q>): void {
     if (!asked.answered) return
-    const { question, key, variant, now, monotonicMs } = lookUp
-    const variants: Variants<T> = this.#kept?.get(key) ?? new Map()
-    const known = variants.get(variant)
-    const from = Math.min(now, asked.asOf)
-    if (this.#isOutrun(known, question, from)) return
+    const { key, variant } = lookUp
+    const kept: Kept<T> = this.#kept?.get(key) ?? { answers: new Map(), noes: new KnownNoes() }
+    for (const part of answeredParts(asked)) kept.noes.note(part, lookUp, this.#barsSomeKind(part))
     this.#keepLate(asked, lookUp)
+    if (!silentOne(asked)) this.#keepWhole(kept, asked, lookUp)
+    const whole = kept.answers.get(variant)
+    if (whole && this.#isBarred(kept, whole, lookUp)) {
+      kept.answers.set(variant, { ...whole, until: Math.min(whole.until, whole.from) })
+    }
+    this.#kept?.set(key, kept)
+  }
+
+  #keepWhole({ answers, noes }: Kept<T>, asked: Answered<T>, lookUp: LookUp<Q>): void {
+    const { question, variant, now, monotonicMs } = lookUp
+    const known = answers.get(variant)
+    const from = Math.min(now, asked.asOf)
+    const isStandIn = known?.answer.insteadOf !== undefined && asked.insteadOf === undefined
+    if (!isStandIn && this.#isOutrun(known, question, from)) return
     const forbids = this.#isForbidden(asked, {})
     const { settings } = this.#options
-    const made = keptAnswer(withoutLate(asked), { from, keptMs: monotonicMs, forbids, settings })
-    const kept = silentOne(asked) ? this.#withNo(known, made) : this.#unlessLifted(known, made)
-    if (!kept) return
-    if (variants.size >= mostVariants && !known) variants.delete(oldestOf(variants))
-    variants.set(variant, kept)
-    this.#kept?.set(key, variants)
-  }
-
-  /** A no beside a silence: what is kept stays for its own no, and permits no more what this bars. */
-  #withNo(known: KeptAnswer<T> | undefined, made: KeptAnswer<T>): KeptAnswer<T> | undefined {
-    if (!callKinds.some((callKind) => this.#isForbidden(made.answer, { callKind })))
-      return undefined
-    if (!known) return { ...made, until: made.from, laterNo: made.answer }
-    return { ...known, until: Math.min(known.until, made.from), laterNo: made.answer }
-  }
-
-  /** The answer of a source that stands in for another is not kept where it lifts that one's no. */
-  #unlessLifted(known: KeptAnswer<T> | undefined, made: KeptAnswer<T>): KeptAnswer<T> | undefined {
-    const { insteadOf } = made.answer
-    if (
-      !known ||
-      insteadOf === undefined ||
-      known.answer.insteadOf ||
-      known.holdsUntil <= made.from
+    if (answers.size >= mostVariants && !known) {
+      const [oldest = ''] = answers.keys()
+      answers.delete(oldest)
+      noes.forgetVariant(oldest)
+    }
+    answers.set(
+      variant,
+      keptAnswer(withoutLate(asked), { from, keptMs: monotonicMs, forbids, settings }),
     )
-      return made
-    const isLifted = callKinds.some(
+  }
+
+  /** Whether somebody is known to forbid a kind of call that the whole answer permits. */
+  #isBarred({ noes }: Kept<T>, { answer }: KeptAnswer<T>, lookUp: LookUp<Q>): boolean {
+    const now = this.#moment(lookUp.question).now
+    return callKinds.some(
       (callKind) =>
-        this.#isForbidden(known.answer, { callKind }) &&
-        !this.#isForbidden(made.answer, { callKind }),
+        !this.#isForbidden(answer, { callKind }) &&
+        noes.find(lookUp, now, (one) => this.#isForbidden(one, { callKind })) !== undefined,
     )
-    return isLifted ? undefined : made
+  }
+
+  #barsSomeKind(answer: Answered<T>): boolean {
+    return callKinds.some((callKind) => this.#isForbidden(answer, { callKind }))
   }
 
   /** The answer of the source that was to answer counts, also when it comes after another's. */
@@ -307,11 +327,6 @@ export class AnswerShelf<T, Q extends Question> {
 function withoutLate<T>(answer: Answered<T>): Answered<T> {
   const { insteadOf } = answer
   return insteadOf?.late ? { ...answer, insteadOf: { because: insteadOf.because } } : answer
-}
-
-function oldestOf(variants: ReadonlyMap<string, unknown>): string {
-  const [oldest = ''] = variants.keys()
-  return oldest
 }
 
 /** The key of everything that is kept about one number of one account. */

@@ -18,6 +18,7 @@ import type {
 import type { CallKind } from '../domain/decision.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import { AnswerShelf, type ShelfOptions, shelfKey, type Warmed } from './answer-shelf.js'
+import type { About } from './known-noes.js'
 
 export type { CacheWatch, Warmed } from './answer-shelf.js'
 export type { CacheSettings } from './kept-answer.js'
@@ -70,19 +71,19 @@ export class CachedCompliance implements Compliance, ChangeListener {
   }
 
   scrub(question: Question): Eventually<Asked<ScrubVerdict>> {
-    return this.#scrub.answer(question, variantOf(question))
+    return this.#scrub.answer(question, aboutPlace(question))
   }
 
   internalDnc(question: Question): Eventually<Asked<InternalDncStatus>> {
-    return this.#internalDnc.answer(question, scopeOf(question))
+    return this.#internalDnc.answer(question, aboutScope(question))
   }
 
   litigator(question: Question): Eventually<Asked<LitigatorStatus>> {
-    return this.#litigator.answer(question, scopeOf(question))
+    return this.#litigator.answer(question, aboutScope(question))
   }
 
   legalTime(question: LegalTimeQuestion): Eventually<Asked<LegalTime>> {
-    return this.#legalTime.answer(question, this.#legalTimeVariant(question))
+    return this.#legalTime.answer(question, this.#aboutTime(question))
   }
 
   /**
@@ -91,12 +92,12 @@ export class CachedCompliance implements Compliance, ChangeListener {
    * answer is still missing. Never rejects.
    */
   async warm(question: LegalTimeQuestion, freshForMs: number): Promise<Warmed> {
-    const scope = scopeOf(question)
+    const scope = aboutScope(question)
     const warmed = await Promise.all([
-      this.#scrub.warm(question, variantOf(question), freshForMs),
+      this.#scrub.warm(question, aboutPlace(question), freshForMs),
       this.#internalDnc.warm(question, scope, freshForMs),
       this.#litigator.warm(question, scope, freshForMs),
-      this.#legalTime.warm(question, this.#legalTimeVariant(question), freshForMs),
+      this.#legalTime.warm(question, this.#aboutTime(question), freshForMs),
     ])
     if (warmed.includes('unanswered')) return 'unanswered'
     return warmed.includes('answered') ? 'answered' : 'fresh'
@@ -110,11 +111,13 @@ export class CachedCompliance implements Compliance, ChangeListener {
     this.#forget()
   }
 
-  #legalTimeVariant(question: LegalTimeQuestion): string {
-    if (!this.#standardsMatter) return scopeOf(question)
+  /** A no of the hour is one of a place, so nothing of it is shared. */
+  #aboutTime(question: LegalTimeQuestion): About {
+    if (!this.#standardsMatter) return aboutScope(question)
     const { recordedVoice, lawToo, strictestPlace } = question
     const standards = `${Number(recordedVoice)}${Number(lawToo)}${Number(strictestPlace)}`
-    return standards + variantOf(question)
+    const variant = standards + variantOf(question)
+    return { variant, scope: variant }
   }
 
   #forget(key?: string): void {
@@ -127,6 +130,15 @@ export class CachedCompliance implements Compliance, ChangeListener {
 function variantOf({ projectId, campaignId, postalCode }: Question): string {
   if (projectId === undefined && campaignId === undefined && postalCode === undefined) return ''
   return JSON.stringify([projectId, campaignId, postalCode])
+}
+
+function aboutPlace(question: Question): About {
+  return { variant: variantOf(question), scope: scopeOf(question) }
+}
+
+function aboutScope(question: Question): About {
+  const scope = scopeOf(question)
+  return { variant: scope, scope }
 }
 
 /** Where a postal code makes no difference, as on lists, a known no counts for every one. */

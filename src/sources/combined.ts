@@ -63,37 +63,40 @@ class AnyNoBlocks implements Compliance {
 
   scrub(question: Question) {
     const { callKind } = question
-    const isNo = callKind && (({ allowed }: ScrubVerdict) => !allowed[callKind])
-    return this.#both((source) => source.scrub(question), permitsNoKind, isNo)
+    const isNo = callKind && ((row: ScrubVerdict) => row.doNotCallToday || !row.allowed[callKind])
+    return this.#both(question, (source) => source.scrub(question), {
+      isFinal: permitsNoKind,
+      isNo,
+    })
   }
 
   /** An entry may be lifted by a permission record, but not before the other list has been seen. */
   internalDnc(question: Question) {
     const isNo = ({ onList }: InternalDncStatus) => onList
-    return this.#both((source) => source.internalDnc(question), never, isNo)
+    return this.#both(question, (source) => source.internalDnc(question), { isFinal: never, isNo })
   }
 
   litigator(question: Question) {
-    return this.#both(
-      (source) => source.litigator(question),
-      ({ isLitigator }) => isLitigator,
-    )
+    return this.#both(question, (source) => source.litigator(question), {
+      isFinal: ({ isLitigator }) => isLitigator,
+    })
   }
 
   legalTime(question: LegalTimeQuestion) {
-    return this.#both(
-      (source) => source.legalTime(question),
-      ({ permitted }) => !permitted,
-    )
+    return this.#both(question, (source) => source.legalTime(question), {
+      isFinal: ({ permitted }) => !permitted,
+    })
   }
 
+  /** In the background nobody is kept waiting, and whole answers are wanted. */
   #both<T>(
+    { inBackground }: Question,
     ask: Ask<T>,
-    isFinal: (value: T) => boolean,
-    isNo?: (value: T) => boolean,
+    { isFinal, isNo }: Noes<T>,
   ): Eventually<Asked<T>> {
     const { patienceMs, timers } = this.#options
-    const patience = isNo && { isNo, untilMs: timers.monotonicMs() + patienceMs, timers }
+    const isPatient = isNo !== undefined && inBackground !== true
+    const patience = isPatient && { isNo, untilMs: timers.monotonicMs() + patienceMs, timers }
     return eachMustPermit(ask(this.#first), ask(this.#second), {
       isFinal,
       ...(patience && { patience }),
@@ -101,10 +104,17 @@ class AnyNoBlocks implements Compliance {
   }
 }
 
+/** Which values are a no that nothing lifts, and which one that something may lift. */
+interface Noes<T> {
+  readonly isFinal: (value: T) => boolean
+  readonly isNo?: ((value: T) => boolean) | undefined
+}
+
 const never = () => false
 
 /** A row that permits some kind of call is no plain no: the cache keeps it for all kinds. */
-function permitsNoKind({ allowed }: ScrubVerdict): boolean {
+function permitsNoKind({ allowed, doNotCallToday }: ScrubVerdict): boolean {
+  if (doNotCallToday) return true
   return !allowed.manual && !allowed.autodialed && !allowed.ai
 }
 

@@ -3,7 +3,13 @@
  * Which values permit a call is told by the caller; what becomes of the call is left to the checks.
  */
 import type { Timers } from '../domain/clock.js'
-import type { Answered, Asked, Eventually, Unanswered } from '../domain/compliance.js'
+import type {
+  Answered,
+  Asked,
+  Eventually,
+  Unanswered,
+  UnansweredReason,
+} from '../domain/compliance.js'
 
 /** When an answer is given before the other source has been heard. */
 export interface EarlyNo<T> {
@@ -109,8 +115,14 @@ function flat<T>(asked: Asked<T>): readonly Asked<T>[] {
 export function neither(first: Unanswered, second: Unanswered): Unanswered {
   return {
     answered: false,
-    why: first.why === 'not-askable' ? second.why : first.why,
+    why: whyOfBoth(first.why, second.why),
     detail: `${first.source}: ${first.detail}; ${second.source}: ${second.detail}`,
     source: `${first.source}+${second.source}`,
   }
+}
+
+/** A question that one of them refuses as it is put is no outage of the other. */
+function whyOfBoth(first: UnansweredReason, second: UnansweredReason): UnansweredReason {
+  if (second === 'bad-question') return second
+  return first === 'not-askable' ? second : first
 }

@@ -24,11 +24,6 @@ export interface KeptAnswer<T> {
   readonly holdsUntil: Instant
   /** When it was kept, on the clock that never jumps: set back, the other one makes nothing young. */
   readonly keptMs: number
-  /**
-   * A later no of one source while another was silent. It is not given as fresh, and no yes outlives
-   * it.
-   */
-  readonly laterNo?: Answered<T> | undefined
   /** A use from then on asks anew; moves on with each asking. */
   refreshFrom: Instant
 }
@@ -92,29 +87,15 @@ export function putOffRefresh(kept: KeptAnswer<unknown>, now: Instant): void {
 }
 
 /**
- * Whether an answer may be given while its source is silent: a no as long as it holds, since an
- * outage must not lift it; a yes only for a while, and never to a clock that was set back.
+ * Whether an answer that permits may be given while its source is silent: for a while, and never to
+ * a clock that was set back. One that forbids is kept apart (`known-noes.ts`).
  */
 export function mayStandIn(
   { from, until, holdsUntil, keptMs }: Aged,
   { now, monotonicMs }: Moment,
-  asked: { readonly forbids: boolean; readonly staleForMs: number },
+  staleForMs: number,
 ): boolean {
-  const { forbids, staleForMs } = asked
-  if (now >= holdsUntil) return false
-  if (forbids) return true
   const lastsMs = until - from + staleForMs
-  return now >= from && now < until + staleForMs && monotonicMs - keptMs < lastsMs
-}
-
-/** What may be given of it while its source is silent; `forbids` is told for the kind of call. */
-export function standInOf<T>(
-  kept: KeptAnswer<T>,
-  moment: Moment,
-  asked: { readonly forbids: (answer: Answered<T>) => boolean; readonly staleForMs: number },
-): Answered<T> | undefined {
-  const { answer, laterNo } = kept
-  const { forbids, staleForMs } = asked
-  if (laterNo && forbids(laterNo) && moment.now < wholeHoldsUntil(laterNo)) return laterNo
-  return mayStandIn(kept, moment, { forbids: forbids(answer), staleForMs }) ? answer : undefined
+  const isYoung = now < until + staleForMs && monotonicMs - keptMs < lastsMs
+  return now >= from && now < holdsUntil && isYoung
 }

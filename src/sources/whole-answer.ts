@@ -3,16 +3,38 @@
  * anybody is missing, and until when all of it holds.
  */
 import type { Instant } from '../domain/clock.js'
-import type { Answered, Asked, Unanswered } from '../domain/compliance.js'
+import {
+  type Answered,
+  type Asked,
+  isOfTheQuestion,
+  type Unanswered,
+} from '../domain/compliance.js'
 
 export type Permits<T> = (value: T) => boolean
 
-/** The first one that did not answer, be it the answer itself or one beside it. */
+/** Each that answered, alone. */
+export function answeredParts<T>(asked: Asked<T>): readonly Answered<T>[] {
+  if (!asked.answered) return []
+  const { also, insteadOf, ...alone } = asked
+  return [alone, ...(also ?? []).flatMap(answeredParts)]
+}
+
+/**
+ * One that did not answer, be it the answer itself or one beside it: before others one that would
+ * answer if it were asked otherwise.
+ */
 export function silentOne<T>(asked: Asked<T>): Unanswered | undefined {
+  const silent = firstSilent(asked)
+  if (!silent || isOfTheQuestion(silent.why) || !asked.answered) return silent
+  const others = (asked.also ?? []).flatMap((more) => silentOne(more) ?? [])
+  return others.find(({ why }) => isOfTheQuestion(why)) ?? silent
+}
+
+function firstSilent<T>(asked: Asked<T>): Unanswered | undefined {
   if (!asked.answered) return asked
   if (asked.also === undefined) return undefined
   for (const more of asked.also) {
-    const silent = silentOne(more)
+    const silent = firstSilent(more)
     if (silent) return silent
   }
   return undefined

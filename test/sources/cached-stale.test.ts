@@ -275,18 +275,15 @@ describe('answers of several sources to one question', () => {
     expect(source.asked).toHaveLength(2)
   })
 
-  it('give way to an old no, all marked, when one is missing', async () => {
-    const old = permitting({ also: [forbidding()] })
+  it('give way to the old no of one of them, when one is missing', async () => {
+    const old = permitting({ also: [forbidding({ source: 'second' })] })
     let now: Litigator = old
     const { cached, time } = openCached({ litigator: () => now })
     await cached.litigator(question)
     now = half
     await time.advance(blockMs)
     const staleBecause = 'fake source-failed'
-    expect(await cached.litigator(question)).toEqual({
-      ...permitting({ staleBecause }),
-      also: [forbidding({ staleBecause })],
-    })
+    expect(await cached.litigator(question)).toEqual(forbidding({ source: 'second', staleBecause }))
   })
 
   it('are given as they are when one is missing and another forbids', async () => {
@@ -359,12 +356,18 @@ describe('a known no of one source', () => {
   const asManual: Question = { ...question, callKind: 'manual' }
 
   it('is not lifted by another’s answer while it is silent', async () => {
-    const barred = answered(listed as ScrubVerdict, { ...justNow, also: [answered(cleanRow)] })
+    const barred = answered(listed as ScrubVerdict, {
+      ...justNow,
+      also: [answered(cleanRow, { ...justNow, source: 'second' })],
+    })
     let now: Asked<ScrubVerdict> = barred
     const { cached, time } = openCached({ scrub: () => now })
     await cached.scrub(asManual)
     await time.advance(blockMs)
-    now = answered(cleanRow, { ...justNow, also: [unanswered('circuit-open')] })
+    now = answered(cleanRow, {
+      ...{ ...justNow, source: 'second' },
+      also: [unanswered('circuit-open')],
+    })
     for (let times = 0; times < 2; times += 1) {
       expect(await cached.scrub(asManual)).toMatchObject({
         ...{ value: listed, staleBecause: 'fake circuit-open' },
@@ -422,4 +425,83 @@ it('an answer that was under way when it was asked for is as old as its request'
   await time.advance(allowMs - 200_000)
   await cached.litigator(question)
   expect(source.asked).toHaveLength(2)
+})
+
+describe('what one of two sources forbids', () => {
+  const D: ScrubVerdict = {
+    ...{ ...cleanRow, letter: 'D', allowed: { manual: false, autodialed: false, ai: false } },
+  }
+  const asManual: Question = { ...question, callKind: 'manual' }
+  const silent = unanswered('circuit-open')
+  const minuteMs = 60_000
+
+  /** Each answer is that of one source as of the moment it is given; the last stays. */
+  function played() {
+    let now: Asked<ScrubVerdict> = silent
+    const { cached, time } = openCached({ scrub: () => now }, { staleForMs: { scrub: staleForMs } })
+    const row = (source: string, value: ScrubVerdict, more: Partial<Answered<ScrubVerdict>> = {}) =>
+      answered(value, { source, asOf: time.now(), ...more })
+    const ask = async (next: Asked<ScrubVerdict>, more: Partial<Question> = {}) => {
+      now = next
+      const asked = await cached.scrub({ ...asManual, ...more })
+      if (!asked.answered) return asked.why
+      return `${asked.source} ${asked.value.letter}${asked.staleBecause ? ' stale' : ''}`
+    }
+    return { time, row, ask }
+  }
+  const because = { insteadOf: { because: 'first is down' } }
+
+  it('is not laundered by a no of the one that stands in', async () => {
+    const { time, row, ask } = played()
+    expect(await ask(row('first', D))).toBe('first D')
+    await time.advance(blockMs)
+    const atNight = { ...cleanRow, allowed: D.allowed }
+    const end = { holdsUntil: time.now() + minuteMs }
+    expect(await ask(row('second', atNight, { ...because, ...end }))).toBe('second C')
+    await time.advance(blockMs)
+    expect(await ask(row('second', cleanRow, because))).toBe('first D stale')
+    expect(await ask(silent)).toBe('first D stale')
+    expect(await ask(row('first', cleanRow))).toBe('first C')
+  })
+
+  it('outlives a partial yes of the other', async () => {
+    const { time, row, ask } = played()
+    await ask(row('first', cleanRow, { also: [row('second', cleanRow)] }))
+    await time.advance(allowMs)
+    expect(await ask(row('second', D, { also: [silent] }))).toBe('second D')
+    expect(await ask(row('first', cleanRow, { also: [silent] }))).toBe('second D stale')
+    expect(await ask(silent)).toBe('second D stale')
+    expect(await ask(row('second', cleanRow, { also: [silent] }))).toBe('first C stale')
+  })
+
+  it('is not passed over by a whole answer that was asked for before it', async () => {
+    const { time, row, ask } = played()
+    const before = row('first', cleanRow, { also: [row('second', cleanRow)] })
+    await time.advance(5_000)
+    await ask(row('first', D, { also: [silent] }))
+    expect(await ask(before)).toBe('first C')
+    expect(await ask(silent)).toBe('first D stale')
+  })
+
+  it('counts for every postal code', async () => {
+    const { row, ask } = played()
+    await ask(row('first', D))
+    expect(await ask(silent, { postalCode: '10001' })).toBe('first D stale')
+  })
+
+  it('does not end a whole yes that the partial answer agrees with', async () => {
+    const { time, row, ask } = played()
+    await ask(row('first', cleanRow, { also: [row('second', cleanRow)] }))
+    await time.advance(allowMs - 1)
+    await ask(row('first', cleanRow, { also: [silent] }), { inBackground: true })
+    expect(await ask(silent)).toBe('first C')
+  })
+
+  it('a question that is at fault itself gets no old yes', async () => {
+    const { time, row, ask } = played()
+    await ask(row('first', cleanRow))
+    await time.advance(allowMs)
+    expect(await ask(unanswered('bad-question'))).toBe('bad-question')
+    expect(await ask(silent)).toBe('first C stale')
+  })
 })
