@@ -182,7 +182,8 @@ function credentialProblems(settings: Provider): readonly string[] {
   const isOauth = key === 0 && clientId !== undefined && secret === 1
   if (isKey || isOauth) return []
   return [
-    'needs either loginId or loginIdFile, or else clientId with clientSecret or clientSecretFile',
+    'needs either loginId or loginIdFile, or else clientId with clientSecret or clientSecretFile, ' +
+      'and not both',
   ]
 }
 

@@ -224,7 +224,8 @@ export const settingsSchema = everySetting.superRefine((settings, context) => {
   const { source, gate } = settings
   const problem = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message })
-  const hasFallback = source.secondProvider.baseUrl !== undefined && source.combine === 'fallback'
+  const isSecondAsked = source.kind === 'remote' && source.secondProvider.baseUrl !== undefined
+  const hasFallback = isSecondAsked && source.combine === 'fallback'
   const deadlineMs = gateDeadlineMs(settings)
   if (hasFallback && source.fallbackAfterMs >= deadlineMs) {
     problem(['source', 'fallbackAfterMs'], `must be below gate.deadlineMs, which is ${deadlineMs}`)

@@ -183,7 +183,10 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
     return issue.keys.map((key) => `${[...path, key].join('.')}: is no setting`).join('\n  - ')
   }
   const value = path.reduce<unknown>((at, key) => (isTree(at) ? at[key] : undefined), tree)
-  return `${path.join('.')}: ${issue.message}${shownValue(path, value, issue)}; variable ${variableName(path)}`
+  const name = path.join('.')
+  const isSetting = settingLeaves().some((leaf) => leaf.path.join('.') === name)
+  const variable = isSetting ? `; variable ${variableName(path)}` : ''
+  return `${name}: ${issue.message}${shownValue(path, value, issue)}${variable}`
 }
 
 /** A group of settings may hold a secret, and so may an address where none belongs. */

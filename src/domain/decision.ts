@@ -37,7 +37,7 @@ export const reasonTexts = {
   'restricted-day': 'calls are barred on this local date',
   'outside-calling-hours': 'the local time is outside the lawful calling hours',
   'list-missing': 'a list this check needs has not been imported',
-  'check-unanswered': 'a check could not be answered, and unknown is never allowed',
+  'check-unanswered': 'a check could not be answered, and unknown blocks',
   overloaded: 'the gate is overloaded',
   'policy-allows': 'policy lets extensions and numbers of other countries pass unchecked',
   'service-code': 'emergency and service codes always pass',

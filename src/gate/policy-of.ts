@@ -72,6 +72,6 @@ function warningsOf({ mode, allowUnknown }: CheckPolicy, now: Instant): readonly
 
 function staleWarnings({ staleForMs = 0 }: CheckPolicySettings): readonly string[] {
   if (staleForMs === 0) return []
-  const minutes = Math.ceil(staleForMs / 60_000)
-  return [`an answer may permit for ${minutes} min past its age while its source is silent`]
+  const seconds = Math.ceil(staleForMs / 1_000)
+  return [`an answer may permit for ${seconds} s past its age while its source is silent`]
 }

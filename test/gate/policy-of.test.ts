@@ -93,7 +93,7 @@ describe('warnings of the start', () => {
       settings({ litigator: { ...allowing(now + 32 * day), staleForMs: 90_000 } }),
       [
         'policy.litigator: unknown is allowed until 2026-12-25T17:00:00Z (more than a month ahead): vendor is moving; J. Doe',
-        'policy.litigator: an answer may permit for 2 min past its age while its source is silent',
+        'policy.litigator: an answer may permit for 90 s past its age while its source is silent',
       ],
     ],
     [

@@ -27,6 +27,12 @@ export class ProviderNews {
     this.#options.log.error('a provider refuses the key', this.#fields(detail))
   }
 
+  /** Once for each pause; questions that cannot wait so long are unknown meanwhile. */
+  askedTooOften(waitMs: number): void {
+    const fields = this.#fields(`not asked for ${Math.ceil(waitMs / 1000)} s`)
+    this.#options.log.warn('a provider says it is asked too often', fields)
+  }
+
   keyAccepted(): void {
     this.#isRefusalTold = false
   }

@@ -244,6 +244,7 @@ export class Sender<Asks extends Question, Value> {
   #pause(questions: Questions<Asks, Value>, failure: ExchangeFailure): void {
     const now = this.#now()
     const { waitMs, why } = this.#pace.pause(now, failure.waitMs)
+    this.#news.askedTooOften(waitMs)
     this.#putBack(this.#wantedFrom(now + waitMs, questions, why))
     this.#parts.paused(now + waitMs, why)
   }
