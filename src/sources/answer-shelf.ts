@@ -4,7 +4,7 @@
  * of an answer's end. What is kept apart, and why, is left to `cached.ts`. The one door to lru-cache.
  */
 import { LRUCache } from 'lru-cache'
-import { type Clock, type Instant, monotonicSeconds, type Timers } from '../domain/clock.js'
+import { type Clock, monotonicSeconds, type Timers } from '../domain/clock.js'
 import {
   type Answered,
   type Asked,
@@ -13,20 +13,19 @@ import {
   type Question,
   type QuestionName,
 } from '../domain/compliance.js'
-import { type CallKind, callKinds } from '../domain/decision.js'
+import type { CallKind } from '../domain/decision.js'
 import {
   type CacheSettings,
   isFresh,
   type KeptAnswer,
-  keptAnswer,
   type Moment,
-  mayStandIn,
   putOffRefresh,
   staysFresh,
 } from './kept-answer.js'
-import { type About, KnownNoes } from './known-noes.js'
+import { type KeepRules, KeptNumber } from './kept-number.js'
+import type { About } from './known-noes.js'
 import { UnderWay } from './under-way.js'
-import { answeredParts, isForbidden, markedStale, silentOne } from './whole-answer.js'
+import { isForbidden, markedStale, silentOne } from './whole-answer.js'
 
 export interface CacheWatch {
   /**
@@ -63,25 +62,16 @@ export interface ShelvedQuestion<T, Q extends Question> {
 
 export type Warmed = 'fresh' | 'answered' | 'unanswered'
 
-/** What is kept about one number of one account. */
-interface Kept<T> {
-  /** The latest whole answers, by the rest of what the question holds. */
-  readonly answers: Map<string, KeptAnswer<T>>
-  readonly noes: KnownNoes<T>
-}
-
 interface LookUp<Q> extends Moment, About {
   readonly question: Q
   readonly key: string
 }
 
-/** A caller may make up postal codes without end; nobody needs more of them for one number. */
-const mostVariants = 16
-
 export class AnswerShelf<T, Q extends Question> {
   readonly #about: ShelvedQuestion<T, Q>
   readonly #options: ShelfOptions
-  readonly #kept: LRUCache<string, Kept<T>> | undefined
+  readonly #kept: LRUCache<string, KeptNumber<T>> | undefined
+  readonly #rules: KeepRules<T>
   readonly #underWay = new UnderWay()
   readonly #inBackground = new Map<string, Promise<Warmed>>()
 
@@ -89,6 +79,10 @@ export class AnswerShelf<T, Q extends Question> {
     this.#about = about
     this.#options = options
     const { maxEntries } = options.settings
+    this.#rules = {
+      settings: options.settings,
+      forbids: (asked, callKind) => isForbidden(asked, (value) => about.permits(value, callKind)),
+    }
     this.#kept = maxEntries > 0 ? new LRUCache({ max: maxEntries }) : undefined
   }
 
@@ -101,7 +95,7 @@ export class AnswerShelf<T, Q extends Question> {
     }
     const key = shelfKey(question.accountId, question.number)
     const { variant, scope } = about
-    const known = this.#kept.get(key)?.answers.get(variant)
+    const known = this.#kept.get(key)?.answer(variant)
     const now = clockOf(question.accountId).now()
     const lookUp = { question, key, variant, scope, now, monotonicMs: timers.monotonicMs() }
     if (known && isFresh(known, lookUp)) {
@@ -117,7 +111,7 @@ export class AnswerShelf<T, Q extends Question> {
   warm(question: Q, { variant, scope }: About, freshForMs: number): Eventually<Warmed> {
     if (!this.#kept) return 'unanswered'
     const key = shelfKey(question.accountId, question.number)
-    const known = this.#kept.get(key)?.answers.get(variant)
+    const known = this.#kept.get(key)?.answer(variant)
     const moment = this.#moment(question)
     if (known && staysFresh(known, moment, freshForMs)) return 'fresh'
     return this.#askInBackground({ question, key, variant, scope, ...moment })
@@ -152,7 +146,7 @@ export class AnswerShelf<T, Q extends Question> {
     const silent = silentOne(asked)
     const insteadOf = asked.answered ? asked.insteadOf : undefined
     const why = silent?.detail ?? insteadOf?.because
-    if (why === undefined || this.#isForbidden(asked, lookUp.question)) return asked
+    if (why === undefined || this.#rules.forbids(asked, lookUp.question.callKind)) return asked
     const mayPermit = silent !== undefined && !isOfTheQuestion(silent.why)
     return this.#standInFor(lookUp, why, mayPermit) ?? asked
   }
@@ -173,31 +167,22 @@ export class AnswerShelf<T, Q extends Question> {
     }
   }
 
-  /** A known no, or a yes that is not too old. */
   #standsIn(lookUp: LookUp<Q>, mayPermit: boolean): Answered<T> | undefined {
-    const { question, key, variant } = lookUp
-    const kept = this.#kept?.peek(key)
-    const moment = this.#moment(question)
-    const no = kept?.noes.find(lookUp, moment.now, (one) => this.#isForbidden(one, question))
-    const known = mayPermit && !no ? kept?.answers.get(variant) : undefined
+    const { question, key } = lookUp
     const staleForMs = this.#options.staleForMs[this.#about.name]
-    const isYes = known && !this.#isForbidden(known.answer, question)
-    return no ?? (isYes && mayStandIn(known, moment, staleForMs) ? known.answer : undefined)
+    const asked = { callKind: question.callKind, mayPermit, staleForMs }
+    return this.#kept?.peek(key)?.standIn(lookUp, this.#moment(question), asked)
   }
 
   /** One that another asker has had meanwhile is as good as new. */
   #standInFor(lookUp: LookUp<Q>, why: string, mayPermit: boolean): Answered<T> | undefined {
     const { question, key, variant } = lookUp
-    const known = this.#kept?.peek(key)?.answers.get(variant)
+    const known = this.#kept?.peek(key)?.answer(variant)
     if (mayPermit && known && isFresh(known, this.#moment(question))) return known.answer
     const given = this.#standsIn(lookUp, mayPermit)
     if (!given) return undefined
     this.#options.watch.asked(this.#about.name, 'stale')
     return markedStale(given, why)
-  }
-
-  #isForbidden(asked: Asked<T>, { callKind }: Pick<Question, 'callKind'>): boolean {
-    return isForbidden(asked, (value) => this.#about.permits(value, callKind))
   }
 
   #refresh(known: KeptAnswer<T>, lookUp: LookUp<Q>): void {
@@ -260,73 +245,17 @@ export class AnswerShelf<T, Q extends Question> {
     return asked
   }
 
-  /** Every part for what it forbids, and a whole answer to be given again. */
-  #keep(asked: Asked<T>, lookUp: LookUp<Q>): void {
-    if (!asked.answered) return
-    const { key, variant } = lookUp
-    const kept: Kept<T> = this.#kept?.get(key) ?? { answers: new Map(), noes: new KnownNoes() }
-    for (const part of answeredParts(asked)) kept.noes.note(part, lookUp, this.#barsSomeKind(part))
-    this.#keepLate(asked, lookUp)
-    if (!silentOne(asked)) this.#keepWhole(kept, asked, lookUp)
-    const whole = kept.answers.get(variant)
-    if (whole && this.#isBarred(kept, whole, lookUp)) {
-      kept.answers.set(variant, { ...whole, until: Math.min(whole.until, whole.from) })
-    }
-    this.#kept?.set(key, kept)
-  }
-
-  #keepWhole({ answers, noes }: Kept<T>, asked: Answered<T>, lookUp: LookUp<Q>): void {
-    const { question, variant, now, monotonicMs } = lookUp
-    const known = answers.get(variant)
-    const from = Math.min(now, asked.asOf)
-    const isStandIn = known?.answer.insteadOf !== undefined && asked.insteadOf === undefined
-    if (!isStandIn && this.#isOutrun(known, question, from)) return
-    const forbids = this.#isForbidden(asked, {})
-    const { settings } = this.#options
-    if (answers.size >= mostVariants && !known) {
-      const [oldest = ''] = answers.keys()
-      answers.delete(oldest)
-      noes.forgetVariant(oldest)
-    }
-    answers.set(
-      variant,
-      keptAnswer(withoutLate(asked), { from, keptMs: monotonicMs, forbids, settings }),
-    )
-  }
-
-  /** Whether somebody is known to forbid a kind of call that the whole answer permits. */
-  #isBarred({ noes }: Kept<T>, { answer }: KeptAnswer<T>, lookUp: LookUp<Q>): boolean {
-    const now = this.#moment(lookUp.question).now
-    return callKinds.some(
-      (callKind) =>
-        !this.#isForbidden(answer, { callKind }) &&
-        noes.find(lookUp, now, (one) => this.#isForbidden(one, { callKind })) !== undefined,
-    )
-  }
-
-  #barsSomeKind(answer: Answered<T>): boolean {
-    return callKinds.some((callKind) => this.#isForbidden(answer, { callKind }))
-  }
-
-  /** The answer of the source that was to answer counts, also when it comes after another's. */
-  #keepLate({ insteadOf }: Answered<T>, lookUp: LookUp<Q>): void {
-    insteadOf?.late?.then(
+  #keep(answer: Asked<T>, lookUp: LookUp<Q>): void {
+    if (!answer.answered) return
+    const kept = this.#kept?.get(lookUp.key) ?? new KeptNumber(this.#rules)
+    kept.keep(answer, lookUp, { asked: lookUp, now: this.#moment(lookUp.question).now })
+    this.#kept?.set(lookUp.key, kept)
+    // The answer of the source that was to answer counts, also when it comes after another's.
+    answer.insteadOf?.late?.then(
       (first) => this.#keep(first, lookUp),
       () => undefined,
     )
   }
-
-  /** Whether what is kept was asked later, by a clock that has not been set back since. */
-  #isOutrun(known: KeptAnswer<T> | undefined, { accountId }: Question, askedAt: Instant): boolean {
-    if (!known || known.from <= askedAt) return false
-    return known.from <= this.#options.clockOf(accountId).now()
-  }
-}
-
-/** A promise would be kept as long as the answer. */
-function withoutLate<T>(answer: Answered<T>): Answered<T> {
-  const { insteadOf } = answer
-  return insteadOf?.late ? { ...answer, insteadOf: { because: insteadOf.because } } : answer
 }
 
 /** The key of everything that is kept about one number of one account. */
