@@ -1,9 +1,8 @@
 /** Builds the way to remote providers from the settings: clients, combination, cache, own rules. */
-import { readFileSync } from 'node:fs'
 import type { PolicySettings, ProviderSettings, Settings } from './config.js'
 import { type Compliance, type QuestionName, questionNames } from './domain/compliance.js'
-import { DataFileError } from './errors.js'
 import type { Metrics } from './metrics.js'
+import { keyIn } from './secret-file.js'
 import { CachedCompliance } from './sources/cached.js'
 import { combined } from './sources/combined.js'
 import { OwnRules } from './sources/own-rules.js'
@@ -133,29 +132,11 @@ function addressesOf({ baseUrl = '', ...given }: ProviderSettings): ProviderAddr
 function credentialsOf(settings: ProviderSettings, path: string): ProviderCredentials {
   const { clientId, clientSecret, clientSecretFile, loginId, loginIdFile } = settings
   if (clientId !== undefined) {
-    const secret = clientSecret ?? firstLine(`${path}.clientSecretFile`, clientSecretFile)
+    const secret = clientSecret ?? keyIn(clientSecretFile ?? '', `${path}.clientSecretFile`)
     return { kind: 'oauth', clientId, clientSecret: secret }
   }
-  const key = loginId ?? firstLine(`${path}.loginIdFile`, loginIdFile)
+  const key = loginId ?? keyIn(loginIdFile ?? '', `${path}.loginIdFile`)
   return { kind: 'login-id', loginId: key }
-}
-
-function firstLine(setting: string, path = ''): string {
-  const line = contentOf(setting, path).split(/\r?\n/, 1)[0]?.trim() ?? ''
-  if (!/^[\x21-\x7e]{1,500}$/.test(line)) {
-    const rule = 'its first line must be 1 to 500 visible ASCII characters'
-    throw new DataFileError(path, `${setting}: ${rule}`)
-  }
-  return line
-}
-
-function contentOf(setting: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new DataFileError(path, `${setting}: cannot be read: ${why}`, cause)
-  }
 }
 
 function staleForMs(policy: PolicySettings): Readonly<Record<QuestionName, number>> {

@@ -1,8 +1,7 @@
 /** The Asterisk servers of the settings, each with the credentials and the application name to use. */
-import { readFileSync } from 'node:fs'
 import type { AsteriskSettings } from '../config.js'
 import { firstServerName } from '../config-asterisk.js'
-import { DataFileError } from '../errors.js'
+import { firstLineOf } from '../secret-file.js'
 import type { AriServer } from './ari-connection.js'
 
 type GivenServer = AsteriskSettings['servers'][number]
@@ -27,21 +26,6 @@ export function ariServers(settings: AsteriskSettings): readonly AriServer[] {
 function passwordOf(given: GivenServer, settings: AsteriskSettings): string {
   const own = given.password !== undefined || given.passwordFile !== undefined
   const { password, passwordFile } = own ? given : settings
-  if (passwordFile !== undefined) return firstLine(passwordFile)
+  if (passwordFile !== undefined) return firstLineOf(passwordFile, 'asterisk.passwordFile')
   return password ?? ''
-}
-
-function firstLine(path: string): string {
-  const line = contentOf(path).split(/\r?\n/, 1)[0]?.trim() ?? ''
-  if (line === '') throw new DataFileError(path, 'asterisk.passwordFile: its first line is empty')
-  return line
-}
-
-function contentOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new DataFileError(path, `asterisk.passwordFile: cannot be read: ${why}`, cause)
-  }
 }

@@ -1,11 +1,12 @@
 /** `callgate warm`: has a running server ask about the numbers of the next hour before they are called. */
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { WarmBody, WarmStartedBody } from '../api/warm.js'
 import type { Settings } from '../config.js'
 import type { BadLine } from '../data/feeds/bad-lines.js'
 import { systemTimers } from '../domain/clock.js'
+import { DataFileError } from '../errors.js'
 import { loginIdFromEnvironment } from '../load-settings.js'
+import { isKey, keyIn, keyRule } from '../secret-file.js'
 import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
 import { describeRefused, type ListedNumber, readNumbersFile } from './numbers-file.js'
 import { showProgress } from './progress.js'
@@ -178,35 +179,23 @@ function urlOf({ url }: WarmOptions, { http }: Settings): string {
 }
 
 function loginIdOf({ loginIdFile }: WarmOptions): string {
-  if (loginIdFile !== undefined) return keyIn(loginIdFile)
+  if (loginIdFile !== undefined) return keyInFile(loginIdFile)
   const key = loginIdFromEnvironment()
   if (key === undefined) {
     throw new CommandFailure('an API key is needed: --login-id-file, or CALLGATE_LOGIN_ID', 2)
   }
   if (isKey(key)) return key
-  throw new CommandFailure(`CALLGATE_LOGIN_ID: must be an API key, ${keyRule}`, 2)
+  throw new CommandFailure(`CALLGATE_LOGIN_ID: must be ${keyRule}`, 2)
 }
 
-/** What a header carries as it is. */
-function isKey(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text)
-}
-
-const keyRule = 'of visible ASCII characters without a space or line end'
-
-/** The message names the file, and never what is in it. */
-function keyIn(file: string): string {
-  let text: string
+/** A wrong option ends like any other. */
+function keyInFile(file: string): string {
   try {
-    text = readFileSync(file, 'utf8')
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new CommandFailure(`--login-id-file '${file}': cannot be read: ${why}`, 2)
+    return keyIn(file, '--login-id-file')
+  } catch (error) {
+    if (error instanceof DataFileError) throw new CommandFailure(error.message, 2)
+    throw error
   }
-  const key = text.split('\n', 1)[0]?.trim() ?? ''
-  if (isKey(key)) return key
-  const rule = `its first line must be an API key, ${keyRule}`
-  throw new CommandFailure(`--login-id-file '${file}': ${rule}`, 2)
 }
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }

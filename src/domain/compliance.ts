@@ -10,6 +10,11 @@ import type { PlaceSource } from './place.js'
 
 export type Eventually<T> = T | Promise<T>
 
+/** Goes on at once when the value is there, without a turn of the event loop. */
+export function when<T, R>(value: Eventually<T>, then: (value: T) => Eventually<R>): Eventually<R> {
+  return value instanceof Promise ? value.then(then) : then(value)
+}
+
 /** Whom and when a question is about. Absent project and campaign mean the account's defaults. */
 export interface Question {
   readonly accountId: string

@@ -17,7 +17,7 @@ import { answeredParts, silentOne } from './whole-answer.js'
 
 /** The same for every number of a question. */
 export interface KeepRules<T> {
-  readonly settings: Pick<CacheSettings, 'allowMs' | 'blockMs' | 'maxEntries' | 'refreshAheadMs'>
+  readonly settings: CacheSettings
   /** Whether somebody who answered forbids this kind of call; without one, every kind. */
   readonly forbids: (asked: Asked<T>, callKind: CallKind | undefined) => boolean
 }
@@ -98,11 +98,9 @@ export class KeptNumber<T> {
   /** Whether somebody is known to forbid a kind of call that the whole answer permits. */
   #isBarred({ answer }: KeptAnswer<T>, about: About, now: Instant): boolean {
     const { forbids } = this.#rules
-    return callKinds.some(
-      (callKind) =>
-        !forbids(answer, callKind) &&
-        this.#noes.find(about, now, (one) => forbids(one, callKind)) !== undefined,
-    )
+    const bars = (no: Answered<T>) =>
+      callKinds.some((callKind) => forbids(no, callKind) && !forbids(answer, callKind))
+    return this.#noes.find(about, now, bars) !== undefined
   }
 
   #barsSomeKind(answer: Answered<T>): boolean {

@@ -3,16 +3,17 @@
  * own hours, the opt-outs recorded here, an imported litigator list. What a call becomes of it is
  * left to the checks.
  */
-import type {
-  Asked,
-  Compliance,
-  Eventually,
-  InternalDncStatus,
-  LegalTime,
-  LegalTimeQuestion,
-  LitigatorStatus,
-  Question,
-  ScrubVerdict,
+import {
+  type Asked,
+  type Compliance,
+  type Eventually,
+  type InternalDncStatus,
+  type LegalTime,
+  type LegalTimeQuestion,
+  type LitigatorStatus,
+  type Question,
+  type ScrubVerdict,
+  when,
 } from '../domain/compliance.js'
 import { isFictional, type PhoneNumber } from '../domain/phone-number.js'
 import { eachMustPermit, isSaid } from './each-must-permit.js'
@@ -105,11 +106,6 @@ interface FinalNo<T> {
 
 function ofEither<T>(isNo: (value: T) => boolean): FinalNo<T> {
   return { own: isNo, provider: isNo }
-}
-
-/** Goes on at once when the answer is there. */
-function when<T, R>(value: Eventually<T>, then: (value: T) => Eventually<R>): Eventually<R> {
-  return value instanceof Promise ? value.then(then) : then(value)
 }
 
 /** The same about the account as a whole: without the provider's projects. */

@@ -15,6 +15,7 @@ export type Permits<T> = (value: T) => boolean
 /** Each that answered, alone. */
 export function answeredParts<T>(asked: Asked<T>): readonly Answered<T>[] {
   if (!asked.answered) return []
+  if (asked.also === undefined && asked.insteadOf === undefined) return [asked]
   const { also, insteadOf, ...alone } = asked
   return [alone, ...(also ?? []).flatMap(answeredParts)]
 }

@@ -148,7 +148,7 @@ describe('what serve refuses at the start', () => {
       [
         'a key file that is empty',
         { ...withoutKey, CALLGATE_SOURCE_PROVIDER_LOGIN_ID_FILE: '/dev/null' },
-        ['/dev/null', 'source.provider.loginIdFile', 'its first line must be 1 to 500'],
+        ['/dev/null', 'source.provider.loginIdFile', 'its first line is empty'],
       ],
       [
         'a key file that is a folder',

@@ -164,7 +164,12 @@ describe('callgate warm', () => {
     ['an unknown host', ['--url=http://127.0.0.1:1'], 1, "--url 'http://127.0.0.1:1': cannot be"],
     ['no address', ['--url=ftp://x'], 2, "--url 'ftp://x': must be http://host:port"],
     ['a key in the address', ['--url=http://key@host'], 2, 'must be http://host:port'],
-    ['a key file that is not there', ['--login-id-file=/no/key'], 2, "'/no/key': cannot be read"],
+    [
+      'a key file that is not there',
+      ['--login-id-file=/no/key'],
+      2,
+      '/no/key: --login-id-file: cannot be read',
+    ],
     ['an odd time', ['--keep-for=1 day'], 2, "--keep-for '1 day': must be a time such as 90s"],
     ['too long a time', ['--keep-for=25h'], 2, "--keep-for '25h': must be a time such as 90s"],
   ]
@@ -218,7 +223,7 @@ describe('callgate warm', () => {
     const ofVariable: unknown = await run('2125550100\n').catch((error: unknown) => error)
     expect(ofVariable).toMatchObject({
       exitCode: 2,
-      message: expect.stringMatching(/^CALLGATE_LOGIN_ID: must be an API key, of visible ASCII/),
+      message: expect.stringMatching(/^CALLGATE_LOGIN_ID: must be 1 to 500 visible ASCII/),
     })
     expect(String(ofVariable)).not.toContain('SECRET')
   })
@@ -230,7 +235,7 @@ describe('callgate warm', () => {
     )
     expect(failure).toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('its first line must be an API key, of visible ASCII'),
+      message: expect.stringContaining('its first line must be 1 to 500 visible ASCII'),
     })
     expect(String(failure)).not.toContain('SECRET')
   })

@@ -1,8 +1,8 @@
 /** Calls are placed only inside the lawful hours of every place the called party may be in. */
-import type { LegalTime } from '../../domain/compliance.js'
+import { type LegalTime, when } from '../../domain/compliance.js'
 import type { ReasonCode } from '../../domain/decision.js'
 import type { PlaceSource } from '../../domain/place.js'
-import { type Check, findingOf, type Judged, when } from './check.js'
+import { type Check, findingOf, type Judged } from './check.js'
 
 export const callingHoursCheck: Check = {
   name: 'calling-hours',

@@ -37,11 +37,6 @@ export interface Check {
   run(questions: CallQuestions, meanwhile?: (finding: Finding) => void): Eventually<Finding>
 }
 
-/** Goes on at once when the value is there, without a turn of the event loop. */
-export function when<T, R>(value: Eventually<T>, then: (value: T) => Eventually<R>): Eventually<R> {
-  return value instanceof Promise ? value.then(then) : then(value)
-}
-
 export interface Judged {
   readonly verdict: Verdict
   readonly reason: ReasonCode

@@ -7,8 +7,14 @@
  * of which nobody knows whether it is the newer one. Each source that lists the number must lift.
  */
 import { formatInstant } from '../../domain/clock.js'
-import type { Answered, Asked, InternalDncStatus, ScrubVerdict } from '../../domain/compliance.js'
-import { type Check, eachAnswer, findingOf, type Judged, when } from './check.js'
+import {
+  type Answered,
+  type Asked,
+  type InternalDncStatus,
+  type ScrubVerdict,
+  when,
+} from '../../domain/compliance.js'
+import { type Check, eachAnswer, findingOf, type Judged } from './check.js'
 
 const notListed: Judged = {
   verdict: 'pass',

@@ -1,5 +1,6 @@
 /** Known TCPA litigators are not called; consent does not lift this. */
-import { type Check, findingOf, type Judged, when } from './check.js'
+import { when } from '../../domain/compliance.js'
+import { type Check, findingOf, type Judged } from './check.js'
 
 const listed: Judged = {
   verdict: 'deny',

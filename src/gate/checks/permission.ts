@@ -2,9 +2,9 @@
  * Lists, consent and line type, as the scrub row of version 8 tells them. Only letters known to
  * permit the kind of call permit it, and only together with the row's own flag.
  */
-import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
+import { type ResultLetter, type ScrubVerdict, when } from '../../domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../domain/decision.js'
-import { type Check, findingOf, type Judged, when } from './check.js'
+import { type Check, findingOf, type Judged } from './check.js'
 
 export const permissionCheck: Check = {
   name: 'permission',

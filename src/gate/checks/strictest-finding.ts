@@ -2,9 +2,9 @@
 import { type Finding, higherRanking } from '../../domain/decision.js'
 
 /**
- * Of findings of one check, at least one: any deny, of several the one whose reason ranks highest;
- * else any unknown, first one that the question itself is the cause of; else the pass of all together, which holds as long as each does and is
- * as old as the oldest.
+ * Of one or more findings of a check: the deny whose reason ranks highest; else an unknown, before
+ * others one that the question itself is the cause of; else the pass of all together, which holds as
+ * long as each does and is as old as the oldest.
  */
 export function strictestFinding(findings: readonly Finding[]): Finding {
   const denies = findings.filter(({ verdict }) => verdict === 'deny')
