@@ -38,3 +38,20 @@ export const cnacRows: readonly string[] = [
   '807,551,"Available",,,,,',
   '807,310,"In Service","7 Digit Service",,"Example","ZZ04",',
 ]
+
+/** The FTC's daily file of reported calls, as it is downloaded. */
+export function ftcText(rows: readonly string[]): string {
+  const header =
+    'Company_Phone_Number,Created_Date,Violation_Date,Consumer_City,Consumer_State,' +
+    'Consumer_Area_Code,Subject,Recorded_Message_Or_Robocall'
+  return `${[header, ...rows].join('\r\n')}\r\n`
+}
+
+/** The second one is about no number. */
+export const ftcRows: readonly string[] = [
+  '8505550123,2026-11-17 00:04:31,2026-11-16 19:07:00,Springfield,Illinois,217,' +
+    '"Reducing your debt (credit cards, mortgage, student loans)",Y',
+  ',2026-11-17 00:09:02,2026-11-16 08:00:00,,Texas,512,Dropped call or no message,N',
+  '8505550124,2026-11-17 01:00:00,2026-11-16 08:00:00,,,,Dropped call or no message,',
+  '8505550123,2026-11-17 09:30:00,2026-11-17 09:00:00,Austin,Texas,512,Other,N',
+]
