@@ -7,6 +7,8 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, 'test/e2e/**'],
     globalSetup: ['test/support/build.ts'],
     setupFiles: ['test/support/left-open.ts'],
+    // One process for each core of the machine the checks run on; the usual is one less.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000,
   },

@@ -4,19 +4,19 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
-import { isTimeLegalToCall } from '../dist/api/calling-hours.js'
-import * as consentApi from '../dist/api/consent.js'
-import * as gateApi from '../dist/api/gate.js'
-import * as internalDncApi from '../dist/api/internal-dnc.js'
-import * as litigatorApi from '../dist/api/litigator.js'
-import * as scrubApi from '../dist/api/scrub.js'
-import * as warmApi from '../dist/api/warm.js'
 import { settingsSchema } from '../dist/config.js'
+import { factFeedNames } from '../dist/data/facts/fact-feeds.js'
 import { notCarriedOutCauses } from '../dist/domain/call-outcome.js'
 import { questionNames, unansweredReasons } from '../dist/domain/compliance.js'
 import { callKinds, checkNames, reasonTexts } from '../dist/domain/decision.js'
+import { gateRoutes } from '../dist/gate/gate-routes.js'
+import { warmRoutes } from '../dist/gate/warm-routes.js'
+import { frontDoorEndpoints } from '../dist/http/front-door.js'
 import { settingLeaves, unwrapped } from '../dist/load-settings.js'
 import { createMetrics } from '../dist/metrics.js'
+import { serviceRoutes } from '../dist/service/service-routes.js'
+import { attemptOutcomes } from '../dist/service/webhooks/retry-plan.js'
+import { lookupNames } from '../dist/sources/remote/lookup-options.js'
 
 const pages = { 'docs/settings.md': settingsPage(), 'docs/metrics.md': await metricsPage() }
 const onlyCheck = process.argv.includes('--check')
@@ -42,7 +42,7 @@ function settingsPage() {
   const parts = [...sections].map(([name, rows]) => `## ${name}\n\n${table(head, rows)}`)
   return `# Settings
 
-Generated from \`src/config.ts\`, \`src/config-asterisk.ts\` and \`src/config-source.ts\` by \`npm run docs\`; do not edit.
+Generated from \`src/config.ts\` and the \`src/config-*.ts\` beside it by \`npm run docs\`; do not edit.
 
 Settings come from one YAML file (\`--config <file>\`, else \`CALLGATE_CONFIG\`, else
 \`config/callgate.yaml\`) and from environment variables, which win over the file. A variable is
@@ -94,7 +94,7 @@ async function metricsPage() {
   const values = Object.entries(labelValues()).map(([label, texts]) => [code(label), texts])
   return `# Metrics
 
-Generated from \`src/metrics.ts\` by \`npm run docs\`; do not edit.
+Generated from \`src/metrics.ts\` and the \`src/metrics-*.ts\` beside it by \`npm run docs\`; do not edit.
 
 \`GET /metrics\` answers in the Prometheus text format and asks for no key. No label ever holds a
 telephone number, a channel id or a caller's text. Histograms have \`_bucket\`, \`_sum\` and
@@ -126,6 +126,13 @@ function observeEach(metrics) {
   metrics.recordFailed()
   metrics.lists([{ name: 'us-dnc', entries: 0, asOf: 0 }])
   metrics.areaCodeMode('US', false)
+  metrics.lookupAsked({ source: 'lookups', question: 'identity', outcome: 'answered', seconds: 0 })
+  metrics.lookupCircuit('lookups', 'identity', false)
+  metrics.facts([{ name: 'reassigned', entries: 0, asOf: 0 }])
+  metrics.webhookAttempted('delivered')
+  metrics.webhooksPending(0)
+  metrics.scanEnded('Complete')
+  metrics.monitored({ monitored: 0, overdue: 0 })
   metrics.asteriskConnected('asterisk', false)
   metrics.asteriskReconnected('asterisk')
   metrics.callNotCarriedOut('asterisk', 'timed-out')
@@ -152,22 +159,27 @@ function labelValues() {
     why: words(notCarriedOutCauses),
     check: words(checkNames),
     verdict: words(['pass', 'deny', 'unknown']),
-    source: `${code('embedded')}, and of caches ${code('remote')}, otherwise the names of ${code('source.provider')} and ${code('source.secondProvider')}`,
-    question: words(questionNames),
+    source: `${code('embedded')}, and of caches ${code('remote')}, otherwise the names of ${code('source.provider')} and ${code('source.secondProvider')}; of look-ups ${code('lookups.name')}`,
+    question: `${words(questionNames)}; of look-ups ${words(lookupNames)}`,
     result: words(['hit', 'miss', 'expired', 'bypass', 'stale', 'refresh']),
-    outcome: words(['answered', 'unanswered', ...unansweredReasons]),
+    outcome: `${words(['answered', 'unanswered', ...unansweredReasons])}; of webhooks ${words(attemptOutcomes)}`,
     endpoint: `${words(endpointNames())}; ${code('unmatched')} when path or method mean none`,
-    status: `HTTP status; ${code('499')} when the client left before the answer`,
+    status: `HTTP status; ${code('499')} when the client left before the answer; of scans ${words(['Complete', 'Failed'])}`,
     list: 'names of imported lists',
+    feed: words(factFeedNames),
     country: words(['US', 'CA']),
   }
 }
 
+/** Binding asks a subject nothing, so none is needed. */
 function endpointNames() {
-  const modules = [gateApi, warmApi, scrubApi, internalDncApi, consentApi, litigatorApi]
-  const exported = modules.flatMap((module) => Object.values(module))
-  const endpoints = [isTimeLegalToCall({ wrappedRows: false }), ...exported]
-  return endpoints.filter((one) => Array.isArray(one?.paths)).map(({ name }) => name)
+  const nobody = {}
+  const routes = [
+    ...serviceRoutes(nobody, { wrappedRows: false }),
+    ...gateRoutes(nobody),
+    ...warmRoutes(nobody, { serviceCodes: new Set(), timers: nobody }),
+  ]
+  return [...frontDoorEndpoints, ...routes.map(({ endpoint }) => endpoint)].map(({ name }) => name)
 }
 
 function code(text) {

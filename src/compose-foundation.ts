@@ -1,12 +1,17 @@
 /** Builds what every command stands on: the database, accounts, keys and projects. */
 import type { Settings } from './config.js'
 import { Changes } from './domain/changes.js'
+import { GuardedSender } from './outgoing/guarded-sender.js'
 import { Accounts } from './service/accounts/accounts.js'
 import { ApiKeys } from './service/accounts/api-keys.js'
-import { Projects } from './service/accounts/projects.js'
+import { Projects } from './service/projects/projects.js'
 import { sandboxAccountId } from './service/sandbox/sandbox.js'
+import type { WebhookWatch } from './service/webhooks/deliveries.js'
+import type { AttemptOutcome } from './service/webhooks/retry-plan.js'
+import { Webhooks } from './service/webhooks/webhooks.js'
 import { type OpenDatabase, openDatabase } from './storage/engine.js'
 import { migrate } from './storage/migrate.js'
+import { version } from './version.js'
 import type { World } from './world.js'
 
 export const mainAccountId = 'main'
@@ -20,6 +25,9 @@ export interface Foundation {
   readonly accounts: Accounts
   readonly keys: ApiKeys
   readonly projects: Projects
+  /** Keeps notifications; a server starts it, and then it sends them. */
+  readonly webhooks: Webhooks
+  readonly webhookNews: WebhookNews
   close(): Promise<void>
 }
 
@@ -35,15 +43,56 @@ export async function openFoundation(settings: Settings, world: World): Promise<
     await migrate(storage.db)
     const { db } = storage
     const changes = new Changes()
-    const accounts = new Accounts(db, clock)
+    const accounts = new Accounts({ storage, clock, randomBytes: world.randomBytes })
     await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
     const keys = new ApiKeys({ db, clock, randomBytes: world.randomBytes })
-    const projects = new Projects({ storage, clock, changes })
+    const webhookNews = new WebhookNews()
+    const webhooks = createWebhooks({ settings, world, storage, accounts, news: webhookNews })
+    const projects = new Projects({ storage, clock, changes, webhooks })
     const close = () => storage.close()
-    return { settings, world, storage, changes, accounts, keys, projects, close }
+    const base = { settings, world, storage, changes, accounts, keys, projects }
+    return { ...base, webhooks, webhookNews, close }
   } catch (cause) {
     await storage.close()
     throw cause
   }
+}
+
+/** What the sending of webhooks tells, once there is somebody to count it. */
+export class WebhookNews implements WebhookWatch {
+  #listener: WebhookWatch | undefined
+
+  tell(listener: WebhookWatch): void {
+    this.#listener = listener
+  }
+
+  attempted(outcome: AttemptOutcome): void {
+    this.#listener?.attempted(outcome)
+  }
+
+  pending(count: number): void {
+    this.#listener?.pending(count)
+  }
+}
+
+interface WebhookParts extends Pick<Foundation, 'settings' | 'world' | 'storage' | 'accounts'> {
+  readonly news: WebhookNews
+}
+
+function createWebhooks({ settings, world, storage, accounts, news }: WebhookParts): Webhooks {
+  const { clock, timers, random, randomBytes, log } = world
+  const { allow, ...sending } = settings.webhooks
+  return new Webhooks({
+    ...{ storage, clock, timers, random, randomBytes },
+    sender: new GuardedSender({ allow, timers }),
+    secretOf: (accountId) => accounts.webhookSecret(accountId),
+    settings: { ...sending, version },
+    watch: {
+      attempted: (outcome) => news.attempted(outcome),
+      pending: (count) => news.pending(count),
+      gaveUp: (event) => log.warn('a webhook could not be delivered and is given up', { ...event }),
+    },
+    onError: (cause) => log.error('webhooks could not be worked on; tried again', { err: cause }),
+  })
 }

@@ -1,16 +1,12 @@
 /** Builds the way to remote providers from the settings: clients, combination, cache, own rules. */
+import { credentialsOf } from './compose-credentials.js'
 import type { PolicySettings, ProviderSettings, Settings } from './config.js'
 import { type Compliance, type QuestionName, questionNames } from './domain/compliance.js'
 import type { Metrics } from './metrics.js'
-import { keyIn } from './secret-file.js'
 import { CachedCompliance } from './sources/cached.js'
 import { combined } from './sources/combined.js'
 import { OwnRules } from './sources/own-rules.js'
-import type {
-  ProviderAddresses,
-  ProviderCredentials,
-  ProviderOptions,
-} from './sources/remote/provider-options.js'
+import type { ProviderAddresses, ProviderOptions } from './sources/remote/provider-options.js'
 import { openRemote, type Remote } from './sources/remote/remote.js'
 import type { World } from './world.js'
 
@@ -126,17 +122,6 @@ function addressesOf({ baseUrl = '', ...given }: ProviderSettings): ProviderAddr
     monitorUrl: given.monitorUrl ?? baseUrl,
     authUrl: given.authUrl ?? `${baseUrl}/oauth/token`,
   }
-}
-
-/** `path` is where the settings stand, as a refusal names it. */
-function credentialsOf(settings: ProviderSettings, path: string): ProviderCredentials {
-  const { clientId, clientSecret, clientSecretFile, loginId, loginIdFile } = settings
-  if (clientId !== undefined) {
-    const secret = clientSecret ?? keyIn(clientSecretFile ?? '', `${path}.clientSecretFile`)
-    return { kind: 'oauth', clientId, clientSecret: secret }
-  }
-  const key = loginId ?? keyIn(loginIdFile ?? '', `${path}.loginIdFile`)
-  return { kind: 'login-id', loginId: key }
 }
 
 function staleForMs(policy: PolicySettings): Readonly<Record<QuestionName, number>> {

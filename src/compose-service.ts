@@ -1,18 +1,22 @@
 /** Builds the service in this process: reference data, subjects, and the source over them. */
-import { join } from 'node:path'
 import { type Foundation, mainAccountId } from './compose-foundation.js'
 import type { Settings } from './config.js'
 import { type CallingRules, loadCallingRules } from './data/calling-rules/calling-rules.js'
+import { type FactStore, openFactStore } from './data/facts/fact-store.js'
 import { type ListStore, openListStore } from './data/number-list/list-store.js'
 import { openNumberingPlan, type ReloadableNumberingPlan } from './data/numbering/numbering-plan.js'
 import { createPostalCodes } from './data/postal-codes/postal-codes.js'
+import { factsFolder, listsFolder, numberingFolder } from './data-folders.js'
 import { orderedStamps } from './domain/clock.js'
 import { assertZoneRulesAreCurrent } from './domain/zones.js'
 import { shippedOr } from './load-settings.js'
 import type { Metrics } from './metrics.js'
+import { LegalCallTimes } from './service/calling-hours/call-times-batch.js'
 import { CallingHours } from './service/calling-hours/calling-hours.js'
 import { TimeLegal } from './service/calling-hours/time-legal-batch.js'
+import { TimeZoneInfo } from './service/calling-hours/time-zone-info.js'
 import { Consent } from './service/consent/consent.js'
+import { ConsentRecords } from './service/consent/consent-records.js'
 import { InternalDnc } from './service/internal-dnc/internal-dnc.js'
 import { ListFacts } from './service/list-facts.js'
 import { Litigators } from './service/litigator.js'
@@ -20,7 +24,7 @@ import { Sandbox, sandboxAccountId } from './service/sandbox/sandbox.js'
 import { readSandboxFile } from './service/sandbox/sandbox-file.js'
 import { Scrub } from './service/scrub/scrub.js'
 import { ScrubJudge } from './service/scrub/scrub-judge.js'
-import type { Service } from './service/service.js'
+import type { CallSubjects } from './service/service.js'
 import { CachedCompliance } from './sources/cached.js'
 import { Embedded } from './sources/embedded.js'
 import type { World } from './world.js'
@@ -31,10 +35,9 @@ export interface ReferenceData {
   readonly plan: ReloadableNumberingPlan
   readonly rules: CallingRules
   readonly sandbox: Sandbox
+  /** Imported facts about numbers. */
+  readonly facts: FactStore
 }
-
-export const listsFolder = (settings: Settings): string => join(settings.dataDir, 'lists')
-export const numberingFolder = (settings: Settings): string => join(settings.dataDir, 'numbering')
 
 export function openReferenceData(settings: Settings, { clock }: World): ReferenceData {
   assertZoneRulesAreCurrent()
@@ -44,6 +47,7 @@ export function openReferenceData(settings: Settings, { clock }: World): Referen
       folder: numberingFolder(settings),
       unknownPrefix: settings.numbering.unknownPrefix,
     }),
+    facts: openFactStore({ folder: factsFolder(settings) }),
     rules: loadCallingRules(shippedOr(settings.callingHours.rulesFile)),
     sandbox: new Sandbox({
       file: readSandboxFile(shippedOr(settings.sandbox.file)),
@@ -53,7 +57,8 @@ export function openReferenceData(settings: Settings, { clock }: World): Referen
   }
 }
 
-export interface Subjects extends Service {
+/** What decides calls: the service's own lists, records and rules. */
+export interface Subjects extends CallSubjects {
   readonly scrub: Scrub
   readonly internalDnc: InternalDnc
   readonly consent: Consent
@@ -92,10 +97,13 @@ export function createSubjects(foundation: Foundation, data: ReferenceData): Sub
     sandbox,
   })
   return {
-    timeLegal: new TimeLegal({ projects, clockOf, hoursOf: hoursOf }),
+    timeLegal: new TimeLegal({ projects, clockOf, hoursOf }),
+    callTimes: new LegalCallTimes({ projects, clockOf, hoursOf }),
+    timeZones: new TimeZoneInfo({ clockOf, hoursOf }),
     scrub: new Scrub({ projects, internalDnc, consent, judge, callingHours: realHours, clockOf }),
     internalDnc,
     consent,
+    consentRecords: new ConsentRecords(shared),
     litigators: new Litigators(lists, projects),
     lists,
     hoursOf,

@@ -2,7 +2,10 @@
  * Builds every object and hands each what it needs, with the three files beside it: nothing else
  * picks engine, source and checks. What is opened is closed last-in first-out.
  */
+import { createAccountSubjects, createFactSubjects } from './compose-account.js'
+import type { Background } from './compose-background.js'
 import { type Foundation, openFoundation } from './compose-foundation.js'
+import { type OutsideFacts, openOutsideFacts } from './compose-outside.js'
 import { openRemoteStack, type RemoteStack } from './compose-remote.js'
 import {
   createOwnCompliance,
@@ -19,7 +22,9 @@ import { Gate } from './gate/gate.js'
 import { Journal } from './gate/journal.js'
 import { OutcomeJournal } from './gate/outcome-journal.js'
 import { policyOf } from './gate/policy-of.js'
+import type { Authenticate } from './http/authenticate.js'
 import { createMetrics, type Metrics } from './metrics.js'
+import { authenticateBy } from './service/accounts/access-tokens.js'
 import type { Service } from './service/service.js'
 import { byAccount } from './sources/by-account.js'
 import type { CachedCompliance } from './sources/cached.js'
@@ -32,6 +37,12 @@ import type { World } from './world.js'
 export interface Callgate extends Foundation {
   readonly data: ReferenceData
   readonly service: Service
+  /** Knows who shows a key or a token. */
+  readonly authenticate: Authenticate
+  /** Facts from outside, and the provider that is asked for them. */
+  readonly outside: OutsideFacts
+  /** Started by a server. */
+  readonly background: Background
   /** The service in this process, with its cache. */
   readonly own: CachedCompliance
   /** The providers of `source.kind: remote`. */
@@ -60,6 +71,13 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
   const metrics = createMetrics({ version, processMetrics: world.processMetrics })
   const subjects = createSubjects(foundation, data)
   const own = createOwnCompliance(foundation, data, { subjects, metrics })
+  const outside = openOutsideFacts({ settings: foundation.settings, world, data, metrics })
+  const accountSubjects = createAccountSubjects(foundation)
+  const facts = createFactSubjects(foundation, { data, outside, metrics })
+  foundation.webhookNews.tell({
+    attempted: (outcome) => metrics.webhookAttempted(outcome),
+    pending: (count) => metrics.webhooksPending(count),
+  })
   const remote = createRemote(foundation, { own, metrics })
   // Before the cache: what is asked anew must not be answered from an old project.
   changes.subscribe({ numbersChanged: () => undefined, everythingChanged: () => projects.forget() })
@@ -82,7 +100,10 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
   return {
     ...foundation,
     data,
-    service: subjects,
+    service: { ...subjects, ...accountSubjects, ...facts.subjects },
+    authenticate: authenticateBy(foundation.keys, accountSubjects.tokens),
+    outside,
+    background: facts.background,
     own,
     remote,
     warmer,
@@ -93,6 +114,10 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
     dryGate: gateOver(undefined),
     async close() {
       warmer.close()
+      // Whoever waits for the provider is told, so that no round of looks holds up the end.
+      await outside.provider?.close()
+      await facts.background.close()
+      await outside.close()
       await remote?.close()
       await journal.close()
       await outcomes.close()

@@ -1,9 +1,7 @@
 /** The settings of the Asterisk servers, their trunks and the facts of their calls. */
 import { z } from 'zod'
+import { milliseconds } from './config-values.js'
 import { callKinds } from './domain/decision.js'
-
-const milliseconds = (min: number, max: number) =>
-  z.number().int().min(min).max(max).meta({ unit: 'ms' })
 
 /** How the one server of `asterisk.url` is called in metrics, logs and readiness. */
 export const firstServerName = 'asterisk'

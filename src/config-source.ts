@@ -1,24 +1,6 @@
-/** The settings of where answers come from, and of what policy makes of each check's finding. */
+/** The settings of where answers come from. */
 import { z } from 'zod'
-import { type Instant, parseInstant } from './domain/clock.js'
-
-const milliseconds = (min: number, max: number) =>
-  z.number().int().min(min).max(max).meta({ unit: 'ms' })
-
-const wholeNumber = (min: number, max: number) => z.number().int().min(min).max(max)
-
-const address = z
-  .string()
-  .regex(/^https?:\/\/[^\s?#@]+$/, 'must be http://host or https://host, without key or query')
-  .refine((text) => URL.canParse(text), 'must name a host and a port that can be')
-  .transform((text) => text.replace(/\/+$/, ''))
-
-const file = z.string().min(1).optional()
-
-const secret = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,500}$/, 'must be 1 to 500 visible ASCII characters')
-  .optional()
+import { address, file, milliseconds, secret, wholeNumber } from './config-values.js'
 
 /** How often and how much one question may be asked. */
 const question = (
@@ -167,10 +149,20 @@ function sourceProblems({ kind, combine, provider, secondProvider }: Given): rea
   ]
 }
 
+/** What a provider is known by. */
+export interface Credentials {
+  readonly baseUrl?: string | undefined
+  readonly loginId?: string | undefined
+  readonly loginIdFile?: string | undefined
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+  readonly clientSecretFile?: string | undefined
+}
+
 type Provider = z.output<ReturnType<typeof provider>>
 
 /** One way to authenticate, and each secret in one place. */
-function credentialProblems(settings: Provider): readonly string[] {
+export function credentialProblems(settings: Credentials): readonly string[] {
   const { loginId, loginIdFile, clientId, clientSecret, clientSecretFile } = settings
   if (settings.baseUrl === undefined) {
     const given = [loginId, loginIdFile, clientId, clientSecret, clientSecretFile]
@@ -186,67 +178,3 @@ function credentialProblems(settings: Provider): readonly string[] {
       'and not both',
   ]
 }
-
-const until = z
-  .string()
-  .transform((text, context): Instant => {
-    const at = parseInstant(text)
-    if (at === undefined) {
-      context.addIssue('must be an instant such as 2026-12-01T00:00:00Z')
-      return z.NEVER
-    }
-    return at
-  })
-  .meta({ unit: 'ISO 8601 instant' })
-
-const checkPolicy = (check: string) =>
-  z
-    .strictObject({
-      mode: z
-        .enum(['enforce', 'shadow'])
-        .default('enforce')
-        .describe(`In shadow the ${check} check is recorded and counted, and blocks nothing`),
-      onUnknown: z
-        .enum(['block', 'allow'])
-        .default('block')
-        .describe('What becomes of a call whose check cannot be answered'),
-      reason: z
-        .string()
-        .trim()
-        .min(1)
-        .max(200)
-        .optional()
-        .describe('Why unknown is allowed; required for that, and stands in every such decision'),
-      until: until.optional().describe('When unknown blocks again; required to allow it'),
-      staleForMs: milliseconds(0, 604_800_000)
-        .default(0)
-        .describe(
-          'How long past its age a kept answer may still permit while its source does not answer; ' +
-            'never past the instant it holds until. One that forbids is served as long as it is kept',
-        ),
-    })
-    .superRefine(({ onUnknown, reason, until: end }, context) => {
-      if (onUnknown === 'block') return
-      if (reason === undefined) {
-        context.addIssue({
-          code: 'custom',
-          path: ['reason'],
-          message: 'is required to allow unknown',
-        })
-      }
-      if (end === undefined) {
-        context.addIssue({
-          code: 'custom',
-          path: ['until'],
-          message: 'is required to allow unknown',
-        })
-      }
-    })
-    .prefault({})
-
-export const policy = z.strictObject({
-  litigator: checkPolicy('litigator'),
-  internalDnc: checkPolicy('internal list'),
-  permission: checkPolicy('permission'),
-  callingHours: checkPolicy('calling hours'),
-})

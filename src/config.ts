@@ -4,29 +4,20 @@
  */
 import { z } from 'zod'
 import { asterisk } from './config-asterisk.js'
-import { policy, source } from './config-source.js'
-import { type Instant, parseDay, parseInstant } from './domain/clock.js'
+import { gate } from './config-gate.js'
+import { policy } from './config-policy.js'
+import { limits, lookups, reputation, webhooks } from './config-service.js'
+import { source } from './config-source.js'
+import { instant, milliseconds } from './config-values.js'
+import { parseDay } from './domain/clock.js'
 
-const instant = z
-  .string()
-  .transform((text, context): Instant => {
-    const at = parseInstant(text)
-    if (at === undefined) {
-      context.addIssue('must be an instant such as 2026-11-23T17:00:00Z')
-      return z.NEVER
-    }
-    return at
-  })
-  .meta({ unit: 'ISO 8601 instant' })
+const moment = instant('2026-11-23T17:00:00Z')
 
 const calendarDay = z
   .string()
   .refine((text) => parseDay(text) !== undefined, 'must be a date such as 2026-12-24')
 
 const regionCode = z.string().regex(/^[A-Z]{2}$/, 'must be a two-letter region such as LA')
-
-const milliseconds = (min: number, max: number) =>
-  z.number().int().min(min).max(max).meta({ unit: 'ms' })
 
 const proclaimedDay = z.strictObject({
   region: regionCode,
@@ -36,95 +27,11 @@ const proclaimedDay = z.strictObject({
 
 const emergency = z.strictObject({
   region: regionCode,
-  from: instant,
-  until: instant.optional(),
+  from: moment,
+  until: moment.optional(),
   postalPrefixes: z.array(z.string().min(1)).optional(),
   name: z.string().min(1),
   citation: z.string().optional(),
-})
-
-/** One rule per call kind, so each one's text names its kind. */
-const stricter = (kind: string, byDefault: boolean) =>
-  z
-    .boolean()
-    .default(byDefault)
-    .describe(
-      `For ${kind} calls a postal code adds to the places a number may be in instead of ` +
-        'replacing them',
-    )
-
-const strictestPlace = z
-  .strictObject({
-    manual: stricter('manual', false),
-    autodialed: stricter('autodialed', true),
-    ai: stricter('AI', true),
-  })
-  .prefault({})
-
-const gate = z.strictObject({
-  account: z
-    .string()
-    .min(1)
-    .default('main')
-    .describe(
-      'Account that calls from Asterisk are judged for, and `callgate check` when told none; a ' +
-        'call over HTTP is judged for the account of its key',
-    ),
-  deadlineMs: milliseconds(10, 60_000)
-    .optional()
-    .describe(
-      'Every decision is answered within this time; what has not answered is unknown. Unset: 250, ' +
-        'and 1500 with source.kind remote',
-    ),
-  maxPending: z
-    .number()
-    .int()
-    .min(1)
-    .max(100_000)
-    .default(2_000)
-    .describe('Decisions under way at once; one more is blocked as overloaded'),
-  nonNanp: z
-    .enum(['block', 'allow'])
-    .default('block')
-    .describe(
-      'What becomes of extensions and numbers of other countries, which are never looked up',
-    ),
-  serviceCodes: z
-    .array(z.string().regex(/^\d{2,10}$/, 'must be 2 to 10 digits'))
-    .default([])
-    .describe('More emergency and service numbers that always pass, beside 911, 933, 988 and N11'),
-  recordedVoiceWindows: z
-    .boolean()
-    .default(true)
-    .describe('AI and autodialed calls must also respect the state window for recorded voices'),
-  projectMayWiden: z
-    .boolean()
-    .default(false)
-    .describe('Whether a project may set calling hours wider than the law'),
-  strictestPlace,
-  allowValidMs: milliseconds(1_000, 3_600_000)
-    .default(60_000)
-    .describe('How long an allow may be acted on, at most'),
-  blockValidMs: milliseconds(1_000, 86_400_000)
-    .default(600_000)
-    .describe('How long a block need not be asked again, at most'),
-  cache: z
-    .strictObject({
-      maxEntries: z
-        .number()
-        .int()
-        .min(0)
-        .max(10_000_000)
-        .default(100_000)
-        .describe('Numbers whose answers are kept, per question'),
-      allowMs: milliseconds(0, 3_600_000)
-        .default(300_000)
-        .describe('How long an answer that permits is kept, at most'),
-      blockMs: milliseconds(0, 86_400_000)
-        .default(3_600_000)
-        .describe('How long an answer that forbids is kept, at most'),
-    })
-    .prefault({}),
 })
 
 const everySetting = z.strictObject({
@@ -203,7 +110,7 @@ const everySetting = z.strictObject({
         .min(1)
         .default('config/sandbox.yaml')
         .describe('The fixed facts of the sandbox account'),
-      at: instant
+      at: moment
         .optional()
         .describe('Makes the sandbox account, and only it, answer as at this instant'),
     })
@@ -211,6 +118,10 @@ const everySetting = z.strictObject({
   gate: gate.prefault({}),
   source: source.prefault({}),
   policy: policy.prefault({}),
+  limits: limits.prefault({}),
+  webhooks: webhooks.prefault({}),
+  reputation: reputation.prefault({}),
+  lookups: lookups.prefault({}),
   asterisk: asterisk.prefault({}),
 })
 
@@ -242,6 +153,8 @@ export type Settings = z.output<typeof everySetting>
 
 export type SourceSettings = Settings['source']
 export type ProviderSettings = SourceSettings['provider']
+export type LookupSettings = Settings['lookups']
+export type WebhookSettings = Settings['webhooks']
 export type PolicySettings = Settings['policy']
 
 export type AsteriskSettings = Settings['asterisk']

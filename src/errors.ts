@@ -12,6 +12,9 @@ export const errorKinds = {
   'method-not-allowed': 405,
   'too-large': 413,
   'unsupported-media-type': 415,
+  /** RFC 6749, section 5.2. */
+  'unsupported-grant': 400,
+  'rate-limited': 429,
   'not-available': 503,
 } as const
 export type ErrorKind = keyof typeof errorKinds
@@ -28,16 +31,23 @@ export interface FieldProblem {
 export class AppError extends Error {
   readonly kind: ErrorKind
   readonly problems: readonly FieldProblem[]
+  /** When the same request may be sent again. */
+  readonly retryAfterSeconds: number | undefined
 
   constructor(
     kind: ErrorKind,
     message: string,
-    more: { problems?: readonly FieldProblem[]; cause?: unknown } = {},
+    more: {
+      problems?: readonly FieldProblem[]
+      cause?: unknown
+      retryAfterSeconds?: number
+    } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause })
     this.name = 'AppError'
     this.kind = kind
     this.problems = more.problems ?? []
+    this.retryAfterSeconds = more.retryAfterSeconds
   }
 }
 

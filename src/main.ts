@@ -1,29 +1,23 @@
 #!/usr/bin/env node
 /** The command line: one table of commands, and what an error means for the exit code. */
 import { Command, CommanderError } from 'commander'
-import { addAccounts } from './commands/accounts.js'
-import { addCheck } from './commands/check.js'
 import { type AddCommand, CommandFailure, type Terminal } from './commands/command.js'
-import { addFakeVendor } from './commands/fake-vendor.js'
-import { addImport } from './commands/import.js'
-import { addKeys } from './commands/keys.js'
-import { addProjects } from './commands/projects.js'
-import { addServe } from './commands/serve.js'
-import { addWarm } from './commands/warm.js'
+import { namedCommand } from './commands/named-command.js'
 import { AppError, DataFileError } from './errors.js'
 import { SettingsError } from './load-settings.js'
 import { version } from './version.js'
 
-const commands: readonly AddCommand[] = [
-  addServe,
-  addCheck,
-  addImport,
-  addAccounts,
-  addKeys,
-  addProjects,
-  addWarm,
-  addFakeVendor,
-]
+/** Loaded when it is wanted: what the service needs makes no other command slow to start. */
+const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
+  ['serve', async () => (await import('./commands/serve.js')).addServe],
+  ['check', async () => (await import('./commands/check.js')).addCheck],
+  ['import', async () => (await import('./commands/import.js')).addImport],
+  ['accounts', async () => (await import('./commands/accounts.js')).addAccounts],
+  ['keys', async () => (await import('./commands/keys.js')).addKeys],
+  ['projects', async () => (await import('./commands/projects.js')).addProjects],
+  ['warm', async () => (await import('./commands/warm.js')).addWarm],
+  ['fake-vendor', async () => (await import('./commands/fake-vendor.js')).addFakeVendor],
+])
 
 const terminal: Terminal = {
   out: (text) => void process.stdout.write(text),
@@ -47,7 +41,8 @@ const program = new Command('callgate')
       '\nSettings are in config/callgate.yaml and CALLGATE_* variables; docs/settings.md lists them.\n',
   )
 
-for (const add of commands) add(program, terminal)
+const named = commands.get(namedCommand(process.argv.slice(2)) ?? '')
+for (const load of named ? [named] : commands.values()) (await load())(program, terminal)
 
 /** What is expected to go wrong says so in words; anything else is a bug and shows where. */
 function describeFailure(error: unknown): string {

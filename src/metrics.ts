@@ -1,9 +1,10 @@
 /**
- * Every metric we export and its closed label sets. The one door to prom-client. No label ever
- * holds a telephone number, a channel id or a caller's text.
+ * Every metric we export and its closed label sets; those of the service's own work are in
+ * `metrics-service.ts`, those of the calls of an Asterisk in `metrics-asterisk.ts`. These and
+ * `metrics-tally.ts` are the doors to prom-client. No label ever holds a telephone number, a channel
+ * id or a caller's text.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { NotCarriedOut } from './domain/call-outcome.js'
 import type { Instant } from './domain/clock.js'
 import type { QuestionName, UnansweredReason } from './domain/compliance.js'
 import type {
@@ -14,6 +15,9 @@ import type {
   ReasonCode,
   Verdict,
 } from './domain/decision.js'
+import { type AsteriskMetrics, asteriskMetrics } from './metrics-asterisk.js'
+import { type ServiceMetrics, serviceMetrics } from './metrics-service.js'
+import { tally } from './metrics-tally.js'
 
 export type { QuestionName }
 export type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
@@ -44,7 +48,7 @@ export interface ListMeasure {
   readonly asOf: Instant
 }
 
-export interface Metrics {
+export interface Metrics extends AsteriskMetrics, ServiceMetrics {
   decided(measure: DecisionMeasure): void
   /** `source` is `embedded` or `remote`. */
   cacheAsked(source: string, question: QuestionName, result: CacheResult): void
@@ -58,57 +62,7 @@ export interface Metrics {
   lists(lists: readonly ListMeasure[]): void
   /** 1 while a country's prefixes are judged by area code alone. */
   areaCodeMode(country: 'US' | 'CA', active: boolean): void
-  /** Servers and trunks by the names the settings give them. */
-  asteriskConnected(server: string, connected: boolean): void
-  asteriskReconnected(server: string): void
-  callNotCarriedOut(server: string, why: NotCarriedOut): void
-  ungatedCall(call: {
-    readonly server: string
-    readonly trunk: string
-    readonly hungUp: boolean
-  }): void
   text(): Promise<{ readonly contentType: string; readonly body: string }>
-}
-
-/** A branch or, where something was counted, a leaf. */
-interface Tally {
-  readonly values: readonly string[]
-  readonly next: Map<string, Tally>
-  count: number
-}
-
-/**
- * A counter that is counted in plain maps, one level per label, and handed to prom-client only when
- * it is read: prom-client's own increment hashes its labels each time, which a warm decision would
- * feel.
- */
-function tally<Label extends string>(
-  registry: Registry,
-  about: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
-): (...values: readonly string[]) => void {
-  const root: Tally = { values: [], next: new Map(), count: 0 }
-  const all: Tally[] = []
-  new Counter({
-    name: about.name,
-    help: about.help,
-    labelNames: about.labels,
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { values, count } of all) if (count > 0) this.labels(...values).inc(count)
-    },
-  })
-  const branch = (from: Tally, value: string): Tally => {
-    const made = { values: [...from.values, value], next: new Map(), count: 0 }
-    from.next.set(value, made)
-    all.push(made)
-    return made
-  }
-  return (...values) => {
-    let at = root
-    for (const value of values) at = at.next.get(value) ?? branch(at, value)
-    at.count += 1
-  }
 }
 
 const decisionBuckets = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 1]
@@ -136,6 +90,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ...recordMetrics(registry),
     ...dataMetrics(registry),
     ...asteriskMetrics(registry),
+    ...serviceMetrics(registry),
     text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
 }
@@ -288,45 +243,5 @@ function dataMetrics(registry: Registry): Pick<Metrics, 'lists' | 'areaCodeMode'
       }
     },
     areaCodeMode: (country, active) => areaCodes.set({ country }, active ? 1 : 0),
-  }
-}
-
-function asteriskMetrics(
-  registry: Registry,
-): Pick<
-  Metrics,
-  'asteriskConnected' | 'asteriskReconnected' | 'callNotCarriedOut' | 'ungatedCall'
-> {
-  const registers = [registry]
-  const connected = new Gauge({
-    name: 'callgate_asterisk_connected',
-    help: '1 while calls of this Asterisk reach the gate: event socket open, a recent pong, own name.',
-    labelNames: ['server'],
-    registers,
-  })
-  const reconnects = new Counter({
-    name: 'callgate_asterisk_reconnects_total',
-    help: 'Connections to an Asterisk made after the first.',
-    labelNames: ['server'],
-    registers,
-  })
-  const notCarriedOut = new Counter({
-    name: 'callgate_decisions_not_carried_out_total',
-    help: 'Decisions that did not reach their channel.',
-    labelNames: ['server', 'why'],
-    registers,
-  })
-  const ungated = new Counter({
-    name: 'callgate_ungated_calls_total',
-    help: 'Legs that began to dial on a watched trunk without a fresh allow for their number.',
-    labelNames: ['server', 'trunk', 'hung_up'],
-    registers,
-  })
-  return {
-    asteriskConnected: (server, up) => connected.set({ server }, up ? 1 : 0),
-    asteriskReconnected: (server) => reconnects.inc({ server }),
-    callNotCarriedOut: (server, why) => notCarriedOut.inc({ server, why }),
-    ungatedCall: ({ server, trunk, hungUp }) =>
-      ungated.inc({ server, trunk, hung_up: String(hungUp) }),
   }
 }

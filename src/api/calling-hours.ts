@@ -3,31 +3,23 @@ import { z } from 'zod'
 import type { TimeLegalItem, TimeLegalRow } from '../domain/time-legal-row.js'
 import { endpoint, type WireRequest } from './endpoint.js'
 import { fields } from './fields.js'
-
-/** Phones of one request (spec, "Limits"). */
-export const mostTimeLegalItems = 1000
+import { anything, batch, itemOf, rowStatus } from './hours-batch.js'
 
 export interface TimeLegalRequest {
   readonly items: readonly TimeLegalItem[]
 }
 
-const anything = z.unknown().optional()
-
-const item = z.preprocess(
-  (value) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}),
-  fields({ PhoneNumber: anything, CallProposedDateTimeInUTC: anything, DNCProjId: anything }),
+const item = itemOf(
+  fields({
+    PhoneNumber: anything.describe('10 digits'),
+    CallProposedDateTimeInUTC: anything.describe(
+      'ISO 8601, UTC; now when absent. Within 50 years of today',
+    ),
+    DNCProjId: anything.describe('Project whose own calling hours count'),
+  }),
 )
 
-const list = z
-  .array(z.unknown(), {
-    error: ({ input }) =>
-      input === undefined || input === null ? 'is required and must not be null' : 'must be a list',
-  })
-  .min(1, 'must hold at least 1 item')
-  .max(mostTimeLegalItems, `must hold at most ${mostTimeLegalItems} items`)
-  .pipe(z.array(item))
-
-const request = fields({ IsTimeLegalToCall: list }).transform(
+const request = fields({ IsTimeLegalToCall: batch.pipe(z.array(item)) }).transform(
   ({ IsTimeLegalToCall }): TimeLegalRequest => ({
     items: IsTimeLegalToCall.map((one) => ({
       phoneNumber: one.PhoneNumber,
@@ -49,18 +41,13 @@ function send({ items }: TimeLegalRequest): WireRequest {
   }
 }
 
-const statuses = [
-  ...(['OK', 'INVALID_PHONE', 'INVALID_PROJECT'] as const),
-  ...(['INVALID_DATE', 'TOLL_FREE', 'UNKNOWN_NXX'] as const),
-]
-
 /** Reads one row (spec, "Time-legal result row"). */
 export const wireTimeLegalRow = z
   .object({
     PhoneNumber: z.string('must be text'),
     IsCallPermitted: z.boolean('must be true or false'),
     SecondsInCallWindow: z.int32('must be a whole number of 32 bits'),
-    Status: z.enum(statuses, `must be one of ${statuses.join(', ')}`),
+    Status: rowStatus,
     StatusMessage: z.string('must be text or null').nullable(),
   })
   .transform(

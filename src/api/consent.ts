@@ -14,6 +14,8 @@ export interface EbrRequest {
   readonly keepBetterEbr: boolean
   /** Extension to the spec: whose records they become; absent means the Master Project's. */
   readonly projectId: string | undefined
+  /** Implies its project. */
+  readonly campaignId: string | undefined
   readonly records: readonly EbrWireRecord[]
 }
 
@@ -28,16 +30,17 @@ const mostNumbers = 10_000
 const anything = z.unknown().optional()
 
 const record = fields({
-  phoneNumber: anything,
-  type: anything,
-  dateOfLastContact: anything,
-  dateObligationEnds: anything,
-  referenceNum: anything,
-  brand: anything,
-  email: anything,
+  phoneNumber: anything.describe('10 digits; several numbers may be separated by commas'),
+  type: anything.describe('`S` sale, `I` inquiry, `P` permission, `T` trial'),
+  dateOfLastContact: anything.describe('`MM/DD/YYYY` or ISO 8601, with or without a time'),
+  dateObligationEnds: anything.describe('`MM/DD/YYYY` or ISO 8601'),
+  referenceNum: anything.describe('Your own tracking text'),
+  brand: anything.describe('Company, product or brand of the relationship'),
+  email: anything.describe('At most 100 characters'),
 })
 
-const list = z
+/** The records of one request: at least one, and as many numbers in all as a batch may hold. */
+export const ebrRecords = z
   .array(z.unknown(), {
     error: ({ input }) =>
       input === undefined || input === null ? 'is required and must not be null' : 'must be a list',
@@ -57,12 +60,14 @@ function numbersIn({ phoneNumber }: EbrWireRecord): number {
 
 const request = fields({
   keepBetterEBR: optionalFlag,
-  ebrList: list,
+  ebrList: ebrRecords,
   projId: optionalId,
+  campaignId: optionalId,
 }).transform(
   (wire): EbrRequest => ({
     keepBetterEbr: wire.keepBetterEBR,
     projectId: wire.projId,
+    campaignId: wire.campaignId,
     records: wire.ebrList,
   }),
 )

@@ -14,15 +14,30 @@ export type FieldSource = 'query' | 'json' | 'form' | 'multipart'
  * - `text-or-error`: plain text, or `{"error": text}` when the request's content type is JSON
  *   (spec, "Internal DNC list");
  * - `problem`: RFC 9457 problem details;
+ * - `oauth`: `{"error", "error_description"}` of RFC 6749, section 5.2;
+ * - `reason-line`: no body, the text is the reason phrase of the status line (rpc project call);
  * - `block-line`: `block:<reason>:-:end`, which a dialplan can only read as a refusal.
  */
-export type ErrorShape = 'reason-phrase' | 'text' | 'text-or-error' | 'problem' | 'block-line'
+export type ErrorShape =
+  | 'reason-phrase'
+  | 'text'
+  | 'text-or-error'
+  | 'problem'
+  | 'oauth'
+  | 'reason-line'
+  | 'block-line'
+
+/** Calls that share one limit of requests per minute and account. */
+export const rateClasses = ['scrub', 'litigator', 'reassigned', 'reputation'] as const
+export type RateClass = (typeof rateClasses)[number]
 
 /** How an answer travels. */
 export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
 
 interface ReplyHead {
   readonly status?: number
+  /** Text of the status line in place of the status's own. */
+  readonly reasonPhrase?: string
   readonly contentType?: string
   /** Beside those that every answer has. */
   readonly headers?: Readonly<Record<string, string>>
@@ -50,10 +65,16 @@ export interface Endpoint<Request, Response> {
   readonly summary: string
   /** The section of the specification it implements. */
   readonly spec: string
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT'
   /** One or more paths that mean the same; compared without letter case. `:name` is a parameter. */
   readonly paths: readonly string[]
   readonly accepts: readonly FieldSource[]
+  /** The field that a bare JSON list as body stands for. */
+  readonly listBody?: string
+  /** `open` needs no key: what it is given are credentials. */
+  readonly access?: 'key' | 'open'
+  /** Counts against that limit; without it there is none. */
+  readonly rate?: RateClass
   /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
   readonly keyAlsoIn: readonly FieldSource[]
   readonly request: z.ZodType<Request>
@@ -61,6 +82,12 @@ export interface Endpoint<Request, Response> {
   readonly send?: (request: Request) => WireRequest
   readonly response: z.ZodType<Response>
   readonly errors: ErrorShape
+  /** Media types of the answer; JSON when absent. For the description. */
+  readonly replyTypes?: readonly string[]
+  /** Status of the answer; 200 when absent. For the description. */
+  readonly success?: number
+  /** Statuses beside that one and those every call of its kind has, with what they mean. */
+  readonly outcomes?: Readonly<Record<number, string>>
   /** How the answer is written; JSON with status 200 when absent. */
   readonly encode?: (response: Response, context: ReplyContext<Request>) => Reply
 }

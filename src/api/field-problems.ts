@@ -19,7 +19,19 @@ function fieldProblems(issue: z.core.$ZodIssue): FieldProblem[] {
   const { path, message: rule } = issue
   if (issue.code !== 'unrecognized_keys') return [problemAt(path, issue.input, rule)]
   const holder = issue.input as Readonly<Record<string, unknown>> | undefined
-  return issue.keys.map((key) => problemAt([...path, key], holder?.[key], rule))
+  return issue.keys.map((key) => {
+    const value = mayBeSecret(key, holder?.[key]) ? '(not shown)' : holder?.[key]
+    return problemAt([...path, key], value, rule)
+  })
+}
+
+/** A key that stands where none belongs must not come back in an answer that somebody logs. */
+function mayBeSecret(name: string, value: unknown): boolean {
+  return /login|secret|token|authoriz|password|key/i.test(name) || isLongWord(value)
+}
+
+function isLongWord(value: unknown): boolean {
+  return typeof value === 'string' && /^\S{30,}$/.test(value)
 }
 
 function problemAt(path: readonly PropertyKey[], input: unknown, rule: string): FieldProblem {

@@ -65,7 +65,16 @@ export function optionalText(longest = 100) {
  * unknown id, so that is the subject's refusal).
  */
 export const optionalId = z
-  .union([z.string(), z.number().int().nonnegative()], 'must be text or a whole number')
+  .union(
+    [
+      z.string(),
+      z
+        .number('must be text or a whole number')
+        .int('must be a whole number')
+        .nonnegative('must not be negative'),
+    ],
+    { error: () => 'must be text or a whole number' },
+  )
   .nullish()
   .transform((id, context) => {
     const text = id === null || id === undefined ? '' : String(id).trim()
@@ -80,6 +89,7 @@ export const optionalId = z
 export function optionalWord<const Word extends string>(words: readonly Word[], otherwise: Word) {
   return z
     .string('must be text')
+    .meta({ enum: [...words], default: otherwise })
     .nullish()
     .transform((text, context): Word => {
       if (text === null || text === undefined || text.trim() === '') return otherwise

@@ -11,6 +11,8 @@ export interface InternalDncRequest {
   /** As given, trimmed; whether each is a number is the subject's to say. Empty for `count` alone. */
   readonly numbers: readonly string[]
   readonly projectId: string | undefined
+  /** Implies its project. */
+  readonly campaignId?: string | undefined
   /** Of effect for `add` only. */
   readonly ignoreInvalid: boolean
 }
@@ -43,9 +45,14 @@ const action = z
   .pipe(z.enum(actions, `must be one of ${actions.join(', ')}`))
 
 const request = fields({
-  actionType: action,
-  phoneList: z.unknown().optional(),
-  projId: optionalId,
+  actionType: action.meta({ enum: [...actions] }),
+  phoneList: z
+    .unknown()
+    .meta({ type: 'string' })
+    .describe('Numbers of 10 digits separated by commas; not for count')
+    .optional(),
+  projId: optionalId.describe('Whose list; the Master Project’s when absent'),
+  campaignId: optionalId.describe('Implies its project'),
   ignoreInvalid: optionalFlag,
 }).transform((wire, context): InternalDncRequest => {
   const parsed = wire.actionType === 'count' ? undefined : numbers.safeParse(wire.phoneList)
@@ -57,6 +64,7 @@ const request = fields({
     action: wire.actionType,
     numbers: parsed?.data ?? [],
     projectId: wire.projId,
+    campaignId: wire.campaignId,
     ignoreInvalid: wire.ignoreInvalid,
   }
 })
@@ -122,6 +130,8 @@ const common = {
   paths: ['/app/main/rpc/pdnc'],
   request,
   response,
+  replyTypes: ['text/plain', 'application/json'],
+  outcomes: { 403: 'The role may not remove numbers' },
   errors: 'text-or-error',
   encode: (answer, { jsonRequested }) => (jsonRequested ? json(answer) : plainText(answer)),
 } satisfies Partial<InternalDncEndpoint>

@@ -10,7 +10,7 @@ import { refusal } from './field-problems.js'
 /** What a server must know of an endpoint before it can read the request. */
 export type EndpointFacts = Pick<
   Endpoint<unknown, unknown>,
-  'name' | 'method' | 'paths' | 'accepts' | 'keyAlsoIn' | 'errors'
+  'name' | 'method' | 'paths' | 'accepts' | 'listBody' | 'access' | 'rate' | 'keyAlsoIn' | 'errors'
 >
 
 export interface AnswerContext {
@@ -19,8 +19,15 @@ export interface AnswerContext {
   readonly jsonRequested: boolean
 }
 
+/** What is told of an endpoint to people and programs. */
+export type EndpointDescription = EndpointFacts &
+  Pick<
+    Endpoint<unknown, unknown>,
+    'summary' | 'spec' | 'request' | 'response' | 'replyTypes' | 'success' | 'outcomes'
+  >
+
 export interface Route {
-  readonly endpoint: EndpointFacts
+  readonly endpoint: EndpointDescription
   /**
    * Checks the fields as they were read, asks the subject and writes its answer. Refusals are
    * {@link AppError}s; anything else that is thrown is a bug.

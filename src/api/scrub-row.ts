@@ -77,7 +77,8 @@ export function jsonRows(
 
 /**
  * One line per row, no header, columns in the order of the JSON fields. Dialers split naively, so a
- * field is quoted only if it holds a comma or line end, and quotes inside other fields stay single.
+ * field is quoted only if it holds a comma or line end or begins with a quote, and quotes inside other
+ * fields stay single.
  */
 export function csvText(rows: readonly ScrubRow[], version: ScrubVersion): string {
   const columns = columnsOf(version)
@@ -86,7 +87,7 @@ export function csvText(rows: readonly ScrubRow[], version: ScrubVersion): strin
 }
 
 function csvField(text: string): string {
-  return /[,\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return /^"|[,\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 const text = z.string('must be text')

@@ -6,8 +6,16 @@ import {
   type ScrubVersion,
   scrubVersions,
 } from '../domain/scrub-row.js'
+import { type EbrWireRecord, ebrRecords } from './consent.js'
 import { type Endpoint, endpoint, type WireRequest } from './endpoint.js'
-import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
+import {
+  fields,
+  type NumberLimit,
+  optionalFlag,
+  optionalId,
+  optionalWord,
+  phoneList,
+} from './fields.js'
 import { csvText, jsonRows, wireScrubRow } from './scrub-row.js'
 
 export interface ScrubRequest {
@@ -16,6 +24,14 @@ export interface ScrubRequest {
   readonly output: 'json' | 'csv'
   readonly projectId: string | undefined
   readonly campaignId: string | undefined
+  /** Records to store before the numbers are judged. */
+  readonly relationships?: Relationships | undefined
+}
+
+export interface Relationships {
+  readonly records: readonly EbrWireRecord[]
+  /** Keep a record that expires later than the new one. */
+  readonly keepBetterEbr: boolean
 }
 
 const defaultVersion: ScrubVersion = 5
@@ -64,29 +80,49 @@ function send({ items, version: asked, output, projectId, campaignId }: ScrubReq
   }
 }
 
-function request(limit: NumberLimit): z.ZodType<ScrubRequest> {
-  return fields({
-    phoneList: phoneList(limit),
-    version,
-    output: optionalWord(['csv', 'json'], 'csv'),
-    projId: optionalId,
-    campaignId: optionalId,
-  }).transform((wire) => ({
+const question = (limit: NumberLimit) => ({
+  phoneList: phoneList(limit).describe(
+    'Numbers of 10 digits separated by commas; each may be `phone|your id|postal code`',
+  ),
+  version: version.describe('1 to 8; 5 when absent. 8 adds the three IsCallAllowed flags'),
+  output: optionalWord(['csv', 'json'], 'csv'),
+  projId: optionalId.describe('Project; the Master Project when absent'),
+  campaignId: optionalId.describe("Campaign; the project's default campaign when absent"),
+})
+
+type WireQuestion = z.output<ReturnType<typeof questionFields>>
+const questionFields = (limit: NumberLimit) => fields(question(limit))
+
+function readQuestion(wire: WireQuestion): ScrubRequest {
+  return {
     items: wire.phoneList.map(readItem),
     version: wire.version,
     output: wire.output,
     projectId: wire.projId,
     campaignId: wire.campaignId,
-  }))
+  }
 }
+
+/** With an `ebrList` the records are stored first, all or none, and the rows then know them. */
+const withRelationships = fields({
+  ...question({ most: 10_000 }),
+  ebrList: ebrRecords.nullish().describe('Records to store first, as in the ebr call; JSON only'),
+  keepBetterEBR: optionalFlag.describe('Of two records keep the one that expires later'),
+}).transform(({ ebrList, keepBetterEBR, ...wire }): ScrubRequest => {
+  const asked = readQuestion(wire)
+  if (!ebrList) return asked
+  return { ...asked, relationships: { records: ebrList, keepBetterEbr: keepBetterEBR } }
+})
 
 type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
 
 const common = {
   spec: 'Scrub',
   paths: ['/app/main/rpc/scrub'],
+  rate: 'scrub',
   /** The JSON form of version 8. */
   response: z.array(wireScrubRow),
+  replyTypes: ['text/csv', 'application/json'],
   errors: 'text',
   encode: (rows, { request: asked }) =>
     asked.output === 'json'
@@ -102,7 +138,9 @@ export const scrubGet = endpoint<ScrubRequest, readonly ScrubRow[]>({
   method: 'GET',
   accepts: ['query'],
   keyAlsoIn: ['query'],
-  request: request({ most: 50, advice: ', the most with GET; use POST' }),
+  request: questionFields({ most: 50, advice: ', the most with GET; use POST' }).transform(
+    readQuestion,
+  ),
 })
 
 /** At most 10,000 numbers, as a form or JSON. */
@@ -113,6 +151,6 @@ export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
-  request: request({ most: 10_000 }),
+  request: withRelationships,
   send,
 })

@@ -78,6 +78,7 @@ export const startWarming = endpoint({
   accepts: ['json'],
   request: warmRequest,
   response: startedSchema,
+  success: 202,
   encode: (started) => ({ status: 202, json: started }),
 })
 

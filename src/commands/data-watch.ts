@@ -14,6 +14,7 @@ const lookEveryMs = 1_000
  */
 export function watchData(callgate: Callgate): () => void {
   reportData(callgate)
+  reportFacts(callgate)
   let looking = false
   const timer = setInterval(() => {
     if (looking) return
@@ -43,10 +44,18 @@ export async function look(callgate: Callgate): Promise<void> {
   const rows = await changed('rows of other processes', () => storage.changedElsewhere())
   if (rows) changes.everythingChanged()
   const prefixes = await changed('new prefixes', () => data.plan.reloadIfChanged())
+  if (await changed('new facts', () => data.facts.refresh())) reportFacts(callgate)
   const lists = await changed('new lists', () => data.lists.refreshInBackground())
   if (!lists && !prefixes) return
   changes.everythingChanged()
   reportData(callgate)
+}
+
+function reportFacts({ data, metrics, world }: Callgate): void {
+  metrics.facts(data.facts.all())
+  for (const { feed, path, detail, olderInUse } of data.facts.problems()) {
+    world.log.error('imported facts cannot be used', { feed, path, detail, olderInUse })
+  }
 }
 
 function reportData({ data, metrics, world }: Callgate): void {
@@ -110,6 +119,18 @@ export function dataReadiness({
               detail: `${names.join(', ') || 'none'}${missingLists(data.lists, remote)}`,
             }
           : { ready: false, detail: problems.map(({ detail }) => detail).join('; ') }
+      },
+    },
+    {
+      name: 'facts',
+      check: () => {
+        const problems = data.facts.problems()
+        const feeds = data.facts
+          .all()
+          .map(({ name, asOf }) => `${name} as of ${formatInstant(asOf)}`)
+        // No call waits for them: what they cannot say is told as unknown.
+        const details = [...feeds, ...problems.map(({ detail }) => `not usable: ${detail}`)]
+        return { ready: true, detail: details.join(', ') || 'none' }
       },
     },
     {

@@ -12,7 +12,7 @@ import { parseFaultText } from '../fake-vendor/read-fault.js'
 import type { FaultTarget } from '../fake-vendor/target.js'
 import { createLogger } from '../log.js'
 import { type AddCommand, CommandFailure } from './command.js'
-import { firstSignal } from './serve.js'
+import { firstSignal } from './signals.js'
 
 interface Options {
   readonly host: string

@@ -1,7 +1,5 @@
 /** `callgate import ...`: downloaded files become prepared data. */
 import { type Command, Option } from 'commander'
-import { listsFolder, numberingFolder } from '../compose-service.js'
-import { describeBadLine } from '../data/feeds/bad-lines.js'
 import { importList, type ListImportSummary } from '../data/number-list/list-import.js'
 import { isReadByChecks } from '../data/number-list/list-names.js'
 import {
@@ -9,8 +7,22 @@ import {
   importOcnClasses,
   type PrefixImportSummary,
 } from '../data/numbering/numbering-import.js'
-import { formatDay, formatInstant, parseDay, systemClock } from '../domain/clock.js'
-import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
+import { listsFolder, numberingFolder } from '../data-folders.js'
+import { formatInstant, systemClock } from '../domain/clock.js'
+import { type AddCommand, settingsFor, type Terminal } from './command.js'
+import { addFactImports } from './import-facts.js'
+import {
+  addAllowShrink,
+  addAsOf,
+  addBadLines,
+  asOfInstant,
+  count,
+  describeBadLines,
+  type ImportOptions,
+  lines,
+  some,
+  wholeNumber,
+} from './import-options.js'
 import { showProgress } from './progress.js'
 
 export const addImport: AddCommand = (program, terminal) => {
@@ -20,6 +32,7 @@ export const addImport: AddCommand = (program, terminal) => {
   addNumbering(group, terminal)
   addOcn(group, terminal)
   addList(group, terminal)
+  addFactImports(group, terminal)
 }
 
 function addNumbering(group: Command, terminal: Terminal): void {
@@ -84,15 +97,12 @@ function addOcn(group: Command, terminal: Terminal): void {
     })
 }
 
-interface ListOptions {
+interface ListOptions extends ImportOptions {
   readonly areaCodes?: string
-  readonly asOf?: string
-  readonly badLines?: string
-  readonly allowShrink?: true
 }
 
 function addList(group: Command, terminal: Terminal): void {
-  group
+  const list = group
     .command('list')
     .description('a list of telephone numbers: us-dnc, canada-dnc, state-dnc-tx, litigators ...')
     .argument('<name>', 'name of the list; an existing one is replaced')
@@ -103,9 +113,10 @@ function addList(group: Command, terminal: Terminal): void {
         'area codes the list speaks for: all, or 212,646 (default: those that occur)',
       ),
     )
-    .option('--as-of <date>', 'day the content was true (default: when the file was last changed)')
-    .option('--bad-lines <n>', 'accept up to n lines that are no number (default: none)')
-    .option('--allow-shrink', 'accept fewer than half the numbers of the list in use')
+  addAsOf(list, 'when the file was last changed')
+  addBadLines(list, 'number')
+  addAllowShrink(list, 'numbers of the list')
+  list
     .addHelpText(
       'after',
       '\nLists with a meaning: us-dnc and canada-dnc (without them every number of the country is\n' +
@@ -123,7 +134,7 @@ function addList(group: Command, terminal: Terminal): void {
         folder: listsFolder(settings),
         asOf: asOfInstant(options.asOf),
         areaCodes: areaCodesOf(options.areaCodes),
-        badLinesAllowed: badLinesAllowed(options.badLines),
+        badLinesAllowed: wholeNumber('--bad-lines', options.badLines),
         allowShrink: options.allowShrink,
         clock: systemClock,
         onProgress: ({ bytesDone, bytesTotal, rows }) =>
@@ -138,23 +149,6 @@ function areaCodesOf(text: string | undefined): 'all' | readonly string[] | unde
   return text.split(',').map((code) => code.trim())
 }
 
-function asOfInstant(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const day = parseDay(text)
-  if (day === undefined) {
-    throw new CommandFailure(`--as-of '${text}': must be a date such as ${formatDay(20_777)}`, 2)
-  }
-  const asOf = day * 86_400_000
-  if (asOf <= systemClock.now()) return asOf
-  throw new CommandFailure(`--as-of '${text}': must not lie in the future`, 2)
-}
-
-function badLinesAllowed(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new CommandFailure(`--bad-lines '${text}': must be a whole number`, 2)
-}
-
 function describeList(summary: ListImportSummary): string {
   const { coverage, badLines, uncovered } = summary
   const covered = coverage === 'all' ? 'every area code' : some(coverage.length, 'area code')
@@ -166,21 +160,6 @@ function describeList(summary: ListImportSummary): string {
       ? [`  it holds numbers of area codes it does not speak for: ${uncovered.join(', ')}`]
       : []),
     ...(isReadByChecks(summary.name) ? [] : ['  no check reads a list called custom-...']),
-    ...(badLines.allowed > 0
-      ? [`  ${count(badLines.count)} bad lines were left out, ${count(badLines.allowed)} allowed`]
-      : []),
-    ...badLines.first.map((bad) => `  ${describeBadLine(bad)}`),
+    ...describeBadLines(badLines),
   ])
-}
-
-function lines(parts: readonly string[]): string {
-  return `${parts.join('\n')}\n`
-}
-
-function some(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en-US')
 }

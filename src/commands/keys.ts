@@ -8,7 +8,9 @@ import { withFoundation } from './foundation.js'
 import { table } from './table.js'
 
 export const addKeys: AddCommand = (program, terminal) => {
-  const group = program.command('keys').description('API keys (the loginId of requests)')
+  const group = program
+    .command('keys')
+    .description('API keys: the loginId of requests, or the client_secret of access tokens')
 
   group
     .command('create')
@@ -39,7 +41,7 @@ export const addKeys: AddCommand = (program, terminal) => {
 
   group
     .command('revoke')
-    .description('make a key worthless; running servers notice within a second')
+    .description('make a key and its access tokens worthless, within a second on running servers')
     .argument('<id>', 'the id shown by keys list')
     .action((id: string, _options, command: Command) =>
       withFoundation(command, async ({ keys }) => {

@@ -8,9 +8,12 @@ import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
 import { policyWarnings } from '../gate/policy-of.js'
 import { warmRoutes } from '../gate/warm-routes.js'
-import { createFrontDoor } from '../http/front-door.js'
+import type { LimitRate } from '../http/bind.js'
+import { descriptionAnswers } from '../http/description.js'
+import { createFrontDoor, frontDoorEndpoints } from '../http/front-door.js'
 import type { RequestMeasure } from '../http/measure.js'
 import type { ReadinessCheck } from '../http/ops.js'
+import { RateLimits } from '../http/rate-limits.js'
 import { openServer, type RunningServer } from '../http/server.js'
 import { createLogger } from '../log.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
@@ -19,6 +22,7 @@ import { version } from '../version.js'
 import { realWorld } from '../world.js'
 import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
+import { firstSignal } from './signals.js'
 import { sourceReadiness, sourceWarnings } from './source-readiness.js'
 
 export const addServe: AddCommand = (program, terminal) => {
@@ -52,6 +56,7 @@ async function serveUntil(
     const asterisk = await attachAsterisk(callgate)
     opened.push(() => asterisk.close())
     const server = await listen(callgate, asterisk)
+    callgate.background.start()
     opened.push(() => server.close())
     log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
     await greet(callgate, server, terminal)
@@ -103,24 +108,28 @@ export function openDoors(
   callgate: Callgate,
   alsoReady: readonly ReadinessCheck[] = [],
 ): Promise<RunningServer> {
-  const { settings, world, keys, journal, gate, metrics, service, warmer } = callgate
+  const { settings, world, journal, gate, metrics, service, warmer } = callgate
   const serviceCodes: ReadonlySet<string> = new Set(settings.gate.serviceCodes)
   const shared = {
-    authenticate: (key: string) => keys.authenticate(key),
+    authenticate: callgate.authenticate,
     maxBodyBytes: settings.http.maxBodyBytes,
     logger: world.log,
     onRequest: ({ endpoint, status, seconds }: RequestMeasure) =>
       metrics.apiAnswered(endpoint, status, seconds),
   }
+  const routes = [
+    ...serviceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
+    ...gateRoutes(journal),
+    ...warmRoutes(warmer, { serviceCodes, timers: world.timers }),
+  ]
+  const endpoints = [...frontDoorEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   return openServer({
     ...shared,
     host: settings.http.host,
     port: settings.http.port,
-    routes: [
-      ...serviceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
-      ...gateRoutes(journal),
-      ...warmRoutes(warmer, { serviceCodes, timers: world.timers }),
-    ],
+    routes,
+    limitRate: rateLimits(callgate),
+    pages: descriptionAnswers({ version, endpoints }),
     ops: {
       checks: [...dataReadiness(callgate), ...sourceReadiness(callgate), ...alsoReady],
       metricsText: () => metrics.text(),
@@ -133,6 +142,17 @@ export function openDoors(
       clock: world.clock,
     }),
   })
+}
+
+function rateLimits({ settings: { limits }, world }: Callgate): LimitRate {
+  const perMinute = {
+    scrub: limits.scrubPerMinute,
+    litigator: limits.litigatorPerMinute,
+    reassigned: limits.reassignedPerMinute,
+    reputation: limits.reputationPerMinute,
+  }
+  const taken = new RateLimits({ perMinute, timers: world.timers })
+  return (accountId, rate) => taken.take(accountId, rate)
 }
 
 /** The first start makes a key for each account and shows them, once, with a line to try. */
@@ -164,17 +184,4 @@ function curlLine(url: string, key: string): string {
     `curl -s ${url}/v1/decisions -H 'loginId: ${key}' ` +
     `-H 'Content-Type: application/json' -d '${body}'`
   )
-}
-
-const signals = ['SIGINT', 'SIGTERM'] as const
-
-/** The first signal drains; a second one ends the process at once, as signals do by themselves. */
-export function firstSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    const first = (signal: NodeJS.Signals) => {
-      for (const one of signals) process.removeListener(one, first)
-      resolve(signal)
-    }
-    for (const one of signals) process.on(one, first)
-  })
 }

@@ -10,3 +10,6 @@ export interface Caller {
   /** Identifies the key without revealing it. */
   readonly keyId: string
 }
+
+/** Who asks where no key is needed; holds nothing. */
+export const nobody: Caller = Object.freeze({ accountId: '', role: 'Agent', keyId: '' })

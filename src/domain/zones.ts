@@ -17,6 +17,12 @@ interface Rules {
   readonly abbreviations: readonly string[]
 }
 
+export interface OffsetChange {
+  readonly at: Instant
+  /** The clock jumps ahead. */
+  readonly later: boolean
+}
+
 /** A luxon zone over the packaged rules; {@link zone} gives the one instance per name. */
 export class PackagedZone extends Zone {
   readonly #name: string
@@ -68,6 +74,16 @@ export class PackagedZone extends Zone {
 
   override equals(other: Zone): boolean {
     return other instanceof PackagedZone && other.name === this.#name
+  }
+
+  /** Changes of the offset after an instant, up to and with another, in order. */
+  changesWithin(after: Instant, until: Instant): readonly OffsetChange[] {
+    const { untils, offsets } = this.#rules
+    return untils.flatMap((at, index) => {
+      const [before, then] = [offsets[index], offsets[index + 1]]
+      if (at <= after || at > until || before === undefined || then === undefined) return []
+      return before === then ? [] : [{ at, later: then > before }]
+    })
   }
 
   /** Decisions cluster around now, so the last stretch answers nearly every question. */

@@ -12,13 +12,11 @@ import type { RequestNote } from './request-record.js'
 import { spoilRows } from './row-faults.js'
 import type { ServiceReplies } from './service-replies.js'
 import { isQuestion, type RequestTarget, targetOf } from './target.js'
-import type { Tokens } from './tokens.js'
 import type { VendorReply } from './vendor-reply.js'
 
 export interface ExchangeParts extends ControlParts, ReplyFaultTools {
   readonly limit: RateLimit
   readonly service: ServiceReplies
-  readonly tokens: Tokens
   readonly latencyMs: number
   readonly timers: Timers
 }
@@ -50,12 +48,13 @@ export async function answerRequest(
 }
 
 async function answerCounted(exchange: Exchange, parts: ExchangeParts): Promise<void> {
-  const { response, target, note } = exchange
-  const { timers, limit, faults, latencyMs } = parts
+  const { request, response, path, target, note } = exchange
+  const { timers, limit, faults, latencyMs, service } = parts
   const retryAfter = limit.refusal(target, timers.monotonicMs())
   const fault = retryAfter === undefined ? faults.take(target) : undefined
   const waited = pause(response, latencyMs + (fault?.kind === 'slow' ? fault.ms : 0), timers)
-  const right = await rightReply(exchange, parts, {
+  const right = await service.reply(request, path, {
+    onNumbers: note.asked,
     unasked: retryAfter !== undefined || isAnsweredOtherwise(fault),
   })
   if (!(await waited) || response.destroyed) return
@@ -71,15 +70,6 @@ async function answerCounted(exchange: Exchange, parts: ExchangeParts): Promise<
 /** What is never answered is not done either: a write behind such a fault has no effect. */
 function isAnsweredOtherwise(fault: Fault | undefined): boolean {
   return fault !== undefined && (isConnectionFault(fault) || isReplyFault(fault))
-}
-
-async function rightReply(
-  { request, path, target, note }: Exchange,
-  { service, tokens }: ExchangeParts,
-  { unasked }: { readonly unasked: boolean },
-): Promise<VendorReply> {
-  if (target === 'token') return await tokens.answer(request)
-  return await service.reply(request, path, { onNumbers: note.asked, unasked })
 }
 
 function struck(

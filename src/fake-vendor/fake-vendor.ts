@@ -4,6 +4,8 @@
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { grantToken } from '../api/auth.js'
+import { route } from '../api/route.js'
 import type { Instant, Timers } from '../domain/clock.js'
 import { type Logger, silentLogger } from '../log.js'
 import { realWorld } from '../world.js'
@@ -148,13 +150,14 @@ function createParts(
   const tokens = new Tokens({ clientId, clientSecret, tokenSeconds, monotonicMs, randomBytes })
   const authenticate = (key: string) =>
     key === loginId || tokens.accepts(key) ? vendorCaller : undefined
-  const service = new ServiceReplies({ routes, authenticate, logger })
+  const granted = route(grantToken, (_caller, request) => tokens.grant(request))
+  const service = new ServiceReplies({ routes: [granted, ...routes], authenticate, logger })
   const reset = () => {
     for (const part of [faults, record, limit, tokens]) part.reset()
   }
   const { latencyMs = 0 } = options
   return {
-    ...{ url, record, faults, limit, tokens, service, reset },
+    ...{ url, record, faults, limit, service, reset },
     ...{ latencyMs, timers, randomBytes, logger },
   }
 }

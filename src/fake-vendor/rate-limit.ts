@@ -1,5 +1,5 @@
 /** The vendor's own limit: so many requests of a question in any 60 seconds, the rest refused. */
-import { MinuteWindow, minuteMs } from './minute-window.js'
+import { MinuteWindow } from '../http/minute-window.js'
 import type { RequestTarget } from './target.js'
 
 export class RateLimit {
@@ -19,12 +19,7 @@ export class RateLimit {
     if (this.#perMinute === Number.POSITIVE_INFINITY) return undefined
     const accepted = this.#accepted.get(target) ?? new MinuteWindow()
     this.#accepted.set(target, accepted)
-    if (accepted.countAt(now) < this.#perMinute) {
-      accepted.add(now)
-      return undefined
-    }
-    const roomAt = (accepted.earliest() ?? now) + minuteMs
-    return Math.max(1, Math.ceil((roomAt - now) / 1000))
+    return accepted.addWithin(this.#perMinute, now)
   }
 
   reset(): void {

@@ -1,5 +1,5 @@
 /** What the vendor was asked: each request of late, and counts of all. */
-import { MinuteWindow } from './minute-window.js'
+import { MinuteWindow } from '../http/minute-window.js'
 import type { RequestTarget } from './target.js'
 
 /** Of the head that was sent; `none` while, and if, none is. */

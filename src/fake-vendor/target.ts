@@ -1,4 +1,5 @@
 /** Which question a path asks, as faults and counts name it. */
+import { grantToken } from '../api/auth.js'
 import { isTimeLegalToCall } from '../api/calling-hours.js'
 import { internalDncGet } from '../api/internal-dnc.js'
 import { litigatorPost } from '../api/litigator.js'
@@ -12,15 +13,12 @@ export type FaultTarget = (typeof faultTargets)[number]
 /** What a request is counted as; `other` are relationship records and paths that do not exist. */
 export type RequestTarget = QuestionName | 'token' | 'other'
 
-/** Spec, "Authentication": the path is not shown with certainty, so both named are served. */
-export const tokenPaths = ['/oauth/token', '/v1.5/oauth/token'] as const
-
 const pathsOf: Readonly<Record<Exclude<RequestTarget, 'other'>, readonly string[]>> = {
   scrub: scrubPost.paths,
   'internal-dnc': internalDncGet.paths,
   litigator: litigatorPost.paths,
   'legal-time': isTimeLegalToCall({ wrappedRows: false }).paths,
-  token: tokenPaths,
+  token: grantToken.paths,
 }
 
 const targetByPath: ReadonlyMap<string, RequestTarget> = new Map(

@@ -1,11 +1,9 @@
 /**
- * OAuth 2.0 client credentials (spec, "Authentication"; RFC 6749, sections 4.4, 5.1 and 5.2): hands
- * out bearer tokens and knows them until they expire.
+ * OAuth 2.0 client credentials (spec, "Authentication"): hands out bearer tokens and knows them
+ * until they expire.
  */
-import type { IncomingMessage } from 'node:http'
+import type { AccessGrant, TokenRequest } from '../domain/access-grant.js'
 import { AppError } from '../errors.js'
-import { readBodyFields } from '../http/read-fields.js'
-import { type VendorReply, vendorReply } from './vendor-reply.js'
 
 export interface TokensOptions {
   readonly clientId: string
@@ -17,7 +15,6 @@ export interface TokensOptions {
 }
 
 const tokenBytes = 32
-const largestBody = 65_536
 
 export class Tokens {
   readonly #options: TokensOptions
@@ -37,51 +34,21 @@ export class Tokens {
     this.#expiresAt.clear()
   }
 
-  /** Answers a request for a token, refusals included. */
-  async answer(request: IncomingMessage): Promise<VendorReply> {
-    if (request.method !== 'POST') {
-      return refusal('invalid_request', 'use POST', { status: 405, headers: { Allow: 'POST' } })
+  /** Throws the refusals of RFC 6749, section 5.2. */
+  grant(asked: TokenRequest): AccessGrant {
+    if (asked.grantType !== 'client_credentials') {
+      throw new AppError('unsupported-grant', 'grant_type: must be client_credentials')
     }
-    try {
-      const rules = { accepts: ['form'], maxBytes: largestBody } as const
-      const { fields } = await readBodyFields(request, rules)
-      return this.#answerFields(fields)
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      return refusal('invalid_request', error.message)
+    const { clientId, clientSecret, tokenSeconds, monotonicMs, randomBytes } = this.#options
+    if (asked.clientId !== clientId || asked.clientSecret !== clientSecret) {
+      throw new AppError('unauthenticated', 'client_id or client_secret is not valid')
     }
-  }
-
-  #answerFields(fields: Readonly<Record<string, unknown>>): VendorReply {
-    const missing = ['grant_type', 'client_id', 'client_secret'].filter((name) => !fields[name])
-    if (missing.length > 0) return refusal('invalid_request', `${missing.join(', ')}: is required`)
-    if (fields.grant_type !== 'client_credentials') {
-      return refusal('unsupported_grant_type', 'grant_type: must be client_credentials')
-    }
-    const { clientId, clientSecret } = this.#options
-    if (fields.client_id !== clientId || fields.client_secret !== clientSecret) {
-      return refusal('invalid_client', 'client_id or client_secret is not valid', { status: 401 })
-    }
-    return this.#issue()
-  }
-
-  #issue(): VendorReply {
-    const { tokenSeconds, monotonicMs, randomBytes } = this.#options
     const now = monotonicMs()
     for (const [token, expiresAt] of this.#expiresAt) {
       if (expiresAt <= now) this.#expiresAt.delete(token)
     }
     const token = randomBytes(tokenBytes).toString('base64url')
     this.#expiresAt.set(token, now + tokenSeconds * 1000)
-    const json = { token_type: 'Bearer', expires_in: tokenSeconds, access_token: token }
-    return vendorReply({ json }, { Pragma: 'no-cache' })
+    return { token, expiresInSeconds: tokenSeconds }
   }
-}
-
-function refusal(
-  error: string,
-  description: string,
-  { status = 400, headers = {} }: Partial<Pick<VendorReply, 'status' | 'headers'>> = {},
-): VendorReply {
-  return vendorReply({ status, json: { error, error_description: description } }, headers)
 }

@@ -4,12 +4,12 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import express, { type NextFunction, type Request, type Response } from 'express'
-import type { ErrorShape } from '../api/endpoint.js'
+import type { ErrorShape, Reply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
 import { AppError } from '../errors.js'
 import type { Logger } from '../log.js'
 import type { Authenticate } from './authenticate.js'
-import { bind, pathOf } from './bind.js'
+import { bind, type LimitRate, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
 import { measureResponse, type OnRequest } from './measure.js'
 import { type Ops, opsAnswers } from './ops.js'
@@ -20,9 +20,13 @@ export interface AppOptions {
   readonly routes: readonly Route[]
   readonly authenticate: Authenticate
   readonly ops: Ops
+  /** Further answers that need no key, by path. */
+  readonly pages?: ReadonlyMap<string, () => Reply> | undefined
   readonly logger: Logger
   readonly maxBodyBytes: number
   readonly onRequest?: OnRequest | undefined
+  /** Absent means no limits. */
+  readonly limitRate?: LimitRate | undefined
 }
 
 /** Paths are compared without letter case, and a slash at their end is ignored. */
@@ -30,7 +34,7 @@ export function createApp(options: AppOptions): RequestListener {
   const { logger } = options
   const app = express()
   app.disable('x-powered-by')
-  for (const [path, answer] of opsAnswers(options.ops, logger)) {
+  for (const [path, answer] of [...opsAnswers(options.ops, logger), ...(options.pages ?? [])]) {
     app.get(path, async (_request, response) => sendReply(response, await answer()))
   }
   for (const [path, routes] of routesByPath(options.routes)) {

@@ -3,12 +3,19 @@
  * Every outcome, refusals and bugs included, leaves in the shape the endpoint declares.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Reply } from '../api/endpoint.js'
+import type { RateClass, Reply } from '../api/endpoint.js'
 import type { EndpointFacts, Route } from '../api/route.js'
-import type { Caller } from '../domain/caller.js'
-import { invalidRequest, shorten } from '../errors.js'
+import { type Caller, nobody } from '../domain/caller.js'
+import { AppError, type ErrorKind, invalidRequest, shorten } from '../errors.js'
 import type { Logger } from '../log.js'
-import { type Authenticate, callerOf, keyInHeaders, takeKey } from './authenticate.js'
+import {
+  type Authenticate,
+  type Credential,
+  callerOf,
+  keyInHeaders,
+  takeKey,
+  withBasicClient,
+} from './authenticate.js'
 import { errorReply } from './error-body.js'
 import {
   isJsonRequest,
@@ -19,8 +26,13 @@ import {
 } from './read-fields.js'
 import { sendReply } from './send-reply.js'
 
+/** Counts a request of an account; throws `rate-limited` when there were too many. */
+export type LimitRate = (accountId: string, rate: RateClass) => void
+
 export interface BindTools {
   readonly authenticate: Authenticate
+  /** Absent means no limits. */
+  readonly limitRate?: LimitRate | undefined
   readonly maxBodyBytes: number
   readonly logger: Logger
 }
@@ -67,22 +79,55 @@ async function replyTo(
 async function readRequest(
   request: IncomingMessage,
   endpoint: EndpointFacts,
-  { authenticate, maxBodyBytes }: BindTools,
+  tools: BindTools,
 ): Promise<{ readonly caller: Caller; readonly fields: RawFields }> {
   const { accepts, keyAlsoIn } = endpoint
+  const admit = (key: Credential | undefined) => admitted(key, endpoint, tools)
   const query = splitKey(readQuery(request), keyAlsoIn.includes('query'))
   const earlyKey = keyInHeaders(request) ?? query.key
   const keyMayBeInBody = keyAlsoIn.some((source) => source !== 'query')
-  const early =
-    earlyKey === undefined && keyMayBeInBody ? undefined : await callerOf(earlyKey, authenticate)
+  const early = earlyKey === undefined && keyMayBeInBody ? undefined : await admit(earlyKey)
   const { form, fields } =
-    endpoint.method === 'GET'
-      ? { form: undefined, fields: {} }
-      : await readBodyFields(request, { accepts, maxBytes: maxBodyBytes })
+    endpoint.method === 'GET' ? noBody : await bodyOf(request, { endpoint, tools, early })
   if (!accepts.includes('query')) refuseFields(query.rest)
   const body = splitKey(fields, form !== undefined && keyAlsoIn.includes(form))
-  const caller = early ?? (await callerOf(body.key, authenticate))
-  return { caller, fields: joinFields([query.rest, body.rest]) }
+  const caller = early ?? (await admit(body.key))
+  const rest = endpoint.access === 'open' ? withBasicClient(request, body.rest) : body.rest
+  return { caller, fields: joinFields([query.rest, rest]) }
+}
+
+const noBody = { form: undefined, fields: {} } as const
+
+const unreadable: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'unsupported-media-type'])
+
+interface BodyOf {
+  readonly endpoint: EndpointFacts
+  readonly tools: BindTools
+  readonly early: Caller | undefined
+}
+
+/** Whoever is not known by a key yet and sends what cannot be read has sent no key. */
+async function bodyOf(request: IncomingMessage, { endpoint, tools, early }: BodyOf) {
+  const { accepts, listBody } = endpoint
+  try {
+    return await readBodyFields(request, { accepts, listBody, maxBytes: tools.maxBodyBytes })
+  } catch (error) {
+    if (early === undefined && error instanceof AppError && unreadable.has(error.kind)) {
+      return { ...noBody, fields: {} }
+    }
+    throw error
+  }
+}
+
+async function admitted(
+  key: Credential | undefined,
+  { access, rate }: EndpointFacts,
+  { authenticate, limitRate }: BindTools,
+): Promise<Caller> {
+  if (access === 'open') return nobody
+  const caller = await callerOf(key, authenticate)
+  if (rate !== undefined) limitRate?.(caller.accountId, rate)
+  return caller
 }
 
 function splitKey(fields: RawFields, keyAllowed: boolean) {

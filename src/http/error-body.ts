@@ -1,7 +1,7 @@
 /** What a refusal looks like on the wire: status and body in the shape an endpoint declares. */
 import { STATUS_CODES } from 'node:http'
 import type { ErrorShape, Reply } from '../api/endpoint.js'
-import { AppError, errorKinds } from '../errors.js'
+import { AppError, type ErrorKind, errorKinds } from '../errors.js'
 import type { Logger } from '../log.js'
 
 export interface ErrorContext {
@@ -20,13 +20,28 @@ export interface ErrorContext {
  */
 export function errorReply(error: unknown, context: ErrorContext, logger: Logger): Reply {
   if (error instanceof AppError) {
-    return shapes[context.shape](errorKinds[error.kind], error.message, context)
+    const { kind, message, retryAfterSeconds } = error
+    const reply = shapes[context.shape](errorKinds[kind], message, { ...context, kind })
+    const headers = {
+      ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
+      ...(kind === 'unauthenticated' && { 'WWW-Authenticate': challengeOf(context.shape) }),
+    }
+    return { ...reply, headers: { ...reply.headers, ...headers } }
   }
   logger.error('request failed', { endpoint: context.endpoint, err: error })
   return shapes[context.shape](500, 'The request failed; the cause has been logged', context)
 }
 
-type WriteError = (status: number, message: string, context: ErrorContext) => Reply
+/** How a caller may show itself (RFC 6750, section 3); a client that wants a token: RFC 6749, 5.2. */
+function challengeOf(shape: ErrorShape): string {
+  return `${shape === 'oauth' ? 'Basic' : 'Bearer'} realm="callgate"`
+}
+
+type WriteError = (
+  status: number,
+  message: string,
+  context: ErrorContext & { readonly kind?: ErrorKind },
+) => Reply
 
 /** The word of a pre-dial line for what went wrong; anything else is an internal error. */
 const blockWords: Readonly<Record<number, string>> = {
@@ -37,6 +52,16 @@ const blockWords: Readonly<Record<number, string>> = {
   415: 'bad-request',
 }
 
+/** RFC 6749, section 5.2; what it has no word for is the server's trouble, as in section 4.1.2.1. */
+const oauthErrors: Readonly<Partial<Record<ErrorKind, string>>> = {
+  unauthenticated: 'invalid_client',
+  'unsupported-grant': 'unsupported_grant_type',
+  'not-available': 'temporarily_unavailable',
+}
+
+/** A status line holds printable ASCII; the rest would end or garble it. */
+const longestReasonPhrase = 500
+
 const shapes: Readonly<Record<ErrorShape, WriteError>> = {
   'reason-phrase': (status, message) => ({ status, json: { ReasonPhrase: message } }),
   text: (status, message) => ({ status, text: message }),
@@ -45,6 +70,19 @@ const shapes: Readonly<Record<ErrorShape, WriteError>> = {
   'block-line': (status) => ({
     status,
     text: `block:${blockWords[status] ?? 'internal-error'}:-:end\n`,
+  }),
+  oauth: (status, message, { kind }) => ({
+    // There a request that cannot be read is 400, whatever is wrong with it.
+    status: status === 415 ? 400 : status,
+    json: {
+      error: (kind && oauthErrors[kind]) ?? (status < 500 ? 'invalid_request' : 'server_error'),
+      error_description: message.replace(/[^\x20-\x7e]|["\\]/g, "'"),
+    },
+  }),
+  'reason-line': (status, message) => ({
+    status,
+    reasonPhrase: message.replace(/[^\x20-\x7e]/g, '?').slice(0, longestReasonPhrase),
+    text: '',
   }),
   problem: (status, message, { path }) => ({
     status,

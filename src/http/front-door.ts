@@ -3,15 +3,10 @@
  * express would cost several times the decision itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { DecisionBody } from '../api/decision-body.js'
 import type { ErrorShape } from '../api/endpoint.js'
-import {
-  type DecisionBody,
-  decideCall,
-  predialGet,
-  predialPost,
-  refuseFarInstant,
-} from '../api/gate.js'
-import { route } from '../api/route.js'
+import { decideCall, predialGet, predialPost, refuseFarInstant } from '../api/gate.js'
+import { type EndpointDescription, route } from '../api/route.js'
 import type { Clock } from '../domain/clock.js'
 import type { Decision } from '../domain/decision.js'
 import { AppError } from '../errors.js'
@@ -27,6 +22,13 @@ export interface FrontDoorOptions extends PredialOptions {
   readonly clock: Clock
   readonly onRequest?: OnRequest
 }
+
+/** Those answered here. */
+export const frontDoorEndpoints: readonly EndpointDescription[] = [
+  decideCall,
+  predialGet,
+  predialPost,
+]
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 

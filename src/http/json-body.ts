@@ -13,8 +13,9 @@ export function parseJsonBody(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const detail = error instanceof Error ? shorten(error.message) : ''
-    throw malformed(`the body is not well-formed JSON: ${detail}`)
+    // What V8 says beyond the position quotes the body, which may be a key.
+    const where = /at position \d+/.exec(error instanceof Error ? error.message : '')?.[0] ?? ''
+    throw malformed(`the body is not well-formed JSON ${where}`.trimEnd())
   }
 }
 

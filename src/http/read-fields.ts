@@ -26,6 +26,8 @@ export function readQuery(request: IncomingMessage): RawFields {
 
 export interface BodyRules {
   readonly accepts: readonly FieldSource[]
+  /** The field that a bare JSON list as body stands for; without it a list is refused. */
+  readonly listBody?: string | undefined
   readonly maxBytes: number
 }
 
@@ -35,36 +37,46 @@ export interface BodyRules {
  */
 export async function readBodyFields(
   request: IncomingMessage,
-  { accepts, maxBytes }: BodyRules,
+  { accepts, maxBytes, listBody }: BodyRules,
 ): Promise<{ readonly form: BodyForm | undefined; readonly fields: RawFields }> {
   const body = await readBody(request, maxBytes)
   if (body.length === 0) {
     if (accepts.every((source) => source === 'json')) {
-      throw invalidRequest([{ field: '', rule: 'the body is missing; a JSON object is needed' }])
+      throw invalidRequest([
+        { field: '', rule: `the body is missing; ${wanted(listBody)} is needed` },
+      ])
     }
     return { form: undefined, fields: {} }
   }
   const contentType = request.headers['content-type'] ?? ''
   const form = bodyForm(contentType)
   if (form === undefined || !accepts.includes(form)) throw wrongContentType(contentType, accepts)
-  return { form, fields: await parsers[form](body, contentType) }
+  return { form, fields: await parsers[form](body, { contentType, listBody }) }
 }
+
+const wanted = (listBody: string | undefined) =>
+  listBody === undefined ? 'a JSON object' : 'a JSON list or object'
 
 /** The request's content type is one of JSON's. */
 export function isJsonRequest(request: IncomingMessage): boolean {
   return bodyForm(request.headers['content-type'] ?? '') === 'json'
 }
 
+interface ParseHints extends Pick<BodyRules, 'listBody'> {
+  readonly contentType: string
+}
+
 const parsers: Readonly<
-  Record<BodyForm, (body: Buffer, contentType: string) => RawFields | Promise<RawFields>>
+  Record<BodyForm, (body: Buffer, hints: ParseHints) => RawFields | Promise<RawFields>>
 > = {
-  json(body) {
+  json(body, { listBody }) {
     const value = parseJsonBody(decoded(body))
+    if (Array.isArray(value) && listBody !== undefined) return { [listBody]: value }
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
-    throw invalidRequest([{ field: '', rule: 'the body must be a JSON object' }])
+    throw invalidRequest([{ field: '', rule: `the body must be ${wanted(listBody)}` }])
   },
   form: (body) => urlencodedFields(decoded(body)),
-  multipart: async (body, contentType) =>
+  multipart: async (body, { contentType }) =>
     collected(await parseMultipart(body, contentType, mostFields)),
 }
 

@@ -10,13 +10,16 @@ export function sendReply(response: ServerResponse, reply: Reply): void {
   const isJson = 'json' in reply
   const body = isJson ? JSON.stringify(reply.json) : reply.text
   const usualType = isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
-  response.writeHead(reply.status ?? 200, {
+  const headers = {
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
     'Content-Type': reply.contentType ?? usualType,
     'Content-Length': Buffer.byteLength(body),
     ...reply.headers,
-  })
+  }
+  const status = reply.status ?? 200
+  if (reply.reasonPhrase === undefined) response.writeHead(status, headers)
+  else response.writeHead(status, reply.reasonPhrase, headers)
   // Text leaves in one write together with its headers; bytes would take a second one.
   response.end(body)
 }

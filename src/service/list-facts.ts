@@ -12,6 +12,7 @@ import type { Instant } from '../domain/clock.js'
 import type { NumberSet } from '../domain/number-set.js'
 import { areaCodeOf, isFictional, type PhoneNumber } from '../domain/phone-number.js'
 import type { Country } from '../domain/place.js'
+import type { ProjectScope } from './projects/project-scope.js'
 import type { Sandbox } from './sandbox/sandbox.js'
 
 /** The imported lists as this file needs them. */
@@ -55,6 +56,12 @@ export class ListFacts {
         detail: toDo(name, number),
       }
     )
+  }
+
+  /** The national list as far as the project's federal subscription lets it be asked. */
+  nationalIn(scope: ProjectScope, number: PhoneNumber, country: Country): ListFinding {
+    const beyond = beyondSubscription(scope, number, country)
+    return beyond ?? this.national(scope.accountId, number, country)
   }
 
   /**
@@ -118,6 +125,26 @@ export class ListFacts {
     this.#stateNames.set(region, name)
     return name
   }
+}
+
+/**
+ * The finding for a US number that the project's federal subscription does not let it ask about;
+ * `undefined` when it does, and as long as the registry has decided nothing.
+ */
+function beyondSubscription(
+  { accountId, projectCode, subscription }: ProjectScope,
+  number: PhoneNumber,
+  country: Country,
+): ListFinding | undefined {
+  if (!subscription || country !== 'US') return undefined
+  const { status, areaCodes } = subscription
+  const areaCode = areaCodeOf(number)
+  if (areaCodes === 'all' || areaCodes.has(areaCode)) return undefined
+  const why = status === 'validated' ? `does not cover area code ${areaCode}` : `is ${status}`
+  const detail =
+    `the federal subscription of project '${projectCode}' ${why}; once the registry covers it, ` +
+    `record that with: callgate projects ftc-validation ${projectCode} --account ${accountId}`
+  return { status: 'not-covered', detail }
 }
 
 const clear: ListFinding = { status: 'clear', asOf: undefined }

@@ -1,9 +1,9 @@
 /** The litigator check (spec, "Litigator check"): only the list of known TCPA litigators is asked. */
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
 import { AppError, invalidRequest } from '../errors.js'
-import type { ScopeChoice, ScopeResolver } from './accounts/projects.js'
-import { requireScope } from './accounts/require-scope.js'
 import type { ListFacts } from './list-facts.js'
+import type { ScopeChoice, ScopeResolver } from './projects/projects.js'
+import { requireScope } from './projects/require-scope.js'
 
 export interface LitigatorRow {
   readonly phone: PhoneNumber

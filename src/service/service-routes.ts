@@ -1,29 +1,54 @@
 /** Endpoint -> method: the service's whole API on one page. */
+import { grantToken, validateAccess } from '../api/auth.js'
+import { legalCallTimes } from '../api/call-times.js'
 import { isTimeLegalToCall } from '../api/calling-hours.js'
 import { type EbrAnswer, ebrPost } from '../api/consent.js'
+import { ebrList, ebrRemove } from '../api/consent-records.js'
 import {
   type InternalDncAnswer,
   type InternalDncRequest,
   internalDncGet,
   internalDncPost,
 } from '../api/internal-dnc.js'
+import { legalEntitiesGet } from '../api/legal-entities.js'
+import { legalEntityCreate, legalEntityUpdate } from '../api/legal-entity-write.js'
 import { type LitigatorRequest, litigatorGet, litigatorPost } from '../api/litigator.js'
+import { idPremium, realTimeDisconnect, resOrBusiness } from '../api/lookups.js'
+import { projectGet, projectSave, projectUpdate } from '../api/projects.js'
+import { enhancedRndGet, enhancedRndPost, rndBasicGet, rndBasicPost } from '../api/reassigned.js'
+import { flagsRemovedSummary } from '../api/reputation-flags.js'
+import {
+  reputationAdd,
+  reputationGet,
+  reputationGetAll,
+  reputationGetPost,
+  reputationRemove,
+} from '../api/reputation-monitor.js'
 import { type Route, route } from '../api/route.js'
+import { rpcProject } from '../api/rpc-project.js'
+import { scanStatus, scanSubmit } from '../api/scans.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub.js'
+import { timeZoneInfo } from '../api/time-zone-info.js'
 import type { Caller } from '../domain/caller.js'
-import type { Service } from './service.js'
+import type { AccountSubjects, CallSubjects, FactSubjects, Service } from './service.js'
 
 export interface ServiceRoutesOptions {
   /** Answer IsTimeLegalToCall as `[{"Response": [rows]}]` instead of a flat list. */
   readonly wrappedRows: boolean
 }
 
-export function serviceRoutes(
-  service: Service,
-  { wrappedRows }: ServiceRoutesOptions,
-): readonly Route[] {
-  const { timeLegal, scrub, internalDnc, consent, litigators } = service
-  const scrubbed = ({ accountId }: Caller, request: ScrubRequest) => scrub.rows(accountId, request)
+export function serviceRoutes(service: Service, options: ServiceRoutesOptions): readonly Route[] {
+  return [...callRoutes(service, options), ...accountRoutes(service), ...factRoutes(service)]
+}
+
+function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOptions): Route[] {
+  const { timeLegal, callTimes, timeZones, scrub, internalDnc, consent } = subjects
+  const { consentRecords, litigators } = subjects
+  const scrubbed = async (caller: Caller, { relationships, ...request }: ScrubRequest) => {
+    const { projectId, campaignId } = request
+    if (relationships) await consent.record(caller, { ...relationships, projectId, campaignId })
+    return await scrub.rows(caller.accountId, request)
+  }
   const listed = internalDncActions(internalDnc)
   const checked = ({ accountId }: Caller, request: LitigatorRequest) =>
     litigators.check(accountId, request)
@@ -31,6 +56,8 @@ export function serviceRoutes(
     route(isTimeLegalToCall({ wrappedRows }), (caller, { items }) =>
       timeLegal.check(caller, items),
     ),
+    route(legalCallTimes, (caller, { items }) => callTimes.list(caller, items)),
+    route(timeZoneInfo, (caller, request) => timeZones.list(caller, request)),
     route(scrubGet, scrubbed),
     route(scrubPost, scrubbed),
     route(internalDncGet, listed),
@@ -39,12 +66,16 @@ export function serviceRoutes(
       await consent.record(caller, request)
       return { success: true }
     }),
+    route(ebrList, (caller, request) => consentRecords.list(caller, request)),
+    route(ebrRemove, async (caller, request) => ({
+      removed: await consentRecords.remove(caller, request),
+    })),
     route(litigatorGet, checked),
     route(litigatorPost, checked),
   ]
 }
 
-function internalDncActions(internalDnc: Service['internalDnc']) {
+function internalDncActions(internalDnc: CallSubjects['internalDnc']) {
   return async (caller: Caller, request: InternalDncRequest): Promise<InternalDncAnswer> => {
     switch (request.action) {
       case 'add':
@@ -59,4 +90,40 @@ function internalDncActions(internalDnc: Service['internalDnc']) {
         return await internalDnc.count(caller, request)
     }
   }
+}
+
+function accountRoutes(subjects: AccountSubjects): Route[] {
+  const { tokens, access, projects, projectRpc, legalEntities } = subjects
+  return [
+    route(grantToken, (_nobody, request) => tokens.grant(request)),
+    route(validateAccess, (caller, question) => access.check(caller, question)),
+    route(projectGet, (caller, { code }) => projects.get(caller, code)),
+    route(projectSave, (caller, request) => projects.save(caller, request)),
+    route(projectUpdate, (caller, request) => projects.update(caller, request)),
+    route(rpcProject, (caller, request) => projectRpc.answer(caller, request)),
+    route(legalEntitiesGet, (caller) => legalEntities.list(caller)),
+    route(legalEntityCreate, (caller, input) => legalEntities.create(caller, input)),
+    route(legalEntityUpdate, (caller, input) => legalEntities.update(caller, input)),
+  ]
+}
+
+function factRoutes(subjects: FactSubjects): Route[] {
+  const { lookups, reassigned, monitor, flagsRemoved, scans } = subjects
+  return [
+    route(idPremium, (caller, request) => lookups.identity(caller, request)),
+    route(realTimeDisconnect, (caller, request) => lookups.lineStatus(caller, request)),
+    route(resOrBusiness, (caller, request) => lookups.resOrBusiness(caller, request)),
+    route(enhancedRndGet, (caller, request) => reassigned.enhancedOne(caller, request)),
+    route(enhancedRndPost, (caller, request) => reassigned.enhanced(caller, request)),
+    route(rndBasicGet, (caller, request) => reassigned.basicOne(caller, request)),
+    route(rndBasicPost, (caller, request) => reassigned.basic(caller, request)),
+    route(reputationAdd, (caller, request) => monitor.add(caller, request)),
+    route(reputationGet, (caller, request) => monitor.get(caller, request)),
+    route(reputationGetPost, (caller, request) => monitor.get(caller, request)),
+    route(reputationGetAll, (caller, request) => monitor.all(caller, request)),
+    route(reputationRemove, (caller, request) => monitor.remove(caller, request)),
+    route(flagsRemovedSummary, (caller, request) => flagsRemoved.summary(caller, request)),
+    route(scanSubmit, (caller, request) => scans.submit(caller, request)),
+    route(scanStatus, (caller, request) => scans.status(caller, request)),
+  ]
 }

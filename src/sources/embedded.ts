@@ -17,10 +17,10 @@ import type {
   UnansweredReason,
 } from '../domain/compliance.js'
 import { AppError, invalidRequest } from '../errors.js'
-import type { ProjectScope } from '../service/accounts/project-scope.js'
-import { type ScopeResolver, unknownProject } from '../service/accounts/projects.js'
 import type { CallingHours } from '../service/calling-hours/calling-hours.js'
 import type { ListFacts } from '../service/list-facts.js'
+import type { ProjectScope } from '../service/projects/project-scope.js'
+import { type ScopeResolver, unknownProject } from '../service/projects/projects.js'
 import type { InternalDncEntries, Scrub } from '../service/scrub/scrub.js'
 
 /** The name this source gives itself in answers. */

@@ -1,6 +1,7 @@
 /** The SQL engines by name. Queries are written once, in Kysely, by the subjects that own them. */
 
 import { monotonicSeconds } from '../domain/clock.js'
+import { AppError } from '../errors.js'
 import { openSqlite } from './sqlite.js'
 import type { Db } from './tables.js'
 
@@ -55,9 +56,8 @@ export function openDatabase(settings: StorageSettings): OpenDatabase {
       try {
         return await work()
       } catch (cause) {
-        const locked = opened.traits.isLockedElsewhere(cause)
-        if (!locked || monotonicSeconds() >= giveUpAt) throw cause
-        await new Promise((resume) => setTimeout(resume, lockPauseMs))
+        if (!opened.traits.isLockedElsewhere(cause)) throw cause
+        await pauseOrGiveUp(giveUpAt, cause)
       }
     }
   }
@@ -68,3 +68,14 @@ export function openDatabase(settings: StorageSettings): OpenDatabase {
 export type EngineConnection = Omit<OpenDatabase, 'patiently'>
 
 const lockPauseMs = 5
+
+async function pauseOrGiveUp(giveUpAtSeconds: number, cause: unknown): Promise<void> {
+  if (monotonicSeconds() >= giveUpAtSeconds) throw busy(cause)
+  await new Promise((resume) => setTimeout(resume, lockPauseMs))
+}
+
+/** A write that was refused so has changed nothing; the same may be sent again. */
+function busy(cause: unknown): AppError {
+  const message = 'The database is held by another process; nothing was changed'
+  return new AppError('not-available', message, { cause, retryAfterSeconds: 1 })
+}

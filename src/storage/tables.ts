@@ -4,6 +4,19 @@
  */
 import type { Generated, Kysely } from 'kysely'
 import type { NotCarriedOut, OutcomeState } from '../domain/call-outcome.js'
+import type {
+  AccessTokenRow,
+  FlagRemovalRow,
+  LabelObservationRow,
+  LegalEntityRow,
+  MonitoredNumberRow,
+  ScanJobRow,
+  ScanNumberRow,
+  WebhookAttemptRow,
+  WebhookEventRow,
+} from './tables-service.js'
+
+export type * from './tables-service.js'
 
 export interface Tables {
   accounts: AccountRow
@@ -16,6 +29,16 @@ export interface Tables {
   ebr_records: EbrRecordRow
   decisions: DecisionRow
   call_outcomes: CallOutcomeRow
+  access_tokens: AccessTokenRow
+  state_registrations: StateRegistrationRow
+  legal_entities: LegalEntityRow
+  monitored_numbers: MonitoredNumberRow
+  label_observations: LabelObservationRow
+  flag_removals: FlagRemovalRow
+  scan_jobs: ScanJobRow
+  scan_numbers: ScanNumberRow
+  webhook_events: WebhookEventRow
+  webhook_attempts: WebhookAttemptRow
 }
 
 export type Db = Kysely<Tables>
@@ -26,6 +49,16 @@ export interface AccountRow {
   name: string
   /** Whether role Agent may take numbers off the internal list. */
   agents_may_remove: number
+  /** Decides which carriers label the account's numbers. */
+  country: Generated<'US' | 'CA'>
+  /** Whether one-time scans are authorized at all. */
+  may_scan: Generated<number>
+  /** Numbers that may still be scanned once; null is no limit. */
+  scan_credits: number | null
+  /** Whether new project codes get `<account>_` in front. */
+  auto_prefix: Generated<number>
+  /** Signs the account's webhooks; made when first needed. */
+  webhook_secret: string | null
   created_at: number
 }
 
@@ -54,8 +87,41 @@ export interface ProjectRow {
   inherits_internal_dnc: number
   /** Uses the Master Project's relationship and consent records. */
   inherits_ebr: number
+  notes: string | null
+  /** Subscription account number of the federal registry, or the organization's id there. */
+  san: string | null
+  org_id: string | null
+  webhook_url: string | null
+  /** Null as long as the project has neither `san` nor `org_id`. */
+  ftc_status: FtcStatus | null
+  ftc_message: string | null
+  ftc_checked_at: number | null
+  /** Last day of the registration. */
+  ftc_expires_on: string | null
+  ftc_entire_us: Generated<number>
+  /** Comma-separated. */
+  ftc_area_codes: Generated<string>
   created_at: number
   modified_at: number
+}
+
+export const ftcStatuses = ['pending', 'validated', 'failed', 'expired'] as const
+export type FtcStatus = (typeof ftcStatuses)[number]
+
+export const registrationStatuses = [
+  ...(['draft', 'submitted', 'approved'] as const),
+  ...(['rejected', 'expired'] as const),
+] as const
+export type RegistrationStatus = (typeof registrationStatuses)[number]
+
+/** A project's registration as a telephone solicitor in one state. */
+export interface StateRegistrationRow {
+  account_id: string
+  project_code: string
+  state: string
+  status: RegistrationStatus
+  confirmation: string | null
+  submitted_at: number | null
 }
 
 export interface CampaignRow {

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listsFolder } from '../../src/compose-service.js'
 import { importList } from '../../src/data/number-list/list-import.js'
+import { listsFolder } from '../../src/data-folders.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -41,7 +41,14 @@ describe('the sandbox lines at noon on a Monday in New York', () => {
     ['0110', 'permitted', 'no-consent', 'no-consent'],
     ['0111', 'consent-revoked', 'consent-revoked', 'consent-revoked'],
     ['0112', 'permitted', 'permitted', 'permitted'],
-    ['0113', 'unknown-prefix', 'unknown-prefix', 'unknown-prefix'],
+    ['0113', 'permitted', 'no-consent', 'no-consent'],
+    ['0114', 'permitted', 'permitted', 'no-consent'],
+    ['0115', 'permitted', 'permitted', 'no-consent'],
+    ['0116', 'permitted', 'no-consent', 'no-consent'],
+    ['0117', 'permitted', 'no-consent', 'no-consent'],
+    ['0118', 'permitted', 'no-consent', 'no-consent'],
+    ['0119', 'permitted', 'permitted', 'no-consent'],
+    ['0120', 'unknown-prefix', 'unknown-prefix', 'unknown-prefix'],
   ]
   for (const [line, ...reasons] of rows) {
     kinds.forEach((callKind, index) => {
@@ -514,7 +521,7 @@ describe('operations', () => {
     expect(ready.status).toBe(200)
     expect(
       ((await ready.json()) as { checks: { name: string }[] }).checks.map(({ name }) => name),
-    ).toEqual(['records', 'database', 'lists', 'numbering'])
+    ).toEqual(['records', 'database', 'lists', 'facts', 'numbering'])
     const metrics = await (await fetch(`${running.url}/metrics`)).text()
     for (const name of [
       'callgate_decisions_total{decision="block",reason="no-consent",kind="ai",via="predial"}',

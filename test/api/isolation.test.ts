@@ -1,157 +1,575 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+/**
+ * Two real accounts over one database. Every endpoint there is asked for what is the first one's
+ * with the key of the second, then with the owner's own: which shows that the request named
+ * something real, and that the stranger's changed nothing.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listsFolder } from '../../src/compose-service.js'
-import { importList } from '../../src/data/number-list/list-import.js'
-import { gateRoutes } from '../../src/gate/gate-routes.js'
-import { serviceRoutes } from '../../src/service/service-routes.js'
-import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+import { mondayNoon, type TestCallgate } from '../support/test-callgate.js'
+import {
+  type Answer,
+  type Ask,
+  openTwoAccounts,
+  type TwoAccounts,
+} from '../support/two-accounts.js'
+import { endpoints, isRefusalIn } from '../support/walk-endpoints.js'
 
-/** Two real accounts over one database; the first one owns a project, entries and consents. */
+let accounts: TwoAccounts
 let running: TestCallgate
-let other: string
-let campaign: number
-const number = '2127365001'
+let owner: string
+let stranger: string
+
+/** On the owner's internal list, with a permission record, and monitored. */
+const listed = '2127365001'
+const consented = '2127365002'
+const monitored = '2127365003'
+const project = 'MINE'
+
+/** What the owner has; the ids are filled in before the first test. */
+const mine = { campaign: 0, entity: 0, scan: '', decision: '', warming: '' }
+
+const send = (key: string | undefined, asked: Ask): Promise<Answer> => accounts.send(key, asked)
+
+const webhook = 'http://127.0.0.1:9/nobody'
 
 beforeAll(async () => {
-  running = await openTestCallgate()
-  const { accounts, keys, projects, settings, data } = running.callgate
-  await accounts.ensure({ id: 'other', kind: 'real', name: 'Other' })
-  other = (await keys.create({ accountId: 'other', role: 'Administrator', label: '' })).key
-  await projects.create({ accountId: 'main', code: 'MINE', name: 'Mine' })
-  campaign = await projects.createCampaign({ accountId: 'main', projectCode: 'MINE', name: 'C' })
-  const folder = listsFolder(settings)
-  const file = join(running.dataDir, 'empty.txt')
-  writeFileSync(file, '')
-  const clock = { now: () => mondayNoon }
-  for (const name of ['us-dnc', 'litigators']) {
-    await importList({ name, files: [file], folder, clock, areaCodes: 'all' })
-  }
-  data.lists.refresh()
+  accounts = await openTwoAccounts()
+  running = accounts.running
+  owner = accounts.owner
+  stranger = accounts.stranger
+  await ownThings()
+  await running.callgate.storage.db
+    .insertInto('flag_removals')
+    .values({ account_id: 'main', number: monitored, source: 'CarrierA', removed_at: mondayNoon })
+    .execute()
 })
 
 afterAll(async () => {
   await running.end()
 })
 
-const rpc = (query: string, key: string) => running.get(`/app/main/rpc/${query}`, key)
-const letter = async (key: string, project = '') => {
-  const query = `scrub?phoneList=${number}&version=8&output=json${project}`
-  const [row] = (await (await rpc(query, key)).json()) as { ResultCode: string; EBRType: string }[]
-  return `${row?.ResultCode}${row?.EBRType}`
+async function owned<Body>(asked: Ask): Promise<Body> {
+  const answer = await send(owner, asked)
+  expect(`${asked.path} ${answer.status} ${answer.text}`).toMatch(/^\S+ 20[012] /)
+  return (answer.text === '' ? {} : answer.json()) as Body
 }
 
-describe('what one account writes', () => {
-  it('is invisible to another: internal list', async () => {
-    await rpc(`pdnc?phoneList=${number}&actionType=add`, running.keys.main)
-    expect(await letter(running.keys.main)).toBe('P')
-    expect(await letter(other)).toBe('W')
-    const status = await rpc(`pdnc?phoneList=${number}&actionType=status`, other)
-    expect(await status.text()).toBe(`${number},,`)
-    expect(await (await rpc('pdnc?actionType=count', other)).text()).toBe('0,')
-    await rpc(`pdnc?phoneList=${number}&actionType=remove`, other)
-    expect(await letter(running.keys.main)).toBe('P')
-    await rpc(`pdnc?phoneList=${number}&actionType=remove`, running.keys.main)
+async function ownThings(): Promise<void> {
+  for (const ProjectCode of [project, 'SAVED']) {
+    await owned({ path: '/v1.5/projects', json: { ProjectCode, ProjectName: 'Mine alone' } })
+  }
+  const { projects } = running.callgate
+  mine.campaign = await projects.createCampaign({
+    ...{ accountId: 'main', projectCode: project, name: 'Mine' },
+  })
+  await owned({ path: '/app/main/rpc/pdnc', query: { phoneList: listed, actionType: 'add' } })
+  const ebrList = [{ phoneNumber: consented, type: 'P', dateOfLastContact: '11/20/2026' }]
+  await owned({ path: '/app/main/rpc/ebr', json: { ebrList } })
+  await owned({ path: '/v1.4/reputation/add', json: [{ Phone: monitored, Label: 'Mine alone' }] })
+  const entity = { LegalName: 'Mine alone', EIN: '123456789', CountryCode: 'US' }
+  const made = await owned<{ LegalEntityId: number }>({
+    path: '/v1.5/legalentity/Create',
+    json: entity,
+  })
+  mine.entity = made.LegalEntityId
+  const scan = await owned<{ JobId: string }>({ path: '/v1.5/Reputation/OneTimeScan', json: aScan })
+  mine.scan = scan.JobId
+  const call = { number: consented, callKind: 'ai' }
+  mine.decision = (await owned<{ id: string }>({ path: '/v1/decisions', json: call })).id
+  mine.warming = (
+    await owned<{ id: string }>({ path: '/v1/warm', json: { numbers: [consented] } })
+  ).id
+}
+
+const aScan = {
+  ...{ PhoneNumbers: [consented], NotificationURL: webhook, ScanType: 'carrier' },
+}
+
+interface Try {
+  /** Told apart where an endpoint is tried in several ways. */
+  readonly about?: string
+  readonly ask: (key: string) => Ask
+  readonly theirs: (answer: Answer) => void | Promise<void>
+  readonly mine: (answer: Answer) => void | Promise<void>
+}
+
+const status =
+  (wanted: number) =>
+  (answer: Answer): void => {
+    expect(`${answer.status} ${answer.text}`).toMatch(new RegExp(`^${wanted} `))
+  }
+
+const holding =
+  (text: string | RegExp) =>
+  (answer: Answer): void => {
+    status(200)(answer)
+    expect(answer.text).toMatch(text)
+  }
+
+const lacking =
+  (text: string | RegExp) =>
+  (answer: Answer): void => {
+    status(200)(answer)
+    expect(answer.text).not.toMatch(text)
+  }
+
+/** Refused as if there were no such project, by name. */
+const unknownProject = (answer: Answer) => {
+  status(400)(answer)
+  expect(answer.text || answer.statusText).toContain(project)
+}
+
+/** The same answer for everybody: it rests on nothing an account has. */
+const forEverybody = (ask: Ask): Try => ({
+  ask: () => ask,
+  theirs: status(200),
+  mine: status(200),
+})
+
+/** A call that takes a project, with the owner's. */
+const scoped = (ask: Ask): Try => ({
+  about: 'project',
+  ask: () => ask,
+  theirs: unknownProject,
+  mine: status(200),
+})
+
+const rpc = '/app/main/rpc'
+const hours = '/v1.5/GeoScrub'
+const rndItem = { phoneNumber: consented, date: '2026-01-31' }
+
+const tries: Readonly<Record<string, Try | readonly Try[]>> = {
+  token: {
+    ask: (key) => ({
+      path: '/oauth/token',
+      form: { grant_type: 'client_credentials', client_id: 'main', client_secret: key },
+    }),
+    theirs: status(401),
+    mine: holding('access_token'),
+  },
+  'auth-validate': [
+    {
+      ...scoped({ path: '/v1.5/Auth/Validate', query: { projId: project } }),
+      mine: holding('main'),
+    },
+    {
+      about: 'campaign',
+      ask: () => ({
+        path: '/v1.5/Auth/Validate',
+        query: { campaignId: String(mine.campaign) },
+      }),
+      theirs: status(400),
+      mine: status(200),
+    },
+    {
+      about: 'account',
+      ask: () => ({ path: '/v1.5/Auth/Validate' }),
+      theirs: holding('"AcctId":"other"'),
+      mine: holding('"AcctId":"main"'),
+    },
+  ],
+  'time-legal': {
+    ask: () => ({
+      path: `${hours}/IsTimeLegalToCall`,
+      json: { IsTimeLegalToCall: [{ PhoneNumber: consented, DNCProjId: project }] },
+    }),
+    theirs: holding('INVALID_PROJECT'),
+    mine: holding('"Status":"OK"'),
+  },
+  'legal-call-times': {
+    ask: () => ({
+      path: `${hours}/LegalCallTimesForDate`,
+      json: { LegalCallTimesForDate: [{ PhoneNumber: consented, DNCProjId: project }] },
+    }),
+    theirs: holding('INVALID_PROJECT'),
+    mine: holding('"Status":"OK"'),
+  },
+  'time-zone-info': forEverybody({
+    path: `${hours}/GetTimeZoneInfo`,
+    json: { PhoneList: [consented] },
+  }),
+  'scrub-get': [
+    scoped({ path: `${rpc}/scrub`, query: { phoneList: consented, projId: project } }),
+    {
+      about: 'campaign',
+      ask: () => ({
+        path: `${rpc}/scrub`,
+        query: { phoneList: consented, campaignId: String(mine.campaign) },
+      }),
+      theirs: status(400),
+      mine: status(200),
+    },
+    {
+      about: 'internal list and consent',
+      ask: () => ({
+        path: `${rpc}/scrub`,
+        query: { phoneList: `${listed},${consented}`, version: '8', output: 'json' },
+      }),
+      theirs: (answer) => expectLetters(answer, ['W', 'W']),
+      mine: (answer) => expectLetters(answer, ['P', 'GP']),
+    },
+  ],
+  'scrub-post': [
+    scoped({ path: `${rpc}/scrub`, json: { phoneList: consented, projId: project } }),
+    {
+      ...scoped({
+        path: `${rpc}/scrub`,
+        json: {
+          ...{ phoneList: '2127365009', projId: project },
+          ebrList: [{ phoneNumber: '2127365009', type: 'S', dateOfLastContact: '11/20/2026' }],
+        },
+      }),
+      about: 'project, with records',
+    },
+  ],
+  'pdnc-get': [
+    scoped({
+      path: `${rpc}/pdnc`,
+      query: { phoneList: '2127365008', actionType: 'add', projId: project },
+    }),
+    {
+      about: 'status',
+      ask: () => ({ path: `${rpc}/pdnc`, query: { phoneList: listed, actionType: 'status' } }),
+      theirs: holding(`${listed},,`),
+      mine: holding(`${listed},2026-`),
+    },
+    {
+      about: 'count',
+      ask: () => ({ path: `${rpc}/pdnc`, query: { actionType: 'count' } }),
+      theirs: holding(/^0,$/),
+      mine: holding(/^1,/),
+    },
+  ],
+  'pdnc-post': [
+    scoped({
+      path: `${rpc}/pdnc`,
+      form: { phoneList: listed, actionType: 'remove', projId: project },
+    }),
+    {
+      about: 'remove',
+      ask: () => ({ path: `${rpc}/pdnc`, form: { phoneList: listed, actionType: 'remove' } }),
+      theirs: async (answer) => {
+        status(200)(answer)
+        const query = { phoneList: listed, actionType: 'status' }
+        holding(`${listed},2026-`)(await send(owner, { path: `${rpc}/pdnc`, query }))
+      },
+      mine: status(200),
+    },
+  ],
+  ebr: scoped({
+    path: `${rpc}/ebr`,
+    json: {
+      ebrList: [{ phoneNumber: '2127365007', type: 'S', dateOfLastContact: '11/20/2026' }],
+      projId: project,
+    },
+  }),
+  'ebr-list': [
+    scoped({ path: `${rpc}/ebr`, query: { phoneList: consented, projId: project } }),
+    {
+      ask: () => ({ path: `${rpc}/ebr`, query: { phoneList: consented } }),
+      theirs: lacking(consented),
+      mine: holding(consented),
+    },
+  ],
+  'ebr-remove': [
+    scoped({ path: `${rpc}/ebr/remove`, form: { phoneList: consented, projId: project } }),
+    {
+      ask: () => ({ path: `${rpc}/ebr/remove`, form: { phoneList: consented } }),
+      theirs: holding('{"removed":0}'),
+      mine: holding('{"removed":1}'),
+    },
+  ],
+  'litigator-get': scoped({
+    path: '/v1.5/Scrub/litigator',
+    query: { phoneList: consented, projId: project },
+  }),
+  'litigator-post': scoped({
+    path: '/v1.5/Scrub/litigator',
+    json: { PhoneList: consented, ProjId: project },
+  }),
+  'id-premium': forEverybody({ path: '/v1.4/Data/IDPremium', query: { phone: consented } }),
+  'real-time-disconnect': forEverybody({
+    path: '/v1.4/Data/RealTimeDisconnect',
+    query: { phoneNumber: consented },
+  }),
+  'res-or-business': forEverybody({
+    path: '/v1.4/Data/ResOrBusiness',
+    query: { phone: consented },
+  }),
+  'enhanced-rnd-get': scoped({
+    path: '/v1.5/Data/EnhancedRND',
+    query: { ...rndItem, projId: project },
+  }),
+  'enhanced-rnd-post': scoped({
+    path: '/v1.5/Data/EnhancedRND',
+    json: { Data: [rndItem], ProjId: project },
+  }),
+  'rnd-basic-get': scoped({ path: '/v1.5/Data/RNDBasic', query: { ...rndItem, projId: project } }),
+  'rnd-basic-post': scoped({
+    path: '/v1.5/Data/RNDBasic',
+    json: { Data: [rndItem], ProjId: project },
+  }),
+  'project-get': {
+    ask: () => ({ path: `/v1.5/projects/${project}` }),
+    theirs: status(404),
+    mine: holding('Mine alone'),
+  },
+  'project-save': {
+    // A code is free where another account has it; what is saved is the stranger's own.
+    ask: () => ({
+      path: '/v1.5/projects',
+      json: { ProjectCode: 'SAVED', Notes: 'n', ProjectName: 'S' },
+    }),
+    theirs: async (answer) => {
+      status(201)(answer)
+      expect(answer.json()).toMatchObject({ AcctId: 'other', ProjectName: 'S' })
+      holding('Mine alone')(await send(owner, { path: '/v1.5/projects/SAVED' }))
+    },
+    mine: (answer) => {
+      status(200)(answer)
+      expect(answer.json()).toMatchObject({ AcctId: 'main', ProjectCode: 'SAVED' })
+    },
+  },
+  'project-update': {
+    ask: () => ({
+      ...{ method: 'PUT', path: `/v1.5/projects/${project}`, json: { Notes: 'taken over' } },
+    }),
+    theirs: status(404),
+    mine: status(200),
+  },
+  'rpc-project': [
+    {
+      about: 'change',
+      ask: () => ({ path: `${rpc}/project`, form: { projId: project, notes: 'taken over' } }),
+      theirs: status(400),
+      mine: status(200),
+    },
+    {
+      about: 'list',
+      ask: () => ({ path: `${rpc}/project`, form: { output: 'xml' } }),
+      theirs: lacking('Mine alone'),
+      mine: holding('Mine alone'),
+    },
+  ],
+  'legal-entities': {
+    ask: () => ({ path: '/v1.5/Reputation/GetAllLegalEntities' }),
+    theirs: holding(/^\[\]$/),
+    mine: holding('Mine alone'),
+  },
+  'legal-entity-create': {
+    ask: () => ({
+      path: '/v1.5/legalentity/Create',
+      json: { LegalName: 'Another', EIN: '987654321', CountryCode: 'US' },
+    }),
+    theirs: (answer) => expect(answer.json()).toMatchObject({ AcctId: 'other' }),
+    mine: (answer) => expect(answer.json()).toMatchObject({ AcctId: 'main' }),
+  },
+  'legal-entity-update': {
+    ask: () => ({
+      method: 'PUT',
+      path: '/v1.5/legalentity/Update',
+      json: { LegalEntityId: mine.entity, City: 'Taken' },
+    }),
+    theirs: (answer) => expect([400, 403, 404]).toContain(answer.status),
+    mine: status(200),
+  },
+  'reputation-add': {
+    ask: () => ({
+      path: '/v1.4/reputation/add',
+      json: [{ Phone: '2127365006', LegalEntityId: mine.entity }],
+    }),
+    theirs: (answer) => expect([400, 403, 404]).toContain(answer.status),
+    mine: holding('Phone number added to monitor'),
+  },
+  'reputation-get': {
+    ask: () => ({ path: '/v1.4/reputation/get', query: { phoneList: monitored } }),
+    theirs: lacking('Score'),
+    mine: holding('CurrScore'),
+  },
+  'reputation-get-post': {
+    ask: () => ({ path: '/v1.4/reputation/get', json: [monitored] }),
+    theirs: lacking('Score'),
+    mine: holding('CurrScore'),
+  },
+  'reputation-get-all': {
+    ask: () => ({ path: '/v1.5/Reputation/GetAll' }),
+    theirs: (answer) => {
+      holding(/^\[\]$/)(answer)
+      expect(answer.headers.get('x-total-count')).toBe('0')
+    },
+    mine: holding(monitored),
+  },
+  'reputation-remove': {
+    ask: () => ({ path: '/v1.4/reputation/remove', json: [monitored] }),
+    theirs: lacking('removed from monitor'),
+    mine: holding('removed from monitor'),
+  },
+  'flags-removed-summary': {
+    ask: () => ({ path: '/v1.5/Reputation/FlagsRemovedSummary' }),
+    theirs: holding('"Total":0'),
+    mine: holding('"Total":1'),
+  },
+  'scan-submit': {
+    // Whoever submits a job is the one who may read it.
+    ask: () => ({ path: '/v1.5/Reputation/OneTimeScan', json: aScan }),
+    theirs: async (answer) => {
+      const { JobId: jobId } = answer.json() as { JobId: string }
+      const asked = { path: '/v1.5/Reputation/OneTimeScan', query: { jobId } }
+      status(403)(await send(owner, asked))
+      status(200)(await send(stranger, asked))
+    },
+    mine: status(200),
+  },
+  'scan-status': {
+    ask: () => ({ path: '/v1.5/Reputation/OneTimeScan', query: { jobId: mine.scan } }),
+    theirs: (answer) => {
+      status(403)(answer)
+      expect(answer.text).not.toContain('Results')
+    },
+    mine: status(200),
+  },
+  decide: [
+    {
+      about: 'project',
+      ask: () => ({
+        path: '/v1/decisions',
+        json: { number: '2127365005', callKind: 'manual', projectId: project },
+      }),
+      theirs: holding('unknown-project'),
+      mine: holding('"decision":"allow"'),
+    },
+    {
+      about: 'campaign',
+      ask: () => ({
+        path: '/v1/decisions',
+        json: { number: '2127365005', callKind: 'manual', campaignId: mine.campaign },
+      }),
+      theirs: holding('unknown-project'),
+      mine: holding('"decision":"allow"'),
+    },
+  ],
+  'predial-get': {
+    ask: () => ({
+      path: '/v1/predial',
+      query: { number: '2127365005', kind: 'manual', project },
+    }),
+    theirs: holding(/^block:unknown-project:/),
+    mine: holding(/^allow:2127365005:/),
+  },
+  'predial-post': {
+    ask: () => ({ path: '/v1/predial', form: { number: '2127365005', kind: 'manual', project } }),
+    theirs: holding(/^block:unknown-project:/),
+    mine: holding(/^allow:2127365005:/),
+  },
+  decision: {
+    ask: () => ({ path: `/v1/decisions/${mine.decision}` }),
+    theirs: status(404),
+    mine: holding('"id"'),
+  },
+  'warm-start': {
+    // A job is seen by the account that started it alone.
+    ask: () => ({ path: '/v1/warm', json: { numbers: [consented] } }),
+    theirs: async (answer) => {
+      const { id } = answer.json() as { id: string }
+      status(404)(await send(owner, { path: `/v1/warm/${id}` }))
+      status(200)(await send(stranger, { path: `/v1/warm/${id}` }))
+    },
+    mine: status(202),
+  },
+  'warm-progress': {
+    ask: () => ({ path: `/v1/warm/${mine.warming}` }),
+    theirs: status(404),
+    mine: status(200),
+  },
+  'warm-stop': {
+    ask: () => ({ method: 'POST', path: `/v1/warm/${mine.warming}/stop` }),
+    theirs: status(404),
+    mine: holding('"state":"stopped"'),
+  },
+}
+
+function expectLetters(answer: Answer, wanted: readonly string[]): void {
+  status(200)(answer)
+  const rows = answer.json() as { ResultCode: string; EBRType: string }[]
+  expect(rows.map((row) => `${row.ResultCode}${row.EBRType}`)).toEqual(wanted)
+}
+
+describe('what is another account’s', () => {
+  it('is tried on every endpoint there is', () => {
+    expect(Object.keys(tries).sort()).toEqual([...endpoints.keys()].sort())
   })
 
-  it('is invisible to another: consents', async () => {
-    const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '2026-11-23' }]
-    await running.postJson('/app/main/rpc/ebr', { ebrList }, running.keys.main)
-    expect(await letter(running.keys.main)).toBe('GP')
-    expect(await letter(other)).toBe('W')
-  })
+  for (const [name, ways] of Object.entries(tries)) {
+    for (const one of [ways].flat()) {
+      it(`is not read, used or changed: ${name}${one.about ? `, ${one.about}` : ''}`, async () => {
+        await one.theirs(await send(stranger, one.ask(stranger)))
+        await one.mine(await send(owner, one.ask(owner)))
+      })
+    }
+  }
 
-  it('is invisible to another: decisions, cached or not', async () => {
-    const body = { number, callKind: 'ai' }
+  it('is not told by decisions that were kept', async () => {
+    const json = { number: consented, callKind: 'ai' }
+    const told = async (key: string) =>
+      ((await send(key, { path: '/v1/decisions', json })).json() as { decision: string }).decision
+    const ebrList = [{ phoneNumber: consented, type: 'P', dateOfLastContact: '11/20/2026' }]
+    await owned({ path: `${rpc}/ebr`, json: { ebrList } })
     for (let turn = 0; turn < 2; turn += 1) {
-      const mine = await running.postJson('/v1/decisions', body, running.keys.main)
-      const { id, decision } = (await mine.json()) as { id: string; decision: string }
-      expect(decision).toBe('allow')
-      const theirs = await running.postJson('/v1/decisions', body, other)
-      expect(((await theirs.json()) as { decision: string }).decision).toBe('block')
-      expect((await running.get(`/v1/decisions/${id}`, other)).status).toBe(404)
+      expect(await told(owner)).toBe('allow')
+      expect(await told(stranger)).toBe('block')
     }
   })
 })
 
-describe('a foreign project or campaign', () => {
-  /** One request per endpoint that takes a project, with the owner's project or campaign in it. */
-  const calls: Readonly<Record<string, (key: string, scope: string) => Promise<Response>>> = {
-    'time-legal': (key, scope) =>
-      running.postJson(
-        '/v1.5/GeoScrub/IsTimeLegalToCall',
-        { IsTimeLegalToCall: [{ PhoneNumber: number, DNCProjId: scope }] },
-        key,
-      ),
-    'scrub-get': (key, scope) => rpc(`scrub?phoneList=${number}&projId=${scope}`, key),
-    'scrub-post': (key, scope) =>
-      running.postJson('/app/main/rpc/scrub', { phoneList: number, projId: scope }, key),
-    'pdnc-get': (key, scope) => rpc(`pdnc?phoneList=${number}&actionType=add&projId=${scope}`, key),
-    'pdnc-post': (key, scope) =>
-      running.postJson(
-        '/app/main/rpc/pdnc',
-        { phoneList: number, actionType: 'remove', projId: scope },
-        key,
-      ),
-    ebr: (key, scope) =>
-      running.postJson(
-        '/app/main/rpc/ebr',
-        {
-          ebrList: [{ phoneNumber: number, type: 'S', dateOfLastContact: '2026-11-01' }],
-          projId: scope,
-        },
-        key,
-      ),
-    'litigator-get': (key, scope) =>
-      running.get(`/v1.5/Scrub/litigator?phoneList=${number}&projId=${scope}`, key),
-    'litigator-post': (key, scope) =>
-      running.postJson('/v1.5/Scrub/litigator', { PhoneList: number, ProjId: scope }, key),
-    decision: (key) => running.get('/v1/decisions/none', key),
+describe('without a valid key', () => {
+  const keyed = [...endpoints.values()].filter(({ access }) => access !== 'open')
+  const keys: readonly (readonly [string, () => string | undefined])[] = [
+    ['no key', () => undefined],
+    ['a key of nobody', () => 'x'.repeat(44)],
+    ['no key at all', () => 'garbage'],
+    ['a revoked key', () => accounts.revoked],
+  ]
+
+  /** Something is sent where the key might stand in the body. */
+  function smallest({ method, accepts }: (typeof keyed)[number]): Pick<Ask, 'json' | 'form'> {
+    if (method === 'GET') return {}
+    return accepts.includes('json') ? { json: {} } : { form: { a: '1' } }
   }
 
-  it('is tried on every endpoint there is', () => {
-    const { service, journal } = running.callgate
-    const routes = [...serviceRoutes(service, { wrappedRows: false }), ...gateRoutes(journal)]
-    expect(Object.keys(calls).sort()).toEqual(routes.map(({ endpoint }) => endpoint.name).sort())
-  })
-
-  for (const [name, call] of Object.entries(calls).filter(([one]) => one !== 'decision')) {
-    it(`works for its owner and is refused to another: ${name}`, async () => {
-      const mine = await call(running.keys.main, 'MINE')
-      expect(mine.status).toBe(200)
-      const theirs = await call(other, 'MINE')
-      const text = await theirs.text()
-      if (name === 'time-legal') expect(text).toContain('INVALID_PROJECT')
-      else {
-        expect(theirs.status).toBe(400)
-        expect(text).toContain('MINE')
+  for (const [what, key] of keys) {
+    it(`every endpoint answers 401 in its own shape: ${what}`, async () => {
+      const wrong: string[] = []
+      for (const endpoint of keyed) {
+        for (const path of endpoint.paths) {
+          const { method } = endpoint
+          const asked = { method, path: path.replace(/:\w+/, 'x'), ...smallest(endpoint) }
+          const answer = await send(key(), asked)
+          const fits = answer.status === 401 && isRefusalIn(endpoint.errors, answer)
+          if (!fits) wrong.push(`${endpoint.name} ${path}: ${answer.status} ${answer.text}`)
+        }
       }
+      expect(wrong).toEqual([])
     })
   }
 
-  it('blocks a decision, by project and by campaign', async () => {
-    for (const scope of [{ projectId: 'MINE' }, { campaignId: String(campaign) }]) {
-      const body = { number, callKind: 'manual', ...scope }
-      const mine = await running.postJson('/v1/decisions', body, running.keys.main)
-      expect(((await mine.json()) as { decision: string }).decision).toBe('allow')
-      const theirs = await running.postJson('/v1/decisions', body, other)
-      expect(await theirs.json()).toMatchObject({ decision: 'block', reason: 'unknown-project' })
+  it('every endpoint that takes its key elsewhere answers 401 to a wrong one there', async () => {
+    const wrong: string[] = []
+    for (const endpoint of keyed.filter(({ keyAlsoIn }) => keyAlsoIn.includes('query'))) {
+      const path = (endpoint.paths[0] ?? '').replace(/:\w+/, 'x')
+      const query = { loginId: accounts.revoked }
+      const { method } = endpoint
+      const answer = await send(undefined, { method, path, query, ...smallest(endpoint) })
+      if (answer.status !== 401) wrong.push(`${endpoint.name}: ${answer.status}`)
     }
+    expect(wrong).toEqual([])
   })
-})
 
-describe('every endpoint', () => {
-  it('answers 401 without a valid key', async () => {
-    const { service, journal } = running.callgate
-    const routes = [...serviceRoutes(service, { wrappedRows: false }), ...gateRoutes(journal)]
-    for (const { endpoint } of routes) {
-      for (const path of endpoint.paths) {
-        const response = await fetch(`${running.url}${path.replace(':id', 'x')}`, {
-          method: endpoint.method,
-          headers: { loginId: 'x'.repeat(44) },
-        })
-        expect(`${endpoint.name} ${response.status}`).toBe(`${endpoint.name} 401`)
-      }
+  it('an open endpoint takes no key for credentials', async () => {
+    const open = [...endpoints.values()].filter(({ access }) => access === 'open')
+    expect(open.map(({ name }) => name)).toEqual(['token'])
+    for (const path of open.flatMap(({ paths }) => paths)) {
+      const answer = await send(owner, { path, form: { grant_type: 'client_credentials' } })
+      expect(answer.status).toBe(400)
+      expect(isRefusalIn('oauth', answer)).toBe(true)
     }
   })
 })

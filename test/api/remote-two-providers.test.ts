@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { listsFolder } from '../../src/compose-service.js'
 import { importList } from '../../src/data/number-list/list-import.js'
+import { listsFolder } from '../../src/data-folders.js'
 import { type FakeVendor, openFakeVendor } from '../../src/fake-vendor/fake-vendor.js'
 import type { Fault } from '../../src/fake-vendor/fault.js'
 import {

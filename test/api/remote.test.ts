@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { look } from '../../src/commands/data-watch.js'
-import { listsFolder } from '../../src/compose-service.js'
 import { importList } from '../../src/data/number-list/list-import.js'
+import { listsFolder } from '../../src/data-folders.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import {
   findingOf,
@@ -42,7 +42,14 @@ describe('the lines of the sandbox table at a vendor that knows them, for a real
     ['0110', ['permitted', 'no-consent', 'no-consent']],
     ['0111', all('consent-revoked')],
     ['0112', all('permitted')],
-    ['0113', all('unknown-prefix')],
+    ['0113', ['permitted', 'no-consent', 'no-consent']],
+    ['0114', ['permitted', 'permitted', 'no-consent']],
+    ['0115', ['permitted', 'permitted', 'no-consent']],
+    ['0116', ['permitted', 'no-consent', 'no-consent']],
+    ['0117', ['permitted', 'no-consent', 'no-consent']],
+    ['0118', ['permitted', 'no-consent', 'no-consent']],
+    ['0119', ['permitted', 'permitted', 'no-consent']],
+    ['0120', all('unknown-prefix')],
   ]
   const cases = rows.flatMap(([line, reasons]) =>
     kinds.map((callKind, index) => [`212-555-${line}`, callKind, reasons[index] ?? ''] as const),

@@ -223,13 +223,13 @@ describe('rows by version', () => {
     ])
   })
 
-  test('CSV has one line per number, no header, and quotes only where a comma or line end is', async () => {
+  test('CSV has one line per number, no header, and quotes only where a comma, line end or first quote is', async () => {
     const sent = { phoneList: '2125550106|a1,x\ny|"q"', version: 8 }
     const window = '8:00-21:00;8:00-21:00;8:00-21:00'
     const carrier = '"6010;WIRELESS;""VERIZON WIRELESS:CELLCO, INC"""'
     const rest = `;;;W,NY,US,NEW YORK,${carrier},,35,-300,${window},0,4,P,1,Wireless,,,,10001,PostalCode,1,1,0\n`
     const answer = await app.send(path, json(sent))
-    expect(answer.text).toBe(`2125550106,G,a1,${rest}"x\ny",G,"q",${rest}`)
+    expect(answer.text).toBe(`2125550106,G,a1,${rest}"x\ny",G,"""q""",${rest}`)
   })
 
   test('what a row does not know is empty', async () => {

@@ -138,42 +138,6 @@ describe('callgate keys', () => {
   })
 })
 
-describe('callgate accounts', () => {
-  const setRemoval = (id: string, choice: string) =>
-    run('accounts', 'set', id, '--agents-may-remove', choice)
-  const listed = async () => (await run('accounts', 'list')).out.trim().split('\n').slice(1)
-
-  it('set lets agents of one account remove numbers, and takes it back', async () => {
-    const server = await serve(environment)
-    const key = (await run('keys', 'create', '--role', 'Agent')).out.trim()
-    const ask = async (actionType: string) => {
-      const url = `${server.url}/app/main/rpc/pdnc?phoneList=2127365009&actionType=${actionType}`
-      return (await fetch(url, { headers: { loginId: key } })).status
-    }
-    expect([await ask('add'), await ask('remove')]).toEqual([200, 403])
-    expect(await setRemoval('sandbox', 'yes')).toMatchObject({ code: 0, out: '' })
-    expect(await ask('remove')).toBe(403)
-    expect((await setRemoval('main', 'yes')).err).toBe('main: agents may remove numbers: yes\n')
-    expect(await ask('remove')).toBe(200)
-    await setRemoval('sandbox', 'no')
-    expect(await listed()).toEqual([
-      expect.stringMatching(/^main +real +yes +\S+Z +Main account$/),
-      expect.stringMatching(/^sandbox +sandbox +no +\S+Z +Sandbox$/),
-    ])
-    expect((await setRemoval('main', 'no')).code).toBe(0)
-    expect([await ask('add'), await ask('remove')]).toEqual([200, 403])
-    expect(await server.end('SIGTERM')).toBe(0)
-  })
-
-  it('set refuses an account that does not exist, another choice, and none', async () => {
-    const unknown = await setRemoval('nobody', 'yes')
-    expect(unknown.code).toBe(2)
-    expect(unknown.err).toContain("id 'nobody': is no account here")
-    expect((await setRemoval('main', 'maybe')).code).toBe(2)
-    expect((await run('accounts', 'set', 'main')).err).toContain('--agents-may-remove')
-  })
-})
-
 describe('callgate import', () => {
   it('a list is used by a running server, without a restart', async () => {
     const server = await serve(environment)

@@ -57,7 +57,14 @@ const lines: readonly {
   { line: '0110', letter: 'G', reason: /^;;;W$/, ebrType: 'S', flags: '100' },
   { line: '0111', letter: 'P', reason: /^$/, ebrType: 'P', flags: '000' },
   { line: '0112', letter: 'O', reason: /^;;;$/, ebrType: 'P', flags: '111' },
-  { line: '0113', letter: 'I', reason: /^$/, ebrType: '', flags: '000' },
+  { line: '0113', letter: 'W', reason: /^;;;W$/, ebrType: '', flags: '100' },
+  { line: '0114', letter: 'C', reason: /^;;;$/, ebrType: '', flags: '110' },
+  { line: '0115', letter: 'C', reason: /^;;;$/, ebrType: '', flags: '110' },
+  { line: '0116', letter: 'Y', reason: /^;;;$/, ebrType: '', flags: '100' },
+  { line: '0117', letter: 'W', reason: /^;;;W$/, ebrType: '', flags: '100' },
+  { line: '0118', letter: 'W', reason: /^;;;W$/, ebrType: '', flags: '100' },
+  { line: '0119', letter: 'C', reason: /^;;;$/, ebrType: '', flags: '110' },
+  { line: '0120', letter: 'I', reason: /^$/, ebrType: '', flags: '000' },
 ]
 
 const onInternalList = ['0104', '0111', '0112']

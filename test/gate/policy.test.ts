@@ -1,6 +1,6 @@
 /** What policy makes of a decision, and where it is shown: answer, record, log, metrics, pre-dial. */
 import { describe, expect, it } from 'vitest'
-import { decisionSchema } from '../../src/api/gate.js'
+import { decisionSchema } from '../../src/api/decision-body.js'
 import { verdictVariables } from '../../src/asterisk/verdict-variables.js'
 import { fixedClock } from '../../src/domain/clock.js'
 import { isOfTheQuestion, unansweredReasons } from '../../src/domain/compliance.js'

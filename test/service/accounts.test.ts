@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { openDatabase } from '../../src/storage/engine.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects } from '../support/service-subjects.js'
 
@@ -31,6 +32,14 @@ describe('accounts', () => {
     })
   })
 
+  test.each(['', ' ', 'x'.repeat(201)])('the name %j is refused', async (name) => {
+    const { accounts } = await build()
+    await expect(accounts.ensure({ id: 'acme', kind: 'real', name })).rejects.toMatchObject({
+      kind: 'invalid-request',
+      problems: [{ field: 'name', value: name }],
+    })
+  })
+
   test('all accounts are listed, and an unknown one is not found', async () => {
     const { accounts } = await build()
     expect((await accounts.list()).map((account) => account.id)).toEqual([
@@ -40,16 +49,126 @@ describe('accounts', () => {
     ])
     expect(await accounts.find('nobody')).toBeUndefined()
     expect(await accounts.agentsMayRemove('nobody')).toBe(false)
-    expect(await accounts.setAgentsMayRemove('nobody', true)).toBe(false)
+    expect(await accounts.set('nobody', { agentsMayRemove: true })).toBe(false)
   })
 
   test('the switch for agents is per account and survives a restart', async () => {
     const { accounts } = await build()
-    expect(await accounts.setAgentsMayRemove('main', true)).toBe(true)
+    expect(await accounts.set('main', { agentsMayRemove: true })).toBe(true)
     await database.reopen()
     const again = await build()
     expect(await again.accounts.agentsMayRemove('main')).toBe(true)
     expect(await again.accounts.agentsMayRemove('other')).toBe(false)
+  })
+})
+
+describe('what an account may do', () => {
+  const untouched = {
+    ...{ agentsMayRemove: false, country: 'US', mayScan: true },
+    ...{ scanCredits: 'unlimited', autoPrefix: false },
+  }
+
+  test('is this from the beginning', async () => {
+    const { accounts } = await build()
+    expect(await accounts.find('main')).toMatchObject(untouched)
+  })
+
+  test.each([
+    { agentsMayRemove: true },
+    { country: 'CA' },
+    { mayScan: false },
+    { scanCredits: 0 },
+    { scanCredits: 250 },
+    { autoPrefix: true },
+    { country: 'CA', scanCredits: 5, autoPrefix: true },
+  ] as const)('%j changes that, for that account, and outlasts a restart', async (changes) => {
+    const { accounts } = await build()
+    expect(await accounts.set('main', changes)).toBe(true)
+    await database.reopen()
+    const again = (await build()).accounts
+    expect(await again.find('main')).toMatchObject({ ...untouched, ...changes })
+    expect(await again.find('other')).toMatchObject(untouched)
+  })
+
+  test('can be taken back', async () => {
+    const { accounts } = await build()
+    const all = { agentsMayRemove: true, country: 'CA', mayScan: false, scanCredits: 1 } as const
+    await accounts.set('main', { ...all, autoPrefix: true })
+    await accounts.set('main', {
+      ...{ agentsMayRemove: false, country: 'US', mayScan: true },
+      ...{ scanCredits: 'unlimited', autoPrefix: false },
+    })
+    expect(await accounts.find('main')).toMatchObject(untouched)
+  })
+
+  test('nothing named changes nothing, and tells whether the account is there', async () => {
+    const { accounts } = await build()
+    expect([await accounts.set('main', {}), await accounts.set('nobody', {})]).toEqual([
+      true,
+      false,
+    ])
+    expect(await accounts.set('nobody', { country: 'CA' })).toBe(false)
+    expect(await accounts.find('main')).toMatchObject(untouched)
+  })
+
+  test.each([-1, 1.5, Number.NaN, 1e12])('%d credits are refused', async (scanCredits) => {
+    const { accounts } = await build()
+    await expect(accounts.set('main', { scanCredits })).rejects.toMatchObject({
+      kind: 'invalid-request',
+      problems: [{ field: 'scanCredits', value: String(scanCredits) }],
+    })
+  })
+})
+
+describe('what signs an account’s webhooks', () => {
+  test('is made once, kept, and another for each account', async () => {
+    const { accounts } = await build()
+    const secret = await accounts.webhookSecret('main')
+    expect(secret).toMatch(/^whsec_[\w-]{43}$/)
+    expect(await accounts.webhookSecret('main')).toBe(secret)
+    expect(await accounts.webhookSecret('other')).not.toBe(secret)
+    await database.reopen()
+    expect(await (await build()).accounts.webhookSecret('main')).toBe(secret)
+  })
+
+  test('is one for all who ask for it first at once, from two processes', async () => {
+    const here = await build()
+    const elsewhere = openDatabase({
+      ...{ engine: 'sqlite', dataDir: database.folder, lockWaitMs: 5_000, blockForLockMs: 0 },
+    })
+    try {
+      const there = await buildSubjects(elsewhere)
+      const secrets = await Promise.all(
+        [here, there, here, there].map(({ accounts }) => accounts.webhookSecret('main')),
+      )
+      expect(new Set(secrets).size).toBe(1)
+    } finally {
+      await elsewhere.close()
+    }
+  })
+
+  test('is replaced when it is rotated, for that account alone', async () => {
+    const { accounts } = await build()
+    const [mine, theirs] = [
+      await accounts.webhookSecret('main'),
+      await accounts.webhookSecret('other'),
+    ]
+    const rotated = await accounts.rotateWebhookSecret('main')
+    expect(rotated).toMatch(/^whsec_[\w-]{43}$/)
+    expect(rotated).not.toBe(mine)
+    expect(await accounts.webhookSecret('main')).toBe(rotated)
+    expect(await accounts.webhookSecret('other')).toBe(theirs)
+  })
+
+  test('is not of an account that does not exist, and in no list of accounts', async () => {
+    const { accounts } = await build()
+    const refused = { kind: 'invalid-request', problems: [{ field: 'account', value: 'nobody' }] }
+    await expect(accounts.webhookSecret('nobody')).rejects.toMatchObject(refused)
+    await expect(accounts.rotateWebhookSecret('nobody')).rejects.toMatchObject(refused)
+    const secret = await accounts.webhookSecret('main')
+    expect(JSON.stringify([await accounts.find('main'), await accounts.list()])).not.toContain(
+      secret,
+    )
   })
 })
 

@@ -197,7 +197,7 @@ describe('who may remove', () => {
     ['Agent', true, true],
   ])('%s, agents enabled %s: %s', async (role, enabled, allowed) => {
     const { internalDnc, accounts } = await build()
-    await accounts.setAgentsMayRemove('main', enabled)
+    await accounts.set('main', { agentsMayRemove: enabled })
     await internalDnc.add(caller('main', role), adding([a]))
     const removal = internalDnc.remove(caller('main', role), { numbers: [a] })
     if (allowed) await removal
@@ -212,7 +212,7 @@ describe('who may remove', () => {
 
   test("another account's switch does not count", async () => {
     const { internalDnc, accounts } = await build()
-    await accounts.setAgentsMayRemove('other', true)
+    await accounts.set('other', { agentsMayRemove: true })
     await expect(
       internalDnc.remove(caller('main', 'Agent'), { numbers: [a] }),
     ).rejects.toMatchObject({ kind: 'forbidden' })

@@ -66,6 +66,7 @@ describe('which project a request means', () => {
     ['a campaign of the project', { projectId: 'sales', campaignId: '$spring' }, 'SALES'],
     ['a campaign with leading noughts', { campaignId: '00$spring' }, 'SALES'],
     ['an unknown project', { projectId: 'NOPE' }, undefined],
+    ['a code that is another one in upper case alone', { projectId: 'ſales' }, undefined],
     ['a project of another account', { projectId: 'FOREIGN' }, undefined],
     ['the id of another account', { projectId: 'other' }, undefined],
     ['an inactive project', { projectId: 'OLD' }, undefined],
@@ -139,6 +140,23 @@ describe('what a scope holds', () => {
       },
     ])
     expect((await projects.resolve('other'))?.hours).toEqual([])
+  })
+
+  test('hours taken away leave those of the law, and can be taken away once', async () => {
+    const { projects, changes } = await build()
+    const master = { accountId: 'main', code: 'main' }
+    const week = { monFri: '09:00-18:00', sat: 'none', sun: 'none' }
+    await projects.setHours(master, 'FL', { ...week, effectiveUntil: '2026-12-31' })
+    await projects.setHours(master, 'FL', { ...week, effectiveFrom: '2027-01-01' })
+    await projects.setHours(master, 'GA', week)
+    expect((await projects.resolve('main'))?.hours).toHaveLength(3)
+    const heard = changes.heard.length
+    await projects.removeHours(master, ' fl ')
+    expect((await projects.resolve('main'))?.hours.map(({ region }) => region)).toEqual(['GA'])
+    expect(changes.heard).toHaveLength(heard + 1)
+    await expect(projects.removeHours(master, 'FL')).rejects.toMatchObject({
+      problems: [{ field: 'region', value: 'FL' }],
+    })
   })
 
   test('hours from the same first day are replaced, those of other days and regions stay', async () => {

@@ -10,12 +10,15 @@ import { fakeLists, planWith, testSandbox, testScrub } from '../support/scrub-pa
 import { n } from '../support/service-subjects.js'
 import { instant, testClock } from '../support/test-clock.js'
 
-const lines = ['00', '01', '02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12']
+const lines = [
+  ...['00', '01', '02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12'],
+  ...['13', '14', '15', '16', '17', '18', '19'],
+]
 
-const ordinary = 'C W Y D P D G O H E G P O'
-const wirelessBarred = 'C L Y D P D F O V E F P O'
+const ordinary = 'C W Y D P D G O H E G P O W C C Y W W C'
+const wirelessBarred = 'C L Y D P D F O V E F P O L C C Y L L C'
 
-/** The letters of 555-0100 to 555-0112. */
+/** The letters of 555-0100 to 555-0119. */
 const tables: readonly {
   readonly areaCode: string
   readonly letters: string
@@ -84,7 +87,7 @@ describe('the sandbox account', () => {
   const sandbox = testSandbox(clock)
 
   it.each([
-    { phone: '2125550113', letter: 'I', why: 'a fictional line without facts' },
+    { phone: '2125550120', letter: 'I', why: 'a fictional line without facts' },
     { phone: '2125550199', letter: 'I', why: 'a fictional line without facts' },
     { phone: '9995550100', letter: 'I', why: 'an area code that is not in service' },
     { phone: '8005550100', letter: 'I', why: 'toll-free' },
@@ -161,6 +164,24 @@ describe('a sandbox file with mistakes', () => {
       text: 'listsAsOf: "2026-01-01"\nlines: { "0100": { about: x, lineClass: voip, dnc: 1 } }',
       tells: ['lines.0100.dnc', 'not a known field'],
     },
+    ...[
+      { facts: 'lineStatus: gone', tells: ['lineStatus', 'gone', 'connected-75'] },
+      { facts: 'resOrBusiness: X', tells: ['resOrBusiness', 'R, B, U'] },
+      { facts: 'labels: [CarrierE]', tells: ['labels.0', 'CarrierE', 'CarrierD'] },
+      { facts: 'disconnects: { own: { daysAgo: 0 } }', tells: ['disconnects.own.daysAgo', '0'] },
+      { facts: 'disconnects: { own: always }', tells: ['disconnects.own', 'always', 'daysAgo'] },
+      {
+        facts: 'identity: { phoneType: L, ocn: zz1, telcoName: T, daysAgo: 1 }',
+        tells: ['identity.ocn', 'zz1', '4 capital letters or digits'],
+      },
+      { facts: 'complaints: [{ daysAgo: 1 }]', tells: ['complaints.0.subject', 'is missing'] },
+      { facts: 'carrier: x', tells: ['lookups.carrier', 'not a known field'] },
+    ].map(({ facts, tells }) => ({
+      text:
+        'listsAsOf: "2026-01-01"\n' +
+        `lines: { "0100": { about: x, lineClass: voip, lookups: { ${facts} } } }`,
+      tells: ['lines.0100.lookups', ...tells],
+    })),
   ]
   it.each(cases)('is refused, naming $tells', ({ text, tells }) => {
     const path = join(folder, 'sandbox.yaml')

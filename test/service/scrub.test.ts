@@ -219,6 +219,25 @@ describe('lists', () => {
     expect((await rowOf(phone, { plan, lists: fakeLists({}) })).detail).toContain(command)
   })
 
+  const covers = (status: 'validated' | 'failed' | 'expired', areaCodes: 'all' | string[]) => ({
+    subscription: { status, areaCodes: areaCodes === 'all' ? areaCodes : new Set(areaCodes) },
+  })
+  it.each([
+    ['everything', covers('validated', 'all'), ny, 'C', undefined],
+    ['its area code', covers('validated', ['305', '212']), ny, 'C', undefined],
+    ['others', covers('validated', ['305', '646']), ny, 'B', 'does not cover area code 212'],
+    ['nothing, failed', covers('failed', []), ny, 'B', 'is failed'],
+    ['nothing, expired', covers('expired', []), ny, 'B', 'is expired'],
+    ['no Canadian number', covers('expired', []), '4167361000', 'C', undefined],
+  ])('a federal subscription that covers %s', async (_name, scope, phone, letter, detail) => {
+    const projects = fakeProjects({ P1: scope })
+    const row = await rowOf(phone, { plan, projects, projectId: 'P1' })
+    expect(row.letter).toBe(letter)
+    if (detail === undefined) expect(row.detail).toBeUndefined()
+    else expect(row.detail).toContain(`subscription of project 'P1' ${detail}; once`)
+    expect((await rowOf(phone, { plan, projects })).letter).toBe('C')
+  })
+
   it('a litigator with a permission record stays D', async () => {
     const row = await rowOf(ny, {
       plan,

@@ -1,6 +1,6 @@
 /** Subjects that note what they were asked and answer plainly, for the rules of the wire alone. */
 import { asPhoneNumber } from '../../src/domain/phone-number.js'
-import { invalidRequest } from '../../src/errors.js'
+import { AppError, invalidRequest } from '../../src/errors.js'
 import type { JudgedRow } from '../../src/service/scrub/scrub-row.js'
 import type { Service } from '../../src/service/service.js'
 
@@ -34,10 +34,31 @@ export interface FakeService extends Service {
   readonly asked: { readonly call: string; readonly with: unknown }[]
 }
 
+type Asked = 'timeLegal' | 'scrub' | 'internalDnc' | 'consent' | 'litigators'
+
+/** Knows nothing of whatever it is asked. */
+const knowsNothing = new Proxy(
+  {},
+  { get: () => async () => Promise.reject(new AppError('not-found', 'nothing is known here')) },
+)
+
+const otherNames = [
+  ...(['callTimes', 'timeZones', 'consentRecords', 'tokens', 'access', 'projects'] as const),
+  ...(['projectRpc', 'legalEntities', 'lookups', 'reassigned', 'monitor'] as const),
+  ...(['flagsRemoved', 'scans'] as const),
+] satisfies readonly Exclude<keyof Service, Asked>[]
+
+/** Subjects that have tests of their own. */
+const others = Object.fromEntries(otherNames.map((name) => [name, knowsNothing])) as Omit<
+  Service,
+  Asked
+>
+
 export function fakeService(parts: Partial<Service> = {}): FakeService {
   const asked: { call: string; with: unknown }[] = []
   const note = (call: string, request: unknown) => void asked.push({ call, with: request })
   return {
+    ...others,
     asked,
     timeLegal: {
       check: async (_caller, items) => {

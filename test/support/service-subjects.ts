@@ -7,12 +7,14 @@ import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
 import type { CandidatePlace, NumberFacts } from '../../src/domain/place.js'
 import { Accounts } from '../../src/service/accounts/accounts.js'
 import { ApiKeys } from '../../src/service/accounts/api-keys.js'
-import { Projects } from '../../src/service/accounts/projects.js'
 import { Consent } from '../../src/service/consent/consent.js'
+import { ConsentRecords } from '../../src/service/consent/consent-records.js'
 import type { EbrLaw } from '../../src/service/consent/ebr-expiry.js'
 import type { FactsOverlay } from '../../src/service/facts-overlay.js'
 import { InternalDnc } from '../../src/service/internal-dnc/internal-dnc.js'
+import { Projects } from '../../src/service/projects/projects.js'
 import type { OpenDatabase } from '../../src/storage/engine.js'
+import { noWebhooks } from './no-webhooks.js'
 import { type TestClock, testClock } from './test-clock.js'
 
 export interface Announced extends ChangeListener {
@@ -80,6 +82,7 @@ export interface Subjects {
   readonly projects: Projects
   readonly internalDnc: InternalDnc
   readonly consent: Consent
+  readonly consentRecords: ConsentRecords
 }
 
 export interface SubjectsOptions {
@@ -95,11 +98,11 @@ export async function buildSubjects(
 ): Promise<Subjects> {
   const { db } = storage
   const changes = recordChanges()
-  const accounts = new Accounts(db, clock)
+  const accounts = new Accounts({ storage, clock, randomBytes })
   for (const id of ['main', 'other', 'sandbox']) {
     await accounts.ensure({ id, kind: id === 'sandbox' ? 'sandbox' : 'real', name: id })
   }
-  const projects = new Projects({ storage, clock, changes })
+  const projects = new Projects({ storage, clock, changes, webhooks: noWebhooks })
   const stamps = orderedStamps(clock)
   const shared = { storage, projects, changes, stamps, clockOf, overlay }
   return {
@@ -110,6 +113,7 @@ export async function buildSubjects(
     apiKeys: new ApiKeys({ db, clock, randomBytes }),
     internalDnc: new InternalDnc({ ...shared, accounts }),
     consent: new Consent({ ...shared, law: testLaw, numberingPlan: testPlan }),
+    consentRecords: new ConsentRecords(shared),
   }
 }
 

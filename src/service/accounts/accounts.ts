@@ -1,29 +1,53 @@
-/** Accounts: who has one, and what each allows its agents. Keys and projects have their own files. */
+/** Accounts: who has one, and what each may do. Keys and projects have their own files. */
 import type { Clock, Instant } from '../../domain/clock.js'
-import { invalidRequest } from '../../errors.js'
-import type { AccountRow, Db } from '../../storage/tables.js'
-import { insertProject } from './project-rows.js'
+import { type AppError, invalidRequest } from '../../errors.js'
+import type { OpenDatabase } from '../../storage/engine.js'
+import type { Db } from '../../storage/tables.js'
+import { insertProject } from '../projects/project-rows.js'
+import { writeForAccount } from '../sql/account-write.js'
+import { accountOf, rowOf } from './account-rows.js'
 
-export interface Account {
+/** What an operator sets for an account. */
+export interface AccountSwitches {
+  /** Whether role Agent may take numbers off the internal list (spec, "Authentication"). */
+  readonly agentsMayRemove: boolean
+  /** Decides which carriers label the account's numbers. */
+  readonly country: 'US' | 'CA'
+  /** Whether one-time scans are authorized at all. */
+  readonly mayScan: boolean
+  /** Numbers that may still be scanned once. */
+  readonly scanCredits: number | 'unlimited'
+  /** Whether the codes of new projects get `<account>_` in front. */
+  readonly autoPrefix: boolean
+}
+
+export interface Account extends AccountSwitches {
   readonly id: string
   readonly kind: 'real' | 'sandbox'
   readonly name: string
-  /** Whether role Agent may take numbers off the internal list (spec, "Authentication"). */
-  readonly agentsMayRemove: boolean
   readonly createdAt: Instant
 }
 
 export type NewAccount = Pick<Account, 'id' | 'kind' | 'name'>
 
+export interface AccountsOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
+  readonly clock: Clock
+  /** Cryptographic randomness: that many bytes. */
+  readonly randomBytes: (size: number) => Buffer
+}
+
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/
+const longestName = 200
+const secretBytes = 32
 
 export class Accounts {
+  readonly #options: AccountsOptions
   readonly #db: Db
-  readonly #clock: Clock
 
-  constructor(db: Db, clock: Clock) {
-    this.#db = db
-    this.#clock = clock
+  constructor(options: AccountsOptions) {
+    this.#options = options
+    this.#db = options.storage.db
   }
 
   /**
@@ -31,13 +55,10 @@ export class Accounts {
    * there. Gives whether it was made; an account that is there stays as it is.
    */
   async ensure(account: NewAccount): Promise<boolean> {
-    if (!idPattern.test(account.id)) {
-      const rule = 'must be 1 to 40 letters, digits, - or _, starting with a letter or digit'
-      throw invalidRequest([{ field: 'accountId', value: account.id, rule }])
-    }
+    refuseBadAccount(account)
     // Looked for first: nearly every start finds it, and reading takes no lock.
     if (await this.find(account.id)) return false
-    const createdAt = this.#clock.now()
+    const createdAt = this.#options.clock.now()
     return await this.#db.transaction().execute(async (transaction) => {
       const made = await transaction
         .insertInto('accounts')
@@ -80,23 +101,67 @@ export class Accounts {
     return (await this.find(id))?.agentsMayRemove ?? false
   }
 
-  /** Gives whether there is such an account. */
-  async setAgentsMayRemove(id: string, allowed: boolean): Promise<boolean> {
-    const changed = await this.#db
-      .updateTable('accounts')
-      .set({ agents_may_remove: allowed ? 1 : 0 })
+  /** Changes what is named and leaves the rest. Gives whether there is such an account. */
+  async set(id: string, changes: Partial<AccountSwitches>): Promise<boolean> {
+    const row = rowOf(changes)
+    if (Object.keys(row).length === 0) return (await this.find(id)) !== undefined
+    const write = () =>
+      this.#db.updateTable('accounts').set(row).where('id', '=', id).executeTakeFirst()
+    return (await this.#options.storage.patiently(write)).numUpdatedRows > 0n
+  }
+
+  /**
+   * What signs the account's webhooks, `whsec_` and 43 URL-safe characters; made when there is none
+   * yet. Throws {@link AppError} for an unknown account.
+   */
+  async webhookSecret(id: string): Promise<string> {
+    return (await this.#secretIn(this.#db, id)) ?? (await this.#newSecret(id, { keep: true }))
+  }
+
+  /** Replaces that secret; whoever checks signatures with the old one refuses from now on. */
+  async rotateWebhookSecret(id: string): Promise<string> {
+    await this.#secretIn(this.#db, id)
+    return await this.#newSecret(id, { keep: false })
+  }
+
+  async #secretIn(db: Db, id: string): Promise<string | undefined> {
+    const row = await db
+      .selectFrom('accounts')
+      .select('webhook_secret')
       .where('id', '=', id)
       .executeTakeFirst()
-    return changed.numUpdatedRows > 0n
+    if (!row) throw unknownAccount(id)
+    return row.webhook_secret ?? undefined
+  }
+
+  /** Another process may have made one in the meantime: `keep` gives that one. */
+  #newSecret(id: string, { keep }: { readonly keep: boolean }): Promise<string> {
+    return writeForAccount(this.#options.storage, id, async (transaction) => {
+      const kept = keep ? await this.#secretIn(transaction, id) : undefined
+      if (kept !== undefined) return kept
+      const secret = `whsec_${this.#options.randomBytes(secretBytes).toString('base64url')}`
+      await transaction
+        .updateTable('accounts')
+        .set({ webhook_secret: secret })
+        .where('id', '=', id)
+        .execute()
+      return secret
+    })
   }
 }
 
-function accountOf(row: AccountRow): Account {
-  return {
-    id: row.id,
-    kind: row.kind,
-    name: row.name,
-    agentsMayRemove: row.agents_may_remove === 1,
-    createdAt: row.created_at,
+/** The refusal for an id that no account has. */
+function unknownAccount(id: string): AppError {
+  return invalidRequest([{ field: 'account', value: id, rule: 'is no account here' }])
+}
+
+function refuseBadAccount({ id, name }: NewAccount): void {
+  if (!idPattern.test(id)) {
+    const rule = 'must be 1 to 40 letters, digits, - or _, starting with a letter or digit'
+    throw invalidRequest([{ field: 'accountId', value: id, rule }])
   }
+  if (name.trim() !== '' && name.length <= longestName) return
+  throw invalidRequest([
+    { field: 'name', value: name, rule: `must be 1 to ${longestName} characters` },
+  ])
 }

@@ -136,6 +136,7 @@ export class ApiKeys {
   }
 }
 
-function hashOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex')
+/** SHA-256 of a key or token, in hex. */
+export function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
 }

@@ -3,9 +3,11 @@
  * a scrub row about hours. Finds the places, then lets `window-judge.ts` decide.
  */
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
+import type { CallTimes } from '../../domain/call-times.js'
 import type { Instant, LocalDay } from '../../domain/clock.js'
 import type {
   CandidatePlace,
+  NumberFacts,
   NumberingPlan,
   Place,
   PlaceSource,
@@ -27,7 +29,7 @@ import {
   type ProclaimedDay,
 } from './operator-closures.js'
 import { checkItem, type HoursItem, refusedFacts, type TimeLegalAnswer } from './time-legal.js'
-import { type Judgement, WindowJudge } from './window-judge.js'
+import { type DaySpan, type Judgement, WindowJudge } from './window-judge.js'
 
 export interface CallingHoursInput {
   readonly rules: CallingRules
@@ -51,6 +53,15 @@ export interface JudgeQuestion extends HoursQuestion {
   readonly recordedVoice: boolean
   readonly lawToo: boolean
 }
+
+/** The status and message of IsTimeLegalToCall, with the times of an item that is `OK`. */
+export interface CallTimesAnswer extends Pick<TimeLegalAnswer, 'status' | 'message'> {
+  readonly times: readonly CallTimes[]
+}
+
+export type NumberFactsAnswer =
+  | { readonly facts: Extract<NumberFacts, { status: 'ok' }>; readonly refused?: undefined }
+  | { readonly refused: TimeLegalAnswer; readonly facts?: undefined }
 
 const noOverrides: readonly ProjectHours[] = []
 
@@ -101,6 +112,32 @@ export class CallingHours {
       message: null,
       holdsUntil,
     }
+  }
+
+  /** The stretches of some local days in which one item may be called; never throws for an item. */
+  callTimes(item: HoursItem, days: DaySpan): CallTimesAnswer {
+    const checked = checkItem(item)
+    if ('refused' in checked) return { ...checked.refused, times: [] }
+    const facts = this.#numberingPlan.lookup(checked.number)
+    if (facts.status !== 'ok') return { ...refusedFacts(checked.number, facts), times: [] }
+    const { places } = this.#placesOf(facts.place, item)
+    const terms = { ...plainTerms, overrides: item.overrides ?? noOverrides }
+    return { status: 'OK', message: null, times: this.#judge.spans(places, days, terms) }
+  }
+
+  /** What the numbering plan knows of an item's number, or why it is refused. */
+  factsOf(item: HoursItem): NumberFactsAnswer {
+    const checked = checkItem(item)
+    if ('refused' in checked) return { refused: checked.refused }
+    const facts = this.#numberingPlan.lookup(checked.number)
+    return facts.status === 'ok' ? { facts } : { refused: refusedFacts(checked.number, facts) }
+  }
+
+  /** The local day of an item's number at an instant, the earliest of its candidate places. */
+  localDay(item: HoursItem, at: Instant): LocalDay | undefined {
+    const { facts } = this.factsOf(item)
+    if (!facts) return undefined
+    return Math.min(...facts.place.candidates.map(({ zone }) => localTime(zone, at).day))
   }
 
   /**

@@ -5,8 +5,9 @@
 import type { Caller } from '../../domain/caller.js'
 import { type Clock, type Instant, parseInstant } from '../../domain/clock.js'
 import type { TimeLegalItem, TimeLegalRow } from '../../domain/time-legal-row.js'
-import { describeProblem, shorten } from '../../errors.js'
-import type { ScopeResolver } from '../accounts/projects.js'
+import { describeProblem } from '../../errors.js'
+import type { ScopeResolver } from '../projects/projects.js'
+import { projectTerms, textOf } from './project-terms.js'
 import type { HoursItem, TimeLegalAnswer } from './time-legal.js'
 
 export interface TimeLegalOptions {
@@ -17,7 +18,6 @@ export interface TimeLegalOptions {
   readonly hoursOf: (accountId: string) => { timeLegal(item: HoursItem): TimeLegalAnswer }
 }
 
-type ProjectTerms = Pick<HoursItem, 'projectFault' | 'overrides'>
 type DateTerms = Pick<HoursItem, 'at'> & { readonly fault?: string }
 
 export class TimeLegal {
@@ -34,7 +34,8 @@ export class TimeLegal {
   ): Promise<readonly TimeLegalRow[]> {
     const now = this.#options.clockOf(accountId).now()
     const hours = this.#options.hoursOf(accountId)
-    const projects = await this.#projectsOf(accountId, items)
+    const named = items.map(({ projectId }) => projectId)
+    const projects = await projectTerms(this.#options.projects, accountId, named)
     return items.map((item) => {
       const date = readDate(item.proposedAt)
       const project = projects.get(item.projectId)
@@ -50,36 +51,6 @@ export class TimeLegal {
       }
     })
   }
-
-  /** Each project named is looked up once, however many items name it. */
-  async #projectsOf(
-    accountId: string,
-    items: readonly TimeLegalItem[],
-  ): Promise<ReadonlyMap<unknown, ProjectTerms>> {
-    const terms = new Map<unknown, ProjectTerms>()
-    for (const { projectId } of items) {
-      if (!terms.has(projectId)) terms.set(projectId, await this.#project(accountId, projectId))
-    }
-    return terms
-  }
-
-  /** Ids come as text or as whole numbers; `null` and blank mean the Master Project. */
-  async #project(accountId: string, value: unknown): Promise<ProjectTerms> {
-    const isId = typeof value === 'string' || Number.isInteger(value)
-    if (!isId && value !== null && value !== undefined) {
-      return { projectFault: projectFault(value, 'must be text or a whole number') }
-    }
-    const projectId = isId ? String(value) : undefined
-    const scope = await this.#options.projects.resolve(accountId, { projectId })
-    if (!scope) {
-      return { projectFault: projectFault(value, 'is not an active project of this account') }
-    }
-    return { overrides: scope.hours }
-  }
-}
-
-function projectFault(value: unknown, rule: string): string {
-  return describeProblem({ field: 'DNCProjId', value: textOf(value), rule })
 }
 
 /** A date that cannot be read is handed on as no instant at all, which no rule lets pass. */
@@ -90,9 +61,4 @@ function readDate(value: unknown): DateTerms {
   const rule = 'must be an ISO 8601 date-time in UTC, such as 2026-11-24T13:00:00Z'
   const field = 'CallProposedDateTimeInUTC'
   return { at: Number.NaN, fault: describeProblem({ field, value: textOf(value), rule }) }
-}
-
-function textOf(value: unknown): string {
-  if (value === undefined || value === null) return ''
-  return typeof value === 'string' ? value : shorten(JSON.stringify(value))
 }

@@ -27,6 +27,8 @@ export interface HoursItem {
   /** The proposed instant; absent means now. */
   readonly at?: Instant | undefined
   readonly now: Instant
+  /** As the request calls the date. */
+  readonly dateField?: string | undefined
   /** The caller's finding that the project is unknown or not accessible: gives INVALID_PROJECT. */
   readonly projectFault?: string | undefined
   /** Calling hours of the project. Hand over the same array each time: windows are kept per array. */
@@ -51,7 +53,8 @@ export type ItemCheck =
  * What is wrong with an item by itself, in the order the spec lists the statuses: the phone, the
  * project, the date, then what the number turns out to be. One status per row: the first found.
  */
-export function checkItem({ phoneNumber, at, now, projectFault }: HoursItem): ItemCheck {
+export function checkItem(item: HoursItem): ItemCheck {
+  const { phoneNumber, at, now, projectFault } = item
   const number = typeof phoneNumber === 'string' ? asPhoneNumber(phoneNumber) : undefined
   if (number === undefined) {
     const value = phoneText(phoneNumber)
@@ -61,7 +64,7 @@ export function checkItem({ phoneNumber, at, now, projectFault }: HoursItem): It
   }
   if (projectFault !== undefined) return { refused: refusal('INVALID_PROJECT', projectFault) }
   const proposed = at ?? now
-  const dateFault = faultOfDate(proposed, now)
+  const dateFault = faultOfDate(proposed, item)
   if (dateFault !== undefined) {
     return { refused: refusal('INVALID_DATE', dateFault, (dayOf(now) + 1) * 86_400_000) }
   }
@@ -106,11 +109,16 @@ function phoneText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : shorten(String(JSON.stringify(value)))
 }
 
-function faultOfDate(at: Instant, now: Instant): string | undefined {
+const usualDateField = 'CallProposedDateTimeInUTC'
+
+function faultOfDate(
+  at: Instant,
+  { now, dateField: field = usualDateField }: HoursItem,
+): string | undefined {
   if (isWithinYears(at, now, 50)) return undefined
   const value = Number.isFinite(at) ? safeInstantText(at) : String(at)
   const rule = `must be within 50 years of today, ${formatDay(dayOf(now))}`
-  return describeProblem({ field: 'CallProposedDateTimeInUTC', value, rule })
+  return describeProblem({ field, value, rule })
 }
 
 /** The farthest instant a calendar text exists for. */

@@ -3,6 +3,7 @@
  * until when it is, or when it next will be. Where the number may be is decided by the caller.
  */
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
+import type { CallTimes } from '../../domain/call-times.js'
 import type { Instant, LocalDay } from '../../domain/clock.js'
 import { instantOf, localTime } from '../../domain/zones.js'
 import { type LegalWindow, legalWindow, type WindowTerms } from './legal-window.js'
@@ -130,6 +131,30 @@ export class WindowJudge {
     return undefined
   }
 
+  /** Every stretch of some local days in which every place permits calls, in order. */
+  spans(places: readonly CalledPlace[], days: DaySpan, terms: WindowTerms): readonly CallTimes[] {
+    const [first = [], ...others] = places.map((place) => this.#spansAt(place, days, terms))
+    return others.reduce(commonSpans, first)
+  }
+
+  #spansAt(place: CalledPlace, { from, count }: DaySpan, terms: WindowTerms): CallTimes[] {
+    const spans: CallTimes[] = []
+    for (let day = from; day < from + count; day += 1) {
+      const { opensAt, closesAt } = this.windowOn(place, day, terms)
+      for (let at = opensAt; at < closesAt; ) {
+        const start = this.#closures.endOfEmergency(place, at)
+        if (start >= closesAt) break
+        const until = Math.min(
+          closesAt,
+          this.#closures.nextEmergency(place, start)?.from ?? closesAt,
+        )
+        spans.push({ from: start, until })
+        at = until
+      }
+    }
+    return spans
+  }
+
   /** The window of a place on a local day, without emergencies. */
   windowOn(place: CalledPlace, day: LocalDay, terms: WindowTerms): LegalWindow {
     const windows = this.#windowsFor(terms.overrides)
@@ -155,6 +180,23 @@ export class WindowJudge {
     this.#windows.set(overrides, made)
     return made
   }
+}
+
+/** Local days, of each place by its own calendar. */
+export interface DaySpan {
+  readonly from: LocalDay
+  readonly count: number
+}
+
+function commonSpans(one: readonly CallTimes[], other: readonly CallTimes[]): CallTimes[] {
+  return one.flatMap((span) =>
+    other
+      .map(({ from, until }) => ({
+        from: Math.max(span.from, from),
+        until: Math.min(span.until, until),
+      }))
+      .filter(({ from, until }) => from < until),
+  )
 }
 
 const noPlace: Judgement = {

@@ -10,8 +10,10 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { NumberingPlan } from '../../domain/place.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
-import { type ScopeResolver, unknownProject } from '../accounts/projects.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
+import { currentLists } from '../projects/project-scope.js'
+import type { ScopeResolver } from '../projects/projects.js'
+import { requireScope } from '../projects/require-scope.js'
 import { writeForAccount } from '../sql/account-write.js'
 import { type Owner, RowsByNumber } from '../sql/rows-by-number.js'
 import { type EbrLaw, type EbrTerms, outlasts } from './ebr-expiry.js'
@@ -44,6 +46,8 @@ export interface EbrRequest {
   /** Keep a record that expires later than the new one. */
   readonly keepBetterEbr: boolean
   readonly projectId?: string | undefined
+  /** Implies its project. */
+  readonly campaignId?: string | undefined
   readonly records: readonly EbrInput[]
 }
 
@@ -69,18 +73,16 @@ export class Consent {
    */
   async record(caller: Caller, request: EbrRequest): Promise<number> {
     const { accountId } = caller
-    const { projectId } = request
-    const scope = await this.#options.projects.resolve(accountId, { projectId })
-    if (!scope) throw unknownProject('projId', projectId ?? '')
+    const scope = await requireScope(this.#options.projects, accountId, request)
     const clock = this.#options.clockOf(accountId)
     const facts = readEbrList(request.records, clock)
-    const owner = { accountId, projectCode: scope.ebrProject }
     const numbers = [...new Set(facts.map((fact) => fact.number))]
-    const write = {
-      ...{ owner, at: clock.now(), storedAt: this.#options.stamps.now() },
-      traits: this.#options.storage.traits,
-    }
-    await writeForAccount(this.#options.storage, accountId, async (transaction) => {
+    const when = { at: clock.now(), storedAt: this.#options.stamps.now() }
+    const { storage } = this.#options
+    await writeForAccount(storage, accountId, async (transaction) => {
+      const { ebrProject } = await currentLists(transaction, scope)
+      const owner = { accountId, projectCode: ebrProject }
+      const write = { owner, ...when, traits: storage.traits }
       const stored = await this.#storedBy(transaction, owner, numbers)
       const outcome = this.#rank(accountId, { facts, stored, keepBetter: request.keepBetterEbr })
       await supersede(transaction, write, outcome.replaced)

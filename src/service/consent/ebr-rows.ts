@@ -41,6 +41,18 @@ export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) 
     .where('superseded_at', 'is', null)
 }
 
+/** Everything of the records in force, oldest first. */
+export function wholeInForce(db: Db, owner: Owner, numbers: readonly string[]) {
+  return db
+    .selectFrom('ebr_records')
+    .selectAll()
+    .where('account_id', '=', owner.accountId)
+    .where('project_code', '=', owner.projectCode)
+    .where('number', 'in', numbers)
+    .where('superseded_at', 'is', null)
+    .orderBy('id')
+}
+
 /** Keeps the records as evidence, no longer in force. */
 export async function supersede(
   db: Db,

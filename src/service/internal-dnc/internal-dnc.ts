@@ -9,8 +9,10 @@ import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { AppError, shorten } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
-import { type ScopeResolver, unknownProject } from '../accounts/projects.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
+import { currentLists, type ProjectScope } from '../projects/project-scope.js'
+import type { ScopeChoice, ScopeResolver } from '../projects/projects.js'
+import { requireScope } from '../projects/require-scope.js'
 import { writeForAccount } from '../sql/account-write.js'
 import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
 import { ListEntries } from './internal-dnc-entries.js'
@@ -37,9 +39,8 @@ export interface InternalDncOptions {
 }
 
 /** Numbers as the caller wrote them, in request order. */
-export interface NumbersRequest {
+export interface NumbersRequest extends ScopeChoice {
   readonly numbers: readonly string[]
-  readonly projectId?: string | undefined
 }
 
 export interface AddRequest extends NumbersRequest {
@@ -89,17 +90,12 @@ export class InternalDnc {
    * is noted: it is newer than any permission so far. Returns when it is on disk and announced.
    */
   async add(caller: Caller, request: AddRequest): Promise<void> {
-    const owner = await this.#ownerFor(caller, request.projectId)
+    const scope = await this.#scopeFor(caller, request)
     const numbers = readNumbers(request)
-    const write = this.#writeTo(owner)
-    await writeForAccount(this.#options.storage, caller.accountId, async (transaction) => {
-      await storeFixed(
-        transaction,
-        write,
-        await this.#entries.onlyFixed(transaction, owner, numbers),
-      )
-      const changed = await putOnList(transaction, write, numbers)
-      if (changed > 0) await touchList(transaction, write)
+    await this.#write(scope, async (transaction, write) => {
+      const fixed = await this.#entries.onlyFixed(transaction, write.owner, numbers)
+      await storeFixed(transaction, write, fixed)
+      return await putOnList(transaction, write, numbers)
     })
     this.#options.changes.numbersChanged(caller.accountId, numbers)
   }
@@ -110,20 +106,18 @@ export class InternalDnc {
    */
   async remove(caller: Caller, request: NumbersRequest): Promise<void> {
     await this.#refuseAgent(caller)
-    const owner = await this.#ownerFor(caller, request.projectId)
+    const scope = await this.#scopeFor(caller, request)
     const numbers = readNumbers({ ...request, ignoreInvalid: true })
-    const write = this.#writeTo(owner)
     const fixed = this.#entries.fixedAmong(caller.accountId, numbers)
-    await writeForAccount(this.#options.storage, caller.accountId, async (transaction) => {
-      const changed = await takeOffList(transaction, write, { numbers, fixed })
-      if (changed > 0) await touchList(transaction, write)
-    })
+    await this.#write(scope, (transaction, write) =>
+      takeOffList(transaction, write, { numbers, fixed }),
+    )
     this.#options.changes.numbersChanged(caller.accountId, numbers)
   }
 
   /** One item per number asked, in request order, duplicates kept. */
   async status(caller: Caller, request: NumbersRequest): Promise<readonly InternalDncStatusItem[]> {
-    const owner = await this.#ownerFor(caller, request.projectId)
+    const owner = await this.#ownerFor(caller, request)
     const numbers = readNumbers({ ...request, ignoreInvalid: true })
     const rows = await this.#entries.read(owner, numbers)
     return request.numbers.map((phone) => {
@@ -142,11 +136,8 @@ export class InternalDnc {
   }
 
   /** How many distinct numbers are on the list, and the day of its latest change. */
-  async count(
-    caller: Caller,
-    request: { readonly projectId?: string | undefined } = {},
-  ): Promise<InternalDncCount> {
-    const owner = await this.#ownerFor(caller, request.projectId)
+  async count(caller: Caller, request: ScopeChoice = {}): Promise<InternalDncCount> {
+    const owner = await this.#ownerFor(caller, request)
     const stored = await countOnList(this.#db, owner)
     const modifiedAt = await lastModifiedAt(this.#db, owner)
     const fixed = await this.#entries.fixedWithoutRow(owner)
@@ -178,16 +169,28 @@ export class InternalDnc {
     return entries
   }
 
-  #writeTo(owner: Owner): OwnerWrite {
+  /** `work` gives how many rows it has changed. */
+  async #write(
+    scope: ProjectScope,
+    work: (transaction: Db, write: OwnerWrite) => Promise<number>,
+  ): Promise<void> {
     const { clockOf, stamps, storage } = this.#options
-    const at = clockOf(owner.accountId).now()
-    return { owner, at, storedAt: stamps.now(), traits: storage.traits }
+    const { accountId } = scope
+    const when = { at: clockOf(accountId).now(), storedAt: stamps.now(), traits: storage.traits }
+    await writeForAccount(storage, accountId, async (transaction) => {
+      const { internalDncList } = await currentLists(transaction, scope)
+      const write = { owner: { accountId, projectCode: internalDncList }, ...when }
+      if ((await work(transaction, write)) > 0) await touchList(transaction, write)
+    })
   }
 
-  async #ownerFor(caller: Caller, projectId: string | undefined): Promise<Owner> {
-    const scope = await this.#options.projects.resolve(caller.accountId, { projectId })
-    if (!scope) throw unknownProject('projId', projectId ?? '')
-    return { accountId: caller.accountId, projectCode: scope.internalDncList }
+  async #scopeFor(caller: Caller, choice: ScopeChoice): Promise<ProjectScope> {
+    return await requireScope(this.#options.projects, caller.accountId, choice)
+  }
+
+  async #ownerFor(caller: Caller, choice: ScopeChoice): Promise<Owner> {
+    const { internalDncList } = await this.#scopeFor(caller, choice)
+    return { accountId: caller.accountId, projectCode: internalDncList }
   }
 
   /** Spec, "Internal DNC list": role rule of `remove`, with its exact text. */

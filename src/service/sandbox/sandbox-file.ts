@@ -3,9 +3,51 @@ import { z } from 'zod'
 import { documentProblems } from '../../data/document-problems.js'
 import { readYamlFile } from '../../data/yaml-file.js'
 import { type Instant, parseDay } from '../../domain/clock.js'
+import { labelSources } from '../../domain/labels.js'
+import { lineStatuses, phoneTypes } from '../../domain/lookups.js'
 import { DataFileError, describeProblem } from '../../errors.js'
 
 const daysAgo = z.int().min(1).max(365)
+
+/** What a body of data says of permanent disconnects: there was none, or when the latest was. */
+const disconnect = z.union(
+  [z.literal('never'), z.strictObject({ daysAgo })],
+  'must be never, or daysAgo from 1 to 365',
+)
+
+const complaint = z.strictObject({
+  daysAgo,
+  subject: z.string().min(1),
+  robocall: z.boolean(),
+  city: z.string().min(1),
+  state: z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters'),
+})
+
+/** Facts of the look-ups and the reputation; what is absent is not known. */
+const lookupsSchema = z.strictObject({
+  identity: z
+    .strictObject({
+      phoneType: z.enum(phoneTypes),
+      ocn: z.string().regex(/^[A-Z0-9]{4}$/, 'must be 4 capital letters or digits'),
+      telcoName: z.string().min(1).max(50),
+      daysAgo,
+    })
+    .optional(),
+  lineStatus: z.enum(lineStatuses).optional(),
+  resOrBusiness: z.enum(['R', 'B', 'U']).optional(),
+  disconnects: z
+    .strictObject({
+      /** In the national database. */
+      national: disconnect.optional(),
+      /** In the service's own carrier data. */
+      own: disconnect.optional(),
+    })
+    .optional(),
+  /** The sources that label the number; all others have looked and do not. */
+  labels: z.array(z.enum(labelSources)).optional(),
+  /** Newest first. */
+  complaints: z.array(complaint).default([]),
+})
 
 const lineSchema = z.strictObject({
   /** For people: what the line shows. */
@@ -15,6 +57,7 @@ const lineSchema = z.strictObject({
   litigator: z.boolean().default(false),
   internalList: z.strictObject({ daysAgo }).optional(),
   relationship: z.strictObject({ type: z.enum(['S', 'I', 'P', 'T']), daysAgo }).optional(),
+  lookups: lookupsSchema.optional(),
 })
 
 const line = z.string().regex(/^01\d\d$/, 'must be a line from 0100 to 0199')
@@ -37,6 +80,8 @@ const fileSchema = z
   })
 
 export type SandboxLine = Readonly<z.infer<typeof lineSchema>>
+export type SandboxLookups = Readonly<z.infer<typeof lookupsSchema>>
+export type SandboxDisconnect = z.infer<typeof disconnect>
 
 export interface SandboxFile {
   readonly listsAsOf: Instant

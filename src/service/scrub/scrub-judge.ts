@@ -14,10 +14,10 @@ import type {
   PostalCodes,
 } from '../../domain/place.js'
 import { instantOf, localTime } from '../../domain/zones.js'
-import type { ProjectScope } from '../accounts/project-scope.js'
 import type { CallingHours, HoursQuestion } from '../calling-hours/calling-hours.js'
 import type { EbrLaw } from '../consent/ebr-expiry.js'
 import type { ListFacts, ListFinding, StateFinding } from '../list-facts.js'
+import type { ProjectScope } from '../projects/project-scope.js'
 import type { Sandbox } from '../sandbox/sandbox.js'
 import { callFlags } from './flags.js'
 import { type LetterFacts, letterOf } from './letter.js'
@@ -139,7 +139,7 @@ export class ScrubJudge {
     const regions = [...new Set(everywhere.map(({ region }) => region))]
     return {
       records: judgeRecords({ places: everywhere, law, ...query.records }),
-      national: lists.national(accountId, number, facts.place.country),
+      national: lists.nationalIn(query.scope, number, facts.place.country),
       state: lists.state(accountId, number, regions),
       isLitigator: lists.litigator(accountId, number).status === 'listed',
       wirelessProhibited: regions.some((region) => law.isWirelessProhibited(region)),

@@ -6,7 +6,7 @@
 import type { Timers } from '../../domain/clock.js'
 import type { Credentials, KeyHeaders } from './credentials.js'
 import type { NoAnswer } from './no-answer.js'
-import type { ProviderOptions } from './provider-options.js'
+import type { ProviderBasics } from './provider-options.js'
 import { readToken, TokenError } from './read-token.js'
 import { type ProviderReply, type Transport, TransportError } from './transport.js'
 
@@ -29,7 +29,7 @@ interface Token {
 }
 
 export class AccessToken implements Credentials {
-  readonly #options: ProviderOptions
+  readonly #options: ProviderBasics
   readonly #parts: TokenParts
   readonly #timers: Timers
   #token: Token | undefined
@@ -40,7 +40,7 @@ export class AccessToken implements Credentials {
   #problem: NoAnswer | undefined
   #isClosed = false
 
-  constructor(options: ProviderOptions, parts: TokenParts) {
+  constructor(options: ProviderBasics, parts: TokenParts) {
     this.#options = options
     this.#parts = parts
     this.#timers = options.timers

@@ -3,33 +3,39 @@
  * is told by the own deadline, and no more wait than may. When requests leave, and what becomes of
  * failed ones, is left to the sender; keeping answers to the cache.
  */
-import type { Answered, Asked, Eventually, Question } from '../../domain/compliance.js'
+import type {
+  Answered,
+  Asked,
+  Eventually,
+  Question,
+  QuestionName,
+} from '../../domain/compliance.js'
 import { Deadlines } from './deadlines.js'
 import { closing, late, type NoAnswer, overloaded, thrown } from './no-answer.js'
 import type { ProviderOptions, QuestionLimits } from './provider-options.js'
 import { Sender, type SenderParts } from './sender.js'
 import { type Listener, SharedQuestion } from './shared-question.js'
 
-export type AskerParts<Asks extends Question, Value> = Omit<
-  SenderParts<Asks, Value>,
+export type AskerParts<Asks extends Question, Value, Name extends string = QuestionName> = Omit<
+  SenderParts<Asks, Value, Name>,
   'ended' | 'paused'
 >
 
 /** Who asks with nobody waiting is given so many times the deadline. */
 const backgroundPatience = 10
 
-export class Asker<Asks extends Question, Value> {
-  readonly #parts: AskerParts<Asks, Value>
-  readonly #options: ProviderOptions
+export class Asker<Asks extends Question, Value, Name extends string = QuestionName> {
+  readonly #parts: AskerParts<Asks, Value, Name>
+  readonly #options: ProviderOptions<Name>
   readonly #limits: QuestionLimits
-  readonly #sender: Sender<Asks, Value>
+  readonly #sender: Sender<Asks, Value, Name>
   /** Every question that has not ended, by its identity. */
   readonly #known = new Map<string, SharedQuestion<Asks, Value>>()
   readonly #urgent: Deadlines<Listener<Asks, Value>>
   readonly #background: Deadlines<Listener<Asks, Value>>
   #isClosed = false
 
-  constructor(parts: AskerParts<Asks, Value>) {
+  constructor(parts: AskerParts<Asks, Value, Name>) {
     this.#parts = parts
     this.#options = parts.options
     this.#limits = parts.options.questions[parts.question.name]

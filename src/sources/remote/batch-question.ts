@@ -8,11 +8,14 @@ import type { Question, QuestionName } from '../../domain/compliance.js'
 
 /** An endpoint of the API and the fields to send. */
 export interface OutgoingRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT'
   /** As in the specification, such as `/app/main/rpc/scrub`; tells which address it goes to. */
   readonly path: string
   readonly wire: WireRequest
 }
+
+/** Some times what a row has. Reading more would stop all calls. */
+export const usualRowBytes = 4_096
 
 export interface Understood<Value> {
   readonly value: Value
@@ -24,8 +27,10 @@ export interface NotUnderstood {
   readonly notUnderstood: string
 }
 
-export interface BatchQuestion<Asks extends Question, Value> {
-  readonly name: QuestionName
+export interface BatchQuestion<Asks extends Question, Value, Name extends string = QuestionName> {
+  readonly name: Name
+  /** Most bytes of one row of a reply; {@link usualRowBytes} when absent. */
+  readonly rowBytes?: number
   /** Why the provider's API has no such question; `undefined` when it has. */
   refusal(question: Asks): string | undefined
   /** Questions with the same text share one answer. */

@@ -1,7 +1,7 @@
 /** How a request shows who asks (spec, "Authentication"): an API key, or an access token. */
 import { AccessToken } from './access-token.js'
 import type { NoAnswer } from './no-answer.js'
-import type { ProviderOptions } from './provider-options.js'
+import type { ProviderBasics } from './provider-options.js'
 import type { Transport } from './transport.js'
 
 /** Headers with a key; the same object as long as the key is the same. */
@@ -20,7 +20,7 @@ export interface Credentials {
 }
 
 /** A login id for good, or a token that is renewed. */
-export function openCredentials(options: ProviderOptions, transport: Transport): Credentials {
+export function openCredentials(options: ProviderBasics, transport: Transport): Credentials {
   const { credentials } = options
   if (credentials.kind === 'oauth') return new AccessToken(options, { ...credentials, transport })
   const headers = { loginId: credentials.loginId }

@@ -11,6 +11,7 @@ import {
   type OutgoingRequest,
   ReplyError,
   type Understood,
+  usualRowBytes,
 } from './batch-question.js'
 import type { KeyHeaders } from './credentials.js'
 import type { ProviderAddresses } from './provider-options.js'
@@ -23,7 +24,7 @@ import {
 } from './transport.js'
 
 export interface Exchange<Asks extends Question, Value> {
-  readonly question: BatchQuestion<Asks, Value>
+  readonly question: Pick<BatchQuestion<Asks, Value>, 'read' | 'rowBytes'>
   readonly questions: readonly Asks[]
   readonly outgoing: OutgoingRequest
   readonly keyHeaders: KeyHeaders
@@ -47,6 +48,8 @@ export interface ExchangeFailure extends Pick<Unanswered, 'why' | 'detail'> {
   readonly isKeyRefused: boolean
   /** It may accept another one, had anew. */
   readonly isNewKeyWorth: boolean
+  /** One question of several may be what the provider refuses. */
+  readonly mayBeOfOne?: boolean
   /** How long the provider asks to be left alone; 0 when it does not. */
   readonly waitMs: number
 }
@@ -77,12 +80,12 @@ export async function exchange<Asks extends Question, Value>(
   }
 }
 
-/** Of an error page, and of a row: some times what they have. Reading more would stop all calls. */
+/** Some times what an error page has. */
 const pageBytes = 65_536
-const rowBytes = 4_096
 
 function requestOf<Asks extends Question, Value>({
   outgoing: { method, path, wire },
+  question: { rowBytes = usualRowBytes },
   questions,
   keyHeaders,
   addresses,
@@ -156,7 +159,8 @@ function statusFailure(reply: ProviderReply, keys: KeyHeaders, now: Instant): Ex
   if (status >= 400) {
     // What a caller names, such as a project, may be the reason: others are still answered.
     const said = sayable(body, keys)
-    return { ...plain, why: 'bad-question', detail: `${detail}${said}`, isFault: false }
+    const mayBeOfOne = status === 400 || status === 422
+    return { ...plain, why: 'bad-question', detail: `${detail}${said}`, isFault: false, mayBeOfOne }
   }
   const redirects = `${detail}, and redirects are not followed`
   return { ...plain, why: 'source-failed', detail: redirects }

@@ -1,5 +1,5 @@
 /** The requests of one question that are under way. What follows from their ends is left to others. */
-import type { Question } from '../../domain/compliance.js'
+import type { Question, QuestionName } from '../../domain/compliance.js'
 import type { BatchQuestion, OutgoingRequest } from './batch-question.js'
 import type { KeyHeaders } from './credentials.js'
 import { type ExchangeEnd, exchange } from './exchange.js'
@@ -14,21 +14,21 @@ export interface Flight<Asks extends Question, Value> {
   readonly isProbe: boolean
 }
 
-export interface FlightsParts<Asks extends Question, Value> {
-  readonly question: BatchQuestion<Asks, Value>
-  readonly options: ProviderOptions
+export interface FlightsParts<Asks extends Question, Value, Name extends string = QuestionName> {
+  readonly question: BatchQuestion<Asks, Value, Name>
+  readonly options: ProviderOptions<Name>
   readonly transport: Transport
   /** Told of each, but not after `close`. */
   readonly landed: (flight: Flight<Asks, Value>, end: ExchangeEnd<Value>) => void
 }
 
-export class Flights<Asks extends Question, Value> {
-  readonly #parts: FlightsParts<Asks, Value>
+export class Flights<Asks extends Question, Value, Name extends string = QuestionName> {
+  readonly #parts: FlightsParts<Asks, Value, Name>
   readonly #underWay = new Map<AbortController, Promise<void>>()
   #questions = 0
   #isClosed = false
 
-  constructor(parts: FlightsParts<Asks, Value>) {
+  constructor(parts: FlightsParts<Asks, Value, Name>) {
     this.#parts = parts
   }
 

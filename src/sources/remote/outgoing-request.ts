@@ -18,7 +18,7 @@ export function outgoing<Request, Response>(
 
 /** The first of questions that may go in one request; throws where {@link BatchQuestion.compose} must. */
 export function firstOfBatch<Asks extends Question>(
-  { name, group }: Pick<BatchQuestion<Asks, unknown>, 'name' | 'group'>,
+  { name, group }: Pick<BatchQuestion<Asks, unknown, string>, 'name' | 'group'>,
   questions: readonly Asks[],
 ): Asks {
   const [first] = questions

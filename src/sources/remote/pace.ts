@@ -2,11 +2,10 @@
  * When the next request of one question may leave: after a moment in which others can join, at the
  * provider's rate, with few under way, and not while it is left alone. Keeps no timer.
  */
-import type { QuestionName } from '../../domain/compliance.js'
 import { Circuit } from './circuit.js'
 import { circuitOpen, type NoAnswer, rateLimited } from './no-answer.js'
 import type { ProviderNews } from './provider-news.js'
-import type { ProviderLimits, ProviderOptions } from './provider-options.js'
+import type { ProviderBasics, ProviderLimits, QuestionLimits } from './provider-options.js'
 import { TokenBucket } from './token-bucket.js'
 
 /** What waits and what is under way. */
@@ -30,9 +29,12 @@ export class Pace {
   /** Absent when nothing waits for others to join, or all have waited. */
   #gatheredAtMs: number | undefined
 
-  constructor(options: ProviderOptions, question: QuestionName, news: ProviderNews) {
+  constructor(
+    options: Pick<ProviderBasics, 'limits' | 'random'>,
+    { requestsPerMinute, deadlineMs }: QuestionLimits,
+    news: Pick<ProviderNews, 'circuit'>,
+  ) {
     this.#limits = options.limits
-    const { requestsPerMinute, deadlineMs } = options.questions[question]
     this.#bucket = new TokenBucket(requestsPerMinute, Math.min(deadlineMs, longestSlackMs))
     this.circuit = new Circuit({
       failures: options.limits.circuitFailures,

@@ -3,12 +3,14 @@ import type { QuestionName } from '../../domain/compliance.js'
 import type { LogFields } from '../../log.js'
 import type { ProviderOptions } from './provider-options.js'
 
-export class ProviderNews {
-  readonly #options: ProviderOptions
-  readonly #question: QuestionName
+type NewsOptions<Name extends string> = Pick<ProviderOptions<Name>, 'name' | 'log' | 'watch'>
+
+export class ProviderNews<Name extends string = QuestionName> {
+  readonly #options: NewsOptions<Name>
+  readonly #question: Name
   #isRefusalTold = false
 
-  constructor(options: ProviderOptions, question: QuestionName) {
+  constructor(options: NewsOptions<Name>, question: Name) {
     this.#options = options
     this.#question = question
   }

@@ -41,26 +41,31 @@ export interface ProviderLimits {
 /** How one HTTP request to a provider ended. */
 export type RequestOutcome = 'answered' | UnansweredReason
 
-export interface ProviderWatch {
+export interface ProviderWatch<Name extends string = QuestionName> {
   /** One HTTP request, not one question. */
-  requested(question: QuestionName, outcome: RequestOutcome, seconds: number): void
-  circuit(question: QuestionName, open: boolean): void
+  requested(question: Name, outcome: RequestOutcome, seconds: number): void
+  circuit(question: Name, open: boolean): void
 }
 
-export interface ProviderOptions {
+/** What does not depend on what is asked of the provider. */
+export interface ProviderBasics {
   /** As findings, logs and metrics name it. */
   readonly name: string
   readonly addresses: ProviderAddresses
   readonly credentials: ProviderCredentials
   readonly limits: ProviderLimits
-  readonly questions: Readonly<Record<QuestionName, QuestionLimits>>
   /** The provider's time, for what answers rest on. */
   readonly clock: Clock
   readonly timers: Timers
   /** From 0 up to, not including, 1. */
   readonly random: () => number
-  readonly watch: ProviderWatch
   readonly log: Logger
   /** HTTP when absent. */
   readonly transport?: Transport | undefined
+}
+
+/** `Name` is each question that may be asked, as settings, logs and metrics name it. */
+export interface ProviderOptions<Name extends string = QuestionName> extends ProviderBasics {
+  readonly questions: Readonly<Record<Name, QuestionLimits>>
+  readonly watch: ProviderWatch<Name>
 }

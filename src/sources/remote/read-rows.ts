@@ -47,6 +47,50 @@ export function readEach<Asks extends Question, Row, Value>(
   return questions.map((question, index) => readOne(rows[index], question, reading))
 }
 
+/**
+ * Answers of a call whose reply may leave numbers out, so that rows are matched by number alone:
+ * `absent` is the answer of those. Throws a {@link ReplyError} for a row of no number that was asked.
+ */
+export function readByNumber<Asks extends Question, Row, Value>(
+  reply: ReplyText,
+  questions: readonly Asks[],
+  reading: RowReading<Asks, Row, Value> & {
+    readonly absent: Understood<Value> | NotUnderstood
+  },
+): readonly (Understood<Value> | NotUnderstood)[] {
+  const rows = new Map<unknown, readonly unknown[]>(questions.map(({ number }) => [number, []]))
+  for (const row of rowsIn(reply)) {
+    const number = phoneIn(row)
+    const known = rows.get(number)
+    if (!known) throw new ReplyError('not-understood', 'answered with a row of another number')
+    rows.set(number, [...known, row])
+  }
+  return questions.map((question) => {
+    const [row, ...more] = rows.get(question.number) ?? []
+    if (more.length > 0) return { notUnderstood: 'there are several rows for the number' }
+    return row === undefined ? reading.absent : readOne(row, question, reading)
+  })
+}
+
+function phoneIn(row: unknown): unknown {
+  return typeof row === 'object' && row !== null ? Reflect.get(row, 'Phone') : undefined
+}
+
+/**
+ * The answer of a call that is about one number and answers one object, in the place of a list.
+ * Throws a {@link ReplyError} when the body is no such object.
+ */
+export function readOnly<Asks extends Question, Row, Value>(
+  reply: ReplyText,
+  questions: readonly Asks[],
+  reading: RowReading<Asks, Row, Value>,
+): readonly (Understood<Value> | NotUnderstood)[] {
+  const value = parse(reply)
+  const isRow = typeof value === 'object' && value !== null && Object.hasOwn(value, 'Phone')
+  if (!isRow) throw oddJson(value)
+  return questions.map((question) => readOne(value, question, reading))
+}
+
 function readOne<Asks extends Question, Row, Value>(
   value: unknown,
   question: Asks,

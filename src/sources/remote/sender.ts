@@ -1,26 +1,25 @@
 /**
  * Sends the questions of one kind to their provider, as many together as wait when a request may
- * leave, and sends those of failed requests again where that may help. Who waits for the answers,
- * and until when, is left to the asker; when a request may leave, to the pace.
+ * leave, and sends those of failed requests again where that may help (`failed-questions.ts`). Who
+ * waits for the answers, and until when, is left to the asker; when a request may leave, to the pace.
  */
-import type { Answered, Question } from '../../domain/compliance.js'
+import type { Answered, Question, QuestionName } from '../../domain/compliance.js'
 import type { BatchQuestion } from './batch-question.js'
 import type { Credentials } from './credentials.js'
 import type { ExchangeEnd, ExchangeFailure } from './exchange.js'
+import { FailedQuestions, type FailedQuestionsParts } from './failed-questions.js'
 import { type Flight, Flights } from './flights.js'
 import { type NoAnswer, thrown } from './no-answer.js'
 import { Pace, type Traffic } from './pace.js'
 import { ProviderNews } from './provider-news.js'
 import type { ProviderOptions } from './provider-options.js'
 import { QuestionQueue } from './question-queue.js'
-import { Resting } from './resting.js'
-import { retryWaitMs } from './retry.js'
-import type { SharedQuestion } from './shared-question.js'
+import type { Questions, SharedQuestion } from './shared-question.js'
 import type { Transport } from './transport.js'
 
-export interface SenderParts<Asks extends Question, Value> {
-  readonly question: BatchQuestion<Asks, Value>
-  readonly options: ProviderOptions
+export interface SenderParts<Asks extends Question, Value, Name extends string = QuestionName>
+  extends FailedQuestionsParts<Asks, Value, Name> {
+  readonly question: BatchQuestion<Asks, Value, Name>
   readonly credentials: Credentials
   readonly transport: Transport
   /** Told once of every question that was added and not forgotten. */
@@ -32,26 +31,25 @@ export interface SenderParts<Asks extends Question, Value> {
   readonly paused: (untilMs: number, why: NoAnswer) => void
 }
 
-type Questions<Asks extends Question, Value> = readonly SharedQuestion<Asks, Value>[]
-
-export class Sender<Asks extends Question, Value> {
-  readonly #parts: SenderParts<Asks, Value>
-  readonly #options: ProviderOptions
-  readonly #news: ProviderNews
+export class Sender<Asks extends Question, Value, Name extends string = QuestionName> {
+  readonly #parts: SenderParts<Asks, Value, Name>
+  readonly #options: ProviderOptions<Name>
+  readonly #news: ProviderNews<Name>
   readonly #pace: Pace
   readonly #queue: QuestionQueue<Asks, Value>
-  readonly #resting = new Resting<SharedQuestion<Asks, Value>>()
-  readonly #flights: Flights<Asks, Value>
+  readonly #again: FailedQuestions<Asks, Value, Name>
+  readonly #flights: Flights<Asks, Value, Name>
   #wake: { readonly atMs: number; readonly callOff: () => void } | undefined
   #isObtainingKey = false
 
-  constructor(parts: SenderParts<Asks, Value>) {
+  constructor(parts: SenderParts<Asks, Value, Name>) {
     const { question, options } = parts
     this.#parts = parts
     this.#options = options
     this.#news = new ProviderNews(options, question.name)
-    this.#pace = new Pace(options, question.name, this.#news)
+    this.#pace = new Pace(options, options.questions[question.name], this.#news)
     this.#queue = new QuestionQueue(options.questions[question.name].numbersPerRequest)
+    this.#again = new FailedQuestions(parts)
     this.#flights = new Flights({ ...parts, landed: (flight, end) => this.#landed(flight, end) })
   }
 
@@ -102,7 +100,7 @@ export class Sender<Asks extends Question, Value> {
   /** Sends what can be sent, and sees to it that it is called when the next can be. */
   attend(): void {
     this.#stopWaking()
-    const rested = this.#resting.take(this.#now())
+    const rested = this.#again.resting.take(this.#now())
     if (rested.length > 0) this.#putBack(rested)
     let waitMs = this.#waitMs()
     while (waitMs === 0) {
@@ -111,7 +109,7 @@ export class Sender<Asks extends Question, Value> {
     }
     const now = this.#now()
     this.#pace.rest(now, this.#traffic())
-    this.#wakeAt(Math.min(now + waitMs, this.#resting.nextMs()))
+    this.#wakeAt(Math.min(now + waitMs, this.#again.resting.nextMs()))
   }
 
   /** Ends every request; its questions have been told by whoever added them. */
@@ -156,7 +154,7 @@ export class Sender<Asks extends Question, Value> {
   }
 
   #endWaiting(why: NoAnswer): void {
-    for (const one of [...this.#queue.clear(), ...this.#resting.clear()]) {
+    for (const one of [...this.#queue.clear(), ...this.#again.resting.clear()]) {
       this.#parts.ended(one, why)
     }
   }
@@ -231,47 +229,18 @@ export class Sender<Asks extends Question, Value> {
     else if (failure.why === 'bad-question') circuit.succeeded(isProbe)
     else circuit.undecided(isProbe, now)
     if (failure.isKeyRefused && !isNewKeyTried) this.#news.keyRefused(failure.detail)
-    if (isNewKeyTried) this.#tryNewKey(questions, failure)
+    const again = this.#again
+    if (isNewKeyTried) this.#putBack(again.withNewKey(questions, failure))
     else if (failure.why === 'rate-limited') this.#pause(questions, failure)
-    else this.#retry(flight, failure)
-  }
-
-  #tryNewKey(questions: Questions<Asks, Value>, failure: NoAnswer): void {
-    for (const one of questions) one.isWithNewKey = true
-    this.#putBack(this.#wantedFrom(this.#now(), questions, failure))
+    else if (again.canHalve(questions, failure)) this.#putBack(again.inHalves(questions, failure))
+    else again.rest(questions, failure, { isProbe, isCircuitOpen: circuit.isOpen })
   }
 
   #pause(questions: Questions<Asks, Value>, failure: ExchangeFailure): void {
     const now = this.#now()
     const { waitMs, why } = this.#pace.pause(now, failure.waitMs)
     this.#news.askedTooOften(waitMs)
-    this.#putBack(this.#wantedFrom(now + waitMs, questions, why))
+    this.#putBack(this.#again.wanted(questions, why, { fromMs: now + waitMs }))
     this.#parts.paused(now + waitMs, why)
-  }
-
-  #retry({ questions, isProbe }: Flight<Asks, Value>, failure: ExchangeFailure): void {
-    const { random, limits } = this.#options
-    const mayRetry = failure.isPassing && !isProbe && !this.#pace.circuit.isOpen
-    const most = mayRetry ? limits.retries : 0
-    for (const one of questions) one.attempts += 1
-    const attempts = questions.reduce((highest, one) => Math.max(highest, one.attempts), 1)
-    const atMs = this.#now() + Math.max(retryWaitMs(attempts, random), failure.waitMs)
-    const again = this.#wantedFrom(atMs, questions, failure, most)
-    if (again.length > 0) this.#resting.add(again, atMs)
-  }
-
-  /** Those that somebody still waits for at that time; the others end. */
-  #wantedFrom(
-    atMs: number,
-    questions: Questions<Asks, Value>,
-    failure: NoAnswer,
-    mostAttempts = Number.POSITIVE_INFINITY,
-  ): Questions<Asks, Value> {
-    const wanted: SharedQuestion<Asks, Value>[] = []
-    for (const one of questions) {
-      if (one.lastDeadlineMs > atMs && one.attempts <= mostAttempts) wanted.push(one)
-      else this.#parts.ended(one, failure)
-    }
-    return wanted
   }
 }

@@ -17,7 +17,8 @@ const sameMomentMs = 1
 export class SharedQuestion<Asks extends Question, Value> {
   readonly asks: Asks
   readonly identity: string
-  readonly group: string
+  /** Another one once its request was refused and is asked again in parts. */
+  group: string
   /** Lower came earlier; decides which group is sent first. */
   order = 0
   isUrgent: boolean
@@ -59,3 +60,5 @@ export class SharedQuestion<Asks extends Question, Value> {
     return listener
   }
 }
+
+export type Questions<Asks extends Question, Value> = readonly SharedQuestion<Asks, Value>[]

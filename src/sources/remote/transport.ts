@@ -4,7 +4,7 @@
  */
 
 export interface ProviderRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT'
   /** Never holds a key. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>

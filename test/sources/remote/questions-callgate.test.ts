@@ -13,7 +13,7 @@ import { openTestCallgate, type TestCallgate } from '../../support/test-callgate
 import { instant } from '../../support/test-clock.js'
 import { problem } from './wire-rows.js'
 
-const lines = ['0100', '0103', '0106', '0109', '0112', '0113']
+const lines = ['0100', '0103', '0106', '0109', '0112', '0199']
 
 /** One line of every area code, another in each. */
 const questions: readonly LegalTimeQuestion[] = inServiceAreaCodes().map((areaCode, index) => ({

@@ -1,6 +1,9 @@
-/** Writes the rows of a project; which projects an account may have is decided in `projects.ts`. */
+/** Reads and writes the rows of a project; which projects an account may have is decided elsewhere. */
+import type { Selectable } from 'kysely'
 import type { Instant } from '../../domain/clock.js'
-import type { Db } from '../../storage/tables.js'
+import type { AccountRow, Db, ProjectRow } from '../../storage/tables.js'
+
+export type StoredProject = Selectable<ProjectRow>
 
 /** What a project may switch on; everything is off unless said. */
 export interface ProjectSwitches {
@@ -14,34 +17,66 @@ export interface ProjectSwitches {
   readonly inheritsEbr?: boolean | undefined
 }
 
-export interface NewProjectRow extends ProjectSwitches {
+export interface NewProjectRow {
   readonly accountId: string
   readonly code: string
   readonly name: string
   readonly createdAt: Instant
+  /** Absent columns are empty, absent switches off. */
+  readonly columns?: Partial<Omit<StoredProject, 'account_id' | 'code' | 'name'>>
 }
 
 /** Adds the project and its default campaign. Gives `false` when the code is taken. */
-export async function insertProject(db: Db, project: NewProjectRow): Promise<boolean> {
+export async function insertProject(
+  db: Db,
+  { accountId, code, name, createdAt, columns }: NewProjectRow,
+): Promise<boolean> {
   const made = await db
     .insertInto('projects')
     .values({
-      account_id: project.accountId,
-      code: project.code,
-      name: project.name,
+      account_id: accountId,
+      code,
+      name,
       status: 'active',
-      industry_exemption: project.industryExemption ? 1 : 0,
-      voip_restricted: project.voipRestricted ? 1 : 0,
-      inherits_internal_dnc: project.inheritsInternalDnc ? 1 : 0,
-      inherits_ebr: project.inheritsEbr ? 1 : 0,
-      created_at: project.createdAt,
-      modified_at: project.createdAt,
+      industry_exemption: 0,
+      voip_restricted: 0,
+      inherits_internal_dnc: 0,
+      inherits_ebr: 0,
+      created_at: createdAt,
+      modified_at: createdAt,
+      ...columns,
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'code']).doNothing())
     .executeTakeFirst()
   if (made.numInsertedOrUpdatedRows === 0n) return false
-  await insertCampaign(db, { ...project, name: 'Default Campaign', isDefault: true })
+  await insertCampaign(db, { accountId, code, name: 'Default Campaign', isDefault: true })
   return true
+}
+
+/** By its code exactly as stored. */
+export async function findProject(
+  db: Db,
+  accountId: string,
+  code: string,
+): Promise<StoredProject | undefined> {
+  return await db
+    .selectFrom('projects')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('code', '=', code)
+    .executeTakeFirst()
+}
+
+/** What the calls for projects must know of their account. */
+export async function accountOf(
+  db: Db,
+  accountId: string,
+): Promise<Pick<Selectable<AccountRow>, 'name' | 'auto_prefix'>> {
+  return await db
+    .selectFrom('accounts')
+    .select(['name', 'auto_prefix'])
+    .where('id', '=', accountId)
+    .executeTakeFirstOrThrow()
 }
 
 export interface NewCampaignRow {

@@ -26,9 +26,17 @@ export class MinuteWindow {
     return this.#times.length - this.#first
   }
 
-  /** The earliest that {@link countAt} counted; `undefined` when it counted none. */
-  earliest(): number | undefined {
-    return this.#times[this.#first]
+  /**
+   * Adds one, unless so many came within the last 60 seconds. Then it gives the whole seconds, at
+   * least 1, after which there is room for one.
+   */
+  addWithin(most: number, now: number): number | undefined {
+    if (this.countAt(now) < most) {
+      this.add(now)
+      return undefined
+    }
+    const earliest = this.#times[this.#first] ?? now
+    return Math.max(1, Math.ceil((earliest + minuteMs - now) / 1000))
   }
 
   #at(index: number): number {

@@ -95,6 +95,23 @@ export async function replaceHours(db: Db, row: ProjectHoursRow): Promise<void> 
   await db.insertInto('project_hours').values(row).execute()
 }
 
+/** Takes all hours of the region away; those of the law hold again. Throws when there are none. */
+export async function removeHours(
+  db: Db,
+  project: { readonly accountId: string; readonly code: string },
+  region: string,
+): Promise<void> {
+  const { numDeletedRows } = await db
+    .deleteFrom('project_hours')
+    .where('account_id', '=', project.accountId)
+    .where('project_code', '=', project.code)
+    .where('region', '=', region.trim().toUpperCase())
+    .executeTakeFirst()
+  if (numDeletedRows > 0n) return
+  const rule = 'is no region for which the project has hours of its own'
+  throw invalidRequest([{ field: 'region', value: region, rule }])
+}
+
 /** Days are `YYYY-MM-DD`, so their text order is their order. */
 function overlap(one: ProjectHoursRow, other: ProjectHoursRow): boolean {
   return startsBeforeEnd(one, other) && startsBeforeEnd(other, one)

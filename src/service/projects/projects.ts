@@ -1,18 +1,28 @@
 /**
  * Projects and campaigns of an account, and which of them a question is about. What a scope holds
- * is read in `project-scope.ts`.
+ * is read in `project-scope.ts`; what clients and operators change of a project goes through
+ * {@link Projects.records}, {@link Projects.rpc} and {@link Projects.facts}.
  */
 import type { ChangeListener } from '../../domain/changes.js'
-import type { Clock, Instant } from '../../domain/clock.js'
+import type { Clock } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
+import { BriefMemory } from '../accounts/brief-memory.js'
 import { writeForAccount } from '../sql/account-write.js'
-import { BriefMemory } from './brief-memory.js'
-import { type HoursInput, readHours, replaceHours } from './project-hours.js'
-import { insertCampaign, insertProject, type ProjectSwitches } from './project-rows.js'
+import type { WebhookQueue } from '../webhooks/webhook-queue.js'
+import { readCode } from './project-codes.js'
+import { ProjectFacts, type ProjectRef } from './project-facts.js'
+import { type HoursInput, readHours, removeHours, replaceHours } from './project-hours.js'
+import { type ProjectFieldNames, refuseBadName } from './project-input.js'
+import { listProjects, type Project } from './project-list.js'
+import { type ProjectDoor, putProject } from './project-put.js'
+import { ProjectRecords } from './project-records.js'
+import { insertCampaign, type ProjectSwitches } from './project-rows.js'
+import { ProjectRpc } from './project-rpc.js'
 import { loadScope, type ProjectScope, type WantedScope } from './project-scope.js'
+import { ProjectWrites } from './project-write.js'
 
 /** The project and campaign a request names; blank means none. */
 export interface ScopeChoice {
@@ -37,49 +47,56 @@ export interface NewCampaign {
   readonly name: string
 }
 
-type Switches = { readonly [Name in keyof ProjectSwitches]-?: boolean }
-
-export interface Project extends Switches {
-  readonly accountId: string
-  readonly code: string
-  readonly name: string
-  readonly status: 'active' | 'inactive'
-  readonly campaigns: readonly Campaign[]
-  readonly createdAt: Instant
-  readonly modifiedAt: Instant
-}
-
-export interface Campaign {
-  readonly id: number
-  readonly name: string
-  readonly isDefault: boolean
-  readonly status: 'active' | 'inactive'
-}
-
 export interface ProjectsOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
   readonly clock: Clock
   readonly changes: ChangeListener
+  /** Keeps what a project's address is told; without it no project can have an address. */
+  readonly webhooks: WebhookQueue
 }
 
-const codePattern = /^[A-Z0-9][A-Z0-9_-]{0,39}$/
 /** Campaign ids are numbers of at most eight digits. */
 const campaignPattern = /^\d{1,8}$/
-const longestName = 200
+
+const names: ProjectFieldNames = {
+  code: 'projectCode',
+  name: 'projectName',
+  notes: 'notes',
+  san: 'san',
+  orgId: 'orgId',
+  federalId: 'orgId',
+  webhookUrl: 'webhookUrl',
+}
+
+const unknown = (code: string) => unknownProject(names.code, code)
 
 export class Projects implements ScopeResolver {
+  /** The calls for projects. */
+  readonly records: ProjectRecords
+  /** The older call for projects. */
+  readonly rpc: ProjectRpc
+  /** What operators record, and what ends by itself. */
+  readonly facts: ProjectFacts
   readonly #storage: Pick<OpenDatabase, 'db' | 'patiently'>
   readonly #db: Db
   readonly #clock: Clock
   readonly #changes: ChangeListener
   readonly #scopes: BriefMemory<ProjectScope>
+  readonly #door: ProjectDoor
 
-  constructor({ storage, clock, changes }: ProjectsOptions) {
+  constructor({ storage, clock, changes, webhooks }: ProjectsOptions) {
+    const { db } = storage
     this.#storage = storage
-    this.#db = storage.db
+    this.#db = db
     this.#clock = clock
     this.#changes = changes
     this.#scopes = new BriefMemory(clock)
+    const onScopesChanged = () => this.#changed()
+    const writes = new ProjectWrites({ storage, clock, webhooks, onScopesChanged })
+    this.#door = { writes, webhooks, names, unknown }
+    this.records = new ProjectRecords({ db, writes, webhooks })
+    this.rpc = new ProjectRpc(db, { writes, webhooks })
+    this.facts = new ProjectFacts({ db, clock, writes })
   }
 
   /**
@@ -98,18 +115,9 @@ export class Projects implements ScopeResolver {
   }
 
   /** Adds a project with its default campaign; gives the code as stored: trimmed, upper case. */
-  async create(project: NewProject): Promise<string> {
-    const code = readNewCode(project)
-    refuseBadName('projectName', project.name)
-    const createdAt = this.#clock.now()
-    const made = await writeForAccount(this.#storage, project.accountId, (transaction) =>
-      insertProject(transaction, { ...project, code, createdAt }),
-    )
-    if (!made) {
-      throw invalidRequest([{ field: 'projectCode', value: code, rule: 'is a project already' }])
-    }
-    this.#changed()
-    return code
+  async create({ accountId, code, ...input }: NewProject): Promise<string> {
+    const made = await putProject(this.#door, accountId, { code, input, only: 'insert' })
+    return made.code
   }
 
   /** Adds a campaign to an active project; gives its id. */
@@ -124,64 +132,48 @@ export class Projects implements ScopeResolver {
   }
 
   /** Sets a project's own calling hours for a region, in place of those from the same first day. */
-  async setHours(
-    { accountId, code }: { readonly accountId: string; readonly code: string },
-    region: string,
-    hours: HoursInput,
-  ): Promise<void> {
+  async setHours({ accountId, code }: ProjectRef, region: string, hours: HoursInput) {
     const { projectCode } = await this.#activeProject(accountId, code)
-    const row = readHours({ accountId, code: projectCode }, region, hours)
+    const project = { accountId, code: projectCode }
+    const row = readHours(project, region, hours)
+    await this.#changeHours(project, (transaction) => replaceHours(transaction, row))
+  }
+
+  /** Takes a project's own calling hours for a region away again. */
+  async removeHours({ accountId, code }: ProjectRef, region: string): Promise<void> {
+    const { projectCode } = await this.#activeProject(accountId, code)
+    const project = { accountId, code: projectCode }
+    await this.#changeHours(project, (transaction) => removeHours(transaction, project, region))
+  }
+
+  async #changeHours(
+    { accountId, code }: ProjectRef,
+    change: (transaction: Db) => Promise<void>,
+  ): Promise<void> {
     await writeForAccount(this.#storage, accountId, async (transaction) => {
-      await replaceHours(transaction, row)
+      await change(transaction)
       await transaction
         .updateTable('projects')
         .set({ modified_at: this.#clock.now() })
         .where('account_id', '=', accountId)
-        .where('code', '=', projectCode)
+        .where('code', '=', code)
         .execute()
     })
     this.#changed()
   }
 
-  /** All projects of the account, the Master Project first, then by code. */
-  async list(accountId: string): Promise<readonly Project[]> {
-    const rows = await this.#db
-      .selectFrom('projects')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .orderBy('code')
-      .execute()
-    const campaigns = await this.#campaignsByCode(accountId)
-    const projects = rows.map((row) => ({
-      accountId,
-      code: row.code,
-      name: row.name,
-      status: row.status,
-      industryExemption: row.industry_exemption === 1,
-      voipRestricted: row.voip_restricted === 1,
-      inheritsInternalDnc: row.inherits_internal_dnc === 1,
-      inheritsEbr: row.inherits_ebr === 1,
-      campaigns: campaigns.get(row.code) ?? [],
-      createdAt: row.created_at,
-      modifiedAt: row.modified_at,
-    }))
-    return projects.sort((one, other) => rankOf(one) - rankOf(other))
+  /** Switches a project on or off, and what is given of its switches; gives the code as stored. */
+  async set(
+    { accountId, code }: ProjectRef,
+    { status, ...input }: ProjectSwitches & { readonly status?: 'active' | 'inactive' },
+  ): Promise<string> {
+    const put = { code, input, only: 'update', exactly: true, status } as const
+    return (await putProject(this.#door, accountId, put)).code
   }
 
-  async #campaignsByCode(accountId: string): Promise<ReadonlyMap<string, readonly Campaign[]>> {
-    const rows = await this.#db
-      .selectFrom('campaigns')
-      .selectAll()
-      .where('account_id', '=', accountId)
-      .orderBy('id')
-      .execute()
-    const byCode = new Map<string, Campaign[]>()
-    for (const { id, name, status, project_code: code, is_default: isDefault } of rows) {
-      const campaigns = byCode.get(code) ?? []
-      campaigns.push({ id, name, status, isDefault: isDefault === 1 })
-      byCode.set(code, campaigns)
-    }
-    return byCode
+  /** All projects of the account, the Master Project first, then by code. */
+  async list(accountId: string): Promise<readonly Project[]> {
+    return await listProjects(this.#db, accountId)
   }
 
   async #activeProject(accountId: string, code: string): Promise<ProjectScope> {
@@ -214,33 +206,4 @@ function readChoice(
   const campaign = campaignId.trim()
   if (campaign === '') return { campaignId: undefined, code: code ?? accountId }
   return campaignPattern.test(campaign) ? { campaignId: Number(campaign), code } : undefined
-}
-
-/** Codes are compared trimmed and in upper case; only the Master Project's is stored as it came. */
-function readCode(accountId: string, projectId: string): string | undefined {
-  const code = projectId.trim().toUpperCase()
-  if (code === '') return undefined
-  return code === accountId.toUpperCase() ? accountId : code
-}
-
-function readNewCode({ accountId, code: text }: NewProject): string {
-  const code = text.trim().toUpperCase()
-  if (!codePattern.test(code)) {
-    const rule = 'must be 1 to 40 letters, digits, - or _, starting with a letter or digit'
-    throw invalidRequest([{ field: 'projectCode', value: text, rule }])
-  }
-  if (code === accountId.toUpperCase()) {
-    const rule = 'is the Master Project, which every account has'
-    throw invalidRequest([{ field: 'projectCode', value: text, rule }])
-  }
-  return code
-}
-
-function refuseBadName(field: string, name: string): void {
-  if (name.trim() !== '' && name.length <= longestName) return
-  throw invalidRequest([{ field, value: name, rule: `must be 1 to ${longestName} characters` }])
-}
-
-function rankOf(project: Project): number {
-  return project.code === project.accountId ? 0 : 1
 }

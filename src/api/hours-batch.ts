@@ -1,0 +1,33 @@
+/** What the three calls of the calling hours have in common: their list and its errors. */
+import { z } from 'zod'
+
+/** Phones of one request (spec, "Limits"). */
+export const mostPhones = 1000
+
+/** Anything: what an item holds is judged by the row it gets. */
+export const anything = z.unknown().optional()
+
+/** 1 to 1000 of anything; absent, `null` and empty are errors of the batch. */
+export const batch = z
+  .array(z.unknown(), {
+    error: ({ input }) =>
+      input === undefined || input === null ? 'is required and must not be null' : 'must be a list',
+  })
+  .min(1, 'must hold at least 1 item')
+  .max(mostPhones, `must hold at most ${mostPhones} items`)
+
+/** An item that is no object is one without fields, so that it gets a row as well. */
+export function itemOf<Item extends z.ZodType>(item: Item) {
+  return z.preprocess(
+    (value) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}),
+    item,
+  )
+}
+
+const statuses = [
+  ...(['OK', 'INVALID_PHONE', 'INVALID_PROJECT'] as const),
+  ...(['INVALID_DATE', 'TOLL_FREE', 'UNKNOWN_NXX'] as const),
+]
+
+/** Spec, "Time-legal row status". */
+export const rowStatus = z.enum(statuses, `must be one of ${statuses.join(', ')}`)

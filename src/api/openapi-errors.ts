@@ -1,0 +1,67 @@
+/** What refusals look like, for the description of the endpoints. */
+import type { ErrorShape } from './endpoint.js'
+import type { JsonSchema } from './json-schema.js'
+import type { OpenApiResponse } from './openapi.js'
+import type { EndpointDescription } from './route.js'
+
+interface ErrorBody {
+  readonly type: string
+  readonly schema: JsonSchema
+}
+
+const text = { type: 'string' }
+
+function object(...names: readonly string[]): JsonSchema {
+  const properties = Object.fromEntries(names.map((name) => [name, text]))
+  return { type: 'object', properties, required: names }
+}
+
+const plain: ErrorBody = { type: 'text/plain', schema: text }
+
+const bodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
+  'reason-phrase': [{ type: 'application/json', schema: object('ReasonPhrase') }],
+  text: [plain],
+  'text-or-error': [plain, { type: 'application/json', schema: object('error') }],
+  oauth: [{ type: 'application/json', schema: object('error', 'error_description') }],
+  'reason-line': [],
+  'block-line': [plain],
+  problem: [
+    {
+      type: 'application/problem+json',
+      schema: {
+        type: 'object',
+        properties: {
+          ...{ type: text, title: text, status: { type: 'integer' } },
+          ...{ detail: text, instance: text },
+        },
+        required: ['type', 'title', 'status', 'detail', 'instance'],
+      },
+    },
+  ],
+}
+
+/** By status: those every endpoint of its kind has, and its own. */
+export function errorResponses({
+  errors,
+  rate,
+  outcomes = {},
+}: EndpointDescription): Record<string, OpenApiResponse> {
+  const meanings: Record<string, string> = {
+    400: 'The request breaks a rule; the text names field, value and rule',
+    401: 'The key or token is missing or not valid',
+    ...(rate !== undefined && { 429: 'Too many requests in a minute' }),
+    ...outcomes,
+  }
+  const content = Object.fromEntries(bodies[errors].map(({ type, schema }) => [type, { schema }]))
+  const retryAfter = { description: 'Seconds to wait', schema: { type: 'integer' } }
+  return Object.fromEntries(
+    Object.entries(meanings).map(([status, description]) => [
+      status,
+      {
+        description,
+        ...(status === '429' && { headers: { 'Retry-After': retryAfter } }),
+        ...(Number(status) >= 400 && bodies[errors].length > 0 && { content }),
+      },
+    ]),
+  )
+}

@@ -1,0 +1,111 @@
+/** `GetTimeZoneInfo` on the wire: where numbers are and what their clocks do. */
+import { z } from 'zod'
+import type { TimeZoneRow } from '../domain/call-times.js'
+import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
+import { endpoint } from './endpoint.js'
+import { fields } from './fields.js'
+import { batch } from './hours-batch.js'
+
+export interface TimeZoneInfoRequest {
+  readonly phoneNumbers: readonly unknown[]
+  /** What "today" is; absent means now. */
+  readonly at: Instant | undefined
+}
+
+const overwrittenTime = z
+  .string('must be text')
+  .nullish()
+  .transform((text, context): Instant | undefined => {
+    if (text === null || text === undefined || text.trim() === '') return undefined
+    const at = parseInstant(text)
+    if (at !== undefined) return at
+    context.addIssue('must be an ISO 8601 date-time in UTC, such as 2026-11-24T13:00:00Z')
+    return z.NEVER
+  })
+
+const request = fields({
+  PhoneList: batch.describe('Numbers of 10 digits'),
+  OverwriteTodaysTime: overwrittenTime.describe('Answer as at this instant, UTC'),
+}).transform(
+  ({ PhoneList, OverwriteTodaysTime }): TimeZoneInfoRequest => ({
+    phoneNumbers: PhoneList,
+    at: OverwriteTodaysTime,
+  }),
+)
+
+const statuses = ['OK', 'INVALID_PHONE', 'TOLL_FREE', 'UNKNOWN_NXX'] as const
+
+const text = z.string().nullable()
+
+const wireRow = z
+  .object({
+    PhoneNumber: z.string(),
+    TZName: text.describe('IANA name; null when the number may lie in several zones'),
+    StateProvince: text,
+    UTCOffset: text.describe('Such as -05:00, daylight saving included'),
+    UTCOffsetInMinutes: z.int().nullable(),
+    HasDST: z.boolean().nullable(),
+    NextStartDateDST: text.describe('UTC instant of the next change to a later clock'),
+    EndStartDateDST: text.describe('UTC instant of the next change to an earlier clock'),
+    LATA: text.describe('Always null: no public file has it'),
+    RateCenterLIR: text,
+    Status: z.enum(statuses),
+    StatusMessage: text,
+  })
+  .transform(
+    (wire): TimeZoneRow => ({
+      phoneNumber: wire.PhoneNumber,
+      zone: wire.TZName,
+      region: wire.StateProvince,
+      offsetMinutes: wire.UTCOffsetInMinutes,
+      hasDst: wire.HasDST,
+      changes:
+        wire.HasDST === null
+          ? undefined
+          : {
+              springsForwardAt: parseInstant(wire.NextStartDateDST ?? ''),
+              fallsBackAt: parseInstant(wire.EndStartDateDST ?? ''),
+            },
+      rateCentre: wire.RateCenterLIR,
+      status: wire.Status,
+      message: wire.StatusMessage,
+    }),
+  )
+
+export const timeZoneInfo = endpoint<TimeZoneInfoRequest, readonly TimeZoneRow[]>({
+  name: 'time-zone-info',
+  summary: 'Time zone, state and daylight saving of numbers.',
+  spec: 'Calling hours',
+  method: 'POST',
+  paths: ['/v1.5/GeoScrub/GetTimeZoneInfo'],
+  accepts: ['json'],
+  keyAlsoIn: [],
+  request,
+  response: z.array(wireRow),
+  errors: 'reason-phrase',
+  encode: (rows) => ({ json: rows.map(writeRow) }),
+})
+
+function writeRow(row: TimeZoneRow): z.input<typeof wireRow> {
+  const { springsForwardAt, fallsBackAt } = row.changes ?? {}
+  return {
+    PhoneNumber: row.phoneNumber,
+    TZName: row.zone,
+    StateProvince: row.region,
+    UTCOffset: row.offsetMinutes === null ? null : offsetText(row.offsetMinutes),
+    UTCOffsetInMinutes: row.offsetMinutes,
+    HasDST: row.hasDst,
+    NextStartDateDST: springsForwardAt === undefined ? null : formatInstant(springsForwardAt),
+    EndStartDateDST: fallsBackAt === undefined ? null : formatInstant(fallsBackAt),
+    LATA: null,
+    RateCenterLIR: row.rateCentre,
+    Status: row.status,
+    StatusMessage: row.message,
+  }
+}
+
+function offsetText(minutes: number): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const size = Math.abs(minutes)
+  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`
+}

@@ -1,0 +1,140 @@
+/**
+ * Access tokens (spec, "Authentication"; RFC 6749, section 4.4): had for an API key, worth what the
+ * key is worth, for an hour. They are rows, so every process over the database knows them, also
+ * after a restart; like keys they are stored and remembered as their SHA-256 alone.
+ */
+import type { AccessGrant, TokenRequest } from '../../domain/access-grant.js'
+import type { Caller } from '../../domain/caller.js'
+import type { Clock, Instant } from '../../domain/clock.js'
+import type { Eventually } from '../../domain/compliance.js'
+import { AppError } from '../../errors.js'
+import type { OpenDatabase } from '../../storage/engine.js'
+import { type ApiKeys, hashOf } from './api-keys.js'
+import { BriefMemory } from './brief-memory.js'
+
+/** Tells a token from a key, and whoever finds one somewhere what it is. */
+const tokenStart = 'cgt_'
+/** 33 random bytes are exactly 44 URL-safe characters. */
+const tokenBytes = 33
+const tokenLength = tokenStart.length + 44
+
+/** Spec, "Limits". */
+const lifeSeconds = 3600
+
+/** More than are made at once, so that expired ones do not pile up; few enough to hold up nobody. */
+const mostDeleted = 100
+
+export interface AccessTokensOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
+  readonly clock: Clock
+  /** Cryptographic randomness: that many bytes. */
+  readonly randomBytes: (size: number) => Buffer
+  readonly keys: Pick<ApiKeys, 'authenticate'>
+}
+
+interface HeldToken {
+  readonly caller: Caller
+  readonly expiresAt: Instant
+}
+
+export class AccessTokens {
+  readonly #options: AccessTokensOptions
+  readonly #held: BriefMemory<HeldToken>
+
+  constructor(options: AccessTokensOptions) {
+    this.#options = options
+    this.#held = new BriefMemory(options.clock)
+  }
+
+  /**
+   * A new token for an account's id and one of its keys. Throws `unsupported-grant` for any other
+   * grant than client credentials, `unauthenticated` for a key that is not that account's; neither
+   * repeats what was sent.
+   */
+  async grant({ grantType, clientId, clientSecret }: TokenRequest): Promise<AccessGrant> {
+    if (grantType !== 'client_credentials') {
+      throw new AppError('unsupported-grant', 'grant_type: must be client_credentials')
+    }
+    const caller = await this.#options.keys.authenticate(clientSecret)
+    if (caller?.accountId !== clientId) {
+      throw new AppError('unauthenticated', 'client_id or client_secret is not valid')
+    }
+    const token = tokenStart + this.#options.randomBytes(tokenBytes).toString('base64url')
+    await this.#store(hashOf(token), caller.keyId)
+    return { token, expiresInSeconds: lifeSeconds }
+  }
+
+  /** Also deletes tokens that have expired, oldest first. */
+  async #store(tokenHash: string, keyId: string): Promise<void> {
+    const { storage, clock } = this.#options
+    const now = clock.now()
+    const expiresAt = now + lifeSeconds * 1000
+    const write = () =>
+      storage.db.transaction().execute(async (transaction) => {
+        await transaction
+          .deleteFrom('access_tokens')
+          .where('token_hash', 'in', (expired) =>
+            expired
+              .selectFrom('access_tokens')
+              .select('token_hash')
+              .where('expires_at', '<=', now)
+              .orderBy('expires_at')
+              .limit(mostDeleted),
+          )
+          .execute()
+        await transaction
+          .insertInto('access_tokens')
+          .values({ token_hash: tokenHash, key_id: keyId, expires_at: expiresAt })
+          .execute()
+      })
+    await storage.patiently(write)
+  }
+
+  /** Who holds this token; `undefined` when it is unknown or expired, or its key is revoked. */
+  authenticate(token: string): Eventually<Caller | undefined> {
+    const hash = hashOf(token)
+    const known = this.#held.get(hash)
+    return known ? this.#inForce(known) : this.#lookUp(hash)
+  }
+
+  async #lookUp(hash: string): Promise<Caller | undefined> {
+    const found = await this.#held.fill(hash, () => this.#read(hash))
+    return found && this.#inForce(found)
+  }
+
+  /** A token that is remembered may have expired since it was read. */
+  #inForce({ caller, expiresAt }: HeldToken): Caller | undefined {
+    return this.#options.clock.now() < expiresAt ? caller : undefined
+  }
+
+  async #read(hash: string): Promise<HeldToken | undefined> {
+    const row = await this.#options.storage.db
+      .selectFrom('access_tokens')
+      .innerJoin('api_keys', 'api_keys.id', 'access_tokens.key_id')
+      .select(['api_keys.id', 'api_keys.account_id', 'api_keys.role', 'access_tokens.expires_at'])
+      .where('access_tokens.token_hash', '=', hash)
+      .where('api_keys.revoked_at', 'is', null)
+      .executeTakeFirst()
+    if (!row) return undefined
+    const caller = Object.freeze({ accountId: row.account_id, role: row.role, keyId: row.id })
+    return { caller, expiresAt: row.expires_at }
+  }
+}
+
+/**
+ * Who shows a credential: a token after `Bearer` alone, a key there and under `loginId`. A token's
+ * form tells it from a key, so neither is looked for among the other.
+ */
+export function authenticateBy(
+  keys: Pick<ApiKeys, 'authenticate'>,
+  tokens: Pick<AccessTokens, 'authenticate'>,
+) {
+  return (credential: string, place: 'login-id' | 'bearer'): Eventually<Caller | undefined> =>
+    place === 'bearer' && hasTokenForm(credential)
+      ? tokens.authenticate(credential)
+      : keys.authenticate(credential)
+}
+
+function hasTokenForm(credential: string): boolean {
+  return credential.length === tokenLength && credential.startsWith(tokenStart)
+}

@@ -1,0 +1,61 @@
+/**
+ * Carries opt-outs from one internal do-not-call list to another, when a project starts or stops
+ * using the Master Project's: what a person said holds whichever list is asked.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import type { Instant } from '../../domain/clock.js'
+import type { Db } from '../../storage/tables.js'
+
+export interface Carry {
+  readonly accountId: string
+  /** Codes of the projects the lists belong to. */
+  readonly from: string
+  readonly to: string
+  readonly at: Instant
+}
+
+/**
+ * Puts every number that is on the one list on the other. An entry that is there keeps its dates
+ * and takes the later opt-out; one that was removed there is on the list again.
+ */
+export async function carryOptOuts(transaction: Db, carry: Carry): Promise<void> {
+  const { accountId, from, to, at } = carry
+  if (from === to) return
+  const { numAffectedRows: changed = 0n } = await sql`
+    insert into internal_dnc
+      (account_id, list, number, added_at, modified_at, removed_at, opted_out_at, stored_at)
+    select account_id, ${to}, number, added_at, ${at}, null, opted_out_at, stored_at
+    from internal_dnc
+    where account_id = ${accountId} and list = ${from} and removed_at is null
+    on conflict (account_id, list, number) do update set
+      added_at = ${ifRemoved(sql`excluded.added_at`, sql`internal_dnc.added_at`)},
+      modified_at = ${ifRemoved(sql`excluded.modified_at`, sql`internal_dnc.modified_at`)},
+      removed_at = null,
+      opted_out_at = ${laterOf('opted_out_at')},
+      stored_at = ${laterOf('stored_at')}
+    where internal_dnc.removed_at is not null
+      or excluded.opted_out_at > internal_dnc.opted_out_at
+      or excluded.stored_at > internal_dnc.stored_at
+  `.execute(transaction)
+  if (changed > 0n) await noteChange(transaction, carry)
+}
+
+function ifRemoved(then: RawBuilder<unknown>, otherwise: RawBuilder<unknown>) {
+  return sql`case when internal_dnc.removed_at is null then ${otherwise} else ${then} end`
+}
+
+function laterOf(column: 'opted_out_at' | 'stored_at') {
+  const carried = sql.ref(`excluded.${column}`)
+  const kept = sql.ref(`internal_dnc.${column}`)
+  return sql`case when ${carried} > ${kept} then ${carried} else ${kept} end`
+}
+
+async function noteChange(transaction: Db, { accountId, to, at }: Carry): Promise<void> {
+  await transaction
+    .insertInto('internal_dnc_lists')
+    .values({ account_id: accountId, list: to, modified_at: at })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'list']).doUpdateSet({ modified_at: at }),
+    )
+    .execute()
+}

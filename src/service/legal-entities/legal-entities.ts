@@ -1,0 +1,145 @@
+/** The companies an account calls for (spec, "Legal entity"): each account's own, one its default. */
+import type { Selectable } from 'kysely'
+import type { Caller } from '../../domain/caller.js'
+import type { Clock } from '../../domain/clock.js'
+import type { LegalEntity, WrittenLegalEntity } from '../../domain/legal-entity.js'
+import { AppError, invalidRequest } from '../../errors.js'
+import type { OpenDatabase } from '../../storage/engine.js'
+import type { Db, LegalEntityRow } from '../../storage/tables.js'
+import { writeForAccount } from '../sql/account-write.js'
+import type { HiddenFields } from './legal-entity-fields.js'
+import { type LegalEntityInput, readLegalEntity } from './legal-entity-input.js'
+
+export interface LegalEntitiesOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
+  readonly clock: Clock
+}
+
+type StoredEntity = Selectable<LegalEntityRow>
+
+export class LegalEntities {
+  readonly #storage: Pick<OpenDatabase, 'db' | 'patiently'>
+  readonly #db: Db
+  readonly #clock: Clock
+
+  constructor({ storage, clock }: LegalEntitiesOptions) {
+    this.#storage = storage
+    this.#db = storage.db
+    this.#clock = clock
+  }
+
+  /** All of the account, oldest first. */
+  async list({ accountId }: Caller): Promise<readonly LegalEntity[]> {
+    const rows = await this.#db
+      .selectFrom('legal_entities')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('id')
+      .execute()
+    return rows.map(entityOf)
+  }
+
+  /** The account's first one is its default, whatever was asked. */
+  async create({ accountId }: Caller, input: LegalEntityInput): Promise<WrittenLegalEntity> {
+    return await writeForAccount(this.#storage, accountId, async (db) => {
+      const { columns, more } = readLegalEntity(input, undefined)
+      const isFirst = (await defaultOf(db, accountId)) === undefined
+      const at = this.#clock.now()
+      const { id } = await db
+        .insertInto('legal_entities')
+        .values({
+          ...{ ...columns, more: JSON.stringify(more) },
+          ...{ account_id: accountId, is_default: 0, created_at: at, modified_at: at },
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow()
+      if (isFirst || input.isDefault === true) await makeDefault(db, accountId, id)
+      return { id, accountId, created: true }
+    })
+  }
+
+  /**
+   * Changes what is given. Throws `not-found` for an id that is not the account's, whether or not
+   * there is such an entity elsewhere.
+   */
+  async update(
+    { accountId }: Caller,
+    { id, ...input }: LegalEntityInput & { readonly id: number },
+  ): Promise<WrittenLegalEntity> {
+    return await writeForAccount(this.#storage, accountId, async (db) => {
+      const found = await findEntity(db, accountId, id)
+      if (!found) throw unknownEntity(id)
+      if (input.isDefault === false && found.is_default === 1) {
+        const rule = 'must not be taken from the default; make another the default instead'
+        throw invalidRequest([{ field: 'IsDefault', value: 'false', rule }])
+      }
+      const before = { columns: found, more: JSON.parse(found.more) as HiddenFields }
+      const { columns, more } = readLegalEntity(input, before)
+      await db
+        .updateTable('legal_entities')
+        .set({ ...columns, more: JSON.stringify(more), modified_at: this.#clock.now() })
+        .where('account_id', '=', accountId)
+        .where('id', '=', id)
+        .execute()
+      if (input.isDefault === true) await makeDefault(db, accountId, id)
+      return { id, accountId, created: false }
+    })
+  }
+
+  /** Whether the account has a legal entity of that id. */
+  async owns(accountId: string, legalEntityId: number): Promise<boolean> {
+    return (await findEntity(this.#db, accountId, legalEntityId)) !== undefined
+  }
+}
+
+async function findEntity(
+  db: Db,
+  accountId: string,
+  id: number,
+): Promise<StoredEntity | undefined> {
+  return await db
+    .selectFrom('legal_entities')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+async function defaultOf(db: Db, accountId: string): Promise<{ id: number } | undefined> {
+  return await db
+    .selectFrom('legal_entities')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('is_default', '=', 1)
+    .executeTakeFirst()
+}
+
+async function makeDefault(db: Db, accountId: string, id: number): Promise<void> {
+  await db
+    .updateTable('legal_entities')
+    .set(({ eb }) => ({ is_default: eb.case().when('id', '=', id).then(1).else(0).end() }))
+    .where('account_id', '=', accountId)
+    .execute()
+}
+
+function entityOf(row: StoredEntity): LegalEntity {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    isDefault: row.is_default === 1,
+    legalName: row.legal_name,
+    ein: row.ein === '' ? '' : `***${row.ein.slice(-4)}`,
+    primaryPhoneNumber: row.primary_phone_number,
+    streetAddress: row.street_address,
+    city: row.city,
+    state: row.state,
+    zip: row.zip,
+    countryCode: row.country_code,
+  }
+}
+
+function unknownEntity(id: number): AppError {
+  const rule = 'is not a legal entity of this account'
+  const problem = { field: 'LegalEntityId', value: String(id), rule }
+  return new AppError('not-found', invalidRequest([problem]).message, { problems: [problem] })
+}

@@ -1,0 +1,86 @@
+/** Projects of an account with their campaigns, for lists. */
+import type { Selectable } from 'kysely'
+import type { Instant } from '../../domain/clock.js'
+import type { CampaignRow, Db, FtcStatus } from '../../storage/tables.js'
+import type { ProjectSwitches, StoredProject } from './project-rows.js'
+
+type Switches = { readonly [Name in keyof ProjectSwitches]-?: boolean }
+
+export interface Project extends Switches {
+  readonly accountId: string
+  readonly code: string
+  readonly name: string
+  readonly status: 'active' | 'inactive'
+  /** Null as long as the project has no id at the federal registry. */
+  readonly ftcStatus: FtcStatus | null
+  readonly campaigns: readonly Campaign[]
+  readonly createdAt: Instant
+  readonly modifiedAt: Instant
+}
+
+export interface Campaign {
+  readonly id: number
+  readonly name: string
+  readonly isDefault: boolean
+  readonly status: 'active' | 'inactive'
+}
+
+/** All, the Master Project first, then by code; or the one of that code as stored. */
+export async function listProjects(
+  db: Db,
+  accountId: string,
+  code?: string,
+): Promise<readonly Project[]> {
+  let projects = db
+    .selectFrom('projects')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('code')
+  let campaigns = db
+    .selectFrom('campaigns')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('id')
+  if (code !== undefined) {
+    projects = projects.where('code', '=', code)
+    campaigns = campaigns.where('project_code', '=', code)
+  }
+  const rows = await projects.execute()
+  const byCode = campaignsByCode(await campaigns.execute())
+  return rows
+    .map((row) => projectOf(row, byCode.get(row.code) ?? []))
+    .sort((one, other) => rankOf(one) - rankOf(other))
+}
+
+function campaignsByCode(
+  rows: readonly Selectable<CampaignRow>[],
+): ReadonlyMap<string, readonly Campaign[]> {
+  const byCode = new Map<string, Campaign[]>()
+  for (const { id, name, status, project_code: code, is_default: isDefault } of rows) {
+    const campaigns = byCode.get(code) ?? []
+    campaigns.push({ id, name, status, isDefault: isDefault === 1 })
+    byCode.set(code, campaigns)
+  }
+  return byCode
+}
+
+function projectOf(row: StoredProject, campaigns: readonly Campaign[]): Project {
+  return {
+    accountId: row.account_id,
+    code: row.code,
+    name: row.name,
+    status: row.status,
+    ftcStatus: row.ftc_status,
+    industryExemption: row.industry_exemption === 1,
+    voipRestricted: row.voip_restricted === 1,
+    inheritsInternalDnc: row.inherits_internal_dnc === 1,
+    inheritsEbr: row.inherits_ebr === 1,
+    campaigns,
+    createdAt: row.created_at,
+    modifiedAt: row.modified_at,
+  }
+}
+
+function rankOf(project: Project): number {
+  return project.code === project.accountId ? 0 : 1
+}

@@ -1,0 +1,125 @@
+/**
+ * The sandbox's fixed facts of its lines as books: look-ups, labels and complaints. Ages count back
+ * from the sandbox's now. What the file does not say of a line is not known.
+ */
+import { formatDay, type LocalDay } from '../../domain/clock.js'
+import type {
+  Complaint,
+  ComplaintBook,
+  LabelBook,
+  LabelSource,
+  NumberLabels,
+} from '../../domain/labels.js'
+import type {
+  LineIdentity,
+  LineStatusAnswer,
+  LookupBook,
+  ReassignedAnswer,
+  ResOrBusiness,
+} from '../../domain/lookups.js'
+import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
+import { answerOf, type DisconnectRecord, saysReassigned } from '../lookups/reassigned.js'
+import { type Sandbox, sandboxAccountId } from './sandbox.js'
+import type { SandboxDisconnect, SandboxLookups } from './sandbox-file.js'
+
+const dayMs = 86_400_000
+
+type Asked = Parameters<LookupBook['reassigned']>[0]
+type Filed = SandboxLookups['complaints'][number]
+
+export class SandboxFacts implements LookupBook, LabelBook, ComplaintBook {
+  readonly #sandbox: Sandbox
+
+  constructor(sandbox: Sandbox) {
+    this.#sandbox = sandbox
+  }
+
+  async identity(number: PhoneNumber): Promise<LineIdentity | undefined> {
+    const found = this.#factsOf(number)?.identity
+    if (!found) return undefined
+    const { phoneType, ocn, telcoName, daysAgo } = found
+    return { phoneType, ocn, telcoName, on: this.#dayBefore(daysAgo) }
+  }
+
+  async lineStatus(number: PhoneNumber): Promise<LineStatusAnswer | undefined> {
+    const status = this.#factsOf(number)?.lineStatus
+    return status === undefined ? undefined : { status, errorText: '' }
+  }
+
+  async resOrBusiness(number: PhoneNumber): Promise<ResOrBusiness | undefined> {
+    return this.#factsOf(number)?.resOrBusiness
+  }
+
+  async reassigned(asked: Asked): Promise<readonly (ReassignedAnswer | undefined)[]> {
+    return asked.map(({ number, consentOn }) => {
+      const disconnects = this.#factsOf(number)?.disconnects
+      if (!disconnects) return undefined
+      const says = (disconnect: SandboxDisconnect | undefined) =>
+        saysReassigned(this.#recordOf(disconnect), consentOn)
+      return answerOf(says(disconnects.national), says(disconnects.own))
+    })
+  }
+
+  async labels(
+    numbers: readonly PhoneNumber[],
+    wanted: readonly LabelSource[],
+  ): Promise<ReadonlyMap<PhoneNumber, NumberLabels>> {
+    return new Map(
+      numbers.flatMap((number) => {
+        const labelling = this.#factsOf(number)?.labels
+        if (!labelling) return []
+        const said = wanted.map((source) => [source, labelling.includes(source)])
+        return [[number, Object.fromEntries(said) as NumberLabels]]
+      }),
+    )
+  }
+
+  async complaints(
+    numbers: readonly PhoneNumber[],
+  ): Promise<ReadonlyMap<PhoneNumber, readonly Complaint[]>> {
+    return new Map(
+      numbers.flatMap((number) => {
+        const filed = this.#factsOf(number)?.complaints ?? []
+        if (filed.length === 0) return []
+        return [[number, filed.map((one, index) => this.#complaint(number, one, index))]]
+      }),
+    )
+  }
+
+  #factsOf(number: PhoneNumber): SandboxLookups | undefined {
+    return this.#sandbox.line(sandboxAccountId, number)?.lookups
+  }
+
+  #dayBefore(days: number): LocalDay {
+    return Math.floor(this.#sandbox.clockOf(sandboxAccountId).now() / dayMs) - days
+  }
+
+  #recordOf(disconnect: SandboxDisconnect | undefined): DisconnectRecord | undefined {
+    if (disconnect === undefined) return undefined
+    return {
+      latestOn: disconnect === 'never' ? undefined : this.#dayBefore(disconnect.daysAgo),
+    }
+  }
+
+  /** Filed in the evening of the day of the call, by somebody nearby. */
+  #complaint(number: PhoneNumber, filed: Filed, index: number): Complaint {
+    const day = american(this.#dayBefore(filed.daysAgo))
+    return {
+      id: `sandbox-${number}-${index + 1}`,
+      phone: number,
+      createdDate: `${day} 19:30:00`,
+      violationDate: `${day} 18:05:00`,
+      city: filed.city,
+      state: filed.state,
+      areaCode: areaCodeOf(number),
+      subject: filed.subject,
+      recordedMessageOrRobocall: filed.robocall ? 'Y' : 'N',
+    }
+  }
+}
+
+/** `MM/DD/YYYY` */
+function american(day: LocalDay): string {
+  const [year, month, dayOfMonth] = formatDay(day).split('-')
+  return `${month}/${dayOfMonth}/${year}`
+}

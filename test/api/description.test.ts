@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
+import { gateRoutes } from '../../src/gate/gate-routes.js'
+import { warmRoutes } from '../../src/gate/warm-routes.js'
+import { frontDoorEndpoints } from '../../src/http/front-door.js'
+import { serviceRoutes } from '../../src/service/service-routes.js'
+import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+let running: TestCallgate
+let document: OpenApiDocument
+let page: string
+let operations: readonly (readonly [path: string, method: string, Operation])[]
+
+beforeAll(async () => {
+  running = await openTestCallgate()
+  document = (await (await fetch(`${running.url}/openapi.json`)).json()) as OpenApiDocument
+  page = await (await fetch(`${running.url}/docs`)).text()
+  operations = Object.entries(document.paths).flatMap(([path, byMethod]) =>
+    Object.entries(byMethod).map(([method, one]) => [path, method, one] as const),
+  )
+})
+afterAll(() => running.end())
+
+function everyEndpoint() {
+  const { service, journal, warmer, world } = running.callgate
+  return [
+    ...frontDoorEndpoints,
+    ...[
+      ...serviceRoutes(service, { wrappedRows: false }),
+      ...gateRoutes(journal),
+      ...warmRoutes(warmer, { serviceCodes: new Set(), timers: world.timers }),
+    ].map(({ endpoint }) => endpoint),
+  ]
+}
+
+describe('/openapi.json', () => {
+  it('needs no key and is OpenAPI 3.1', async () => {
+    const response = await fetch(`${running.url}/openapi.json`)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(document.openapi).toBe('3.1.0')
+  })
+
+  it('is valid', async () => {
+    const { valid, errors } = await new Validator().validate({ ...structuredClone(document) })
+    expect(errors ?? []).toEqual([])
+    expect(valid).toBe(true)
+  })
+
+  it('describes every path and method of every endpoint, and nothing else', () => {
+    const described = operations.map(([path, method]) => `${method.toUpperCase()} ${path}`)
+    const bound = everyEndpoint().flatMap(({ method, paths }) =>
+      paths.map((path) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`),
+    )
+    expect([...described].sort()).toEqual([...bound].sort())
+  })
+
+  it('names each operation once', () => {
+    const ids = operations.map(([, , { operationId }]) => operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('has path parameters exactly where the path has them', () => {
+    for (const [path, , { parameters = [] }] of operations) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      const described = parameters.filter((one) => one.in === 'path').map(({ name }) => name)
+      expect(described, path).toEqual(inPath)
+    }
+  })
+
+  it('gives fields, a body or parameters, to every call that takes some', () => {
+    for (const [path, method, { parameters = [], requestBody }] of operations) {
+      if (method === 'get') expect(requestBody, path).toBeUndefined()
+      else expect(Object.keys(requestBody?.content ?? {}).length, path).toBeGreaterThan(0)
+      expect(new Set(parameters.map(({ name }) => name)).size, path).toBe(parameters.length)
+    }
+  })
+
+  it('tells the shape of the items of a list', () => {
+    const { requestBody } = document.paths['/v1.5/GeoScrub/IsTimeLegalToCall']?.post ?? {}
+    expect(requestBody?.content['application/json']?.schema).toMatchObject({
+      properties: {
+        IsTimeLegalToCall: {
+          type: 'array',
+          maxItems: 1000,
+          items: { properties: { PhoneNumber: {}, DNCProjId: {} } },
+        },
+      },
+    })
+  })
+
+  it('has 401 on every call that needs a key, and 429 where there is a limit', () => {
+    const limited = new Set(everyEndpoint().flatMap(({ rate, name }) => (rate ? [name] : [])))
+    for (const [path, , { responses, operationId, security }] of operations) {
+      if (!security) expect(Object.keys(responses), path).toContain('401')
+      const name = operationId.replace(/-\d+$/, '')
+      if (limited.has(name)) expect(Object.keys(responses), path).toContain('429')
+    }
+  })
+
+  it('refers to nothing outside itself', () => {
+    expect(JSON.stringify(document)).not.toMatch(/\$ref|https?:\/\//)
+  })
+})
+
+describe('/docs', () => {
+  it('needs no key, no script and nothing from anywhere', async () => {
+    const response = await fetch(`${running.url}/docs`)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(page).not.toMatch(/<script|<img|<link|https?:\/\/|@import|url\(/)
+  })
+
+  it('shows every call', () => {
+    for (const [path, , { operationId }] of operations) {
+      expect(page).toContain(`id="${operationId}"`)
+      expect(page).toContain(path)
+    }
+  })
+
+  it('closes what it opens', () => {
+    const open: string[] = []
+    for (const [, slash, name = ''] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*>/g)) {
+      if (name === 'meta') continue
+      if (slash === '') open.push(name)
+      else expect(open.pop()).toBe(name)
+    }
+    expect(open).toEqual([])
+  })
+})
+
+describe('docs/api.http', () => {
+  it('has a request of every endpoint', () => {
+    const tour = readFileSync(join(import.meta.dirname, '../../docs/api.http'), 'utf8')
+    const requests = [...tour.matchAll(/^(GET|POST|PUT) \{\{host\}\}([^\s?]*)/gm)].map(
+      ([, method, path = '']) => `${method} ${path.toLowerCase()}`,
+    )
+    const missing = everyEndpoint().filter(
+      ({ method, paths }) =>
+        !paths.some((path) => {
+          const pattern = path.toLowerCase().replace(/:\w+/g, '[^/]+')
+          return requests.some((one) => new RegExp(`^${method} ${pattern}$`).test(one))
+        }),
+    )
+    expect(missing.map(({ name }) => name)).toEqual([])
+  })
+})

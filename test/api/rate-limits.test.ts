@@ -1,0 +1,244 @@
+/** Limits of requests per minute: the counting itself, and what clients see of it over HTTP. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { type ErrorShape, endpoint, type RateClass, rateClasses } from '../../src/api/endpoint.js'
+import { fields } from '../../src/api/fields.js'
+import { litigatorGet, litigatorPost } from '../../src/api/litigator.js'
+import { type Route, route } from '../../src/api/route.js'
+import { scrubGet, scrubPost } from '../../src/api/scrub.js'
+import { AppError } from '../../src/errors.js'
+import { createFrontDoor } from '../../src/http/front-door.js'
+import { MinuteWindow } from '../../src/http/minute-window.js'
+import { RateLimits } from '../../src/http/rate-limits.js'
+import { silentLogger } from '../../src/log.js'
+import { admin, adminKey, openTestApp } from '../support/test-app.js'
+import { type VirtualTime, virtualTime } from '../support/virtual-time.js'
+
+const none = { scrub: 0, litigator: 0, reassigned: 0, reputation: 0 }
+
+function limited(perMinute: Partial<Record<RateClass, number>>, time = virtualTime()) {
+  const limits = new RateLimits({ perMinute: { ...none, ...perMinute }, timers: time })
+  /** Seconds to wait; 0 when it was taken. */
+  const take = (accountId: string, rate: RateClass = 'scrub') => {
+    try {
+      limits.take(accountId, rate)
+      return 0
+    } catch (error) {
+      if (error instanceof AppError && error.kind === 'rate-limited') return error.retryAfterSeconds
+      throw error
+    }
+  }
+  return { limits, take, time }
+}
+
+describe('the minute slides', () => {
+  test('exactly: what came 60 seconds ago counts no more', async () => {
+    const { take, time } = limited({ scrub: 3 })
+    expect(take('main')).toBe(0)
+    await time.advance(40_000)
+    expect([take('main'), take('main'), take('main')]).toEqual([0, 0, 20])
+    await time.advance(19_999)
+    expect(take('main')).toBe(1)
+    await time.advance(1)
+    expect([take('main'), take('main')]).toEqual([0, 40])
+  })
+
+  test('so no 60 seconds ever hold more than the limit', async () => {
+    const { take, time } = limited({ scrub: 7 })
+    const taken: number[] = []
+    for (let step = 0; step < 600; step += 1) {
+      if (take('main') === 0) taken.push(time.monotonicMs())
+      await time.advance((step * 7919) % 4000)
+    }
+    for (const at of taken) {
+      const within = taken.filter((other) => other >= at && other < at + 60_000)
+      expect(within.length).toBeLessThanOrEqual(7)
+    }
+    expect(taken.length).toBeGreaterThan(100)
+  })
+
+  test('what is refused does not count, and whoever waits as told is served', async () => {
+    const { take, time } = limited({ scrub: 2 })
+    take('main')
+    await time.advance(1_234)
+    take('main')
+    for (let asked = 0; asked < 1000; asked += 1) expect(take('main')).toBe(59)
+    await time.advance(59_000)
+    expect([take('main'), take('main')]).toEqual([0, 1])
+    await time.advance(1_000)
+    expect(take('main')).toBe(0)
+  })
+
+  test('by account and by class; 0 is no limit', () => {
+    const { take } = limited({ scrub: 1, litigator: 1 })
+    expect([take('main'), take('main', 'litigator'), take('other')]).toEqual([0, 0, 0])
+    expect([take('main'), take('main', 'litigator'), take('other')]).toEqual([60, 60, 60])
+    for (let asked = 0; asked < 5000; asked += 1) expect(take('main', 'reputation')).toBe(0)
+  })
+
+  test.each(rateClasses)('the refusal names class %s, the limit and when to come back', (rate) => {
+    const { limits } = limited({ [rate]: 2 })
+    limits.take('main', rate)
+    limits.take('main', rate)
+    expect(() => limits.take('main', rate)).toThrow(
+      `Too many requests: this account may make 2 a minute of class ${rate}; come back in 60 seconds`,
+    )
+  })
+})
+
+describe('what is kept', () => {
+  test('accounts that were silent for a minute are forgotten', async () => {
+    const { limits, take, time } = limited({ scrub: 5, litigator: 5 })
+    for (let account = 0; account < 1000; account += 1) take(`account-${account}`)
+    take('main', 'litigator')
+    expect(limits.size).toBe(1001)
+    await time.advance(30_000)
+    take('main')
+    await time.advance(30_000)
+    take('main')
+    expect(limits.size).toBe(1)
+    expect([take('main'), take('main'), take('main'), take('main')]).toEqual([0, 0, 0, 30])
+  })
+
+  test('a class without a limit keeps nothing', () => {
+    const { limits, take } = limited({})
+    take('main')
+    expect(limits.size).toBe(0)
+  })
+
+  test('a window that is used for hours counts right', () => {
+    const window = new MinuteWindow()
+    let taken = 0
+    for (let at = 0; at < 7_200_000; at += 20) {
+      if (window.addWithin(1000, at) === undefined) taken += 1
+    }
+    expect(taken).toBe(120 * 1000)
+    expect(window.countAt(7_200_000)).toBeLessThanOrEqual(1000)
+  })
+})
+
+const otherKey = 'o'.repeat(44)
+const authenticate = (key: string) =>
+  key === adminKey ? admin : key === otherKey ? { ...admin, accountId: 'other' } : undefined
+
+const shapes = [
+  ...(['reason-phrase', 'text', 'text-or-error', 'problem', 'oauth', 'reason-line'] as const),
+] satisfies readonly ErrorShape[]
+const shapeRoutes: readonly Route[] = shapes.map((shape) =>
+  route(
+    endpoint({
+      ...{ name: shape, summary: 'Answers.', spec: 'none', method: 'POST', keyAlsoIn: [] },
+      ...{ paths: [`/v1/shapes/${shape}`], accepts: ['json'], errors: shape, rate: 'reputation' },
+      request: fields({}),
+      response: z.object({}),
+    }),
+    () => ({}),
+  ),
+)
+const realRoutes: readonly Route[] = [
+  route(scrubGet, () => []),
+  route(scrubPost, () => []),
+  route(litigatorGet, () => []),
+  route(litigatorPost, () => []),
+]
+
+async function open(perMinute: Partial<Record<RateClass, number>>, time: VirtualTime) {
+  const { limits } = limited(perMinute, time)
+  const limitRate = (accountId: string, rate: RateClass) => limits.take(accountId, rate)
+  const tools = { authenticate, limitRate, logger: silentLogger, maxBodyBytes: 10_000 }
+  const frontDoor = createFrontDoor({
+    ...{ ...tools, serviceCodes: new Set<string>(), clock: time },
+    decide: () => Promise.reject(new Error('judged')),
+    document: () => {
+      throw new Error('is not to be written')
+    },
+  })
+  const routes = [...shapeRoutes, ...realRoutes]
+  return await openTestApp({ routes, authenticate, limitRate, frontDoor })
+}
+
+describe('over HTTP', () => {
+  const message =
+    'Too many requests: this account may make 1 a minute of class reputation; come back in 60 seconds'
+  const bodies: Readonly<Record<(typeof shapes)[number], unknown>> = {
+    'reason-phrase': { ReasonPhrase: message },
+    text: message,
+    'text-or-error': { error: message },
+    problem: {
+      ...{ type: 'about:blank', title: 'Too Many Requests', status: 429, detail: message },
+      instance: '/v1/shapes/problem',
+    },
+    oauth: { error: 'invalid_request', error_description: message },
+    'reason-line': '',
+  }
+  test.each(shapes)('too many are 429 with Retry-After, in shape %s', async (shape) => {
+    const time = virtualTime()
+    const app = await open({ reputation: 1 }, time)
+    const ask = () =>
+      fetch(`${app.url}/v1/shapes/${shape}`, {
+        ...{ method: 'POST', body: '{}' },
+        headers: { loginId: adminKey, 'content-type': 'application/json' },
+      })
+    expect((await ask()).status).toBe(200)
+    const refused = await ask()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
+    if (shape === 'reason-line') expect(refused.statusText).toBe(message)
+    const text = await refused.text()
+    expect(typeof bodies[shape] === 'string' ? text : JSON.parse(text)).toEqual(bodies[shape])
+    await time.advance(59_001)
+    expect((await ask()).headers.get('retry-after')).toBe('1')
+    await time.advance(999)
+    expect((await ask()).status).toBe(200)
+  })
+
+  const number = '2125550100'
+  test.each([
+    ['scrub', `/app/main/rpc/scrub?phoneList=${number}`, { phoneList: number }],
+    ['litigator', `/v1.5/Scrub/litigator?phoneList=${number}`, { PhoneList: number }],
+  ] as const)(
+    'GET and POST of the %s share one limit; accounts do not',
+    async (rate, path, body) => {
+      const app = await open({ [rate]: 2 }, virtualTime())
+      const get = async (key = adminKey) => (await app.send(path, { key })).status
+      const post = async (key = adminKey) =>
+        (await app.post(path.split('?')[0] ?? '', body, { key })).status
+      expect([await get(), await post(), await get(), await post()]).toEqual([200, 200, 429, 429])
+      expect([await post(otherKey), await get(otherKey), await post(otherKey)]).toEqual([
+        200, 200, 429,
+      ])
+    },
+  )
+
+  test('a key in the body counts, and a request without a valid key does not', async () => {
+    const app = await open({ scrub: 2 }, virtualTime())
+    const path = '/app/main/rpc/scrub'
+    const form = (loginId: string) => new URLSearchParams({ loginId, phoneList: number })
+    const post = async (loginId: string) =>
+      (await app.send(path, { method: 'POST', body: form(loginId), key: null })).status
+    expect([await post('wrong'), await post('wrong'), await post('wrong')]).toEqual([401, 401, 401])
+    expect([await post(adminKey), await post(adminKey), await post(adminKey)]).toEqual([
+      200, 200, 429,
+    ])
+  })
+
+  test('a refused request counts too: it was asked', async () => {
+    const app = await open({ scrub: 1 }, virtualTime())
+    expect((await app.send('/app/main/rpc/scrub?nonsense=1')).status).toBe(400)
+    expect((await app.send(`/app/main/rpc/scrub?phoneList=${number}`)).status).toBe(429)
+  })
+
+  test('calls without a class are untouched, emergency numbers before all', async () => {
+    const app = await open({ scrub: 1, litigator: 1, reassigned: 1, reputation: 1 }, virtualTime())
+    const scrub = async () => (await app.send(`/app/main/rpc/scrub?phoneList=${number}`)).status
+    expect([await scrub(), await scrub()]).toEqual([200, 429])
+    for (let asked = 0; asked < 20; asked += 1) {
+      const emergency = await app.send('/v1/predial?number=911', { key: null })
+      expect(emergency.text).toBe('allow:911:-:end\n')
+      const judged = await app.send(`/v1/predial?number=${number}&kind=manual`)
+      // The gate was asked, which fails here; a limit would have been 429.
+      expect([judged.status, judged.text]).toEqual([500, 'block:internal-error:-:end\n'])
+      const decided = await app.post('/v1/decisions', { number, callKind: 'manual' })
+      expect(decided.status).toBe(500)
+    }
+  })
+})

@@ -1,0 +1,265 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../src/errors.js'
+import { AccessTokens, authenticateBy } from '../../src/service/accounts/access-tokens.js'
+import { ApiKeys } from '../../src/service/accounts/api-keys.js'
+import { openDatabase } from '../../src/storage/engine.js'
+import { useDatabase } from '../support/database.js'
+import { buildSubjects } from '../support/service-subjects.js'
+import { testClock } from '../support/test-clock.js'
+
+const database = useDatabase()
+const hour = 3_600_000
+
+/** As one process has them; several may be built over one database. */
+async function build(clock = testClock()) {
+  const { apiKeys } = await buildSubjects(database.storage, { clock })
+  const { storage } = database
+  const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys })
+  const newKey = (accountId = 'main') =>
+    apiKeys.create({ accountId, role: 'Supervisor', label: '' })
+  const grant = (clientSecret: string, clientId = 'main') =>
+    tokens.grant({ grantType: 'client_credentials', clientId, clientSecret })
+  return { clock, apiKeys, tokens, newKey, grant }
+}
+
+const rows = () => database.db.selectFrom('access_tokens').selectAll().execute()
+
+describe('a token', () => {
+  test('is worth what its key is worth', async () => {
+    const { apiKeys, tokens, newKey, grant } = await build()
+    const { key } = await newKey()
+    const { token, expiresInSeconds } = await grant(key)
+    expect(token).toMatch(/^cgt_[\w-]{44}$/)
+    expect(expiresInSeconds).toBe(3600)
+    expect(await tokens.authenticate(token)).toEqual(await apiKeys.authenticate(key))
+  })
+
+  test('is another each time, and all of them hold', async () => {
+    const { tokens, newKey, grant } = await build()
+    const { id, key } = await newKey()
+    const made = await Promise.all([grant(key), grant(key), grant(key)])
+    expect(new Set(made.map(({ token }) => token)).size).toBe(3)
+    for (const { token } of made) {
+      expect(await tokens.authenticate(token)).toMatchObject({ keyId: id })
+    }
+  })
+
+  test('holds for 3600 seconds and not a moment longer, also when it is remembered', async () => {
+    const { clock, tokens, newKey, grant } = await build()
+    const { id, key } = await newKey()
+    const { token } = await grant(key)
+    clock.advance(hour - 500)
+    expect(await tokens.authenticate(token)).toMatchObject({ keyId: id })
+    clock.advance(499)
+    expect(tokens.authenticate(token)).toMatchObject({ keyId: id })
+    clock.advance(1)
+    expect(tokens.authenticate(token)).toBeUndefined()
+    clock.advance(1000)
+    expect(await tokens.authenticate(token)).toBeUndefined()
+  })
+
+  test('that has expired before it was ever shown is nobody’s', async () => {
+    const { clock, tokens, newKey, grant } = await build()
+    const { token } = await grant((await newKey()).key)
+    clock.advance(hour)
+    expect(await tokens.authenticate(token)).toBeUndefined()
+  })
+
+  test('seen within the second is recognised without a query', async () => {
+    const { clock, tokens, newKey, grant } = await build()
+    const { token } = await grant((await newKey()).key)
+    const asked = tokens.authenticate(token)
+    expect(asked).toBeInstanceOf(Promise)
+    const holder = await asked
+    clock.advance(999)
+    expect(tokens.authenticate(token)).toBe(holder)
+    clock.advance(1)
+    expect(tokens.authenticate(token)).toBeInstanceOf(Promise)
+  })
+
+  test('is known to every process at once, and after a restart', async () => {
+    const here = await build()
+    const { id, key } = await here.newKey()
+    const { token } = await here.grant(key)
+    const elsewhere = await build(here.clock)
+    expect(await elsewhere.tokens.authenticate(token)).toMatchObject({ keyId: id })
+    await database.reopen()
+    const again = await build(here.clock)
+    expect(await again.tokens.authenticate(token)).toMatchObject({ keyId: id })
+    here.clock.advance(hour)
+    expect(await (await build(here.clock)).tokens.authenticate(token)).toBeUndefined()
+  })
+
+  test('dies with its key: within a second where it is remembered, at once elsewhere', async () => {
+    const { clock, apiKeys, tokens, newKey, grant } = await build()
+    const { id, key } = await newKey()
+    const kept = await newKey()
+    const [{ token }, other] = [await grant(key), await grant(kept.key)]
+    await tokens.authenticate(token)
+    await apiKeys.revoke(id)
+    expect(await (await build(clock)).tokens.authenticate(token)).toBeUndefined()
+    clock.advance(1000)
+    expect(await tokens.authenticate(token)).toBeUndefined()
+    expect(await tokens.authenticate(other.token)).toMatchObject({ keyId: kept.id })
+  })
+
+  test('had with a key that another process has just revoked is worthless', async () => {
+    const { clock, apiKeys, tokens, newKey, grant } = await build()
+    const { id, key } = await newKey()
+    await apiKeys.authenticate(key)
+    await (await build(clock)).apiKeys.revoke(id)
+    const { token } = await grant(key)
+    expect(await tokens.authenticate(token)).toBeUndefined()
+  })
+
+  test('reaches the disk as its hash alone', async () => {
+    const { newKey, grant } = await build()
+    const { token } = await grant((await newKey()).key)
+    const hash = createHash('sha256').update(token).digest('hex')
+    expect((await rows()).map((row) => row.token_hash)).toEqual([hash])
+    const files = ['callgate.sqlite', 'callgate.sqlite-wal'].map((name) =>
+      readFileSync(join(database.folder, name)).toString('latin1'),
+    )
+    expect(files.some((bytes) => bytes.includes(hash))).toBe(true)
+    expect(files.some((bytes) => bytes.includes(token.slice(4)))).toBe(false)
+  })
+})
+
+describe('no token is given', () => {
+  test.each<[string, object]>([
+    ['for another grant', { grantType: 'password' }],
+    ['for a grant in other letters', { grantType: 'Client_Credentials' }],
+    ['to another account', { clientId: 'other' }],
+    ['to an account that does not exist', { clientId: 'nobody' }],
+    ['to an account in other letters', { clientId: 'MAIN' }],
+    ['for no key', { clientSecret: 'x' }],
+    ['for a key that is not known', { clientSecret: 'x'.repeat(44) }],
+  ])('%s', async (_case, change) => {
+    const { tokens, newKey } = await build()
+    const { key } = await newKey()
+    const right = { grantType: 'client_credentials', clientId: 'main', clientSecret: key }
+    const refused = await tokens.grant({ ...right, ...change }).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(AppError)
+    const { kind, message } = refused as AppError
+    expect(kind).toBe('grantType' in change ? 'unsupported-grant' : 'unauthenticated')
+    for (const sent of Object.values({ ...right, ...change }).filter((text) => text !== 'x')) {
+      if (sent !== 'client_credentials') expect(message).not.toContain(sent)
+    }
+    expect(await rows()).toEqual([])
+  })
+
+  test('for a revoked key, or for another token', async () => {
+    const { apiKeys, newKey, grant } = await build()
+    const { id, key } = await newKey()
+    const { token } = await grant(key)
+    await expect(grant(token)).rejects.toMatchObject({ kind: 'unauthenticated' })
+    await apiKeys.revoke(id)
+    await expect(grant(key)).rejects.toMatchObject({ kind: 'unauthenticated' })
+  })
+
+  test('while another process holds the database, and then it is', async () => {
+    const { clock, apiKeys, newKey } = await build()
+    const { id, key } = await newKey()
+    const storage = openDatabase({
+      ...{ engine: 'sqlite', dataDir: database.folder, lockWaitMs: 20_000, blockForLockMs: 0 },
+    })
+    try {
+      const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys })
+      await apiKeys.authenticate(key)
+      const held = await database.db.startTransaction().execute()
+      await held.updateTable('accounts').set({ name: 'held' }).execute()
+      const form = { grantType: 'client_credentials', clientId: 'main', clientSecret: key }
+      const waiting = tokens.grant(form)
+      // Queries take turns with the attempts to write.
+      for (let turn = 0; turn < 5; turn += 1) {
+        expect(await Promise.race([waiting, tokens.authenticate('none')])).toBeUndefined()
+      }
+      await held.commit().execute()
+      expect(await tokens.authenticate((await waiting).token)).toMatchObject({ keyId: id })
+    } finally {
+      await storage.close()
+    }
+  })
+})
+
+describe('rows of expired tokens', () => {
+  test('go when a token is made, and those of others in force stay', async () => {
+    const { clock, tokens, newKey, grant } = await build()
+    const { key } = await newKey()
+    await grant(key)
+    await grant(key)
+    clock.advance(1)
+    const { token } = await grant(key)
+    expect(await rows()).toHaveLength(3)
+    clock.advance(hour - 1)
+    await grant(key)
+    expect(await rows()).toHaveLength(2)
+    expect(await tokens.authenticate(token)).toBeDefined()
+  })
+
+  test('go a hundred at a time, oldest first, so that nobody waits long', async () => {
+    const { clock, newKey, grant } = await build()
+    const { id, key } = await newKey()
+    const now = clock.now()
+    const expired = Array.from({ length: 150 }, (_none, index) => ({
+      ...{ token_hash: `hash-${index}`, key_id: id, expires_at: now - index },
+    }))
+    await database.db.insertInto('access_tokens').values(expired).execute()
+    await grant(key)
+    const left = await rows()
+    expect(left).toHaveLength(51)
+    expect(Math.min(...left.map((row) => row.expires_at))).toBe(now - 49)
+    await grant(key)
+    expect(await rows()).toHaveLength(2)
+  })
+})
+
+describe('who shows a credential', () => {
+  /** Notes which of the two is asked. */
+  const asked: string[] = []
+  const note = (what: string) => ({
+    authenticate: () => {
+      asked.push(what)
+      return undefined
+    },
+  })
+  const authenticate = authenticateBy(note('key'), note('token'))
+  const token = `cgt_${'t'.repeat(44)}`
+
+  test.each([
+    ['a token as a bearer', token, 'bearer', 'token'],
+    ['a token under loginId', token, 'login-id', 'key'],
+    ['a key under loginId', 'k'.repeat(44), 'login-id', 'key'],
+    ['a key as a bearer', 'k'.repeat(44), 'bearer', 'key'],
+    ['a key that begins as tokens do', `cgt_${'k'.repeat(40)}`, 'bearer', 'key'],
+    ['what is too long for a token', `${token}t`, 'bearer', 'key'],
+    ['a huge text', 'cgt_'.repeat(100_000), 'bearer', 'key'],
+  ] as const)('%s is looked for in one place', (_case, credential, place, where) => {
+    asked.length = 0
+    void authenticate(credential, place)
+    expect(asked).toEqual([where])
+  })
+
+  test('a token under loginId is nobody; a key is somebody in both places', async () => {
+    const { apiKeys, tokens, newKey, grant } = await build()
+    const { id, key } = await newKey()
+    const made = await grant(key)
+    const known = authenticateBy(apiKeys, tokens)
+    expect(await known(made.token, 'bearer')).toMatchObject({ keyId: id })
+    expect(await known(made.token, 'login-id')).toBeUndefined()
+    expect(await known(key, 'bearer')).toMatchObject({ keyId: id })
+    expect(await known(key, 'login-id')).toMatchObject({ keyId: id })
+  })
+
+  test('a key that begins as tokens do is a key', async () => {
+    const { clock, tokens } = await build()
+    const beginning = Buffer.from(`cgt_${'k'.repeat(40)}`, 'base64url')
+    const keys = new ApiKeys({ db: database.db, clock, randomBytes: () => beginning })
+    const { key } = await keys.create({ accountId: 'main', role: 'Agent', label: '' })
+    expect(key).toMatch(/^cgt_/)
+    expect(await authenticateBy(keys, tokens)(key, 'bearer')).toMatchObject({ role: 'Agent' })
+  })
+})

@@ -1,0 +1,71 @@
+/** A server with tokens, keys and the internal list over one database, at a clock the test moves. */
+import { randomBytes } from 'node:crypto'
+import { grantToken, validateAccess } from '../../src/api/auth.js'
+import {
+  type InternalDncAnswer,
+  type InternalDncRequest,
+  internalDncGet,
+  internalDncPost,
+} from '../../src/api/internal-dnc.js'
+import { type Route, route } from '../../src/api/route.js'
+import type { Caller, Role } from '../../src/domain/caller.js'
+import type { ServerOptions } from '../../src/http/server.js'
+import { AccessTokens, authenticateBy } from '../../src/service/accounts/access-tokens.js'
+import { ValidateAccess } from '../../src/service/accounts/validate-access.js'
+import type { OpenDatabase } from '../../src/storage/engine.js'
+import { buildSubjects, type Subjects } from './service-subjects.js'
+import { openTestApp, type TestApp } from './test-app.js'
+
+export interface AccessApp extends Subjects {
+  readonly app: TestApp
+  readonly authenticate: ReturnType<typeof authenticateBy>
+  newKey(accountId?: string, role?: Role): Promise<{ readonly id: string; readonly key: string }>
+  /** Asks for a token over HTTP and gives it. */
+  tokenFor(key: string, accountId?: string): Promise<string>
+}
+
+export async function openAccessApp(
+  storage: OpenDatabase,
+  more: Partial<ServerOptions> = {},
+): Promise<AccessApp> {
+  const subjects = await buildSubjects(storage)
+  const { clock, apiKeys, projects, internalDnc } = subjects
+  const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys })
+  const access = new ValidateAccess(projects)
+  const authenticate = authenticateBy(apiKeys, tokens)
+  const listed = listActions(internalDnc)
+  const routes: readonly Route[] = [
+    route(grantToken, (_caller, request) => tokens.grant(request)),
+    route(validateAccess, (caller, question) => access.check(caller, question)),
+    route(internalDncGet, listed),
+    route(internalDncPost, listed),
+  ]
+  const app = await openTestApp({
+    authenticate,
+    ...more,
+    routes: [...routes, ...(more.routes ?? [])],
+  })
+  return {
+    ...subjects,
+    app,
+    authenticate,
+    newKey: (accountId = 'main', role = 'Administrator') =>
+      apiKeys.create({ accountId, role, label: '' }),
+    async tokenFor(key, accountId = 'main') {
+      const body = new URLSearchParams({
+        ...{ grant_type: 'client_credentials', client_id: accountId, client_secret: key },
+      })
+      const answer = await app.send('/oauth/token', { method: 'POST', body, key: null })
+      return (answer.json() as { access_token: string }).access_token
+    },
+  }
+}
+
+function listActions(internalDnc: Subjects['internalDnc']) {
+  return async (caller: Caller, request: InternalDncRequest): Promise<InternalDncAnswer> => {
+    if (request.action === 'status') return { items: await internalDnc.status(caller, request) }
+    if (request.action === 'count') return await internalDnc.count(caller, request)
+    await internalDnc[request.action](caller, request)
+    return { done: true }
+  }
+}

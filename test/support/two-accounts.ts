@@ -1,0 +1,85 @@
+/** Two real accounts over one database, with a key each, and what an HTTP client of theirs gets. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { importList } from '../../src/data/number-list/list-import.js'
+import { listsFolder } from '../../src/data-folders.js'
+import { mondayNoon, openTestCallgate, type TestCallgate } from './test-callgate.js'
+import type { Refusal } from './walk-endpoints.js'
+
+export interface Ask {
+  readonly method?: 'GET' | 'POST' | 'PUT'
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly json?: unknown
+  readonly form?: Readonly<Record<string, string>>
+}
+
+export interface Answer extends Refusal {
+  readonly headers: Headers
+  json(): unknown
+}
+
+export interface TwoAccounts {
+  readonly running: TestCallgate
+  /** Key of account `main`. */
+  readonly owner: string
+  /** Key of account `other`. */
+  readonly stranger: string
+  /** Key of account `main` that is worthless. */
+  readonly revoked: string
+  send(key: string | undefined, asked: Ask): Promise<Answer>
+}
+
+/** With empty lists, so that numbers of real accounts may be called at all, and without limits. */
+export async function openTwoAccounts(): Promise<TwoAccounts> {
+  const running = await openTestCallgate({
+    environment: {
+      CALLGATE_WEBHOOKS_ALLOW: '127.0.0.0/8',
+      CALLGATE_LIMITS_SCRUB_PER_MINUTE: '0',
+      CALLGATE_LIMITS_REPUTATION_PER_MINUTE: '0',
+    },
+  })
+  const { accounts, keys } = running.callgate
+  await accounts.ensure({ id: 'other', kind: 'real', name: 'Other' })
+  const keyOf = (accountId: string) =>
+    keys.create({ accountId, role: 'Administrator', label: 'isolation' })
+  const worthless = await keyOf('main')
+  await keys.revoke(worthless.id)
+  await importEmptyLists(running)
+  return {
+    running,
+    owner: running.keys.main,
+    stranger: (await keyOf('other')).key,
+    revoked: worthless.key,
+    send: (key, asked) => send(running.url, key, asked),
+  }
+}
+
+async function importEmptyLists({ callgate, dataDir }: TestCallgate): Promise<void> {
+  const folder = listsFolder(callgate.settings)
+  const file = join(dataDir, 'empty.txt')
+  writeFileSync(file, '')
+  const clock = { now: () => mondayNoon }
+  for (const name of ['us-dnc', 'litigators']) {
+    await importList({ name, files: [file], folder, clock, areaCodes: 'all' })
+  }
+  callgate.data.lists.refresh()
+}
+
+async function send(url: string, key: string | undefined, asked: Ask): Promise<Answer> {
+  const { method, path, query, json, form } = asked
+  const headers = new Headers(key === undefined ? {} : { loginId: key })
+  if (json !== undefined) headers.set('content-type', 'application/json')
+  const body = json === undefined ? form && new URLSearchParams(form) : JSON.stringify(json)
+  const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
+  const response = await fetch(`${url}${path}${search}`, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers,
+    ...(body !== undefined && { body }),
+  })
+  const text = await response.text()
+  const contentType = response.headers.get('content-type')
+  const { status, statusText, headers: answered } = response
+  const read = () => JSON.parse(text) as unknown
+  return { status, statusText, headers: answered, contentType, text, json: read }
+}
