@@ -1,0 +1,45 @@
+/**
+ * The sections of the specification in their order: each is a file `<name>.cases.ts` beside this
+ * folder, and a line of the report.
+ */
+export const sections = {
+  addresses: 'Addresses',
+  naming: 'Naming conventions in this document',
+  'time-legal-item': 'Time-legal request item',
+  'time-legal-row': 'Time-legal result row',
+  'monitored-number': 'Monitored-number record',
+  'ftc-complaint': 'FTC complaint object',
+  'scan-job': 'One-time scan job',
+  'ebr-record': 'EBR record',
+  'internal-dnc-item': 'Internal DNC status item',
+  'litigator-result': 'Litigator result',
+  'reassigned-result': 'Reassigned-number result',
+  'identification-result': 'Number identification result',
+  'disconnect-result': 'Disconnect result',
+  'residential-result': 'Residential-or-business result',
+  'flags-removed': 'Flags-removed summary',
+  'legal-entity': 'Legal entity',
+  project: 'Project',
+  'scrub-row': 'Scrub result row',
+  states: 'States and transitions',
+  endpoints: 'Endpoints',
+  'calling-hours': 'Calling hours',
+  'authentication-check': 'Authentication check',
+  'reputation-monitor': 'Reputation monitor API',
+  'reputation-endpoints': 'Reputation endpoints',
+  projects: 'Projects',
+  'ebr-and-consent': 'Existing business relationship and consent',
+  'internal-dnc': 'Internal DNC list',
+  litigator: 'Litigator check',
+  reassigned: 'Reassigned-number check',
+  scrub: 'Scrub',
+  lookups: 'Data enhancement lookups',
+  authentication: 'Authentication',
+  events: 'Events',
+  errors: 'Errors',
+  limits: 'Limits',
+  versioning: 'Versioning',
+  clients: 'Beyond the specification: what clients in use rely on',
+} as const
+
+export type SectionName = keyof typeof sections
