@@ -1,13 +1,32 @@
 import { defineConfig } from 'vitest/config'
 
-/** `npm run test:e2e`: a real Asterisk and real SIP calls, one file at a time on a small machine. */
+const all = 'test/e2e/**/*.test.ts'
+
+/** Counts every call of a flood, so it has the machine to itself. */
+const alone = 'test/e2e/asterisk/load.test.ts'
+
+/** `npm run test:e2e`: a real Asterisk and real SIP calls; each file starts what it needs. */
 export default defineConfig({
   test: {
-    include: ['test/e2e/**/*.test.ts'],
-    fileParallelism: false,
     globalSetup: ['test/support/build.ts', 'test/e2e/asterisk/provide.ts'],
+    // Most of the time is waiting for telephones, so more than there are cores.
+    maxWorkers: 3,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'calls', include: [all], exclude: [alone], ...order(0) },
+      },
+      {
+        extends: true,
+        test: { name: 'load', include: [alone], ...order(1) },
+      },
+    ],
     setupFiles: ['test/support/left-open.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
 })
+
+function order(groupOrder: number) {
+  return { sequence: { groupOrder } }
+}

@@ -1,6 +1,6 @@
 /** SIPp as the trunk: what arrived there, by SIPp's own word. */
 import type { AsteriskServer } from './asterisk-server.js'
-import { isUdpPortBound } from './ports.js'
+import { hasBoundUdpPort } from './ports.js'
 import { type LoggedEvent, type SippStatistics, startSipp } from './sipp-process.js'
 import { type TrunkBehaviour, trunkScenario } from './trunk-scenario.js'
 import { until } from './until.js'
@@ -52,7 +52,10 @@ export async function startTrunk(options: TrunkOptions): Promise<Trunk> {
     args: ['-aa', '-p', String(port)],
   })
   const ended = () => !sipp.process.isRunning()
-  await until(`SIPp listens on port ${port}`, () => ended() || isUdpPortBound(port))
+  await until(
+    `SIPp listens on port ${port}`,
+    () => ended() || hasBoundUdpPort(sipp.process.pid, port),
+  )
   if (ended()) throw new Error(`SIPp ended at once:\n${sipp.process.output()}${sipp.errors()}`)
   const calls = new Map<string, Arrival>()
   const arrived = () => {
