@@ -53,7 +53,6 @@ interface Attached {
  */
 export function openAsterisk(parts: AsteriskParts): Asterisk {
   const servers = ariServers(parts.settings)
-  if (servers.length === 0) return { readiness: [], close: async () => undefined }
   const { dataDir, randomBytes, settings } = parts
   const file = settings.permitKeyFile
   const permits = new Permits(loadPermitKey({ file, dataDir, randomBytes }))

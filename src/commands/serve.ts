@@ -1,6 +1,7 @@
 /** `callgate serve`: the gate and the compliance service over HTTP, until a signal ends them. */
 import type { Command } from 'commander'
-import { type Asterisk, openAsterisk } from '../asterisk/asterisk.js'
+import { ariServers } from '../asterisk/ari-servers.js'
+import type { Asterisk } from '../asterisk/asterisk.js'
 import { type Callgate, openCallgate } from '../compose.js'
 import { mainAccountId } from '../compose-foundation.js'
 import { ianaVersion } from '../domain/zones.js'
@@ -72,6 +73,8 @@ function warn({ settings, world: { log, clock } }: Callgate): void {
   for (const line of [...policy, ...sourceWarnings(settings)]) log.warn(line)
 }
 
+const noAsterisk: Asterisk = { readiness: [], close: async () => undefined }
+
 /** Every Asterisk of the settings; refuses an account that calls cannot be judged for. */
 export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
   const { settings, world, metrics, gate, outcomes, accounts } = callgate
@@ -79,6 +82,9 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
   if (!(await accounts.find(accountId))) {
     throw new CommandFailure(`gate.account '${accountId}': is no account here`, 2)
   }
+  if (ariServers(settings.asterisk).length === 0) return noAsterisk
+  // What speaks ARI takes a while to load, which a server without an Asterisk need not wait for.
+  const { openAsterisk } = await import('../asterisk/asterisk.js')
   return openAsterisk({
     settings: settings.asterisk,
     accountId,
