@@ -18,7 +18,7 @@ import {
   unanswered,
 } from './lab/evidence.js'
 import { allWait, arrivedMore, noChannelIsLeft, placedMore } from './lab/progress.js'
-import { asteriskVersions } from './lab/provided-asterisk.js'
+import type { AsteriskVersion } from './lab/provided-asterisk.js'
 import {
   type CallsOptions,
   type PlacedCall,
@@ -49,7 +49,12 @@ const mistakes = [
   },
 ]
 
-describe.each(asteriskVersions)('beside Asterisk %i', (version) => {
+/** The tests of one version, so that two versions can be tried side by side. */
+export function testOutages(version: AsteriskVersion): void {
+  describe(`beside Asterisk ${version}`, () => outagesBeside(version))
+}
+
+function outagesBeside(version: AsteriskVersion): void {
   let server: AsteriskServer
   let trunk: Trunk
   let running: CallgateProcess[] = []
@@ -330,7 +335,7 @@ describe.each(asteriskVersions)('beside Asterisk %i', (version) => {
     await expectGating(callgate)
     expect((await callgate.metrics()).sum('callgate_asterisk_connected')).toBe(1)
   })
-})
+}
 
 /** What /readyz says of the Asterisk. */
 async function detailOf(callgate: CallgateProcess): Promise<string> {

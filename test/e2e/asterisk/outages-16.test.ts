@@ -1,0 +1,3 @@
+import { testOutages } from './outages.js'
+
+testOutages(16)
