@@ -14,6 +14,7 @@ import { warmRoutes } from '../dist/gate/warm-routes.js'
 import { frontDoorEndpoints } from '../dist/http/front-door.js'
 import { settingLeaves, unwrapped } from '../dist/load-settings.js'
 import { createMetrics } from '../dist/metrics.js'
+import { measuredListStates } from '../dist/metrics-lists.js'
 import { serviceRoutes } from '../dist/service/service-routes.js'
 import { attemptOutcomes } from '../dist/service/webhooks/retry-plan.js'
 import { lookupNames } from '../dist/sources/remote/lookup-options.js'
@@ -46,8 +47,8 @@ Generated from \`src/config.ts\` and the \`src/config-*.ts\` beside it by \`npm 
 
 Settings come from one YAML file (\`--config <file>\`, else \`CALLGATE_CONFIG\`, else
 \`config/callgate.yaml\`) and from environment variables, which win over the file. A variable is
-named after the path of its setting; numbers, truth values and lists are written in it as in YAML,
-such as \`CALLGATE_GATE_SERVICE_CODES='["112"]'\`. A variable that begins with \`CALLGATE_\` and is
+named after the path of its setting; numbers, truth values, lists and maps are written in it as in
+YAML, such as \`CALLGATE_GATE_SERVICE_CODES='["112"]'\`. A variable that begins with \`CALLGATE_\` and is
 no setting, an unknown setting, a wrong type and a value out of range stop the start, all of them
 listed at once.
 
@@ -71,6 +72,7 @@ function valuesOf(schema) {
   if (inner instanceof z.ZodEnum) return inner.options.map(code).join(', ')
   if (inner instanceof z.ZodBoolean) return '`true`, `false`'
   if (inner instanceof z.ZodArray) return 'list'
+  if (inner instanceof z.ZodRecord) return 'map'
   const unit = unitOf(schema)
   if (inner instanceof z.ZodNumber) {
     return `${inner.minValue} to ${inner.maxValue}${unit === undefined ? '' : ` ${unit}`}`
@@ -125,6 +127,9 @@ function observeEach(metrics) {
   metrics.recordsPending(0)
   metrics.recordFailed()
   metrics.lists([{ name: 'us-dnc', entries: 0, asOf: 0 }])
+  metrics.listAges(() => [
+    { name: 'us-dnc', ageSeconds: 0, maxAgeSeconds: 0, states: [measuredListStates[0]] },
+  ])
   metrics.areaCodeMode('US', false)
   metrics.lookupAsked({ source: 'lookups', question: 'identity', outcome: 'answered', seconds: 0 })
   metrics.lookupCircuit('lookups', 'identity', false)
@@ -166,6 +171,7 @@ function labelValues() {
     endpoint: `${words(endpointNames())}; ${code('unmatched')} when path or method mean none`,
     status: `HTTP status; ${code('499')} when the client left before the answer; of scans ${words(['Complete', 'Failed'])}`,
     list: 'names of imported lists',
+    state: words(measuredListStates),
     feed: words(factFeedNames),
     country: words(['US', 'CA']),
   }

@@ -3,8 +3,10 @@ import { type Foundation, mainAccountId } from './compose-foundation.js'
 import type { Settings } from './config.js'
 import { type CallingRules, loadCallingRules } from './data/calling-rules/calling-rules.js'
 import { type FactStore, openFactStore } from './data/facts/fact-store.js'
+import { type ListAges, listAges } from './data/number-list/list-ages.js'
 import { type ListStore, openListStore } from './data/number-list/list-store.js'
 import { openNumberingPlan, type ReloadableNumberingPlan } from './data/numbering/numbering-plan.js'
+import { portAware } from './data/numbering/ported-plan.js'
 import { createPostalCodes } from './data/postal-codes/postal-codes.js'
 import { factsFolder, listsFolder, numberingFolder } from './data-folders.js'
 import { orderedStamps } from './domain/clock.js'
@@ -32,6 +34,7 @@ import type { World } from './world.js'
 /** Prepared reference data: lists, prefixes, postal codes, law, sandbox facts. */
 export interface ReferenceData {
   readonly lists: ListStore
+  readonly listAges: ListAges
   readonly plan: ReloadableNumberingPlan
   readonly rules: CallingRules
   readonly sandbox: Sandbox
@@ -43,6 +46,7 @@ export function openReferenceData(settings: Settings, { clock }: World): Referen
   assertZoneRulesAreCurrent()
   return {
     lists: openListStore({ folder: listsFolder(settings) }),
+    listAges: listAges(settings.lists),
     plan: openNumberingPlan({
       folder: numberingFolder(settings),
       unknownPrefix: settings.numbering.unknownPrefix,
@@ -68,7 +72,10 @@ export interface Subjects extends CallSubjects {
 
 export function createSubjects(foundation: Foundation, data: ReferenceData): Subjects {
   const { settings, storage, projects, accounts, changes } = foundation
-  const { rules, sandbox, plan } = data
+  const { rules, sandbox } = data
+  const plan = portAware(data.plan, data.lists, {
+    isStale: (list) => foundation.world.clock.now() >= data.listAges.staleAt(list),
+  })
   const postalCodes = createPostalCodes()
   const { proclaimedDays, emergencies } = settings.callingHours
   const hoursOver = (accountId: string) =>
@@ -87,7 +94,8 @@ export function createSubjects(foundation: Foundation, data: ReferenceData): Sub
   const shared = { storage, projects, changes, stamps, clockOf, overlay: sandbox }
   const internalDnc = new InternalDnc({ ...shared, accounts })
   const consent = new Consent({ ...shared, law: rules, numberingPlan: plan })
-  const lists = new ListFacts(data.lists, sandbox)
+  const { clock } = foundation.world
+  const lists = new ListFacts({ lists: data.lists, ages: data.listAges, sandbox, clock })
   const judge = new ScrubJudge({
     numberingPlan: plan,
     postalCodes,

@@ -5,10 +5,11 @@
 import { z } from 'zod'
 import { asterisk } from './config-asterisk.js'
 import { gate } from './config-gate.js'
+import { lists } from './config-lists.js'
 import { policy } from './config-policy.js'
 import { limits, lookups, reputation, webhooks } from './config-service.js'
 import { source } from './config-source.js'
-import { instant, milliseconds } from './config-values.js'
+import { file, instant, milliseconds } from './config-values.js'
 import { parseDay } from './domain/clock.js'
 
 const moment = instant('2026-11-23T17:00:00Z')
@@ -69,8 +70,13 @@ const everySetting = z.strictObject({
         ),
     })
     .prefault({}),
+  lists: lists.prefault({}),
   numbering: z
     .strictObject({
+      folder: file.describe(
+        'Folder of the imported prefixes, which several nodes may share; <dataDir>/numbering ' +
+          'unless given',
+      ),
       unknownPrefix: z
         .enum(['area-code', 'strict'])
         .default('area-code')
@@ -155,6 +161,7 @@ export type SourceSettings = Settings['source']
 export type ProviderSettings = SourceSettings['provider']
 export type LookupSettings = Settings['lookups']
 export type WebhookSettings = Settings['webhooks']
+export type ListSettings = Settings['lists']
 export type PolicySettings = Settings['policy']
 
 export type AsteriskSettings = Settings['asterisk']

@@ -161,12 +161,12 @@ function setAt(tree: Tree, path: readonly string[], value: unknown): void {
   setAt(branch, rest, value)
 }
 
-/** Numbers, truth values and lists are written as in YAML; everything else is taken as it is. */
+const writtenAsYaml = [z.ZodNumber, z.ZodBoolean, z.ZodArray, z.ZodRecord]
+
+/** Numbers, truth values, lists and maps are written as in YAML; all else is taken as it is. */
 function fromText(schema: z.ZodType, text: string): unknown {
   const inner = unwrapped(schema)
-  const isLiteral =
-    inner instanceof z.ZodNumber || inner instanceof z.ZodBoolean || inner instanceof z.ZodArray
-  if (!isLiteral) return text
+  if (!writtenAsYaml.some((kind) => inner instanceof kind)) return text
   try {
     return parse(text) as unknown
   } catch {

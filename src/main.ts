@@ -12,6 +12,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['serve', async () => (await import('./commands/serve.js')).addServe],
   ['check', async () => (await import('./commands/check.js')).addCheck],
   ['import', async () => (await import('./commands/import.js')).addImport],
+  ['lists', async () => (await import('./commands/lists.js')).addLists],
   ['accounts', async () => (await import('./commands/accounts.js')).addAccounts],
   ['keys', async () => (await import('./commands/keys.js')).addKeys],
   ['projects', async () => (await import('./commands/projects.js')).addProjects],
@@ -37,7 +38,8 @@ const program = new Command('callgate')
       '  callgate serve                                        start; prints keys and a curl line\n' +
       '  callgate check 212-555-0106 --kind ai                 judge one call, explained\n' +
       '  callgate import numbering nanpa.zip cnac.zip          know every prefix\n' +
-      '  callgate import list us-dnc registry.txt              load the national registry\n' +
+      '  callgate import us-dnc registry.zip                   load the national registry\n' +
+      '  callgate lists                                        what is imported, and how old\n' +
       '\nSettings are in config/callgate.yaml and CALLGATE_* variables; docs/settings.md lists them.\n',
   )
 

@@ -1,11 +1,10 @@
 /**
  * Every metric we export and its closed label sets; those of the service's own work are in
- * `metrics-service.ts`, those of the calls of an Asterisk in `metrics-asterisk.ts`. These and
- * `metrics-tally.ts` are the doors to prom-client. No label ever holds a telephone number, a channel
+ * `metrics-service.ts`, those of the imported lists in `metrics-lists.ts`, those of the calls of an
+ * Asterisk in `metrics-asterisk.ts`. These and `metrics-tally.ts` are the doors to prom-client. No label ever holds a telephone number, a channel
  * id or a caller's text.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Instant } from './domain/clock.js'
 import type { QuestionName, UnansweredReason } from './domain/compliance.js'
 import type {
   CallKind,
@@ -16,6 +15,7 @@ import type {
   Verdict,
 } from './domain/decision.js'
 import { type AsteriskMetrics, asteriskMetrics } from './metrics-asterisk.js'
+import { type ListMetrics, listMetrics } from './metrics-lists.js'
 import { type ServiceMetrics, serviceMetrics } from './metrics-service.js'
 import { tally } from './metrics-tally.js'
 
@@ -42,13 +42,7 @@ export interface SourceMeasure {
   readonly seconds: number
 }
 
-export interface ListMeasure {
-  readonly name: string
-  readonly entries: number
-  readonly asOf: Instant
-}
-
-export interface Metrics extends AsteriskMetrics, ServiceMetrics {
+export interface Metrics extends AsteriskMetrics, ListMetrics, ServiceMetrics {
   decided(measure: DecisionMeasure): void
   /** `source` is `embedded` or `remote`. */
   cacheAsked(source: string, question: QuestionName, result: CacheResult): void
@@ -59,7 +53,6 @@ export interface Metrics extends AsteriskMetrics, ServiceMetrics {
   apiAnswered(endpoint: string, status: number, seconds: number): void
   recordsPending(count: number): void
   recordFailed(): void
-  lists(lists: readonly ListMeasure[]): void
   /** 1 while a country's prefixes are judged by area code alone. */
   areaCodeMode(country: 'US' | 'CA', active: boolean): void
   text(): Promise<{ readonly contentType: string; readonly body: string }>
@@ -89,6 +82,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ...answerMetrics(registry),
     ...recordMetrics(registry),
     ...dataMetrics(registry),
+    ...listMetrics(registry),
     ...asteriskMetrics(registry),
     ...serviceMetrics(registry),
     text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
@@ -213,35 +207,14 @@ function recordMetrics(registry: Registry): Pick<Metrics, 'recordsPending' | 're
   }
 }
 
-function dataMetrics(registry: Registry): Pick<Metrics, 'lists' | 'areaCodeMode'> {
-  const registers = [registry]
-  const entries = new Gauge({
-    name: 'callgate_list_entries',
-    help: 'Numbers in an imported list.',
-    labelNames: ['list'],
-    registers,
-  })
-  const asOf = new Gauge({
-    name: 'callgate_list_as_of_timestamp_seconds',
-    help: 'When the content of an imported list was true.',
-    labelNames: ['list'],
-    registers,
-  })
+function dataMetrics(registry: Registry): Pick<Metrics, 'areaCodeMode'> {
   const areaCodes = new Gauge({
     name: 'callgate_numbering_area_code_mode',
     help: '1 while prefixes of the country are judged by area code because none are imported.',
     labelNames: ['country'],
-    registers,
+    registers: [registry],
   })
   return {
-    lists(lists) {
-      entries.reset()
-      asOf.reset()
-      for (const list of lists) {
-        entries.set({ list: list.name }, list.entries)
-        asOf.set({ list: list.name }, list.asOf / 1000)
-      }
-    },
     areaCodeMode: (country, active) => areaCodes.set({ country }, active ? 1 : 0),
   }
 }

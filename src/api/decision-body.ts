@@ -15,6 +15,17 @@ const findingSchema = z.object({
     .optional()
     .describe('The answer is past its age; the detail says why there is no newer one'),
   opensAt: z.string().optional(),
+  lists: z
+    .array(
+      z.object({
+        name: z.string(),
+        version: z.string().describe('Names this exact content of the list'),
+        asOf: z.string(),
+      }),
+    )
+    .readonly()
+    .optional()
+    .describe('The imported lists that were looked at'),
 })
 
 const policySchema = z.object({

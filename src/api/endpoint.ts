@@ -84,6 +84,8 @@ export interface Endpoint<Request, Response> {
   readonly errors: ErrorShape
   /** Media types of the answer; JSON when absent. For the description. */
   readonly replyTypes?: readonly string[]
+  /** Headers the answer may have beside those of every answer, by what they say. For the description. */
+  readonly replyHeaders?: Readonly<Record<string, string>>
   /** Status of the answer; 200 when absent. For the description. */
   readonly success?: number
   /** Statuses beside that one and those every call of its kind has, with what they mean. */

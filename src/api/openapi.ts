@@ -203,11 +203,19 @@ function responsesOf(endpoint: EndpointDescription): Record<string, OpenApiRespo
 }
 
 function successOf(endpoint: EndpointDescription): Record<string, OpenApiResponse> {
-  const { replyTypes = ['application/json'], response } = endpoint
+  const { replyTypes = ['application/json'], replyHeaders = {}, response } = endpoint
   const content = replyTypes.map((type): [string, { schema: JsonSchema }] => [
     type,
     { schema: type === 'application/json' ? wireSchema(response) : { type: 'string' } },
   ])
-  const answer = { description: 'The answer', content: Object.fromEntries(content) }
+  const headers = Object.entries(replyHeaders).map(([name, description]) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ])
+  const answer = {
+    description: 'The answer',
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    content: Object.fromEntries(content),
+  }
   return { [endpoint.success ?? 200]: answer }
 }

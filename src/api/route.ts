@@ -23,7 +23,14 @@ export interface AnswerContext {
 export type EndpointDescription = EndpointFacts &
   Pick<
     Endpoint<unknown, unknown>,
-    'summary' | 'spec' | 'request' | 'response' | 'replyTypes' | 'success' | 'outcomes'
+    | 'summary'
+    | 'spec'
+    | 'request'
+    | 'response'
+    | 'replyTypes'
+    | 'replyHeaders'
+    | 'success'
+    | 'outcomes'
   >
 
 export interface Route {

@@ -40,15 +40,15 @@ const columnsOfAll: readonly Column[] = [
 ]
 
 /**
- * The order of the spec's table, which names the offset before the window. Dates of porting and of
- * turning VoIP are in no public data; empty says unknown.
+ * The order of the spec's table, which names the offset before the window. Since when a line is
+ * VoIP is in no data that can be had; empty says unknown.
  */
 const columnsOfVersion8: readonly Column[] = [
   ...columnsBeforeWindow,
   ...[utcOffset, callingWindow],
   ...columnsAfterWindow,
   ['EBRExpiresOn', (row) => row.ebrExpiresOn],
-  ['WirelessPortDate', () => ''],
+  ['WirelessPortDate', (row) => row.wirelessPortDate],
   ['VoIPDate', () => ''],
   ['PostalCode', (row) => row.postalCode],
   ['TZSource', (row) => row.timeZoneSource],
@@ -91,6 +91,8 @@ function csvField(text: string): string {
 }
 
 const text = z.string('must be text')
+/** Empty and `0` both say that there is none (spec, "Scrub result row"). */
+const dateOrNothing = text.transform((date) => (date === '0' ? '' : date))
 const letter = z.enum(resultLetters, `must be one of the letters ${resultLetters.join(' ')}`)
 const ebrType = z.enum(['S', 'I', 'P', 'T', ''], 'must be S, I, P, T or empty')
 const yesNo = z.enum(['0', '1'], 'must be 0 or 1').transform((digit) => digit === '1')
@@ -110,7 +112,7 @@ export const wireScrubRow = z
   .object({
     ...{ Phone: text, ResultCode: letter, Reserved: text, Reason: text },
     ...{ RegionAbbrev: text, Country: text, Locale: text, CarrierInfo: text, TZCode: text },
-    ...{ NewReassignedAreaCode: text, WirelessPortDate: text, VoIPDate: text },
+    ...{ NewReassignedAreaCode: text, WirelessPortDate: dateOrNothing, VoIPDate: text },
     ...{ CallingWindow: text, UTCOffset: minutes, DoNotCallToday: yesNoOrNothing },
     ...{ CallingTimeRestrictions: text, EBRType: ebrType },
     ...{ IsWirelessOrVoIP: yesNoOrNothing, LineType: text, EBRExpiresOn: text },
@@ -126,6 +128,7 @@ export const wireScrubRow = z
       ...{ doNotCallToday: wire.DoNotCallToday, ebrType: wire.EBRType },
       ...{ callingTimeRestrictions: wire.CallingTimeRestrictions, lineType: wire.LineType },
       ...{ isWirelessOrVoip: wire.IsWirelessOrVoIP, ebrExpiresOn: wire.EBRExpiresOn },
+      ...{ wirelessPortDate: wire.WirelessPortDate },
       ...{ postalCode: wire.PostalCode, timeZoneSource: wire.TZSource },
       allowed: {
         manual: wire.IsCallAllowedNonATDS,

@@ -7,7 +7,7 @@ import {
   scrubVersions,
 } from '../domain/scrub-row.js'
 import { type EbrWireRecord, ebrRecords } from './consent.js'
-import { type Endpoint, endpoint, type WireRequest } from './endpoint.js'
+import { type Endpoint, endpoint, type Reply, type WireRequest } from './endpoint.js'
 import {
   fields,
   type NumberLimit,
@@ -116,6 +116,21 @@ const withRelationships = fields({
 
 type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
 
+/** Names each list that a row of the reply rests on: `us-dnc=<version>;state-dnc-fl=<version>`. */
+const listsHeader = 'X-Callgate-Lists'
+
+/** Both versions of a list that was replaced while the rows were made. */
+function listHeaders(rows: readonly ScrubRow[]): Pick<Reply, 'headers'> {
+  const named = new Set<string>()
+  let latest: ScrubRow['lists']
+  for (const { lists } of rows) {
+    if (!lists || lists === latest) continue
+    latest = lists
+    for (const { name, version: content } of lists) named.add(`${name}=${content}`)
+  }
+  return named.size === 0 ? {} : { headers: { [listsHeader]: [...named].join(';') } }
+}
+
 const common = {
   spec: 'Scrub',
   paths: ['/app/main/rpc/scrub'],
@@ -124,10 +139,19 @@ const common = {
   response: z.array(wireScrubRow),
   replyTypes: ['text/csv', 'application/json'],
   errors: 'text',
+  replyHeaders: {
+    [listsHeader]:
+      'Version of each imported list a row rests on, such as us-dnc=1f2e3d4c;litigators=5b6a7988; ' +
+      'absent where none does',
+  },
   encode: (rows, { request: asked }) =>
     asked.output === 'json'
-      ? { json: jsonRows(rows, asked.version) }
-      : { text: csvText(rows, asked.version), contentType: 'text/csv; charset=utf-8' },
+      ? { json: jsonRows(rows, asked.version), ...listHeaders(rows) }
+      : {
+          text: csvText(rows, asked.version),
+          contentType: 'text/csv; charset=utf-8',
+          ...listHeaders(rows),
+        },
 } satisfies Partial<ScrubEndpoint>
 
 /** At most 50 numbers; longer lists go by POST. */

@@ -22,6 +22,7 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'state-dnc': '21',
   'wireless-state': '21',
   'list-not-covering': '21',
+  'list-stale': '42',
   'toll-free': '21',
   'unknown-prefix': '21',
   'no-consent': '21',

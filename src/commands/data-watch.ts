@@ -1,25 +1,29 @@
 /** Keeps a running server's view of its data current, and tells what is not ready. */
 import type { Callgate } from '../compose.js'
-import { litigatorListName, nationalListNames } from '../data/number-list/list-names.js'
-import type { ListStore } from '../data/number-list/list-store.js'
 import { formatInstant } from '../domain/clock.js'
 import type { Country } from '../domain/place.js'
-import type { ReadinessCheck } from '../http/ops.js'
+import type { Readiness, ReadinessCheck } from '../http/ops.js'
+import { ageRemarks, ListAgeNews, listAgesNow, missingLists } from './list-age-watch.js'
 
 const lookEveryMs = 1_000
 
 /**
  * Looks every second for lists and prefixes that another process has imported and for rows it has
- * written, and drops what was kept of the old. Gives the function that ends it.
+ * written, and drops what was kept of the old; also tells which lists become too old. Gives the
+ * function that ends it.
  */
 export function watchData(callgate: Callgate): () => void {
   reportData(callgate)
   reportFacts(callgate)
+  callgate.metrics.listAges(() => listAgesNow(callgate))
+  const ages = new ListAgeNews(callgate)
+  ages.look()
   let looking = false
   const timer = setInterval(() => {
     if (looking) return
     looking = true
     void look(callgate).finally(() => {
+      ages.look()
       looking = false
     })
   }, lookEveryMs)
@@ -73,24 +77,35 @@ function reportData({ data, metrics, world }: Callgate): void {
   }
 }
 
-const expectedLists = [...Object.values(nationalListNames), litigatorListName]
-
 /** A missing list is no fault of the program, but its numbers are blocked where we scrub. */
-function missingLists(lists: ListStore, remote: Callgate['remote']): string {
-  if (remote) return ''
-  const missing = expectedLists.filter((name) => lists.get(name) === undefined)
+function missingRemark(callgate: Callgate): string {
+  const missing = missingLists(callgate)
   return missing.length > 0
     ? `; not imported, so real accounts are blocked: ${missing.join(', ')}`
     : ''
 }
 
+/**
+ * A list that is too old is as good as a missing one: real accounts are blocked and the program
+ * works, so it is told and is no reason to send calls elsewhere.
+ */
+function listReadiness(callgate: Callgate): Readiness {
+  const { lists } = callgate.data
+  const problems = lists.problems()
+  if (problems.length > 0) {
+    const details = problems.map(({ detail }) => detail).join('; ')
+    return { ready: false, detail: `${details}${ageRemarks(callgate)}` }
+  }
+  const names = lists
+    .all()
+    .map(({ name, version, asOf }) => `${name} ${version} as of ${formatInstant(asOf)}`)
+  const remarks = ageRemarks(callgate) + missingRemark(callgate)
+  return { ready: true, detail: `${names.join(', ') || 'none'}${remarks}` }
+}
+
 /** What `/readyz` asks: a list that cannot be read and a record that cannot be written are faults. */
-export function dataReadiness({
-  data,
-  journal,
-  storage,
-  remote,
-}: Callgate): readonly ReadinessCheck[] {
+export function dataReadiness(callgate: Callgate): readonly ReadinessCheck[] {
+  const { data, journal, storage } = callgate
   return [
     {
       name: 'records',
@@ -108,18 +123,7 @@ export function dataReadiness({
     },
     {
       name: 'lists',
-      check: () => {
-        const problems = data.lists.problems()
-        const names = data.lists
-          .all()
-          .map(({ name, version, asOf }) => `${name} ${version} as of ${formatInstant(asOf)}`)
-        return problems.length === 0
-          ? {
-              ready: true,
-              detail: `${names.join(', ') || 'none'}${missingLists(data.lists, remote)}`,
-            }
-          : { ready: false, detail: problems.map(({ detail }) => detail).join('; ') }
-      },
+      check: () => listReadiness(callgate),
     },
     {
       name: 'facts',

@@ -1,7 +1,7 @@
 /** `callgate import ...` for feeds of facts about numbers: labels, disconnects, carriers, complaints. */
 import { basename } from 'node:path'
 import type { Command } from 'commander'
-import { type FactFeedName, factFeeds, factsFolderOf } from '../data/facts/fact-feeds.js'
+import { type FactFeedName, factFeeds } from '../data/facts/fact-feeds.js'
 import {
   type FactImportOptions,
   type FactImportSummary,
@@ -11,6 +11,7 @@ import { agingDays } from '../data/facts/reassigned-rule.js'
 import { dayInName } from '../data/feeds/day-in-name.js'
 import { undatedReassigned } from '../data/feeds/reassigned.js'
 import { labelSourceOf } from '../data/feeds/spam-labels.js'
+import { factsFolder } from '../data-folders.js'
 import { formatDay, formatInstant, systemClock } from '../domain/clock.js'
 import { labelSources } from '../domain/labels.js'
 import { CommandFailure, settingsFor, type Terminal } from './command.js'
@@ -18,18 +19,20 @@ import {
   addAllowShrink,
   addAsOf,
   addBadLines,
+  addDryRun,
   asOfInstant,
   count,
   describeBadLines,
+  describeDifference,
+  describeDryRun,
   type ImportOptions,
   lines,
   some,
   wholeNumber,
 } from './import-options.js'
-import { showProgress } from './progress.js'
+import { describeRun, runImport } from './import-run.js'
 
 interface FactOptions extends ImportOptions {
-  readonly dryRun?: true
   readonly keepDays?: string
   readonly carrier?: true
   readonly complete?: string
@@ -129,24 +132,37 @@ function addFactImport(group: Command, terminal: Terminal, one: FactCommand): vo
   addAsOf(command, one.asOf ?? 'when the oldest file was last changed')
   addBadLines(command, 'usable row')
   if (!factFeeds[one.feed({})].addsUp) addAllowShrink(command, 'rows')
-  command
-    .option('--dry-run', 'say what would change, and change nothing')
+  addDryRun(command)
     .addHelpText('after', `\nText, .gz or .zip. ${columns}\n`)
-    .action(async (paths: string[], options: FactOptions, self: Command) => {
-      if (one.dated && options.asOf === undefined) refuseUndated(paths)
-      const progress = showProgress(name, terminal)
-      const summary = await importFacts({
-        ...wanted(one.feed(options), options),
-        files: paths,
-        folder: factsFolderOf(settingsFor(self).dataDir),
-        clock: systemClock,
-        onProgress: ({ bytesDone, bytesTotal, rows }) =>
-          progress.update(bytesDone, bytesTotal, rows),
-      }).finally(() => progress.stop())
-      const hint = one.hint?.(summary)
-      terminal.out(describe(summary, options.dryRun === true))
-      if (hint !== undefined) terminal.note(`${hint}\n`)
-    })
+    .action((paths: string[], options: FactOptions, self: Command) =>
+      importFeed(self, terminal, { one, paths, options }),
+    )
+}
+
+interface WantedFacts {
+  readonly one: FactCommand
+  readonly paths: readonly string[]
+  readonly options: FactOptions
+}
+
+async function importFeed(
+  self: Command,
+  terminal: Terminal,
+  { one, paths, options }: WantedFacts,
+): Promise<void> {
+  if (one.dated && options.asOf === undefined) refuseUndated(paths)
+  const settings = settingsFor(self)
+  const feedOptions = {
+    ...wanted(one.feed(options), options),
+    ...{ files: paths, folder: factsFolder(settings), clock: systemClock },
+  }
+  const result = await runImport({ name: one.name, settings, options, terminal }, (hooks) =>
+    importFacts({ ...feedOptions, ...hooks }),
+  )
+  const { summary } = result
+  terminal.out(lines([...describe(summary, options.dryRun), ...describeRun(result, summary.rows)]))
+  const hint = one.hint?.(summary)
+  if (hint !== undefined) terminal.note(`${hint}\n`)
 }
 
 /** A copy of an old file has a new time stamp, which must not make its content new. */
@@ -179,22 +195,17 @@ function completeSources(text: string | undefined): readonly string[] | undefine
   })
 }
 
-function describe(summary: FactImportSummary, dryRun: boolean): string {
+function describe(summary: FactImportSummary, dryRun: boolean | undefined): string[] {
   const { feed, entries, numbers, asOf, rows, facts, difference, notKept } = summary
   const left = Object.entries(notKept).map(([reason, value]) => `${count(value)} ${reason}`)
   const told = entries === numbers ? '' : `, ${some(entries, 'fact')}`
-  return lines([
+  return [
     `${feed}: ${some(numbers, 'number')}${told}, as of ${formatInstant(asOf)}` +
-      (dryRun ? ' (dry run: nothing was changed)' : ''),
+      describeDryRun(dryRun),
     `  read ${some(rows, 'row')} with ${some(facts, 'fact')}`,
-    ...(difference
-      ? [
-          `  ${count(difference.added)} new, ${count(difference.changed)} changed, ` +
-            `${count(difference.removed)} removed`,
-        ]
-      : []),
+    ...(difference ? describeDifference(difference) : []),
     ...(summary.comments > 0 ? [`  skipped ${some(summary.comments, 'comment line')}`] : []),
     ...(left.length > 0 ? [`  not kept: ${left.join(', ')}`] : []),
     ...describeBadLines(summary.badLines),
-  ])
+  ]
 }

@@ -7,22 +7,40 @@ import { CommandFailure } from './command.js'
 export interface ImportOptions {
   readonly asOf?: string
   readonly badLines?: string
+  readonly rejects?: string
   readonly allowShrink?: true
+  readonly dryRun?: true
 }
 
 export function addAsOf(command: Command, otherwise: string): Command {
   return command.option('--as-of <date>', `day the content was true (default: ${otherwise})`)
 }
 
+/** `--bad-lines` and `--rejects`. */
 export function addBadLines(command: Command, what: string): Command {
+  return addRejects(
+    command.option('--bad-lines <n>', `accept up to n lines that are no ${what} (default: none)`),
+  )
+}
+
+export function addRejects(command: Command): Command {
   return command.option(
-    '--bad-lines <n>',
-    `accept up to n lines that are no ${what} (default: none)`,
+    '--rejects <file>',
+    'CSV for the bad lines, if there are any (default: <dataDir>/rejects/<name>-<time>.csv)',
   )
 }
 
 export function addAllowShrink(command: Command, what: string): Command {
   return command.option('--allow-shrink', `accept fewer than half the ${what} in use`)
+}
+
+export function addDryRun(command: Command): Command {
+  return command.option('--dry-run', 'judge the files and say what would change; change nothing')
+}
+
+/** What ends the first line of the summary of a dry run. */
+export function describeDryRun(dryRun: boolean | undefined): string {
+  return dryRun === true ? ' (dry run: nothing was changed)' : ''
 }
 
 /** Midnight UTC of the day, which may not lie ahead. */
@@ -42,6 +60,18 @@ export function wholeNumber(option: string, text: string | undefined): number | 
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text)
   throw new CommandFailure(`${option} '${text}': must be a whole number`, 2)
+}
+
+/** The line of a summary about what a new content changes; none when there was nothing before. */
+export function describeDifference(difference: {
+  readonly added: number | undefined
+  readonly changed?: number
+  readonly removed: number | undefined
+}): string[] {
+  const { added, changed, removed } = difference
+  if (added === undefined || removed === undefined) return []
+  const middle = changed === undefined ? '' : `${count(changed)} changed, `
+  return [`  ${count(added)} new, ${middle}${count(removed)} removed`]
 }
 
 /** The lines of a summary about rows that could not be understood. */

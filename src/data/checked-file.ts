@@ -1,10 +1,7 @@
 /**
  * The container of our prepared data files: a kind, a format version, a JSON header, a body and a
  * SHA-256 over all of it. Written beside the old file and renamed into place, so that a crash at
- * any point leaves the old file whole.
- *
- * Layout: 8 bytes magic, 4 bytes header length (little endian), header JSON padded with blanks so
- * that the body starts at a multiple of 8, body, 32 bytes SHA-256 of everything before.
+ * any point leaves the old file whole. The layout is told in checked-header.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -21,16 +18,19 @@ import {
 import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { DataFileError } from '../errors.js'
+import {
+  bodyStartOf,
+  checkKind,
+  digestBytes,
+  type FileKind,
+  headerOf,
+  magic,
+  notOurs,
+  prefixBytes,
+  prefixWithHeader,
+} from './checked-header.js'
 
-const magic = Buffer.from('CALLGATE', 'latin1')
-const digestBytes = 32
-const prefixBytes = magic.length + 4
-
-export interface FileKind {
-  /** Such as `number-list`. */
-  readonly kind: string
-  readonly formatVersion: number
-}
+export type { FileKind } from './checked-header.js'
 
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
@@ -64,14 +64,6 @@ export async function writeCheckedFile(
     rmSync(aside, { force: true })
     throw cause
   }
-}
-
-function prefixWithHeader(header: Readonly<Record<string, unknown>>): Buffer {
-  const json = Buffer.from(JSON.stringify(header), 'utf8')
-  const padding = (8 - ((prefixBytes + json.length) % 8)) % 8
-  const length = Buffer.alloc(4)
-  length.writeUInt32LE(json.length + padding)
-  return Buffer.concat([magic, length, json, Buffer.alloc(padding, ' ')])
 }
 
 /** Makes a rename inside the folder durable. */
@@ -137,33 +129,16 @@ interface ReadBytes {
 
 function asCheckedFile(path: string, { bytes, digest, expected }: ReadBytes): CheckedFile {
   if (bytes.length < prefixBytes + digestBytes || !bytes.subarray(0, magic.length).equals(magic)) {
-    throw new DataFileError(path, 'is not a callgate data file, or was cut off at the start')
+    throw notOurs(path)
   }
   const contentEnd = contentEndOf(bytes)
   if (!digest.equals(bytes.subarray(contentEnd))) {
     throw new DataFileError(path, 'is damaged or cut off: its SHA-256 does not match its content')
   }
-  const bodyStart = prefixBytes + bytes.readUInt32LE(magic.length)
+  const bodyStart = bodyStartOf(path, bytes, contentEnd)
   const header = headerOf(path, bytes.toString('utf8', prefixBytes, bodyStart))
-  if (header.kind !== expected.kind) {
-    throw new DataFileError(path, `holds '${String(header.kind)}', not '${expected.kind}'`)
-  }
-  if (header.formatVersion !== expected.formatVersion) {
-    throw new DataFileError(
-      path,
-      `has format version ${String(header.formatVersion)}; this program reads ` +
-        `${expected.formatVersion}. Import it again`,
-    )
-  }
+  checkKind(path, header, expected)
   return { header, body: bytes.subarray(bodyStart, contentEnd), digest: digest.toString('hex') }
-}
-
-function headerOf(path: string, json: string): Record<string, unknown> {
-  try {
-    return JSON.parse(json) as Record<string, unknown>
-  } catch (cause) {
-    throw new DataFileError(path, 'has a header that is no JSON', cause)
-  }
 }
 
 /**

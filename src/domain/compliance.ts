@@ -5,6 +5,7 @@
  */
 import type { Instant } from './clock.js'
 import type { CallKind } from './decision.js'
+import type { ListVersion } from './number-set.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { PlaceSource } from './place.js'
 
@@ -141,6 +142,10 @@ export interface ScrubVerdict {
    * near or the letter will be another by then. Absent where the source cannot tell.
    */
   readonly opensAt?: Instant | undefined
+  /** The letter is `B` because a list is too old to answer, not because none covers the number. */
+  readonly isListStale?: boolean | undefined
+  /** The imported lists that were looked at; absent where the source cannot tell. */
+  readonly lists?: readonly ListVersion[] | undefined
 }
 
 export interface InternalDncStatus {
@@ -150,6 +155,8 @@ export interface InternalDncStatus {
 
 export interface LitigatorStatus {
   readonly isLitigator: boolean
+  /** The imported list that was looked at; absent where the source cannot tell. */
+  readonly list?: ListVersion | undefined
 }
 
 export type LegalTimeStatus =

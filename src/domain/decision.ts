@@ -2,6 +2,7 @@
  * A call to be judged, the findings of the checks, and the pure function from findings to verdict.
  */
 import type { Instant } from './clock.js'
+import type { ListVersion } from './number-set.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
 export const callKinds = ['manual', 'autodialed', 'ai'] as const
@@ -29,6 +30,7 @@ export const reasonTexts = {
   'wireless-state': 'the state bars sales calls to wireless numbers',
   'list-not-covering':
     'no imported national list covers this area code; no list is not a clean list',
+  'list-stale': 'an imported list is too old to answer; an old list is not a clean list',
   'toll-free': 'toll-free numbers are not called',
   'unknown-prefix': 'the area code or exchange is not in service',
   'no-consent': 'this kind of call needs a permission record, and none is current',
@@ -99,6 +101,8 @@ export interface Finding {
   readonly isOfTheQuestion?: boolean | undefined
   /** Set when the answer was past its age: why its source does not give a newer one. */
   readonly staleBecause?: string | undefined
+  /** The imported lists that were looked at; absent where the source cannot tell. */
+  readonly lists?: readonly ListVersion[] | undefined
 }
 
 /** What policy makes of one check. Unless it says otherwise, anything but a pass blocks. */

@@ -1,5 +1,5 @@
 /** Where a called party may be, and what is known of a number from the numbering plan. */
-import type { Instant } from './clock.js'
+import type { Instant, LocalDay } from './clock.js'
 import type { PhoneNumber } from './phone-number.js'
 
 export type Country = 'US' | 'CA'
@@ -22,14 +22,21 @@ export interface Place {
   readonly source: PlaceSource
 }
 
-/** Kind of line of the original holder; `unknown` counts as wireless wherever consent matters. */
+/** Kind of line; `unknown` counts as wireless wherever consent matters. */
 export type LineClass = 'wireless' | 'wireline' | 'voip' | 'unknown'
 
-/** Operating company the prefix was first assigned to, not the one a number was ported to. */
+/** Operating company the prefix or block was first assigned to, not the one a number was ported to. */
 export interface OriginalCarrier {
   /** Operating company number, four characters. */
   readonly ocn: string
   readonly company: string
+}
+
+/** That a number has left the kind of line it was assigned as. */
+export interface Ported {
+  readonly to: 'wireless' | 'wireline'
+  /** `undefined` when the list of ported numbers gives no day. */
+  readonly on: LocalDay | undefined
 }
 
 export type NumberFacts =
@@ -39,7 +46,12 @@ export type NumberFacts =
       /** Rate centre or exchange area; empty when only the area code is known. */
       readonly locality: string
       readonly carrier: OriginalCarrier | undefined
+      /** As the line is now, as far as it is known: the one that counts. */
       readonly lineClass: LineClass
+      /** As {@link carrier} serves it, whatever became of the number since. */
+      readonly originalClass: LineClass
+      /** Absent when no list of ported numbers that is in force names the number. */
+      readonly ported?: Ported
     }
   | { readonly status: 'toll-free' }
   /** Not in the master list; `areaCodeInUse` tells an unassigned exchange from a dead area code. */
@@ -54,6 +66,8 @@ export interface PlanCoverage {
   readonly mode: 'imported' | 'area-code' | 'strict'
   readonly prefixes: number
   readonly asOf: Instant | undefined
+  /** Thousands blocks that are known by their own holder; absent when none are imported. */
+  readonly blocks?: number
 }
 
 export interface NumberingPlan {

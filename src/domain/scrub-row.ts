@@ -3,6 +3,7 @@
  * API writes in the spelling of the spec ("Scrub result row").
  */
 import type { EbrType, ResultLetter, ScrubVerdict } from './compliance.js'
+import type { ListVersion } from './number-set.js'
 
 /** Versions that are served; from 8 on a row has the fields after the line type. */
 export const scrubVersions = [1, 2, 3, 4, 5, 6, 7, 8] as const
@@ -43,9 +44,13 @@ export interface ScrubRow {
   readonly lineType: string
   /** `YYYY-MM-DD`, the first day on which the record no longer holds; empty for a permission. */
   readonly ebrExpiresOn: string
+  /** `YYYY-MM-DD`, when the number was ported from a landline to a wireless line. */
+  readonly wirelessPortDate: string
   /** The postal code, when the place was found by it. */
   readonly postalCode: string
   /** `PostalCode` or `NPANXX`. */
   readonly timeZoneSource: string
   readonly allowed: ScrubVerdict['allowed']
+  /** The imported lists the row rests on; they are told of the reply, not of the row. */
+  readonly lists?: readonly ListVersion[] | undefined
 }

@@ -10,6 +10,14 @@ import {
   reasonTexts,
   type Verdict,
 } from '../domain/decision.js'
+import type { ListVersion } from '../domain/number-set.js'
+
+/** Which content of an imported list a finding rests on. */
+export interface ListDocument {
+  readonly name: string
+  readonly version: string
+  readonly asOf: string
+}
 
 export interface FindingDocument {
   readonly check: string
@@ -23,6 +31,8 @@ export interface FindingDocument {
   readonly stale?: true
   /** Instants are ISO 8601 in UTC; absent where there is none. */
   readonly opensAt?: string
+  /** Absent where no imported list was looked at, or the source cannot tell. */
+  readonly lists?: readonly ListDocument[]
 }
 
 /** What policy set aside of a finding, and why. */
@@ -179,7 +189,20 @@ function findingDocument(finding: Finding, usedAt: Instant): FindingDocument {
     ageMs: Math.max(0, usedAt - finding.asOf),
     ...(finding.staleBecause !== undefined && { stale: true as const }),
     ...instantField('opensAt', finding.opensAt),
+    ...(finding.lists && finding.lists.length > 0 && { lists: finding.lists.map(listDocument) }),
   }
+}
+
+/** Each version is written out once: it is the same in a great many records. */
+const listDocuments = new WeakMap<ListVersion, ListDocument>()
+
+function listDocument(list: ListVersion): ListDocument {
+  const known = listDocuments.get(list)
+  if (known) return known
+  const { name, version, asOf } = list
+  const made = { name, version, asOf: formatInstant(asOf) }
+  listDocuments.set(list, made)
+  return made
 }
 
 function instantField<Name extends string>(

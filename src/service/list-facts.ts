@@ -1,61 +1,55 @@
 /**
  * What the imported lists say of a number for one account: national and state do-not-call lists and
  * known litigators. The sandbox account has lists of its own and never sees the imported ones; a
- * list that is missing, damaged or silent about an area code is told apart from a clean answer.
+ * list that is missing, damaged, too old or silent about an area code is told apart from a clean
+ * answer.
  */
 import {
   litigatorListName,
   nationalListNames,
+  portedListNames,
   stateListName,
 } from '../data/number-list/list-names.js'
-import type { Instant } from '../domain/clock.js'
-import type { NumberSet } from '../domain/number-set.js'
 import { areaCodeOf, isFictional, type PhoneNumber } from '../domain/phone-number.js'
 import type { Country } from '../domain/place.js'
+import {
+  type Evidence,
+  ImportedLists,
+  type ImportedListsParts,
+  type ListFinding,
+  lastingFor,
+  notCovered,
+  type PlainFindings,
+  plainFindings,
+} from './imported-lists.js'
 import type { ProjectScope } from './projects/project-scope.js'
 import type { Sandbox } from './sandbox/sandbox.js'
 
-/** The imported lists as this file needs them. */
-export interface Lists {
-  get(name: string): NumberSet | undefined
-  /** Lists whose file cannot be used; such a list is not the same as one that is not kept. */
-  problems(): readonly { readonly name?: string; readonly detail: string }[]
-}
-
-/** What one list, or several together, say of a number. */
-export type ListFinding =
-  | { readonly status: 'listed'; readonly asOf: Instant }
-  | { readonly status: 'clear'; readonly asOf: Instant | undefined }
-  /** No list that speaks for the number can be asked; `detail` tells the operator what to do. */
-  | {
-      readonly status: 'not-covered'
-      readonly detail: string
-      /** The list is kept and its file cannot be used. */
-      readonly isUnusable?: boolean
-    }
+export type { ListFinding, Lists } from './imported-lists.js'
 
 export type StateFinding = ListFinding & { readonly region?: string }
 
-export class ListFacts {
-  readonly #lists: Lists
-  readonly #sandbox: Sandbox
-  readonly #stateNames = new Map<string, string>()
+export interface ListFactsParts extends ImportedListsParts {
+  readonly sandbox: Sandbox
+}
 
-  constructor(lists: Lists, sandbox: Sandbox) {
-    this.#lists = lists
+export class ListFacts {
+  readonly #imported: ImportedLists
+  readonly #sandbox: Sandbox
+  readonly #ofSandbox = new Map<string, PlainFindings>()
+  readonly #stateNames = new Map<string, string>()
+  #ported: { readonly of: readonly [Evidence, Evidence]; readonly joined: Evidence } | undefined
+
+  constructor({ sandbox, ...imported }: ListFactsParts) {
+    this.#imported = new ImportedLists(imported)
     this.#sandbox = sandbox
   }
 
   /** The national list of the number's country; the US list speaks for the territories too. */
   national(accountId: string, number: PhoneNumber, country: Country): ListFinding {
-    if (this.#sandbox.isSandbox(accountId)) return this.#sandboxNational(accountId, number)
     const name = nationalListNames[country]
-    return (
-      finding(this.#lists.get(name), number) ?? {
-        status: 'not-covered',
-        detail: toDo(name, number),
-      }
-    )
+    if (this.#sandbox.isSandbox(accountId)) return this.#sandboxNational(accountId, number, name)
+    return this.#imported.ask(name, number) ?? notCovered(name, number)
   }
 
   /** The national list as far as the project's federal subscription lets it be asked. */
@@ -65,57 +59,66 @@ export class ListFacts {
   }
 
   /**
-   * The state lists of every region the number may be in. No state list need be kept; one that is
-   * kept must be readable and speak for the area code.
+   * The state lists of every region the number may be in. No state list need be kept; each that is
+   * kept must be readable, young enough and speak for the area code.
    */
   state(accountId: string, number: PhoneNumber, regions: readonly string[]): StateFinding {
-    if (this.#sandbox.isSandbox(accountId)) return clear
-    let worst: StateFinding = clear
+    if (this.#sandbox.isSandbox(accountId)) return noStateList
+    let found: StateFinding | undefined
     for (const region of regions) {
-      const found = this.#stateOf(number, region)
-      if (found.status === 'listed') return { ...found, region }
-      if (found.status === 'not-covered') worst = found
+      const one = this.#stateOf(number, region)
+      if (one) found = found ? both(found, one) : one
     }
-    return worst
+    return found ?? noStateList
   }
 
-  /** The list of known litigators, which has no country. */
+  /**
+   * The list of known litigators, which has no country. Who was on it is not cleared by its age:
+   * a list that is too old is silent about everybody else.
+   */
   litigator(accountId: string, number: PhoneNumber): ListFinding {
+    const name = litigatorListName
     if (this.#sandbox.isSandbox(accountId)) {
-      const asOf = this.#sandbox.listsAsOf
-      const listed = this.#sandbox.line(accountId, number)?.litigator === true
-      return { status: listed ? 'listed' : 'clear', asOf }
+      const isListed = this.#sandbox.line(accountId, number)?.litigator === true
+      return this.#sandboxFinding(name, isListed)
     }
-    const list = this.#lists.get(litigatorListName)
-    const problem = list ? undefined : this.#problemOf(litigatorListName)
-    if (problem) return problem
-    return (
-      finding(list, number) ?? { status: 'not-covered', detail: toDo(litigatorListName, number) }
-    )
+    return this.#imported.ask(name, number, 'still-lists') ?? notCovered(name, number)
   }
 
-  #sandboxNational(accountId: string, number: PhoneNumber): ListFinding {
+  /** The lists of ported numbers that the class of a line rests on, where any are kept. */
+  ported(accountId: string): Evidence {
+    if (this.#sandbox.isSandbox(accountId)) return noList
+    const toWireless = this.#imported.evidenceOf(portedListNames.wireless)
+    const toWireline = this.#imported.evidenceOf(portedListNames.wireline)
+    if (!toWireless || !toWireline) return toWireless ?? toWireline ?? noList
+    const known = this.#ported
+    if (known?.of[0] === toWireless && known.of[1] === toWireline) return known.joined
+    const joined = {
+      lists: [...toWireless.lists, ...toWireline.lists],
+      holdsUntil: Math.min(toWireless.holdsUntil, toWireline.holdsUntil),
+    }
+    this.#ported = { of: [toWireless, toWireline], joined }
+    return joined
+  }
+
+  #sandboxNational(accountId: string, number: PhoneNumber, name: string): ListFinding {
     const line = this.#sandbox.line(accountId, number)
-    if (!line) {
-      const what = isFictional(number) ? 'fictional line' : 'real number'
-      return { status: 'not-covered', detail: `the sandbox account has no list for this ${what}` }
-    }
-    return { status: line.nationalList ? 'listed' : 'clear', asOf: this.#sandbox.listsAsOf }
+    if (line) return this.#sandboxFinding(name, line.nationalList)
+    const what = isFictional(number) ? 'fictional line' : 'real number'
+    const detail = `the sandbox account has no list for this ${what}`
+    return { status: 'not-covered', detail, ...noList }
   }
 
-  #stateOf(number: PhoneNumber, region: string): ListFinding {
-    const name = this.#stateName(region)
-    const list = this.#lists.get(name)
-    if (list) return finding(list, number) ?? { status: 'not-covered', detail: toDo(name, number) }
-    return this.#problemOf(name) ?? clear
+  #sandboxFinding(name: string, isListed: boolean): ListFinding {
+    const known = this.#ofSandbox.get(name)
+    const { listed, clear } = known ?? sandboxFindings(name, this.#sandbox)
+    if (!known) this.#ofSandbox.set(name, { listed, clear })
+    return isListed ? listed : clear
   }
 
-  #problemOf(name: string): ListFinding | undefined {
-    const problem = this.#lists
-      .problems()
-      .find((one) => one.name === undefined || one.name === name)
-    if (!problem) return undefined
-    return { status: 'not-covered', detail: `${name}: ${problem.detail}`, isUnusable: true }
+  #stateOf(number: PhoneNumber, region: string): StateFinding | undefined {
+    const found = this.#imported.ask(this.#stateName(region), number)
+    return found?.status === 'listed' ? { ...found, region } : found
   }
 
   #stateName(region: string): string {
@@ -125,6 +128,28 @@ export class ListFacts {
     this.#stateNames.set(region, name)
     return name
   }
+}
+
+const noList = lastingFor([])
+const noStateList: StateFinding = { status: 'clear', ...noList }
+
+/** One that cannot be asked counts before a listing, which a record on file may lift. */
+const rank: Readonly<Record<ListFinding['status'], number>> = {
+  'not-covered': 2,
+  listed: 1,
+  clear: 0,
+}
+
+function both(one: StateFinding, other: StateFinding): StateFinding {
+  const stricter = rank[other.status] > rank[one.status] ? other : one
+  const holdsUntil = Math.min(one.holdsUntil, other.holdsUntil)
+  return { ...stricter, lists: [...one.lists, ...other.lists], holdsUntil }
+}
+
+/** The fixed facts of the sandbox, which have no age. */
+function sandboxFindings(name: string, { listsAsOf }: Sandbox): PlainFindings {
+  const list = { name, version: 'sandbox', asOf: listsAsOf }
+  return plainFindings(list, Number.POSITIVE_INFINITY)
 }
 
 /**
@@ -144,19 +169,5 @@ function beyondSubscription(
   const detail =
     `the federal subscription of project '${projectCode}' ${why}; once the registry covers it, ` +
     `record that with: callgate projects ftc-validation ${projectCode} --account ${accountId}`
-  return { status: 'not-covered', detail }
-}
-
-const clear: ListFinding = { status: 'clear', asOf: undefined }
-
-function finding(list: NumberSet | undefined, number: PhoneNumber): ListFinding | undefined {
-  if (!list?.covers(number)) return undefined
-  return { status: list.has(number) ? 'listed' : 'clear', asOf: list.asOf }
-}
-
-function toDo(name: string, number: PhoneNumber): string {
-  return (
-    `no list '${name}' speaks for area code ${areaCodeOf(number)}; ` +
-    `load one with: callgate import list ${name} <file>`
-  )
+  return { status: 'not-covered', detail, ...noList }
 }

@@ -18,7 +18,7 @@ import type {
 } from '../domain/compliance.js'
 import { AppError, invalidRequest } from '../errors.js'
 import type { CallingHours } from '../service/calling-hours/calling-hours.js'
-import type { ListFacts } from '../service/list-facts.js'
+import type { ListFacts, ListFinding } from '../service/list-facts.js'
 import type { ProjectScope } from '../service/projects/project-scope.js'
 import { type ScopeResolver, unknownProject } from '../service/projects/projects.js'
 import type { InternalDncEntries, Scrub } from '../service/scrub/scrub.js'
@@ -38,6 +38,8 @@ export interface EmbeddedParts {
   /** Told of each failure that is a fault of ours or of the storage, not of the question. */
   readonly onError: (question: keyof Compliance, cause: unknown) => void
 }
+
+type Lack = Extract<ListFinding, { readonly status: 'not-covered' }>
 
 interface Found<Value> {
   readonly value: Value
@@ -85,10 +87,9 @@ export class Embedded implements Compliance {
     return this.#answer('litigator', question, () => {
       const { accountId, number } = question
       const found = this.#parts.lists.litigator(accountId, number)
-      if (found.status === 'not-covered') {
-        return unanswered(found.isUnusable ? 'list-unusable' : 'list-missing', found.detail)
-      }
-      return { value: { isLitigator: found.status === 'listed' }, holdsUntil: untilChanged }
+      if (found.status === 'not-covered') return unanswered(lackOf(found), found.detail)
+      const { status, lists, holdsUntil } = found
+      return { value: { isLitigator: status === 'listed', list: lists[0] }, holdsUntil }
     })
   }
 
@@ -156,6 +157,12 @@ export class Embedded implements Compliance {
 
 function unanswered(why: UnansweredReason, detail: string): Unanswered {
   return { answered: false, why, detail, source: embeddedSource }
+}
+
+/** A list that is too old, one whose file cannot be used, or none that speaks for the number. */
+function lackOf({ isStale, isUnusable }: Lack): UnansweredReason {
+  if (isStale) return 'list-stale'
+  return isUnusable ? 'list-unusable' : 'list-missing'
 }
 
 /** Names what the question names of project and campaign, as the account knows neither or not both. */

@@ -255,9 +255,10 @@ describe('a real account', () => {
     const file = join(running.dataDir, 'registry.txt')
     writeFileSync(file, '212,7365001\n2127365002\n')
     const clock = { now: () => mondayNoon }
-    await importList({ name: 'us-dnc', files: [file], folder, clock })
+    const made = { files: [file], folder, asOf: mondayNoon, clock }
+    await importList({ name: 'us-dnc', ...made })
     writeFileSync(file, '2127365003\n')
-    await importList({ name: 'litigators', files: [file], folder, clock })
+    await importList({ name: 'litigators', ...made })
     expect(running.callgate.data.lists.refresh()).toBe(true)
     running.callgate.changes.everythingChanged()
     const reasons = await Promise.all(

@@ -35,7 +35,7 @@ beforeAll(async () => {
     const file = join(back.dataDir, `${name}.txt`)
     writeFileSync(file, `${numbers.join('\n')}\n`)
     const areaCodes = name === 'litigators' ? {} : { areaCodes: 'all' as const }
-    await importList({ name, files: [file], folder, clock, ...areaCodes })
+    await importList({ name, files: [file], folder, asOf: clock.now(), clock, ...areaCodes })
   }
   await look(back.callgate)
   const deadlines = ofEachQuestion('DEADLINE_MS', '20000')

@@ -221,7 +221,8 @@ describe('a second provider that is another callgate, with lists of its own', ()
       for (const [name, number] of Object.entries(lists)) {
         const file = join(other.dataDir, `${name}.txt`)
         writeFileSync(file, `${number}\n`)
-        await importList({ name, files: [file], folder, clock: { now: () => mondayNoon } })
+        const clock = { now: () => mondayNoon }
+        await importList({ name, files: [file], folder, asOf: mondayNoon, clock })
       }
       other.callgate.data.lists.refresh()
       other.callgate.changes.everythingChanged()

@@ -147,6 +147,7 @@ describe('a litigator list imported here', () => {
       name: 'litigators',
       files: [file],
       folder,
+      asOf: mondayNoon,
       clock: { now: () => mondayNoon },
     })
     await look(remote.callgate)

@@ -246,6 +246,7 @@ describe('a call that is blocked', () => {
     'not-recorded',
     'expired',
     'invalid-request',
+    'list-stale',
     'list-missing',
     'check-unanswered',
     'overloaded',

@@ -30,7 +30,8 @@ async function importNumbers(name: string, numbers: string): Promise<void> {
   const file = join(running.dataDir, 'numbers.txt')
   writeFileSync(file, numbers)
   const folder = listsFolder(running.callgate.settings)
-  await importList({ name, files: [file], folder, clock, areaCodes: 'all' })
+  const made = { name, files: [file], folder, asOf: mondayNoon, clock }
+  await importList({ ...made, areaCodes: 'all' })
 }
 
 describe('a running server', () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { ListAges } from '../../src/data/number-list/list-ages.js'
 import type { Clock, Instant } from '../../src/domain/clock.js'
 import type { LegalTimeQuestion, Question } from '../../src/domain/compliance.js'
 import { phoneNumber } from '../../src/domain/phone-number.js'
@@ -12,6 +13,7 @@ import { Embedded } from '../../src/sources/embedded.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import { migrate } from '../../src/storage/migrate.js'
 import {
+  ageless,
   cleanLists,
   fakeLists,
   hoursOver,
@@ -31,10 +33,16 @@ interface Options {
   readonly clock?: Clock
   readonly sandboxAt?: Instant
   readonly lists?: Lists
+  readonly ages?: ListAges
 }
 
 /** The embedded source over real subjects and a database of its own. */
-async function openEmbedded({ clock = testClock(now), sandboxAt, lists }: Options = {}) {
+async function openEmbedded({
+  clock = testClock(now),
+  sandboxAt,
+  lists,
+  ages = ageless,
+}: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-embedded-'))
   const storage = openDatabase({
     engine: 'sqlite',
@@ -48,7 +56,7 @@ async function openEmbedded({ clock = testClock(now), sandboxAt, lists }: Option
   const subjects = await buildSubjects(storage, { overlay: sandbox, clockOf })
   const { internalDnc, consent, projects } = subjects
   const plan = planWith({ [ny]: { lineClass: 'wireline' } })
-  const listFacts = new ListFacts(lists ?? fakeLists({}), sandbox)
+  const listFacts = new ListFacts({ lists: lists ?? fakeLists({}), ages, sandbox, clock })
   const callingHours = hoursOver(plan)
   const judge = new ScrubJudge({
     ...{ numberingPlan: plan, postalCodes, lists: listFacts, law: rules, callingHours, sandbox },

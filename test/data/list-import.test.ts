@@ -10,6 +10,7 @@ import {
 } from '../../src/data/number-list/list-import.js'
 import { isListName, isReadByChecks, listNameRule } from '../../src/data/number-list/list-names.js'
 import { openNumberList } from '../../src/data/number-list/number-list.js'
+import type { Coverage } from '../../src/data/number-list/number-list-format.js'
 import { areaCodePlace, inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
 import { fixedClock, type Instant, parseInstant } from '../../src/domain/clock.js'
 import { phoneNumber } from '../../src/domain/phone-number.js'
@@ -58,7 +59,13 @@ describe('importList', () => {
       name: 'us-dnc',
       path: folder.file('lists/us-dnc.cglist'),
       version: list.version,
+      previousAsOf: undefined,
+      silent: [],
+      previous: null,
+      dryRun: false,
       size: 5,
+      added: undefined,
+      removed: undefined,
       rows: 7,
       coverage: ['212', '310', '415', '907'],
       asOf: at('2026-11-18T08:00:00Z'),
@@ -69,6 +76,7 @@ describe('importList', () => {
         { file: 'c.gz', sha256: sha256(gz), rows: 2 },
       ],
       badLines: { allowed: 0, count: 0, first: [] },
+      unreadDays: 0,
       uncovered: [],
     })
     expect(list.sources).toEqual(summary.sources)
@@ -130,13 +138,15 @@ describe('coverage', () => {
     ['us-dnc', all, all],
     ['us-dnc', ['415', '212', '415'], ['212', '415']],
     ['litigators', ['212'], ['212']],
+    ['ported-wireless', undefined, all],
+    ['ported-wireline', ['212'], ['212']],
     ['custom-vip', undefined, ['212', '907']],
   ]
   it.each(table)('%s with area codes %j: %j', async (name, areaCodes, expected) => {
     const { coverage, path } = await importing({
       name,
       areaCodes,
-      files: [source('a.txt', numbers)],
+      files: [source('a.txt', numbers.replace(',', ''))],
     })
     expect(coverage).toEqual(expected)
     expect(openNumberList(path).coverage).toEqual(expected)
@@ -242,9 +252,51 @@ describe('files an import left when it died', () => {
   })
 })
 
+describe('an area code with fewer than half the numbers it has in the list in use', () => {
+  const lines = (areaCode: number, count: number) =>
+    Array.from({ length: count }, (_, nth) => `${areaCode * 10_000_000 + 5_550_000 + nth}\n`).join(
+      '',
+    )
+  const both = ['212', '646']
+  const table: [before: number, now: number, areaCodes: Coverage | undefined, refused: boolean][] =
+    [
+      [1000, 0, both, true],
+      [1000, 499, both, true],
+      [1000, 0, 'all', true],
+      [1000, 499, undefined, true],
+      [1000, 500, both, false],
+      [999, 0, both, false],
+      // Nobody is told that its numbers are absent.
+      [1000, 0, undefined, false],
+      [1000, 0, ['212'], false],
+    ]
+  it.each(table)('%d, then %d, for %j: refused is %s', async (before, now, areaCodes, refused) => {
+    const many = lines(212, 2000)
+    const old = source('old.txt', many + lines(646, before))
+    const { path } = await importing({ files: [old], areaCodes })
+    const given = { files: [source('new.txt', many + lines(646, now))], areaCodes }
+    if (!refused) return expect((await importing(given)).size).toBe(2000 + now)
+    const rule =
+      `new.txt: area code 646 has ${now} different numbers, fewer than half the ${before} it has ` +
+      `in the list in use (${path}); is a file missing?; to import it all the same: --allow-shrink`
+    await expect(importing({ ...given, dryRun: true })).rejects.toThrow(rule)
+    await expect(importing(given)).rejects.toThrow(rule)
+    expect((await importing({ ...given, allowShrink: true })).size).toBe(2000 + now)
+  })
+})
+
+it('area codes that are stated and have no number are told', async () => {
+  const files = [source('a.txt', '2125550123\n')]
+  expect((await importing({ files, areaCodes: ['646', '212', '917'] })).silent).toEqual([
+    '646',
+    '917',
+  ])
+  expect((await importing({ files, areaCodes: 'all' })).silent).toEqual([])
+})
+
 describe('as of', () => {
   const table: [written: string[], asOf: string | undefined, expected: string][] = [
-    [['2026-11-17T08:00:00Z', '2026-11-18T09:00:00Z'], undefined, '2026-11-18T09:00:00Z'],
+    [['2026-11-17T08:00:00Z', '2026-11-18T09:00:00Z'], undefined, '2026-11-17T08:00:00Z'],
     [['2026-11-18T09:00:00Z'], '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'],
     [['2026-12-24T00:00:00Z'], undefined, '2026-11-20T12:00:00Z'],
   ]
@@ -269,6 +321,7 @@ describe('options that break a rule', () => {
     ['an area code nobody has', { areaCodes: ['999'] }, "areaCodes '999': is no area code of"],
     ['an area code from 0', { areaCodes: ['012'] }, "areaCodes '012'"],
     ['half a bad line', { badLinesAllowed: 0.5 }, "badLinesAllowed '0.5': has to be a whole"],
+    ['fewer than no versions', { keepVersions: -1 }, "keepVersions '-1': has to be a whole"],
     ['fewer than no bad lines', { badLinesAllowed: -1 }, "badLinesAllowed '-1'"],
     ['two at once', { name: 'A', files: [] }, "name 'A': has to be us-dnc"],
   ]
@@ -287,6 +340,11 @@ describe('names', () => {
     ['state-dnc-tx', true, true],
     ['state-dnc-pr', true, true],
     ['state-dnc-on', true, true],
+    ['ported-wireless', true, true],
+    ['ported-wireline', true, true],
+    ['ported', false, false],
+    ['wireless-ported', false, false, 'ported-wireless'],
+    ['ported_wireline', false, false, 'ported-wireline'],
     ['custom-list2', true, false],
     ['custom-us-dnc', true, false],
     [`custom-${'a'.repeat(53)}`, true, false],

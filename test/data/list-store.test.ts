@@ -15,7 +15,8 @@ async function writeList(name: string, numbers: readonly string[], fileName = na
   const builder = new NumberListBuilder()
   for (const number of numbers) builder.add(phoneNumber(number))
   const times = { asOf: 1_790_000_000_000, importedAt: 1_790_000_000_000 }
-  const meta = { name, ...times, coverage: 'all', sources: [] } as const
+  const origin = { feed: 'list', previous: null, sources: [] }
+  const meta = { name, ...origin, ...times, coverage: 'all' } as const
   return builder.write(folder.file(`${fileName}.cglist`), meta)
 }
 
@@ -372,7 +373,8 @@ describe('refreshInBackground', () => {
       for (let line = 0; line < 700; line += 1) builder.addDigits(Number(number.slice(0, 6)), line)
     }
     const times = { asOf: 1_790_000_000_000, importedAt: 1_790_000_000_000 }
-    const meta = { name: 'us-dnc', ...times, coverage: 'all', sources: [] } as const
+    const origin = { feed: 'list', previous: null, sources: [] }
+    const meta = { name: 'us-dnc', ...origin, ...times, coverage: 'all' } as const
     const store = openListStore({ folder: folder.path })
     await builder.write(folder.file('us-dnc.cglist'), meta)
     let turns = 0

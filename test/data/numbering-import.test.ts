@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { BadLine } from '../../src/data/feeds/bad-lines.js'
 import { importNumbering, importOcnClasses } from '../../src/data/numbering/numbering-import.js'
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
 import { fixedClock } from '../../src/domain/clock.js'
@@ -163,6 +164,73 @@ describe('the summary', () => {
         { line: 5, reason: "class 'fax': must be wireline, wireless, voip or tollfree" },
       ],
     })
+  })
+})
+
+describe('a dry run', () => {
+  const more = ['FL', '850-560', 'ZZ02', 'EXAMPLE TEL CO', 'PENSACOLA']
+  const moved = ['FL', '850-551', 'ZZ09', 'ANOTHER TEL CO', 'TALLAHASSE']
+
+  it('of prefixes says what is new, other and gone, and changes nothing', async () => {
+    const path = temp.write('co.txt', nanpaText(nanpaRows))
+    const options = { nanpa: path, cnac: undefined, folder: temp.path, clock }
+    const none = { added: undefined, removed: undefined, dryRun: true }
+    expect((await importNumbering({ ...options, dryRun: true })).US).toMatchObject(none)
+    expect(preparedFiles()).toEqual([])
+    expect((await importNumbering(options)).US).toMatchObject({ ...none, dryRun: false })
+    const before = readFileSync(temp.file('numbering-us.cg'))
+    const rows = [...nanpaRows.filter((row) => row[1] !== '850-550' && row[1] !== '850-551')]
+    temp.write('co.txt', nanpaText([...rows, moved, more]))
+    const changes = { added: 1, changed: 1, removed: 1 }
+    const tried = await importNumbering({ ...options, dryRun: true })
+    expect(tried.US).toMatchObject({ ...changes, dryRun: true })
+    expect(readFileSync(temp.file('numbering-us.cg')).equals(before)).toBe(true)
+    expect((await importNumbering(options)).US).toMatchObject({ ...changes, dryRun: false })
+    expect(lookUp('850560')).toMatchObject({ status: 'ok' })
+  })
+
+  it('of company classes too', async () => {
+    const file = temp.write('ocn.csv', 'ocn,class\nZZ01,voip\nZZ02,voip\nZZ03,voip\n')
+    const none = { added: undefined, removed: undefined }
+    const tried = await importOcnClasses({ file, folder: temp.path, dryRun: true })
+    expect(tried).toMatchObject({ ...none, dryRun: true, kept: 3 })
+    expect(preparedFiles()).toEqual([])
+    await importOcnClasses({ file, folder: temp.path })
+    temp.write('ocn.csv', 'ocn,class\nZZ02,wireless\nZZ03,voip\nZZ04,voip\nZZ05,voip\n')
+    const changed = await importOcnClasses({ file, folder: temp.path })
+    expect(changed).toMatchObject({ added: 2, changed: 1, removed: 1, dryRun: false })
+  })
+})
+
+describe('bad rows are told when they are met', () => {
+  const told = async (run: (rejects: (bad: BadLine) => void) => Promise<unknown>) => {
+    const bad: BadLine[] = []
+    await run((one) => void bad.push(one))
+    return bad
+  }
+
+  it('of either list of prefixes, with the file inside an archive', async () => {
+    const nanpa = temp.write(
+      'co.zip',
+      zipBytes([
+        { name: 'co.txt', content: nanpaText([...nanpaRows, ['FL', '8505', '', '', '']]) },
+      ]),
+    )
+    const cnac = temp.write('co.csv', cnacText([...cnacRows, '807,552,"Gone",,"ON","E","ZZ04",']))
+    const options = { nanpa, cnac, folder: temp.path, clock }
+    expect(await told((rejects) => importNumbering({ ...options, rejects }))).toEqual([
+      { file: 'co.zip/co.txt', line: 10, value: '8505', rule: 'NPA-NXX must be like 850-550' },
+      expect.objectContaining({ file: 'co.csv', line: 8, value: 'Gone' }),
+    ])
+  })
+
+  it('of the table of companies, those without a cell too', async () => {
+    const file = temp.write('ocn.csv', 'ocn,class\nZZ01,voip\nZZ02,fax\nZZ03\n')
+    const { path: folder } = temp
+    expect(await told((rejects) => importOcnClasses({ file, folder, rejects }))).toEqual([
+      expect.objectContaining({ file: 'ocn.csv', line: 3, value: 'fax' }),
+      { file: 'ocn.csv', line: 4, value: '', rule: 'lineClass missing: the row has 1 cells' },
+    ])
   })
 })
 

@@ -130,29 +130,29 @@ describe('with the US imported', () => {
     const loaded = plan()
     const wireline = { lineClass: 'wireline' }
     expect(loaded.lookup(phoneNumber('8505512345'))).not.toMatchObject(wireline)
-    expect(loaded.reloadIfChanged()).toBe(false)
+    expect(await loaded.reloadIfChanged()).toBe(false)
     const file = temp.write('ocn.csv', 'ocn,class\nZZ02,wireline\n')
     await importOcnClasses({ file, folder: temp.path })
-    expect(loaded.reloadIfChanged()).toBe(true)
-    expect(loaded.reloadIfChanged()).toBe(false)
+    expect(await loaded.reloadIfChanged()).toBe(true)
+    expect(await loaded.reloadIfChanged()).toBe(false)
     expect(loaded.lookup(phoneNumber('8505512345'))).toMatchObject(wireline)
   })
 
-  it('keeps what it has when a new file is damaged, and complains once', () => {
+  it('keeps what it has when a new file is damaged, and complains once', async () => {
     const loaded = plan()
     const path = temp.file('numbering-us.cg')
     const good = readFileSync(path)
     writeFileSync(path, good.subarray(0, good.length - 9))
-    expect(() => loaded.reloadIfChanged()).toThrow(/numbering-us.cg: is damaged or cut off/)
-    expect(loaded.reloadIfChanged()).toBe(false)
+    await expect(loaded.reloadIfChanged()).rejects.toThrow(/numbering-us.cg: is damaged or cut off/)
+    expect(await loaded.reloadIfChanged()).toBe(false)
     expect(loaded.lookup(phoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
     expect(() => plan()).toThrow(/damaged/)
   })
 
-  it('falls back to area codes when its file is taken away', () => {
+  it('falls back to area codes when its file is taken away', async () => {
     const loaded = plan()
     rmSync(temp.file('numbering-us.cg'))
-    expect(loaded.reloadIfChanged()).toBe(true)
+    expect(await loaded.reloadIfChanged()).toBe(true)
     expect(loaded.lookup(phoneNumber('8502002345'))).toMatchObject({ status: 'ok' })
   })
 })

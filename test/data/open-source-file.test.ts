@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import { utimesSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { openSourceFile, sha256OfFile } from '../../src/data/feeds/open-source-file.js'
+import {
+  openSourceFile,
+  openSourceFiles,
+  placeOf,
+  type SourceFile,
+  sha256OfFile,
+} from '../../src/data/feeds/open-source-file.js'
 import { useTempFolder } from './temp-folder.js'
 import { zipBytes } from './zip-bytes.js'
 
@@ -10,7 +16,10 @@ const text = Array.from({ length: 60_000 }, (_, nth) => `212555${1000 + (nth % 9
 const folder = useTempFolder()
 
 async function contentOf(path: string, entry?: RegExp): Promise<string> {
-  const { stream } = await openSourceFile(path, entry ? { entry } : {})
+  return read(await openSourceFile(path, entry ? { entry } : {}))
+}
+
+async function read({ stream }: Pick<SourceFile, 'stream'>): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stream) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString('latin1')
@@ -48,6 +57,7 @@ describe('openSourceFile gives the content of', () => {
 
 describe('openSourceFile refuses', () => {
   const zip = zipBytes([list])
+  const nested = /is an archive inside an archive; unpack the outer one and name the files/
   const flippedStored = zipBytes([stored])
   flippedStored[5000] = 0x39 ^ (flippedStored[5000] ?? 0)
   const table: [what: string, fileName: string, bytes: string | Buffer, message: RegExp][] = [
@@ -59,6 +69,11 @@ describe('openSourceFile refuses', () => {
     ['an empty zip', 'list.zip', zipBytes([]), /holds no file/],
     ['only notes', 'list.zip', zipBytes([notes, fork]), /holds no file/],
     ['several files', 'l.zip', zipBytes([list, { name: 'b', content: '' }]), /data\/list.txt, b\)/],
+    ['a zip in a zip', 'l.zip', zipBytes([{ name: 'a.zip', content: zip }]), nested],
+    ['an empty zip in a zip', 'l.zip', zipBytes([{ name: 'a', content: zipBytes([]) }]), nested],
+    ['a gz in a zip', 'l.zip', zipBytes([{ name: 'a.gz', content: gzipSync(text) }]), nested],
+    ['a zip in a gz', 'l.gz', gzipSync(zip), nested],
+    ['a gz in a gz', 'l.gz', gzipSync(gzipSync(text)), nested],
     [
       'encryption',
       'l.zip',
@@ -70,7 +85,10 @@ describe('openSourceFile refuses', () => {
     const path = folder.write(fileName, bytes)
     await expect(contentOf(path)).rejects.toThrow(message)
     await expect(contentOf(path)).rejects.toThrow(fileName)
-    await expect(contentOf(path)).rejects.toMatchObject({ name: 'DataFileError', path })
+    await expect(contentOf(path)).rejects.toMatchObject({
+      name: 'DataFileError',
+      path: expect.stringContaining(path) as string,
+    })
   })
 
   it('a file that is not there and a folder', async () => {
@@ -108,4 +126,62 @@ it('sha256OfFile hashes the file as it is on disk', async () => {
   const bytes = gzipSync(text)
   const path = folder.write('list.gz', bytes)
   expect(await sha256OfFile(path)).toBe(createHash('sha256').update(bytes).digest('hex'))
+})
+
+describe('openSourceFiles', () => {
+  const members = [notes, { name: '212.txt', content: text }, { name: 'b/646.txt', content: 'b' }]
+
+  it('gives every data file of an archive, in its order', async () => {
+    const path = folder.write('all.zip', zipBytes([...members, { name: '917.txt', content: '' }]))
+    const told: number[] = []
+    const opened = await openSourceFiles(path, { onBytes: (done) => told.push(done) })
+    const contents: string[] = []
+    for (const one of opened) contents.push(await read(one))
+    expect(contents).toEqual([text, 'b', ''])
+    expect(opened.map(({ name }) => name)).toEqual([
+      'all.zip/212.txt',
+      'all.zip/b/646.txt',
+      'all.zip/917.txt',
+    ])
+    expect(opened.map(placeOf)).toEqual(opened.map(({ name }) => folder.file(name)))
+    expect(told.at(-1)).toBe(opened[0]?.bytesTotal)
+    expect(told).toEqual([...told].sort((a, b) => a - b))
+  })
+
+  it('gives those that were asked for', async () => {
+    const path = folder.write('all.zip', zipBytes(members))
+    const opened = await openSourceFiles(path, { entry: /646/ })
+    expect(opened.map(({ name }) => name)).toEqual(['all.zip/b/646.txt'])
+  })
+
+  it.each([
+    ['one that is encrypted', [...members, { name: 'x', content: 'x', encrypted: true }]],
+    ['none', [notes]],
+  ])('refuses an archive with %s', async (_, wrong) => {
+    const path = folder.write('all.zip', zipBytes(wrong))
+    await expect(openSourceFiles(path)).rejects.toThrow(/is encrypted|holds no file/)
+  })
+
+  it('gives the one file that is no archive', async () => {
+    const opened = await openSourceFiles(folder.write('list.txt', text))
+    expect(opened.map(({ name }) => name)).toEqual(['list.txt'])
+  })
+})
+
+describe('the checksum taken while reading', () => {
+  const plainSum = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
+  const gz = gzipSync(text)
+  const table: [what: string, fileName: string, bytes: string | Buffer, known: boolean][] = [
+    ['plain text', 'l.txt', text, true],
+    ['an empty file', 'l.txt', '', true],
+    ['gzip', 'l.gz', gz, true],
+    ['gzip in several parts', 'l.gz', Buffer.concat([gz, gz]), true],
+    ['a zip', 'l.zip', zipBytes([list]), false],
+  ]
+  it.each(table)('of %s is that of the file on disk', async (_, fileName, bytes, known) => {
+    const opened = await openSourceFile(folder.write(fileName, bytes))
+    if (bytes.length > 0) expect(opened.readDigest()).toBeUndefined()
+    await read(opened)
+    expect(opened.readDigest()).toBe(known ? plainSum(bytes) : undefined)
+  })
 })

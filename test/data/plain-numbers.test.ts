@@ -97,6 +97,12 @@ describe('a bad line is reported', () => {
     ['2121550123', range],
     ['212,0550123', range],
     ['2125550123,2026-11-18T08:00:00,A', change],
+    ['2125550123,2026-11-18,d', change],
+    ['212,5550123,2026-11-18,a', change],
+    ['2125550123|2026-11-18|D', change],
+    ['2125550123;2026-11-18T08:00:00;D', change],
+    ['2125550123\t20261118\tD', change],
+    ['2125550123,11/18/2026,D', change],
     ['2125550123,2026-11-18,D', change],
     ['212,5550123,20261118,D', change],
     ['"2125550123","2026-11-18","D"', change],
@@ -234,4 +240,24 @@ it.each([1, 2, 3, 7, 11, 12, 13, 100])('chunks of %d bytes change nothing', asyn
   const { numbers, badLines } = await read(text, chunkBytes)
   expect(numbers).toEqual(expected)
   expect(badLines.count).toBe(0)
+})
+
+describe('a carriage return inside a line refuses the file', () => {
+  it.each([
+    ['2125550123\r3105550000\r', 1],
+    ['2125550123,Smith\r3105550000,Jones\r', 1],
+    ['2125550123,Smith\r3105550000,Jones\n9075550123\n', 1],
+    ['# today\r2125550123\r', 1],
+    ['phone,name\r2125550123,Smith\r', 1],
+    ['2125550123,Smith\n3105550000,Jones\r9075550123,Lee\n', 2],
+  ])('%j', async (text, line) => {
+    const rule = 'has a carriage return inside; lines have to end with LF or CR LF'
+    const reading = read(text)
+    await expect(reading).rejects.toThrow(`line ${line} '`)
+    await expect(reading).rejects.toThrow(rule)
+  })
+
+  it('but not before the line end', async () => {
+    expect((await read('2125550123,Smith\r\n3105550000,x\r\r\n')).numbers).toHaveLength(2)
+  })
 })

@@ -51,6 +51,11 @@ const silent = (source: string, why: Unanswered['why'] = 'circuit-open'): Unansw
 const clear = { isLitigator: false }
 const listed = { isLitigator: true }
 const clean = 'not on the litigator list'
+const version = (name: string) => ({ name, version: '1', asOf: noon })
+const named = (name: string, status: LitigatorStatus): LitigatorStatus => ({
+  ...status,
+  list: version(name),
+})
 
 describe('the litigator check over several sources', () => {
   const cases: readonly (readonly [string, Asked<LitigatorStatus>, Partial<Finding>])[] = [
@@ -85,6 +90,27 @@ describe('the litigator check over several sources', () => {
       from('a', clear, { also: [silent('b'), silent('c', 'list-missing')] }),
       { verdict: 'unknown', reason: 'list-missing', source: 'c' },
     ],
+    [
+      'two are silent, one for a list that is too old',
+      from('a', clear, { also: [silent('b', 'list-missing'), silent('c', 'list-stale')] }),
+      { verdict: 'unknown', reason: 'list-stale', source: 'c', isOfTheQuestion: false },
+    ],
+    [
+      'a list that cannot be used',
+      silent('a', 'list-unusable'),
+      { verdict: 'unknown', reason: 'list-missing' },
+    ],
+    [
+      'clear by two lists, both are named',
+      from('a', named('x', clear), { also: [from('b', named('y', clear)), from('c', clear)] }),
+      { verdict: 'pass', lists: [version('x'), version('y')] },
+    ],
+    [
+      'listed by one of two lists, that one is named',
+      from('a', named('x', clear), { also: [from('b', named('y', listed))] }),
+      { verdict: 'deny', lists: [version('y')] },
+    ],
+    ['no list is told of', from('a', clear), { verdict: 'pass', lists: undefined }],
     [
       'one that came along with another lists',
       from('a', clear, { also: [from('b', clear, { also: [from('c', listed)] })] }),
@@ -202,6 +228,42 @@ describe('the permission check over several sources', () => {
         ],
       }),
       { verdict: 'deny', reason: 'litigator', source: 'b' },
+    ],
+    [
+      'no list covers it',
+      from('a', row('B', { allowed: none, isListStale: false })),
+      {
+        ...{ verdict: 'deny', reason: 'list-not-covering' },
+        detail: 'result B: not covered by an imported national list',
+      },
+    ],
+    [
+      'the list that covers it is too old',
+      from('a', row('B', { allowed: none, isListStale: true, detail: '45 days old' })),
+      {
+        ...{ verdict: 'deny', reason: 'list-stale' },
+        detail: 'result B: not covered by a list that is young enough; 45 days old',
+      },
+    ],
+    [
+      'a pass names the lists it rests on',
+      from('a', row('C', { lists: [version('x'), version('y')] })),
+      { verdict: 'pass', lists: [version('x'), version('y')] },
+    ],
+    [
+      'so does each deny',
+      from('a', row('D', { allowed: none, lists: [version('x')] })),
+      { verdict: 'deny', lists: [version('x')] },
+    ],
+    [
+      'also one of the hour',
+      from('a', row('C', { allowed: none, lists: [version('x')] })),
+      { reason: 'outside-calling-hours', lists: [version('x')] },
+    ],
+    [
+      'and one of the day',
+      from('a', row('C', { doNotCallToday: true, lists: [version('x')] })),
+      { reason: 'restricted-day', lists: [version('x')] },
     ],
     [
       'of two denies with one reason the first',

@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import type { Clock } from '../../src/domain/clock.js'
 import { ListFacts, type Lists } from '../../src/service/list-facts.js'
 import { Litigators } from '../../src/service/litigator.js'
 import type { ProjectScope } from '../../src/service/projects/project-scope.js'
 import type { ScopeResolver } from '../../src/service/projects/projects.js'
-import { fakeLists, testSandbox } from '../support/scrub-parts.js'
+import { ageless, agesWith, fakeLists, testSandbox } from '../support/scrub-parts.js'
 import { n } from '../support/service-subjects.js'
 import { instant, testClock } from '../support/test-clock.js'
 
 const sandbox = testSandbox(testClock())
-const factsOf = (lists: Lists) => new ListFacts(lists, sandbox)
+const now = '2026-11-20T12:00:00Z'
+const factsOf = (lists: Lists, ages = ageless, clock: Clock = testClock(now)) =>
+  new ListFacts({ lists, ages, sandbox, clock })
 
 const loaded = factsOf(
   fakeLists({
@@ -33,7 +36,7 @@ describe('national list', () => {
   })
 
   it('tells the day of the list', () => {
-    expect(loaded.national('main', n('2127361000'), 'US')).toEqual({
+    expect(loaded.national('main', n('2127361000'), 'US')).toMatchObject({
       status: 'listed',
       asOf: instant('2026-10-01'),
     })
@@ -46,6 +49,184 @@ describe('national list', () => {
     const found = factsOf(fakeLists({})).national('main', n('3057361000'), country)
     expect(found.status === 'not-covered' && found.detail).toContain(command)
     expect(found.status === 'not-covered' && found.detail).toContain('305')
+  })
+})
+
+describe('a list that is too old', () => {
+  const kept = {
+    'us-dnc': { numbers: ['2127361000'], covers: ['212'], asOf: '2026-10-01' },
+    'canada-dnc': { asOf: '2026-10-31' },
+    'state-dnc-ny': { numbers: ['2127361000'], asOf: '2026-08-01' },
+    'state-dnc-tx': { numbers: ['2147361000'], asOf: '2026-11-01' },
+    litigators: { numbers: ['2127361666'], asOf: '2026-09-01' },
+  }
+  const days = { usDnc: 31, canadaDnc: 31, stateDnc: 92, litigators: 60 }
+  const clock = testClock()
+  const facts = factsOf(fakeLists(kept), agesWith(days, { TX: 20 }), clock)
+  const national = (number: string) => facts.national('main', n(number), 'US')
+  const state = (number: string, regions: readonly string[]) =>
+    facts.state('main', n(number), regions)
+  const litigator = (number: string) => facts.litigator('main', n(number))
+  const asked = {
+    'national, listed': () => national('2127361000'),
+    'national, clear': () => national('2127361001'),
+    'national of the other country': () => facts.national('main', n('4167361000'), 'CA'),
+    'state, listed': () => state('2127361000', ['NY']),
+    'state, clear': () => state('2127361001', ['NY']),
+    'two states, one of them listed': () => state('2147361000', ['NY', 'TX']),
+    'litigator, listed': () => litigator('2127361666'),
+    'litigator, clear': () => litigator('2127361001'),
+  }
+  const cases: readonly (readonly [keyof typeof asked, string, string])[] = [
+    ['national, listed', '2026-11-01', 'listed'],
+    ['national, clear', '2026-11-01', 'clear'],
+    ['national of the other country', '2026-12-01', 'clear'],
+    ['state, listed', '2026-11-01', 'listed'],
+    ['state, clear', '2026-11-01', 'clear'],
+    ['two states, one of them listed', '2026-11-01', 'listed'],
+    ['litigator, listed', '2026-10-31', 'listed'],
+    ['litigator, clear', '2026-10-31', 'clear'],
+  ]
+  // Who was on the list of litigators stays one; whoever was not is no longer known to be clear.
+  const still: readonly (keyof typeof asked)[] = ['litigator, listed']
+
+  it.each(cases)('%s: answers up to its age at %s, %s', (what, until, status) => {
+    clock.set(until)
+    const found = asked[what]()
+    expect(found.status).toBe(status)
+    expect(found.holdsUntil).toBe(instant(until) + 1)
+    clock.advance(1)
+    const later = asked[what]()
+    if (still.includes(what)) {
+      expect(later).toMatchObject({ status, holdsUntil: Number.POSITIVE_INFINITY })
+    } else {
+      expect(later).toMatchObject({ status: 'not-covered', isStale: true })
+    }
+    expect(later.lists).toEqual(found.lists)
+  })
+
+  it('says how old it is, how old it may be, by what rule, and what to do', () => {
+    clock.set('2026-11-15T12:00:00Z')
+    const found = national('2127361001')
+    expect(found.status === 'not-covered' && found.detail).toBe(
+      "the list 'us-dnc' is too old to answer: it is as of 2026-10-01T00:00:00Z, more than 45 days " +
+        'ago, and may be 31 days old (setting lists.maxAgeDays.usDnc, 16 CFR 310.4(b)(3)(iv)); ' +
+        'load one with: callgate import list us-dnc <file>',
+    )
+    const ofState = state('2147361000', ['TX', 'NY'])
+    expect(ofState.status === 'not-covered' && ofState.detail).toContain('state-dnc-ny')
+  })
+
+  it('and silent about the area code is one that does not cover it', () => {
+    clock.set('2026-12-15')
+    const found = national('3057361000')
+    expect(found).toMatchObject({ status: 'not-covered', detail: expect.stringContaining('305') })
+    expect(found.status === 'not-covered' && found.isStale).toBeUndefined()
+  })
+
+  it('answers again as soon as a newer one takes its place', () => {
+    clock.set('2026-12-01')
+    const lists = new Map<string, Parameters<typeof fakeLists>[0]>()
+    const swapped = factsOf(
+      {
+        get: (name) => fakeLists(lists.get('now') ?? {}).get(name),
+        problems: () => [],
+      },
+      agesWith(days),
+      clock,
+    )
+    lists.set('now', { 'us-dnc': { asOf: '2026-10-01' } })
+    expect(swapped.national('main', n('2127361000'), 'US').status).toBe('not-covered')
+    lists.set('now', { 'us-dnc': { asOf: '2026-11-20' } })
+    expect(swapped.national('main', n('2127361000'), 'US')).toMatchObject({
+      ...{ status: 'clear', holdsUntil: instant('2026-12-21') + 1 },
+    })
+  })
+
+  it('is none of the sandbox, whose facts have no age', () => {
+    clock.set('2046-11-20')
+    expect(facts.national('sandbox', n('2125550100'), 'US')).toMatchObject({
+      ...{ status: 'clear', holdsUntil: Number.POSITIVE_INFINITY },
+    })
+    expect(facts.litigator('sandbox', n('2125550105')).status).toBe('listed')
+  })
+})
+
+describe('the lists a finding rests on', () => {
+  const names = (lists: readonly { readonly name: string }[]) => lists.map(({ name }) => name)
+  const facts = factsOf(
+    fakeLists(
+      {
+        'us-dnc': { numbers: ['2127361000'], covers: ['212'] },
+        'state-dnc-ny': { numbers: ['2127361000'] },
+        'state-dnc-nj': {},
+        'ported-wireless': {},
+        'ported-wireline': {},
+      },
+      [{ name: 'state-dnc-pa', detail: 'is damaged' }],
+    ),
+  )
+
+  it.each([
+    { number: '2127361000', country: 'US', lists: ['us-dnc'] },
+    { number: '2127361001', country: 'US', lists: ['us-dnc'] },
+    // Looked at, and silent.
+    { number: '3057361000', country: 'US', lists: ['us-dnc'] },
+    { number: '4167361000', country: 'CA', lists: [] },
+  ] as const)('national of $number: $lists', ({ number, country, lists }) => {
+    expect(names(facts.national('main', n(number), country).lists)).toEqual(lists)
+  })
+
+  it.each([
+    { number: '2127361000', regions: ['NY'], lists: ['state-dnc-ny'] },
+    { number: '2127361001', regions: ['NY'], lists: ['state-dnc-ny'] },
+    { number: '2127361001', regions: ['CT'], lists: [] },
+    { number: '2127361000', regions: ['NJ', 'CT', 'NY'], lists: ['state-dnc-nj', 'state-dnc-ny'] },
+    { number: '2127361000', regions: ['NY', 'PA'], lists: ['state-dnc-ny'] },
+  ])('of $regions for $number: $lists', ({ number, regions, lists }) => {
+    expect(names(facts.state('main', n(number), regions).lists)).toEqual(lists)
+  })
+
+  it('are told by name, version and day, not by the numbers in them', () => {
+    expect(facts.national('main', n('2127361000'), 'US').lists).toEqual([
+      { name: 'us-dnc', version: 'test', asOf: instant('2026-11-01') },
+    ])
+  })
+
+  it('are the same objects for every number, so that a look-up makes none', () => {
+    const one = facts.national('main', n('2127361001'), 'US')
+    expect(facts.national('main', n('2127361002'), 'US')).toBe(one)
+    expect(facts.national('main', n('2127361000'), 'US').lists[0]).toBe(one.lists[0])
+    expect(facts.ported('main')).toBe(facts.ported('main'))
+  })
+
+  it('are, of the class of a line, those of ported numbers that are kept', () => {
+    expect(names(facts.ported('main').lists)).toEqual(['ported-wireless', 'ported-wireline'])
+    expect(facts.ported('sandbox').lists).toEqual([])
+    expect(factsOf(fakeLists({})).ported('main').lists).toEqual([])
+    const one = factsOf(fakeLists({ 'ported-wireline': {} }))
+    expect(names(one.ported('main').lists)).toEqual(['ported-wireline'])
+  })
+
+  it('end what rests on them with the first that becomes too old, and then no more', () => {
+    const clock = testClock('2026-11-20')
+    const two = { 'ported-wireless': { asOf: '2026-11-10' }, 'ported-wireline': {} }
+    const aging = factsOf(fakeLists(two), agesWith({ ported: 15 }), clock)
+    const until = () => aging.ported('main').holdsUntil
+    expect(until()).toBe(instant('2026-11-25') + 1)
+    clock.set('2026-11-16')
+    expect(until()).toBe(instant('2026-11-16') + 1)
+    clock.set('2026-11-26')
+    expect(until()).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('are those of the sandbox for its account', () => {
+    const asOf = sandbox.listsAsOf
+    const version = 'sandbox'
+    const found = facts.national('sandbox', n('4165550100'), 'CA')
+    expect(found.lists).toEqual([{ name: 'canada-dnc', version, asOf }])
+    const litigator = facts.litigator('sandbox', n('2125550105'))
+    expect(litigator.lists).toEqual([{ name: 'litigators', version, asOf }])
   })
 })
 

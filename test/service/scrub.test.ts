@@ -353,11 +353,16 @@ describe('fields of a row', () => {
       isWirelessOrVoip: true,
       lineType: 'Wireless',
       ebrExpiresOn: '',
+      wirelessPortDate: '',
       postalCode: '90001',
       timeZoneSource: 'PostalCode',
       allowed: { manual: true, autodialed: false, ai: false },
       holdsUntil: instant('2026-11-24T05:00:00Z'),
       detail: undefined,
+      lists: [
+        { name: 'us-dnc', version: 'test', asOf: instant('2026-11-01') },
+        { name: 'litigators', version: 'test', asOf: instant('2026-11-01') },
+      ],
     } satisfies JudgedRow)
   })
 
@@ -418,6 +423,7 @@ describe('fields of a row', () => {
       ...{ carrierInfo: '', timeZoneCode: '', callingWindow: '', utcOffsetMinutes: undefined },
       ...{ doNotCallToday: undefined, callingTimeRestrictions: '', ebrType: '', lineType: '' },
       ...{ isWirelessOrVoip: undefined, ebrExpiresOn: '', postalCode: '', timeZoneSource: '' },
+      wirelessPortDate: '',
       allowed: { manual: false, autodialed: false, ai: false },
       holdsUntil: Number.POSITIVE_INFINITY,
     })

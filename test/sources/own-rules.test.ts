@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { ListAges } from '../../src/data/number-list/list-ages.js'
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
 import type {
   Asked,
@@ -15,6 +16,7 @@ import { Embedded } from '../../src/sources/embedded.js'
 import { OwnRules } from '../../src/sources/own-rules.js'
 import { answered, cleanRow, fakeCompliance, openHours } from '../support/fake-compliance.js'
 import {
+  ageless,
   areaCodePlan,
   type FakeList,
   fakeFile,
@@ -142,13 +144,15 @@ describe('scrub', () => {
 interface OwnOptions extends OnFile {
   readonly lists?: Readonly<Record<string, FakeList>>
   readonly listProblems?: Parameters<typeof fakeLists>[1]
+  readonly ages?: ListAges
   readonly plan?: NumberingPlan
   readonly fileFails?: boolean
 }
 
 /** The real service over a few facts, beside a provider that permits everything. */
 function beside(options: OwnOptions) {
-  const { lists = {}, listProblems, plan = areaCodePlan, fileFails, ...onFile } = options
+  const { lists = {}, listProblems, ages = ageless, ...more } = options
+  const { plan = areaCodePlan, fileFails, ...onFile } = more
   const clock = testClock('2026-11-23T17:00:00Z')
   const sandbox = testSandbox(clock)
   const seen: Question[] = []
@@ -159,7 +163,7 @@ function beside(options: OwnOptions) {
   const own = new Embedded({
     scrub: testScrub({ clock, plan }).scrub,
     internalDnc: fileFails ? { entries: broken } : fakeFile(onFile, sandbox).internalDnc,
-    lists: new ListFacts(fakeLists(lists, listProblems), sandbox),
+    lists: new ListFacts({ lists: fakeLists(lists, listProblems), ages, sandbox, clock }),
     projects,
     hoursOf: () => hoursOver(plan),
     clockOf: () => clock,

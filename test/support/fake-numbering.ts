@@ -36,6 +36,7 @@ export function fakeNumberingPlan(byAreaCode: Record<string, readonly string[]>)
         locality: '',
         carrier: undefined,
         lineClass: 'unknown',
+        originalClass: 'unknown',
       }
     },
     coverage() {

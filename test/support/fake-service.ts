@@ -23,6 +23,7 @@ export const scrubRow: JudgedRow = {
   lineType: 'Wireless',
   ebrExpiresOn: '',
   postalCode: '10001',
+  wirelessPortDate: '',
   timeZoneSource: 'PostalCode',
   allowed: { manual: true, autodialed: true, ai: false },
   holdsUntil: Number.POSITIVE_INFINITY,

@@ -1,5 +1,6 @@
 /** The scrub and what it stands on, over real rules and area codes and lists of a few numbers. */
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { type ListAges, listAges } from '../../src/data/number-list/list-ages.js'
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
 import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
 import type { Clock, Instant } from '../../src/domain/clock.js'
@@ -35,7 +36,9 @@ export function planWith(
   return {
     lookup(number) {
       const facts = areaCodePlan.lookup(number)
-      return facts.status === 'ok' ? { ...facts, ...known[number] } : facts
+      if (facts.status !== 'ok') return facts
+      const originalClass = known[number]?.lineClass ?? facts.originalClass
+      return { ...facts, originalClass, ...known[number] }
     },
     coverage: () => areaCodePlan.coverage(),
   }
@@ -65,6 +68,19 @@ export function fakeLists(
   }
   return { get: (name) => sets.get(name), problems: () => problems }
 }
+
+const noAges = { usDnc: 0, canadaDnc: 0, stateDnc: 0, litigators: 0, ported: 0 }
+
+/** As {@link listAges}, with limits for the named kinds alone. */
+export function agesWith(
+  maxAgeDays: Partial<typeof noAges>,
+  maxAgeDaysOfState: Readonly<Record<string, number>> = {},
+): ListAges {
+  const days = { ...noAges, ...maxAgeDays }
+  return listAges({ maxAgeDays: days, maxAgeDaysOfState, warnAtPercent: 80 })
+}
+
+export const ageless = agesWith({})
 
 /** Lists under which any number that is on none of them is clean. */
 export const cleanLists = { 'us-dnc': {}, 'canada-dnc': {}, litigators: {} }
@@ -161,6 +177,8 @@ export interface TestScrubOptions extends OnFile {
   readonly clock: Clock
   readonly sandboxAt?: Instant
   readonly lists?: Lists
+  /** Lists have no age unless told otherwise. */
+  readonly ages?: ListAges
   readonly plan?: NumberingPlan
   readonly projects?: ScopeResolver
   readonly hours?: CallingHours
@@ -170,7 +188,7 @@ export function testScrub(options: TestScrubOptions) {
   const { clock, plan = areaCodePlan, lists = fakeLists(cleanLists) } = options
   const sandbox = testSandbox(clock, options.sandboxAt)
   const callingHours = options.hours ?? hoursOver(plan)
-  const listFacts = new ListFacts(lists, sandbox)
+  const listFacts = new ListFacts({ lists, ages: options.ages ?? ageless, sandbox, clock })
   const file = fakeFile(options, sandbox)
   const judge = new ScrubJudge({
     ...{ numberingPlan: plan, postalCodes, lists: listFacts },

@@ -70,6 +70,7 @@ export const testPlan = {
       locality: '',
       carrier: undefined,
       lineClass: 'unknown',
+      originalClass: 'unknown',
     }
   },
 }

@@ -61,7 +61,8 @@ async function importEmptyLists({ callgate, dataDir }: TestCallgate): Promise<vo
   writeFileSync(file, '')
   const clock = { now: () => mondayNoon }
   for (const name of ['us-dnc', 'litigators']) {
-    await importList({ name, files: [file], folder, clock, areaCodes: 'all' })
+    const made = { name, files: [file], folder, asOf: mondayNoon, clock }
+    await importList({ ...made, areaCodes: 'all' })
   }
   callgate.data.lists.refresh()
 }

@@ -199,7 +199,7 @@ function scrubbed(phone: string, facts: VendorFacts, time: VirtualTime): unknown
   const row: ScrubRow = {
     ...scrubRow,
     ...{ phone, letter, reserved: '', reason: letter === 'D' ? 'Litigator' : ';;;' },
-    ...{ ebrType: '', postalCode: '', timeZoneSource: 'NPANXX' },
+    ...{ ebrType: '', postalCode: '', timeZoneSource: 'NPANXX', wirelessPortDate: '' },
     ...{ isWirelessOrVoip: false, lineType: 'AllOther', carrierInfo: '' },
     utcOffsetMinutes: localTime(newYork, time.now()).offsetMinutes,
     allowed: { manual: permitted, autodialed: permitted, ai: false },

@@ -19,7 +19,7 @@ import {
 } from '../../storage/fact-file-builder.js'
 import type { FactRow, FactSource } from '../../storage/fact-shape.js'
 import { syncFolder } from '../checked-file.js'
-import { BadLines } from '../feeds/bad-lines.js'
+import { type BadLine, BadLines } from '../feeds/bad-lines.js'
 import { removeLeftovers } from '../number-list/leftover-files.js'
 import type { ImportProgress } from '../number-list/list-import.js'
 import { type FactFeed, factFilePath } from './fact-feeds.js'
@@ -39,6 +39,8 @@ export interface FactImportOptions {
   readonly asOf?: Instant | undefined
   /** Bad lines to put up with, of all files together; none when left out. */
   readonly badLinesAllowed?: number | undefined
+  /** Told of every bad line that is met. */
+  readonly rejects?: ((bad: BadLine) => void) | undefined
   /** Accept fewer than half the rows of the file it replaces, or none. */
   readonly allowShrink?: boolean | undefined
   /** Sources that name every number they label, so that they call all others clean. */
@@ -134,7 +136,7 @@ async function importAlone(options: FactImportOptions, place: Place): Promise<Fa
   const over = feed.addsUp && before ? path : undefined
   const builder = new FactFileBuilder({ path: aside, shape: feed.shape, over })
   try {
-    const badLines = new BadLines(options.badLinesAllowed)
+    const badLines = new BadLines(options.badLinesAllowed, options.rejects)
     const today = dayOf(importedAt)
     const read = await readFactFiles(options, { today, badLines, keep: builder.add.bind(builder) })
     const difference = mergeInto(builder, options, place)

@@ -24,12 +24,17 @@ const shownBadLines = 20
 export class BadLines {
   /** How many there may be, of all files together. */
   readonly allowed: number
+  readonly #onBad: ((bad: BadLine) => void) | undefined
   readonly #first: BadLine[] = []
   #count = 0
 
-  /** None unless it is said: each bad line may be a number that must not be called. */
-  constructor(allowed = 0) {
+  /**
+   * None unless it is said: each bad line may be a number that must not be called. `onBad` is told
+   * of each one that is met, also of those that refuse the import.
+   */
+  constructor(allowed = 0, onBad?: (bad: BadLine) => void) {
     this.allowed = allowed
+    this.#onBad = onBad
   }
 
   get count(): number {
@@ -43,6 +48,7 @@ export class BadLines {
 
   /** Throws {@link DataFileError} when there are too many already and enough of them to show. */
   add(bad: BadLine): void {
+    this.#onBad?.(bad)
     if (this.#first.length < shownBadLines) this.#first.push(bad)
     this.#count += 1
     if (this.#count > Math.max(this.allowed, shownBadLines)) {

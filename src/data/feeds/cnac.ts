@@ -49,6 +49,7 @@ export async function readCnac(options: FeedOptions): Promise<FeedReport> {
       dateRows += 1
       return undefined
     },
+    rejects: options.rejects,
     onProgress: options.onProgress,
   })
   return tally.report(options.path, { ...table, rows: table.rows - dateRows }, asOf)

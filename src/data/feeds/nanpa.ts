@@ -41,6 +41,7 @@ export async function readNanpa(options: NanpaOptions): Promise<FeedReport> {
     columns,
     what: 'the NANPA report of utilized central office codes',
     onRow: (row, line) => readRow(row, line, options, tally),
+    rejects: options.rejects,
     onProgress: options.onProgress,
   })
   const day = parseDay(/\d\d\/\d\d\/\d{4}/.exec(table.header.at(-1) ?? '')?.[0] ?? '')
@@ -78,13 +79,16 @@ function readRow(
   return undefined
 }
 
-/** The report writes `NN` for the Northern Marianas. */
-function regionOf(state: string): string | undefined {
+/**
+ * Region of a state as NANPA writes it, with `NN` for the Northern Marianas; `undefined` for letters
+ * that are no state or territory of the US.
+ */
+export function regionOf(state: string): string | undefined {
   const region = state === 'NN' ? 'MP' : state
   return countryOfRegion(region) === 'US' ? region : undefined
 }
 
 /** `XXXXXXXXXX` and `DIR ASST` stand where a code has no rate centre. */
-function localityOf(rateCentre: string): string {
+export function localityOf(rateCentre: string): string {
   return /^X+$/.test(rateCentre) || rateCentre === 'DIR ASST' ? '' : rateCentre
 }

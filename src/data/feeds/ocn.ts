@@ -4,6 +4,7 @@
  */
 import type { LineClass } from '../../domain/place.js'
 import type { FieldProblem } from '../../errors.js'
+import type { BadLine } from './bad-lines.js'
 import type { Progress } from './source-lines.js'
 import { type BadRow, type Row, readTable } from './table.js'
 
@@ -26,11 +27,14 @@ export interface OcnReport {
 
 export interface OcnOptions {
   readonly path: string
+  /** Told of every bad row when it is met. */
+  readonly rejects?: ((bad: BadLine) => void) | undefined
   readonly onProgress?: Progress | undefined
 }
 
 /** The classes by OCN. Throws `DataFileError` for another kind of file. */
-export async function readOcnTable({ path, onProgress }: OcnOptions): Promise<OcnReport> {
+export async function readOcnTable(options: OcnOptions): Promise<OcnReport> {
+  const { path } = options
   const classes = new Map<string, KnownLineClass>()
   let tollFree = 0
   const onRow = (row: Row<keyof typeof columns>): FieldProblem | undefined => {
@@ -53,7 +57,7 @@ export async function readOcnTable({ path, onProgress }: OcnOptions): Promise<Oc
     return undefined
   }
   const what = 'a table of company classes'
-  const { rows, bad, sha256 } = await readTable({ path, columns, what, onRow, onProgress })
+  const { rows, bad, sha256 } = await readTable({ ...options, columns, what, onRow })
   const notKept = tollFree > 0 ? { 'toll-free holder': tollFree } : {}
   return { path, sha256, read: rows, kept: classes.size, notKept, bad, classes }
 }

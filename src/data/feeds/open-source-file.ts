@@ -1,17 +1,17 @@
 /**
- * Opens a file as it was downloaded: plain text, `.gz`, or the one data file inside a `.zip`, and
- * gives its decoded bytes as a stream. The only door to yauzl. What the bytes mean is left to the
+ * Opens a file as it was downloaded: plain text, `.gz`, or the data files inside a `.zip`, and
+ * gives their decoded bytes as streams. The only door to yauzl. What the bytes mean is left to the
  * feed that reads them.
  */
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
-import { basename } from 'node:path'
-import { pipeline, Readable } from 'node:stream'
+import { basename, dirname, join } from 'node:path'
+import { pipeline, type Readable } from 'node:stream'
 import { crc32, createGunzip } from 'node:zlib'
 import { type Entry, openPromise } from 'yauzl'
 import type { Instant } from '../../domain/clock.js'
 import { DataFileError } from '../../errors.js'
+import { type Chunks, HashedFile, inspect, kindOf, readable, unreadable } from './source-bytes.js'
+
+export { sha256OfFile } from './source-bytes.js'
 
 export interface SourceFile {
   readonly path: string
@@ -23,87 +23,73 @@ export interface SourceFile {
   readonly modifiedAt: Instant
   /** The decoded bytes. Fails with a {@link DataFileError} that names the file. Read it once. */
   readonly stream: Readable
+  /**
+   * SHA-256 in hex of the file on disk, once the stream has been read to its end; `undefined` where
+   * reading did not pass over every byte of it, as in an archive.
+   */
+  readDigest(): string | undefined
 }
 
 export interface SourceFileOptions {
-  /** Which file of an archive to read; needed only when it holds several data files. */
+  /** Which files of an archive to read; needed only when it holds others as well. */
   readonly entry?: RegExp
   /** Told, after each chunk, how many bytes of the file on disk are behind us. */
   readonly onBytes?: (done: number) => void
 }
 
-type Chunks = AsyncIterable<Buffer>
+/** Where a message says a source is: its path, inside an archive too. */
+export function placeOf({ path, name }: Pick<SourceFile, 'path' | 'name'>): string {
+  return join(dirname(path), name)
+}
 
-/** Decodes by content, not by name. Throws {@link DataFileError} for a file that cannot be read. */
+/**
+ * Decodes by content, not by name. Throws {@link DataFileError} for a file that cannot be read and
+ * for an archive of several data files: reading only one would lose the others.
+ */
 export async function openSourceFile(
   path: string,
   options: SourceFileOptions = {},
 ): Promise<SourceFile> {
+  const [first, ...others] = await openSourceFiles(path, options)
+  if (!first) throw new DataFileError(path, 'holds no file that could be read')
+  if (others.length === 0) return first
+  const names = [first, ...others].map(({ name }) => name.slice(basename(path).length + 1))
+  throw new DataFileError(
+    path,
+    `holds several files (${names.join(', ')}); unpack it and name the one`,
+  )
+}
+
+/**
+ * The same for every data file of an archive, in its order, as a national download holds one for
+ * each area code. They are to be read one after the other.
+ */
+export async function openSourceFiles(
+  path: string,
+  options: SourceFileOptions = {},
+): Promise<readonly SourceFile[]> {
   const { kind, size, modifiedAt } = await inspect(path)
   const tell = options.onBytes ?? (() => undefined)
   const shared = { path, bytesTotal: size, modifiedAt }
   if (kind === 'zip') {
-    const entry = await chooseEntry(path, options.entry)
-    const name = `${basename(path)}/${entry.fileName}`
-    return { ...shared, name, stream: readable(path, unzipped({ path, entry, size, tell })) }
+    const entries = await chooseEntries(path, options.entry)
+    return unzippedFiles(path, { entries, size, tell }).map((file) => ({ ...shared, ...file }))
   }
-  const chunks = kind === 'gzip' ? gunzipped(path, tell) : plain(path, tell)
-  return { ...shared, name: basename(path), stream: readable(path, chunks) }
+  const file = new HashedFile(path)
+  const chunks = kind === 'gzip' ? gunzipped(path, { file, tell }) : plain(file, tell)
+  const stream = readable(path, chunks)
+  return [{ ...shared, name: basename(path), stream, readDigest: () => file.digest(size) }]
 }
 
-/** SHA-256, in hex, of the file on disk, to be compared with what `sha256sum` says. */
-export async function sha256OfFile(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of readable(path, rawStream(path))) hash.update(chunk as Buffer)
-  return hash.digest('hex')
-}
-
-type Kind = 'plain' | 'gzip' | 'zip'
-
-async function inspect(path: string): Promise<{ kind: Kind; size: number; modifiedAt: Instant }> {
-  try {
-    const { size, mtimeMs } = await stat(path)
-    const kind = kindOf(await firstBytes(path))
-    const promised = /\.(zip|gz)$/i.exec(path)?.[1]?.toLowerCase()
-    if ((promised === 'zip' && kind !== 'zip') || (promised === 'gz' && kind !== 'gzip')) {
-      throw new DataFileError(path, `is no ${promised} file, whatever its name says`)
-    }
-    return { kind, size, modifiedAt: Math.trunc(mtimeMs) }
-  } catch (cause) {
-    throw unreadable(path, cause)
-  }
-}
-
-async function firstBytes(path: string): Promise<Buffer> {
-  const file = await open(path, 'r')
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
-}
-
-function kindOf(start: Buffer): Kind {
-  if (start[0] === 0x1f && start[1] === 0x8b) return 'gzip'
-  const signature = start.toString('latin1')
-  return signature === 'PK\x03\x04' || signature === 'PK\x05\x06' ? 'zip' : 'plain'
-}
-
-/** An archive that holds several data files is refused: reading only one would lose the others. */
-async function chooseEntry(path: string, wanted: RegExp | undefined): Promise<Entry> {
+async function chooseEntries(path: string, wanted: RegExp | undefined): Promise<readonly Entry[]> {
   const entries = await dataEntries(path)
   const fitting = wanted ? entries.filter(({ fileName }) => wanted.test(fileName)) : entries
-  const [first, ...others] = fitting
-  if (!first) throw new DataFileError(path, 'holds no file that could be read')
-  if (others.length > 0) {
-    const names = fitting.map(({ fileName }) => fileName).join(', ')
-    throw new DataFileError(path, `holds several files (${names}); unpack it and name the one`)
+  if (fitting.length === 0) throw new DataFileError(path, 'holds no file that could be read')
+  for (const entry of fitting) {
+    if (entry.canDecodeFileData()) continue
+    throw new DataFileError(path, `${entry.fileName} in it is encrypted or packed in a rare way`)
   }
-  if (!first.canDecodeFileData()) {
-    throw new DataFileError(path, `${first.fileName} in it is encrypted or packed in a rare way`)
-  }
-  return first
+  return fitting
 }
 
 async function dataEntries(path: string): Promise<Entry[]> {
@@ -129,46 +115,60 @@ function isClutter(entryName: string): boolean {
   return entryName.endsWith('/') || name.startsWith('.') || /^read.?me|\.(?:pdf|md)$/i.test(name)
 }
 
-function rawStream(path: string): Readable {
-  return createReadStream(path, { highWaterMark: 1 << 18 })
-}
+type Tell = (done: number) => void
 
-async function* plain(path: string, tell: (done: number) => void): Chunks {
-  let done = 0
-  for await (const chunk of rawStream(path) as Chunks) {
-    done += chunk.length
-    tell(done)
+async function* plain(file: HashedFile, tell: Tell): Chunks {
+  for await (const chunk of file.open() as Chunks) {
+    file.take(chunk)
+    tell(file.bytes)
     yield chunk
   }
 }
 
-async function* gunzipped(path: string, tell: (done: number) => void): Chunks {
-  const raw = createReadStream(path, { highWaterMark: 1 << 18 })
+async function* gunzipped(
+  path: string,
+  { file, tell }: { readonly file: HashedFile; readonly tell: Tell },
+): Chunks {
   const decoder = createGunzip({ chunkSize: 1 << 18 })
+  const raw = file.open().on('data', (chunk: Buffer) => file.take(chunk))
   pipeline(raw, decoder, () => undefined) // an error reaches us through the decoder
-  for await (const chunk of decoder as Chunks) {
-    tell(raw.bytesRead)
+  for await (const chunk of unpackedOnce(path, decoder)) {
+    tell(file.bytes)
     yield chunk
   }
 }
 
-interface ZippedFile {
-  readonly path: string
-  readonly entry: Entry
+interface Zipped {
+  readonly entries: readonly Entry[]
   /** Of the whole archive; progress is told as the same share of it. */
   readonly size: number
-  readonly tell: (done: number) => void
+  readonly tell: Tell
 }
 
-async function* unzipped({ path, entry, size, tell }: ZippedFile): Chunks {
+function unzippedFiles(
+  path: string,
+  { entries, size, tell }: Zipped,
+): readonly Pick<SourceFile, 'name' | 'stream' | 'readDigest'>[] {
+  const bytes = entries.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
+  let done = 0
+  const passed = (chunk: Buffer) => {
+    done += chunk.length
+    tell(Math.round((size * done) / bytes))
+  }
+  return entries.map((entry) => {
+    const name = `${basename(path)}/${entry.fileName}`
+    const chunks = unpackedOnce(join(dirname(path), name), unzipped(path, entry, passed))
+    return { name, stream: readable(path, chunks), readDigest: () => undefined }
+  })
+}
+
+async function* unzipped(path: string, entry: Entry, passed: (chunk: Buffer) => void): Chunks {
   const archive = await openPromise(path, { autoClose: false })
   try {
-    let done = 0
     let checksum = 0
     for await (const chunk of (await archive.openReadStreamPromise(entry)) as Chunks) {
-      done += chunk.length
       checksum = crc32(chunk, checksum)
-      tell(Math.round((size * done) / entry.uncompressedSize))
+      passed(chunk)
       yield chunk
     }
     // yauzl checks the length alone.
@@ -178,20 +178,15 @@ async function* unzipped({ path, entry, size, tell }: ZippedFile): Chunks {
   }
 }
 
-function readable(path: string, chunks: Chunks | Readable): Readable {
-  return Readable.from(withPath(path, chunks as Chunks), { objectMode: false })
-}
-
-async function* withPath(path: string, chunks: Chunks): Chunks {
-  try {
-    yield* chunks
-  } catch (cause) {
-    throw unreadable(path, cause)
+/** Passes on what is no archive itself. Unpacking without end is how an archive becomes a bomb. */
+async function* unpackedOnce(place: string, chunks: Chunks | Readable): Chunks {
+  let isFirst = true
+  for await (const chunk of chunks as Chunks) {
+    if (isFirst && kindOf(chunk) !== 'plain') {
+      const advice = 'unpack the outer one and name the files that were in it'
+      throw new DataFileError(place, `is an archive inside an archive; ${advice}`)
+    }
+    isFirst = false
+    yield chunk
   }
-}
-
-function unreadable(path: string, cause: unknown): DataFileError {
-  if (cause instanceof DataFileError) return cause
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new DataFileError(path, `cannot be read: ${reason}`, cause)
 }

@@ -1,185 +1,149 @@
 /**
  * Reads lists of telephone numbers: one ten-digit number per line or first CSV column, or the
- * `AAA,NNNNNNN` of the US registry's flat files. Blank lines, `#` comments, quotes, CR LF, a byte
- * order mark and one line of column names are allowed. What becomes of the numbers is left to the
- * caller.
+ * `AAA,NNNNNNN` of the US registry's flat files. Under a header the number may be in any column
+ * that is named for it, written as people write numbers, and a column may give the day of each.
+ * What becomes of the numbers is left to the caller.
  */
-import { DataFileError, shorten } from '../../errors.js'
+import type { LocalDay } from '../../domain/clock.js'
+import { DataFileError } from '../../errors.js'
 import type { BadLines } from './bad-lines.js'
-import type { SourceFile } from './open-source-file.js'
+import { type AskedColumns, columnsOf, NumberRows } from './number-columns.js'
+import {
+  carriageReturn,
+  comma,
+  digitsAt,
+  isCutNumber,
+  type LineFormat,
+  looksLikeHeader,
+  type NumberSource,
+  newline,
+  quote,
+  readNumberLines,
+} from './number-lines.js'
+import { placeOf } from './open-source-file.js'
 
-/** Given each number as its first six digits and its last four. */
-export type NumberSink = (prefix: number, line: number) => void
+/** Given each number as its first six digits and its last four, with its day where there is one. */
+export type NumberSink = (prefix: number, line: number, day?: LocalDay) => void
 
 export interface PlainNumbersRead {
   /** Numbers, duplicates included. */
   readonly rows: number
   /** True when every line is blank or a comment, as in an empty file. */
   readonly blank: boolean
+  /** Numbers whose day could not be read, or lies ahead: they are taken without one. */
+  readonly unreadDays: number
+}
+
+export interface PlainNumbersOptions extends AskedColumns {
+  /** The day of the import, in UTC. */
+  readonly today?: LocalDay | undefined
 }
 
 /**
  * Feeds the numbers of a source to `sink`. Throws {@link DataFileError} for a web page, for a file
- * that ends in the middle of a number and when too many lines are bad: the caller then drops what
- * `sink` was given.
+ * that ends in the middle of a number, for one without a column that was asked for, and when too
+ * many lines are bad: the caller then drops what `sink` was given.
  */
 export async function readPlainNumbers(
-  source: Pick<SourceFile, 'name' | 'path' | 'stream'>,
+  source: NumberSource,
   sink: NumberSink,
   badLines: BadLines,
+  options: PlainNumbersOptions = {},
 ): Promise<PlainNumbersRead> {
-  const parser = new PlainNumberParser(source, sink, badLines)
-  for await (const chunk of source.stream as AsyncIterable<Buffer>) parser.push(chunk)
-  parser.end()
-  badLines.judge()
-  return { rows: parser.rows, blank: parser.blank }
+  const format = new PlainNumbers(source, sink, options)
+  const { blank } = await readNumberLines(source, format, badLines)
+  const { rows, unreadDays } = format
+  return { rows, blank, unreadDays }
 }
 
-const newline = 0x0a
-const carriageReturn = 0x0d
-const comma = 0x2c
-const quote = 0x22
-const zero = 0x30
-
-/** A longer line means that the file is no list of lines at all. */
-const longestLine = 65_536
-
-class PlainNumberParser {
-  readonly #source: Pick<SourceFile, 'name' | 'path'>
+class PlainNumbers implements LineFormat {
+  readonly #source: NumberSource
   readonly #sink: NumberSink
-  readonly #badLines: BadLines
-  /** The start of a line whose end has not come yet. */
-  #rest: Buffer = Buffer.alloc(0)
-  #lineNumber = 0
-  /** Lines that are neither blank nor a comment. */
-  #dataLines = 0
+  readonly #options: PlainNumbersOptions
+  /** Reads what is not written the plain way; there under a header that names the number. */
+  #table: NumberRows | undefined
+  #isFirstColumn = true
+  /** Whether a line that begins with a number has it, and no day, where it should be. */
+  #isPlain: boolean
   #rows = 0
-  /** Whether the line at hand is the last one and has no line end. */
-  #unended = false
+  #unreadDays = 0
 
-  constructor(source: Pick<SourceFile, 'name' | 'path'>, sink: NumberSink, badLines: BadLines) {
+  constructor(source: NumberSource, sink: NumberSink, options: PlainNumbersOptions) {
     this.#source = source
     this.#sink = sink
-    this.#badLines = badLines
+    this.#options = options
+    this.#isPlain = options.column === undefined && options.dayColumn === undefined
   }
 
   get rows(): number {
     return this.#rows
   }
 
-  get blank(): boolean {
-    return this.#dataLines === 0
+  get unreadDays(): number {
+    return this.#unreadDays
   }
 
-  push(chunk: Buffer): void {
-    const firstEnd = chunk.indexOf(newline) + 1
-    if (firstEnd === 0) {
-      this.#keep(Buffer.concat([this.#rest, chunk]))
-      return
-    }
-    let start = 0
-    if (this.#rest.length > 0) {
-      this.#readLines(Buffer.concat([this.#rest, chunk.subarray(0, firstEnd)]))
-      start = firstEnd
-    }
-    const end = Math.max(start, chunk.lastIndexOf(newline) + 1)
-    this.#readLines(chunk.subarray(start, end))
-    this.#keep(Buffer.from(chunk.subarray(end)))
-  }
-
-  end(): void {
-    this.#unended = this.#rest.length > 0
-    if (this.#unended) this.#readLines(Buffer.concat([this.#rest, Buffer.of(newline)]))
-  }
-
-  #keep(rest: Buffer): void {
-    if (rest.length > longestLine) {
-      const where = `line ${this.#lineNumber + 1} is longer than ${longestLine} bytes`
-      throw new DataFileError(this.#source.path, `${where}: this is no list of numbers`)
-    }
-    this.#rest = rest
-  }
-
-  /** `lines` ends with a newline. */
-  #readLines(lines: Buffer): void {
-    let at = 0
-    while (at < lines.length) {
-      this.#lineNumber += 1
-      const next = this.#readDigits(lines, at)
-      if (next > 0) {
-        at = next
-        continue
-      }
-      const end = lines.indexOf(newline, at)
-      this.#readText(lines.toString('latin1', at, end))
-      at = end + 1
-    }
-  }
-
-  /** The quick way for nearly all lines of a large file: gives its end, or 0 to read it as text. */
-  #readDigits(lines: Buffer, start: number): number {
-    const areaCode = digitsAt(lines, start, 3)
-    const exchangeAt = lines[start + 3] === comma ? start + 4 : start + 3
-    const exchange = digitsAt(lines, exchangeAt, 3)
-    const line = digitsAt(lines, exchangeAt + 3, 4)
+  quick(bytes: Buffer, start: number): number {
+    if (!this.#isPlain) return 0
+    const areaCode = digitsAt(bytes, start, 3)
+    const exchangeAt = bytes[start + 3] === comma ? start + 4 : start + 3
+    const exchange = digitsAt(bytes, exchangeAt, 3)
+    const line = digitsAt(bytes, exchangeAt + 3, 4)
     if (areaCode < 200 || exchange < 200 || line < 0) return 0
-    const end = plainEndOf(lines, exchangeAt + 7)
+    const end = plainEndOf(bytes, exchangeAt + 7)
     if (end === 0) return 0
-    this.#dataLines += 1
-    this.#accept(areaCode * 1000 + exchange, line)
+    this.#rows += 1
+    this.#sink(areaCode * 1000 + exchange, line)
     return end
   }
 
-  #readText(text: string): void {
-    const line = (this.#lineNumber === 1 ? text.replace(/^\xef\xbb\xbf/, '') : text).trim()
-    if (line === '' || line.startsWith('#')) return
-    const found = numberPattern.exec(line)
-    if (!found) this.#refuseOtherThanWhole(line)
-    const rule = found ? problemOf(line, found) : this.#isHeader(line) ? undefined : shapeRule
-    if (rule !== undefined) this.#refuse(line, rule)
-    else if (found) this.#accept(Number(`${found[1]}${found[2]}`), Number(found[3]))
-    this.#dataLines += 1
+  text(line: string, isFirst: boolean): string | undefined {
+    if (isFirst && this.#isHeader(line)) return undefined
+    if (changePattern.test(line)) return changeRule
+    const found = this.#isFirstColumn ? numberPattern.exec(line) : null
+    if (this.#table && !(found && this.#isPlain)) {
+      const rule = this.#readRow(this.#table, line)
+      if (rule === undefined || !found) return rule
+    }
+    return found ? this.#readFound(found) : shapeRule
   }
 
-  /** No count of bad lines that may be put up with reaches these: the file as a whole is wrong. */
-  #refuseOtherThanWhole(line: string): void {
-    const isPage = this.#dataLines === 0 && line.startsWith('<')
-    const isCut = this.#unended && isCutNumber(line)
-    if (!isPage && !isCut) return
-    const advice = isPage ? 'this is a web page, not a list' : 'the last line is cut off'
-    const where = `line ${this.#lineNumber} '${shorten(line)}'`
-    throw new DataFileError(this.#source.path, `${where}: ${advice}; download it again`)
+  isCut(line: string): boolean {
+    if (!this.#isFirstColumn) return true
+    return this.#table ? mayBeNumber.test(line) : isCutNumber(line)
   }
 
-  /** The first line that is neither blank nor a comment may name the columns. */
+  /** Columns that were asked for make the first line a header, whatever it looks like. */
   #isHeader(line: string): boolean {
-    return this.#dataLines === 0 && /^["']?[A-Za-z]/.test(line)
+    const isAsked = !this.#isPlain
+    if (line.startsWith('<') || (!isAsked && numberPattern.test(line))) return false
+    const columns = columnsOf(line, this.#options)
+    if (typeof columns === 'string') {
+      if (!isAsked && !looksLikeHeader(line)) return false
+      throw new DataFileError(placeOf(this.#source), `its first line ${columns}`)
+    }
+    if (!columns) return looksLikeHeader(line)
+    this.#table = new NumberRows(columns, this.#options.today)
+    this.#isFirstColumn = columns.number === 0
+    this.#isPlain = this.#isFirstColumn && columns.day === -1
+    return true
   }
 
-  #accept(prefix: number, line: number): void {
+  #readFound([, areaCode, exchange, rest]: RegExpExecArray): string | undefined {
+    if (Number(areaCode) < 200 || Number(exchange) < 200) return rangeRule
     this.#rows += 1
-    this.#sink(prefix, line)
+    this.#sink(Number(`${areaCode}${exchange}`), Number(rest))
+    return undefined
   }
 
-  #refuse(value: string, rule: string): void {
-    this.#badLines.add({ file: this.#source.name, line: this.#lineNumber, value, rule })
+  #readRow(table: NumberRows, text: string): string | undefined {
+    const found = table.read(text)
+    if (typeof found === 'string') return found
+    this.#rows += 1
+    if (found.isDayUnread) this.#unreadDays += 1
+    this.#sink(found.prefix, found.line, found.day)
+    return undefined
   }
-}
-
-/** Whether a line may be the start of one that holds a number. */
-function isCutNumber(line: string): boolean {
-  return /^["\d][\d",\s]*$/.test(line) && line.replace(/\D/g, '').length < 10
-}
-
-/** The number these digits make, or -1 when one of them is no digit. */
-function digitsAt(bytes: Buffer, at: number, count: number): number {
-  let value = 0
-  for (let place = at; place < at + count; place += 1) {
-    const digit = (bytes[place] ?? 0) - zero
-    if (digit < 0 || digit > 9) return -1
-    value = value * 10 + digit
-  }
-  return value
 }
 
 /**
@@ -194,27 +158,24 @@ function plainEndOf(lines: Buffer, at: number): number {
   const end = lines.indexOf(newline, at)
   let last = end - 1
   if (lines[last] === carriageReturn) last -= 1
+  for (let byte = at; byte < last; byte += 1) if (lines[byte] === carriageReturn) return 0
   if (lines[last] === quote) last -= 1
   return mayMarkChange.has(lines[last] ?? 0) ? 0 : end + 1
 }
 
 /** What a row of a change list may end with, a quote aside: its mark, or blanks after it. */
-const mayMarkChange: ReadonlySet<number> = new Set(Buffer.from('AD" \t'))
+const mayMarkChange: ReadonlySet<number> = new Set(Buffer.from('ADad" \t\r'))
 
 /** Area code, exchange and line, whether in one column or, as `AAA,NNNNNNN`, in two. */
 const numberPattern = /^"?(\d{3})(?:"?\s*,\s*"?)?(\d{3})(\d{4})"?\s*(?:$|[,;|\t])/
 
+/** A line that may be the start of a number as people write it. */
+const mayBeNumber = /^["\d(+][\d",\s().-]*$/
+
 /** A row of the US registry's change list: a number, a time, added or deleted. */
-const changePattern = /,\s*"?\d{4}-?\d{2}-?\d{2}[^,]*,\s*"?[AD]"?$/
+const changePattern =
+  /^"?\d{3}(?:"?\s*,\s*"?)?\d{7}"?.*[,;|\t]\s*"?(?:\d{4}-?\d{2}-?\d{2}|\d{1,2}\/\d{1,2}\/\d{4})[^,;|\t]*[,;|\t]\s*"?[AD]"?$/i
 
 const shapeRule = 'has to begin with a number of ten digits, or with AAA,NNNNNNN'
-
-function problemOf(line: string, [, areaCode, exchange]: RegExpExecArray): string | undefined {
-  if (changePattern.test(line)) {
-    return 'is a row of a change list; only a full list can be imported'
-  }
-  if (Number(areaCode) < 200 || Number(exchange) < 200) {
-    return 'area code and exchange have to begin with 2 to 9'
-  }
-  return undefined
-}
+const rangeRule = 'area code and exchange have to begin with 2 to 9'
+const changeRule = 'is a row of a change list; only a full list can be imported'

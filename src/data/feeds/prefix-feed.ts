@@ -5,6 +5,7 @@
 import type { Instant } from '../../domain/clock.js'
 import type { OriginalCarrier } from '../../domain/place.js'
 import type { FieldProblem } from '../../errors.js'
+import type { BadLine } from './bad-lines.js'
 import type { Progress } from './source-lines.js'
 import type { BadRow, TableRead } from './table.js'
 
@@ -36,6 +37,8 @@ export interface FeedReport {
 export interface FeedOptions {
   readonly path: string
   readonly onPrefix: (prefix: AssignedPrefix) => void
+  /** Told of every bad row when it is met. */
+  readonly rejects?: ((bad: BadLine) => void) | undefined
   readonly onProgress?: Progress | undefined
 }
 

@@ -3,10 +3,14 @@
  * `open-source-file.ts`; what a line means is left to the reader of each format.
  */
 import { DataFileError, shorten } from '../../errors.js'
-import { openSourceFile, sha256OfFile } from './open-source-file.js'
+import { openSourceFile } from './open-source-file.js'
+import { digestOfRead } from './source-digest.js'
 
-/** Told how many bytes of the file on disk are read, and how many it has. */
-export type Progress = (done: number, total: number) => void
+/** Told how many bytes of the file on disk are read, how many it has, and the lines so far. */
+export type Progress = (done: number, total: number, lines: number) => void
+
+/** Told each line without its line end, its number from 1, and the file as messages name it. */
+export type OnSourceLine = (line: string, number: number, file: string) => void
 
 export interface SourceLines {
   /** SHA-256 of the file as downloaded, in hex. */
@@ -17,25 +21,29 @@ export interface SourceLines {
 const longestLine = 65_536
 
 /**
- * Hands every line, without its line end, to `onLine` with its number, the first being 1.
- * Throws {@link DataFileError} for a file that is missing, empty, a web page or no text table.
+ * Reads the whole file. Throws {@link DataFileError} for one that is missing, empty, a web page or
+ * no text table, and for one that changes meanwhile.
  */
 export async function readSourceLines(
   path: string,
-  onLine: (line: string, number: number) => void,
+  onLine: OnSourceLine,
   onProgress?: Progress,
 ): Promise<SourceLines> {
   let total = 0
-  const onBytes = (done: number) => onProgress?.(done, total)
+  let lines = 0
+  const onBytes = (done: number) => onProgress?.(done, total, lines)
   const source = await openSourceFile(path, { onBytes, entry: /\.(?:txt|csv|tsv)$/i })
   total = source.bytesTotal
-  const splitter = new LineSplitter(path, onLine)
+  const splitter = new LineSplitter(path, (line, number) => {
+    lines = number
+    onLine(line, number, source.name)
+  })
   const decoder = new TextDecoder('utf-8')
   for await (const chunk of source.stream as AsyncIterable<Uint8Array>) {
     splitter.push(decoder.decode(chunk, { stream: true }))
   }
   splitter.push(decoder.decode())
-  return { lines: splitter.end(), sha256: await sha256OfFile(path) }
+  return { lines: splitter.end(), sha256: await digestOfRead(source) }
 }
 
 class LineSplitter {

@@ -39,9 +39,12 @@ function processOf(file: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** A process of another user may not be signalled, but it runs. */
-function hasEnded(pid: number | undefined): boolean {
-  if (pid === undefined || pid === 0) return false
+/**
+ * Whether a process of this host has ended; false for what is no process id. One of another user may
+ * not be signalled, but it runs.
+ */
+export function hasEnded(pid: number | undefined): boolean {
+  if (pid === undefined || !Number.isSafeInteger(pid) || pid <= 0) return false
   try {
     process.kill(pid, 0)
     return false
@@ -50,6 +53,7 @@ function hasEnded(pid: number | undefined): boolean {
   }
 }
 
-function codeOf(cause: unknown): unknown {
+/** The code of an error of the system, such as `ENOENT`. */
+export function codeOf(cause: unknown): unknown {
   return cause instanceof Error && 'code' in cause ? cause.code : undefined
 }

@@ -2,64 +2,84 @@
  * Makes a number list of downloaded files and puts it where the list store finds it. Either the
  * whole import succeeds or the list that was there stays as it was.
  */
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Clock, Instant } from '../../domain/clock.js'
-import { DataFileError, type FieldProblem, invalidRequest } from '../../errors.js'
-import { BadLines } from '../feeds/bad-lines.js'
-import { openSourceFile, type SourceFile, sha256OfFile } from '../feeds/open-source-file.js'
+import { DataFileError } from '../../errors.js'
+import { type BadLine, BadLines } from '../feeds/bad-lines.js'
+import { placeOf, type SourceFile } from '../feeds/open-source-file.js'
 import { readPlainNumbers } from '../feeds/plain-numbers.js'
-import { areaCodePlace } from '../numbering/area-codes.js'
-import { removeLeftovers } from './leftover-files.js'
-import { isListName, listNameRule, speaksForAll } from './list-names.js'
-import { openNumberList } from './number-list.js'
-import { NumberListBuilder } from './number-list-builder.js'
+import { portedListOf, readPortedNumbers } from '../feeds/ported-numbers.js'
+import { checkImportOptions } from './import-rules.js'
+import { listPath, removeListLeftovers, swapKeeping } from './kept-versions.js'
+import { comparedWith, refuseShrunk } from './list-difference.js'
+import { withListLock } from './list-lock.js'
+import { isPortedList, speaksForAll } from './list-names.js'
 import {
-  type Coverage,
-  isAreaCode,
-  type ListSource,
-  numberListExtension,
-} from './number-list-format.js'
+  type ImportProgress,
+  readSources,
+  refuseWithoutRows,
+  type SourcesRead,
+} from './list-sources.js'
+import { NumberListBuilder } from './number-list-builder.js'
+import type { Coverage, ListSource } from './number-list-format.js'
+
+export type { ImportProgress } from './list-sources.js'
 
 export interface ListImportOptions {
   /** A name {@link isListName} accepts, such as `us-dnc`. */
   readonly name: string
-  /** Paths of plain text, `.gz` or `.zip` files; at least one. */
+  /** Which importer this is, for the header of the list; `list` when left out. */
+  readonly feed?: string | undefined
+  /** Paths of plain text, `.gz` or `.zip` files; at least one. Archives are read whole. */
   readonly files: readonly string[]
   /** Where the list goes, as `<name>.cglist`. */
   readonly folder: string
-  /** When the content was true; the newest modification time of the files when left out. */
+  /** When the content was true; the oldest modification time of the files when left out. */
   readonly asOf?: Instant | undefined
   /**
-   * What the list speaks for: area codes, or `all`. Left out, it is `all` for `litigators` and for
-   * state lists, and for any other name the area codes that occur. A registry bought by area code
-   * should name them: one without an entry would go uncovered. Files without a line of data are
-   * accepted only when it is stated.
+   * What the list speaks for: area codes, or `all`. Left out, it is `all` for `litigators`, for
+   * state lists and for ported numbers, and for any other name the area codes that occur. A registry
+   * bought by area code should name them: one without an entry would go uncovered. Files without a
+   * line of data are accepted only when it is stated.
    */
   readonly areaCodes?: Coverage | undefined
+  /** Name of the column the numbers are in; found by the usual names, else the first. */
+  readonly column?: string | undefined
+  /** Name of the column with the day of each number; found by the usual names, else none. */
+  readonly dayColumn?: string | undefined
   /** Bad lines to put up with, of all files together; none when left out. */
   readonly badLinesAllowed?: number | undefined
-  /** Accept fewer than half the numbers of the list it replaces. */
+  /** Told of every bad line that is met. */
+  readonly rejects?: ((bad: BadLine) => void) | undefined
+  /** Accept fewer than half the numbers of the list it replaces, of all or of an area code. */
   readonly allowShrink?: boolean | undefined
+  /** Read and judge everything, and change nothing: no lock, no file. */
+  readonly dryRun?: boolean | undefined
+  /** Earlier versions that are kept; 2 when left out. */
+  readonly keepVersions?: number | undefined
   readonly clock: Clock
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined
-}
-
-export interface ImportProgress {
-  /** Of the files on disk, all together. */
-  readonly bytesDone: number
-  readonly bytesTotal: number
-  readonly rows: number
 }
 
 export interface ListImportSummary {
   readonly name: string
   readonly path: string
+  /** `none` in a dry run, which makes no file. */
   readonly version: string
+  /** The version it replaces; `null` when there was none that could be read. */
+  readonly previous: string | null
+  /** When that one was true. */
+  readonly previousAsOf: Instant | undefined
+  readonly dryRun: boolean
   /** Different numbers in the list. */
   readonly size: number
+  /** Numbers that the list it replaces has not; `undefined` when there was none. */
+  readonly added: number | undefined
+  /** Numbers of the list it replaces that it has not; `undefined` when there was none. */
+  readonly removed: number | undefined
   /** Numbers read, duplicates included. */
   readonly rows: number
+  /** Numbers whose day could not be read or lies ahead: they are in the list without one. */
+  readonly unreadDays: number
   readonly coverage: Coverage
   readonly asOf: Instant
   readonly importedAt: Instant
@@ -67,34 +87,54 @@ export interface ListImportSummary {
   readonly badLines: Pick<BadLines, 'allowed' | 'count' | 'first'>
   /** Area codes that numbers of the list have and the stated coverage lacks. */
   readonly uncovered: readonly string[]
+  /** Area codes the list speaks for and has no number of; none where it speaks for all. */
+  readonly silent: readonly string[]
 }
+
+/** The {@link ListImportSummary.version} of a dry run. */
+export const noVersion = 'none'
 
 /**
  * Throws `AppError` for options that break a rule and `DataFileError` for files that cannot be
- * used, among them cut-off ones and ones without a number (see {@link ListImportOptions}).
+ * used, among them cut-off ones and ones without a number (see {@link ListImportOptions}), and for a
+ * second import of the list at the same time.
  */
 export async function importList(options: ListImportOptions): Promise<ListImportSummary> {
-  checkOptions(options)
+  checkImportOptions(options)
   const { name, folder, clock } = options
+  if (options.dryRun) return importAlone(options)
+  return withListLock(folder, name, clock, () => {
+    removeListLeftovers(folder, name, clock.now())
+    return importAlone(options)
+  })
+}
+
+async function importAlone(options: ListImportOptions): Promise<ListImportSummary> {
+  const { name, folder, clock, keepVersions, dryRun = false, feed = 'list' } = options
   const importedAt = clock.now()
-  const path = join(folder, `${name}${numberListExtension}`)
-  removeLeftovers(path, importedAt)
-  const sizeBefore = sizeInUse(path)
+  const path = listPath(folder, name)
   const builder = new NumberListBuilder()
-  const badLines = new BadLines(options.badLinesAllowed)
-  const { sources, newest } = await readFiles(options, builder, badLines)
-  refuseIfShrunk(options, { path, size: builder.size, sizeBefore })
-  const coverage = coverageOf(options, builder)
-  const asOf = options.asOf ?? Math.min(newest, importedAt)
-  const meta = { name, asOf, importedAt, coverage, sources }
-  const version = await builder.write(path, meta)
+  const badLines = new BadLines(options.badLinesAllowed, options.rejects)
+  const read = await readFiles(options, { builder, badLines, importedAt })
   const { size } = builder
-  const rows = sources.reduce((sum, source) => sum + source.rows, 0)
+  const coverage = coverageOf(options, builder)
+  const difference = comparedWith(path, builder, coverage)
+  const { files, allowShrink } = options
+  if (allowShrink !== true) refuseShrunk({ files, path, size, difference })
+  const { previous, previousAsOf, added, removed } = difference
+  const { sources, rows, unreadDays } = read
+  const asOf = options.asOf ?? Math.min(read.oldest, importedAt)
+  const meta = { name, previous, asOf, importedAt, coverage, sources }
+  const keep = { folder, name, keep: keepVersions, replaces: previous }
+  const version = dryRun
+    ? noVersion
+    : await swapKeeping(keep, (beforeSwap) => builder.write(path, { ...meta, feed }, beforeSwap))
   const { allowed, count, first } = badLines
   return {
-    ...{ name, path, version, size, rows, coverage, asOf, importedAt, sources },
+    ...{ ...meta, path, version, dryRun, size, previousAsOf, added, removed, rows, unreadDays },
     badLines: { allowed, count, first },
     uncovered: uncoveredIn(builder, coverage),
+    silent: silentIn(builder, coverage),
   }
 }
 
@@ -103,118 +143,52 @@ function uncoveredIn(builder: NumberListBuilder, coverage: Coverage): readonly s
   return builder.areaCodes().filter((areaCode) => !coverage.includes(areaCode))
 }
 
-function checkOptions(options: ListImportOptions): void {
-  const { name, files, asOf, areaCodes, badLinesAllowed = 0, clock } = options
-  const problems: FieldProblem[] = []
-  if (!isListName(name)) problems.push({ field: 'name', value: name, rule: listNameRule(name) })
-  if (files.length === 0) problems.push({ field: 'files', rule: 'at least one is needed' })
-  if (asOf !== undefined && !(asOf <= clock.now())) {
-    problems.push({ field: 'asOf', value: String(asOf), rule: 'must not lie in the future' })
-  }
-  if (!(Number.isSafeInteger(badLinesAllowed) && badLinesAllowed >= 0)) {
-    const value = String(badLinesAllowed)
-    problems.push({ field: 'badLinesAllowed', value, rule: 'has to be a whole number, 0 or more' })
-  }
-  problems.push(...areaCodeProblems(areaCodes))
-  if (problems.length > 0) throw invalidRequest(problems)
+function silentIn(builder: NumberListBuilder, coverage: Coverage): readonly string[] {
+  if (coverage === 'all') return []
+  return coverage.filter((areaCode) => builder.sizeOf(Number(areaCode)) === 0)
 }
 
-function areaCodeProblems(areaCodes: Coverage | undefined): FieldProblem[] {
-  if (areaCodes === undefined || areaCodes === 'all') return []
-  if (areaCodes.length === 0) return [{ field: 'areaCodes', rule: 'at least one is needed' }]
-  const rule = 'is no area code of the US or Canada in service'
-  const wrong = areaCodes.filter((code) => !isAreaCode(code) || !areaCodePlace(code))
-  return wrong.map((value) => ({ field: 'areaCodes', value, rule }))
-}
-
-interface ReadResult {
-  readonly sources: readonly ListSource[]
-  readonly newest: Instant
+interface ReadInto {
+  readonly builder: NumberListBuilder
+  readonly badLines: BadLines
+  readonly importedAt: Instant
 }
 
 async function readFiles(
-  { files, areaCodes, onProgress }: ListImportOptions,
-  builder: NumberListBuilder,
-  badLines: BadLines,
-): Promise<ReadResult> {
-  const progress = { bytesDone: 0, bytesTotal: 0, rows: 0 }
-  const opened: SourceFile[] = []
-  for (const path of files) {
-    let before = 0
-    const onBytes = (done: number) => {
-      progress.bytesDone += done - before
-      before = done
-      onProgress?.({ ...progress })
+  options: ListImportOptions,
+  { builder, badLines, importedAt }: ReadInto,
+): Promise<SourcesRead & { readonly unreadDays: number }> {
+  const { name, areaCodes, column, dayColumn } = options
+  const isPorted = isPortedList(name)
+  const readNumbers = isPorted ? readPortedNumbers : readPlainNumbers
+  const wanted = { column, dayColumn, today: Math.floor(importedAt / 86_400_000) }
+  const advice =
+    areaCodes === undefined
+      ? 'state with --area-codes which area codes an empty list covers'
+      : undefined
+  let unreadDays = 0
+  const read = await readSources(options, async (source, onRow) => {
+    if (isPorted) refuseOtherPorted(source, name)
+    const add = (prefix: number, line: number, day?: number) => {
+      onRow()
+      builder.addDigits(prefix, line, day)
     }
-    opened.push(await openSourceFile(path, { onBytes }))
-  }
-  progress.bytesTotal = opened.reduce((sum, { bytesTotal }) => sum + bytesTotal, 0)
-  const sources: ListSource[] = []
-  for (const source of opened) {
-    const add = (prefix: number, line: number) => {
-      progress.rows += 1
-      builder.addDigits(prefix, line)
-    }
-    const { rows, blank } = await readPlainNumbers(source, add, badLines)
-    if (rows === 0) refuseWithoutNumber(source, { blank, stated: areaCodes !== undefined })
-    sources.push({ file: source.name, sha256: await digestOf(source), rows })
-  }
-  onProgress?.({ ...progress })
-  return { sources, newest: Math.max(...opened.map(({ modifiedAt }) => modifiedAt)) }
+    const { rows, blank, unreadDays: more } = await readNumbers(source, add, badLines, wanted)
+    if (rows === 0) refuseWithoutRows(source, { blank, what: 'number', advice })
+    unreadDays += more
+    return rows
+  })
+  return { ...read, unreadDays }
 }
 
-/** A file that is still being downloaded must not become a list that looks whole. */
-async function digestOf({ path, bytesTotal, modifiedAt }: SourceFile): Promise<string> {
-  const digest = await sha256OfFile(path)
-  const now = await stat(path)
-  if (now.size !== bytesTotal || Math.trunc(now.mtimeMs) !== modifiedAt) {
-    throw new DataFileError(path, 'changed while it was being read; nothing was imported')
-  }
-  return digest
-}
-
-/** What a failed download leaves, an error text or nothing at all, must not pass for "no numbers". */
-function refuseWithoutNumber(
-  { path }: SourceFile,
-  { blank, stated }: { readonly blank: boolean; readonly stated: boolean },
-): void {
-  if (!blank) {
-    const rule = 'an empty list is a file with nothing but blank lines and # comments'
-    throw new DataFileError(path, `has lines but no number in it; ${rule}`)
-  }
-  if (!stated) {
-    const advice = 'state with --area-codes which area codes an empty list covers'
-    throw new DataFileError(path, `has no number in it; ${advice}`)
-  }
-}
-
-/** A damaged list must not stand in the way of its replacement. */
-function sizeInUse(path: string): number {
-  try {
-    return openNumberList(path).size
-  } catch (cause) {
-    const missing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
-    if (missing || cause instanceof DataFileError) return 0
-    throw cause
-  }
-}
-
-interface Sizes {
-  readonly path: string
-  readonly size: number
-  readonly sizeBefore: number
-}
-
-/** A cut-off download looks like a good file with fewer numbers. */
-function refuseIfShrunk(
-  { files, allowShrink }: ListImportOptions,
-  { path, size, sizeBefore }: Sizes,
-): void {
-  if (allowShrink === true || size * 2 >= sizeBefore) return
+/** The two lists say opposite things. */
+function refuseOtherPorted(source: SourceFile, name: string): void {
+  const named = portedListOf(source.name)
+  if (named === undefined || named === name) return
+  const advice = 'import the files of each by themselves'
   throw new DataFileError(
-    files.join(', '),
-    `${size} different numbers, fewer than half the ${sizeBefore} of the list in use (${path}); ` +
-      'to import it all the same: --allow-shrink',
+    placeOf(source),
+    `belongs to ${named} by its name, not to ${name}; ${advice}`,
   )
 }
 

@@ -8,6 +8,11 @@ export const nationalListNames: Readonly<Record<Country, string>> = {
   CA: 'canada-dnc',
 }
 export const litigatorListName = 'litigators'
+/** Numbers ported from the other kind of line, by the kind they are of now. */
+export const portedListNames = {
+  wireless: 'ported-wireless',
+  wireline: 'ported-wireline',
+} as const
 
 /** Name of a region's own do-not-call list. */
 export function stateListName(region: string): string {
@@ -17,6 +22,7 @@ export function stateListName(region: string): string {
 const plainNames: ReadonlySet<string> = new Set([
   ...Object.values(nationalListNames),
   litigatorListName,
+  ...Object.values(portedListNames),
 ])
 const statePattern = /^state-dnc-([a-z]{2})$/
 const customPattern = /^custom-[a-z0-9]+(?:-[a-z0-9]+)*$/
@@ -34,7 +40,12 @@ export function isReadByChecks(name: string): boolean {
 
 /** Whether a list without stated area codes speaks for every number. */
 export function speaksForAll(name: string): boolean {
-  return name === litigatorListName || isStateList(name)
+  return name === litigatorListName || isStateList(name) || isPortedList(name)
+}
+
+/** Whether a list tells of ported numbers, and so may be made of ranges. */
+export function isPortedList(name: string): boolean {
+  return Object.values<string>(portedListNames).includes(name)
 }
 
 function isStateList(name: string): boolean {
@@ -47,6 +58,7 @@ export function listNameRule(text: string): string {
   const meant = nearestName(text)
   const rule =
     'has to be us-dnc, canada-dnc, litigators, state-dnc-<two letters of a state or province>, ' +
+    'ported-wireless, ported-wireline, ' +
     `or custom-<lower case letters, digits, hyphens> (at most ${longestName} characters) for a ` +
     'list no check reads'
   return meant === undefined ? rule : `${rule}; use ${meant}`
@@ -56,10 +68,12 @@ export function listNameRule(text: string): string {
 const fillers = new Set(['state', 'dnc', 'list', 'registry', 'do', 'not', 'call', 'of'])
 
 function nearestName(text: string): string | undefined {
-  const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  const words: readonly string[] = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
   const name = words.join('-')
   if (isListName(name)) return name
   if (name.includes('litig')) return 'litigators'
+  const ported = Object.values(portedListNames).find((one) => words.includes(one.slice(7)))
+  if (words.includes('ported') && ported) return ported
   const place = words.filter((word) => !fillers.has(word)).join('')
   const letters = regionLetters.get(place) ?? place
   return nationalNames.get(place) ?? [`state-dnc-${letters}`].find(isStateList)

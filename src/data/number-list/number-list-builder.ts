@@ -1,37 +1,33 @@
 /**
  * Turns numbers in any order, with duplicates, into a number list file. Memory is bounded by the
- * prefixes touched, 1,250 bytes each, never by the numbers. Reading source files is left to the
- * feeds.
+ * prefixes touched, never by the numbers: 1,250 bytes each, and 20,000 more where numbers come with
+ * a day. Reading source files is left to the feeds.
  */
-import { renameSync, rmSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import type { LocalDay } from '../../domain/clock.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import { syncFolder, verifyCheckedFile, writeCheckedFile } from '../checked-file.js'
-import { versionOf } from './number-list.js'
+import { commonEntries, containerWords, daysInOrder, pack } from './containers.js'
+import { LineBitmaps, prefixCount } from './line-bitmaps.js'
+import type { NumberList } from './number-list.js'
 import {
-  areaCount,
-  asNumberListHeader,
   bitmapWords,
+  lastListDay,
   linesPerPrefix,
   type NumberListMeta,
-  numberListFile,
-  slotCount,
   slotsPerBlock,
 } from './number-list-format.js'
+import { type NumberListContent, writeNumberList } from './number-list-writer.js'
 
-const prefixCount = areaCount * slotsPerBlock
-/** Bitmaps are allocated this many at a time. */
-const slabBitmaps = 1024
-/** The file is written in pieces of this many words: 1 MB. */
-const pieceWords = 1 << 19
+/** Numbers that only one of two lists has. */
+export interface ListDifference {
+  readonly added: number
+  readonly removed: number
+}
 
 /** Gathers numbers in bitmaps. Nothing must be added while it is being written. */
 export class NumberListBuilder {
-  /** Prefix to the number of its bitmap, from 1; 0 for none. */
-  readonly #bitmapOf = new Uint32Array(prefixCount)
-  readonly #entriesOf = new Uint16Array(prefixCount)
-  readonly #slabs: Uint16Array[] = []
-  #bitmaps = 0
+  readonly #lines = new LineBitmaps()
+  /** Prefix to a day for each line there may be. */
+  readonly #daysOf = new Map<number, Uint16Array>()
   #size = 0
 
   /** How many different numbers were added. */
@@ -46,133 +42,81 @@ export class NumberListBuilder {
     return [...found].map((areaCode) => String(areaCode).padStart(3, '0'))
   }
 
-  /** True when the number is new. */
-  add(number: PhoneNumber): boolean {
-    return this.addDigits(Number(number.slice(0, 6)), Number(number.slice(6)))
+  /** How many different numbers of an area code were added. */
+  sizeOf(areaCode: number): number {
+    let size = 0
+    const end = (areaCode + 1) * slotsPerBlock
+    for (let prefix = areaCode * slotsPerBlock; prefix < end; prefix += 1) {
+      size += this.#lines.entriesOf(prefix)
+    }
+    return size
   }
 
-  /** The same for `prefix` 0 to 999999 and `line` 0 to 9999, both of them whole numbers. */
-  addDigits(prefix: number, line: number): boolean {
-    const bitmap = (this.#bitmapOf[prefix] || this.#newBitmap(prefix)) - 1
-    const slab = this.#slabs[Math.floor(bitmap / slabBitmaps)]
-    if (!slab || !(line >= 0 && line < linesPerPrefix)) {
-      throw new RangeError(`prefix ${prefix}, line ${line} is no telephone number`)
-    }
-    const at = (bitmap % slabBitmaps) * bitmapWords + (line >> 4)
-    const word = slab[at] ?? 0
-    const bit = 1 << (line & 15)
-    if ((word & bit) !== 0) return false
-    slab[at] = word | bit
-    this.#entriesOf[prefix] = (this.#entriesOf[prefix] ?? 0) + 1
-    this.#size += 1
-    return true
+  /** True when the number is new. Of two days for a number the later one counts. */
+  add(number: PhoneNumber, day?: LocalDay): boolean {
+    return this.addDigits(Number(number.slice(0, 6)), Number(number.slice(6)), day)
   }
 
   /**
-   * Writes the list aside, reads it back, and only then puts it in the place of `path`. Whatever
-   * goes wrong, an older file stays as it was. Gives the version of the list.
+   * The same for `prefix` 0 to 999999 and `line` 0 to 9999, both of them whole numbers. Throws
+   * `RangeError` for others, and for a day that is not one of 0 (not known) to `lastListDay`.
    */
-  async write(path: string, meta: NumberListMeta): Promise<string> {
-    const aside = join(dirname(path), `.${basename(path)}.${process.pid}.new`)
-    const { areas, slots, blocks, words } = this.#index()
-    const header = asNumberListHeader(path, { ...meta, size: this.#size, blocks, words })
-    try {
-      const body = this.#body(areas, slots)
-      const digest = await writeCheckedFile(aside, numberListFile, { ...header }, body)
-      // Opening the list would prove no more and take its memory a second time.
-      await verifyCheckedFile(aside, digest)
-      renameSync(aside, path)
-      syncFolder(dirname(path))
-      return versionOf(digest)
-    } catch (cause) {
-      rmSync(aside, { force: true })
-      throw cause
-    }
+  addDigits(prefix: number, line: number, day?: LocalDay): boolean {
+    if (day !== undefined) checkDay(day)
+    const isNew = this.#lines.set(prefix, line)
+    if (isNew) this.#size += 1
+    if (day !== undefined && day > 0) this.#noteDay(prefix, line, day)
+    return isNew
   }
 
-  #newBitmap(prefix: number): number {
-    if (!(prefix >= 0 && prefix < prefixCount)) {
-      throw new RangeError(`${prefix} is no prefix of six digits`)
+  /** What would change if this became the list in the place of `list`. */
+  compareWith(list: NumberList): ListDifference {
+    let common = 0
+    for (const prefix of this.#prefixes()) {
+      const container = list.containerOf(prefix)
+      if (container.length > 0) common += commonEntries(this.#lines.of(prefix), container)
     }
-    if (this.#bitmaps % slabBitmaps === 0) {
-      this.#slabs.push(new Uint16Array(slabBitmaps * bitmapWords))
-    }
-    this.#bitmaps += 1
-    this.#bitmapOf[prefix] = this.#bitmaps
-    return this.#bitmaps
+    return { added: this.#size - common, removed: list.size - common }
+  }
+
+  /**
+   * Writes the list aside, reads it back, calls `beforeSwap`, and only then puts it in the place of
+   * `path`. Whatever goes wrong, an older file stays as it was. Gives the version of the list.
+   */
+  write(path: string, meta: NumberListMeta, beforeSwap?: () => void): Promise<string> {
+    return writeNumberList(path, { content: this.#content(), meta, beforeSwap })
+  }
+
+  #noteDay(prefix: number, line: number, day: LocalDay): void {
+    const days = this.#daysOf.get(prefix) ?? new Uint16Array(linesPerPrefix)
+    this.#daysOf.set(prefix, days)
+    days[line] = Math.max(days[line] ?? 0, day)
   }
 
   /** The prefixes that hold an entry, rising. */
   *#prefixes(): Generator<number> {
     for (let prefix = 0; prefix < prefixCount; prefix += 1) {
-      if ((this.#entriesOf[prefix] ?? 0) > 0) yield prefix
+      if (this.#lines.entriesOf(prefix) > 0) yield prefix
     }
   }
 
-  #index() {
-    const areas = new Uint16Array(areaCount)
-    const touched = this.areaCodes().map(Number)
-    const blocks = 1 + touched.length
-    const slots = new Uint32Array(slotCount({ blocks }))
-    let words = 0
-    touched.forEach((areaCode, nth) => {
-      areas[areaCode] = nth + 1
-      for (let exchange = 0; exchange < slotsPerBlock; exchange += 1) {
-        slots[(nth + 1) * slotsPerBlock + exchange] = words
-        const entries = this.#entriesOf[areaCode * slotsPerBlock + exchange] ?? 0
-        words += Math.min(entries, bitmapWords)
-      }
-    })
-    slots[slots.length - 1] = words
-    return { areas, slots, blocks, words }
-  }
-
-  /** Pieces share one buffer: each must be done with before the next is asked for. */
-  *#body(areas: Uint16Array, slots: Uint32Array): Generator<Uint8Array> {
-    yield bytesOf(areas)
-    yield bytesOf(slots)
-    const piece = new Uint16Array(pieceWords + bitmapWords)
-    let used = 0
-    for (const prefix of this.#prefixes()) {
-      used += this.#putContainer(prefix, piece.subarray(used))
-      if (used >= pieceWords) {
-        yield bytesOf(piece.subarray(0, used))
-        used = 0
-      }
+  #content(): NumberListContent {
+    const lines = this.#lines
+    const packed = new Uint16Array(bitmapWords)
+    return {
+      size: this.#size,
+      dated: this.#daysOf.size > 0,
+      wordsOf: (prefix) => containerWords(lines.entriesOf(prefix)),
+      containerOf: (prefix) => pack(lines.of(prefix), lines.entriesOf(prefix), packed),
+      daysOf: (prefix) => {
+        const days = this.#daysOf.get(prefix)
+        return days ? daysInOrder(lines.of(prefix), days) : new Uint16Array(lines.entriesOf(prefix))
+      },
     }
-    yield bytesOf(piece.subarray(0, used))
-  }
-
-  /** Gives how many words it wrote. */
-  #putContainer(prefix: number, into: Uint16Array): number {
-    const bitmap = this.#bitmapFor(prefix)
-    if ((this.#entriesOf[prefix] ?? 0) >= bitmapWords) {
-      into.set(bitmap)
-      return bitmapWords
-    }
-    let at = 0
-    bitmap.forEach((word, nth) => {
-      for (let rest = word; rest !== 0; rest &= rest - 1) {
-        into[at] = nth * 16 + lowestBit(rest)
-        at += 1
-      }
-    })
-    return at
-  }
-
-  #bitmapFor(prefix: number): Uint16Array {
-    const bitmap = (this.#bitmapOf[prefix] ?? 0) - 1
-    const from = (bitmap % slabBitmaps) * bitmapWords
-    const slab = this.#slabs[Math.floor(bitmap / slabBitmaps)]
-    if (!slab) throw new Error(`no bitmap for prefix ${prefix}`)
-    return slab.subarray(from, from + bitmapWords)
   }
 }
 
-function lowestBit(word: number): number {
-  return 31 - Math.clz32(word & -word)
-}
-
-function bytesOf(words: Uint16Array | Uint32Array): Uint8Array {
-  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
+function checkDay(day: LocalDay): void {
+  if (Number.isInteger(day) && day >= 0 && day <= lastListDay) return
+  throw new RangeError(`day ${day} is not one of 0 to ${lastListDay}`)
 }

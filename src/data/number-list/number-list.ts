@@ -1,32 +1,26 @@
 /**
  * A number list file in memory: is this number on it, and does it speak for this number at all?
  * The bytes are used as they were read; nothing is unpacked. Making such a file is the business of
- * number-list-builder.
+ * number-list-builder and number-list-editor.
  */
-import type { Instant } from '../../domain/clock.js'
+import type { Instant, LocalDay } from '../../domain/clock.js'
 import type { NumberSet } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import { DataFileError } from '../../errors.js'
 import { type CheckedFile, readCheckedFile, readCheckedFileInPieces } from '../checked-file.js'
+import { entriesIn, placeIn } from './containers.js'
 import {
   areaCount,
   asNumberListHeader,
   bitmapWords,
-  bodyBytes,
   type Coverage,
+  checkBodyLength,
   type ListSource,
   type NumberListHeader,
   numberListFile,
-  slotCount,
   slotsPerBlock,
+  versionOf,
 } from './number-list-format.js'
-
-const versionDigits = 16
-
-/** The {@link NumberSet.version} of a list, from the SHA-256 of its content in hex. */
-export function versionOf(digest: string): string {
-  return digest.slice(0, versionDigits)
-}
+import { type ListTables, listTables } from './number-list-tables.js'
 
 /** Reads and verifies a file. Throws {@link DataFileError} that says what is wrong with it. */
 export function openNumberList(path: string): NumberList {
@@ -40,77 +34,54 @@ export async function openNumberListInBackground(path: string): Promise<NumberLi
 
 function asNumberList(path: string, { header: raw, body, digest }: CheckedFile): NumberList {
   const header = asNumberListHeader(path, raw)
-  if (body.length !== bodyBytes(header)) {
-    throw new DataFileError(path, `body has ${body.length} bytes, not ${bodyBytes(header)}`)
-  }
-  const tables = tablesOf(header, body)
-  checkTables(path, header, tables)
-  return new NumberList(header, tables, versionOf(digest))
+  checkBodyLength(path, header, body.length)
+  return new NumberList(header, listTables(path, header, body), versionOf(digest))
 }
 
-interface Tables {
-  /** Area code to the first slot of its block. */
-  readonly firstSlots: Uint32Array
-  readonly slots: Uint32Array
-  readonly words: Uint16Array
-}
-
-function tablesOf(header: NumberListHeader, body: Buffer): Tables {
-  const { buffer, byteOffset } = body
-  const areas = new Uint16Array(buffer, byteOffset, areaCount)
-  const slotsAt = byteOffset + areaCount * 2
-  const slots = new Uint32Array(buffer, slotsAt, slotCount(header))
-  return {
-    firstSlots: Uint32Array.from(areas, (block) => block * slotsPerBlock),
-    slots,
-    words: new Uint16Array(buffer, slotsAt + slots.byteLength, header.words),
-  }
-}
-
-/** A lookup must never leave the tables: outside there is only `undefined`, which reads as absent. */
-function checkTables(path: string, header: NumberListHeader, tables: Tables): void {
-  const { firstSlots, slots, words } = tables
-  if (firstSlots.some((first) => first >= header.blocks * slotsPerBlock)) {
-    throw new DataFileError(path, 'an area code points outside the table of prefixes')
-  }
-  let end = 0
-  for (const start of slots) {
-    if (start < end || start > end + bitmapWords) {
-      throw new DataFileError(path, 'the prefixes do not follow one another')
-    }
-    end = start
-  }
-  if (slots[0] !== 0 || end !== words.length) {
-    throw new DataFileError(path, 'the prefixes do not span the numbers')
-  }
-}
-
-/** Immutable. Get one with {@link openNumberList}. */
+/**
+ * Immutable. Get one with {@link openNumberList}.
+ *
+ * In memory it is its file and 5,000 bytes: 1,250 bytes for a prefix with 625 numbers or more, 2
+ * bytes a number for any other, 4,000 bytes for an area code; when it is dated, 2 bytes a number and
+ * 4,000 bytes for an area code more. 258.5 million numbers on 176,000 prefixes are 221 MB; without
+ * days no list on up to 235,000 prefixes passes 300 MB.
+ */
 export class NumberList implements NumberSet {
   readonly name: string
+  readonly feed: string
   readonly size: number
   readonly version: string
+  readonly previous: string | null
   readonly asOf: Instant
   readonly importedAt: Instant
   readonly coverage: Coverage
   readonly sources: readonly ListSource[]
+  /** Whether entries carry days. */
+  readonly dated: boolean
   readonly #firstSlots: Uint32Array
   readonly #slots: Uint32Array
   readonly #words: Uint16Array
+  readonly #ranks: Uint32Array
+  readonly #days: Uint16Array
   /** Per area code 1 when the list speaks for it. */
   readonly #covered: Uint8Array
 
-  constructor(header: NumberListHeader, tables: Tables, version: string) {
+  constructor(header: NumberListHeader, tables: ListTables, version: string) {
     this.name = header.name
+    this.feed = header.feed
     this.size = header.size
     this.version = version
+    this.previous = header.previous
     this.asOf = header.asOf
     this.importedAt = header.importedAt
     this.coverage = header.coverage
     this.sources = header.sources
+    this.dated = header.dated
     this.#firstSlots = tables.firstSlots
     this.#slots = tables.slots
     this.#words = tables.words
+    this.#ranks = tables.ranks
+    this.#days = tables.days
     this.#covered = new Uint8Array(areaCount)
     if (header.coverage === 'all') this.#covered.fill(1)
     else for (const areaCode of header.coverage) this.#covered[Number(areaCode)] = 1
@@ -129,6 +100,41 @@ export class NumberList implements NumberSet {
 
   covers(number: PhoneNumber): boolean {
     return this.#covered[threeDigits(number, 0)] === 1
+  }
+
+  dayOf(number: PhoneNumber): LocalDay | undefined {
+    if (!this.dated) return undefined
+    const prefix = Number(number.slice(0, 6))
+    const place = placeIn(this.containerOf(prefix), Number(number.slice(6)))
+    if (place < 0) return undefined
+    return this.#days[(this.#ranks[this.#slotOf(prefix)] ?? 0) + place] || undefined
+  }
+
+  /** How many numbers of an area code are on it. */
+  sizeOf(areaCode: number): number {
+    let size = 0
+    const end = (areaCode + 1) * slotsPerBlock
+    for (let prefix = areaCode * slotsPerBlock; prefix < end; prefix += 1) {
+      size += entriesIn(this.containerOf(prefix))
+    }
+    return size
+  }
+
+  /** What `prefix`, six digits, holds: a view, not to be written to. */
+  containerOf(prefix: number): Uint16Array {
+    const slot = this.#slotOf(prefix)
+    return this.#words.subarray(this.#slots[slot] ?? 0, this.#slots[slot + 1] ?? 0)
+  }
+
+  /** A day for each entry of a prefix, in their order, 0 for none; empty when nothing is dated. */
+  daysOf(prefix: number): Uint16Array {
+    const slot = this.#slotOf(prefix)
+    return this.#days.subarray(this.#ranks[slot] ?? 0, this.#ranks[slot + 1] ?? 0)
+  }
+
+  #slotOf(prefix: number): number {
+    const areaCode = Math.floor(prefix / slotsPerBlock)
+    return (this.#firstSlots[areaCode] ?? 0) + (prefix % slotsPerBlock)
   }
 
   /** Halves without branching, which the processor could not foresee. */

@@ -3,11 +3,11 @@
  * file that holds the imported table of numbers. A company that is in neither stays `unknown`,
  * which counts as wireless wherever consent matters.
  */
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LineClass, OriginalCarrier } from '../../domain/place.js'
-import { type FileKind, readCheckedFile, writeCheckedFile } from '../checked-file.js'
+import { type FileKind, writeCheckedFile } from '../checked-file.js'
 import { isKnownLineClass, type KnownLineClass, type OcnReport } from '../feeds/ocn.js'
+import { type ReadPrepared, readPreparedFile } from './prepared-files.js'
 
 export type OcnClasses = ReadonlyMap<string, KnownLineClass>
 
@@ -26,7 +26,7 @@ export function lineClassOf(carrier: OriginalCarrier | undefined, classes: OcnCl
   return wirelessName.test(company) && !pagingName.test(company) ? 'wireless' : 'unknown'
 }
 
-const fileKind: FileKind = { kind: 'ocn-classes', formatVersion: 1 }
+export const ocnFileKind: FileKind = { kind: 'ocn-classes', formatVersion: 1 }
 
 export function ocnFilePath(folder: string): string {
   return join(folder, 'ocn.cg')
@@ -37,15 +37,14 @@ export async function writeOcnClasses(folder: string, report: OcnReport): Promis
   const { path, sha256, read, classes } = report
   const header = { source: { path, sha256, rows: read }, companies: classes.size }
   const lines = [...classes].map(([ocn, lineClass]) => `${ocn} ${lineClass}\n`)
-  await writeCheckedFile(ocnFilePath(folder), fileKind, header, [Buffer.from(lines.join(''))])
+  await writeCheckedFile(ocnFilePath(folder), ocnFileKind, header, [Buffer.from(lines.join(''))])
 }
 
 /** The last import; empty when there is none. Throws `DataFileError` for a damaged file. */
-export function readOcnClasses(folder: string): OcnClasses {
-  const path = ocnFilePath(folder)
-  if (!statSync(path, { throwIfNoEntry: false })) return new Map()
+export function readOcnClasses(folder: string, read: ReadPrepared = readPreparedFile): OcnClasses {
+  const file = read(ocnFilePath(folder), ocnFileKind)
   const classes = new Map<string, KnownLineClass>()
-  for (const line of readCheckedFile(path, fileKind).body.toString('latin1').split('\n')) {
+  for (const line of file?.body.toString('latin1').split('\n') ?? []) {
     const [ocn = '', lineClass = ''] = line.split(' ')
     if (isKnownLineClass(lineClass)) classes.set(ocn, lineClass)
   }

@@ -5,18 +5,42 @@
  */
 import type { Clock } from '../../domain/clock.js'
 import type { Country } from '../../domain/place.js'
-import { DataFileError } from '../../errors.js'
+import type { BadLine } from '../feeds/bad-lines.js'
 import { readCnac } from '../feeds/cnac.js'
 import { readNanpa } from '../feeds/nanpa.js'
 import { type OcnReport, readOcnTable } from '../feeds/ocn.js'
 import type { FeedOptions, FeedReport } from '../feeds/prefix-feed.js'
 import type { Progress } from '../feeds/source-lines.js'
 import { openGazetteer } from './gazetteer.js'
-import { ocnFilePath, readOcnClasses, writeOcnClasses } from './line-class.js'
-import { PrefixFileBuilder, prefixFilePath, readPrefixFile } from './prefix-file.js'
+import { type OcnClasses, ocnFilePath, readOcnClasses, writeOcnClasses } from './line-class.js'
+import {
+  type Difference,
+  PrefixFileBuilder,
+  prefixFilePath,
+  readPrefixFile,
+} from './prefix-file.js'
 import { createPrefixZones, type PrefixZones } from './prefix-zones.js'
+import { lastImport, refuseIfShrunk } from './shrunk.js'
 
-export interface NumberingImportOptions {
+interface ImportChoices {
+  /** Told of every bad row when it is met. */
+  readonly rejects?: ((bad: BadLine) => void) | undefined
+  /** Read and judge, and change nothing. */
+  readonly dryRun?: boolean | undefined
+}
+
+/** What an import changed, or in a dry run would have. */
+export interface Changed {
+  /** Entries the last import did not have; `undefined` when there was none that can be read. */
+  readonly added: number | undefined
+  /** Entries of both whose facts are other ones; absent as for `added`. */
+  readonly changed?: number
+  /** Entries of the last import that are gone; `undefined` as for `added`. */
+  readonly removed: number | undefined
+  readonly dryRun: boolean
+}
+
+export interface NumberingImportOptions extends ImportChoices {
   /** NANPA "utilized codes, all states", zip or text; left out, the US stays as it is. */
   readonly nanpa: string | undefined
   /** CNAC "CO code status, all NPAs", zip or CSV; left out, Canada stays as it is. */
@@ -24,11 +48,13 @@ export interface NumberingImportOptions {
   /** Where the prepared files are kept. */
   readonly folder: string
   readonly clock: Clock
-  /** Told which file is being read, and how many bytes of it on disk are done and there are. */
-  readonly onProgress?: ((path: string, done: number, total: number) => void) | undefined
+  /** Told which file is being read, its bytes on disk that are done and there are, and its rows. */
+  readonly onProgress?:
+    | ((path: string, done: number, total: number, rows: number) => void)
+    | undefined
 }
 
-export interface PrefixImportSummary extends FeedReport {
+export interface PrefixImportSummary extends FeedReport, Changed {
   readonly country: Country
   /** Kept prefixes whose zone is not settled, so that each of several must permit a call. */
   readonly undecidedZones: number
@@ -39,7 +65,7 @@ export interface NumberingImportSummary {
   readonly CA: PrefixImportSummary | undefined
 }
 
-/** Throws {@link DataFileError} for a file that cannot be used; then neither country is changed. */
+/** Throws `DataFileError` for a file that cannot be used; then neither country is changed. */
 export async function importNumbering(
   options: NumberingImportOptions,
 ): Promise<NumberingImportSummary> {
@@ -55,14 +81,14 @@ export async function importNumbering(
   const us = await read('US', nanpa, (feed) => readNanpa({ ...feed, today }))
   const ca = await read('CA', cnac, readCnac)
   for (const gathered of [us, ca]) {
-    if (!gathered) continue
+    if (!gathered || options.dryRun) continue
     const { builder, summary } = gathered
     await builder.write(folder, { country: summary.country, importedAt: now, report: summary })
   }
   return { US: us?.summary, CA: ca?.summary }
 }
 
-interface GatherOptions extends Pick<NumberingImportOptions, 'folder' | 'onProgress'> {
+interface GatherOptions extends Omit<NumberingImportOptions, 'nanpa' | 'cnac' | 'clock'> {
   readonly country: Country
   readonly path: string
   readonly zones: PrefixZones
@@ -75,7 +101,7 @@ interface Gathered {
 }
 
 async function gather(options: GatherOptions): Promise<Gathered> {
-  const { country, path, zones, feed, folder, onProgress } = options
+  const { country, path, zones, feed, folder, rejects, dryRun = false, onProgress } = options
   const builder = new PrefixFileBuilder()
   const report = await feed({
     path,
@@ -84,59 +110,43 @@ async function gather(options: GatherOptions): Promise<Gathered> {
       const { region, locality: name } = prefix
       builder.add(prefix, zones.zonesOf({ areaCode, region, name }))
     },
-    onProgress: onProgress && ((done, total) => onProgress(path, done, total)),
+    rejects,
+    onProgress: onProgress && ((done, total, rows) => onProgress(path, done, total, rows)),
   })
-  refuseIfShrunk(path, {
-    kept: report.kept,
-    before: sizeOfLast(() => readPrefixFile(folder, country)?.prefixes.length),
-    preparedFile: prefixFilePath(folder, country),
-  })
-  return { builder, summary: { ...report, country, undecidedZones: builder.undecided } }
+  const last = lastImport(() => readPrefixFile(folder, country))
+  const before = last?.prefixes.length ?? 0
+  refuseIfShrunk(path, { kept: report.kept, before, preparedFile: prefixFilePath(folder, country) })
+  const changed = { ...noDifference, ...(last && builder.compareWith(last)), dryRun }
+  const undecidedZones = builder.undecided
+  return { builder, summary: { ...report, country, undecidedZones, ...changed } }
 }
 
-export interface OcnImportOptions {
+/** Nothing to compare with. */
+const noDifference = { added: undefined, removed: undefined }
+
+export interface OcnImportOptions extends ImportChoices {
   /** CSV with the columns `ocn` and `class`. */
   readonly file: string
   readonly folder: string
   readonly onProgress?: Progress | undefined
 }
 
-export type OcnImportSummary = Omit<OcnReport, 'classes'>
+export type OcnImportSummary = Omit<OcnReport, 'classes'> & Changed
 
-/** Classes apply to prefixes already imported too. Throws {@link DataFileError}. */
+/** Classes apply to prefixes already imported too. Throws `DataFileError`. */
 export async function importOcnClasses(options: OcnImportOptions): Promise<OcnImportSummary> {
-  const { file: path, folder, onProgress } = options
-  const report = await readOcnTable({ path, onProgress })
-  refuseIfShrunk(path, {
-    kept: report.kept,
-    before: sizeOfLast(() => readOcnClasses(folder).size),
-    preparedFile: ocnFilePath(folder),
-  })
-  await writeOcnClasses(folder, report)
-  const { classes: _, ...summary } = report
-  return summary
+  const { file: path, folder, rejects, dryRun = false, onProgress } = options
+  const { classes, ...report } = await readOcnTable({ path, rejects, onProgress })
+  const last = lastImport(() => readOcnClasses(folder))
+  const before = last?.size ?? 0
+  refuseIfShrunk(path, { kept: report.kept, before, preparedFile: ocnFilePath(folder) })
+  if (!dryRun) await writeOcnClasses(folder, { ...report, classes })
+  const changed = last && last.size > 0 ? difference(last, classes) : noDifference
+  return { ...report, ...changed, dryRun }
 }
 
-/** A damaged file, or one of an older format, must not stand in the way of its replacement. */
-function sizeOfLast(read: () => number | undefined): number {
-  try {
-    return read() ?? 0
-  } catch (error) {
-    if (error instanceof DataFileError) return 0
-    throw error
-  }
-}
-
-/** A cut-off download looks like a good file with fewer rows. */
-function refuseIfShrunk(
-  path: string,
-  { kept, before, preparedFile }: { kept: number; before: number; preparedFile: string },
-): void {
-  if (kept === 0) throw new DataFileError(path, 'holds no row that could be kept')
-  if (kept * 2 >= before) return
-  throw new DataFileError(
-    path,
-    `holds ${kept} usable rows, fewer than half the ${before} of the last import; ` +
-      `remove ${preparedFile} to import it all the same`,
-  )
+function difference(last: OcnClasses, classes: OcnClasses): Difference {
+  const shared = [...last].filter(([ocn]) => classes.has(ocn))
+  const changed = shared.filter(([ocn, lineClass]) => classes.get(ocn) !== lineClass).length
+  return { added: classes.size - shared.length, changed, removed: last.size - shared.length }
 }

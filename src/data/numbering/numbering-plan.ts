@@ -1,16 +1,22 @@
 /**
  * Answers what is known of a number: from the imported list of its prefix where its country has
- * one, else, unless that is switched off, from its area code alone. Imported lists are joined with
- * the company classes when they are loaded; a look-up is one array read.
+ * one, and of its thousands block where those are imported too; else, unless that is switched off,
+ * from its area code alone. Imported lists are joined with the company classes when they are loaded;
+ * a look-up is one array read, and a second one where the blocks of a prefix differ.
  */
-import { statSync } from 'node:fs'
 import { formatDay } from '../../domain/clock.js'
 import { isTollFree, type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
 import type { Country, NumberFacts, NumberingPlan, PlanCoverage } from '../../domain/place.js'
+import { DataFileError } from '../../errors.js'
 import { areaCode } from './area-codes.js'
-import { ImportedPrefixes } from './imported-prefixes.js'
-import { ocnFilePath, readOcnClasses } from './line-class.js'
-import { prefixFilePath } from './prefix-file.js'
+import type { ImportedPrefixes } from './imported-prefixes.js'
+import {
+  fingerprint,
+  loadNumbering,
+  loadNumberingInBackground,
+  type NumberingFiles,
+} from './numbering-files.js'
+import type { PrefixBlocks, SplitPrefix } from './prefix-blocks.js'
 
 export interface NumberingPlanOptions {
   /** Holds the prepared files; may be empty or missing. */
@@ -23,10 +29,11 @@ export interface ReloadableNumberingPlan extends NumberingPlan {
   /** Reads the prepared files anew. Throws `DataFileError` and keeps the old facts if one is bad. */
   reload(): void
   /**
-   * Reloads when a prepared file is another one than before, and says whether it did. Costs three
-   * file stats. Throws as {@link reload} does, once for each change.
+   * Reloads when a prepared file is another one than before, and says whether it did. Costs four
+   * file stats, and while the files are read other work gets its turn. Rejects as {@link reload}
+   * throws, once for each change. Calls must not overlap.
    */
-  reloadIfChanged(): boolean
+  reloadIfChanged(): Promise<boolean>
 }
 
 /** Throws `DataFileError` when a prepared file is damaged. */
@@ -34,15 +41,15 @@ export function openNumberingPlan(options: NumberingPlanOptions): ReloadableNumb
   return new LoadedNumberingPlan(options)
 }
 
-const countries: readonly Country[] = ['US', 'CA']
 const firstAreaCode = 200
 const slotCount = 800_000
 
 class LoadedNumberingPlan implements ReloadableNumberingPlan {
   readonly #options: NumberingPlanOptions
   #imported: ReadonlyMap<Country, ImportedPrefixes> = new Map()
+  #blocks: PrefixBlocks | undefined
   /** One slot per prefix, filled when first asked for; facts are shared where they can be. */
-  #facts: (NumberFacts | undefined)[] = []
+  #facts: (NumberFacts | SplitPrefix | undefined)[] = []
   #areaCodes = new Map<string, AreaCodeFacts>()
   #seenFiles = ''
 
@@ -53,11 +60,8 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
 
   lookup(number: PhoneNumber): NumberFacts {
     const slot = slotOf(number)
-    const known = this.#facts[slot]
-    if (known) return known
-    const facts = this.#resolve(number)
-    if (slot >= 0) this.#facts[slot] = facts
-    return facts
+    const facts = this.#facts[slot] ?? this.#resolve(number, slot)
+    return facts.status === 'split' ? ofBlock(facts, number) : facts
   }
 
   coverage(): Readonly<Record<Country, PlanCoverage>> {
@@ -67,34 +71,56 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
   reload(): void {
     const { folder } = this.#options
     this.#seenFiles = fingerprint(folder)
-    const classes = readOcnClasses(folder)
-    const imported = new Map<Country, ImportedPrefixes>()
-    for (const country of countries) {
-      const prefixes = ImportedPrefixes.load(folder, country, classes)
-      if (prefixes) imported.set(country, prefixes)
-    }
-    this.#imported = imported
-    this.#areaCodes = new Map()
-    this.#facts = new Array<NumberFacts | undefined>(slotCount)
+    this.#use(loadNumbering(folder))
   }
 
-  reloadIfChanged(): boolean {
-    if (fingerprint(this.#options.folder) === this.#seenFiles) return false
-    this.reload()
+  async reloadIfChanged(): Promise<boolean> {
+    const { folder } = this.#options
+    const found = fingerprint(folder)
+    if (found === this.#seenFiles) return false
+    this.#seenFiles = found
+    try {
+      this.#use(await loadNumberingInBackground(folder))
+    } catch (cause) {
+      // A damaged file stays damaged until it is replaced; a reading that failed may succeed later.
+      if (!(cause instanceof DataFileError)) this.#seenFiles = ''
+      throw cause
+    }
     return true
+  }
+
+  #use({ imported, blocks }: NumberingFiles): void {
+    this.#imported = imported
+    this.#blocks = blocks
+    this.#areaCodes = new Map()
+    this.#facts = new Array<NumberFacts | SplitPrefix | undefined>(slotCount)
   }
 
   #coverageOf(country: Country): PlanCoverage {
     const imported = this.#imported.get(country)
-    if (imported) return { mode: 'imported', prefixes: imported.size, asOf: imported.asOf }
+    if (imported) {
+      const blocks = country === 'US' && this.#blocks ? { blocks: this.#blocks.size } : {}
+      return { mode: 'imported', prefixes: imported.size, asOf: imported.asOf, ...blocks }
+    }
     return { mode: this.#options.unknownPrefix, prefixes: 0, asOf: undefined }
   }
 
-  #resolve(number: PhoneNumber): NumberFacts {
-    for (const imported of this.#imported.values()) {
-      const facts = imported.find(Number(number.slice(0, 6)))
+  #resolve(number: PhoneNumber, slot: number): NumberFacts | SplitPrefix {
+    const facts = this.#listed(Number(number.slice(0, 6))) ?? this.#unlisted(number)
+    if (slot >= 0) this.#facts[slot] = facts
+    return facts
+  }
+
+  #listed(prefix: number): NumberFacts | SplitPrefix | undefined {
+    for (const [country, imported] of this.#imported) {
+      const facts = imported.find(prefix)
+      if (facts && country === 'US') return this.#blocks?.split(prefix, facts) ?? facts
       if (facts) return facts
     }
+    return undefined
+  }
+
+  #unlisted(number: PhoneNumber): NumberFacts {
     const code = number.slice(0, 3)
     let facts = this.#areaCodes.get(code)
     if (!facts) {
@@ -115,6 +141,7 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
         locality: '',
         carrier: undefined,
         lineClass: 'unknown',
+        originalClass: 'unknown',
       })
     }
     const detail = detailOf(code, known)
@@ -168,6 +195,12 @@ function slotOf(number: PhoneNumber): number {
   return prefix - firstAreaCode * 1000
 }
 
+function ofBlock({ byBlock }: SplitPrefix, number: PhoneNumber): NumberFacts {
+  const facts = byBlock[number.charCodeAt(6) - 48]
+  if (!facts) throw new RangeError('a number has a digit where its block is')
+  return facts
+}
+
 /** Services, tests, directory and fiction: exchanges an area code gives to nobody. */
 const reservedExchanges: ReadonlySet<string> = new Set(['555', '700', '950', '958', '959', '976'])
 
@@ -178,18 +211,4 @@ function isPossibleExchange(exchange: string, country: Country | undefined): boo
   if (!/^[2-9]\d\d$/.test(exchange) || exchange.endsWith('11')) return false
   if (country === 'CA' && canadianServices.has(exchange)) return false
   return !reservedExchanges.has(exchange)
-}
-
-/** Changes whenever a prepared file is replaced. */
-function fingerprint(folder: string): string {
-  const paths = [
-    ...countries.map((country) => prefixFilePath(folder, country)),
-    ocnFilePath(folder),
-  ]
-  return paths
-    .map((path) => {
-      const file = statSync(path, { throwIfNoEntry: false })
-      return file ? `${file.ino} ${file.size} ${file.mtimeMs}` : 'none'
-    })
-    .join()
 }

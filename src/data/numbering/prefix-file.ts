@@ -6,15 +6,16 @@
  * Body, in the machine's byte order: a column of 32-bit prefixes in ascending order, then 16-bit
  * columns of place, locality and carrier numbers.
  */
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/clock.js'
 import type { Country, OriginalCarrier } from '../../domain/place.js'
 import { DataFileError } from '../../errors.js'
-import { type FileKind, readCheckedFile, writeCheckedFile } from '../checked-file.js'
+import { type FileKind, writeCheckedFile } from '../checked-file.js'
 import type { AssignedPrefix, FeedReport } from '../feeds/prefix-feed.js'
+import { Dictionary, noValue } from './dictionary.js'
+import { type ReadPrepared, readPreparedFile } from './prepared-files.js'
 
-const fileKind: FileKind = { kind: 'assigned-prefixes', formatVersion: 1 }
+export const prefixFileKind: FileKind = { kind: 'assigned-prefixes', formatVersion: 1 }
 
 export function prefixFilePath(folder: string, country: Country): string {
   return join(folder, `numbering-${country.toLowerCase()}.cg`)
@@ -32,16 +33,26 @@ interface Header extends Record<string, unknown> {
   readonly carriers: readonly (readonly [ocn: string, company: string])[]
 }
 
-/** Stands in the carrier column for "not known". */
-const noCarrier = 0xffff
-const mostNumbers = 0xffff
 const bytesPerRow = 4 + 3 * 2
+
+/** What an import changes, in entries of its file. */
+export interface Difference {
+  readonly added: number
+  /** There before and now, with other facts. */
+  readonly changed: number
+  readonly removed: number
+}
+
+/** As the builders tell companies apart. */
+export function textOf(carrier: OriginalCarrier | undefined): string | undefined {
+  return carrier && `${carrier.ocn} ${carrier.company}`
+}
 
 /** Gathers the prefixes of one country and writes them in one step. */
 export class PrefixFileBuilder {
-  readonly #places = new Numbering<readonly string[]>()
-  readonly #localities = new Numbering<string>()
-  readonly #carriers = new Numbering<readonly [string, string]>()
+  readonly #places = new Dictionary<readonly string[]>()
+  readonly #localities = new Dictionary<string>()
+  readonly #carriers = new Dictionary<readonly [string, string]>()
   readonly #rows: { prefix: number; place: number; locality: number; carrier: number }[] = []
   #undecided = 0
 
@@ -67,8 +78,29 @@ export class PrefixFileBuilder {
             carrier.ocn,
             carrier.company,
           ])
-        : noCarrier,
+        : noValue,
     })
+  }
+
+  /** What is other than in an earlier file. */
+  compareWith(file: PrefixFile): Difference {
+    const own = new Map(this.#rows.map((row) => [row.prefix, row]))
+    let shared = 0
+    let changed = 0
+    file.prefixes.forEach((prefix, position) => {
+      const row = own.get(prefix)
+      if (!row) return
+      shared += 1
+      const { place, locality, carrier } = file.row(position)
+      const { region = '', zones = [] } = file.places[place] ?? {}
+      const before = [region, ...zones].join(' ')
+      const isSame =
+        before === this.#places.values[row.place]?.join(' ') &&
+        locality === this.#localities.values[row.locality] &&
+        textOf(carrier) === this.#carriers.values[row.carrier]?.join(' ')
+      if (!isSame) changed += 1
+    })
+    return { added: this.size - shared, changed, removed: file.prefixes.length - shared }
   }
 
   /** Replaces the country's file in `folder`, or leaves it as it was. */
@@ -87,7 +119,7 @@ export class PrefixFileBuilder {
       localities: this.#localities.values,
       carriers: this.#carriers.values,
     }
-    await writeCheckedFile(prefixFilePath(folder, country), fileKind, header, [this.#body()])
+    await writeCheckedFile(prefixFilePath(folder, country), prefixFileKind, header, [this.#body()])
   }
 
   #body(): Uint8Array {
@@ -101,22 +133,6 @@ export class PrefixFileBuilder {
       columns.carriers[index] = carrier
     })
     return new Uint8Array(body)
-  }
-}
-
-/** Gives equal things the same number, counting from 0. */
-class Numbering<Value> {
-  readonly #numbers = new Map<string, number>()
-  readonly values: Value[] = []
-
-  numberOf(key: string, value: Value): number {
-    const known = this.#numbers.get(key)
-    if (known !== undefined) return known
-    const next = this.values.length
-    if (next >= mostNumbers) throw new RangeError(`more than ${mostNumbers} values in a column`)
-    this.#numbers.set(key, next)
-    this.values.push(value)
-    return next
   }
 }
 
@@ -156,10 +172,15 @@ export interface PrefixFile {
 }
 
 /** The last import of a country; `undefined` when there is none. Throws {@link DataFileError}. */
-export function readPrefixFile(folder: string, country: Country): PrefixFile | undefined {
+export function readPrefixFile(
+  folder: string,
+  country: Country,
+  read: ReadPrepared = readPreparedFile,
+): PrefixFile | undefined {
   const path = prefixFilePath(folder, country)
-  if (!statSync(path, { throwIfNoEntry: false })) return undefined
-  const { header, body } = readCheckedFile(path, fileKind)
+  const file = read(path, prefixFileKind)
+  if (!file) return undefined
+  const { header, body } = file
   const { asOf, importedAt, prefixes, places, localities, carriers } = header as Header
   if (header.country !== country || body.length !== prefixes * bytesPerRow) {
     throw new DataFileError(path, `is not the list of ${country}; import it again`)
@@ -175,7 +196,7 @@ export function readPrefixFile(folder: string, country: Country): PrefixFile | u
     row: (position) => ({
       place: columns.places[position] ?? 0,
       locality: localities[columns.localities[position] ?? 0] ?? '',
-      carrier: named[columns.carriers[position] ?? noCarrier],
+      carrier: named[columns.carriers[position] ?? noValue],
     }),
   }
 }

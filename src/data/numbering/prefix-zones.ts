@@ -25,6 +25,7 @@ export interface PrefixZones {
 /** Zones whose clocks agree in the year after `now` count as one. */
 export function createPrefixZones(gazetteer: Gazetteer, now: Instant): PrefixZones {
   const answers = new Map<string, readonly string[]>()
+  let last: { readonly of: RateCentre; readonly zones: readonly string[] } | undefined
   const regions = new Map<string, RegionPlaces>()
   const resolve = ({ areaCode, region, name }: RateCentre): readonly string[] => {
     const candidates = candidateZones(areaCode, region)
@@ -39,14 +40,19 @@ export function createPrefixZones(gazetteer: Gazetteer, now: Instant): PrefixZon
   }
   return {
     zonesOf(rateCentre) {
+      // Lists name the prefixes of an area code in a row, and blocks those of a rate centre.
+      if (last && isSame(last.of, rateCentre)) return last.zones
       const key = `${rateCentre.areaCode} ${rateCentre.region} ${rateCentre.name}`
-      const known = answers.get(key)
-      if (known) return known
-      const zones = resolve(rateCentre)
+      const zones = answers.get(key) ?? resolve(rateCentre)
       answers.set(key, zones)
+      last = { of: rateCentre, zones }
       return zones
     },
   }
+}
+
+function isSame(one: RateCentre, other: RateCentre): boolean {
+  return one.name === other.name && one.areaCode === other.areaCode && one.region === other.region
 }
 
 /** From this many places on, one that lies elsewhere may be a namesake. */

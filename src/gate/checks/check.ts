@@ -42,6 +42,7 @@ export interface Judged {
   readonly reason: ReasonCode
   readonly detail: string
   readonly opensAt?: Instant | undefined
+  readonly lists?: Finding['lists']
   /** In place of the answer's own, where the judgement rests on another answer as well. */
   readonly asOf?: Instant
   readonly holdsUntil?: Instant
@@ -72,9 +73,11 @@ export function eachAnswer<T>(asked: Asked<T>): readonly Asked<T>[] {
   return [asked, ...asked.also.flatMap(eachAnswer)]
 }
 
-const missingList: ReadonlySet<UnansweredReason> = new Set([
-  ...(['list-missing', 'list-stale', 'list-unusable'] as const),
-])
+const reasonsOfSilence: Readonly<Partial<Record<UnansweredReason, ReasonCode>>> = {
+  'list-missing': 'list-missing',
+  'list-unusable': 'list-missing',
+  'list-stale': 'list-stale',
+}
 
 function findingOfOne<T>(
   { check, askedAt }: Subject,
@@ -82,11 +85,10 @@ function findingOfOne<T>(
   judge: (answer: Answered<T>) => Judged,
 ): Finding {
   if (!asked.answered) {
-    const missing = missingList.has(asked.why)
     return {
       check,
       verdict: 'unknown',
-      reason: missing ? 'list-missing' : 'check-unanswered',
+      reason: reasonsOfSilence[asked.why] ?? 'check-unanswered',
       detail: asked.detail,
       source: asked.source,
       asOf: askedAt,

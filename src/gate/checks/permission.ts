@@ -44,35 +44,42 @@ const letterTexts: Readonly<Record<ResultLetter, string>> = {
 }
 
 function judge(row: ScrubVerdict, kind: CallKind): Judged {
-  const because = /^;*$/.test(row.reason) ? '' : `, reason '${row.reason}'`
-  const more = row.detail === undefined ? '' : `; ${row.detail}`
-  const detail = `result ${row.letter}: ${letterTexts[row.letter]}${because}${more}`
+  const { lists, opensAt } = row
+  const detail = detailOf(row)
   if (!permittingLetters[kind].has(row.letter)) {
-    return { verdict: 'deny', reason: letterReason(row), detail }
+    return { verdict: 'deny', reason: letterReason(row), detail, lists }
   }
   const lacksConsent = needsPermission(kind, row.letter) && row.ebrType !== 'P'
-  if (lacksConsent) return { verdict: 'deny', reason: 'no-consent', detail }
-  const { opensAt } = row
-  if (row.doNotCallToday) return { verdict: 'deny', reason: 'restricted-day', detail, opensAt }
+  if (lacksConsent) return { verdict: 'deny', reason: 'no-consent', detail, lists }
+  if (row.doNotCallToday) {
+    return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt }
+  }
   if (!row.allowed[kind]) {
     const notNow = `${detail}; not at this hour`
-    return { verdict: 'deny', reason: 'outside-calling-hours', detail: notNow, opensAt }
+    return { verdict: 'deny', reason: 'outside-calling-hours', detail: notNow, lists, opensAt }
   }
-  return { verdict: 'pass', reason: 'permitted', detail }
+  return { verdict: 'pass', reason: 'permitted', detail, lists }
+}
+
+function detailOf({ letter, reason, detail, isListStale }: ScrubVerdict): string {
+  const because = /^;*$/.test(reason) ? '' : `, reason '${reason}'`
+  const more = detail === undefined ? '' : `; ${detail}`
+  const text = isListStale ? 'not covered by a list that is young enough' : letterTexts[letter]
+  return `result ${letter}: ${text}${because}${more}`
 }
 
 function needsPermission(kind: CallKind, letter: ResultLetter): boolean {
   return kind === 'ai' || (kind === 'autodialed' && (letter === 'G' || letter === 'H'))
 }
 
-function letterReason({ letter, reason, ebrType }: ScrubVerdict): ReasonCode {
+function letterReason({ letter, reason, ebrType, isListStale }: ScrubVerdict): ReasonCode {
   switch (letter) {
     case 'D':
       return listReason(reason)
     case 'P':
       return ebrType === 'P' ? 'consent-revoked' : 'internal-dnc'
     case 'B':
-      return 'list-not-covering'
+      return isListStale ? 'list-stale' : 'list-not-covering'
     case 'I':
       return 'unknown-prefix'
     case 'M':

@@ -40,7 +40,13 @@ function passOfAll(findings: readonly Finding[]): Finding {
     asOf: Math.min(...findings.map(({ asOf }) => asOf)),
     holdsUntil: Math.min(...findings.map(({ holdsUntil }) => holdsUntil)),
     staleBecause: stale.length === 0 ? undefined : [...new Set(stale)].join('; '),
+    lists: listsOf(findings),
   }
+}
+
+function listsOf(findings: readonly Finding[]): Finding['lists'] {
+  const told = findings.flatMap(({ lists }) => (lists ? [lists] : []))
+  return told.length < 2 ? told[0] : [...new Set(told.flat())]
 }
 
 /** Once when all say the same, else each by its source. */

@@ -96,7 +96,9 @@ export class Sandbox implements FactsOverlay {
       const detail = `the sandbox keeps no facts of line ${name}`
       return { status: 'unknown-prefix', detail, areaCodeInUse: true }
     }
-    return { status: 'ok', place, locality: '', carrier: undefined, lineClass: line.lineClass }
+    const { lineClass } = line
+    const originalClass = lineClass
+    return { status: 'ok', place, locality: '', carrier: undefined, lineClass, originalClass }
   }
 
   /** When the fixed facts put a number on the internal list; `undefined` when they do not. */

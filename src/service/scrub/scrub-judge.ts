@@ -13,14 +13,15 @@ import type {
   Place,
   PostalCodes,
 } from '../../domain/place.js'
-import { instantOf, localTime } from '../../domain/zones.js'
 import type { CallingHours, HoursQuestion } from '../calling-hours/calling-hours.js'
 import type { EbrLaw } from '../consent/ebr-expiry.js'
-import type { ListFacts, ListFinding, StateFinding } from '../list-facts.js'
+import type { ListFacts } from '../list-facts.js'
 import type { ProjectScope } from '../projects/project-scope.js'
 import type { Sandbox } from '../sandbox/sandbox.js'
 import { callFlags } from './flags.js'
 import { type LetterFacts, letterOf } from './letter.js'
+import { type ListFindings, ListsLookedAt, lackOf, listsHoldUntil } from './list-evidence.js'
+import { bothPlaces, nextMidnight } from './places.js'
 import { reasonText } from './reason.js'
 import { judgeRecords, type RecordsFinding, type RecordsQuestion } from './relationship.js'
 
@@ -66,41 +67,45 @@ export interface ScrubJudgement {
   readonly located: Located | undefined
 }
 
+/** A number that is in service, what the class of its line rests on, and what is asked. */
+interface Known {
+  readonly facts: Located['facts']
+  readonly ported: ListFindings['ported']
+  readonly query: NumberQuery
+}
+
 /** What lists, records and law say of one number. */
-interface Findings {
+interface Findings extends ListFindings {
   readonly records: RecordsFinding
-  readonly national: ListFinding
-  readonly state: StateFinding
-  readonly isLitigator: boolean
   readonly wirelessProhibited: boolean
 }
 
 export class ScrubJudge {
   readonly #parts: ScrubJudgeParts
+  readonly #listsLookedAt = new ListsLookedAt()
 
   constructor(parts: ScrubJudgeParts) {
     this.#parts = parts
   }
 
   judge(query: NumberQuery): ScrubJudgement {
-    const { numberingPlan, sandbox } = this.#parts
+    const { lists, numberingPlan, sandbox } = this.#parts
     const number = asPhoneNumber(query.phone)
     if (!number) return refused('malformed', 'the number is not exactly 10 digits')
     const { accountId } = query.scope
+    // Before the class of the line is: of a list that becomes too old in between, the verdict ends.
+    const ported = lists.ported(accountId)
     const facts = sandbox.numberFacts(accountId, number) ?? numberingPlan.lookup(number)
-    if (facts.status === 'ok') return this.#judgeInService(number, facts, query)
+    if (facts.status === 'ok') return this.#judgeInService(number, { facts, ported, query })
     const isTollFree = facts.status === 'toll-free'
     return refused('not-in-service', isTollFree ? 'toll-free number' : facts.detail)
   }
 
-  #judgeInService(
-    number: PhoneNumber,
-    facts: Located['facts'],
-    query: NumberQuery,
-  ): ScrubJudgement {
+  #judgeInService(number: PhoneNumber, known: Known): ScrubJudgement {
+    const { facts, query } = known
     const place = this.#placeOf(facts, query)
     const everywhere = bothPlaces(place, facts.place)
-    const found = this.#findingsOf(number, { facts, everywhere, query })
+    const found = this.#findingsOf(number, everywhere, known)
     const letter = letterOf(letterFacts(found, facts, query.scope))
     const hours = hoursQuestion(place, query)
     const { callingHours } = this.#parts
@@ -114,34 +119,36 @@ export class ScrubJudge {
         ebrType,
         doNotCallToday,
         allowed: callFlags({ letter, ebrType, doNotCallToday, insideWindow: window.permitted }),
-        detail: detailOf(found, facts),
+        ...detailOf(found, facts),
+        lists: this.#listsLookedAt.of(found),
         opensAt:
           window.permitted && !doNotCallToday
             ? undefined
             : this.#opensAt(hours, { ...query.records, places: everywhere, found }),
       },
-      holdsUntil: Math.min(window.holdsUntil, nextMidnight(everywhere, query.at)),
+      holdsUntil: Math.min(
+        window.holdsUntil,
+        nextMidnight(everywhere, query.at),
+        listsHoldUntil(found),
+      ),
       located: { facts, place, hours, expiresOn },
     }
   }
 
   #findingsOf(
     number: PhoneNumber,
-    about: {
-      readonly facts: Located['facts']
-      readonly everywhere: readonly CandidatePlace[]
-      readonly query: NumberQuery
-    },
+    everywhere: readonly CandidatePlace[],
+    { facts, ported, query }: Known,
   ): Findings {
     const { law, lists } = this.#parts
-    const { facts, everywhere, query } = about
     const { accountId } = query.scope
     const regions = [...new Set(everywhere.map(({ region }) => region))]
     return {
       records: judgeRecords({ places: everywhere, law, ...query.records }),
       national: lists.nationalIn(query.scope, number, facts.place.country),
       state: lists.state(accountId, number, regions),
-      isLitigator: lists.litigator(accountId, number).status === 'listed',
+      litigator: lists.litigator(accountId, number),
+      ported,
       wirelessProhibited: regions.some((region) => law.isWirelessProhibited(region)),
     }
   }
@@ -168,15 +175,6 @@ export class ScrubJudge {
   }
 }
 
-/**
- * Lists, records and bans on calls to wireless numbers count for the place of the number and for
- * that of the postal code alike: a postal code moves the calling hours and lifts nothing.
- */
-function bothPlaces(place: Place, ofNumber: Place): readonly CandidatePlace[] {
-  if (place === ofNumber) return place.candidates
-  return [...place.candidates, ...ofNumber.candidates]
-}
-
 function hoursQuestion(place: Place, { scope, at, postalCode }: NumberQuery): HoursQuestion {
   return {
     candidates: place.candidates,
@@ -186,17 +184,8 @@ function hoursQuestion(place: Place, { scope, at, postalCode }: NumberQuery): Ho
   }
 }
 
-function nextMidnight(places: readonly CandidatePlace[], at: Instant): Instant {
-  let earliest = Number.POSITIVE_INFINITY
-  for (const { zone } of places) {
-    const midnight = instantOf(zone, localTime(zone, at).day + 1, 0, 'earlier')
-    if (midnight < earliest) earliest = midnight
-  }
-  return earliest
-}
-
 function letterFacts(
-  { records, national, state, isLitigator, wirelessProhibited }: Findings,
+  { records, national, state, litigator, wirelessProhibited }: Findings,
   { lineClass }: Located['facts'],
   { voipRestricted, industryExemption }: ProjectScope,
 ): LetterFacts {
@@ -207,7 +196,7 @@ function letterFacts(
     onStateList: state.status === 'listed',
     internalList: records.internalList,
     relationship: records.relationship,
-    isLitigator,
+    isLitigator: litigator.status === 'listed',
     lineClass,
     wirelessProhibited,
     voipRestricted,
@@ -217,12 +206,12 @@ function letterFacts(
 
 function reasonOf(
   letter: ResultLetter,
-  { national, state, isLitigator }: Findings,
+  { national, state, litigator }: Findings,
   { place, lineClass }: Located['facts'],
 ): string {
   return reasonText({
     letter,
-    isLitigator,
+    isLitigator: litigator.status === 'listed',
     country: place.country,
     nationalAsOf: national.status === 'listed' ? national.asOf : undefined,
     state:
@@ -234,12 +223,15 @@ function reasonOf(
 }
 
 function detailOf(
-  { national, state }: Findings,
-  { lineClass }: Located['facts'],
-): string | undefined {
-  if (national.status === 'not-covered') return national.detail
-  if (state.status === 'not-covered') return state.detail
-  return lineClass === 'unknown' ? 'line class unknown, counted as wireless' : undefined
+  found: Findings,
+  { lineClass, originalClass }: Located['facts'],
+): Pick<ScrubVerdict, 'detail' | 'isListStale'> {
+  const lack = lackOf(found)
+  if (lack) return lack
+  if (lineClass !== 'unknown') return { detail: undefined }
+  const isInDoubt = originalClass !== 'unknown'
+  const why = isInDoubt ? ': a list of ported numbers is too old or cannot be read' : ''
+  return { detail: `line class unknown, counted as wireless${why}` }
 }
 
 function refused(standing: 'malformed' | 'not-in-service', detail: string): ScrubJudgement {

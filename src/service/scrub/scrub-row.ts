@@ -5,7 +5,7 @@
  */
 import { formatDay, type Instant } from '../../domain/clock.js'
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
-import type { CandidatePlace, LineClass } from '../../domain/place.js'
+import type { CandidatePlace, LineClass, Ported } from '../../domain/place.js'
 import type { ScrubItem, ScrubRow, ScrubVersion } from '../../domain/scrub-row.js'
 import { zone } from '../../domain/zones.js'
 import type { CallingHours } from '../calling-hours/calling-hours.js'
@@ -35,10 +35,10 @@ export function scrubRow(judgement: ScrubJudgement, terms: RowTerms): JudgedRow 
   const { verdict, holdsUntil, located } = judgement
   const { item, version } = terms
   const letter = letterForVersion(verdict.letter, version)
-  const { reason, ebrType, allowed, detail } = verdict
+  const { reason, ebrType, allowed, detail, lists } = verdict
   const common = {
     ...{ phone: item.phone, reserved: item.reserved ?? '' },
-    ...{ letter, reason, ebrType, allowed, holdsUntil, detail },
+    ...{ letter, reason, ebrType, allowed, holdsUntil, detail, lists },
   }
   if (!located) return { ...common, ...unlocated, doNotCallToday: undefined }
   const { facts, expiresOn } = located
@@ -49,12 +49,13 @@ export function scrubRow(judgement: ScrubJudgement, terms: RowTerms): JudgedRow 
     region: onlyOne(facts.place.candidates.map(({ region }) => region)) ?? '',
     country: facts.place.country,
     locale: facts.locality,
-    carrierInfo: carrierText(facts.carrier, facts.lineClass),
+    carrierInfo: carrierText(facts.carrier, facts.originalClass),
     callingWindow: hasWindow ? terms.callingHours.callingWindowText(located.hours) : '',
     doNotCallToday: verdict.doNotCallToday,
     isWirelessOrVoip: facts.lineClass !== 'wireline',
     lineType: lineTypes[facts.lineClass],
     ebrExpiresOn: expiresOn === undefined ? '' : formatDay(expiresOn),
+    wirelessPortDate: wirelessPortDate(facts.ported),
     postalCode: located.hours.postalCode ?? '',
   }
 }
@@ -65,6 +66,12 @@ const lineTypes: Readonly<Record<LineClass, ScrubRow['lineType']>> = {
   wireline: 'AllOther',
   voip: 'VoIP',
   unknown: 'Wireless',
+}
+
+/** A port in the other direction has no field. */
+function wirelessPortDate(ported: Ported | undefined): string {
+  if (ported?.to !== 'wireless' || ported.on === undefined) return ''
+  return formatDay(ported.on)
 }
 
 type TimeFields = Pick<
@@ -84,7 +91,9 @@ const unlocated: Omit<JudgedRow, 'phone' | 'reserved' | keyof ScrubVerdict | 'ho
   ...noTimeFields,
   ...{ region: '', country: '', locale: '', carrierInfo: '', callingWindow: '' },
   ...{ lineType: '', isWirelessOrVoip: undefined, ebrExpiresOn: '', postalCode: '' },
+  wirelessPortDate: '',
 }
+
 /** Possible places whose clocks differ resolve to no zone: none of them is guessed. */
 function timeFields({ place, hours: { at } }: Located): TimeFields {
   const offset = onlyOne(offsetsOf(place.candidates, at))

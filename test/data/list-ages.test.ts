@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { listAges } from '../../src/data/number-list/list-ages.js'
+import { loadSettings } from '../../src/load-settings.js'
+import { instant } from '../support/test-clock.js'
+
+const dayMs = 86_400_000
+const asOf = instant('2026-10-01')
+const list = (name: string) => ({ name, version: 'v', asOf })
+
+const settings = (environment: Readonly<Record<string, string>> = {}) =>
+  loadSettings({ environment }).lists
+const ages = listAges(settings())
+
+describe('the age of a list', () => {
+  it.each([
+    { name: 'us-dnc', days: 31, rule: '16 CFR 310.4(b)(3)(iv)' },
+    { name: 'canada-dnc', days: 31, rule: 'CRTC Unsolicited Telecommunications Rules' },
+    { name: 'state-dnc-fl', days: 92, rule: 'lists.maxAgeDays.stateDnc' },
+    { name: 'litigators', days: undefined, rule: undefined },
+    { name: 'ported-wireless', days: 15, rule: '47 CFR 64.1200(a)(1)(iv)' },
+    { name: 'ported-wireline', days: 15, rule: 'lists.maxAgeDays.ported' },
+    { name: 'ported-other', days: undefined, rule: undefined },
+    { name: 'custom-vip', days: undefined, rule: undefined },
+    { name: 'custom-us-dnc', days: undefined, rule: undefined },
+  ])('of $name is $days days by default', ({ name, days, rule }) => {
+    expect(ages.maxAgeDays(name)).toBe(days)
+    // A second look is answered from what the first one found.
+    expect(ages.limitOf(name)?.days).toBe(days)
+    expect(ages.limitOf(name)?.rule ?? '').toContain(rule ?? '')
+    const staleAt = days === undefined ? Number.POSITIVE_INFINITY : asOf + days * dayMs + 1
+    expect(ages.staleAt(list(name))).toBe(staleAt)
+  })
+
+  it('is told by the settings, of a state before that of all states', () => {
+    const told = listAges(
+      settings({
+        CALLGATE_LISTS_MAX_AGE_DAYS_US_DNC: '7',
+        CALLGATE_LISTS_MAX_AGE_DAYS_LITIGATORS: '400',
+        CALLGATE_LISTS_MAX_AGE_DAYS_STATE_DNC: '0',
+        CALLGATE_LISTS_MAX_AGE_DAYS_OF_STATE: '{ FL: 30, TX: 0 }',
+      }),
+    )
+    const names = ['us-dnc', 'litigators', 'state-dnc-fl', 'state-dnc-tx', 'state-dnc-wy']
+    expect(names.map((name) => told.maxAgeDays(name))).toEqual([7, 400, 30, undefined, undefined])
+    expect(told.limitOf('state-dnc-fl')?.rule).toBe('setting lists.maxAgeDaysOfState.FL')
+  })
+
+  const soon = 0.8 * 31 * dayMs
+  it.each([
+    { after: -dayMs, state: 'fresh' },
+    { after: 0, state: 'fresh' },
+    { after: soon - 1, state: 'fresh' },
+    { after: soon, state: 'soon-stale' },
+    { after: 31 * dayMs, state: 'soon-stale' },
+    { after: 31 * dayMs + 1, state: 'stale' },
+    { after: 400 * dayMs, state: 'stale' },
+  ])('$after ms on is $state', ({ after, state }) => {
+    expect(ages.stateOf(list('us-dnc'), asOf + after)).toBe(state)
+    expect(asOf + after >= ages.staleAt(list('us-dnc'))).toBe(state === 'stale')
+    expect(ages.stateOf(list('litigators'), asOf + after)).toBe('fresh')
+  })
+
+  it('is reported from another share of it where the settings say so', () => {
+    const late = listAges(settings({ CALLGATE_LISTS_WARN_AT_PERCENT: '100' }))
+    expect(late.stateOf(list('us-dnc'), asOf + 31 * dayMs - 1)).toBe('fresh')
+    expect(late.stateOf(list('us-dnc'), asOf + 31 * dayMs)).toBe('soon-stale')
+  })
+})

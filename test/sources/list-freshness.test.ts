@@ -1,0 +1,208 @@
+/** No answer outlives the lists it rests on: the source in process, with its cache in front. */
+import { describe, expect, it } from 'vitest'
+import type { Asked, Question } from '../../src/domain/compliance.js'
+import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
+import { CachedCompliance } from '../../src/sources/cached.js'
+import { Embedded } from '../../src/sources/embedded.js'
+import { OwnRules } from '../../src/sources/own-rules.js'
+import { fakeCompliance } from '../support/fake-compliance.js'
+import {
+  agesWith,
+  type FakeList,
+  fakeLists,
+  hoursOver,
+  planWith,
+  type TestScrubOptions,
+  testScrub,
+} from '../support/scrub-parts.js'
+import { instant, testClock } from '../support/test-clock.js'
+import { virtualTime } from '../support/virtual-time.js'
+
+const ny = '2127361000'
+const question: Question = { accountId: 'main', number: phoneNumber(ny) }
+const days = { usDnc: 31, stateDnc: 92, litigators: 31, ported: 15 }
+
+/** Thirty-one days before the Monday that is noon in New York. */
+const asOf = '2026-10-23T17:00:00Z'
+const noon = '2026-11-23T17:00:00Z'
+
+function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrubOptions> = {}) {
+  const clock = testClock(noon)
+  const plan = planWith({ [ny]: { lineClass: 'wireline' } })
+  const options = { clock, plan, ages: agesWith(days), lists: fakeLists(lists), ...more }
+  const { scrub, listFacts, sandbox } = testScrub(options)
+  const asked: string[] = []
+  const embedded = new Embedded({
+    ...{ scrub, lists: listFacts },
+    internalDnc: { entries: () => new Map() },
+    projects: { resolve: () => undefined },
+    hoursOf: () => hoursOver(plan),
+    clockOf: (accountId) => sandbox.clockOf(accountId),
+    onError: (name, cause) => {
+      throw new Error(name, { cause })
+    },
+  })
+  const cached = new CachedCompliance(embedded, {
+    settings: { maxEntries: 10, allowMs: 86_400_000, blockMs: 86_400_000, refreshAheadMs: 0 },
+    staleForMs: { scrub: 0, 'internal-dnc': 0, litigator: 0, 'legal-time': 0 },
+    staleAfterMs: Number.POSITIVE_INFINITY,
+    standardsMatter: true,
+    timers: virtualTime(),
+    clockOf: () => clock,
+    watch: {
+      asked: (name, result) => void asked.push(`${name} ${result}`),
+      answered: () => undefined,
+    },
+  })
+  return { clock, cached, embedded, asked, scrub }
+}
+
+function valueIn<T>(asked: Asked<T>): T {
+  if (!asked.answered) throw new Error(asked.detail)
+  return asked.value
+}
+
+const fresh = { asOf: '2026-11-20' }
+
+describe('a scrub verdict', () => {
+  it.each([
+    { what: 'the national list', lists: { 'us-dnc': { asOf } } },
+    {
+      what: 'a state list',
+      lists: { 'us-dnc': fresh, 'state-dnc-ny': { asOf: '2026-08-23T17:00' } },
+    },
+  ])('ends with the age of $what, also in the cache', async ({ lists }) => {
+    const { clock, cached, asked } = open({ litigators: {}, ...lists })
+    const ask = async () => valueIn(await cached.scrub(question))
+    expect(await ask()).toMatchObject({ letter: 'C', allowed: { manual: true } })
+    expect(await ask()).toMatchObject({ letter: 'C' })
+    clock.advance(1)
+    const later = await ask()
+    expect(later).toMatchObject({ letter: 'B', allowed: { manual: false }, isListStale: true })
+    expect(later.detail).toContain('is too old to answer')
+    expect(asked).toEqual(['scrub miss', 'scrub hit', 'scrub expired'])
+  })
+
+  it('is blocked for a number that was on the list, whatever record is on file', async () => {
+    const record = { type: 'P' as const, contactOn: 20_000, contactAt: instant(noon) }
+    const records = { [`main ${ny}`]: { ...record, obligationEndsOn: undefined, storedAt: 0 } }
+    const { clock, cached } = open(
+      { 'us-dnc': { asOf, numbers: [ny] }, litigators: {} },
+      { records },
+    )
+    const ask = async () => valueIn(await cached.scrub(question))
+    expect(await ask()).toMatchObject({ letter: 'O', allowed: { manual: true } })
+    clock.advance(1)
+    expect(await ask()).toMatchObject({ letter: 'B', allowed: { manual: false, ai: false } })
+  })
+
+  it('says that no list covers the number where that is so, old or not', async () => {
+    const { cached } = open({ 'us-dnc': { asOf: '2026-01-01', covers: ['305'] } })
+    const verdict = valueIn(await cached.scrub(question))
+    expect(verdict).toMatchObject({ letter: 'B', isListStale: false })
+    expect(verdict.detail).toContain("no list 'us-dnc' speaks for area code 212")
+  })
+
+  it('ends with the age of the list of litigators and of the ported numbers', async () => {
+    const lists = { 'us-dnc': fresh, litigators: { asOf }, 'ported-wireless': fresh }
+    const { clock, embedded } = open(lists)
+    const holdsUntil = async () => {
+      const asked = await embedded.scrub(question)
+      return asked.answered ? asked.holdsUntil : undefined
+    }
+    expect(await holdsUntil()).toBe(instant(noon) + 1)
+    clock.set('2026-12-04T23:59:00Z')
+    expect(await holdsUntil()).toBe(instant('2026-12-05') + 1)
+  })
+
+  it('ends at once when a list of ported numbers becomes too old while it is made', async () => {
+    const clock = testClock(noon)
+    const plan = planWith({ [ny]: { lineClass: 'wireline' } })
+    const slow = {
+      ...plan,
+      lookup(number: PhoneNumber) {
+        clock.advance(1)
+        return plan.lookup(number)
+      },
+    }
+    const ported = {
+      'us-dnc': fresh,
+      litigators: {},
+      'ported-wireless': { asOf: '2026-11-08T17:00' },
+    }
+    const { scrub } = testScrub({
+      ...{ clock, plan: slow, hours: hoursOver(plan) },
+      ...{ ages: agesWith(days), lists: fakeLists(ported) },
+    })
+    const [judged] = await scrub.judge('main', { items: [{ phone: ny }] })
+    expect(judged?.verdict.letter).toBe('C')
+    expect(judged?.holdsUntil).toBe(clock.now())
+  })
+
+  it('names every list that was looked at', async () => {
+    const lists = { 'us-dnc': fresh, 'state-dnc-ny': fresh, 'ported-wireline': fresh }
+    const { cached } = open({ ...lists, litigators: fresh, 'canada-dnc': fresh })
+    const verdict = valueIn(await cached.scrub(question))
+    const version = { version: 'test', asOf: instant('2026-11-20') }
+    expect(verdict.lists).toEqual(
+      ['us-dnc', 'state-dnc-ny', 'litigators', 'ported-wireline'].map((name) => ({
+        ...{ name, ...version },
+      })),
+    )
+    const other = { ...question, number: phoneNumber('2127361001') }
+    expect(valueIn(await cached.scrub(other)).lists).toBe(verdict.lists)
+  })
+})
+
+describe('a scrub by rows', () => {
+  it('is judged by the age of the lists at the moment, whatever instant it asks about', async () => {
+    const { clock, scrub } = open({ 'us-dnc': { asOf }, litigators: {} })
+    const letters = async (at: string) => {
+      const items = [{ phone: ny }, { phone: '2125551' }]
+      const rows = await scrub.rows('main', { items, version: 8, at: instant(at) })
+      return rows.map(({ letter, lists = [] }) => [letter, ...lists.map(({ name }) => name)])
+    }
+    const named = ['us-dnc', 'litigators']
+    expect(await letters('2027-01-04T17:00:00Z')).toEqual([['C', ...named], ['M']])
+    clock.advance(1)
+    expect(await letters('2026-11-01T17:00:00Z')).toEqual([['B', ...named], ['M']])
+  })
+})
+
+describe('a litigator answer', () => {
+  it('ends with the age of its list, and then there is none', () => {
+    const { clock, cached, asked } = open({ litigators: { asOf } })
+    const answer = cached.litigator(question)
+    expect(answer).toMatchObject({
+      value: {
+        isLitigator: false,
+        list: { name: 'litigators', version: 'test', asOf: instant(asOf) },
+      },
+      holdsUntil: instant(noon) + 1,
+    })
+    expect(cached.litigator(question)).toBe(answer)
+    clock.advance(1)
+    expect(cached.litigator(question)).toMatchObject({
+      ...{ answered: false, why: 'list-stale' },
+      detail: expect.stringContaining('callgate import list litigators <file>'),
+    })
+    expect(asked).toEqual(['litigator miss', 'litigator hit', 'litigator expired'])
+  })
+
+  it('goes on to name those who were on it', () => {
+    const { clock, cached } = open({ litigators: { asOf, numbers: [ny] } })
+    const named = { value: { isLitigator: true } }
+    expect(cached.litigator(question)).toMatchObject(named)
+    clock.advance(1)
+    expect(cached.litigator(question)).toMatchObject(named)
+  })
+
+  it('of a list that is too old is not silence beside a provider: it withholds the call', () => {
+    const { clock, embedded } = open({ litigators: { asOf } })
+    const rules = new OwnRules(fakeCompliance(), embedded)
+    expect(rules.litigator(question)).toMatchObject({ also: [{ answered: true }] })
+    clock.advance(1)
+    const withheld = { also: [{ answered: false, why: 'list-stale' }] }
+    expect(rules.litigator(question)).toMatchObject(withheld)
+  })
+})
