@@ -84,7 +84,8 @@ async function writeList(folder: string, name: string, numbers: readonly PhoneNu
   const builder = new NumberListBuilder()
   for (const number of numbers) builder.add(number)
   const now = systemClock.now()
-  const about = { name, asOf: now, importedAt: now, coverage: 'all', sources: [] } as const
+  const origin = { feed: 'list', previous: null, sources: [] }
+  const about = { name, ...origin, asOf: now, importedAt: now, coverage: 'all' } as const
   await builder.write(join(folder, `${name}${numberListExtension}`), about)
 }
 

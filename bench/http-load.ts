@@ -9,22 +9,26 @@ export interface LoadOrder {
   readonly seconds: number
   /** Every answer must begin with it. */
   readonly expected: string
+  /** As many as the connections can take when left out. */
+  readonly perSecond?: number
 }
 
 export interface LoadResult {
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
+  readonly maxMs: number
   /** Errors and answers other than the expected one. */
   readonly wrong: number
 }
 
 async function load(order: LoadOrder): Promise<LoadResult> {
-  const { url, paths, headers, connections, seconds, expected } = order
+  const { url, paths, headers, connections, seconds, expected, perSecond } = order
   const result = await autocannon({
     url,
     connections,
     duration: seconds,
+    ...(perSecond === undefined ? {} : { overallRate: perSecond }),
     headers,
     requests: paths.map((path) => ({ method: 'GET', path })),
     verifyBody: (body) => String(body).startsWith(expected),
@@ -33,6 +37,7 @@ async function load(order: LoadOrder): Promise<LoadResult> {
     perSecond: result['2xx'] / result.duration,
     p50Ms: result.latency.p50,
     p99Ms: result.latency.p99,
+    maxMs: result.latency.max,
     wrong: result.errors + result.non2xx + result.mismatches,
   }
 }

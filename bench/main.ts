@@ -1,11 +1,12 @@
 /**
- * `npm run bench [-- decisions|http|lists|sources|asterisk]`: measures and prints tables. Nothing here passes or
- * fails; every figure stands beside a baseline of the same run.
+ * `npm run bench [-- decisions|http|lists|sources|asterisk] [--small]`: measures and prints tables.
+ * Nothing here passes or fails; every figure stands beside a baseline of the same run. `--small`
+ * is for a quick look at the lists.
  */
 import { benchAsterisk } from './asterisk.js'
 import { benchDecisions } from './decisions.js'
 import { benchHttp } from './http.js'
-import { benchLists } from './lists.js'
+import { benchLists } from './lists/lists.js'
 import { machineFacts } from './machine.js'
 import { benchSources } from './sources.js'
 
@@ -19,7 +20,9 @@ const benches = {
 type BenchName = keyof typeof benches
 
 const names = Object.keys(benches) as BenchName[]
-const wanted = process.argv.slice(2)
+const words = process.argv.slice(2)
+const small = words.includes('--small')
+const wanted = words.filter((word) => word !== '--small')
 const unknown = wanted.filter((name) => !names.includes(name as BenchName))
 
 if (unknown.length > 0) {
@@ -32,6 +35,6 @@ if (unknown.length > 0) {
   for (const name of names) {
     if (wanted.length > 0 && !wanted.includes(name)) continue
     process.stdout.write(`\n${name}; repeat with: npm run bench -- ${name}\n`)
-    await benches[name]()
+    await benches[name]({ small })
   }
 }

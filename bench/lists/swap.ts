@@ -1,0 +1,93 @@
+/** Pre-dial answers of a running server: quiet, and while a new version is imported and taken up. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
+import type { LoadOrder, LoadResult } from '../http-load.js'
+import { figure, printTable, spreadOf } from '../rounds.js'
+import { serveCallgate } from '../serving.js'
+import { type Bench, environmentOf } from './lists.js'
+import { measuredCommand } from './measured-command.js'
+
+const perSecond = 200
+const seconds = 3
+const quietRounds = 5
+/** A running server looks for new lists every second, and reads the largest in about one more. */
+const takenUpWithinMs = 6_000
+
+export async function benchSwap(bench: Bench): Promise<void> {
+  const serving = await serveCallgate({
+    ...environmentOf(bench),
+    CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z',
+  })
+  const load = fork(join(import.meta.dirname, '../http-load.js'))
+  try {
+    const order = orderFor(serving.url, serving.sandboxKey)
+    await ask(load, order)
+    const quiet: LoadResult[] = []
+    for (let round = 0; round < quietRounds; round += 1) quiet.push(await ask(load, order))
+    const during: LoadResult[] = []
+    let importing = true
+    const args = ['import', 'us-dnc', '--as-of', '2026-11-19', ...bench.files]
+    const done = measuredCommand(args, environmentOf(bench))
+      .then(() => sleep(takenUpWithinMs))
+      .finally(() => {
+        importing = false
+      })
+    while (importing) during.push(await ask(load, order))
+    await done
+    print(quiet, during)
+  } finally {
+    load.disconnect()
+    await serving.end()
+  }
+}
+
+function orderFor(url: string, key: string): LoadOrder {
+  const paths = inServiceAreaCodes()
+    .slice(0, 24)
+    .map((areaCode) => `/v1/predial?number=${areaCode}5550100&kind=manual`)
+  const rest = { connections: 4, seconds, expected: 'allow:', perSecond }
+  return { url, paths, headers: { loginId: key }, ...rest }
+}
+
+async function ask(load: ChildProcess, order: LoadOrder): Promise<LoadResult> {
+  load.send(order)
+  const [result] = (await once(load, 'message')) as [LoadResult]
+  if (result.wrong > 0) throw new Error(`${result.wrong} wrong answers`)
+  return result
+}
+
+function print(quiet: readonly LoadResult[], during: readonly LoadResult[]): void {
+  const [before, meanwhile] = [quiet, during].map((rounds) =>
+    spreadOf(rounds.map(({ p99Ms }) => p99Ms)),
+  )
+  const row = (name: string, rounds: readonly LoadResult[]) => {
+    const p99 = spreadOf(rounds.map(({ p99Ms }) => p99Ms))
+    const p50 = spreadOf(rounds.map(({ p50Ms }) => p50Ms))
+    const longest = Math.max(...rounds.map(({ maxMs }) => maxMs))
+    return [name, ...[p50.median, p99.median, p99.max, longest].map(figure), String(rounds.length)]
+  }
+  printTable(
+    [
+      `pre-dial at ${perSecond}/s`,
+      'p50 ms',
+      'p99 ms',
+      'worst p99',
+      'longest',
+      `rounds of ${seconds} s`,
+    ],
+    [row('quiet', quiet), row('while a version is imported and taken up', during)],
+  )
+  printTable(
+    ['ratio to quiet', 'p99', 'aim'],
+    [
+      [
+        'median of the rounds',
+        figure((meanwhile?.median ?? Number.NaN) / (before?.median ?? 0)),
+        '3',
+      ],
+    ],
+  )
+}
