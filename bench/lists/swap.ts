@@ -11,19 +11,20 @@ import { type Bench, environmentOf } from './lists.js'
 import { measuredCommand } from './measured-command.js'
 
 const perSecond = 200
-const seconds = 3
-const quietRounds = 5
+const full = { seconds: 3, quietRounds: 5 }
+const quick = { seconds: 1, quietRounds: 2 }
 /** A running server looks for new lists every second, and reads the largest in about one more. */
 const takenUpWithinMs = 6_000
 
 export async function benchSwap(bench: Bench): Promise<void> {
+  const { seconds, quietRounds } = bench.small ? quick : full
   const serving = await serveCallgate({
     ...environmentOf(bench),
     CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z',
   })
   const load = fork(join(import.meta.dirname, '../http-load.js'))
   try {
-    const order = orderFor(serving.url, serving.sandboxKey)
+    const order = orderFor(serving.url, serving.sandboxKey, seconds)
     await ask(load, order)
     const quiet: LoadResult[] = []
     for (let round = 0; round < quietRounds; round += 1) quiet.push(await ask(load, order))
@@ -37,14 +38,14 @@ export async function benchSwap(bench: Bench): Promise<void> {
       })
     while (importing) during.push(await ask(load, order))
     await done
-    print(quiet, during)
+    print(quiet, during, seconds)
   } finally {
     load.disconnect()
     await serving.end()
   }
 }
 
-function orderFor(url: string, key: string): LoadOrder {
+function orderFor(url: string, key: string, seconds: number): LoadOrder {
   const paths = inServiceAreaCodes()
     .slice(0, 24)
     .map((areaCode) => `/v1/predial?number=${areaCode}5550100&kind=manual`)
@@ -59,7 +60,7 @@ async function ask(load: ChildProcess, order: LoadOrder): Promise<LoadResult> {
   return result
 }
 
-function print(quiet: readonly LoadResult[], during: readonly LoadResult[]): void {
+function print(quiet: readonly LoadResult[], during: readonly LoadResult[], seconds: number): void {
   const [before, meanwhile] = [quiet, during].map((rounds) =>
     spreadOf(rounds.map(({ p99Ms }) => p99Ms)),
   )

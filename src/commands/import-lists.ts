@@ -164,6 +164,7 @@ export function listOptions(
     column: options.column,
     badLinesAllowed: wholeNumber('--bad-lines', options.badLines),
     allowShrink: options.allowShrink,
+    allowOlder: options.allowOlder,
     dryRun: options.dryRun,
     clock: systemClock,
   }
@@ -179,6 +180,7 @@ export function addListOptions(command: Command): void {
   addAsOf(command, 'when the oldest file was last changed')
   addBadLines(command, 'number')
   addAllowShrink(command, 'numbers of the list')
+  command.option('--allow-older', 'accept a list older than the one in use that lacks its numbers')
   addDryRun(command)
 }
 

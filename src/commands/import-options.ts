@@ -9,6 +9,7 @@ export interface ImportOptions {
   readonly badLines?: string
   readonly rejects?: string
   readonly allowShrink?: true
+  readonly allowOlder?: true
   readonly dryRun?: true
 }
 

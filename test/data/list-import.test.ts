@@ -285,6 +285,33 @@ describe('an area code with fewer than half the numbers it has in the list in us
   })
 })
 
+describe('a list older than the one in use', () => {
+  const inUse = '2126460000\n2126460001\n2126460002\n'
+  const table: readonly (readonly [string, string, string, boolean])[] = [
+    ['lacks a number and is of weeks before', '2126460000\n2126460001\n', '2026-10-30', true],
+    ['lacks a number and is of the day before', '2126460000\n2126460001\n', '2026-11-17', false],
+    ['lacks none', inUse, '2026-10-30', false],
+  ]
+  it.each(table)('%s', async (_, content, day, refused) => {
+    const { path, version } = await importing({
+      files: [source('new.txt', inUse)],
+      asOf: Date.parse('2026-11-18T00:00:00Z'),
+    })
+    const older = { files: [source('old.txt', content)], asOf: Date.parse(`${day}T00:00:00Z`) }
+    if (!refused) {
+      expect(await importing(older)).toMatchObject({ asOf: older.asOf })
+      return
+    }
+    const rule =
+      `old.txt: is as of ${day}T00:00:00Z, older than the list in use (${path}, as of ` +
+      '2026-11-18T00:00:00Z), and lacks 1 of its numbers'
+    await expect(importing({ ...older, dryRun: true })).rejects.toThrow(rule)
+    await expect(importing(older)).rejects.toThrow(rule)
+    expect(openNumberList(path).version).toBe(version)
+    expect(await importing({ ...older, allowOlder: true })).toMatchObject({ asOf: older.asOf })
+  })
+})
+
 it('area codes that are stated and have no number are told', async () => {
   const files = [source('a.txt', '2125550123\n')]
   expect((await importing({ files, areaCodes: ['646', '212', '917'] })).silent).toEqual([

@@ -1,5 +1,5 @@
 /** What a new list changes against the one in use, and whether it looks like one that was cut off. */
-import type { Instant } from '../../domain/clock.js'
+import { formatInstant, type Instant } from '../../domain/clock.js'
 import { DataFileError } from '../../errors.js'
 import { codeOf } from './leftover-files.js'
 import { type NumberList, openNumberList } from './number-list.js'
@@ -98,6 +98,26 @@ export function refuseShrunk({ files, path, size, difference }: Judged): void {
       : first && describeShrunk(first, shrunk.length - 1, path)
   if (what === undefined) return
   throw new DataFileError(files.join(', '), `${what}; to import it all the same: --allow-shrink`)
+}
+
+const dayMs = 86_400_000
+
+/**
+ * Throws {@link DataFileError} when the new list is older by more than a day and lacks numbers of the
+ * one in use: they may have been listed since, and would count as clean.
+ */
+export function refuseOlder(
+  { files, path, difference }: Omit<Judged, 'size'>,
+  asOf: Instant,
+): void {
+  const { previousAsOf = asOf, removed = 0 } = difference
+  if (removed === 0 || asOf >= previousAsOf - dayMs) return
+  throw new DataFileError(
+    files.join(', '),
+    `is as of ${formatInstant(asOf)}, older than the list in use (${path}, as of ` +
+      `${formatInstant(previousAsOf)}), and lacks ${removed} of its numbers; to go back to a kept ` +
+      'version: callgate lists rollback; to import it all the same: --allow-older',
+  )
 }
 
 function describeShrunk(

@@ -10,7 +10,7 @@ import { readPlainNumbers } from '../feeds/plain-numbers.js'
 import { portedListOf, readPortedNumbers } from '../feeds/ported-numbers.js'
 import { checkImportOptions } from './import-rules.js'
 import { listPath, removeListLeftovers, swapKeeping } from './kept-versions.js'
-import { comparedWith, refuseShrunk } from './list-difference.js'
+import { comparedWith, refuseOlder, refuseShrunk } from './list-difference.js'
 import { withListLock } from './list-lock.js'
 import { isPortedList, speaksForAll } from './list-names.js'
 import {
@@ -52,6 +52,8 @@ export interface ListImportOptions {
   readonly rejects?: ((bad: BadLine) => void) | undefined
   /** Accept fewer than half the numbers of the list it replaces, of all or of an area code. */
   readonly allowShrink?: boolean | undefined
+  /** Accept a list that is more than a day older than the one it replaces and lacks numbers of it. */
+  readonly allowOlder?: boolean | undefined
   /** Read and judge everything, and change nothing: no lock, no file. */
   readonly dryRun?: boolean | undefined
   /** Earlier versions that are kept; 2 when left out. */
@@ -119,11 +121,12 @@ async function importAlone(options: ListImportOptions): Promise<ListImportSummar
   const { size } = builder
   const coverage = coverageOf(options, builder)
   const difference = comparedWith(path, builder, coverage)
-  const { files, allowShrink } = options
+  const { files, allowShrink, allowOlder } = options
   if (allowShrink !== true) refuseShrunk({ files, path, size, difference })
+  const asOf = options.asOf ?? Math.min(read.oldest, importedAt)
+  if (allowOlder !== true) refuseOlder({ files, path, difference }, asOf)
   const { previous, previousAsOf, added, removed } = difference
   const { sources, rows, unreadDays } = read
-  const asOf = options.asOf ?? Math.min(read.oldest, importedAt)
   const meta = { name, previous, asOf, importedAt, coverage, sources }
   const keep = { folder, name, keep: keepVersions, replaces: previous }
   const version = dryRun

@@ -92,6 +92,8 @@ class FolderOfLists implements ListStore {
   readonly #listeners = new Set<(names: readonly string[]) => void>()
   #known: ReadonlyMap<string, Known> = new Map()
   #folderProblem: ListProblem | undefined
+  /** Made with each change: it is asked for at every look-up of a list that is not kept. */
+  #problems: readonly ListProblem[] = []
   #inBackground: Promise<boolean> | undefined
 
   constructor(folder: string, reader: ListReader) {
@@ -108,8 +110,7 @@ class FolderOfLists implements ListStore {
   }
 
   problems(): readonly ListProblem[] {
-    const ofLists = [...this.#known.values()].flatMap(({ problem }) => problem ?? [])
-    return this.#folderProblem ? [this.#folderProblem, ...ofLists] : ofLists
+    return this.#problems
   }
 
   refresh(): boolean {
@@ -193,6 +194,8 @@ class FolderOfLists implements ListStore {
     const folderProblemBefore = this.#folderProblem?.detail
     this.#known = known
     this.#folderProblem = folderProblem
+    const ofLists = [...known.values()].flatMap(({ problem }) => problem ?? [])
+    this.#problems = folderProblem ? [folderProblem, ...ofLists] : ofLists
     const changed = [...known.keys()].filter((name) => before.get(name) !== known.get(name))
     if (changed.length === 0 && folderProblemBefore === folderProblem?.detail) return false
     for (const listener of this.#listeners) listener(changed)
