@@ -1,5 +1,5 @@
 /** Runs the program as an operator does and tells what it took. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,6 +20,8 @@ export async function measuredCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<Taken> {
+  // What was written before must not be paid for by this command.
+  execFileSync('sync')
   const started = performance.now()
   const child = spawn(process.execPath, [program, ...args], {
     env: { ...process.env, ...environment },
