@@ -85,10 +85,23 @@ function stop(problem) {
 
 function readOptions() {
   try {
-    return parseArgs({ options }).values
+    return parseArgs({ options, args: withValues(process.argv.slice(2)) }).values
   } catch (error) {
     return stop(`${error.message}\n\n${usage}`)
   }
+}
+
+/** A key may begin with a dash, which is no option only where it is joined to the one before. */
+function withValues(words) {
+  const joined = []
+  for (let at = 0; at < words.length; at += 1) {
+    const takesValue = options[words[at].replace(/^--/, '')]?.type === 'string'
+    if (takesValue && at + 1 < words.length) {
+      joined.push(`${words[at]}=${words[at + 1]}`)
+      at += 1
+    } else joined.push(words[at])
+  }
+  return joined
 }
 
 function address(values, name, otherwise) {

@@ -14,7 +14,7 @@ const perSecond = 200
 const full = { seconds: 3, quietRounds: 5 }
 const quick = { seconds: 1, quietRounds: 2 }
 /** A running server looks for new lists every second, and reads the largest in about one more. */
-const takenUpWithinMs = 6_000
+const takenUpWithinMs = 4_000
 
 export async function benchSwap(bench: Bench): Promise<void> {
   const { seconds, quietRounds } = bench.small ? quick : full
@@ -56,7 +56,6 @@ function orderFor(url: string, key: string, seconds: number): LoadOrder {
 async function ask(load: ChildProcess, order: LoadOrder): Promise<LoadResult> {
   load.send(order)
   const [result] = (await once(load, 'message')) as [LoadResult]
-  if (result.wrong > 0) throw new Error(`${result.wrong} wrong answers`)
   return result
 }
 
@@ -68,7 +67,9 @@ function print(quiet: readonly LoadResult[], during: readonly LoadResult[], seco
     const p99 = spreadOf(rounds.map(({ p99Ms }) => p99Ms))
     const p50 = spreadOf(rounds.map(({ p50Ms }) => p50Ms))
     const longest = Math.max(...rounds.map(({ maxMs }) => maxMs))
-    return [name, ...[p50.median, p99.median, p99.max, longest].map(figure), String(rounds.length)]
+    const other = rounds.reduce((sum, { wrong }) => sum + wrong, 0)
+    const figures = [p50.median, p99.median, p99.max, longest, other].map(figure)
+    return [name, ...figures, String(rounds.length)]
   }
   printTable(
     [
@@ -77,6 +78,7 @@ function print(quiet: readonly LoadResult[], during: readonly LoadResult[], seco
       'p99 ms',
       'worst p99',
       'longest',
+      'not allowed',
       `rounds of ${seconds} s`,
     ],
     [row('quiet', quiet), row('while a version is imported and taken up', during)],
