@@ -10,6 +10,7 @@ import {
   type OcnImportSummary,
   type PrefixImportSummary,
 } from '../data/numbering/numbering-import.js'
+import { usualBadRows } from '../data/numbering/shrunk.js'
 import { numberingFolder } from '../data-folders.js'
 import { formatInstant, systemClock } from '../domain/clock.js'
 import { settingsFor, type Terminal } from './command.js'
@@ -39,7 +40,7 @@ function addNumbering(group: Command, terminal: Terminal): void {
     .description('prefixes of the US and Canada, from the reports of the numbering administrators')
     .argument('<nanpa>', 'NANPA "utilized codes, all states" report, zip or text')
     .argument('[cnac]', 'CNAC "CO code status, all NPAs" report, zip or CSV')
-  addRejects(command)
+  addBadRows(command)
   addDryRun(command)
     .addHelpText(
       'after',
@@ -54,7 +55,7 @@ function addNumbering(group: Command, terminal: Terminal): void {
         const result = await runImport(run, ({ rejects, onProgress }) =>
           importNumbering({
             ...{ nanpa, cnac, folder: numberingFolder(settings), clock: systemClock },
-            ...{ dryRun, rejects },
+            ...{ dryRun, rejects, badLinesAllowed: badRowsOf(options) },
             onProgress: (_path, ...far) => progressOf(onProgress)(...far),
           }),
         )
@@ -130,7 +131,7 @@ function addOcn(group: Command, terminal: Terminal): void {
     .command('ocn')
     .description('line classes of operating companies (wireless, wireline, voip)')
     .argument('<csv>', 'CSV with the columns ocn and class')
-  addRejects(command)
+  addBadRows(command)
   addDryRun(command).action(async (file: string, options: ImportOptions, self: Command) => {
     const settings = settingsFor(self)
     const { dryRun } = options
@@ -138,6 +139,7 @@ function addOcn(group: Command, terminal: Terminal): void {
     const result = await runImport(run, ({ rejects, onProgress }) =>
       importOcnClasses({
         ...{ file, folder: numberingFolder(settings), dryRun, rejects },
+        badLinesAllowed: badRowsOf(options),
         onProgress: progressOf(onProgress),
       }),
     )
@@ -145,6 +147,19 @@ function addOcn(group: Command, terminal: Terminal): void {
     const described = describeCompanies(summary)
     terminal.out(lines([...described, ...describeRun(result, summary.read)]))
   })
+}
+
+/** Reports hold a few odd rows now and then, and leave no number out by them. */
+function addBadRows(command: Command): void {
+  command.option(
+    '--bad-lines <n>',
+    `leave out up to n rows of a file that cannot be understood (default: ${usualBadRows})`,
+  )
+  addRejects(command)
+}
+
+function badRowsOf({ badLines }: ImportOptions): number | undefined {
+  return wholeNumber('--bad-lines', badLines)
 }
 
 function describeCompanies(summary: OcnImportSummary): string[] {

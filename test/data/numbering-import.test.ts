@@ -279,6 +279,26 @@ describe('an import is refused', () => {
     expect(preparedFiles()).toEqual([])
   })
 
+  const limits: readonly (readonly [number, number | undefined, boolean])[] = [
+    [100, undefined, false],
+    [101, undefined, true],
+    [3, 3, false],
+    [3, 2, true],
+    [1, 0, true],
+  ]
+  it.each(limits)('for %d bad rows where %j are allowed: %s', async (bad, allowed, refused) => {
+    const rows = Array.from({ length: bad }, (_, nth) => `Z${nth},neither`)
+    const file = temp.write('ocn.csv', `ocn,class\nZZ01,wireless\n${rows.join('\n')}\n`)
+    const options = { file, folder: temp.path, badLinesAllowed: allowed }
+    if (!refused) {
+      expect(await importOcnClasses(options)).toMatchObject({ kept: 1 })
+      return
+    }
+    const rule = `ocn.csv: ${bad} rows are bad, ${allowed ?? 100} allowed (--bad-lines)`
+    await expect(importOcnClasses(options)).rejects.toThrow(rule)
+    expect(preparedFiles()).toEqual([])
+  })
+
   it('for a company table of another form', async () => {
     const file = temp.write('ocn.csv', 'company,kind\nA,voip\n')
     await expect(importOcnClasses({ file, folder: temp.path })).rejects.toThrow(

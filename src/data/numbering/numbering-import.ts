@@ -20,9 +20,11 @@ import {
   readPrefixFile,
 } from './prefix-file.js'
 import { createPrefixZones, type PrefixZones } from './prefix-zones.js'
-import { lastImport, refuseIfShrunk } from './shrunk.js'
+import { lastImport, refuseIfBad, refuseIfShrunk } from './shrunk.js'
 
 interface ImportChoices {
+  /** Bad rows of each file to put up with; 100 when left out. More refuse the import. */
+  readonly badLinesAllowed?: number | undefined
   /** Told of every bad row when it is met. */
   readonly rejects?: ((bad: BadLine) => void) | undefined
   /** Read and judge, and change nothing. */
@@ -101,7 +103,8 @@ interface Gathered {
 }
 
 async function gather(options: GatherOptions): Promise<Gathered> {
-  const { country, path, zones, feed, folder, rejects, dryRun = false, onProgress } = options
+  const { country, path, zones, feed, folder, onProgress } = options
+  const { rejects, badLinesAllowed, dryRun = false } = options
   const builder = new PrefixFileBuilder()
   const report = await feed({
     path,
@@ -113,6 +116,7 @@ async function gather(options: GatherOptions): Promise<Gathered> {
     rejects,
     onProgress: onProgress && ((done, total, rows) => onProgress(path, done, total, rows)),
   })
+  refuseIfBad(path, report.bad, badLinesAllowed)
   const last = lastImport(() => readPrefixFile(folder, country))
   const before = last?.prefixes.length ?? 0
   refuseIfShrunk(path, { kept: report.kept, before, preparedFile: prefixFilePath(folder, country) })
@@ -135,8 +139,9 @@ export type OcnImportSummary = Omit<OcnReport, 'classes'> & Changed
 
 /** Classes apply to prefixes already imported too. Throws `DataFileError`. */
 export async function importOcnClasses(options: OcnImportOptions): Promise<OcnImportSummary> {
-  const { file: path, folder, rejects, dryRun = false, onProgress } = options
+  const { file: path, folder, rejects, badLinesAllowed, dryRun = false, onProgress } = options
   const { classes, ...report } = await readOcnTable({ path, rejects, onProgress })
+  refuseIfBad(path, report.bad, badLinesAllowed)
   const last = lastImport(() => readOcnClasses(folder))
   const before = last?.size ?? 0
   refuseIfShrunk(path, { kept: report.kept, before, preparedFile: ocnFilePath(folder) })

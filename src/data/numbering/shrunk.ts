@@ -1,5 +1,9 @@
-/** When a file is refused for what it lacks: a cut-off download looks like a good file with fewer rows. */
+/**
+ * When a file is refused for what it lacks: a cut-off download looks like a good file with fewer rows,
+ * and another table like one with many bad ones.
+ */
 import { DataFileError } from '../../errors.js'
+import type { BadRow } from '../feeds/table.js'
 
 /** What the last import had; `undefined` when there was none. */
 export function lastImport<File>(read: () => File | undefined): File | undefined {
@@ -10,6 +14,21 @@ export function lastImport<File>(read: () => File | undefined): File | undefined
     if (error instanceof DataFileError) return undefined
     throw error
   }
+}
+
+/** Bad rows of a report that are put up with unless it is said. */
+export const usualBadRows = 100
+
+/** Throws {@link DataFileError} that shows the first ones. */
+export function refuseIfBad(
+  path: string,
+  bad: readonly BadRow[],
+  allowed: number = usualBadRows,
+): void {
+  if (bad.length <= allowed) return
+  const first = bad.slice(0, 5).map(({ line, reason }) => `line ${line}: ${reason}`)
+  const rule = `${bad.length} rows are bad, ${allowed} allowed (--bad-lines); nothing was imported`
+  throw new DataFileError(path, [`${rule}. The first:`, ...first].join('\n  '))
 }
 
 /** Throws {@link DataFileError} for a file without a usable row or with fewer than half as many. */
