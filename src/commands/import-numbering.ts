@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { FeedReport } from '../data/feeds/prefix-feed.js'
 import type { Progress } from '../data/feeds/source-lines.js'
 import { type BlocksImportSummary, importBlocks } from '../data/numbering/blocks-import.js'
+import { usualBadRows } from '../data/numbering/import-limits.js'
 import {
   type Changed,
   importNumbering,
@@ -10,7 +11,6 @@ import {
   type OcnImportSummary,
   type PrefixImportSummary,
 } from '../data/numbering/numbering-import.js'
-import { usualBadRows } from '../data/numbering/shrunk.js'
 import { numberingFolder } from '../data-folders.js'
 import { formatInstant, systemClock } from '../domain/clock.js'
 import { settingsFor, type Terminal } from './command.js'

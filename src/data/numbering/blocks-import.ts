@@ -8,9 +8,9 @@ import { readBlocks } from '../feeds/blocks.js'
 import type { FeedReport } from '../feeds/prefix-feed.js'
 import { BlockFileBuilder, blockFilePath, readBlockFile } from './block-file.js'
 import { openGazetteer } from './gazetteer.js'
+import { lastImport, refuseIfShrunk } from './import-limits.js'
 import type { Changed } from './numbering-import.js'
 import { createPrefixZones } from './prefix-zones.js'
-import { lastImport, refuseIfShrunk } from './shrunk.js'
 
 export interface BlocksImportOptions {
   /** NANPA "thousands block assignments, all, augmented", zip or text. */

@@ -12,6 +12,7 @@ import { type OcnReport, readOcnTable } from '../feeds/ocn.js'
 import type { FeedOptions, FeedReport } from '../feeds/prefix-feed.js'
 import type { Progress } from '../feeds/source-lines.js'
 import { openGazetteer } from './gazetteer.js'
+import { lastImport, refuseIfBad, refuseIfShrunk } from './import-limits.js'
 import { type OcnClasses, ocnFilePath, readOcnClasses, writeOcnClasses } from './line-class.js'
 import {
   type Difference,
@@ -20,7 +21,6 @@ import {
   readPrefixFile,
 } from './prefix-file.js'
 import { createPrefixZones, type PrefixZones } from './prefix-zones.js'
-import { lastImport, refuseIfBad, refuseIfShrunk } from './shrunk.js'
 
 interface ImportChoices {
   /** Bad rows of each file to put up with; 100 when left out. More refuse the import. */
