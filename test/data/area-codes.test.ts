@@ -22,12 +22,18 @@ describe('area codes', () => {
     ['670', 'MP Pacific/Guam'],
     ['787', 'PR America/Puerto_Rico'],
     ['604', 'BC America/Vancouver'],
-    ['807', 'ON America/Toronto, ON America/Winnipeg'],
+    ['807', 'ON America/Toronto, ON America/Winnipeg, ON America/Atikokan'],
+    ['306', 'SK America/Regina, SK America/Edmonton, SK America/Winnipeg'],
+    [
+      '250',
+      'BC America/Vancouver, BC America/Edmonton, BC America/Creston, ' +
+        'BC America/Dawson_Creek, BC America/Fort_Nelson',
+    ],
     ['902', 'NS America/Halifax, PE America/Halifax'],
     [
       '867',
       'NT America/Edmonton, NU America/Iqaluit, NU America/Rankin_Inlet, ' +
-        'NU America/Cambridge_Bay, NU America/Atikokan, YT America/Whitehorse',
+        'NU America/Resolute, NU America/Cambridge_Bay, NU America/Atikokan, YT America/Whitehorse',
     ],
   ]
   it.each(table)('%s may reach %s', (code, expected) => {

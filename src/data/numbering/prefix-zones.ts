@@ -1,13 +1,14 @@
 /**
- * In which zone the prefixes of a rate centre lie, worked out once at import from the name of the
- * rate centre. A zone the area code cannot have is never the answer: what a name leads to wrongly
- * is then no worse than not knowing.
+ * In which zone the prefixes of a rate center lie, found once at import by the name of the rate
+ * center: in Canada in a table, in the US by the places of that name. A zone the area code cannot have
+ * is never the answer, so a name that leads to a wrong place is no worse than an unknown one.
  */
 import type { Instant } from '../../domain/clock.js'
 import { zone } from '../../domain/zones.js'
 import { candidateZones } from './area-codes.js'
 import type { Gazetteer, NamedPlace } from './gazetteer.js'
-import { matchingNames } from './rate-centre-name.js'
+import { rateCenterZones } from './rate-center-zones.js'
+import { matchingNames, normaliseName } from './rate-centre-name.js'
 
 export interface RateCentre {
   readonly areaCode: string
@@ -22,6 +23,17 @@ export interface PrefixZones {
   zonesOf(rateCentre: RateCentre): readonly string[]
 }
 
+/** Zones by region and name. */
+const listedZones: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(rateCenterZones).flatMap(([region, byZones]) =>
+    Object.entries(byZones).flatMap(([zones, names]) =>
+      names
+        .split(',')
+        .map((name): [string, string[]] => [`${region} ${normaliseName(name)}`, zones.split(' ')]),
+    ),
+  ),
+)
+
 /** Zones whose clocks agree in the year after `now` count as one. */
 export function createPrefixZones(gazetteer: Gazetteer, now: Instant): PrefixZones {
   const answers = new Map<string, readonly string[]>()
@@ -30,6 +42,8 @@ export function createPrefixZones(gazetteer: Gazetteer, now: Instant): PrefixZon
   const resolve = ({ areaCode, region, name }: RateCentre): readonly string[] => {
     const candidates = candidateZones(areaCode, region)
     if (candidates.length < 2 || name === '') return candidates
+    const listed = listedZones.get(`${region} ${normaliseName(name)}`)
+    if (listed) return listed
     let places = regions.get(region)
     if (!places) {
       places = new RegionPlaces(region, gazetteer.placesIn(region), now)
