@@ -1,4 +1,4 @@
-/** The zones of Canadian rate centers against the law of each province, over the whole CNAC report. */
+/** Rate centers near zone lines against the law there; those of Canada over the whole CNAC report. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readCnac } from '../../src/data/feeds/cnac.js'
 import { candidateZones, inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
@@ -170,7 +170,27 @@ describe('a Canadian rate center', () => {
   })
 })
 
-describe('the table of Canadian rate centers', () => {
+describe('a US rate center', () => {
+  it.each([
+    ['334', 'AL', 'HUGULEY', 'New_York Chicago', 'on Eastern time by custom, not by law'],
+    ['928', 'AZ', 'DILKON', 'Denver', 'in the Navajo Nation'],
+    ['928', 'AZ', 'TUBA CITY', 'Phoenix Denver', 'with the Hopi of Moenkopi'],
+    ['928', 'AZ', 'KEAMSCNYON', 'Phoenix Denver', 'whose ZIP and coordinates disagree'],
+    ['928', 'AZ', 'FLAGSTAFF', 'Phoenix Denver', 'whose ZIPs disagree'],
+    ['928', 'AZ', 'PRESCOTT', 'Phoenix', 'far from any line'],
+    ['208', 'ID', 'COTTONWOOD', 'Denver Los_Angeles', 'whose ZIP and coordinates disagree'],
+    ['812', 'IN', 'OAKLAND CY', 'New_York Chicago', 'whose ZIP is taken for the next county'],
+    ['270', 'KY', 'BUFFALO', 'New_York', 'in LaRue County'],
+    ['270', 'KY', 'LEWISBRG', 'Chicago', 'in Logan County'],
+    ['606', 'KY', 'LEWISBURG', 'New_York', 'in Mason County, of the same name'],
+    ['906', 'MI', 'BARK RIVER', 'Detroit Menominee', 'next to the line'],
+    ['605', 'SD', 'MOBRIDGE', 'Chicago', 'on the Missouri'],
+  ])('%s %s %s is in %s: %s', (areaCode, region, name, expected) => {
+    expect(zonesOf({ areaCode, region, name })).toBe(expected)
+  })
+})
+
+describe('the table of rate centers', () => {
   const rows = Object.entries(rateCenterZones).flatMap(([region, byZones]) =>
     Object.entries(byZones).flatMap(([zones, names]) =>
       names.split(',').map((name) => ({ region, zones: zones.split(' '), name: name.trim() })),

@@ -15,13 +15,15 @@ export interface NamedPlace {
 }
 
 export interface Gazetteer {
-  /** Every known place of a two-letter state; a town with several ZIPs comes several times. */
+  /**
+   * Every known place of a two-letter state; a town with several ZIPs comes several times, and one
+   * whose ZIP and coordinates disagree on the zone comes with each of them.
+   */
   placesIn(region: string): readonly NamedPlace[]
 }
 
 interface Located {
   readonly name: string
-  /** Decides the zone where it has one; coordinates do otherwise. */
   readonly zip?: string
   readonly latitude: number
   readonly longitude: number
@@ -43,10 +45,14 @@ export async function openGazetteer(): Promise<Gazetteer> {
     placesIn(region) {
       const known = resolved.get(region)
       if (known) return known
-      const places = (byRegion.get(region) ?? []).map(({ name, zip, latitude, longitude }) => ({
-        name: normaliseName(name),
-        zone: (zip && zoneOfZip(zip)) || zoneAt(latitude, longitude),
-      }))
+      const places = (byRegion.get(region) ?? []).flatMap(({ name, zip, latitude, longitude }) => {
+        const byCoordinates = zoneAt(latitude, longitude)
+        const byZip = (zip && zoneOfZip(zip)) || byCoordinates
+        return [...new Set([byCoordinates, byZip])].map((zone) => ({
+          name: normaliseName(name),
+          zone,
+        }))
+      })
       resolved.set(region, places)
       return places
     },

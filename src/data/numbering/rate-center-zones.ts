@@ -1,15 +1,28 @@
 /**
- * The zone of each rate center in the Canadian area codes that reach several zones. The zone is the
- * one the law of the province or territory sets, or local custom where that is known to differ. The
- * names are those of the CNAC report "CO code status, all NPAs" of 2024-10-10, all of them. A rate
- * center that is missing here was never looked at, so its prefixes keep every zone of the area code.
+ * The zones of rate centers in area codes that reach several zones, as the law of the region sets
+ * them, or local custom where that is known to differ.
+ *
+ * Canada is complete: the names are those of the CNAC report "CO code status, all NPAs" of 2024-10-10,
+ * all of them. A Canadian rate center that is missing here was never looked at, so its prefixes keep
+ * every zone of the area code. Of the US only those are here whose name or ZIP leads to a wrong zone;
+ * the names are NANPA's, cut to ten letters.
  */
 
 /**
- * Rate centers by province or territory and by IANA zone, separated by commas. A key with two zones,
+ * Rate centers by state or province and by IANA zone, separated by commas. A key with two zones,
  * separated by a blank, is for rate centers whose numbers may be in either: both must permit.
  */
 export const rateCenterZones: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  AL: {
+    // Central time by law (49 CFR 71.5), Eastern time by custom next to West Point, Georgia.
+    'America/New_York America/Chicago': 'HUGULEY',
+  },
+  AZ: {
+    // In the Navajo Nation, which has daylight saving time.
+    'America/Denver': 'DILKON',
+    // Beside the Navajo Nation, or with the Hopi village of Moenkopi, which has none.
+    'America/Phoenix America/Denver': 'MARBLECNYN, SANDERS, TUBA CITY',
+  },
   BC: {
     // Interpretation Act, RSBC 1996, c. 238: Pacific time. By local choice Mountain time in the East
     // Kootenay, and Mountain standard time all year around Creston, Dawson Creek and Fort Nelson.
@@ -63,6 +76,20 @@ export const rateCenterZones: Readonly<Record<string, Readonly<Record<string, st
       Williams Lake, Willow Point, Willowbrook, Winfield, Winter Harbour, Woss Lake, Yale, Yarrow,
       Youbou, Zeballos
     `,
+  },
+  IN: {
+    // In Gibson County, which has Central time (49 CFR 71.5), beside Pike County, which has Eastern.
+    'America/New_York America/Chicago': 'OAKLAND CY',
+  },
+  KY: {
+    // In LaRue County, and in Mason County; the place of the same name in Logan County is LEWISBRG.
+    'America/New_York': 'BUFFALO, LEWISBURG',
+    // Where LaRue County meets Hart and Green County.
+    'America/New_York America/Chicago': 'MAGNOLIA',
+  },
+  MI: {
+    // In Delta County, which has Eastern time, beside Menominee County, which has Central.
+    'America/Detroit America/Menominee': 'BARK RIVER',
   },
   NL: {
     // Standard Time Act: Newfoundland time. Labrador keeps Atlantic time, except for the south-east
@@ -204,6 +231,10 @@ export const rateCenterZones: Readonly<Record<string, Readonly<Record<string, st
       Thetford Mines, Tring Jonction, Trois-Pistoles, Val-Alain, Val-Brillant, Valcartier,
       Vallee-Jonction, Ville Degelis
     `,
+  },
+  SD: {
+    // In Walworth County, on the Central bank of the Missouri.
+    'America/Chicago': 'MOBRIDGE',
   },
   SK: {
     // The Time Act: Central standard time all year. Lloydminster keeps Alberta's time by its charter.
