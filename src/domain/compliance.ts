@@ -44,7 +44,10 @@ export interface LegalTimeQuestion extends Question {
   readonly recordedVoice: boolean
   /** The law's own window must permit too, so that a project override can only narrow it. */
   readonly lawToo: boolean
-  /** A postal code adds to the places the number may be in instead of replacing them. */
+  /**
+   * A postal code adds to the places the number may be in instead of replacing them. One whose
+   * place is unknown, such as that of the armed forces, leaves the question unanswered.
+   */
   readonly strictestPlace: boolean
 }
 

@@ -127,6 +127,24 @@ describe('time', () => {
     expect((await decide({ ...there, callKind: 'manual' })).decision).toBe('allow')
     expect((await decide({ ...there, callKind: 'ai' })).reason).toBe('outside-calling-hours')
   })
+
+  it.each([
+    ['09001', 'of the armed forces in Europe'],
+    ['34001-1234', 'of the armed forces in the Americas'],
+    ['96201', 'of the armed forces in the Pacific'],
+    ['96940', 'of Palau'],
+    ['H0H 0H0', 'of Santa Claus'],
+  ])('the place of postal code %s, %s, is unknown: a machine may not call', async (postalCode) => {
+    const there = { number: '2125550106', postalCode, at: '2026-11-23T17:00:00Z' }
+    for (const callKind of ['ai', 'autodialed']) {
+      const decided = await decide({ ...there, callKind })
+      expect(decided).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
+      expect(decided.message).toContain(`postalCode '${postalCode}'`)
+      const finding = decided.findings.find(({ check }) => check === 'calling-hours')
+      expect(finding).toMatchObject({ verdict: 'unknown' })
+    }
+    expect((await decide({ ...there, callKind: 'manual' })).decision).toBe('allow')
+  })
 })
 
 describe('from when a call may be placed', () => {

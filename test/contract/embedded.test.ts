@@ -254,6 +254,19 @@ describe('legal time', () => {
     })
   })
 
+  it('a postal code of the armed forces leaves the strictest place unanswered', async () => {
+    await withEmbedded(loaded, async ({ compliance, errors }) => {
+      const question = { at: instant('2026-11-23T17:00:00Z'), postalCode: '09001' }
+      expect(
+        await compliance.legalTime(legalAbout(ny, { ...question, strictestPlace: true })),
+      ).toMatchObject({ answered: false, why: 'bad-question' })
+      expect(await compliance.legalTime(legalAbout(ny, question))).toMatchObject({
+        value: { permitted: true, placeSource: 'area-code' },
+      })
+      expect(errors).toEqual([])
+    })
+  })
+
   it('is answered at once when the project is warm', async () => {
     await withEmbedded(loaded, async ({ compliance }) => {
       await compliance.legalTime(legalAbout())

@@ -214,6 +214,14 @@ describe('the law’s own hours, beside a provider that permits every call', () 
       ...{ of: 'the same where every place counts', number: '2127361000' },
       ...{ at: '2026-11-24T03:30:00Z', postalCode: '90001', strictestPlace: true },
     },
+    {
+      ...{ of: 'a postal code of the armed forces', number: '2127361000', at: noon },
+      ...{ postalCode: '09001', gives: 'yes' },
+    },
+    {
+      ...{ of: 'the same where every place counts', number: '2127361000', at: noon },
+      ...{ postalCode: '09001', strictestPlace: true, gives: 'unknown' },
+    },
     { of: 'an area code that is not in service', number: '9997361000', at: noon },
     { of: 'an exchange that nobody has', number: '2129581000', at: noon },
     { of: 'directory assistance', number: '2125551212', at: noon },

@@ -467,6 +467,15 @@ describe('a postal code', () => {
     expect(ask({ at, postalCode: '94105', strictestPlace: true }).permitted).toBe(both)
   })
 
+  test('with the strictest place, one of unknown place leaves the call unjudged', () => {
+    expect(() => ask({ postalCode: '99999', strictestPlace: true })).toThrow(
+      "postalCode '99999': its place is unknown",
+    )
+    expect(ask({ postalCode: ' ', strictestPlace: true }).permitted).toBe(true)
+    const unassigned = { phoneNumber: '9995550100', postalCode: '99999', strictestPlace: true, now }
+    expect(hours.timeLegal(unassigned).status).toBe('UNKNOWN_NXX')
+  })
+
   test('frees from an emergency elsewhere in the state, but not with the strictest place', () => {
     const service = callingHours({
       emergencies: [{ region: 'NY', from: 0, postalPrefixes: ['142'], name: 'Snow' }],

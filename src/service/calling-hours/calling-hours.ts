@@ -21,6 +21,7 @@ import {
   type WeekWindows,
 } from '../../domain/week-windows.js'
 import { instantOf, localTime } from '../../domain/zones.js'
+import { type AppError, invalidRequest } from '../../errors.js'
 import { hoursInForce, type WindowTerms } from './legal-window.js'
 import {
   type CalledPlace,
@@ -91,7 +92,11 @@ export class CallingHours {
     return this.#judge.judge(places, at, { overrides, recordedVoice, lawToo })
   }
 
-  /** The answer of one IsTimeLegalToCall item; never throws for what an item can hold. */
+  /**
+   * The answer of one IsTimeLegalToCall item; never throws for what an item of the plain API can
+   * hold. With `strictestPlace`, a postal code of unknown place is an `invalid-request`: no hours
+   * are known to be lawful there.
+   */
   timeLegal(item: HoursItem): TimeLegalAnswer {
     const checked = checkItem(item)
     if ('refused' in checked) return checked.refused
@@ -174,12 +179,17 @@ export class CallingHours {
     return undefined
   }
 
-  /** A postal code comes before the number; with the strictest place, beside it. */
+  /**
+   * A postal code comes before the number; with the strictest place, beside it. One of unknown
+   * place leaves the number's, except with the strictest place: see {@link timeLegal}.
+   */
   #placesOf(
     ofNumber: Place,
     { postalCode, strictestPlace = false }: HoursItem,
   ): { places: readonly CalledPlace[]; source: PlaceSource } {
-    const postal = postalCode ? this.#postalCodes.locate(postalCode) : undefined
+    const given = postalCode !== undefined && postalCode.trim() !== ''
+    const postal = given ? this.#postalCodes.locate(postalCode) : undefined
+    if (given && !postal && strictestPlace) throw unknownPlace(postalCode)
     if (!postal) return { places: ofNumber.candidates, source: ofNumber.source }
     const places = found(postal.candidates, postalCode)
     return {
@@ -202,6 +212,14 @@ export class CallingHours {
     const next = this.#closures.nextEmergency(place, at)
     return next !== undefined && next.from < endOfDay(place, day)
   }
+}
+
+/** Such as mail of the armed forces (AA, AE, AP), which is delivered anywhere in the world. */
+function unknownPlace(postalCode: string): AppError {
+  const rule =
+    'its place is unknown (codes of the armed forces have none), so the hours there are too; ' +
+    'send the postal code of where the person is'
+  return invalidRequest([{ field: 'postalCode', value: postalCode, rule }])
 }
 
 const plainTerms: WindowTerms = { overrides: noOverrides, recordedVoice: false, lawToo: false }

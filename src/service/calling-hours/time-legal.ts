@@ -36,7 +36,7 @@ export interface HoursItem {
   readonly postalCode?: string | undefined
   readonly recordedVoice?: boolean | undefined
   readonly lawToo?: boolean | undefined
-  /** Places of the postal code and of the number must all permit. */
+  /** Places of the postal code and of the number must all permit, and both must be known. */
   readonly strictestPlace?: boolean | undefined
 }
 
