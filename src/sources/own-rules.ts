@@ -8,6 +8,7 @@ import {
   type Compliance,
   type Eventually,
   type InternalDncStatus,
+  isOfTheQuestion,
   type LegalTime,
   type LegalTimeQuestion,
   type LitigatorStatus,
@@ -84,14 +85,19 @@ export class OwnRules implements Compliance {
     )
   }
 
-  /** The provider is not asked when we forbid the call at once: nothing it says would permit it. */
+  /**
+   * The provider is not asked when we forbid the call at once, or cannot judge it as it is asked:
+   * nothing the provider says would permit it.
+   */
   #narrowed<T>(
     own: Eventually<Asked<T> | undefined>,
     askProvider: () => Eventually<Asked<T>>,
     isFinal: FinalNo<T>,
   ): Eventually<Asked<T>> {
-    const isNo = own !== undefined && !(own instanceof Promise) && isSaid(own, isFinal.own)
-    if (isNo) return own
+    if (own !== undefined && !(own instanceof Promise)) {
+      const isNo = own.answered ? isSaid(own, isFinal.own) : isOfTheQuestion(own.why)
+      if (isNo) return own
+    }
     return eachMustPermit(askProvider(), own, {
       isFinal: (value, of) => (of === 'first' ? isFinal.provider(value) : isFinal.own(value)),
     })

@@ -250,6 +250,13 @@ describe('the law’s own hours, beside a provider that permits every call', () 
     if (gives === 'yes') expect(seen).toEqual([asked])
   })
 
+  it('are asked alone about a place nobody can judge: a silent provider is no excuse', async () => {
+    const { rules, seen } = beside({})
+    const asked = { ...question, postalCode: '09001', strictestPlace: true, at: instant(noon) }
+    expect(rules.legalTime(asked)).toMatchObject({ answered: false, why: 'bad-question' })
+    expect(seen).toEqual([])
+  })
+
   it('are asked whether or not a project may widen them', async () => {
     const seen: LegalTimeQuestion[] = []
     const own: Compliance = {
