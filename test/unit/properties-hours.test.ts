@@ -1,0 +1,105 @@
+/** Calling hours near zone lines and clock changes, against the wall clock of another reader. */
+import fc from 'fast-check'
+import moment from 'moment-timezone'
+import { describe, expect, test } from 'vitest'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { areaCodePlace, inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
+import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
+import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
+import type { CandidatePlace } from '../../src/domain/place.js'
+import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
+import { holds, readOrRefused } from './properties-support.js'
+
+const postalCodes = createPostalCodes()
+const hours = new CallingHours({
+  rules: loadCallingRules('config/calling-rules.yaml'),
+  numberingPlan: openNumberingPlan({ folder: 'test/no-such-folder', unknownPrefix: 'area-code' }),
+  postalCodes,
+  proclaimedDays: [],
+  emergencies: [],
+})
+
+const now = Date.UTC(2026, 10, 22)
+const areaCodes = inServiceAreaCodes()
+const dayMs = 86_400_000
+
+function placesOfCode(code: string): readonly CandidatePlace[] {
+  return areaCodePlace(code)?.candidates ?? []
+}
+
+/** Every instant from 2026 to 2030 at which a clock of some area code changes. */
+const zones = new Set(areaCodes.flatMap(placesOfCode).map(({ zone }) => zone))
+const changes = [...zones]
+  .flatMap((name) => moment.tz.zone(name)?.untils ?? [])
+  .filter((at): at is number => at !== null && at > Date.UTC(2026, 9) && at < Date.UTC(2031, 0))
+
+const located = [
+  ...['10001', '90210', '57601', '36863', '86045', '86515', '42716', '47520', '99546', '96701'],
+  ...['00901', '96910', '96950', '96799', '96898', 'A0K 1V0', 'A1A 1A1', 'G0G 1A0', 'G4T 1A1'],
+  ...['V0B 1A0', 'V1G 1A1', 'S0P 0A0', 'X0A 0V0', 'X0C 0C0', 'P0T 1A1', 'R3C 1A1', 'K1A 0B1'],
+]
+const unlocated = ['09001', '34001', '96201', '96940', '96970', 'H0H 0H0', 'K8N 5W6', '00000']
+
+const aroundChanges = fc
+  .tuple(fc.constantFrom(...changes), fc.integer({ min: -1.5 * dayMs, max: 1.5 * dayMs }))
+  .map(([change, after]) => change + after)
+const item = fc.record({
+  phoneNumber: fc.constantFrom(...areaCodes).map((code) => `${code}2362345`),
+  at: fc.oneof(aroundChanges, fc.integer({ min: now, max: now + 1_500 * dayMs })),
+  now: fc.constant(now),
+  lawToo: fc.constant(true),
+  recordedVoice: fc.boolean(),
+})
+
+/** The widest windows of any law: 8 AM to 9 PM in the US, 9 AM to 9:30 PM in Canada. */
+function isDaytime({ region, zone }: CandidatePlace, at: number): boolean {
+  const local = moment.tz(at, zone)
+  const minute = local.hours() * 60 + local.minutes()
+  const isCanadian = /^(?:AB|BC|MB|NB|NL|NS|NT|NU|ON|PE|QC|SK|YT)$/.test(region)
+  return isCanadian ? minute >= 540 && minute < 1_290 : minute >= 480 && minute < 1_260
+}
+
+describe('a call that is permitted', () => {
+  test('is by day, to the last millisecond, at every place the person may be', () => {
+    let permitted = 0
+    holds(
+      fc.property(item, fc.constantFrom(undefined, ...located), (asked, postalCode) => {
+        const answer = hours.timeLegal({ ...asked, postalCode, strictestPlace: true })
+        if (!answer.permitted) return
+        permitted += 1
+        const ofPostalCode = postalCode ? (postalCodes.locate(postalCode)?.candidates ?? []) : []
+        for (const place of [...ofPostalCode, ...placesOfCode(asked.phoneNumber.slice(0, 3))]) {
+          expect(isDaytime(place, asked.at), JSON.stringify(place)).toBe(true)
+          const last = asked.at + answer.secondsLeft * 1_000 - 1
+          expect(isDaytime(place, last), JSON.stringify(place)).toBe(true)
+        }
+      }),
+      5_000,
+    )
+    expect(permitted).toBeGreaterThan(500)
+  })
+
+  test('with the strictest place is permitted without the postal code, and by it alone', () => {
+    holds(
+      fc.property(item, fc.constantFrom(...located), (asked, postalCode) => {
+        const strictest = hours.timeLegal({ ...asked, postalCode, strictestPlace: true })
+        if (!strictest.permitted) return
+        for (const one of [hours.timeLegal(asked), hours.timeLegal({ ...asked, postalCode })]) {
+          expect(one.permitted).toBe(true)
+          expect(one.secondsLeft).toBeGreaterThanOrEqual(strictest.secondsLeft)
+        }
+      }),
+      2_000,
+    )
+  })
+
+  test('never has a postal code of unknown place, with the strictest place', () => {
+    holds(
+      fc.property(item, fc.constantFrom(...unlocated), (asked, postalCode) => {
+        const strictest = { ...asked, postalCode, strictestPlace: true }
+        expect(readOrRefused(() => hours.timeLegal(strictest))).toBe('refused')
+        expect(hours.timeLegal({ ...asked, postalCode })).toEqual(hours.timeLegal(asked))
+      }),
+    )
+  })
+})
