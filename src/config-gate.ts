@@ -9,7 +9,7 @@ const stricter = (kind: string, byDefault: boolean) =>
     .default(byDefault)
     .describe(
       `For ${kind} calls a postal code adds to the places a number may be in instead of ` +
-        'replacing them, and one whose place is unknown (armed forces) blocks',
+        'replacing them; a postal code of unknown place, such as of the armed forces, blocks',
     )
 
 const strictestPlace = z

@@ -469,7 +469,7 @@ describe('a postal code', () => {
 
   test('with the strictest place, one of unknown place leaves the call unjudged', () => {
     expect(() => ask({ postalCode: '99999', strictestPlace: true })).toThrow(
-      "postalCode '99999': its place is unknown",
+      "postalCode '99999': names no known place",
     )
     expect(ask({ postalCode: ' ', strictestPlace: true }).permitted).toBe(true)
     const unassigned = { phoneNumber: '9995550100', postalCode: '99999', strictestPlace: true, now }

@@ -1,7 +1,8 @@
 /**
  * In which zone the prefixes of a rate center lie, found once at import by the name of the rate
- * center: in Canada in a table, in the US by the places of that name. A zone the area code cannot have
- * is never the answer, so a name that leads to a wrong place is no worse than an unknown one.
+ * center: in a table, which has all of Canada, or else by the US places of that name. A zone the area
+ * code cannot have is never the answer, so a name that leads to a wrong place is no worse than an
+ * unknown one.
  */
 import type { Instant } from '../../domain/clock.js'
 import { zone } from '../../domain/zones.js'

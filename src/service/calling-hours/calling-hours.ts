@@ -217,7 +217,7 @@ export class CallingHours {
 /** Such as mail of the armed forces (AA, AE, AP), which is delivered anywhere in the world. */
 function unknownPlace(postalCode: string): AppError {
   const rule =
-    'its place is unknown (codes of the armed forces have none), so the hours there are too; ' +
+    'names no known place (codes of the armed forces never do), so the lawful hours are unknown; ' +
     'send the postal code of where the person is'
   return invalidRequest([{ field: 'postalCode', value: postalCode, rule }])
 }
