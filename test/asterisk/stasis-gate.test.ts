@@ -327,7 +327,7 @@ describe('facts from channel variables', () => {
 })
 
 describe('an emergency call', () => {
-  for (const dialed of ['911', '112', '+1 911', 'sip:933@pbx']) {
+  for (const dialed of ['911', '112', '+911', 'sip:933@pbx']) {
     it(`is decided on whatever its arguments hold, and nothing else is asked: ${dialed}`, async () => {
       const one = stasis({ variables: { project: 'PROJECT' }, defaults: { kind: 'manual' } })
       one.decisions.verdict = { decision: 'allow', reason: 'service-code' }

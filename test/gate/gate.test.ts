@@ -210,7 +210,11 @@ describe('nextAllowedAt', () => {
 describe('numbers that are not looked up', () => {
   const dialed = [
     ['911', 'allow', 'service-code'],
-    ['1911', 'allow', 'service-code'],
+    ['+911', 'allow', 'service-code'],
+    ['1911', 'block', 'extension'],
+    ['+1911', 'block', 'invalid-number'],
+    ['911;ext=2125550105', 'block', 'invalid-number'],
+    ['611@2125550105', 'block', 'invalid-number'],
     ['sip:911@pbx.example', 'allow', 'service-code'],
     ['tel:988', 'allow', 'service-code'],
     ['933', 'allow', 'service-code'],
