@@ -340,6 +340,21 @@ describe('an emergency call', () => {
     })
   }
 
+  for (const args of [
+    ['911', '2125550105'],
+    ['911;ext=2125550105'],
+    ['911', 'PJSIP/2125550105@trunk', 'kind=ai'],
+  ]) {
+    it(`is none with another number behind it: ${args.join()}`, async () => {
+      const one = stasis()
+      one.gate.stopTaking()
+      one.gate.entered(aChannel(), args)
+      await one.gate.drain()
+      expect(one.decisions.asked).toEqual([])
+      expect(one.actions.set.get('c1')).toMatchObject({ CALLGATE_DECISION: '' })
+    })
+  }
+
   it('is still let pass when calls are no longer taken', async () => {
     const one = stasis()
     one.gate.stopTaking()
