@@ -479,6 +479,7 @@ describe('the pre-dial line', () => {
     ['?number=911', { method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } }],
     ['?number=sip%3A911%40pbx', { method: 'POST', body: new URLSearchParams({ kind: 'x' }) }],
     ['', { method: 'POST', body: new URLSearchParams({ Number: '911' }) }],
+    ['?number=911', { method: 'POST', body: new URLSearchParams({ number: '' }) }],
     [
       '',
       {
