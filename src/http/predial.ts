@@ -110,8 +110,9 @@ function addressPairs(request: IncomingMessage): Iterable<readonly [string, stri
 }
 
 /**
- * The service code that every field `number` holds, blank ones aside; two different numbers are no emergency. No field
- * has a name with a digit: that is what a dialed `911&PJSIP/2125550105` leaves of its second number.
+ * The service code that every field `number` holds, blank ones aside; two different numbers are no
+ * emergency. No field has a name with a digit: that is what a dialed `911&PJSIP/2125550105` leaves of
+ * its second number.
  */
 function codeIn(
   pairs: Iterable<readonly [string, unknown]>,
