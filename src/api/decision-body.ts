@@ -67,7 +67,14 @@ export const decisionSchema = z.object({
   decision: z.enum(['allow', 'block']),
   reason: z.string(),
   message: z.string(),
-  number: z.string(),
+  number: z.string().describe('The number as it was judged; empty where nothing could be judged'),
+  dial: z
+    .string()
+    .optional()
+    .describe(
+      'Only on an allow: dial this and nothing else, not what was handed in. Ten digits, a service ' +
+        'code, or what policy allows unchecked: an extension, or a foreign number with its + or 011',
+    ),
   callKind: z.string(),
   decidedAt: z.string(),
   judgedAt: z.string().describe('The instant the rules were applied to'),

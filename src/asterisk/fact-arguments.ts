@@ -8,9 +8,14 @@ export interface FactArguments {
   readonly trunk: string | undefined
 }
 
-/** The dialled text: the first argument; empty when there is none. */
+/**
+ * The dialed text: the first argument, empty when there is none. Asterisk splits a dialed text at its
+ * commas, so an argument with digits and no key is a part of it.
+ */
 export function dialedOf(args: readonly string[]): string {
-  return (args[0] ?? '').trim()
+  const [first = '', ...more] = args
+  const parts = more.filter((argument) => /\d/.test(argument) && !argument.includes('='))
+  return [first, ...parts].join(',').trim()
 }
 
 /**

@@ -23,8 +23,8 @@ const longestDialString = 256
 
 /** Everything a device, a SIP URI or a number may hold; no space, quote, `&`, `%` or `<`. */
 const plainText = /^[\w.:+@;=/[\]*#()-]+$/
-/** `2125550100@host:port;user=phone`: the number ends at the only `@`. */
-const addressed = /^([^@]*)@[^@]+$/
+/** `2125550100@host:port;user=phone`: the number ends at the only `@`; no parameter holds a digit. */
+const addressed = /^([^@]*)@[^@;]+(?:;[^@\d]*)?$/
 /** Where a number stands alone, punctuation is all that may be with the digits. */
 const bareNumber = /^\+?[\d.()-]+$/
 /** Options of a Local channel, or the name of an address record: no number. */
@@ -83,6 +83,9 @@ function read(dialled: string, { dialPrefix, serviceCodes }: LegNumberOptions): 
 
 function numberIn(text: string, serviceCodes: ReadonlySet<string>): LegNumber {
   if (!bareNumber.test(text)) return unreadable
+  // A trunk may want a 1 before emergency numbers too, and such a leg must never be hung up.
+  const withoutOne = parseDialed(text.replace(/^\+?1/, ''))
+  if (withoutOne.kind === 'service-code') return withoutOne
   const dialed = parseDialed(text, serviceCodes)
   switch (dialed.kind) {
     case 'nanp':

@@ -36,7 +36,7 @@ export const addCheck: AddCommand = (program, terminal) => {
   program
     .command('check')
     .description('may this call be placed? looks, and records nothing')
-    .argument('<number>', 'as dialled: 2125550100, +1 (212) 555-0100, sip:...')
+    .argument('<number>', 'as dialed: 2125550100, +1 (212) 555-0100, sip:...')
     .addOption(
       new Option('--kind <kind>', 'who speaks').choices(callKinds).makeOptionMandatory(true),
     )

@@ -158,7 +158,10 @@ export interface Decision extends Ruling {
   readonly id: string
   readonly accountId: string
   readonly request: CallRequest
-  /** The normalised number or service code; the dialled text where there is none. */
+  /**
+   * What was judged, and on an allow all that may be dialed: ten digits, a service code, an extension,
+   * or a foreign number with its `+`, `011` or `00`. Empty where nothing could be judged.
+   */
   readonly number: string
   readonly findings: readonly Finding[]
   readonly decidedAt: Instant

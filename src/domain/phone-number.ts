@@ -8,14 +8,14 @@ declare const brand: unique symbol
 /** Exactly ten decimal digits: area code, exchange, line. */
 export type PhoneNumber = string & { readonly [brand]: 'PhoneNumber' }
 
-/** What a dialled string turned out to be. */
+/** What a dialed string turned out to be. */
 export type Dialed =
   | { readonly kind: 'nanp'; readonly number: PhoneNumber }
   /** Emergency or N11 service code: allowed at once, never looked up. */
   | { readonly kind: 'service-code'; readonly code: string }
   /** Two to six digits that are no service code: an internal extension. */
   | { readonly kind: 'extension'; readonly digits: string }
-  /** Another country's number as dialled: `+` or `011`/`00`, and not country code 1. */
+  /** Another country's number without separators: `+` or `011`/`00`, and not country code 1. */
   | { readonly kind: 'foreign'; readonly digits: string }
   | { readonly kind: 'invalid'; readonly detail: string }
 
@@ -42,40 +42,66 @@ const serviceCodes: ReadonlySet<string> = new Set([
 
 const longestDialedText = 128
 
+const plainNumber = /^(\+?[\d\p{Zs}().\-/]+)$/u
+
 /**
- * Reads a dialled string: `2125550123`, `+1 (212) 555-0123`, `tel:+1-212-555-0123`,
- * `sip:12125550123@host;user=phone`. `moreServiceCodes` are the operator's own emergency numbers.
+ * RFC 3966, of its parameters `phone-context` alone: `+1` names the country by whose plan a number
+ * without a plus is judged, and a domain without digits names nobody. All others may hold or change a
+ * number.
+ */
+const telUri = /^tel:(?!\+.*;)(\+?[\d().-]+)(?:;phone-context=(?:\+1|[a-z][a-z.-]*))?$/i
+
+/**
+ * RFC 3261 without user parameters, password, port, headers and escapes. Each label of the host holds
+ * a letter: digits alone, as of an IP address, may be another number.
+ */
+const sipUri =
+  /^sips?:(\+?[\d().-]+)@([\d-]*[a-z][a-z\d-]*(?:\.[\d-]*[a-z][a-z\d-]*)*)(?:;(?:user=phone|transport=[a-z]+|lr))*$/i
+
+/**
+ * Reads the whole of a dialed string or refuses it, so that every digit in it is in the number that is
+ * judged: `2125550123`, `+1 (212) 555-0123`, `tel:+1-212-555-0123`,
+ * `sip:12125550123@pbx.example.com;user=phone`. Left out are only what comes before a North American
+ * number (`+1`, `1`, `011 1`, `00 1`), `phone-context=+1`, and digits in the name of the host that a
+ * service code is sent to. `moreServiceCodes` are the operator's own emergency numbers.
  */
 export function parseDialed(
   text: string,
   moreServiceCodes: ReadonlySet<string> = noMoreCodes,
 ): Dialed {
   if (text.length > longestDialedText) {
-    return { kind: 'invalid', detail: `longer than ${longestDialedText} characters` }
+    return { kind: 'invalid', detail: `is longer than ${longestDialedText} characters` }
   }
-  const userPart = text
-    .trim()
-    .replace(/^(?:tel|sips?):/i, '')
-    .replace(/[@;].*$/s, '')
-  if (!/^\+?[\d\s().\-/]*$/.test(userPart)) {
-    return { kind: 'invalid', detail: 'holds characters that are no part of a telephone number' }
-  }
-  const digits = userPart.replace(/\D/g, '')
+  const trimmed = text.trim()
+  if (trimmed === '') return { kind: 'invalid', detail: 'holds no digits' }
+  const [, number, host = ''] =
+    plainNumber.exec(trimmed) ?? sipUri.exec(trimmed) ?? telUri.exec(trimmed) ?? []
+  if (number === undefined) return { kind: 'invalid', detail: notOneNumber }
+  const digits = number.replace(/\D/g, '')
   if (digits === '') return { kind: 'invalid', detail: 'holds no digits' }
-  return classify(digits, userPart.startsWith('+'), moreServiceCodes)
+  const dialed = classify(digits, number.startsWith('+'), moreServiceCodes)
+  if (dialed.kind === 'service-code' || !/\d/.test(host)) return dialed
+  return {
+    kind: 'invalid',
+    detail: `the host '${host}' holds digits, which may be another number: hand in the number without it`,
+  }
 }
+
+const notOneNumber =
+  'is not one telephone number: must be digits, with an optional + and blanks or ( ) . - / between ' +
+  'them, or a tel: or sip: URI that holds no other digits'
 
 const noMoreCodes: ReadonlySet<string> = new Set()
 
 function classify(digits: string, international: boolean, more: ReadonlySet<string>): Dialed {
-  const national = digits.startsWith('1') ? digits.slice(1) : digits
-  if (serviceCodes.has(national)) return { kind: 'service-code', code: national }
+  // Some telephone systems put a plus before every number; no country's number has three digits.
+  if (serviceCodes.has(digits)) return { kind: 'service-code', code: digits }
   if (!international && more.has(digits)) return { kind: 'service-code', code: digits }
-  if (international) return classifyInternational(digits, `+${digits}`)
-  const abroad = /^(?:011|00)(\d{5,})$/.exec(digits)?.[1]
-  if (abroad !== undefined) return classifyInternational(abroad, digits)
+  if (international) return classifyInternational(digits, '+')
+  const [, prefix = '', abroad] = /^(011|00)(\d{5,})$/.exec(digits) ?? []
+  if (abroad !== undefined) return classifyInternational(abroad, prefix)
   if (digits.length === 10) return { kind: 'nanp', number: digits as PhoneNumber }
-  if (/^1\d{10}$/.test(digits)) return { kind: 'nanp', number: national as PhoneNumber }
+  if (/^1\d{10}$/.test(digits)) return { kind: 'nanp', number: digits.slice(1) as PhoneNumber }
   if (/^\d{2,6}$/.test(digits)) return { kind: 'extension', digits }
   return { kind: 'invalid', detail: `${digits.length} digits are no North American number` }
 }
@@ -84,9 +110,14 @@ function classify(digits: string, international: boolean, more: ReadonlySet<stri
  * `digits` begin with a country code. Country code 1 is ours, and ten digits behind a plus may be a
  * national number that somebody put a plus before: neither may pass as foreign.
  */
-function classifyInternational(digits: string, dialed: string): Dialed {
+function classifyInternational(digits: string, prefix: string): Dialed {
   if (digits.startsWith('1') && digits.length === 11) {
     return { kind: 'nanp', number: digits.slice(1) as PhoneNumber }
+  }
+  const code = digits.slice(1)
+  if (digits.startsWith('1') && serviceCodes.has(code)) {
+    const detail = `holds a 1 before the service code ${code}: must be ${code} alone`
+    return { kind: 'invalid', detail }
   }
   if (/^[01]/.test(digits)) {
     return {
@@ -94,10 +125,15 @@ function classifyInternational(digits: string, dialed: string): Dialed {
       detail: 'is no number of a country: country code 0 or a wrong length',
     }
   }
-  if (dialed.startsWith('+') && /^[2-9]\d{2}[2-9]\d{6}$/.test(digits)) {
+  // 15 is the most of ITU-T E.164.
+  if (digits.length < 5 || digits.length > 15) {
+    const detail = `${digits.length} digits behind ${prefix} are no other country's number, which has 5 to 15`
+    return { kind: 'invalid', detail }
+  }
+  if (prefix === '+' && /^[2-9]\d{2}[2-9]\d{6}$/.test(digits)) {
     return { kind: 'invalid', detail: 'may be a national number with a plus before it' }
   }
-  return { kind: 'foreign', digits: dialed }
+  return { kind: 'foreign', digits: prefix + digits }
 }
 
 export function areaCodeOf(number: PhoneNumber): string {

@@ -64,6 +64,8 @@ export interface DecisionDocument {
   readonly reason: string
   readonly message: string
   readonly number: string
+  /** The digits that were judged, to be dialed as they are; on an allow only. */
+  readonly dial?: string
   readonly callKind: string
   readonly decidedAt: string
   readonly judgedAt: string
@@ -96,6 +98,7 @@ export function decisionDocument(decision: Decision): DecisionDocument {
     reason: decision.reason,
     message: messageOf(decision),
     number: decision.number,
+    ...(decision.decision === 'allow' && { dial: decision.number }),
     callKind: request.callKind,
     decidedAt: formatInstant(decision.decidedAt),
     judgedAt: formatInstant(decision.judgedAt),

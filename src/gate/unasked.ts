@@ -2,7 +2,7 @@
 import type { Decision, Finding, ReasonCode, Ruling } from '../domain/decision.js'
 import type { Dialed } from '../domain/phone-number.js'
 
-/** What the rules say of a dialled text, before it is recorded. */
+/** What the rules say of a dialed text, before it is recorded. */
 export interface Judgement {
   readonly number: string
   readonly ruling: Ruling
@@ -25,7 +25,7 @@ export function judgeUnasked(dialed: Unasked, nonNanp: 'block' | 'allow'): Judge
       return restingOnNothing(dialed.digits, 'block', reason)
     }
     case 'invalid':
-      return restingOnNothing('', 'block', 'invalid-number')
+      return { ...restingOnNothing('', 'block', 'invalid-number'), detail: dialed.detail }
   }
 }
 

@@ -84,19 +84,24 @@ interface AskedCall {
   readonly fields: () => RawFields
 }
 
-/** An emergency number in the address is seen before anything else is looked at. */
+/** An emergency number in the address passes whatever is wrong with the body. */
 async function readCall(request: IncomingMessage, options: PredialOptions): Promise<AskedCall> {
-  const code = codeIn(addressPairs(request), options.serviceCodes)
-  if (code !== undefined || request.method === 'GET') {
-    return { code, fields: () => readQuery(request) }
-  }
-  const { fields } = await readBodyFields(request, {
-    accepts: predialPost.accepts,
-    maxBytes: Math.min(longestBody, options.maxBodyBytes),
-  })
-  return {
-    code: codeIn(Object.entries(fields), options.serviceCodes),
-    fields: () => joinFields([readQuery(request), fields]),
+  const address = [...addressPairs(request)]
+  const code = codeIn(address, options.serviceCodes)
+  const inAddress = { code, fields: () => readQuery(request) }
+  if (request.method === 'GET') return inAddress
+  try {
+    const { fields } = await readBodyFields(request, {
+      accepts: predialPost.accepts,
+      maxBytes: Math.min(longestBody, options.maxBodyBytes),
+    })
+    return {
+      code: codeIn([...address, ...Object.entries(fields)], options.serviceCodes),
+      fields: () => joinFields([readQuery(request), fields]),
+    }
+  } catch (error) {
+    if (code === undefined) throw error
+    return inAddress
   }
 }
 
@@ -104,14 +109,19 @@ function addressPairs(request: IncomingMessage): Iterable<readonly [string, stri
   return new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'))
 }
 
-/** The service code that every field of that name holds; two different numbers are no emergency. */
+/**
+ * The service code that every field `number` holds, blank ones aside; two different numbers are no
+ * emergency. No field has a name with a digit: that is what a dialed `911&PJSIP/2125550105` leaves of
+ * its second number.
+ */
 function codeIn(
   pairs: Iterable<readonly [string, unknown]>,
   serviceCodes: ReadonlySet<string>,
 ): string | undefined {
   const codes = new Set<string | undefined>()
   for (const [name, value] of pairs) {
-    if (name.toLowerCase() !== 'number') continue
+    if (/\d/.test(name)) return undefined
+    if (name.toLowerCase() !== 'number' || value === '' || value === null) continue
     const dialed = typeof value === 'string' ? parseDialed(value, serviceCodes) : undefined
     codes.add(dialed?.kind === 'service-code' ? dialed.code : undefined)
   }

@@ -497,6 +497,7 @@ describe('the pre-dial line', () => {
     ['?number=911', { method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } }],
     ['?number=sip%3A911%40pbx', { method: 'POST', body: new URLSearchParams({ kind: 'x' }) }],
     ['', { method: 'POST', body: new URLSearchParams({ Number: '911' }) }],
+    ['?number=911', { method: 'POST', body: new URLSearchParams({ number: '' }) }],
     [
       '',
       {
@@ -530,6 +531,59 @@ describe('the pre-dial line', () => {
     expect(await lineOf('?number=911&number=2125550100&kind=manual')).toBe(
       '400 block:bad-request:-:end\n',
     )
+  })
+
+  const form = (fields: Readonly<Record<string, string>>): RequestInit => ({
+    method: 'POST',
+    body: new URLSearchParams(fields),
+  })
+  const withMore: readonly (readonly [string, RequestInit])[] = [
+    ['?number=911%3Bext%3D2125550105&kind=ai', {}],
+    ['?number=988;2125550100&kind=ai', {}],
+    ['?number=611%402125550105&kind=ai', {}],
+    ['?number=sip:911;rn=%2B12125550105&kind=ai', {}],
+    ['?kind=ai&number=911&PJSIP/2125550105@trunk', {}],
+    ['?number=911&kind=ai', form({ number: '2125550105' })],
+    ['?number=2125550105&kind=ai', form({ number: '911' })],
+    ['?kind=ai', form({ number: '911', 'PJSIP/2125550105@trunk': '' })],
+  ]
+  for (const [query, init] of withMore) {
+    it(`takes 911 with another number for no emergency: ${query} ${init.method ?? 'GET'}`, async () => {
+      for (const key of [running.keys.sandbox, 'wrong', undefined]) {
+        const headers = new Headers(key === undefined ? {} : { loginId: key })
+        const response = await fetch(`${running.url}/v1/predial${query}`, { ...init, headers })
+        expect(await response.text()).toMatch(/^block:/)
+      }
+    })
+  }
+})
+
+describe('what may be dialed', () => {
+  it('is in every allow, the number as it was judged, and in its record', async () => {
+    for (const [number, dial] of [
+      ['+1 (212) 555-0106', '2125550106'],
+      ['sip:12125550106@pbx.example.com;user=phone', '2125550106'],
+      ['tel:911', '911'],
+    ]) {
+      const decision = await decide({ number, callKind: 'ai' })
+      expect(decision).toMatchObject({ decision: 'allow', number: dial, dial, dialed: number })
+      expect(await (await running.get(`/v1/decisions/${decision.id}`)).json()).toEqual(decision)
+    }
+  })
+
+  it('is not in a block', async () => {
+    for (const number of ['2125550103', '911;ext=2125550105', '+442071838750', '1911']) {
+      const decision = await decide({ number, callKind: 'ai' })
+      expect(decision.decision).toBe('block')
+      expect(decision).not.toHaveProperty('dial')
+    }
+  })
+
+  it('is never read from a part of what was handed in, and the answer says so', async () => {
+    expect(await decide({ number: '2125550106;2125550105', callKind: 'ai' })).toMatchObject({
+      reason: 'invalid-number',
+      message: expect.stringMatching(/: is not one telephone number: must be digits/),
+    })
   })
 })
 

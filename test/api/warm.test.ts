@@ -89,7 +89,7 @@ describe('POST /v1/warm', () => {
     ['+442071838750', '+442071838750', "is another country's number, which nobody is asked about"],
     ['212555010', '212555010', '9 digits are no North American number'],
     ['', '', 'holds no digits'],
-    ['x'.repeat(100), `${'x'.repeat(60)}...`, 'holds characters that are no part of'],
+    ['x'.repeat(100), `${'x'.repeat(60)}...`, 'is not one telephone number'],
     [2125550100, '2125550100', 'must be text, or an object with number and postalCode'],
     [null, 'null', 'must be text, or an object with number and postalCode'],
     [{ postalCode: '10001' }, '{"postalCode":"10001"}', 'number: is required and must be text'],

@@ -327,7 +327,7 @@ describe('facts from channel variables', () => {
 })
 
 describe('an emergency call', () => {
-  for (const dialed of ['911', '112', '+1 911', 'sip:933@pbx']) {
+  for (const dialed of ['911', '112', '+911', 'sip:933@pbx']) {
     it(`is decided on whatever its arguments hold, and nothing else is asked: ${dialed}`, async () => {
       const one = stasis({ variables: { project: 'PROJECT' }, defaults: { kind: 'manual' } })
       one.decisions.verdict = { decision: 'allow', reason: 'service-code' }
@@ -337,6 +337,21 @@ describe('an emergency call', () => {
       expect(one.decisions.asked).toMatchObject([{ dialed, callKind: 'manual' }])
       expect(one.actions.asked).toEqual(['setVariables c1', 'resume c1'])
       expect(one.actions.set.get('c1')).toMatchObject({ CALLGATE_DECISION: 'allow' })
+    })
+  }
+
+  for (const args of [
+    ['911', '2125550105'],
+    ['911;ext=2125550105'],
+    ['911', 'PJSIP/2125550105@trunk', 'kind=ai'],
+  ]) {
+    it(`is none with another number behind it: ${args.join()}`, async () => {
+      const one = stasis()
+      one.gate.stopTaking()
+      one.gate.entered(aChannel(), args)
+      await one.gate.drain()
+      expect(one.decisions.asked).toEqual([])
+      expect(one.actions.set.get('c1')).toMatchObject({ CALLGATE_DECISION: '' })
     })
   }
 

@@ -121,7 +121,8 @@ describe('callgate warm', () => {
     expect(rest[1]).toMatch(/^ {2}job job\d+: ended, kept fresh until \d{4}-/)
     expect(rest.slice(2).map((line) => line.replace(/^.* line/, 'line'))).toEqual([
       "line 2 '911': is an emergency or service code, which nobody is asked about",
-      "line 4 'hello': holds characters that are no part of a telephone number",
+      "line 4 'hello': is not one telephone number: must be digits, with an optional + and blanks or " +
+        '( ) . - / between them, or a tel: or sip: URI that holds no other digits',
       "line 5 '7005550000': is an emergency or service code, which nobody is asked about",
     ])
   })

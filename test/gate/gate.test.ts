@@ -207,10 +207,36 @@ describe('nextAllowedAt', () => {
   })
 })
 
+describe('the number that may be dialed', () => {
+  it.each([
+    ['+44 20 7183 8750', '+442071838750'],
+    ['011 44 20 7183 8750', '011442071838750'],
+    ['1911', '1911'],
+    ['sip:1-212-555-0100@pbx', '2125550100'],
+  ])('is the one judged, where policy lets it pass: %s', async (dialed, dial) => {
+    const { gate } = testGate(fakeCompliance(), { settings: { nonNanp: 'allow' } })
+    const document = decisionDocument(await gate.decide(aCall({ dialed })))
+    expect(document).toMatchObject({ decision: 'allow', dial })
+  })
+
+  it('is in no allow that was withheld', async () => {
+    const { gate } = testGate(fakeCompliance(), {
+      journal: { append: () => Promise.reject(new Error('disk full')), amend: () => undefined },
+    })
+    const document = decisionDocument(await gate.decide(aCall()))
+    expect(document.reason).toBe('not-recorded')
+    expect(document).not.toHaveProperty('dial')
+  })
+})
+
 describe('numbers that are not looked up', () => {
   const dialed = [
     ['911', 'allow', 'service-code'],
-    ['1911', 'allow', 'service-code'],
+    ['+911', 'allow', 'service-code'],
+    ['1911', 'block', 'extension'],
+    ['+1911', 'block', 'invalid-number'],
+    ['911;ext=2125550105', 'block', 'invalid-number'],
+    ['611@2125550105', 'block', 'invalid-number'],
     ['sip:911@pbx.example', 'allow', 'service-code'],
     ['tel:988', 'allow', 'service-code'],
     ['933', 'allow', 'service-code'],

@@ -21,7 +21,10 @@ describe('a dialled text', () => {
     'tel:+1-212-555-0123',
     'tel:2125550123;phone-context=+1',
     'sip:2125550123@pbx.example.com',
-    'SIP:+12125550123@10.0.0.1:5060;user=phone',
+    'SIP:+12125550123@pbx.example.com;user=phone',
+    'sip:212-555-0123@pbx;transport=tcp;lr',
+    'tel:(212)555.0123;phone-context=pbx.example.com',
+    '\u00a0212\u2009555\u202f0123\r\n',
     'sips:12125550123@pbx',
   ]
   for (const text of ordinary) {
@@ -37,7 +40,16 @@ describe('a dialled text', () => {
     ['811', 'service-code'],
     ['988', 'service-code'],
     ['933', 'service-code'],
+    ['+911', 'service-code'],
     ['sip:911@host', 'service-code'],
+    ['sips:+911@pbx1.example.com;user=phone', 'service-code'],
+    ['tel:911', 'service-code'],
+    ['tel:911;phone-context=+1', 'service-code'],
+    ['1911', 'extension'],
+    ['+1911', 'invalid'],
+    ['9911', 'extension'],
+    ['sip:911', 'invalid'],
+    ['911@host', 'invalid'],
     ['12', 'extension'],
     ['1001', 'extension'],
     ['100123', 'extension'],
@@ -68,7 +80,82 @@ describe('a dialled text', () => {
 
   it('knows the operator’s own emergency numbers', () => {
     expect(parseDialed('112', new Set(['112']))).toEqual({ kind: 'service-code', code: '112' })
-    expect(parseDialed('+112', new Set(['112'])).kind).not.toBe('service-code')
+    expect(parseDialed('sip:112@pbx', new Set(['112'])).kind).toBe('service-code')
+    for (const text of ['+112', '1112', '112;ext=7', '112@trunk']) {
+      expect(parseDialed(text, new Set(['112'])).kind).not.toBe('service-code')
+    }
+  })
+
+  const second = [
+    '911;ext=2125550105',
+    '988;2125550100',
+    '611@2125550105',
+    'sip:911;rn=+12125550105@pbx',
+    'sip:911@2125550105',
+    'sip:911@212-555-0105',
+    'sip:911@10.0.0.1',
+    'sip:911@[2001:db8::1]',
+    'sip:911@pbx:5060',
+    'sip:911@pbx;rn=+12125550105',
+    'sip:911:2125550105@pbx',
+    'sip:911@pbx?Route=2125550105',
+    'sip:911@pbx@2125550105',
+    'sip:911&2125550105@pbx',
+    'sip:%39%31%31@pbx',
+    'tel:911;ext=5',
+    'tel:911;phone-context=+12125550105',
+    'tel:911;phone-context=+44',
+    '911,2125550105',
+    '911w2125550105',
+    '911#2125550105',
+    '911*2125550105',
+    '911\n2125550105',
+    '911\0;2125550105',
+    '2125550100@trunk&PJSIP/2125550105@trunk',
+    '2125550100;2125550105',
+    '2125550100@trunk',
+    'tel:2125550100;rn=+12125550105',
+    'tel:2125550100;npdi',
+    'tel:2125550100;isub=1',
+    'tel:2125550100;postd=pp22',
+    'tel:2125550100;phone-context=+1;phone-context=+1',
+    'tel:+12125550100;phone-context=+1',
+    'sip:2125550100;phone-context=+1@pbx',
+    'sip:2125550100@10.0.0.1',
+    'sip:2125550100@pbx1.example.com',
+    'sip:2125550100@pbx:5060',
+    'sip:2125550100@pbx;maddr=other.example.com',
+    'sip:2125550100@pbx;method=REFER',
+    'sip:2125550100@',
+    'sip:2125550100',
+    'sip:sip:2125550100@pbx',
+    'tel:2125550100@pbx',
+    'urn:service:sos',
+    '+44207183875012345',
+    `sip:911@${'aaa.'.repeat(29)}!`,
+  ]
+  for (const text of second) {
+    it(`${JSON.stringify(text)} is refused: more than one number may be read from it`, () => {
+      expect(parseDialed(text).kind).toBe('invalid')
+    })
+  }
+
+  it('that is refused is told why', () => {
+    const detail = (text: string) => {
+      const dialed = parseDialed(text)
+      return dialed.kind === 'invalid' ? dialed.detail : dialed.kind
+    }
+    expect(detail('2125550100;ext=1')).toBe(
+      'is not one telephone number: must be digits, with an optional + and blanks or ( ) . - / ' +
+        'between them, or a tel: or sip: URI that holds no other digits',
+    )
+    expect(detail('sip:2125550100@pbx1')).toBe(
+      "the host 'pbx1' holds digits, which may be another number: hand in the number without it",
+    )
+    expect(detail('+1911')).toBe('holds a 1 before the service code 911: must be 911 alone')
+    expect(detail('+44207183875012345')).toBe(
+      "17 digits behind + are no other country's number, which has 5 to 15",
+    )
   })
 })
 

@@ -127,7 +127,7 @@ function rowsIn<Asks extends Question, Value>(
     throw new ReplyError('not-understood', 'the reply repeats the key')
   }
   const rows = question.read({ ...reply, askedAt }, questions)
-  if (rows.length === questions.length) return rows
+  if (rows.length === questions.length) return withoutKeys(rows, keyHeaders)
   throw new ReplyError('not-understood', `${rows.length} rows for ${questions.length} numbers`)
 }
 
@@ -175,13 +175,36 @@ function secretsOf(keys: KeyHeaders): readonly string[] {
   return Object.values(keys).map((value) => value.replace(/^Bearer /, ''))
 }
 
+const onlyDigits = /^\d+$/
+
+/** A key of digits alone may be part of any number or date: see {@link withoutKeys}. */
 function repeatsKey(body: string, keys: KeyHeaders): boolean {
   const said = body.toLowerCase()
   const forms = secretsOf(keys)
-    .filter((key) => key.length >= shortestKey)
+    .filter((key) => key.length >= shortestKey && !onlyDigits.test(key))
     .flatMap((key) => [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)])
     .flatMap((form) => [form, form.replaceAll('/', '\\/')])
   return forms.some((form) => said.includes(form.toLowerCase()))
+}
+
+/**
+ * What was read of a reply, with keys of digits alone masked in its texts. Facts are not harmed: none
+ * of them is a text of so many digits.
+ */
+function withoutKeys<Read>(read: Read, keys: KeyHeaders): Read {
+  const digitKeys = secretsOf(keys).filter(
+    (key) => key.length >= shortestKey && onlyDigits.test(key),
+  )
+  if (digitKeys.length === 0) return read
+  const masked = (value: unknown): unknown => {
+    if (typeof value === 'string') {
+      return digitKeys.reduce((text, key) => text.replaceAll(key, '***'), value)
+    }
+    if (Array.isArray(value)) return value.map(masked)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([name, held]) => [name, masked(held)]))
+  }
+  return masked(read) as Read
 }
 
 /** The beginning of what a provider says, without keys and numbers. */

@@ -69,7 +69,11 @@ describe.each(asteriskVersions)('on Asterisk %i', (version) => {
     server = await startAsterisk({
       version,
       extensions: answeredContext,
-      globals: { CALLGATE_APP_A: 'callgate', CALLGATE_URL: 'http://127.0.0.1:1/v1/predial' },
+      globals: {
+        CALLGATE_APP_A: 'callgate',
+        CALLGATE_URL: 'http://127.0.0.1:1/v1/predial',
+        CALLGATE_EMERGENCY_112: '911',
+      },
     })
     trunks = await startTrunks(server, {
       trunk: { does: 'answer' },
