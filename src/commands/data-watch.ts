@@ -3,6 +3,7 @@ import type { Callgate } from '../compose.js'
 import { formatInstant } from '../domain/clock.js'
 import type { Country } from '../domain/place.js'
 import type { Readiness, ReadinessCheck } from '../http/ops.js'
+import { callReadiness } from './call-readiness.js'
 import { ageRemarks, ListAgeNews, listAgesNow, missingLists } from './list-age-watch.js'
 import { WriteProbe } from './write-probe.js'
 
@@ -133,6 +134,10 @@ export function dataReadiness(callgate: Callgate): readonly ReadinessCheck[] {
     {
       name: 'database',
       check: () => writes.readiness(),
+    },
+    {
+      name: 'calls',
+      check: callReadiness(callgate),
     },
     {
       name: 'lists',
