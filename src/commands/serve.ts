@@ -45,8 +45,19 @@ export const addServe: AddCommand = (program, terminal) => {
       } finally {
         await callgate.close()
       }
+      refuseLosses(callgate)
       log.info('stopped')
     })
+}
+
+/** A stop that lost records is a failure, for whoever watches the exit code. */
+function refuseLosses({ journal, outcomes }: Callgate): void {
+  const lost = journal.lost + outcomes.lost
+  if (lost === 0) return
+  throw new CommandFailure(
+    `records of ${journal.lost} decisions and ${outcomes.lost} outcomes could not be written to ` +
+      'the database and are lost; the log says why',
+  )
 }
 
 async function serveUntil(

@@ -50,11 +50,17 @@ export class Journal {
   /** Of the last write, if it failed. */
   #lastCause: unknown
   #closing = false
+  #lost = 0
 
   constructor(storage: Pick<OpenDatabase, 'db' | 'traits'>, watch: JournalWatch) {
     this.#storage = storage
     this.#watch = watch
     this.#insert = insertDecision(storage.db)
+  }
+
+  /** Records that were given up since the start and are on no disk. */
+  get lost(): number {
+    return this.#lost
   }
 
   /** Why records are not on disk that should be, for people; `undefined` while all is well. */
@@ -107,7 +113,7 @@ export class Journal {
     this.#closing = true
     await this.drain()
     await this.#writeEach([...this.#failed.values()], this.#failed)
-    if (this.#failed.size > 0) this.#watch.lost(this.#failed.size)
+    if (this.#failed.size > 0) this.#giveUp(this.#failed.size)
     this.#failed.clear()
   }
 
@@ -170,8 +176,13 @@ export class Journal {
     entry.settle?.failed(cause)
     entry.settle = undefined
     if (this.#failed.size < mostKept) this.#failed.set(entry.row.id, entry)
-    else this.#watch.lost(1)
+    else this.#giveUp(1)
     if (!this.#closing) this.#retrying ??= this.#retryAll()
+  }
+
+  #giveUp(count: number): void {
+    this.#lost += count
+    this.#watch.lost(count)
   }
 
   /** Gives the cause when nothing was written. */
