@@ -107,13 +107,16 @@ export class OpenFiles {
   }
 
   /**
-   * The first path that no longer names the file that was opened, and whether the database file is
-   * smaller than at the last look: by a VACUUM, or because it was cut off.
+   * The first path that no longer names the file that was opened, or the database if it is empty;
+   * and whether the database is smaller than at the last look: by a VACUUM, or because it was cut off.
    */
   look(): { readonly lost: string | undefined; readonly hasShrunk: boolean } {
     const found = this.#files.map(({ path }) => statOf(path))
-    const lost = this.#files.find(({ identity }, index) => identityOf(found[index]) !== identity)
     const size = found[0]?.size ?? 0n
+    const lost =
+      size === 0n
+        ? this.#files[0]
+        : this.#files.find(({ identity }, index) => identityOf(found[index]) !== identity)
     const hasShrunk = size < this.#size
     this.#size = size
     return { lost: lost?.path, hasShrunk }

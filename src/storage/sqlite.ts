@@ -100,7 +100,7 @@ class DatabaseHealth {
     const { lost, hasShrunk } = this.#files.look()
     if (lost !== undefined) {
       return (
-        `${lost}: the file was removed or replaced while callgate runs, so nothing is allowed or ` +
+        `${lost}: the file was removed, replaced or emptied while callgate runs, so nothing is allowed or ` +
         'stored. Put the file back, or restart callgate'
       )
     }

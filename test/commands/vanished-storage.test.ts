@@ -57,7 +57,7 @@ describe('a server whose database is removed', () => {
     expect(await decide()).toMatchObject({ decision: 'block', reason: 'not-recorded' })
     for (const refused of [await optOut('2125550101'), await consent()]) {
       expect(refused.status).toBe(503)
-      expect(await refused.text()).toContain('was removed or replaced while callgate runs')
+      expect(await refused.text()).toContain('was removed, replaced or emptied while callgate runs')
     }
     const scrub = await running.get(
       '/app/main/rpc/scrub?version=8&output=json&phoneList=2125550100',
@@ -67,7 +67,7 @@ describe('a server whose database is removed', () => {
     const { status, database: state, records } = await readiness()
     expect(status).toBe(503)
     expect(state).toMatchObject({ ready: false })
-    expect(state?.detail).toContain(`${database()}: the file was removed or replaced`)
+    expect(state?.detail).toContain(`${database()}: the file was removed, replaced or emptied`)
     expect(state?.detail).toContain('restart callgate')
     expect(records).toMatchObject({ ready: false })
 

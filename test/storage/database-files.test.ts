@@ -65,6 +65,7 @@ describe('a database whose files vanish while it is open', () => {
     ['the file is removed', '', () => rmSync(file())],
     ['its log is removed', '-wal', () => rmSync(file('-wal'))],
     ['its index is removed', '-shm', () => rmSync(file('-shm'))],
+    ['the file is emptied', '', () => truncateSync(file(), 0)],
     ['the folder is moved', '', () => renameSync(dataDir(), temp.file('moved'))],
     [
       'the file is replaced',
@@ -88,7 +89,7 @@ describe('a database whose files vanish while it is open', () => {
     await addAccount(storage, 'before')
     expect(storage.fault()).toBeUndefined()
     vanish()
-    const refusal = `${file(ending)}: the file was removed or replaced while callgate runs`
+    const refusal = `${file(ending)}: the file was removed, replaced or emptied while callgate runs`
     expect(storage.fault()).toContain(refusal)
     await expect(addAccount(storage, 'after')).rejects.toMatchObject({ kind: 'not-available' })
     expect(await messageOf(addAccount(storage, 'again'))).toContain(refusal)
@@ -105,7 +106,7 @@ describe('a database whose files vanish while it is open', () => {
       await sql`update accounts set name = 'x'`.execute(within)
       rmSync(file())
     })
-    expect(await messageOf(writing)).toContain('was removed or replaced')
+    expect(await messageOf(writing)).toContain('was removed, replaced or emptied')
   })
 
   it('goes on when the same files are back', async () => {
