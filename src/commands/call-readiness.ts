@@ -10,8 +10,7 @@ import type { Country } from '../domain/place.js'
 import { policyOf } from '../gate/policy-of.js'
 import type { Readiness } from '../http/ops.js'
 
-type Parts = Pick<Callgate, 'accounts' | 'data' | 'projects' | 'remote' | 'settings'> &
-  Pick<Callgate, 'storage' | 'world'>
+type Parts = Pick<Callgate, 'accounts' | 'data' | 'remote' | 'settings' | 'storage' | 'world'>
 
 const countries: readonly Country[] = ['US', 'CA']
 
@@ -37,13 +36,13 @@ export async function callsOfAccounts(parts: Parts): Promise<readonly AccountCal
   const ofData = [...listBlockers(parts), ...numberingBlockers(parts)]
   const asking = await askingAccounts(parts)
   if (ariServers(settings.asterisk).length > 0) asking.add(settings.gate.account)
-  const found: AccountCalls[] = []
-  for (const { id, kind } of await accounts.list()) {
-    if (kind !== 'real') continue
-    const blockers = [...ofData, ...(await projectBlockers(parts, id))]
-    found.push({ accountId: id, inUse: asking.has(id), blockers })
-  }
-  return found
+  const subscribed = await subscribedAccounts(parts)
+  const real = (await accounts.list()).filter(({ kind }) => kind === 'real')
+  return real.map(({ id }) => ({
+    accountId: id,
+    inUse: asking.has(id),
+    blockers: subscribed?.has(id) === false ? [...ofData, notSubscribed] : ofData,
+  }))
 }
 
 /** What-ifs do not count: they are how somebody finds out. */
@@ -108,21 +107,29 @@ function numberingBlockers({ data, settings }: Parts): readonly Blocker[] {
   return [{ countries: blocked, because }]
 }
 
-/** Where a provider scrubs, the project is the provider's. */
-async function projectBlockers(
-  { projects, remote }: Parts,
-  accountId: string,
-): Promise<readonly Blocker[]> {
-  if (remote) return []
-  const active = (await projects.list(accountId)).filter(({ status }) => status === 'active')
-  const isBarred = active.every(
-    ({ ftcStatus }) => ftcStatus === 'failed' || ftcStatus === 'expired',
-  )
-  if (!isBarred) return []
-  const because =
+/**
+ * Accounts whose federal subscription lets some project be asked about US numbers; `undefined` where
+ * a provider scrubs, whose projects are its own. One query for all: strangers may ask for readiness.
+ */
+async function subscribedAccounts(parts: Parts): Promise<ReadonlySet<string> | undefined> {
+  if (parts.remote) return undefined
+  const rows = await parts.storage.db
+    .selectFrom('projects')
+    .select('account_id')
+    .distinct()
+    .where('status', '=', 'active')
+    .where((row) =>
+      row.or([row('ftc_status', 'is', null), row('ftc_status', 'not in', ['failed', 'expired'])]),
+    )
+    .execute()
+  return new Set(rows.map((row) => row.account_id))
+}
+
+const notSubscribed: Blocker = {
+  countries: ['US'],
+  because:
     'the federal subscription of every active project has failed or expired ' +
-    '(callgate projects ftc-validation)'
-  return [{ countries: ['US'], because }]
+    '(callgate projects ftc-validation)',
 }
 
 /** Countries to which no call of the account can be allowed. */

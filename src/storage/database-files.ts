@@ -19,8 +19,11 @@ export const databasePath = (dataDir: string): string => join(dataDir, 'callgate
 /** Says that the folder holds a database. It outlives `rm callgate.sqlite*`. */
 const markerPath = (dataDir: string): string => join(dataDir, 'initialized')
 
-/** Also the lock file of a server, for folders of versions that wrote no marker. */
-const evidenceIn = (dataDir: string): string | undefined =>
+/**
+ * The file that shows that the folder has held a database: the marker, or the lock file of a server,
+ * for folders of versions that wrote no marker.
+ */
+export const evidenceIn = (dataDir: string): string | undefined =>
   [markerPath(dataDir), join(dataDir, 'serving.lock')].find((path) => existsSync(path))
 
 export interface MayCreate {
@@ -30,19 +33,23 @@ export interface MayCreate {
   readonly init: boolean
 }
 
+interface Found {
+  /** Whether there is a database with tables. */
+  readonly hasContent: boolean
+  /** As {@link evidenceIn} gave it before that was looked at: another process may be making both. */
+  readonly evidence: string | undefined
+}
+
 /** Throws {@link DataFileError} when opening would make a new, empty database without being asked to. */
 export function refuseUnwantedDatabase(
-  dataDir: string,
-  hasContent: boolean,
+  path: string,
+  { hasContent, evidence }: Found,
   { createDatabase, init }: MayCreate,
 ): void {
-  const path = databasePath(dataDir)
-  if (hasContent) {
-    if (!init) return
+  if (hasContent && init) {
     throw new DataFileError(path, 'the database exists already; start without --init')
   }
-  if (init) return
-  const evidence = evidenceIn(dataDir)
+  if (hasContent || init) return
   const whatToDo =
     'Restore a backup or mount the right volume. To start over with an empty database and new ' +
     'keys, run: callgate serve --init'

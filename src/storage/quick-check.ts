@@ -5,7 +5,6 @@
  */
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { constants, setPriority } from 'node:os'
 
 export interface QuickCheck {
   /** What is damaged, `undefined` when nothing is. Rejects when the check could not be made. */
@@ -13,7 +12,9 @@ export interface QuickCheck {
   stop(): void
 }
 
+/** At the lowest priority: calls go first. */
 const script = `
+  require('node:os').setPriority(19)
   const [library, path] = process.argv.slice(1)
   const Sqlite = require(library)
   const isDamage = ({ code }) => /^SQLITE_(CORRUPT|NOTADB)/.test(code ?? '')
@@ -47,6 +48,5 @@ export function quickCheck(path: string): QuickCheck {
       else reject(new Error(`quick_check of ${path} failed: ${problem || `exit code ${code}`}`))
     })
   })
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
   return { damage, stop: () => void child.kill('SIGKILL') }
 }

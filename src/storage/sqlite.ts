@@ -20,6 +20,7 @@ import {
 import { AppError, DataFileError } from '../errors.js'
 import {
   databasePath,
+  evidenceIn,
   hasBytes,
   type MayCreate,
   markInitialized,
@@ -230,13 +231,14 @@ interface ConnectOptions extends MayCreate {
 
 function connect(dataDir: string, { blockForLockMs, ...mayCreate }: ConnectOptions) {
   const path = databasePath(dataDir)
-  if (!hasBytes(path)) refuseUnwantedDatabase(dataDir, false, mayCreate)
+  const evidence = evidenceIn(dataDir)
+  if (!hasBytes(path)) refuseUnwantedDatabase(path, { hasContent: false, evidence }, mayCreate)
   let connection: Sqlite.Database | undefined
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     connection = new Sqlite(path, { timeout: blockForLockMs })
     const tables = connection.prepare('select count(*) from sqlite_master').pluck().get()
-    refuseUnwantedDatabase(dataDir, tables !== 0, mayCreate)
+    refuseUnwantedDatabase(path, { hasContent: tables !== 0, evidence }, mayCreate)
     connection.pragma('journal_mode = WAL')
     connection.pragma('synchronous = FULL')
     connection.pragma('foreign_keys = ON')

@@ -23,6 +23,7 @@ import { expect, it } from 'vitest'
 import { dataReadiness, look } from '../../src/commands/data-watch.js'
 import { importList } from '../../src/data/number-list/list-import.js'
 import { listsFolder } from '../../src/data-folders.js'
+import { DataFileError } from '../../src/errors.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -257,21 +258,27 @@ class Run {
   }
 
   async #restart(): Promise<void> {
-    // A replaced or emptied file may hold less than was acknowledged before it was.
-    const isGone = this.#isLost && (!existsSync(this.#path()) || statSync(this.#path()).size === 0)
     await this.#running.stop()
+    // The stop itself may have brought an emptied file back from its log.
+    const isGone = !existsSync(this.#path()) || statSync(this.#path()).size === 0
+    const opening = openTestCallgate({ dataDir: this.#dataDir })
     if (isGone) {
-      await expect(openTestCallgate({ dataDir: this.#dataDir })).rejects.toThrow(
-        'callgate serve --init',
-      )
+      await expect(opening).rejects.toThrow('callgate serve --init')
       tally.lost += 1
       return
     }
-    this.#running = await openTestCallgate({ dataDir: this.#dataDir })
+    const opened = await opening.catch((cause: unknown) => cause)
+    if (opened instanceof DataFileError && this.#isLost) return
+    if (opened instanceof Error) throw opened
+    this.#running = opened as TestCallgate
     tally.reopened += 1
-    for (const one of this.#acknowledged)
-      expect([one, await this.#isStored(one)]).toEqual([one, true])
-    await this.#running.stop()
+    try {
+      for (const one of this.#acknowledged) {
+        expect([one, await this.#isStored(one)]).toEqual([one, true])
+      }
+    } finally {
+      await this.#running.stop()
+    }
   }
 
   async #isStored({ kind, what }: Acknowledged): Promise<boolean> {
