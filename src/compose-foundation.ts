@@ -1,6 +1,7 @@
 /** Builds what every command stands on: the database, accounts, keys and projects. */
 import type { Settings } from './config.js'
 import { Changes } from './domain/changes.js'
+import { DataFileError } from './errors.js'
 import { GuardedSender } from './outgoing/guarded-sender.js'
 import { Accounts } from './service/accounts/accounts.js'
 import { ApiKeys } from './service/accounts/api-keys.js'
@@ -31,16 +32,27 @@ export interface Foundation {
   close(): Promise<void>
 }
 
+export interface OpenOptions {
+  /** Makes a new database, also in a folder that has held one; refused where there is one. */
+  readonly init?: boolean | undefined
+}
+
 /** Opens and migrates the database, and makes the two accounts that are always there. */
-export async function openFoundation(settings: Settings, world: World): Promise<Foundation> {
+export async function openFoundation(
+  settings: Settings,
+  world: World,
+  { init = false }: OpenOptions = {},
+): Promise<Foundation> {
   const { clock } = world
   const storage = openDatabase({
     ...settings.storage,
     dataDir: settings.dataDir,
+    init,
     blockForLockMs: world.mayBlock ? settings.storage.lockWaitMs : 0,
   })
   try {
-    await migrate(storage.db)
+    await migrateOrExplain(storage)
+    storage.markInitialized()
     const { db } = storage
     const changes = new Changes()
     const accounts = new Accounts({ storage, clock, randomBytes: world.randomBytes })
@@ -55,7 +67,19 @@ export async function openFoundation(settings: Settings, world: World): Promise<
     return { ...base, webhooks, webhookNews, close }
   } catch (cause) {
     await storage.close()
-    throw cause
+    if (!storage.traits.isDamage(cause)) throw cause
+    const why = cause instanceof Error ? cause.message : String(cause)
+    const problem = `the database is damaged (${why}). Restore a backup`
+    throw new DataFileError(storage.path, problem, cause)
+  }
+}
+
+async function migrateOrExplain({ db, path }: OpenDatabase): Promise<void> {
+  try {
+    await migrate(db)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new DataFileError(path, why, cause)
   }
 }
 

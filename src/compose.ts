@@ -4,7 +4,7 @@
  */
 import { createAccountSubjects, createFactSubjects } from './compose-account.js'
 import type { Background } from './compose-background.js'
-import { type Foundation, openFoundation } from './compose-foundation.js'
+import { type Foundation, type OpenOptions, openFoundation } from './compose-foundation.js'
 import { type OutsideFacts, openOutsideFacts } from './compose-outside.js'
 import { openRemoteStack, type RemoteStack } from './compose-remote.js'
 import {
@@ -56,8 +56,12 @@ export interface Callgate extends Foundation {
   readonly dryGate: Gate
 }
 
-export async function openCallgate(settings: Settings, world: World): Promise<Callgate> {
-  const foundation = await openFoundation(settings, world)
+export async function openCallgate(
+  settings: Settings,
+  world: World,
+  options: OpenOptions = {},
+): Promise<Callgate> {
+  const foundation = await openFoundation(settings, world, options)
   try {
     return assemble(foundation, openReferenceData(settings, world))
   } catch (cause) {

@@ -68,6 +68,13 @@ const everySetting = z.strictObject({
           'How long a write waits for another process; decisions wait with it, so keep it below ' +
             'gate.deadlineMs',
         ),
+      createDatabase: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Make a database in a data folder that never held one. With false only callgate serve ' +
+            '--init does, so that a volume that is not mounted is not taken for a new folder',
+        ),
     })
     .prefault({}),
   lists: lists.prefault({}),

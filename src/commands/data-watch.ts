@@ -3,7 +3,9 @@ import type { Callgate } from '../compose.js'
 import { formatInstant } from '../domain/clock.js'
 import type { Country } from '../domain/place.js'
 import type { Readiness, ReadinessCheck } from '../http/ops.js'
+import { callReadiness } from './call-readiness.js'
 import { ageRemarks, ListAgeNews, listAgesNow, missingLists } from './list-age-watch.js'
+import { WriteProbe } from './write-probe.js'
 
 const lookEveryMs = 1_000
 
@@ -18,8 +20,10 @@ export function watchData(callgate: Callgate): () => void {
   callgate.metrics.listAges(() => listAgesNow(callgate))
   const ages = new ListAgeNews(callgate)
   ages.look()
+  const tellFault = faultTeller(callgate)
   let looking = false
   const timer = setInterval(() => {
+    tellFault()
     if (looking) return
     looking = true
     void look(callgate).finally(() => {
@@ -29,6 +33,18 @@ export function watchData(callgate: Callgate): () => void {
   }, lookEveryMs)
   timer.unref()
   return () => clearInterval(timer)
+}
+
+/** Logs what is wrong with the database once, and when it is over. */
+function faultTeller({ storage, world: { log } }: Callgate): () => void {
+  let told: string | undefined
+  return () => {
+    const fault = storage.fault()
+    if (fault === told) return
+    told = fault
+    if (fault === undefined) log.info('the database can be relied on again')
+    else log.error('the database cannot be relied on; no call is allowed', { detail: fault })
+  }
 }
 
 /**
@@ -106,20 +122,22 @@ function listReadiness(callgate: Callgate): Readiness {
 /** What `/readyz` asks: a list that cannot be read and a record that cannot be written are faults. */
 export function dataReadiness(callgate: Callgate): readonly ReadinessCheck[] {
   const { data, journal, storage } = callgate
+  const writes = new WriteProbe(storage)
   return [
     {
       name: 'records',
-      check: () =>
-        journal.healthy
-          ? { ready: true }
-          : { ready: false, detail: 'the last decisions could not be written to disk' },
+      check: () => {
+        const problem = journal.problem()
+        return { ready: problem === undefined, detail: problem }
+      },
     },
     {
       name: 'database',
-      check: async () => {
-        await storage.db.selectFrom('accounts').select('id').limit(1).execute()
-        return { ready: true }
-      },
+      check: () => writes.readiness(),
+    },
+    {
+      name: 'calls',
+      check: callReadiness(callgate),
     },
     {
       name: 'lists',

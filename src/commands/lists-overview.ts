@@ -1,6 +1,6 @@
 /**
- * What data is imported, how old it is and whether it can be used. Heads of files only, so it is
- * quick at any size; that every byte is what was written is asked for with `verify`.
+ * What data is imported, how old it is and whether it can be used. Without `verify` only the heads of
+ * files are read, which is quick at any size and does not find damage in the middle.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

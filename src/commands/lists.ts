@@ -1,5 +1,5 @@
 /** `callgate lists ...`: what is imported and how old it is, and the way back to an earlier version. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { isListName, listNameRule } from '../data/number-list/list-names.js'
 import { type KeptVersion, rollBack, versionsOf } from '../data/number-list/list-versions.js'
 import { listsFolder } from '../data-folders.js'
@@ -12,7 +12,7 @@ import { table } from './table.js'
 
 interface ListsOptions {
   readonly json?: boolean
-  readonly verify?: boolean
+  readonly quick?: boolean
 }
 
 export const addLists: AddCommand = (program, terminal) => {
@@ -20,9 +20,9 @@ export const addLists: AddCommand = (program, terminal) => {
     .command('lists')
     .description('what is imported: entries, age, version, and whether it can be used')
     .option('--json', 'as JSON')
-    .option(
-      '--verify',
-      'read every file whole and check it; without it only how each begins and ends',
+    .option('--quick', 'read only how each file begins and ends, which does not find all damage')
+    .addOption(
+      new Option('--verify', 'read every file whole and check it, as without it').hideHelp(),
     )
     .addHelpText(
       'after',
@@ -36,10 +36,10 @@ export const addLists: AddCommand = (program, terminal) => {
 async function showLists(
   command: Command,
   terminal: Terminal,
-  { json = false, verify = false }: ListsOptions,
+  { json = false, quick = false }: ListsOptions,
 ): Promise<void> {
   const settings = settingsFor(command)
-  const overview = await dataOverview({ settings, now: systemClock.now(), verify })
+  const overview = await dataOverview({ settings, now: systemClock.now(), verify: !quick })
   terminal.out(json ? `${JSON.stringify(overview, undefined, 2)}\n` : describe(overview))
   if (!json && overview.missing.length > 0) {
     terminal.note(`not imported, so real accounts are blocked: ${overview.missing.join(', ')}\n`)

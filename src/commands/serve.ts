@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { ariServers } from '../asterisk/ari-servers.js'
 import type { Asterisk } from '../asterisk/asterisk.js'
 import { type Callgate, openCallgate } from '../compose.js'
-import { mainAccountId } from '../compose-foundation.js'
+import { mainAccountId, type OpenOptions } from '../compose-foundation.js'
 import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
@@ -30,18 +30,34 @@ export const addServe: AddCommand = (program, terminal) => {
   program
     .command('serve')
     .description('run the gate and the compliance service')
-    .action(async (_options, command: Command) => {
+    .option('--init', 'make a new, empty database in a data folder that has lost its own')
+    .action(async ({ init }: OpenOptions, command: Command) => {
       const settings = settingsFor(command)
       const log = createLogger(settings.logLevel)
       const ended = firstSignal()
-      const callgate = await openCallgate(settings, { ...realWorld, log, mayBlock: false })
+      const callgate = await openCallgate(
+        settings,
+        { ...realWorld, log, mayBlock: false },
+        { init },
+      )
       try {
         await serveUntil(ended, callgate, terminal)
       } finally {
         await callgate.close()
       }
+      refuseLosses(callgate)
       log.info('stopped')
     })
+}
+
+/** A stop that lost records is a failure, for whoever watches the exit code. */
+function refuseLosses({ journal, outcomes }: Callgate): void {
+  const lost = journal.lost + outcomes.lost
+  if (lost === 0) return
+  throw new CommandFailure(
+    `records of ${journal.lost} decisions and ${outcomes.lost} outcomes could not be written to ` +
+      'the database and are lost; the log says why',
+  )
 }
 
 async function serveUntil(
@@ -58,6 +74,7 @@ async function serveUntil(
     opened.push(() => asterisk.close())
     const server = await listen(callgate, asterisk)
     callgate.background.start()
+    checkPages(callgate)
     opened.push(() => server.close())
     log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
     await greet(callgate, server, terminal)
@@ -71,6 +88,13 @@ async function serveUntil(
 function warn({ settings, world: { log, clock } }: Callgate): void {
   const policy = policyWarnings(settings.policy, clock.now())
   for (const line of [...policy, ...sourceWarnings(settings)]) log.warn(line)
+}
+
+/** Damage shows in readiness and log from then on; nobody waits for it. */
+function checkPages({ storage, world: { log } }: Callgate): void {
+  void storage.checkPages().catch((err: unknown) => {
+    log.warn('the pages of the database could not be checked', { err })
+  })
 }
 
 const noAsterisk: Asterisk = { readiness: [], close: async () => undefined }

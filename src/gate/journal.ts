@@ -5,6 +5,7 @@
  * once, and tried again until it is on disk.
  */
 import type { CompiledQuery } from 'kysely'
+import { monotonicSeconds } from '../domain/clock.js'
 import type { Decision } from '../domain/decision.js'
 import type { OpenDatabase } from '../storage/engine.js'
 import type { DecisionRow } from '../storage/tables.js'
@@ -20,6 +21,8 @@ export interface JournalWatch {
 
 interface Entry {
   row: DecisionRow
+  /** When it was handed in, in {@link monotonicSeconds}. */
+  readonly since: number
   /** Absent once the asker has been answered. */
   settle: { readonly written: () => void; readonly failed: (cause: unknown) => void } | undefined
 }
@@ -29,6 +32,8 @@ const mostKept = 20_000
 const lockPauseMs = 5
 const shortestRetryMs = 10
 const longestRetryMs = 2_000
+/** A record that waits longer means that calls are withheld: a decision has a fraction of it. */
+const longestWaitSeconds = 1
 /** So many rows refused one after the other mean that it is not for the rows. */
 const refusalsInARow = 3
 
@@ -42,7 +47,10 @@ export class Journal {
   readonly #failed = new Map<string, Entry>()
   #writing: Promise<void> | undefined
   #retrying: Promise<void> | undefined
+  /** Of the last write, if it failed. */
+  #lastCause: unknown
   #closing = false
+  #lost = 0
 
   constructor(storage: Pick<OpenDatabase, 'db' | 'traits'>, watch: JournalWatch) {
     this.#storage = storage
@@ -50,9 +58,22 @@ export class Journal {
     this.#insert = insertDecision(storage.db)
   }
 
-  /** False while there are records whose write has failed; readiness shows it. */
-  get healthy(): boolean {
-    return this.#failed.size === 0
+  /** Records that were given up since the start and are on no disk. */
+  get lost(): number {
+    return this.#lost
+  }
+
+  /** Why records are not on disk that should be, for people; `undefined` while all is well. */
+  problem(): string | undefined {
+    const cause = this.#lastCause instanceof Error ? `: ${this.#lastCause.message}` : ''
+    if (this.#failed.size > 0) {
+      return `records of ${this.#failed.size} decisions could not be written and are tried again${cause}`
+    }
+    const [oldest] = this.#waiting.values()
+    const waitedSeconds = oldest ? monotonicSeconds() - oldest.since : 0
+    if (waitedSeconds <= longestWaitSeconds) return undefined
+    const seconds = Math.floor(waitedSeconds)
+    return `records of ${this.#waiting.size} decisions wait to be written, since ${seconds} s${cause}`
   }
 
   /**
@@ -62,7 +83,7 @@ export class Journal {
   append(decision: Decision): Promise<void> {
     const row = rowOf(decision)
     return new Promise((written, failed) => {
-      const entry: Entry = { row, settle: { written, failed } }
+      const entry: Entry = { row, since: monotonicSeconds(), settle: { written, failed } }
       if (this.#waiting.size < mostKept) this.#enqueue(entry)
       else this.#refuse(entry, new Error(`${mostKept} decisions wait to be recorded`))
     })
@@ -73,7 +94,7 @@ export class Journal {
     const row = rowOf(decision)
     const kept = this.#waiting.get(row.id) ?? this.#failed.get(row.id)
     if (kept) kept.row = row
-    else this.#enqueue({ row, settle: undefined })
+    else this.#enqueue({ row, since: monotonicSeconds(), settle: undefined })
   }
 
   /** The record of one decision; `undefined` when the account has none of that id. */
@@ -87,12 +108,12 @@ export class Journal {
     await this.#retrying
   }
 
-  /** Tries once more what has failed; what cannot be written then is given up and told. */
+  /** Tries once more what has failed; what cannot be written then is lost, and told to the watch. */
   async close(): Promise<void> {
     this.#closing = true
     await this.drain()
     await this.#writeEach([...this.#failed.values()], this.#failed)
-    if (this.#failed.size > 0) this.#watch.lost(this.#failed.size)
+    if (this.#failed.size > 0) this.#giveUp(this.#failed.size)
     this.#failed.clear()
   }
 
@@ -155,8 +176,13 @@ export class Journal {
     entry.settle?.failed(cause)
     entry.settle = undefined
     if (this.#failed.size < mostKept) this.#failed.set(entry.row.id, entry)
-    else this.#watch.lost(1)
+    else this.#giveUp(1)
     if (!this.#closing) this.#retrying ??= this.#retryAll()
+  }
+
+  #giveUp(count: number): void {
+    this.#lost += count
+    this.#watch.lost(count)
   }
 
   /** Gives the cause when nothing was written. */
@@ -170,8 +196,10 @@ export class Journal {
         }
       })
     } catch (cause) {
-      return cause ?? new Error('the database gave no cause')
+      this.#lastCause = cause ?? new Error('the database gave no cause')
+      return this.#lastCause
     }
+    this.#lastCause = undefined
     batch.forEach((entry, index) => {
       // An entry amended while it was being written stays, to be written again.
       if (entry.row === rows[index]) from.delete(entry.row.id)

@@ -29,6 +29,8 @@ export class OutcomeJournal implements OutcomeRecorder {
   readonly #waiting = new Map<string, Noted>()
   #writing: Promise<void> | undefined
   #endPause: (() => void) | undefined
+  /** Given up, and not told to the watch yet. */
+  #untold = 0
   #lost = 0
   #closing = false
 
@@ -36,6 +38,11 @@ export class OutcomeJournal implements OutcomeRecorder {
     this.#storage = storage
     this.#watch = watch
     this.#upsert = upsertOutcome(storage.db)
+  }
+
+  /** Outcomes that were given up since the start and are on no disk. */
+  get lost(): number {
+    return this.#lost
   }
 
   note(decisionId: string, outcome: Partial<CallOutcome>, own: boolean): void {
@@ -63,7 +70,7 @@ export class OutcomeJournal implements OutcomeRecorder {
   #giveUpOldest(): void {
     for (const decisionId of this.#waiting.keys()) {
       this.#waiting.delete(decisionId)
-      this.#lost += 1
+      this.#untold += 1
       return
     }
   }
@@ -75,8 +82,9 @@ export class OutcomeJournal implements OutcomeRecorder {
       const cause = await this.#writeWaiting()
       pauseMs = cause === undefined ? gatherMs : Math.min(pauseMs * 2, longestRetryMs)
       if (cause !== undefined) this.#tellFailure(cause)
-      if (this.#lost > 0) this.#watch.lost(this.#lost)
-      this.#lost = 0
+      if (this.#untold > 0) this.#watch.lost(this.#untold)
+      this.#lost += this.#untold
+      this.#untold = 0
     }
     this.#writing = undefined
   }
@@ -86,7 +94,7 @@ export class OutcomeJournal implements OutcomeRecorder {
     const mayPass = !this.#closing && this.#storage.traits.isLockedElsewhere(cause)
     if (!mayPass) this.#watch.failed(cause)
     if (!this.#closing) return
-    this.#lost += this.#waiting.size
+    this.#untold += this.#waiting.size
     this.#waiting.clear()
   }
 

@@ -12,9 +12,14 @@ export interface EngineTraits {
   readonly maxParameters: number
   /** Whether a statement failed only because another process holds a lock; it may be tried again. */
   isLockedElsewhere(cause: unknown): boolean
+  /** Whether a statement failed because the database file is damaged. */
+  isDamage(cause: unknown): boolean
 }
 
 export interface OpenDatabase {
+  /** Of the database file, for messages. */
+  readonly path: string
+  /** A query or transaction rejects with `not-available` while there is a {@link OpenDatabase.fault}. */
   readonly db: Db
   readonly traits: EngineTraits
   /**
@@ -29,6 +34,20 @@ export interface OpenDatabase {
   serveAlone(): void
   /** Whether another process has written since the last time this was asked. */
   changedElsewhere(): boolean
+  /** Notes in the data folder that it holds a database: no other command makes a new one there. */
+  markInitialized(): void
+  /**
+   * Why nothing that is read or written can be relied on, for people: a file of the database was
+   * removed or replaced under the open connection, or pages are damaged.
+   */
+  fault(): string | undefined
+  /**
+   * Reads every page outside this process. Damage becomes the {@link OpenDatabase.fault}. Rejects
+   * when the check could not be made.
+   */
+  checkPages(): Promise<void>
+  /** Commits a write that changes nothing: rejects where a record could not be written either. */
+  writeNothing(): Promise<void>
   /** Closes the connections; pending transactions end first. */
   close(): Promise<void>
 }
@@ -43,11 +62,18 @@ export interface StorageSettings {
    */
   readonly blockForLockMs: number
   readonly lockWaitMs: number
+  /** False: no new database is made unless `init` asks for it. */
+  readonly createDatabase?: boolean
+  /** Makes a new database, also in a folder that has held one; refused where there is one. */
+  readonly init?: boolean
 }
 
 const engines = { sqlite: openSqlite } as const
 export type EngineName = keyof typeof engines
-/** Throws {@link DataFileError} when the database cannot be opened. */
+/**
+ * Throws {@link DataFileError} when the database cannot be opened, and where opening would make a
+ * new one that nobody asked for.
+ */
 export function openDatabase(settings: StorageSettings): OpenDatabase {
   const opened = engines[settings.engine](settings)
   const patiently = async <Result>(work: () => Promise<Result>): Promise<Result> => {

@@ -1,5 +1,6 @@
 /** Brings the schema up to this program's version, under Kysely's lock. */
 import { type Migration, type MigrationProvider, Migrator } from 'kysely'
+import { shorten } from '../errors.js'
 import * as initial from './migrations/0001-initial.js'
 import * as callOutcomes from './migrations/0002-call-outcomes.js'
 import * as wholeService from './migrations/0003-whole-service.js'
@@ -14,28 +15,53 @@ const migrations: Readonly<Record<string, Migration>> = {
 const provider: MigrationProvider = { getMigrations: async () => ({ ...migrations }) }
 
 /**
- * Runs the missing migrations. Throws, and changes nothing, when the database was written by a
- * newer program whose migrations this one does not know.
+ * Runs the missing migrations. Throws, and changes nothing, when the database was written by a newer
+ * program, and when it does not say which migrations it has had. Messages are for people.
  */
 export async function migrate(db: Db): Promise<void> {
-  const migrator = new Migrator({ db, provider })
-  const unknown = (await migrator.getMigrations()).length < (await executedNames(db)).length
-  if (unknown) {
+  const known = Object.keys(migrations)
+  const { tables, executed } = await stateOf(db)
+  const newer = executed.filter((name) => !known.includes(name))
+  if (newer.length > 0) {
     throw new Error(
-      'the database has a newer schema than this program knows; install the newer callgate',
+      `the database has a newer schema than this program knows (${newer.join(', ')}). ` +
+        'Install the callgate that wrote it, or a newer one, or restore a backup of this version',
     )
   }
-  const { error } = await migrator.migrateToLatest()
-  if (error) throw new Error('the database schema could not be updated', { cause: error })
+  if (executed.length === 0 && tables.length > 0) {
+    throw new Error(
+      `the database holds tables (${shorten(tables.join(', '))}) but no record of its schema: ` +
+        'table kysely_migration is missing or empty. It is not a complete callgate database. ' +
+        'Restore a backup, or move the file away and run: callgate serve --init',
+    )
+  }
+  const { error } = await new Migrator({ db, provider }).migrateToLatest()
+  if (!error) return
+  const why = error instanceof Error ? error.message : String(error)
+  throw new Error(
+    `the database schema could not be updated from ${executed.at(-1) ?? 'empty'} to ` +
+      `${known.at(-1)}: ${why}. Restore a backup, or run the callgate that made the database`,
+    { cause: error },
+  )
 }
 
-async function executedNames(db: Db): Promise<readonly string[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some((table) => table.name === 'kysely_migration')) return []
+interface SchemaState {
+  /** Without Kysely's own. */
+  readonly tables: readonly string[]
+  /** Names of the migrations that were run, in order. */
+  readonly executed: readonly string[]
+}
+
+async function stateOf(db: Db): Promise<SchemaState> {
+  const all = await db.introspection.getTables({ withInternalKyselyTables: true })
+  const names = all.map(({ name }) => name)
+  const tables = names.filter((name) => !name.startsWith('kysely_'))
+  if (!names.includes('kysely_migration')) return { tables, executed: [] }
   const rows = await db
     .withTables<{ kysely_migration: { name: string } }>()
     .selectFrom('kysely_migration')
     .select('name')
+    .orderBy('name')
     .execute()
-  return rows.map((row) => row.name)
+  return { tables, executed: rows.map((row) => row.name) }
 }

@@ -594,7 +594,7 @@ describe('operations', () => {
     expect(ready.status).toBe(200)
     expect(
       ((await ready.json()) as { checks: { name: string }[] }).checks.map(({ name }) => name),
-    ).toEqual(['records', 'database', 'lists', 'facts', 'numbering'])
+    ).toEqual(['records', 'database', 'calls', 'lists', 'facts', 'numbering'])
     const metrics = await (await fetch(`${running.url}/metrics`)).text()
     for (const name of [
       'callgate_decisions_total{decision="block",reason="no-consent",kind="ai",via="predial"}',

@@ -39,8 +39,11 @@ export interface Serving {
 }
 
 /** Starts `serve` on a free port and waits until it says where it listens. */
-export function serve(environment: Readonly<Record<string, string>>): Promise<Serving> {
-  const child = spawn(process.execPath, [main, 'serve'], {
+export function serve(
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Promise<Serving> {
+  const child = spawn(process.execPath, [main, 'serve', ...args], {
     env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
