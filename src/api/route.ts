@@ -71,7 +71,11 @@ export function route<Request, Response>(
     },
     async answer(fields, { caller, jsonRequested }) {
       const parsed = endpoint.request.safeParse(fields, { reportInput: true })
-      if (!parsed.success) throw refusal(parsed.error)
+      if (!parsed.success) {
+        // An exempt request was not refused before; what cannot be read is no such request.
+        requireSomeRight(caller, endpoint.rights)
+        throw refusal(parsed.error)
+      }
       const request = parsed.data
       if (isExempt?.(request) !== true) requireWithinLimits(caller, request, endpoint)
       return encode(await handle(caller, request), { request, jsonRequested })

@@ -371,6 +371,16 @@ describe('a refusal for a right', () => {
     expect((await send(accounts.owner, { path: '/v1.5/Scrub/litigator', query })).status).toBe(200)
   })
 
+  it('goes before what is wrong with the request, where emergencies are looked for first too', async () => {
+    const { key } = await keyWith({ rights: ['look-up'] })
+    for (const json of [{}, { number: '911' }, { number: 5, callKind: 'manual' }]) {
+      expect((await send(key, { path: '/v1/decisions', json })).status).toBe(403)
+      expect((await send(accounts.owner, { path: '/v1/decisions', json })).status).toBe(400)
+    }
+    const line = await send(key, { path: '/v1/predial', query: { number, kind: 'robot' } })
+    expect(told(line)).toBe('403 block:forbidden:-:end\n')
+  })
+
   it('also meets a key in the body', async () => {
     const { id, key } = await keyWith({ rights: ['decide'] })
     const answer = await accounts.send(undefined, {
