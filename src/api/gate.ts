@@ -89,8 +89,8 @@ const predialRequest = fields({
   }),
 )
 
-/** Emergency and service codes need none of it: whoever answers lets them pass before. */
-const decides = {
+/** Not for emergency and service codes, which are answered before any of this is checked. */
+const deciding = {
   rights: ['decide'],
   scopes: oneScope,
   callKind: (request: DecisionRequest) => request.callKind,
@@ -104,7 +104,7 @@ export const decideCall = endpoint({
   paths: ['/v1/decisions'],
   accepts: ['json'],
   keyAlsoIn: [],
-  ...decides,
+  ...deciding,
   request: decisionRequest,
   response: decisionSchema,
   errors: 'problem',
@@ -126,7 +126,7 @@ const predial = {
   spec: 'the gate',
   paths: ['/v1/predial'],
   keyAlsoIn: [],
-  ...decides,
+  ...deciding,
   request: predialRequest,
   response: z.object({
     line: z.string(),

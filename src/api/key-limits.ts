@@ -10,18 +10,20 @@ import type { Endpoint, NeededRight } from './endpoint.js'
 type Needs<Request> = Pick<Endpoint<Request, unknown>, 'rights' | 'scopes' | 'callKind'>
 
 /**
- * Refuses a caller who can make no valid request of an endpoint, so that its body need not be read:
- * one that lacks a right every request needs, or all of those that some requests need.
+ * Refuses a caller none of whose requests to an endpoint could be answered, so that no body need be
+ * read: the key lacks a right that every request needs, or all of those that some requests need.
  */
 export function requireSomeRight(caller: Caller, needed: readonly NeededRight<never>[]): void {
-  const always = needed.filter((one) => typeof one === 'string')
-  requireRights(caller, always)
-  const others = needed.map((one) => (typeof one === 'string' ? one : one.right))
-  if (others.length === 0 || others.some((right) => caller.limits.rights.has(right))) return
-  throw lackOf(caller, others)
+  requireRights(
+    caller,
+    needed.filter((one) => typeof one === 'string'),
+  )
+  const all = needed.map((one) => (typeof one === 'string' ? one : one.right))
+  if (all.length === 0 || all.some((right) => caller.limits.rights.has(right))) return
+  throw missingRight(caller, all.map((right) => `'${right}'`).join(' or '))
 }
 
-/** Refuses a request that needs a right, names a project or asks for a kind the key is not good for. */
+/** Refuses a request beyond the rights, projects or kinds of call of the caller's key. */
 export function requireWithinLimits<Request>(
   caller: Caller,
   request: Request,
@@ -42,15 +44,17 @@ export function requireWithinLimits<Request>(
 }
 
 function requireRights(caller: Caller, needed: readonly Right[]): void {
-  const missing = needed.filter((right) => !caller.limits.rights.has(right))
-  if (missing.length > 0) throw lackOf(caller, missing)
+  const missing = needed.find((right) => !caller.limits.rights.has(right))
+  if (missing !== undefined) throw missingRight(caller, `'${missing}'`)
 }
 
-function lackOf({ keyId, limits }: Caller, missing: readonly Right[]): AppError {
-  const names = missing.map((right) => `'${right}'`).join(' or ')
+function missingRight({ keyId, limits }: Caller, names: string): AppError {
   const held = [...limits.rights].join(', ') || 'none'
-  const problem = `key ${keyId} lacks the right ${names}; it has ${held}`
-  return new AppError('forbidden', `${problem}. Use a key made with --can ${missing[0]}`)
+  const advice = 'use a key made with that right (callgate keys create --can)'
+  return new AppError(
+    'forbidden',
+    `key ${keyId} lacks the right ${names}; it has ${held}; ${advice}`,
+  )
 }
 
 /** Refuses a project or campaign that a key limited to some projects may not name. */
@@ -59,10 +63,10 @@ export function requireScopeAllowed(caller: Caller, scope: ScopeChoice): void {
   if (limits.projects === 'any' || mayName(caller, scope)) return
   const codes = shorten([...limits.projects.codes].join(', '))
   const rule = `key ${keyId} is limited to the projects ${codes}`
-  throw new AppError('forbidden', `${namedIn(scope)}: ${rule}; name one of them`)
+  throw new AppError('forbidden', `${describeScope(scope)}: ${rule}; name one of them`)
 }
 
-function namedIn({ projectId, campaignId }: ScopeChoice): string {
+function describeScope({ projectId, campaignId }: ScopeChoice): string {
   const named = [
     ...(projectId === undefined ? [] : [`project '${shorten(projectId)}'`]),
     ...(campaignId === undefined ? [] : [`campaign '${shorten(campaignId)}'`]),

@@ -40,9 +40,9 @@ const bodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
   ],
 }
 
-const lacking = 'the key lacks a right, or is limited to other projects or kinds of call'
+const beyondLimits = 'the key lacks a right, or is limited to other projects or kinds of call'
 
-function capitalized(parts: readonly (string | undefined)[]): string {
+function capitalize(parts: readonly (string | undefined)[]): string {
   const text = parts.filter((part) => part !== undefined).join('; or ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
@@ -59,7 +59,7 @@ export function errorResponses({
     401: 'The key or token is missing, not valid, revoked or expired',
     ...(rate !== undefined && { 429: 'Too many requests in a minute' }),
     ...outcomes,
-    ...(access !== 'open' && { 403: capitalized([outcomes[403], lacking]) }),
+    ...(access !== 'open' && { 403: capitalize([outcomes[403], beyondLimits]) }),
   }
   const content = Object.fromEntries(bodies[errors].map(({ type, schema }) => [type, { schema }]))
   const retryAfter = { description: 'Seconds to wait', schema: { type: 'integer' } }

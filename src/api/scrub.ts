@@ -176,7 +176,7 @@ export const scrubGet = endpoint<ScrubRequest, readonly ScrubRow[]>({
   ),
 })
 
-const forRecords: NeededRight<ScrubRequest> = {
+const consentForRecords: NeededRight<ScrubRequest> = {
   right: 'consent',
   when: 'ebrList is given',
   applies: ({ relationships }) => relationships !== undefined,
@@ -190,7 +190,7 @@ export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
-  rights: ['look-up', forRecords],
+  rights: ['look-up', consentForRecords],
   scopes: oneScope,
   request: withRelationships,
   send,

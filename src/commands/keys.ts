@@ -29,13 +29,13 @@ export const addKeys: AddCommand = (program, terminal) => {
     .option('--kinds <kinds>', `may ask only for calls of these kinds: ${callKinds.join(', ')}`)
     .option(
       '--expires <when>',
-      'worthless from then on: 2027-01-31 (midnight UTC), an instant, 90d',
+      'refused from then on: 2027-01-31 (midnight UTC), an instant, or 90d, 12h, 30m',
     )
     .action((options: CreateOptions, command: Command) =>
       withFoundation(command, async ({ keys, world }) => {
         const { account: accountId, role, label } = options
-        const grant = grantIn(options, world.clock.now())
-        const { id, key } = await keys.create({ accountId, role, label, ...grant })
+        const wanted = parseGrant(options, world.clock.now())
+        const { id, key, grant } = await keys.create({ accountId, role, label, ...wanted })
         terminal.out(`${key}\n`)
         const limits = describeLimits(grant)
         terminal.note(
@@ -78,17 +78,17 @@ interface CreateOptions {
   readonly expires?: string
 }
 
-function grantIn({ can, projects, kinds, expires }: CreateOptions, now: Instant): KeyGrant {
+function parseGrant({ can, projects, kinds, expires }: CreateOptions, now: Instant): KeyGrant {
   return {
-    rights: can === undefined ? undefined : wordsIn('--can', can, rights),
+    rights: can === undefined ? undefined : parseWords('--can', can, rights),
     projects: projects?.split(',').map((code) => code.trim()),
-    callKinds: kinds === undefined ? undefined : wordsIn('--kinds', kinds, callKinds),
-    expiresAt: expires === undefined ? undefined : instantIn(expires, now),
+    callKinds: kinds === undefined ? undefined : parseWords('--kinds', kinds, callKinds),
+    expiresAt: expires === undefined ? undefined : parseExpiry(expires, now),
   }
 }
 
 /** Words separated by commas, each once and in the order of `known`. */
-function wordsIn<Word extends string>(
+function parseWords<Word extends string>(
   option: string,
   text: string,
   known: readonly Word[],
@@ -102,7 +102,7 @@ function wordsIn<Word extends string>(
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-function instantIn(text: string, now: Instant): Instant {
+function parseExpiry(text: string, now: Instant): Instant {
   const [, amount = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text.trim()) ?? []
   const unitMs = unitsMs[unit]
   const at = unitMs === undefined ? parseInstant(text) : now + Number(amount) * unitMs
@@ -121,7 +121,7 @@ function describeLimits({ rights: can, projects, callKinds: kinds, expiresAt }: 
   ].join('')
 }
 
-function stateOf({ revokedAt, expiresAt }: ApiKeyInfo, now: Instant): string {
+function describeState({ revokedAt, expiresAt }: ApiKeyInfo, now: Instant): string {
   if (revokedAt !== undefined) return `revoked ${formatInstant(revokedAt)}`
   if (expiresAt === undefined) return 'in force'
   return `${now < expiresAt ? 'expires' : 'expired'} ${formatInstant(expiresAt)}`
@@ -134,11 +134,11 @@ function describeKeys(keys: readonly ApiKeyInfo[], now: Instant): string {
       key.id,
       key.accountId,
       key.role,
-      rights.every((right) => key.rights?.includes(right)) ? 'all' : (key.rights?.join(',') ?? ''),
+      key.rights.length === rights.length ? 'all' : key.rights.join(','),
       key.projects?.join(',') ?? 'any',
       key.callKinds?.join(',') ?? 'any',
       formatInstant(key.createdAt),
-      stateOf(key, now),
+      describeState(key, now),
       key.label,
     ]),
   )

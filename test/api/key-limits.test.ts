@@ -40,7 +40,7 @@ async function keyWith(limits: Partial<NewApiKey>): Promise<{ id: string; key: s
 }
 
 const send = (key: string, asked: Ask): Promise<Answer> => accounts.send(key, asked)
-const told = ({ status, statusText, text }: Answer) => `${status} ${text || statusText}`
+const summary = ({ status, statusText, text }: Answer) => `${status} ${text || statusText}`
 const decision = (more: object): Ask => ({
   path: '/v1/decisions',
   json: { number, callKind: 'manual', ...more },
@@ -122,11 +122,11 @@ describe('a key limited to a project', () => {
     it(`may name it, in any spelling, and no other: ${name}`, async () => {
       const { id, key } = await keyWith({ projects: ['sales'] })
       for (const project of ['SALES', 'sales']) {
-        expect(told(await send(key, ask(project)))).toMatch(/^20\d /)
+        expect(summary(await send(key, ask(project)))).toMatch(/^20\d /)
       }
       const isLine = name.startsWith('predial')
       for (const project of ['OTHER', 'main', 'NOPE', 'SALES2', 'ſales']) {
-        const answer = told(await send(key, ask(project)))
+        const answer = summary(await send(key, ask(project)))
         if (isLine) expect(answer).toBe('403 block:forbidden:-:end\n')
         else {
           expect(answer).toMatch(/^403 /)
@@ -158,9 +158,9 @@ describe('a key limited to a project', () => {
   for (const [what, ask] of unnamed) {
     it(`needs the Master Project to name none: ${what}`, async () => {
       const { key } = await keyWith({ projects: ['SALES'] })
-      expect(told(await send(key, ask))).toMatch(/^403 /)
+      expect(summary(await send(key, ask))).toMatch(/^403 /)
       const { key: ofMaster } = await keyWith({ projects: ['SALES', 'MAIN'] })
-      expect(told(await send(ofMaster, ask))).toMatch(/^200 /)
+      expect(summary(await send(ofMaster, ask))).toMatch(/^200 /)
     })
   }
 
@@ -272,9 +272,9 @@ describe('a key that expires', () => {
     // Less than a second later, so that the key is still remembered.
     await until(expiresAt, async () => {
       const answer = await send(key, decision({}))
-      expect(told(answer)).toMatch(/^401 .*The API key is not valid/)
+      expect(summary(answer)).toMatch(/^401 .*The API key is not valid/)
       const line = await send(key, { path: '/v1/predial', query: { number, kind: 'manual' } })
-      expect(told(line)).toBe('401 block:unauthenticated:-:end\n')
+      expect(summary(line)).toBe('401 block:unauthenticated:-:end\n')
     })
   })
 
@@ -324,7 +324,7 @@ describe('a token', () => {
     expect(await post('/v1/decisions', { ...call, callKind: 'manual' })).toMatch(/^403 .*kind/)
     expect(await post('/v1/decisions', { ...call, projectId: 'OTHER' })).toMatch(/^403 .*project/)
     expect(await post(`${rpc}/scrub`, { phoneList: number, projId: 'SALES' })).toBe(
-      `403 key ${id} lacks the right 'look-up'; it has decide. Use a key made with --can look-up`,
+      `403 key ${id} lacks the right 'look-up'; it has decide; use a key made with that right (callgate keys create --can)`,
     )
   })
 })
@@ -342,7 +342,7 @@ describe('emergency and service codes', () => {
         for (const body of ['query', 'form'] as const) {
           const fields = { number: code, kind: 'manual' }
           const line = await send(key, { path: '/v1/predial', [body]: fields })
-          expect(told(line)).toMatch(/^200 allow:\d11:\w+:end|^200 allow:988:\w+:end/)
+          expect(summary(line)).toMatch(/^200 allow:\d11:\w+:end|^200 allow:988:\w+:end/)
         }
         const answer = await send(key, decision({ number: code }))
         expect(answer.status).toBe(200)
@@ -378,7 +378,7 @@ describe('a refusal for a right', () => {
       expect((await send(accounts.owner, { path: '/v1/decisions', json })).status).toBe(400)
     }
     const line = await send(key, { path: '/v1/predial', query: { number, kind: 'robot' } })
-    expect(told(line)).toBe('403 block:forbidden:-:end\n')
+    expect(summary(line)).toBe('403 block:forbidden:-:end\n')
   })
 
   it('also meets a key in the body', async () => {
@@ -389,7 +389,7 @@ describe('a refusal for a right', () => {
     })
     expect(answer.status).toBe(403)
     expect(answer.json()).toEqual({
-      error: `key ${id} lacks the right 'records' or 'look-up'; it has decide. Use a key made with --can records`,
+      error: `key ${id} lacks the right 'records' or 'look-up'; it has decide; use a key made with that right (callgate keys create --can)`,
     })
   })
 })

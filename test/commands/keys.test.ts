@@ -47,7 +47,7 @@ describe('callgate keys create', () => {
 
   it('says on standard error what it made, and prints the key alone', async () => {
     const { out, err } = await run(
-      ...['create', '--can', 'decide', '--projects', 'SALES', '--kinds', 'ai'],
+      ...['create', '--can', 'decide', '--projects', 'sales', '--kinds', 'ai'],
       ...['--expires', '2070-01-31'],
     )
     expect(out).toMatch(/^[\w-]{44}\n$/)

@@ -11,7 +11,7 @@ import { AppError } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import { type ApiKeys, hashOf } from './api-keys.js'
 import { BriefMemory } from './brief-memory.js'
-import { callerColumns, callerOf } from './key-rows.js'
+import { callerColumns, readCaller } from './key-rows.js'
 
 /** Tells a token from a key, and whoever finds one somewhere what it is. */
 const tokenStart = 'cgt_'
@@ -125,7 +125,7 @@ export class AccessTokens {
       .where('api_keys.revoked_at', 'is', null)
       .executeTakeFirst()
     if (!row) return undefined
-    const caller = await callerOf(this.#options.storage.db, row)
+    const caller = await readCaller(this.#options.storage.db, row)
     return { caller, expiresAt: Math.min(row.token_expires_at, caller.limits.expiresAt) }
   }
 }

@@ -3,14 +3,14 @@
  * made it; only its SHA-256 is stored or kept in memory.
  */
 import { createHash } from 'node:crypto'
-import type { Caller, Role } from '../../domain/caller.js'
+import type { Caller, Right, Role } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import { BriefMemory } from './brief-memory.js'
-import { checkedGrant } from './key-grant.js'
-import { callerColumns, callerOf, grantOf, grantRow, type KeyGrant } from './key-rows.js'
+import { checkGrant } from './key-grant.js'
+import { callerColumns, grantColumns, type KeyGrant, readCaller, readGrant } from './key-rows.js'
 
 /** 33 random bytes are exactly 44 URL-safe characters. */
 const keyBytes = 33
@@ -24,7 +24,14 @@ export interface NewApiKey extends KeyGrant {
   readonly label: string
 }
 
+export interface CreatedApiKey {
+  readonly id: string
+  readonly key: string
+  readonly grant: KeyGrant
+}
+
 export interface ApiKeyInfo extends NewApiKey {
+  readonly rights: readonly Right[]
   /** A short handle that tells nothing about the key. */
   readonly id: string
   readonly createdAt: Instant
@@ -52,12 +59,12 @@ export class ApiKeys {
   }
 
   /**
-   * The key is in the answer and nowhere else. Throws `invalid-request` naming `account`, `label`,
+   * The key is in the answer and nowhere else; the grant has its projects as stored. Throws `invalid-request` naming `account`, `label`,
    * `can`, `projects`, `kinds` or `expires`: account and projects must exist, lists must not be empty,
    * and the key must not have expired already.
    */
-  async create(wanted: NewApiKey): Promise<{ readonly id: string; readonly key: string }> {
-    const grant = await this.#checked(wanted)
+  async create(wanted: NewApiKey): Promise<CreatedApiKey> {
+    const grant = await this.#check(wanted)
     const key = this.#randomBytes(keyBytes).toString('base64url')
     const id = `key-${this.#randomBytes(5).toString('hex')}`
     await this.#db
@@ -70,14 +77,14 @@ export class ApiKeys {
         role: wanted.role,
         created_at: this.#clock.now(),
         revoked_at: null,
-        ...grantRow(grant),
+        ...grantColumns(grant),
       })
       .execute()
-    return { id, key }
+    return { id, key, grant }
   }
 
   /** The grant with its projects as they are stored. */
-  async #checked({ accountId, label, ...grant }: NewApiKey): Promise<KeyGrant> {
+  async #check({ accountId, label, ...grant }: NewApiKey): Promise<KeyGrant> {
     if (label.length > longestLabel) {
       const rule = `must not be longer than ${longestLabel} characters`
       throw invalidRequest([{ field: 'label', value: label, rule }])
@@ -90,7 +97,7 @@ export class ApiKeys {
     if (!account) {
       throw invalidRequest([{ field: 'account', value: accountId, rule: 'is no account here' }])
     }
-    return await checkedGrant(this.#db, accountId, { grant, now: this.#clock.now() })
+    return await checkGrant(this.#db, accountId, { grant, now: this.#clock.now() })
   }
 
   /** Keys of one account or of all, oldest first, revoked ones included. */
@@ -104,7 +111,7 @@ export class ApiKeys {
       label: row.label,
       createdAt: row.created_at,
       revokedAt: row.revoked_at ?? undefined,
-      ...grantOf(row),
+      ...readGrant(row),
     }))
   }
 
@@ -133,7 +140,7 @@ export class ApiKeys {
   }
 
   async #lookUp(hash: string): Promise<Caller | undefined> {
-    const found = await this.#callers.fill(hash, () => this.#callerOf(hash))
+    const found = await this.#callers.fill(hash, () => this.#findCaller(hash))
     return found && this.#inForce(found)
   }
 
@@ -142,14 +149,14 @@ export class ApiKeys {
     return this.#clock.now() < caller.limits.expiresAt ? caller : undefined
   }
 
-  async #callerOf(hash: string): Promise<Caller | undefined> {
+  async #findCaller(hash: string): Promise<Caller | undefined> {
     const row = await this.#db
       .selectFrom('api_keys')
       .select(callerColumns)
       .where('key_hash', '=', hash)
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
-    return row && (await callerOf(this.#db, row))
+    return row && (await readCaller(this.#db, row))
   }
 }
 

@@ -8,40 +8,35 @@ import type { KeyGrant } from './key-rows.js'
 const maxProjects = 100
 const maxYears = 50
 
-interface Wanted {
-  readonly grant: KeyGrant
-  readonly now: Instant
-}
-
 /**
  * The grant with its projects as they are stored, each once. Throws `invalid-request` naming `can`,
  * `projects`, `kinds` or `expires`, the value and the rule.
  */
-export async function checkedGrant(
+export async function checkGrant(
   db: Db,
   accountId: string,
-  { grant, now }: Wanted,
+  { grant, now }: { readonly grant: KeyGrant; readonly now: Instant },
 ): Promise<KeyGrant> {
   const { rights, projects, callKinds, expiresAt } = grant
-  if (rights?.length === 0) throw refused({ field: 'can', rule: 'must name at least one right' })
+  if (rights?.length === 0) throw refusal({ field: 'can', rule: 'must name at least one right' })
   if (callKinds?.length === 0) {
-    throw refused({ field: 'kinds', rule: 'must name at least one kind of call' })
+    throw refusal({ field: 'kinds', rule: 'must name at least one kind of call' })
   }
   if (expiresAt !== undefined && !(expiresAt > now && isWithinYears(expiresAt, now, maxYears))) {
     const rule = `must lie in the future, at most ${maxYears} years from now`
-    throw refused({ field: 'expires', value: formatInstant(expiresAt), rule })
+    throw refusal({ field: 'expires', value: formatInstant(expiresAt), rule })
   }
-  return { ...grant, projects: projects && (await storedCodes(db, accountId, projects)) }
+  return { ...grant, projects: projects && (await findProjectCodes(db, accountId, projects)) }
 }
 
 /** Inactive projects count: they may be switched on again. */
-async function storedCodes(
+async function findProjectCodes(
   db: Db,
   accountId: string,
   projects: readonly string[],
 ): Promise<readonly string[]> {
   if (projects.length === 0 || projects.length > maxProjects) {
-    throw refused({ field: 'projects', rule: `must name 1 to ${maxProjects} projects` })
+    throw refusal({ field: 'projects', rule: `must name 1 to ${maxProjects} projects` })
   }
   const rows = await db
     .selectFrom('projects')
@@ -53,11 +48,11 @@ async function storedCodes(
     const code = readCode(accountId, text)
     if (code !== undefined && known.has(code)) return code
     const rule = `is not a project of account ${accountId}`
-    throw refused({ field: 'projects', value: text, rule })
+    throw refusal({ field: 'projects', value: text, rule })
   })
   return [...new Set(codes)]
 }
 
-function refused(problem: FieldProblem): AppError {
+function refusal(problem: FieldProblem): AppError {
   return invalidRequest([problem])
 }

@@ -24,16 +24,17 @@ export interface KeyGrant {
 
 type LimitRow = Pick<ApiKeyRow, 'projects' | 'call_kinds' | 'expires_at'> & { rights: string }
 
-export function grantOf(row: LimitRow): KeyGrant {
+/** A row has its rights written out, also those of a key without limits. */
+export function readGrant(row: LimitRow): KeyGrant & { readonly rights: readonly Right[] } {
   return {
-    rights: wordsIn(row.rights, rights),
+    rights: knownWords(row.rights, rights),
     projects: row.projects?.split(','),
-    callKinds: row.call_kinds === null ? undefined : wordsIn(row.call_kinds, callKinds),
+    callKinds: row.call_kinds === null ? undefined : knownWords(row.call_kinds, callKinds),
     expiresAt: row.expires_at ?? undefined,
   }
 }
 
-export function grantRow(grant: KeyGrant): Pick<Insertable<ApiKeyRow>, keyof LimitRow> {
+export function grantColumns(grant: KeyGrant): Pick<Insertable<ApiKeyRow>, keyof LimitRow> {
   return {
     rights: (grant.rights ?? rights).join(','),
     projects: grant.projects?.join(',') ?? null,
@@ -43,7 +44,7 @@ export function grantRow(grant: KeyGrant): Pick<Insertable<ApiKeyRow>, keyof Lim
 }
 
 /** A word this program does not know, such as a newer one's, permits nothing. */
-function wordsIn<Word extends string>(text: string, known: readonly Word[]): readonly Word[] {
+function knownWords<Word extends string>(text: string, known: readonly Word[]): readonly Word[] {
   const words = text.split(',')
   return known.filter((word) => words.includes(word))
 }
@@ -56,19 +57,19 @@ export const callerColumns = [
 type CallerRow = Pick<Selectable<ApiKeyRow>, 'id' | 'account_id' | 'role' | keyof LimitRow>
 
 /** Who holds the key of a row; reads the campaigns of its projects, so that none need be later. */
-export async function callerOf(db: Db, row: CallerRow): Promise<Caller> {
+export async function readCaller(db: Db, row: CallerRow): Promise<Caller> {
   const { id: keyId, account_id: accountId, role } = row
-  const grant = grantOf(row)
+  const grant = readGrant(row)
   const limits: KeyLimits = Object.freeze({
     rights: new Set(grant.rights),
-    projects: grant.projects ? await projectLimit(db, accountId, grant.projects) : 'any',
+    projects: grant.projects ? await readProjectLimit(db, accountId, grant.projects) : 'any',
     callKinds: grant.callKinds ? new Set(grant.callKinds) : 'any',
     expiresAt: grant.expiresAt ?? noLimits.expiresAt,
   })
   return Object.freeze({ accountId, role, keyId, limits })
 }
 
-async function projectLimit(
+async function readProjectLimit(
   db: Db,
   accountId: string,
   codes: readonly string[],
