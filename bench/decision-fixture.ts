@@ -10,7 +10,7 @@ import { mainAccountId } from '../src/compose-foundation.js'
 import { NumberListBuilder } from '../src/data/number-list/number-list-builder.js'
 import { numberListExtension } from '../src/data/number-list/number-list-format.js'
 import { listsFolder, numberingFolder } from '../src/data-folders.js'
-import type { Caller } from '../src/domain/caller.js'
+import { type Caller, noLimits } from '../src/domain/caller.js'
 import { type Clock, formatDay, systemClock } from '../src/domain/clock.js'
 import type { PhoneNumber } from '../src/domain/phone-number.js'
 import { loadSettings } from '../src/load-settings.js'
@@ -33,7 +33,12 @@ export interface DecisionFixture {
 /** A Monday, noon in New York, when most calls are allowed; the clock runs on from there. */
 const startsAt = Date.UTC(2026, 10, 23, 17)
 const dayMs = 86_400_000
-const caller: Caller = { accountId: mainAccountId, role: 'Administrator', keyId: 'bench' }
+const caller: Caller = {
+  accountId: mainAccountId,
+  role: 'Administrator',
+  keyId: 'bench',
+  limits: noLimits,
+}
 
 /** `asked` numbers that will be decided about; as many more fill the tables around them. */
 export async function openDecisionFixture(asked: number): Promise<DecisionFixture> {

@@ -49,6 +49,8 @@ export const grantToken = endpoint<TokenRequest, AccessGrant>({
   accepts: ['form', 'multipart'],
   access: 'open',
   keyAlsoIn: [],
+  rights: [],
+  scopes: 'none',
   request: tokenRequest,
   response: tokenResponse,
   errors: 'oauth',
@@ -93,6 +95,10 @@ export const validateAccess = endpoint<AccessQuestion, AccessFacts>({
   paths: ['/v1.5/Auth/Validate'],
   accepts: ['query'],
   keyAlsoIn: ['query'],
+  rights: [],
+  // Asked without either, the call is about the key alone.
+  scopes: ({ projectId, campaignId }) =>
+    projectId === undefined && campaignId === undefined ? [] : [{ projectId, campaignId }],
   request: accessRequest,
   response: z
     .object({

@@ -7,7 +7,7 @@ import type { CallTimesItem, CallTimesRow } from '../domain/call-times.js'
 import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
 import { endpoint } from './endpoint.js'
 import { fields } from './fields.js'
-import { anything, batch, itemOf, rowStatus } from './hours-batch.js'
+import { anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
 
 export interface CallTimesRequest {
   readonly items: readonly CallTimesItem[]
@@ -74,6 +74,8 @@ export const legalCallTimes = endpoint<CallTimesRequest, readonly CallTimesRow[]
   paths: ['/v1.5/GeoScrub/LegalCallTimesForDate'],
   accepts: ['json'],
   keyAlsoIn: [],
+  rights: ['look-up'],
+  scopes: ({ items }) => scopesOf(items),
   request,
   response,
   errors: 'reason-phrase',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { TimeLegalItem, TimeLegalRow } from '../domain/time-legal-row.js'
 import { endpoint, type WireRequest } from './endpoint.js'
 import { fields } from './fields.js'
-import { anything, batch, itemOf, rowStatus } from './hours-batch.js'
+import { anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
 
 export interface TimeLegalRequest {
   readonly items: readonly TimeLegalItem[]
@@ -81,6 +81,8 @@ export function isTimeLegalToCall({ wrappedRows }: { readonly wrappedRows: boole
     paths: ['/v1.5/GeoScrub/IsTimeLegalToCall'],
     accepts: ['json'],
     keyAlsoIn: [],
+    rights: ['look-up'],
+    scopes: ({ items }) => scopesOf(items),
     request,
     send,
     response,

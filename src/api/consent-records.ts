@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { ConsentRecord, ConsentRecordsRequest } from '../domain/consent-records.js'
-import { endpoint } from './endpoint.js'
+import { endpoint, oneScope } from './endpoint.js'
 import { fields, optionalId, phoneList } from './fields.js'
 
 export interface RecordsRemoved {
@@ -48,6 +48,8 @@ export const ebrList = endpoint<ConsentRecordsRequest, readonly ConsentRecord[]>
   paths,
   accepts: ['query'],
   keyAlsoIn: ['query'],
+  rights: ['look-up'],
+  scopes: oneScope,
   request: request(500),
   response: z.array(body),
   errors: 'text',
@@ -62,6 +64,8 @@ export const ebrRemove = endpoint<ConsentRecordsRequest, RecordsRemoved>({
   paths: ['/app/main/rpc/ebr/remove'],
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
+  rights: ['consent'],
+  scopes: oneScope,
   request: request(10_000),
   response: z.object({ removed: z.int() }),
   errors: 'text',

@@ -3,7 +3,7 @@
  * consent"). What a record must hold is the subject's to say.
  */
 import { z } from 'zod'
-import { endpoint } from './endpoint.js'
+import { endpoint, oneScope } from './endpoint.js'
 import { fields, optionalFlag, optionalId } from './fields.js'
 
 /** One record as it came, its names in the spec's spelling; values of any type. */
@@ -81,6 +81,8 @@ export const ebrPost = endpoint<EbrRequest, EbrAnswer>({
   paths: ['/app/main/rpc/ebr'],
   accepts: ['json'],
   keyAlsoIn: ['query', 'json'],
+  rights: ['consent'],
+  scopes: oneScope,
   request,
   response: z.object({ success: z.literal(true) }),
   errors: 'text',

@@ -92,6 +92,12 @@ export const decisionSchema = z.object({
     .describe('What policy set aside, of a block as well; absent where it is nothing'),
   findings: z.array(findingSchema).readonly(),
   accountId: z.string(),
+  keyId: z
+    .string()
+    .optional()
+    .describe(
+      'Id of the API key that asked, as `callgate keys list` shows it; absent over Asterisk',
+    ),
   via: z.string(),
   dialed: z.string(),
   channel: z

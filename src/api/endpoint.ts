@@ -3,6 +3,8 @@
  * remote client calls it, the tests and documents walk it.
  */
 import type { z } from 'zod'
+import type { Right, ScopeChoice } from '../domain/caller.js'
+import type { CallKind } from '../domain/decision.js'
 
 /** Where a request's fields may come from. Names are compared without letter case. */
 export type FieldSource = 'query' | 'json' | 'form' | 'multipart'
@@ -30,6 +32,17 @@ export type ErrorShape =
 /** Calls that share one limit of requests per minute and account. */
 export const rateClasses = ['scrub', 'litigator', 'reassigned', 'reputation'] as const
 export type RateClass = (typeof rateClasses)[number]
+
+/** A right that every request of an endpoint needs, or one that only some of its requests need. */
+export type NeededRight<Request> = Right | ConditionalRight<Request>
+
+export interface ConditionalRight<Request> {
+  readonly right: Right
+  /** Which requests need it, for people: `actionType is add or remove`. */
+  readonly when: string
+  // A method, so that descriptors of different requests fit into one table.
+  applies(request: Request): boolean
+}
 
 /** How an answer travels. */
 export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
@@ -73,6 +86,12 @@ export interface Endpoint<Request, Response> {
   readonly listBody?: string
   /** `open` needs no key: what it is given are credentials. */
   readonly access?: 'key' | 'open'
+  /** What the key must be able to do; empty where every key may ask, or no key is needed. */
+  readonly rights: readonly NeededRight<Request>[]
+  /** The projects and campaigns a request names, or means by naming none. */
+  readonly scopes: 'none' | ((request: Request) => readonly ScopeChoice[])
+  /** The kind of call a request wants decided. */
+  readonly callKind?: (request: Request) => CallKind
   /** Counts against that limit; without it there is none. */
   readonly rate?: RateClass
   /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
@@ -93,6 +112,9 @@ export interface Endpoint<Request, Response> {
   /** How the answer is written; JSON with status 200 when absent. */
   readonly encode?: (response: Response, context: ReplyContext<Request>) => Reply
 }
+
+/** Of the many requests that name one project and campaign at most. */
+export const oneScope = (request: ScopeChoice): readonly ScopeChoice[] => [request]
 
 /** Keeps the types of one descriptor without repeating them. */
 export function endpoint<Request, Response>(

@@ -14,7 +14,7 @@ import { formatInstant, type Instant, isWithinYears, parseInstant } from '../dom
 import { callKinds } from '../domain/decision.js'
 import { invalidRequest } from '../errors.js'
 import { decisionSchema } from './decision-body.js'
-import { endpoint, type Reply } from './endpoint.js'
+import { endpoint, oneScope, type Reply } from './endpoint.js'
 import { fields, optionalId, optionalText } from './fields.js'
 
 const kindRule = `is required and must be one of ${callKinds.join(', ')}`
@@ -89,6 +89,13 @@ const predialRequest = fields({
   }),
 )
 
+/** Not for emergency and service codes, which are answered before any of this is checked. */
+const deciding = {
+  rights: ['decide'],
+  scopes: oneScope,
+  callKind: (request: DecisionRequest) => request.callKind,
+} as const
+
 export const decideCall = endpoint({
   name: 'decide',
   summary: 'May this call be placed now? Allow and block are both status 200.',
@@ -97,6 +104,7 @@ export const decideCall = endpoint({
   paths: ['/v1/decisions'],
   accepts: ['json'],
   keyAlsoIn: [],
+  ...deciding,
   request: decisionRequest,
   response: decisionSchema,
   errors: 'problem',
@@ -118,6 +126,7 @@ const predial = {
   spec: 'the gate',
   paths: ['/v1/predial'],
   keyAlsoIn: [],
+  ...deciding,
   request: predialRequest,
   response: z.object({
     line: z.string(),
@@ -169,6 +178,9 @@ export const readDecision = endpoint({
   paths: ['/v1/decisions/:id'],
   accepts: ['query'],
   keyAlsoIn: [],
+  rights: ['decide'],
+  // The record is held against the key once it is found.
+  scopes: 'none',
   request: fields({ id: z.string().max(64, 'must not be longer than 64 characters') }),
   response: decisionSchema,
   errors: 'problem',

@@ -1,5 +1,6 @@
 /** What the three calls of the calling hours have in common: their list and its errors. */
 import { z } from 'zod'
+import type { ScopeChoice } from '../domain/caller.js'
 
 /** Phones of one request (spec, "Limits"). */
 export const mostPhones = 1000
@@ -22,6 +23,15 @@ export function itemOf<Item extends z.ZodType>(item: Item) {
     (value) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}),
     item,
   )
+}
+
+/** The projects that items name; what is no id names none, and is a fault of its row. */
+export function scopesOf(
+  items: readonly { readonly projectId?: unknown }[],
+): readonly ScopeChoice[] {
+  return [...new Set(items.map(({ projectId }) => projectId ?? ''))]
+    .filter((id) => typeof id === 'string' || Number.isInteger(id))
+    .map((id) => ({ projectId: String(id) }))
 }
 
 const statuses = [

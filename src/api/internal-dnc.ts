@@ -1,6 +1,13 @@
 /** The internal do-not-call list on the wire: `pdnc` (spec, "Internal DNC list"). */
 import { z } from 'zod'
-import { type Endpoint, endpoint, type Reply, type WireRequest } from './endpoint.js'
+import {
+  type Endpoint,
+  endpoint,
+  type NeededRight,
+  oneScope,
+  type Reply,
+  type WireRequest,
+} from './endpoint.js'
 import { fields, optionalFlag, optionalId, phoneList } from './fields.js'
 
 const actions = ['add', 'remove', 'status', 'count'] as const
@@ -125,9 +132,26 @@ function send({ action, numbers, projectId, ignoreInvalid }: InternalDncRequest)
 
 type InternalDncEndpoint = Endpoint<InternalDncRequest, InternalDncAnswer>
 
+const writes: ReadonlySet<InternalDncRequest['action']> = new Set(['add', 'remove'])
+
+const pdncRights: readonly NeededRight<InternalDncRequest>[] = [
+  {
+    right: 'records',
+    when: 'actionType is add or remove',
+    applies: ({ action }) => writes.has(action),
+  },
+  {
+    right: 'look-up',
+    when: 'actionType is status or count',
+    applies: ({ action }) => !writes.has(action),
+  },
+]
+
 const common = {
   spec: 'Internal DNC list',
   paths: ['/app/main/rpc/pdnc'],
+  rights: pdncRights,
+  scopes: oneScope,
   request,
   response,
   replyTypes: ['text/plain', 'application/json'],

@@ -60,6 +60,8 @@ export const legalEntitiesGet = endpoint<object, readonly LegalEntity[]>({
   accepts: ['query'],
   rate: 'reputation',
   keyAlsoIn: [],
+  rights: ['look-up'],
+  scopes: 'none',
   request: fields({}),
   response: z.array(legalEntity.transform(entityOf)),
   errors: 'problem',

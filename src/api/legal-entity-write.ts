@@ -142,6 +142,8 @@ export const legalEntityCreate = endpoint<LegalEntityWireInput, WrittenLegalEnti
   name: 'legal-entity-create',
   summary: 'Adds a legal entity to the account.',
   method: 'POST',
+  rights: ['manage'],
+  scopes: 'none',
   paths: ['/v1.5/legalentity/Create'],
   request: fields(shape).transform(inputOf),
 })
@@ -158,6 +160,8 @@ export const legalEntityUpdate = endpoint<LegalEntityUpdateRequest, WrittenLegal
   outcomes: { 404: 'The account has no such legal entity' },
   summary: 'Changes what is given of a legal entity of the account.',
   method: 'PUT',
+  rights: ['manage'],
+  scopes: 'none',
   paths: ['/v1.5/legalentity/Update'],
   request: fields({ LegalEntityId: entityId, ...shape }).transform(
     ({ LegalEntityId, ...wire }) => ({

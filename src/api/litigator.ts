@@ -1,7 +1,7 @@
 /** The litigator check on the wire (spec, "Litigator check"), versions 1.5 and 1.4 alike. */
 import { z } from 'zod'
 import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
-import { type Endpoint, endpoint, type WireRequest } from './endpoint.js'
+import { type Endpoint, endpoint, oneScope, type WireRequest } from './endpoint.js'
 import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
 
 export interface LitigatorRequest {
@@ -96,6 +96,8 @@ export const litigatorGet = endpoint<LitigatorRequest, readonly LitigatorRow[]>(
   rate: 'litigator',
   accepts: ['query'],
   keyAlsoIn: ['query'],
+  rights: ['look-up'],
+  scopes: oneScope,
   request: request({ most: 100, advice: ', the most with GET; use POST' }),
   response,
   outcomes: { 503: 'No litigator list is loaded' },
@@ -113,6 +115,8 @@ export const litigatorPost = endpoint<LitigatorRequest, readonly LitigatorRow[]>
   rate: 'litigator',
   accepts: ['json'],
   keyAlsoIn: ['json'],
+  rights: ['look-up'],
+  scopes: oneScope,
   request: request({ most: 10_000 }),
   send,
   response,

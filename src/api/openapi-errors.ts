@@ -40,17 +40,26 @@ const bodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
   ],
 }
 
+const beyondLimits = 'the key lacks a right, or is limited to other projects or kinds of call'
+
+function capitalize(parts: readonly (string | undefined)[]): string {
+  const text = parts.filter((part) => part !== undefined).join('; or ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
 /** By status: those every endpoint of its kind has, and its own. */
 export function errorResponses({
   errors,
+  access,
   rate,
   outcomes = {},
 }: EndpointDescription): Record<string, OpenApiResponse> {
   const meanings: Record<string, string> = {
     400: 'The request breaks a rule; the text names field, value and rule',
-    401: 'The key or token is missing or not valid',
+    401: 'The key or token is missing, not valid, revoked or expired',
     ...(rate !== undefined && { 429: 'Too many requests in a minute' }),
     ...outcomes,
+    ...(access !== 'open' && { 403: capitalize([outcomes[403], beyondLimits]) }),
   }
   const content = Object.fromEntries(bodies[errors].map(({ type, schema }) => [type, { schema }]))
   const retryAfter = { description: 'Seconds to wait', schema: { type: 'integer' } }

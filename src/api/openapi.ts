@@ -104,8 +104,13 @@ function operationOf(endpoint: EndpointDescription, path: string, index: number)
   }
 }
 
-function notesOf({ keyAlsoIn, accepts, method, rate }: EndpointDescription): string {
+function notesOf(endpoint: EndpointDescription): string {
+  const { keyAlsoIn, accepts, method, rate, rights } = endpoint
+  const needed = rights.map((one) =>
+    typeof one === 'string' ? `\`${one}\`` : `\`${one.right}\` (if ${one.when})`,
+  )
   const notes = [
+    ...(needed.length > 0 ? [`The key needs the right ${needed.join(' and ')}.`] : []),
     ...(keyAlsoIn.length > 0
       ? [`The key may also be a field loginId (${keyAlsoIn.join(', ')}).`]
       : []),

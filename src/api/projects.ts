@@ -126,6 +126,8 @@ export const projectGet = endpoint<{ readonly code: string }, ProjectBody>({
   paths: ['/v1.5/projects/:code'],
   accepts: ['query'],
   keyAlsoIn: [],
+  rights: ['look-up'],
+  scopes: ({ code }) => [{ projectId: code }],
   request: fields({ code: addressCode }),
   response: projectSchema,
   outcomes: { 404: 'The account has no project of that code' },
@@ -154,6 +156,8 @@ export const projectSave = endpoint<ProjectSaveWireRequest, SavedProjectBody>({
   outcomes: { 201: 'The project was made', 403: 'The project is inactive' },
   summary: 'Makes a project (201), or changes what is given of the one of that code (200).',
   method: 'POST',
+  rights: ['manage'],
+  scopes: ({ code }) => [{ projectId: code }],
   paths: ['/v1.5/projects'],
   request: fields({ ProjectCode: bodyCode, ...input }).transform(({ ProjectCode, ...wire }) => ({
     code: ProjectCode,
@@ -181,6 +185,8 @@ export const projectUpdate = endpoint<ProjectUpdateWireRequest, SavedProjectBody
   },
   summary: 'Changes what is given of a project there is.',
   method: 'PUT',
+  rights: ['manage'],
+  scopes: ({ code }) => [{ projectId: code }],
   paths: ['/v1.5/projects/:code'],
   request: fields({ code: addressCode, ProjectCode: bodyCode, ...input }).transform(
     ({ code, ProjectCode, ...wire }) => ({ code, bodyCode: ProjectCode, input: inputOf(wire) }),

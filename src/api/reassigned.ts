@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { formatDay, type LocalDay, parseDay } from '../domain/clock.js'
 import { phoneNumber } from '../domain/phone-number.js'
 import type { NationalRow, ReassignedRequest, ReassignedRow } from '../domain/reassigned.js'
-import { type Endpoint, endpoint, type WireRequest } from './endpoint.js'
+import { type Endpoint, endpoint, oneScope, type WireRequest } from './endpoint.js'
 import { fields, optionalFlag, optionalId } from './fields.js'
 import { repliedNumber, tenDigits } from './lookups.js'
 
@@ -176,6 +176,8 @@ export const enhancedRndGet = endpoint<ReassignedRequest, ReassignedRow>({
   ...byGet,
   name: 'enhanced-rnd-get',
   summary: 'Whether a number has changed hands since consent was given.',
+  rights: ['look-up'],
+  scopes: oneScope,
   paths: enhancedPaths,
   response: wireReassignedRow,
   encode: (row) => ({ json: wireReassigned(row) }),
@@ -185,6 +187,8 @@ export const enhancedRndPost = endpoint<ReassignedRequest, readonly ReassignedRo
   ...byPost,
   name: 'enhanced-rnd-post',
   summary: 'The same for a list of numbers, answered in their order.',
+  rights: ['look-up'],
+  scopes: oneScope,
   paths: enhancedPaths,
   response: z.array(wireReassignedRow),
   encode: (rows) => ({ json: rows.map(wireReassigned) }),
@@ -194,6 +198,8 @@ export const rndBasicGet = endpoint<ReassignedRequest, NationalRow>({
   ...byGet,
   name: 'rnd-basic-get',
   summary: 'The same by the national database alone.',
+  rights: ['look-up'],
+  scopes: oneScope,
   paths: basicPaths,
   response: wireNationalRow,
   encode: (row) => ({ json: wireNational(row) }),
@@ -203,6 +209,8 @@ export const rndBasicPost = endpoint<ReassignedRequest, readonly NationalRow[]>(
   ...byPost,
   name: 'rnd-basic-post',
   summary: 'By the national database alone, for a list of numbers.',
+  rights: ['look-up'],
+  scopes: oneScope,
   paths: basicPaths,
   response: z.array(wireNationalRow),
   encode: (rows) => ({ json: rows.map(wireNational) }),

@@ -52,6 +52,8 @@ export const flagsRemovedSummary = endpoint<FlagsRemovedRequest, FlagsRemovedAns
   accepts: ['query'],
   rate: 'reputation',
   keyAlsoIn: ['query'],
+  rights: ['look-up'],
+  scopes: 'none',
   request: fields({
     days: days.describe(`Look-back in days, 1 to ${mostDays}, ${defaultDays} by default`),
   }),

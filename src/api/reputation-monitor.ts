@@ -98,6 +98,8 @@ export const reputationAdd = endpoint<MonitorAddRequest, MonitorRecords>({
   accepts: ['json'],
   listBody: 'body',
   keyAlsoIn: [],
+  rights: ['manage'],
+  scopes: 'none',
   request: fields({ body: items }).transform(({ body }) => ({
     items: body.map((one) => ({
       phone: one.Phone,
@@ -119,6 +121,8 @@ export const reputationGet = endpoint<MonitorNumbersRequest, MonitorRecords>({
   paths: getPaths,
   accepts: ['query'],
   keyAlsoIn: ['query'],
+  rights: ['look-up'],
+  scopes: 'none',
   request: fields({
     phoneList: phoneList({ most: mostByGet, advice: ', the most with GET; use POST' }).describe(
       `Up to ${mostByGet} 10-digit numbers separated by commas`,
@@ -145,6 +149,8 @@ export const reputationGetPost = endpoint<MonitorNumbersRequest, MonitorRecords>
   accepts: ['json'],
   listBody: 'body',
   keyAlsoIn: [],
+  rights: ['look-up'],
+  scopes: 'none',
   request: fields({ body: numberList }).transform(({ body }) => ({ numbers: body })),
   send: ({ numbers }) => ({ json: numbers }),
   response: records,
@@ -173,6 +179,8 @@ export const reputationGetAll = endpoint<MonitorAllRequest, MonitorAllAnswer>({
   paths: ['/v1.4/reputation/getAll', '/v1.5/Reputation/GetAll'],
   accepts: ['query'],
   keyAlsoIn: ['query'],
+  rights: ['look-up'],
+  scopes: 'none',
   request: fields({
     maxRecords: wholeNumber.describe(
       `Most records to give, ${defaultMaxRecords} by default; too many are refused with 413`,
@@ -201,6 +209,8 @@ export const reputationRemove = endpoint<MonitorNumbersRequest, readonly Removed
   accepts: ['json'],
   listBody: 'body',
   keyAlsoIn: [],
+  rights: ['manage'],
+  scopes: 'none',
   request: fields({ body: numberList }).transform(({ body }) => ({ numbers: body })),
   response: z.array(wireRemoved),
   encode: (rows) => ({

@@ -6,11 +6,21 @@ import type { Caller } from '../domain/caller.js'
 import type { Eventually } from '../domain/compliance.js'
 import type { Endpoint, Reply } from './endpoint.js'
 import { refusal } from './field-problems.js'
+import { requireSomeRight, requireWithinLimits } from './key-limits.js'
 
 /** What a server must know of an endpoint before it can read the request. */
 export type EndpointFacts = Pick<
   Endpoint<unknown, unknown>,
-  'name' | 'method' | 'paths' | 'accepts' | 'listBody' | 'access' | 'rate' | 'keyAlsoIn' | 'errors'
+  | 'name'
+  | 'method'
+  | 'paths'
+  | 'accepts'
+  | 'listBody'
+  | 'access'
+  | 'rights'
+  | 'rate'
+  | 'keyAlsoIn'
+  | 'errors'
 >
 
 export interface AnswerContext {
@@ -35,25 +45,39 @@ export type EndpointDescription = EndpointFacts &
 
 export interface Route {
   readonly endpoint: EndpointDescription
+  /** Throws `forbidden` for a caller none of whose requests could be answered. */
+  admit(caller: Caller): void
   /**
-   * Checks the fields as they were read, asks the subject and writes its answer. Refusals are
-   * {@link AppError}s; anything else that is thrown is a bug.
+   * Checks the fields as they were read and what the key may do, asks the subject and writes its
+   * answer. Refusals are {@link AppError}s; anything else that is thrown is a bug.
    */
   answer(fields: unknown, context: AnswerContext): Promise<Reply>
 }
 
-/** Binds an endpoint to the method of a subject. */
+/**
+ * Binds an endpoint to the method of a subject. What `isExempt` is answered whatever the key may do:
+ * an emergency call.
+ */
 export function route<Request, Response>(
   endpoint: Endpoint<Request, Response>,
   handle: (caller: Caller, request: Request) => Eventually<Response>,
+  isExempt?: (request: Request) => boolean,
 ): Route {
   const encode = endpoint.encode ?? ((response: Response): Reply => ({ json: response }))
   return {
     endpoint,
+    admit(caller) {
+      if (!isExempt) requireSomeRight(caller, endpoint.rights)
+    },
     async answer(fields, { caller, jsonRequested }) {
       const parsed = endpoint.request.safeParse(fields, { reportInput: true })
-      if (!parsed.success) throw refusal(parsed.error)
+      if (!parsed.success) {
+        // An exempt request was not refused before; what cannot be read is no such request.
+        requireSomeRight(caller, endpoint.rights)
+        throw refusal(parsed.error)
+      }
       const request = parsed.data
+      if (isExempt?.(request) !== true) requireWithinLimits(caller, request, endpoint)
       return encode(await handle(caller, request), { request, jsonRequested })
     },
   }

@@ -19,7 +19,7 @@
  * The first project of an account's whole list is its Master Project, whose code is the account's id.
  */
 import { z } from 'zod'
-import { endpoint, type Reply } from './endpoint.js'
+import { endpoint, type NeededRight, type Reply } from './endpoint.js'
 import { fields, optionalId, optionalText } from './fields.js'
 
 const handlers = [
@@ -134,6 +134,19 @@ const response = z.object({
 
 export type RpcProjectAnswer = z.output<typeof response>
 
+const rpcRights: readonly NeededRight<RpcProjectRequest>[] = [
+  {
+    right: 'manage',
+    when: 'the request makes or changes a project',
+    applies: (request) => !onlyLists(request),
+  },
+  { right: 'look-up', when: 'it only lists (output=xml)', applies: onlyLists },
+]
+
+function onlyLists({ code, projectId, listing, ...changes }: RpcProjectRequest): boolean {
+  return listing && Object.values(changes).every((value) => value === undefined)
+}
+
 /** Extension to the spec, which refers to the call and does not show it. */
 export const rpcProject = endpoint<RpcProjectRequest, RpcProjectAnswer>({
   name: 'rpc-project',
@@ -143,6 +156,10 @@ export const rpcProject = endpoint<RpcProjectRequest, RpcProjectAnswer>({
   paths: ['/app/main/rpc/project'],
   accepts: ['query', 'form', 'multipart'],
   keyAlsoIn: ['query', 'form', 'multipart'],
+  rights: rpcRights,
+  // The list of all projects leaves out those the key may not name.
+  scopes: ({ projectId, code }) =>
+    [projectId, code].flatMap((named) => (named === undefined ? [] : [{ projectId: named }])),
   request,
   response,
   replyTypes: ['text/plain', 'application/xml'],

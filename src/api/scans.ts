@@ -146,6 +146,8 @@ export const scanSubmit = endpoint<ScanRequest, ScanAccepted>({
   method: 'POST',
   accepts: ['json'],
   keyAlsoIn: [],
+  rights: ['manage'],
+  scopes: 'none',
   request,
   response: z
     .object({
@@ -203,6 +205,8 @@ export const scanStatus = endpoint<ScanStatusRequest, ScanStatus>({
   method: 'GET',
   accepts: ['query'],
   keyAlsoIn: ['query'],
+  rights: ['look-up'],
+  scopes: 'none',
   request: fields({
     jobId: z
       .string({

@@ -7,7 +7,14 @@ import {
   scrubVersions,
 } from '../domain/scrub-row.js'
 import { type EbrWireRecord, ebrRecords } from './consent.js'
-import { type Endpoint, endpoint, type Reply, type WireRequest } from './endpoint.js'
+import {
+  type Endpoint,
+  endpoint,
+  type NeededRight,
+  oneScope,
+  type Reply,
+  type WireRequest,
+} from './endpoint.js'
 import {
   fields,
   type NumberLimit,
@@ -162,10 +169,18 @@ export const scrubGet = endpoint<ScrubRequest, readonly ScrubRow[]>({
   method: 'GET',
   accepts: ['query'],
   keyAlsoIn: ['query'],
+  rights: ['look-up'],
+  scopes: oneScope,
   request: questionFields({ most: 50, advice: ', the most with GET; use POST' }).transform(
     readQuestion,
   ),
 })
+
+const consentForRecords: NeededRight<ScrubRequest> = {
+  right: 'consent',
+  when: 'ebrList is given',
+  applies: ({ relationships }) => relationships !== undefined,
+}
 
 /** At most 10,000 numbers, as a form or JSON. */
 export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
@@ -175,6 +190,8 @@ export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
+  rights: ['look-up', consentForRecords],
+  scopes: oneScope,
   request: withRelationships,
   send,
 })

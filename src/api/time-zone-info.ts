@@ -80,6 +80,8 @@ export const timeZoneInfo = endpoint<TimeZoneInfoRequest, readonly TimeZoneRow[]
   paths: ['/v1.5/GeoScrub/GetTimeZoneInfo'],
   accepts: ['json'],
   keyAlsoIn: [],
+  rights: ['look-up'],
+  scopes: 'none',
   request,
   response: z.array(wireRow),
   errors: 'reason-phrase',

@@ -1,7 +1,7 @@
 /** The calls that have numbers asked about before they are dialled, and tell how far that is. */
 import { z } from 'zod'
 import { warmStates } from '../domain/warm-state.js'
-import { endpoint } from './endpoint.js'
+import { endpoint, oneScope } from './endpoint.js'
 import { fields, optionalId } from './fields.js'
 
 const hourMs = 3_600_000
@@ -76,6 +76,8 @@ export const startWarming = endpoint({
   method: 'POST',
   paths: ['/v1/warm'],
   accepts: ['json'],
+  rights: ['decide'],
+  scopes: oneScope,
   request: warmRequest,
   response: startedSchema,
   success: 202,
@@ -89,6 +91,8 @@ export const readWarming = endpoint({
   method: 'GET',
   paths: ['/v1/warm/:id'],
   accepts: ['query'],
+  rights: ['decide'],
+  scopes: 'none',
   request: oneJob,
   response: progressSchema,
 })
@@ -100,6 +104,8 @@ export const stopWarming = endpoint({
   method: 'POST',
   paths: ['/v1/warm/:id/stop'],
   accepts: ['query', 'json'],
+  rights: ['decide'],
+  scopes: 'none',
   request: oneJob,
   response: progressSchema,
 })

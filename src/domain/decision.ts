@@ -62,6 +62,8 @@ export interface CallChannel {
 
 export interface CallRequest {
   readonly accountId: string
+  /** Id of the key that asked; absent where none was used, as over Asterisk. */
+  readonly keyId?: string | undefined
   /** The number as handed in. */
   readonly dialed: string
   readonly callKind: CallKind

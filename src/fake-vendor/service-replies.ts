@@ -72,12 +72,12 @@ export class ServiceReplies {
 }
 
 /** The same route, which tells of its numbers before it answers. */
-function counted({ endpoint, answer }: Route, { onNumbers, unasked }: AskedService): Route {
+function counted(route: Route, { onNumbers, unasked }: AskedService): Route {
   return {
-    endpoint,
+    ...route,
     async answer(fields, context) {
       onNumbers(numbersIn(fields))
-      return unasked ? { text: '' } : await answer(fields, context)
+      return unasked ? { text: '' } : await route.answer(fields, context)
     },
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Route } from '../api/route.js'
 import { type Callgate, openCallgate } from '../compose.js'
 import { settingsSchema } from '../config.js'
-import type { Caller } from '../domain/caller.js'
+import { type Caller, noLimits } from '../domain/caller.js'
 import { formatInstant, type Instant } from '../domain/clock.js'
 import { shippedOr } from '../load-settings.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
@@ -20,6 +20,7 @@ export const vendorCaller: Caller = {
   accountId: sandboxAccountId,
   role: 'Administrator',
   keyId: 'fake-vendor',
+  limits: noLimits,
 }
 
 export interface VendorService {

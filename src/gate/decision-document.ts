@@ -78,6 +78,8 @@ export interface DecisionDocument {
   readonly policy?: readonly PolicyDocument[]
   readonly findings: readonly FindingDocument[]
   readonly accountId: string
+  /** Id of the key that asked. */
+  readonly keyId?: string
   readonly via: string
   readonly dialed: string
   readonly channel?: CallChannel
@@ -109,6 +111,7 @@ export function decisionDocument(decision: Decision): DecisionDocument {
     ...(decision.effects.length > 0 && { policy: decision.effects.map(policyDocument) }),
     findings: decision.findings.map((finding) => findingDocument(finding, decision.usedAt)),
     accountId: decision.accountId,
+    ...given('keyId', request.keyId),
     via: request.via,
     dialed: request.dialed,
     ...(request.channel && { channel: request.channel }),

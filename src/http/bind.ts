@@ -63,7 +63,7 @@ async function replyTo(
 ): Promise<Reply> {
   const jsonRequested = isJsonRequest(request)
   try {
-    const { caller, fields } = await readRequest(request, route.endpoint, tools)
+    const { caller, fields } = await readRequest(request, route, tools)
     return await route.answer(joinFields([parameters, fields]), { caller, jsonRequested })
   } catch (error) {
     const { errors: shape, name } = route.endpoint
@@ -73,16 +73,17 @@ async function replyTo(
 }
 
 /**
- * A key in the headers or the address is checked before the body is read, so that a stranger
- * cannot make us read one unless the endpoint takes its key there.
+ * A key in the headers or the address is checked, and whether it may ask, before the body is read, so
+ * that a stranger cannot make us read one unless the endpoint takes its key there.
  */
 async function readRequest(
   request: IncomingMessage,
-  endpoint: EndpointFacts,
+  route: Route,
   tools: BindTools,
 ): Promise<{ readonly caller: Caller; readonly fields: RawFields }> {
+  const { endpoint } = route
   const { accepts, keyAlsoIn } = endpoint
-  const admit = (key: Credential | undefined) => admitted(key, endpoint, tools)
+  const admit = (key: Credential | undefined) => admitted(key, route, tools)
   const query = splitKey(readQuery(request), keyAlsoIn.includes('query'))
   const earlyKey = keyInHeaders(request) ?? query.key
   const keyMayBeInBody = keyAlsoIn.some((source) => source !== 'query')
@@ -121,11 +122,13 @@ async function bodyOf(request: IncomingMessage, { endpoint, tools, early }: Body
 
 async function admitted(
   key: Credential | undefined,
-  { access, rate }: EndpointFacts,
+  route: Route,
   { authenticate, limitRate }: BindTools,
 ): Promise<Caller> {
+  const { access, rate } = route.endpoint
   if (access === 'open') return nobody
   const caller = await callerOf(key, authenticate)
+  route.admit(caller)
   if (rate !== undefined) limitRate?.(caller.accountId, rate)
   return caller
 }

@@ -47,6 +47,7 @@ type WriteError = (
 const blockWords: Readonly<Record<number, string>> = {
   400: 'bad-request',
   401: 'unauthenticated',
+  403: 'forbidden',
   405: 'bad-request',
   413: 'bad-request',
   415: 'bad-request',

@@ -9,6 +9,7 @@ import { decideCall, predialGet, predialPost, refuseFarInstant } from '../api/ga
 import { type EndpointDescription, route } from '../api/route.js'
 import type { Clock } from '../domain/clock.js'
 import type { Decision } from '../domain/decision.js'
+import { parseDialed } from '../domain/phone-number.js'
 import { AppError } from '../errors.js'
 import { bind, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
@@ -80,10 +81,14 @@ function doorsByPath(options: FrontDoorOptions): ReadonlyMap<string, Door> {
 }
 
 function decisionHandler(options: FrontDoorOptions): Handler {
-  const answered = route(decideCall, async (caller, request) => {
-    refuseFarInstant(request.at, options.clock.now())
-    return options.document(await options.decide(callOf(caller, request, 'http')))
-  })
+  const answered = route(
+    decideCall,
+    async (caller, request) => {
+      refuseFarInstant(request.at, options.clock.now())
+      return options.document(await options.decide(callOf(caller, request, 'http')))
+    },
+    ({ number }) => parseDialed(number, options.serviceCodes).kind === 'service-code',
+  )
   const handler = bind(answered, options)
   return (request, response) => handler(request, response, {})
 }

@@ -46,6 +46,7 @@ export function predialHandler(
       const { code, fields } = await readCall(request, options)
       const caller = await knownCaller(request, options, code)
       if (code === undefined && caller) {
+        answered.admit(caller)
         return sendReply(
           response,
           await answered.answer(fields(), { caller, jsonRequested: false }),
@@ -67,7 +68,7 @@ export function callOf(
   via: CallRequest['via'],
 ): CallRequest {
   const { number: dialed, ...rest } = request
-  return { dialed, accountId: caller.accountId, via, ...rest }
+  return { dialed, accountId: caller.accountId, keyId: caller.keyId, via, ...rest }
 }
 
 /** A decision that could not be made or kept is a failure, told by the status as well. */

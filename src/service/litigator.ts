@@ -1,8 +1,10 @@
 /** The litigator check (spec, "Litigator check"): only the list of known TCPA litigators is asked. */
+
+import type { ScopeChoice } from '../domain/caller.js'
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
 import { AppError, invalidRequest } from '../errors.js'
 import type { ListFacts } from './list-facts.js'
-import type { ScopeChoice, ScopeResolver } from './projects/projects.js'
+import type { ScopeResolver } from './projects/projects.js'
 import { requireScope } from './projects/require-scope.js'
 
 export interface LitigatorRow {

@@ -71,6 +71,13 @@ export interface ApiKeyRow {
   role: 'Agent' | 'Supervisor' | 'Administrator'
   created_at: number
   revoked_at: number | null
+  /** Words separated by commas. */
+  rights: Generated<string>
+  /** Codes separated by commas; null is any project. */
+  projects: string | null
+  /** Words separated by commas; null is any kind of call. */
+  call_kinds: string | null
+  expires_at: number | null
 }
 
 export interface ProjectRow {

@@ -10,6 +10,7 @@ import { createFrontDoor } from '../../src/http/front-door.js'
 import { createLogger, silentLogger } from '../../src/log.js'
 import { openAccessApp } from '../support/access-app.js'
 import { useDatabase } from '../support/database.js'
+import { caller } from '../support/service-subjects.js'
 
 const database = useDatabase()
 const open = (more: Parameters<typeof openAccessApp>[1] = {}) =>
@@ -276,7 +277,7 @@ describe('a token is taken', () => {
     const add = '/app/main/rpc/pdnc?actionType=add&phoneList=2125550100'
     expect((await app.send(add, bearer(token))).status).toBe(200)
     const count = async (accountId: string) =>
-      (await internalDnc.count({ accountId, role: 'Agent', keyId: '' })).count
+      (await internalDnc.count(caller(accountId, 'Agent'))).count
     expect([await count('other'), await count('main')]).toEqual([1, 0])
   })
 
@@ -310,6 +311,7 @@ const shapeRoutes: readonly Route[] = shapes.map((shape) =>
     endpoint({
       ...{ name: shape, summary: 'Answers.', spec: 'none', method: 'GET', keyAlsoIn: [] },
       ...{ paths: [`/v1/shapes/${shape}`], accepts: ['query'], errors: shape },
+      ...{ rights: [], scopes: 'none' },
       request: fields({}),
       response: z.object({}),
     }),

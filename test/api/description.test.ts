@@ -101,6 +101,24 @@ describe('/openapi.json', () => {
     }
   })
 
+  it('names the rights of every call that needs some, with the 403 of a key that lacks them', () => {
+    const needing = new Map(everyEndpoint().map((one) => [one.name, one.rights] as const))
+    for (const [path, , { responses, operationId, description = '', security }] of operations) {
+      const rights = needing.get(operationId.replace(/-\d+$/, '')) ?? []
+      for (const one of rights) {
+        const wanted = typeof one === 'string' ? `\`${one}\`` : `\`${one.right}\` (if ${one.when})`
+        expect(description, path).toContain(wanted)
+      }
+      expect(description.includes('The key needs'), path).toBe(rights.length > 0)
+      if (!security) expect(responses['403']?.description, path).toMatch(/the key lacks/i)
+    }
+  })
+
+  it('keeps what a call has to say of its own 403', () => {
+    const { responses } = document.paths['/v1.5/projects']?.post ?? {}
+    expect(responses?.['403']?.description).toMatch(/^The project is inactive; or the key /)
+  })
+
   it('refers to nothing outside itself', () => {
     expect(JSON.stringify(document)).not.toMatch(/\$ref|https?:\/\//)
   })

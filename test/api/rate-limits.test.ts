@@ -129,6 +129,7 @@ const shapeRoutes: readonly Route[] = shapes.map((shape) =>
     endpoint({
       ...{ name: shape, summary: 'Answers.', spec: 'none', method: 'POST', keyAlsoIn: [] },
       ...{ paths: [`/v1/shapes/${shape}`], accepts: ['json'], errors: shape, rate: 'reputation' },
+      ...{ rights: [], scopes: 'none' },
       request: fields({}),
       response: z.object({}),
     }),

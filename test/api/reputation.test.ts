@@ -9,7 +9,7 @@ import {
   reputationRemove,
 } from '../../src/api/reputation-monitor.js'
 import { route } from '../../src/api/route.js'
-import type { Caller } from '../../src/domain/caller.js'
+import { type Caller, noLimits } from '../../src/domain/caller.js'
 import type { Complaint } from '../../src/domain/labels.js'
 import { mostRecords } from '../../src/service/reputation/reputation-monitor.js'
 import { allClean, type MonitorParts, monitorParts } from '../service/reputation-parts.js'
@@ -27,11 +27,11 @@ beforeEach(async () => {
 const limited: string[] = []
 const otherKey = 'o'.repeat(44)
 const callers: Readonly<Record<string, Caller>> = {
-  [adminKey]: { accountId: 'main', role: 'Agent', keyId: 'k1' },
-  [otherKey]: { accountId: 'other', role: 'Administrator', keyId: 'k2' },
+  [adminKey]: { accountId: 'main', role: 'Agent', keyId: 'k1', limits: noLimits },
+  [otherKey]: { accountId: 'other', role: 'Administrator', keyId: 'k2', limits: noLimits },
 }
 
-const admin: Caller = { accountId: 'main', role: 'Administrator', keyId: 'k1' }
+const admin: Caller = { accountId: 'main', role: 'Administrator', keyId: 'k1', limits: noLimits }
 
 const app = await openTestApp({
   authenticate: (key) => callers[key],

@@ -18,6 +18,8 @@ function echo(gate: () => Promise<void> = async () => undefined): Route {
     paths: ['/v1/echo/:id'],
     accepts: ['query'],
     keyAlsoIn: [],
+    rights: [],
+    scopes: 'none',
     request: fields({ id: z.string(), more: z.string().optional() }),
     response: z.object({ id: z.string() }),
     errors: 'problem',

@@ -131,6 +131,22 @@ describe('callgate keys', () => {
     expect(await server.end('SIGTERM')).toBe(0)
   })
 
+  it('limited while the server runs holds there, and ends there within a second', async () => {
+    const server = await serve(environment)
+    const { out, err } = await run('keys', 'create', '--account', 'sandbox', '--can', 'look-up')
+    const [key, id] = [out.trim(), err.split(':')[0] ?? '']
+    const status = async (path: string) =>
+      (await fetch(`${server.url}${path}`, { headers: { loginId: key } })).status
+    const scrub = '/app/main/rpc/scrub?phoneList=2125550100'
+    expect(await status(scrub)).toBe(200)
+    expect(await status('/v1/predial?number=2125550100&kind=manual')).toBe(403)
+    expect(await status('/v1/predial?number=911')).toBe(200)
+    expect((await run('keys', 'revoke', id)).code).toBe(0)
+    await expect.poll(() => status(scrub), { timeout: 5_000 }).toBe(401)
+    expect(await status('/v1/predial?number=911')).toBe(200)
+    expect(await server.end('SIGTERM')).toBe(0)
+  })
+
   it('refuses a role or an account that does not exist', async () => {
     expect((await run('keys', 'create', '--role', 'King')).code).toBe(2)
     const { code, err } = await run('keys', 'create', '--account', 'nobody')

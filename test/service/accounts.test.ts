@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { noLimits } from '../../src/domain/caller.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects } from '../support/service-subjects.js'
@@ -185,6 +186,7 @@ describe('API keys', () => {
       accountId: 'main',
       role: 'Supervisor',
       keyId: id,
+      limits: noLimits,
     })
   })
 

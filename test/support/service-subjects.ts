@@ -1,6 +1,6 @@
 /** The service's SQL subjects over one database, with two real accounts `main` and `other`. */
 import { randomBytes } from 'node:crypto'
-import type { Caller, Role } from '../../src/domain/caller.js'
+import { type Caller, noLimits, type Role } from '../../src/domain/caller.js'
 import type { ChangeListener } from '../../src/domain/changes.js'
 import { type Clock, orderedStamps } from '../../src/domain/clock.js'
 import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
@@ -119,7 +119,7 @@ export async function buildSubjects(
 }
 
 export function caller(accountId = 'main', role: Role = 'Administrator'): Caller {
-  return { accountId, role, keyId: `key-of-${accountId}` }
+  return { accountId, role, keyId: `key-of-${accountId}`, limits: noLimits }
 }
 
 export const n = phoneNumber

@@ -1,13 +1,18 @@
 /** A real server over a table of routes on a free port, and a client that reads whole answers. */
 import { afterAll } from 'vitest'
 import type { Route } from '../../src/api/route.js'
-import type { Caller } from '../../src/domain/caller.js'
+import { type Caller, noLimits } from '../../src/domain/caller.js'
 import { openServer, type RunningServer, type ServerOptions } from '../../src/http/server.js'
 import { silentLogger } from '../../src/log.js'
 
 export const adminKey = 'k'.repeat(44)
 
-export const admin: Caller = { accountId: 'main', role: 'Administrator', keyId: 'key-test' }
+export const admin: Caller = {
+  accountId: 'main',
+  role: 'Administrator',
+  keyId: 'key-test',
+  limits: noLimits,
+}
 
 export interface Answer {
   readonly status: number

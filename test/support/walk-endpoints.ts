@@ -20,7 +20,8 @@ export type AnyEndpoint = Pick<
   | 'keyAlsoIn'
   | 'errors'
   | 'request'
->
+> &
+  Pick<Endpoint<never, unknown>, 'scopes'>
 
 function isEndpoint(value: unknown): value is AnyEndpoint {
   return (

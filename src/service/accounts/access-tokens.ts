@@ -11,6 +11,7 @@ import { AppError } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import { type ApiKeys, hashOf } from './api-keys.js'
 import { BriefMemory } from './brief-memory.js'
+import { callerColumns, readCaller } from './key-rows.js'
 
 /** Tells a token from a key, and whoever finds one somewhere what it is. */
 const tokenStart = 'cgt_'
@@ -60,15 +61,23 @@ export class AccessTokens {
       throw new AppError('unauthenticated', 'client_id or client_secret is not valid')
     }
     const token = tokenStart + this.#options.randomBytes(tokenBytes).toString('base64url')
-    await this.#store(hashOf(token), caller.keyId)
-    return { token, expiresInSeconds: lifeSeconds }
+    const now = this.#options.clock.now()
+    // A token ends with its key at the latest.
+    const expiresAt = Math.min(now + lifeSeconds * 1000, caller.limits.expiresAt)
+    await this.#store(hashOf(token), { keyId: caller.keyId, now, expiresAt })
+    return { token, expiresInSeconds: Math.max(1, Math.floor((expiresAt - now) / 1000)) }
   }
 
   /** Also deletes tokens that have expired, oldest first. */
-  async #store(tokenHash: string, keyId: string): Promise<void> {
-    const { storage, clock } = this.#options
-    const now = clock.now()
-    const expiresAt = now + lifeSeconds * 1000
+  async #store(
+    tokenHash: string,
+    {
+      keyId,
+      now,
+      expiresAt,
+    }: { readonly keyId: string; readonly now: Instant; readonly expiresAt: Instant },
+  ): Promise<void> {
+    const { storage } = this.#options
     const write = () =>
       storage.db.transaction().execute(async (transaction) => {
         await transaction
@@ -111,13 +120,13 @@ export class AccessTokens {
     const row = await this.#options.storage.db
       .selectFrom('access_tokens')
       .innerJoin('api_keys', 'api_keys.id', 'access_tokens.key_id')
-      .select(['api_keys.id', 'api_keys.account_id', 'api_keys.role', 'access_tokens.expires_at'])
+      .select([...callerColumns, 'access_tokens.expires_at as token_expires_at'])
       .where('access_tokens.token_hash', '=', hash)
       .where('api_keys.revoked_at', 'is', null)
       .executeTakeFirst()
     if (!row) return undefined
-    const caller = Object.freeze({ accountId: row.account_id, role: row.role, keyId: row.id })
-    return { caller, expiresAt: row.expires_at }
+    const caller = await readCaller(this.#options.storage.db, row)
+    return { caller, expiresAt: Math.min(row.token_expires_at, caller.limits.expiresAt) }
   }
 }
 

@@ -3,26 +3,35 @@
  * made it; only its SHA-256 is stored or kept in memory.
  */
 import { createHash } from 'node:crypto'
-import type { Caller, Role } from '../../domain/caller.js'
+import type { Caller, Right, Role } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import { BriefMemory } from './brief-memory.js'
+import { checkGrant } from './key-grant.js'
+import { callerColumns, grantColumns, type KeyGrant, readCaller, readGrant } from './key-rows.js'
 
 /** 33 random bytes are exactly 44 URL-safe characters. */
 const keyBytes = 33
 const keyLength = 44
 const longestLabel = 100
 
-export interface NewApiKey {
+export interface NewApiKey extends KeyGrant {
   readonly accountId: string
   readonly role: Role
   /** What the key is for, such as `dialer-1`. */
   readonly label: string
 }
 
+export interface CreatedApiKey {
+  readonly id: string
+  readonly key: string
+  readonly grant: KeyGrant
+}
+
 export interface ApiKeyInfo extends NewApiKey {
+  readonly rights: readonly Right[]
   /** A short handle that tells nothing about the key. */
   readonly id: string
   readonly createdAt: Instant
@@ -49,9 +58,13 @@ export class ApiKeys {
     this.#callers = new BriefMemory(clock)
   }
 
-  /** The key is in the answer and nowhere else. The account must exist. */
-  async create(wanted: NewApiKey): Promise<{ readonly id: string; readonly key: string }> {
-    await this.#refuseBadRequest(wanted)
+  /**
+   * The key is in the answer and nowhere else; the grant has its projects as stored. Throws `invalid-request` naming `account`, `label`,
+   * `can`, `projects`, `kinds` or `expires`: account and projects must exist, lists must not be empty,
+   * and the key must not have expired already.
+   */
+  async create(wanted: NewApiKey): Promise<CreatedApiKey> {
+    const grant = await this.#check(wanted)
     const key = this.#randomBytes(keyBytes).toString('base64url')
     const id = `key-${this.#randomBytes(5).toString('hex')}`
     await this.#db
@@ -64,12 +77,14 @@ export class ApiKeys {
         role: wanted.role,
         created_at: this.#clock.now(),
         revoked_at: null,
+        ...grantColumns(grant),
       })
       .execute()
-    return { id, key }
+    return { id, key, grant }
   }
 
-  async #refuseBadRequest({ accountId, label }: NewApiKey): Promise<void> {
+  /** The grant with its projects as they are stored. */
+  async #check({ accountId, label, ...grant }: NewApiKey): Promise<KeyGrant> {
     if (label.length > longestLabel) {
       const rule = `must not be longer than ${longestLabel} characters`
       throw invalidRequest([{ field: 'label', value: label, rule }])
@@ -82,15 +97,12 @@ export class ApiKeys {
     if (!account) {
       throw invalidRequest([{ field: 'account', value: accountId, rule: 'is no account here' }])
     }
+    return await checkGrant(this.#db, accountId, { grant, now: this.#clock.now() })
   }
 
   /** Keys of one account or of all, oldest first, revoked ones included. */
   async list(accountId?: string): Promise<readonly ApiKeyInfo[]> {
-    let query = this.#db
-      .selectFrom('api_keys')
-      .select(['id', 'account_id', 'role', 'label', 'created_at', 'revoked_at'])
-      .orderBy('created_at')
-      .orderBy('id')
+    let query = this.#db.selectFrom('api_keys').selectAll().orderBy('created_at').orderBy('id')
     if (accountId !== undefined) query = query.where('account_id', '=', accountId)
     return (await query.execute()).map((row) => ({
       id: row.id,
@@ -99,6 +111,7 @@ export class ApiKeys {
       label: row.label,
       createdAt: row.created_at,
       revokedAt: row.revoked_at ?? undefined,
+      ...readGrant(row),
     }))
   }
 
@@ -117,22 +130,33 @@ export class ApiKeys {
     return changed.numUpdatedRows > 0n
   }
 
-  /** Who holds this key; `undefined` for a key that is unknown, revoked or no key at all. */
+  /** Who holds this key; `undefined` for one that is unknown, revoked, expired or no key at all. */
   authenticate(key: string): Eventually<Caller | undefined> {
     if (key.length !== keyLength) return undefined
     // Finding the row by hash tells nothing about the key through timing.
     const hash = hashOf(key)
-    return this.#callers.get(hash) ?? this.#callers.fill(hash, () => this.#callerOf(hash))
+    const known = this.#callers.get(hash)
+    return known ? this.#inForce(known) : this.#lookUp(hash)
   }
 
-  async #callerOf(hash: string): Promise<Caller | undefined> {
+  async #lookUp(hash: string): Promise<Caller | undefined> {
+    const found = await this.#callers.fill(hash, () => this.#findCaller(hash))
+    return found && this.#inForce(found)
+  }
+
+  /** A key that is remembered may have expired since it was read. */
+  #inForce(caller: Caller): Caller | undefined {
+    return this.#clock.now() < caller.limits.expiresAt ? caller : undefined
+  }
+
+  async #findCaller(hash: string): Promise<Caller | undefined> {
     const row = await this.#db
       .selectFrom('api_keys')
-      .select(['id', 'account_id', 'role'])
+      .select(callerColumns)
       .where('key_hash', '=', hash)
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
-    return row && Object.freeze({ accountId: row.account_id, role: row.role, keyId: row.id })
+    return row && (await readCaller(this.#db, row))
   }
 }
 

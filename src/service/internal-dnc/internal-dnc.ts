@@ -2,7 +2,8 @@
  * The internal do-not-call lists: one per project, or the Master Project's where a project inherits
  * it (spec, "Internal DNC list"). Whether a permission overrides an entry is for the scrub to say.
  */
-import type { Caller } from '../../domain/caller.js'
+
+import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, formatDay, type Instant } from '../../domain/clock.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
@@ -11,7 +12,7 @@ import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
 import { currentLists, type ProjectScope } from '../projects/project-scope.js'
-import type { ScopeChoice, ScopeResolver } from '../projects/projects.js'
+import type { ScopeResolver } from '../projects/projects.js'
 import { requireScope } from '../projects/require-scope.js'
 import { writeForAccount } from '../sql/account-write.js'
 import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'

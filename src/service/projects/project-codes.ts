@@ -1,5 +1,6 @@
-/** Codes of projects: how they are compared, and what a new one may be. */
+/** Codes of projects: which stored ones a text may mean, and what a new one may be. */
 import { longestId } from '../../domain/call-fields.js'
+import { readCode, upperCased } from '../../domain/project-code.js'
 import { invalidRequest } from '../../errors.js'
 
 export interface CodeOwner {
@@ -10,16 +11,6 @@ export interface CodeOwner {
 
 /** Of a code without the account's prefix. */
 const codePattern = /^[A-Z0-9][A-Z0-9_-]{0,39}$/
-
-/**
- * Codes are compared trimmed and in upper case; only the Master Project's, which is the account's
- * id, is stored as it came. `undefined` for blank text.
- */
-export function readCode(accountId: string, text: string): string | undefined {
-  const code = upperCased(text)
-  if (code === '') return undefined
-  return code === accountId.toUpperCase() ? accountId : code
-}
 
 /**
  * The stored codes that a text on a creating call may stand for, likeliest first: a project made
@@ -50,12 +41,6 @@ export function readNewCode(owner: CodeOwner, text: string, field: string): stri
     throw invalidRequest([{ field, value: text, rule }])
   }
   return stored
-}
-
-/** Only ASCII has upper case here: that of other letters, as of `ſ` or `ß`, is another's code. */
-function upperCased(text: string): string {
-  const trimmed = text.trim()
-  return /^[\x20-\x7e]*$/.test(trimmed) ? trimmed.toUpperCase() : trimmed
 }
 
 function withPrefix(owner: CodeOwner, code: string): string {

@@ -4,9 +4,9 @@
  */
 import { countryOfRegion } from '../../data/numbering/area-codes.js'
 import { type Clock, formatDay, parseDay } from '../../domain/clock.js'
+import { readCode } from '../../domain/project-code.js'
 import { invalidRequest } from '../../errors.js'
 import type { Db, FtcStatus, RegistrationStatus } from '../../storage/tables.js'
-import { readCode } from './project-codes.js'
 import { type FtcFacts, readFtcFacts } from './project-ftc.js'
 import { findProject, type StoredProject } from './project-rows.js'
 import type { ProjectWrite, ProjectWrites } from './project-write.js'

@@ -1,9 +1,9 @@
 /** The projects of an account as its clients read, make and change them (spec, "Projects"). */
 import type { Caller } from '../../domain/caller.js'
+import { readCode } from '../../domain/project-code.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
-import { readCode } from './project-codes.js'
 import { type ProjectDocument, projectDocument } from './project-document.js'
 import type { ProjectFieldNames, ProjectInput } from './project-input.js'
 import { type ProjectDoor, type PutProject, putProject } from './project-put.js'

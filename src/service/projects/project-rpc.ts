@@ -1,9 +1,9 @@
 /** The older call for projects (`rpc/project`): make, change, switch on and off, list. */
-import type { Caller } from '../../domain/caller.js'
+import { type Caller, mayName } from '../../domain/caller.js'
+import { readCode } from '../../domain/project-code.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
-import { readCode } from './project-codes.js'
 import type { ProjectFieldNames } from './project-input.js'
 import { listProjects, type Project } from './project-list.js'
 import {
@@ -79,15 +79,16 @@ export class ProjectRpc {
   }
 
   /** Throws {@link AppError}: `invalid-request`, or `forbidden` for a change of an inactive project. */
-  async answer({ accountId }: Caller, request: ProjectRpcRequest): Promise<ProjectRpcAnswer> {
+  async answer(caller: Caller, request: ProjectRpcRequest): Promise<ProjectRpcAnswer> {
+    const { accountId } = caller
     const asked = addressed(accountId, request)
     if (request.listing && !changes(request)) {
-      return { created: false, listing: await this.#listing(accountId, asked) }
+      return { created: false, listing: await this.#listing(caller, asked) }
     }
     if (!asked) throw invalidRequest([{ field: names.code, rule: 'is required' }])
     const put = await this.#put(accountId, asked, request)
     const stored = { field: 'projId', code: put.code } as const
-    const listing = request.listing ? await this.#listing(accountId, stored) : undefined
+    const listing = request.listing ? await this.#listing(caller, stored) : undefined
     return { created: put.created, listing }
   }
 
@@ -115,10 +116,14 @@ export class ProjectRpc {
     })
   }
 
-  async #listing(accountId: string, asked: Addressed | undefined): Promise<ProjectListing> {
+  /** Without `asked` all projects that the caller's key may name. */
+  async #listing(caller: Caller, asked: Addressed | undefined): Promise<ProjectListing> {
+    const { accountId } = caller
     const { name: accountName } = await accountOf(this.#db, accountId)
     const code = asked && (await this.#codeOf(accountId, asked))
-    return { accountId, accountName, projects: await listProjects(this.#db, accountId, code) }
+    const listed = await listProjects(this.#db, accountId, code)
+    const projects = listed.filter((project) => mayName(caller, { projectId: project.code }))
+    return { accountId, accountName, projects }
   }
 
   async #codeOf(accountId: string, asked: Addressed): Promise<string> {

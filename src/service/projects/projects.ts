@@ -3,16 +3,17 @@
  * is read in `project-scope.ts`; what clients and operators change of a project goes through
  * {@link Projects.records}, {@link Projects.rpc} and {@link Projects.facts}.
  */
+import { readCampaignId, type ScopeChoice } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import type { Clock } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
+import { readCode } from '../../domain/project-code.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { BriefMemory } from '../accounts/brief-memory.js'
 import { writeForAccount } from '../sql/account-write.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
-import { readCode } from './project-codes.js'
 import { ProjectFacts, type ProjectRef } from './project-facts.js'
 import { type HoursInput, readHours, removeHours, replaceHours } from './project-hours.js'
 import { type ProjectFieldNames, refuseBadName } from './project-input.js'
@@ -23,12 +24,6 @@ import { insertCampaign, type ProjectSwitches } from './project-rows.js'
 import { ProjectRpc } from './project-rpc.js'
 import { loadScope, type ProjectScope, type WantedScope } from './project-scope.js'
 import { ProjectWrites } from './project-write.js'
-
-/** The project and campaign a request names; blank means none. */
-export interface ScopeChoice {
-  readonly projectId?: string | undefined
-  readonly campaignId?: string | undefined
-}
 
 /** The part other subjects need: which lists, records and hours a question is about. */
 export interface ScopeResolver {
@@ -54,9 +49,6 @@ export interface ProjectsOptions {
   /** Keeps what a project's address is told; without it no project can have an address. */
   readonly webhooks: WebhookQueue
 }
-
-/** Campaign ids are numbers of at most eight digits. */
-const campaignPattern = /^\d{1,8}$/
 
 const names: ProjectFieldNames = {
   code: 'projectCode',
@@ -203,7 +195,7 @@ function readChoice(
   { projectId = '', campaignId = '' }: ScopeChoice,
 ): WantedScope | undefined {
   const code = readCode(accountId, projectId)
-  const campaign = campaignId.trim()
-  if (campaign === '') return { campaignId: undefined, code: code ?? accountId }
-  return campaignPattern.test(campaign) ? { campaignId: Number(campaign), code } : undefined
+  if (campaignId.trim() === '') return { campaignId: undefined, code: code ?? accountId }
+  const campaign = readCampaignId(campaignId)
+  return campaign === undefined ? undefined : { campaignId: campaign, code }
 }

@@ -1,7 +1,9 @@
 /** The scope a request names, or the refusal that says which of its ids is not the account's. */
+
+import type { ScopeChoice } from '../../domain/caller.js'
 import { invalidRequest } from '../../errors.js'
 import type { ProjectScope } from './project-scope.js'
-import { type ScopeChoice, type ScopeResolver, unknownProject } from './projects.js'
+import { type ScopeResolver, unknownProject } from './projects.js'
 
 /** Throws {@link AppError} naming `projId` or `campaignId`, its value and the rule. */
 export async function requireScope(

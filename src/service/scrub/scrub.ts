@@ -3,6 +3,7 @@
  * on file for the whole batch in a few queries; each number is then judged in memory.
  */
 import { setImmediate as othersTurn } from 'node:timers/promises'
+import type { ScopeChoice } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
@@ -11,7 +12,7 @@ import type { CallingHours } from '../calling-hours/calling-hours.js'
 import type { EbrRecord } from '../consent/consent.js'
 import type { InternalDncEntry } from '../internal-dnc/internal-dnc.js'
 import type { ProjectScope } from '../projects/project-scope.js'
-import type { ScopeChoice, ScopeResolver } from '../projects/projects.js'
+import type { ScopeResolver } from '../projects/projects.js'
 import { requireScope } from '../projects/require-scope.js'
 import { isFixedFact } from '../sandbox/sandbox.js'
 import type { ScrubJudge, ScrubJudgement } from './scrub-judge.js'

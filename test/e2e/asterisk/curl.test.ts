@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { callgate as runProgram } from '../../support/program.js'
 import { type AsteriskServer, startAsterisk } from './lab/asterisk-server.js'
 import { type CallgateProcess, startCallgate } from './lab/callgate-process.js'
 import { answeredContext, dialers, originate } from './lab/dialers.js'
@@ -183,6 +184,20 @@ describe.each(asteriskVersions)('gate-curl on Asterisk %i', (version) => {
       await askCallgate(edit(callgate.keys.sandbox))
       expectUndecided(await callOne(allowedNumber))
       expect(callgate.decisions()).toHaveLength(before)
+      await askCallgate()
+    })
+
+    it('dials with a key that can decide and no more, and nothing with one that cannot', async () => {
+      const environment = { CALLGATE_DATA_DIR: callgate.dataDir }
+      const keyThatCan = async (right: string) => {
+        const made = ['keys', 'create', '--account', 'sandbox', '--can', right]
+        return (await runProgram(made, environment)).out.trim()
+      }
+      await askCallgate(await keyThatCan('decide'))
+      const call = await callOne(allowedNumber)
+      expect(arrivedFrom(call?.callerId)).toHaveLength(1)
+      await askCallgate(await keyThatCan('look-up,records,consent,manage'))
+      expectUndecided(await callOne(allowedNumber))
       await askCallgate()
     })
 

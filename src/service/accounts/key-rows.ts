@@ -1,0 +1,84 @@
+/** The limits of a key as columns of its row, and the caller they make. */
+import type { Insertable, Selectable } from 'kysely'
+import {
+  type Caller,
+  type KeyLimits,
+  noLimits,
+  type ProjectLimit,
+  type Right,
+  rights,
+} from '../../domain/caller.js'
+import type { Instant } from '../../domain/clock.js'
+import { type CallKind, callKinds } from '../../domain/decision.js'
+import type { ApiKeyRow, Db } from '../../storage/tables.js'
+
+/** What an operator sets for a key; absent is no limit. */
+export interface KeyGrant {
+  readonly rights?: readonly Right[] | undefined
+  /** Codes of projects as stored. */
+  readonly projects?: readonly string[] | undefined
+  readonly callKinds?: readonly CallKind[] | undefined
+  /** The key is refused at and after this instant. */
+  readonly expiresAt?: Instant | undefined
+}
+
+type LimitRow = Pick<ApiKeyRow, 'projects' | 'call_kinds' | 'expires_at'> & { rights: string }
+
+/** A row has its rights written out, also those of a key without limits. */
+export function readGrant(row: LimitRow): KeyGrant & { readonly rights: readonly Right[] } {
+  return {
+    rights: knownWords(row.rights, rights),
+    projects: row.projects?.split(','),
+    callKinds: row.call_kinds === null ? undefined : knownWords(row.call_kinds, callKinds),
+    expiresAt: row.expires_at ?? undefined,
+  }
+}
+
+export function grantColumns(grant: KeyGrant): Pick<Insertable<ApiKeyRow>, keyof LimitRow> {
+  return {
+    rights: (grant.rights ?? rights).join(','),
+    projects: grant.projects?.join(',') ?? null,
+    call_kinds: grant.callKinds?.join(',') ?? null,
+    expires_at: grant.expiresAt ?? null,
+  }
+}
+
+/** A word this program does not know, such as a newer one's, permits nothing. */
+function knownWords<Word extends string>(text: string, known: readonly Word[]): readonly Word[] {
+  const words = text.split(',')
+  return known.filter((word) => words.includes(word))
+}
+
+export const callerColumns = [
+  ...(['api_keys.id', 'api_keys.account_id', 'api_keys.role', 'api_keys.rights'] as const),
+  ...(['api_keys.projects', 'api_keys.call_kinds', 'api_keys.expires_at'] as const),
+] as const
+
+type CallerRow = Pick<Selectable<ApiKeyRow>, 'id' | 'account_id' | 'role' | keyof LimitRow>
+
+/** Who holds the key of a row; reads the campaigns of its projects, so that none need be later. */
+export async function readCaller(db: Db, row: CallerRow): Promise<Caller> {
+  const { id: keyId, account_id: accountId, role } = row
+  const grant = readGrant(row)
+  const limits: KeyLimits = Object.freeze({
+    rights: new Set(grant.rights),
+    projects: grant.projects ? await readProjectLimit(db, accountId, grant.projects) : 'any',
+    callKinds: grant.callKinds ? new Set(grant.callKinds) : 'any',
+    expiresAt: grant.expiresAt ?? noLimits.expiresAt,
+  })
+  return Object.freeze({ accountId, role, keyId, limits })
+}
+
+async function readProjectLimit(
+  db: Db,
+  accountId: string,
+  codes: readonly string[],
+): Promise<ProjectLimit> {
+  const campaigns = await db
+    .selectFrom('campaigns')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('project_code', 'in', codes)
+    .execute()
+  return { codes: new Set(codes), campaignIds: new Set(campaigns.map(({ id }) => id)) }
+}

@@ -1,0 +1,409 @@
+/** Keys limited to projects, to kinds of call and in time; and what passes whatever the key. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { wireSchema } from '../../src/api/json-schema.js'
+import type { NewApiKey } from '../../src/service/accounts/api-keys.js'
+import { mondayNoon } from '../support/test-callgate.js'
+import {
+  type Answer,
+  type Ask,
+  openTwoAccounts,
+  type TwoAccounts,
+} from '../support/two-accounts.js'
+import { endpoints } from '../support/walk-endpoints.js'
+
+let accounts: TwoAccounts
+const campaigns = { sales: 0, other: 0 }
+
+const number = '2127365001'
+const rpc = '/app/main/rpc'
+const hours = '/v1.5/GeoScrub'
+
+beforeAll(async () => {
+  accounts = await openTwoAccounts()
+  const { projects } = accounts.running.callgate
+  for (const code of ['SALES', 'OTHER']) {
+    await projects.create({ accountId: 'main', code, name: code })
+  }
+  const campaignOf = (projectCode: string) =>
+    projects.createCampaign({ accountId: 'main', projectCode, name: 'Spring' })
+  campaigns.sales = await campaignOf('SALES')
+  campaigns.other = await campaignOf('OTHER')
+})
+
+afterAll(async () => {
+  await accounts.running.end()
+})
+
+async function keyWith(limits: Partial<NewApiKey>): Promise<{ id: string; key: string }> {
+  const { keys } = accounts.running.callgate
+  return await keys.create({ accountId: 'main', role: 'Administrator', label: '', ...limits })
+}
+
+const send = (key: string, asked: Ask): Promise<Answer> => accounts.send(key, asked)
+const summary = ({ status, statusText, text }: Answer) => `${status} ${text || statusText}`
+const decision = (more: object): Ask => ({
+  path: '/v1/decisions',
+  json: { number, callKind: 'manual', ...more },
+})
+
+/** Every call that takes a project, naming it. */
+const scoped: Readonly<Record<string, (project: string) => Ask>> = {
+  'auth-validate': (projId) => ({ path: '/v1.5/Auth/Validate', query: { projId } }),
+  'time-legal': (project) => ({
+    path: `${hours}/IsTimeLegalToCall`,
+    json: {
+      IsTimeLegalToCall: [
+        { PhoneNumber: number, DNCProjId: 'SALES' },
+        { PhoneNumber: number, DNCProjId: project },
+      ],
+    },
+  }),
+  'legal-call-times': (project) => ({
+    path: `${hours}/LegalCallTimesForDate`,
+    json: { LegalCallTimesForDate: [{ PhoneNumber: number, DNCProjId: project }] },
+  }),
+  'scrub-get': (projId) => ({ path: `${rpc}/scrub`, query: { phoneList: number, projId } }),
+  'scrub-post': (projId) => ({ path: `${rpc}/scrub`, form: { phoneList: number, projId } }),
+  'pdnc-get': (projId) => ({ path: `${rpc}/pdnc`, query: { actionType: 'count', projId } }),
+  'pdnc-post': (projId) => ({
+    path: `${rpc}/pdnc`,
+    form: { phoneList: '2127365099', actionType: 'add', projId },
+  }),
+  ebr: (projId) => {
+    const ebrList = [{ phoneNumber: number, type: 'S', dateOfLastContact: '11/20/2026' }]
+    return { path: `${rpc}/ebr`, json: { ebrList, projId } }
+  },
+  'ebr-list': (projId) => ({ path: `${rpc}/ebr`, query: { phoneList: number, projId } }),
+  'ebr-remove': (projId) => ({ path: `${rpc}/ebr/remove`, form: { phoneList: number, projId } }),
+  'litigator-get': (projId) => ({
+    path: '/v1.5/Scrub/litigator',
+    query: { phoneList: number, projId },
+  }),
+  'litigator-post': (ProjId) => ({
+    path: '/v1.5/Scrub/litigator',
+    json: { PhoneList: number, ProjId },
+  }),
+  'enhanced-rnd-get': (projId) => ({ path: '/v1.5/Data/EnhancedRND', query: { ...rnd, projId } }),
+  'enhanced-rnd-post': (ProjId) => ({
+    path: '/v1.5/Data/EnhancedRND',
+    json: { Data: [rnd], ProjId },
+  }),
+  'rnd-basic-get': (projId) => ({ path: '/v1.5/Data/RNDBasic', query: { ...rnd, projId } }),
+  'rnd-basic-post': (ProjId) => ({ path: '/v1.5/Data/RNDBasic', json: { Data: [rnd], ProjId } }),
+  'project-get': (code) => ({ path: `/v1.5/projects/${encodeURIComponent(code)}` }),
+  'project-save': (ProjectCode) => ({ path: '/v1.5/projects', json: { ProjectCode, Notes: 'n' } }),
+  'project-update': (code) => ({
+    ...{ method: 'PUT', path: `/v1.5/projects/${encodeURIComponent(code)}`, json: { Notes: 'n' } },
+  }),
+  'rpc-project': (project_code) => ({
+    path: `${rpc}/project`,
+    form: { project_code, notes: 'n' },
+  }),
+  decide: (projectId) => decision({ projectId }),
+  'predial-get': (project) => ({
+    path: '/v1/predial',
+    query: { number, kind: 'manual', project },
+  }),
+  'predial-post': (project) => ({ path: '/v1/predial', form: { number, kind: 'manual', project } }),
+  'warm-start': (projectId) => ({ path: '/v1/warm', json: { numbers: [number], projectId } }),
+}
+const rnd = { phoneNumber: number, date: '2026-01-31' }
+
+describe('a key limited to a project', () => {
+  it('is tried on every endpoint that takes a project or campaign', () => {
+    const taking = [...endpoints.values()].filter(({ request, paths }) =>
+      /proj|"[^"]*campaign/i.test(JSON.stringify(wireSchema(request).properties) + paths.join()),
+    )
+    expect(taking.map(({ name }) => name).sort()).toEqual(Object.keys(scoped).sort())
+    expect(taking.filter(({ scopes }) => scopes === 'none')).toEqual([])
+  })
+
+  for (const [name, ask] of Object.entries(scoped)) {
+    it(`may name it, in any spelling, and no other: ${name}`, async () => {
+      const { id, key } = await keyWith({ projects: ['sales'] })
+      for (const project of ['SALES', 'sales']) {
+        expect(summary(await send(key, ask(project)))).toMatch(/^20\d /)
+      }
+      const isLine = name.startsWith('predial')
+      for (const project of ['OTHER', 'main', 'NOPE', 'SALES2', 'ſales']) {
+        const answer = summary(await send(key, ask(project)))
+        if (isLine) expect(answer).toBe('403 block:forbidden:-:end\n')
+        else {
+          expect(answer).toMatch(/^403 /)
+          expect(answer).toContain(`key ${id} is limited to the projects SALES`)
+        }
+      }
+    })
+  }
+
+  const unnamed: readonly (readonly [string, Ask])[] = [
+    ['decisions', decision({})],
+    ['predial', { path: '/v1/predial', query: { number, kind: 'manual' } }],
+    ['the internal list', { path: `${rpc}/pdnc`, query: { phoneList: number, actionType: 'add' } }],
+    [
+      'calling hours',
+      {
+        path: `${hours}/IsTimeLegalToCall`,
+        json: { IsTimeLegalToCall: [{ PhoneNumber: number }] },
+      },
+    ],
+    [
+      'calling hours, with blank text',
+      {
+        path: `${hours}/IsTimeLegalToCall`,
+        json: { IsTimeLegalToCall: [{ PhoneNumber: number, DNCProjId: ' ' }] },
+      },
+    ],
+  ]
+  for (const [what, ask] of unnamed) {
+    it(`needs the Master Project to name none: ${what}`, async () => {
+      const { key } = await keyWith({ projects: ['SALES'] })
+      expect(summary(await send(key, ask))).toMatch(/^403 /)
+      const { key: ofMaster } = await keyWith({ projects: ['SALES', 'MAIN'] })
+      expect(summary(await send(ofMaster, ask))).toMatch(/^200 /)
+    })
+  }
+
+  it('says what naming none means', async () => {
+    const { id, key } = await keyWith({ projects: ['SALES', 'OTHER'] })
+    const answer = await send(key, decision({}))
+    expect(answer.json()).toMatchObject({
+      detail:
+        'no project is named, which means the Master Project: ' +
+        `key ${id} is limited to the projects SALES, OTHER; name one of them`,
+    })
+  })
+
+  it('may name its campaigns, and no other', async () => {
+    const { key } = await keyWith({ projects: ['SALES'] })
+    const status = async (more: object) => (await send(key, decision(more))).status
+    expect(await status({ campaignId: campaigns.sales })).toBe(200)
+    expect(await status({ campaignId: `0${campaigns.sales}`, projectId: 'sales' })).toBe(200)
+    expect(await status({ campaignId: campaigns.other })).toBe(403)
+    expect(await status({ campaignId: campaigns.other, projectId: 'SALES' })).toBe(403)
+    expect(await status({ campaignId: campaigns.sales, projectId: 'OTHER' })).toBe(403)
+    expect(await status({ campaignId: 'x', projectId: 'SALES' })).toBe(403)
+    expect(await status({ campaignId: '99999999' })).toBe(403)
+  })
+
+  it('may name a campaign made after it within a second', async () => {
+    const { running } = accounts
+    const { key } = await keyWith({ projects: ['SALES'] })
+    expect((await send(key, decision({ projectId: 'SALES' }))).status).toBe(200)
+    const made = { accountId: 'main', projectCode: 'SALES', name: 'Later' }
+    const campaignId = await running.callgate.projects.createCampaign(made)
+    running.clock.at += 1_000
+    expect((await send(key, decision({ campaignId }))).status).toBe(200)
+  })
+
+  it('lists it alone', async () => {
+    const { key } = await keyWith({ projects: ['SALES'] })
+    const listed = await send(key, { path: `${rpc}/project`, form: { output: 'xml' } })
+    expect(listed.status).toBe(200)
+    expect(listed.text).toContain('<code>SALES</code>')
+    expect(listed.text).not.toMatch(/<code>(OTHER|main)</)
+  })
+
+  it('reads records of its decisions, and of no other', async () => {
+    const { key } = await keyWith({ projects: ['SALES'] })
+    const idOf = async (more: object) =>
+      ((await send(accounts.owner, decision(more))).json() as { id: string }).id
+    const read = async (id: string) => (await send(key, { path: `/v1/decisions/${id}` })).status
+    expect(await read(await idOf({ projectId: 'SALES' }))).toBe(200)
+    expect(await read(await idOf({ campaignId: campaigns.sales }))).toBe(200)
+    expect(await read(await idOf({ projectId: 'OTHER' }))).toBe(403)
+    expect(await read(await idOf({ campaignId: campaigns.other }))).toBe(403)
+    expect(await read(await idOf({}))).toBe(403)
+  })
+
+  it('changes nothing of another by a refused call', async () => {
+    const { key } = await keyWith({ projects: ['SALES'] })
+    const phoneList = '2127365077'
+    const ask = (actionType: string) => ({
+      path: `${rpc}/pdnc`,
+      query: { phoneList, actionType, projId: 'OTHER' },
+    })
+    expect((await send(key, ask('add'))).status).toBe(403)
+    expect((await send(accounts.owner, ask('status'))).text).toContain(`${phoneList},,`)
+  })
+})
+
+describe('a key limited to kinds of call', () => {
+  const kinds = [
+    ['manual', 200],
+    ['AI', 200],
+    ['autodialed', 403],
+  ] as const
+  for (const [callKind, status] of kinds) {
+    it(`has ${callKind} calls answered with ${status}`, async () => {
+      const { id, key } = await keyWith({ callKinds: ['manual', 'ai'] })
+      const answer = await send(key, decision({ callKind }))
+      expect(answer.status).toBe(status)
+      if (status === 403) {
+        expect(answer.json()).toMatchObject({
+          detail: `kind 'autodialed': key ${id} is limited to calls of kind manual, ai`,
+        })
+      }
+      for (const body of ['query', 'form'] as const) {
+        const line = await send(key, { path: '/v1/predial', [body]: { number, kind: callKind } })
+        expect(line.status).toBe(status)
+        if (status === 403) expect(line.text).toBe('block:forbidden:-:end\n')
+      }
+    })
+  }
+})
+
+describe('a key that expires', () => {
+  const expiresAt = mondayNoon + 3_600_000
+  const until = (at: number, work: () => Promise<void>) => {
+    const { clock } = accounts.running
+    const before = clock.at
+    clock.at = at
+    return work().finally(() => {
+      clock.at = before
+    })
+  }
+
+  it('is worthless from its last instant on, as if it were unknown', async () => {
+    const { key } = await keyWith({ expiresAt })
+    await until(expiresAt - 1, async () => {
+      expect((await send(key, decision({}))).status).toBe(200)
+    })
+    // Less than a second later, so that the key is still remembered.
+    await until(expiresAt, async () => {
+      const answer = await send(key, decision({}))
+      expect(summary(answer)).toMatch(/^401 .*The API key is not valid/)
+      const line = await send(key, { path: '/v1/predial', query: { number, kind: 'manual' } })
+      expect(summary(line)).toBe('401 block:unauthenticated:-:end\n')
+    })
+  })
+
+  it('ends its tokens with it, and says so when it gives one', async () => {
+    const { key } = await keyWith({ expiresAt: mondayNoon + 90_500 })
+    const form = { grant_type: 'client_credentials', client_id: 'main', client_secret: key }
+    await until(mondayNoon, async () => {
+      const granted = await send('', { path: '/oauth/token', form })
+      const { access_token: token, expires_in: seconds } = granted.json() as {
+        access_token: string
+        expires_in: number
+      }
+      expect(seconds).toBe(90)
+      const status = async () => {
+        const headers = { authorization: `Bearer ${token}` }
+        return (await fetch(`${accounts.running.url}/v1.5/Auth/Validate`, { headers })).status
+      }
+      accounts.running.clock.at = mondayNoon + 90_499
+      expect(await status()).toBe(200)
+      accounts.running.clock.at = mondayNoon + 90_500
+      expect(await status()).toBe(401)
+      const refused = await send('', { path: '/oauth/token', form })
+      expect(refused.status).toBe(401)
+      expect(refused.json()).toMatchObject({ error: 'invalid_client' })
+    })
+  })
+})
+
+describe('a token', () => {
+  it('has the limits of its key', async () => {
+    const { id, key } = await keyWith({
+      ...{ rights: ['decide'], projects: ['SALES'], callKinds: ['ai'] },
+    })
+    const form = { grant_type: 'client_credentials', client_id: 'main', client_secret: key }
+    const granted = await send('', { path: '/oauth/token', form })
+    const { access_token: token } = granted.json() as { access_token: string }
+    const post = async (path: string, body: object) => {
+      const answer = await fetch(`${accounts.running.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      return `${answer.status} ${await answer.text()}`
+    }
+    const call = { number, callKind: 'ai', projectId: 'SALES' }
+    expect(await post('/v1/decisions', call)).toMatch(new RegExp(`^200 .*"keyId":"${id}"`))
+    expect(await post('/v1/decisions', { ...call, callKind: 'manual' })).toMatch(/^403 .*kind/)
+    expect(await post('/v1/decisions', { ...call, projectId: 'OTHER' })).toMatch(/^403 .*project/)
+    expect(await post(`${rpc}/scrub`, { phoneList: number, projId: 'SALES' })).toBe(
+      `403 key ${id} lacks the right 'look-up'; it has decide; use a key made with that right (callgate keys create --can)`,
+    )
+  })
+})
+
+describe('emergency and service codes', () => {
+  const barred: readonly Partial<NewApiKey>[] = [
+    { rights: ['look-up'] },
+    { projects: ['SALES'] },
+    { callKinds: ['ai'] },
+  ]
+  for (const limits of barred) {
+    for (const code of ['911', '988', 'tel:911', '1-611']) {
+      it(`pass whatever the key: ${code}, ${JSON.stringify(limits)}`, async () => {
+        const { id, key } = await keyWith(limits)
+        for (const body of ['query', 'form'] as const) {
+          const fields = { number: code, kind: 'manual' }
+          const line = await send(key, { path: '/v1/predial', [body]: fields })
+          expect(summary(line)).toMatch(/^200 allow:\d11:\w+:end|^200 allow:988:\w+:end/)
+        }
+        const answer = await send(key, decision({ number: code }))
+        expect(answer.status).toBe(200)
+        expect(answer.json()).toMatchObject({
+          ...{ decision: 'allow', reason: 'service-code', keyId: id },
+        })
+      })
+    }
+  }
+})
+
+describe('a refusal for a right', () => {
+  it('comes before the body is read, and counts against no limit', async () => {
+    const { key } = await keyWith({ rights: ['decide'] })
+    const answer = await fetch(`${accounts.running.url}${rpc}/scrub`, {
+      method: 'POST',
+      headers: { loginId: key, 'content-type': 'application/json' },
+      body: '{ not json',
+    })
+    expect(answer.status).toBe(403)
+    for (let turn = 0; turn < 1_001; turn += 1) {
+      const query = { phoneList: number }
+      expect((await send(key, { path: '/v1.5/Scrub/litigator', query })).status).toBe(403)
+    }
+    const query = { phoneList: number }
+    expect((await send(accounts.owner, { path: '/v1.5/Scrub/litigator', query })).status).toBe(200)
+  })
+
+  it('goes before what is wrong with the request, where emergencies are looked for first too', async () => {
+    const { key } = await keyWith({ rights: ['look-up'] })
+    for (const json of [{}, { number: '911' }, { number: 5, callKind: 'manual' }]) {
+      expect((await send(key, { path: '/v1/decisions', json })).status).toBe(403)
+      expect((await send(accounts.owner, { path: '/v1/decisions', json })).status).toBe(400)
+    }
+    const line = await send(key, { path: '/v1/predial', query: { number, kind: 'robot' } })
+    expect(summary(line)).toBe('403 block:forbidden:-:end\n')
+  })
+
+  it('also meets a key in the body', async () => {
+    const { id, key } = await keyWith({ rights: ['decide'] })
+    const answer = await accounts.send(undefined, {
+      path: `${rpc}/pdnc`,
+      json: { loginId: key, phoneList: number, actionType: 'add' },
+    })
+    expect(answer.status).toBe(403)
+    expect(answer.json()).toEqual({
+      error: `key ${id} lacks the right 'records' or 'look-up'; it has decide; use a key made with that right (callgate keys create --can)`,
+    })
+  })
+})
+
+describe('the record of a decision', () => {
+  it('names the key that asked, also over predial', async () => {
+    const { id, key } = await keyWith({ rights: ['decide'] })
+    const made = (await send(key, decision({}))).json() as { id: string; keyId: string }
+    expect(made.keyId).toBe(id)
+    const read = await send(key, { path: `/v1/decisions/${made.id}` })
+    expect(read.json()).toMatchObject({ keyId: id })
+    const line = await send(key, { path: '/v1/predial', query: { number, kind: 'manual' } })
+    const recorded = await send(key, { path: `/v1/decisions/${line.text.split(':')[2]}` })
+    expect(recorded.json()).toMatchObject({ via: 'predial', keyId: id })
+    expect(recorded.text).not.toContain(key)
+  })
+})

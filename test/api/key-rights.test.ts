@@ -1,0 +1,254 @@
+/**
+ * Keys that can do less: every endpoint there is, asked with keys that lack the rights it needs.
+ * What each needs stands here once more, so that a descriptor cannot change or appear unnoticed.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Right, rights } from '../../src/domain/caller.js'
+import { type Ask, openTwoAccounts, type TwoAccounts } from '../support/two-accounts.js'
+import { endpoints, isRefusalIn } from '../support/walk-endpoints.js'
+
+let accounts: TwoAccounts
+/** A key for each set of rights, by its words in the order of `rights`. */
+const keys = new Map<string, string>()
+
+const number = '2127365001'
+const rpc = '/app/main/rpc'
+const hours = '/v1.5/GeoScrub'
+const webhook = 'http://127.0.0.1:9/receiver'
+const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '11/20/2026' }]
+const rnd = { phoneNumber: number, date: '2026-01-31' }
+const lookUp = ['look-up'] as const
+const decide = ['decide'] as const
+const manage = ['manage'] as const
+
+interface Row {
+  readonly about?: string
+  readonly needs: readonly Right[]
+  readonly ask: Ask
+  /** Of the answer to a key with just these rights. */
+  readonly status?: number
+}
+
+const rows: Readonly<Record<string, Row | readonly Row[]>> = {
+  'auth-validate': { needs: [], ask: { path: '/v1.5/Auth/Validate' } },
+  'time-legal': {
+    needs: lookUp,
+    ask: {
+      path: `${hours}/IsTimeLegalToCall`,
+      json: { IsTimeLegalToCall: [{ PhoneNumber: number }] },
+    },
+  },
+  'legal-call-times': {
+    needs: lookUp,
+    ask: {
+      path: `${hours}/LegalCallTimesForDate`,
+      json: { LegalCallTimesForDate: [{ PhoneNumber: number }] },
+    },
+  },
+  'time-zone-info': {
+    needs: lookUp,
+    ask: { path: `${hours}/GetTimeZoneInfo`, json: { PhoneList: [number] } },
+  },
+  'scrub-get': { needs: lookUp, ask: { path: `${rpc}/scrub`, query: { phoneList: number } } },
+  'scrub-post': [
+    { needs: lookUp, ask: { path: `${rpc}/scrub`, form: { phoneList: number } } },
+    {
+      about: 'with records',
+      needs: ['look-up', 'consent'],
+      ask: { path: `${rpc}/scrub`, json: { phoneList: number, ebrList } },
+    },
+  ],
+  'pdnc-get': [
+    ...(['add', 'remove'] as const).map((actionType): Row => {
+      const query = { phoneList: number, actionType }
+      return { about: actionType, needs: ['records'], ask: { path: `${rpc}/pdnc`, query } }
+    }),
+    {
+      about: 'status',
+      needs: lookUp,
+      ask: { path: `${rpc}/pdnc`, query: { phoneList: number, actionType: 'STATUS' } },
+    },
+    { about: 'count', needs: lookUp, ask: { path: `${rpc}/pdnc`, query: { actionType: 'count' } } },
+  ],
+  'pdnc-post': [
+    {
+      about: 'add, in odd letter case',
+      needs: ['records'],
+      ask: { path: `${rpc}/pdnc`, json: { PHONELIST: number, ACTIONTYPE: ' Add ' } },
+    },
+    {
+      about: 'status',
+      needs: lookUp,
+      ask: { path: `${rpc}/pdnc`, form: { phoneList: number, actionType: 'status' } },
+    },
+  ],
+  ebr: { needs: ['consent'], ask: { path: `${rpc}/ebr`, json: { ebrList } } },
+  'ebr-list': { needs: lookUp, ask: { path: `${rpc}/ebr`, query: { phoneList: number } } },
+  'ebr-remove': {
+    needs: ['consent'],
+    ask: { path: `${rpc}/ebr/remove`, form: { phoneList: number } },
+  },
+  'litigator-get': {
+    needs: lookUp,
+    ask: { path: '/v1.5/Scrub/litigator', query: { phoneList: number } },
+  },
+  'litigator-post': {
+    needs: lookUp,
+    ask: { path: '/v1.5/Scrub/litigator', json: { PhoneList: number } },
+  },
+  'id-premium': { needs: lookUp, ask: { path: '/v1.4/Data/IDPremium', query: { phone: number } } },
+  'real-time-disconnect': {
+    needs: lookUp,
+    ask: { path: '/v1.4/Data/RealTimeDisconnect', query: { phoneNumber: number } },
+  },
+  'res-or-business': {
+    needs: lookUp,
+    ask: { path: '/v1.4/Data/ResOrBusiness', query: { phone: number } },
+  },
+  'enhanced-rnd-get': { needs: lookUp, ask: { path: '/v1.5/Data/EnhancedRND', query: rnd } },
+  'enhanced-rnd-post': {
+    needs: lookUp,
+    ask: { path: '/v1.5/Data/EnhancedRND', json: { Data: [rnd] } },
+  },
+  'rnd-basic-get': { needs: lookUp, ask: { path: '/v1.5/Data/RNDBasic', query: rnd } },
+  'rnd-basic-post': {
+    needs: lookUp,
+    ask: { path: '/v1.5/Data/RNDBasic', json: { Data: [rnd] } },
+  },
+  'project-get': { needs: lookUp, ask: { path: '/v1.5/projects/main' } },
+  'project-save': {
+    needs: manage,
+    status: 201,
+    ask: { path: '/v1.5/projects', json: { ProjectCode: 'NEW', ProjectName: 'New' } },
+  },
+  'project-update': {
+    needs: manage,
+    ask: { method: 'PUT', path: '/v1.5/projects/main', json: { Notes: 'changed' } },
+  },
+  'rpc-project': [
+    {
+      about: 'change',
+      needs: manage,
+      ask: { path: `${rpc}/project`, form: { projId: 'main', notes: 'changed' } },
+    },
+    {
+      about: 'change and list',
+      needs: manage,
+      ask: { path: `${rpc}/project`, form: { projId: 'main', notes: 'more', output: 'xml' } },
+    },
+    { about: 'list', needs: lookUp, ask: { path: `${rpc}/project`, form: { output: 'xml' } } },
+  ],
+  'legal-entities': { needs: lookUp, ask: { path: '/v1.5/Reputation/GetAllLegalEntities' } },
+  'legal-entity-create': {
+    needs: manage,
+    ask: {
+      path: '/v1.5/legalentity/Create',
+      json: { LegalName: 'Another', EIN: '987654321', CountryCode: 'US' },
+    },
+  },
+  'legal-entity-update': {
+    needs: manage,
+    ask: { method: 'PUT', path: '/v1.5/legalentity/Update', json: { LegalEntityId: 1, City: 'X' } },
+  },
+  'reputation-add': {
+    needs: manage,
+    ask: { path: '/v1.4/reputation/add', json: [{ Phone: number }] },
+  },
+  'reputation-get': {
+    needs: lookUp,
+    ask: { path: '/v1.4/reputation/get', query: { phoneList: number } },
+  },
+  'reputation-get-post': { needs: lookUp, ask: { path: '/v1.4/reputation/get', json: [number] } },
+  'reputation-get-all': { needs: lookUp, ask: { path: '/v1.5/Reputation/GetAll' } },
+  'reputation-remove': { needs: manage, ask: { path: '/v1.4/reputation/remove', json: [number] } },
+  'flags-removed-summary': {
+    needs: lookUp,
+    ask: { path: '/v1.5/Reputation/FlagsRemovedSummary' },
+  },
+  'scan-submit': {
+    needs: manage,
+    ask: {
+      path: '/v1.5/Reputation/OneTimeScan',
+      json: { PhoneNumbers: [number], NotificationURL: webhook, ScanType: 'carrier' },
+    },
+  },
+  'scan-status': {
+    needs: lookUp,
+    // No such job.
+    status: 400,
+    ask: {
+      path: '/v1.5/Reputation/OneTimeScan',
+      query: { jobId: '00000000-0000-4000-8000-000000000000' },
+    },
+  },
+  decide: { needs: decide, ask: { path: '/v1/decisions', json: { number, callKind: 'manual' } } },
+  'predial-get': { needs: decide, ask: { path: '/v1/predial', query: { number, kind: 'manual' } } },
+  'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
+  decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },
+  'warm-start': {
+    needs: decide,
+    status: 202,
+    ask: { path: '/v1/warm', json: { numbers: [number] } },
+  },
+  'warm-progress': { needs: decide, status: 404, ask: { path: '/v1/warm/unknown' } },
+  'warm-stop': {
+    needs: decide,
+    status: 404,
+    ask: { method: 'POST', path: '/v1/warm/unknown/stop' },
+  },
+}
+
+const keyed = [...endpoints.values()].filter(({ access }) => access !== 'open')
+
+/** All 32 sets of rights. The empty one, which no command makes, must be good for nothing. */
+const sets: readonly (readonly Right[])[] = Array.from({ length: 2 ** rights.length }, (_, bits) =>
+  rights.filter((_right, place) => (bits & (2 ** place)) !== 0),
+)
+
+beforeAll(async () => {
+  accounts = await openTwoAccounts()
+  const { callgate } = accounts.running
+  for (const set of sets) {
+    const wanted = set.length === 0 ? rights : set
+    const { id, key } = await callgate.keys.create({
+      ...{ accountId: 'main', role: 'Administrator', label: '', rights: wanted },
+    })
+    if (set.length === 0) {
+      const db = callgate.storage.db
+      await db.updateTable('api_keys').set({ rights: '' }).where('id', '=', id).execute()
+    }
+    keys.set(set.join(), key)
+  }
+})
+
+afterAll(async () => {
+  await accounts.running.end()
+})
+
+describe('a key', () => {
+  it('is tried on every endpoint that takes one', () => {
+    expect(Object.keys(rows).sort()).toEqual(keyed.map(({ name }) => name).sort())
+  })
+
+  for (const [name, ways] of Object.entries(rows)) {
+    for (const { about, needs, ask, status = 200 } of [ways].flat()) {
+      it(`with less than ${needs.join(' and ') || 'nothing'} is refused, and no other: ${name}${about ? `, ${about}` : ''}`, async () => {
+        const shape = endpoints.get(name)?.errors ?? 'problem'
+        for (const set of sets) {
+          const missing = needs.filter((right) => !set.includes(right))
+          if (missing.length === 0 && set.length > needs.length) continue
+          const answer = await accounts.send(keys.get(set.join()), ask)
+          const told = `${set.join()}: ${answer.status} ${answer.statusText} ${answer.text}`
+          if (missing.length === 0) {
+            expect(told).toMatch(new RegExp(`^\\S*: ${status} `))
+          } else {
+            expect(told).toMatch(/^\S*: 403 /)
+            expect(isRefusalIn(shape, answer)).toBe(true)
+            if (shape !== 'block-line') expect(told).toContain(`lacks the right '`)
+            expect(told).not.toContain(keys.get(set.join()))
+          }
+        }
+      })
+    }
+  }
+})

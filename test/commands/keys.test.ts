@@ -1,0 +1,112 @@
+/** `callgate keys`: what a key is made with, how it is listed, and what is refused. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addKeys } from '../../src/commands/keys.js'
+import { addProjects } from '../../src/commands/projects.js'
+import { runCommand } from '../support/run-command.js'
+
+let dataDir: string
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'callgate-keys-'))
+  const made = ['projects', 'create', 'SALES', '--name', 'Sales']
+  expect((await runCommand(addProjects, made, { dataDir })).err).toBe('')
+})
+
+afterAll(() => {
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const run = (...args: string[]) => runCommand(addKeys, ['keys', ...args], { dataDir })
+
+/** The line of `keys list` for a key that was just made, its columns separated by single blanks. */
+async function listed(...args: string[]): Promise<string> {
+  const { err } = await run('create', ...args)
+  const id = /^key-[0-9a-f]+/.exec(err)?.[0] ?? 'none'
+  const lines = (await run('list')).out.split('\n')
+  return (lines.find((line) => line.startsWith(id)) ?? '').replace(/ +/g, ' ')
+}
+
+describe('callgate keys create', () => {
+  it('makes a key that may do everything, as before, when nothing is said', async () => {
+    expect(await listed()).toMatch(/^key-\w+ main Administrator all any any \S+ in force$/)
+  })
+
+  it('limits it to rights, projects and kinds, in any order and letter case', async () => {
+    const line = await listed(
+      ...['--can', 'look-up, DECIDE,decide', '--projects', 'sales,Main,SALES'],
+      ...['--kinds', 'ai,manual', '--role', 'Agent', '--label', 'dialer 1'],
+    )
+    expect(line).toMatch(
+      /^key-\w+ main Agent decide,look-up SALES,main manual,ai \S+ in force dialer 1$/,
+    )
+  })
+
+  it('says on standard error what it made, and prints the key alone', async () => {
+    const { out, err } = await run(
+      ...['create', '--can', 'decide', '--projects', 'sales', '--kinds', 'ai'],
+      ...['--expires', '2070-01-31'],
+    )
+    expect(out).toMatch(/^[\w-]{44}\n$/)
+    expect(err).toMatch(
+      /^key-\w+: Administrator of account main; it can decide; projects SALES; kinds ai; expires 2070-01-31T00:00:00Z\. The key is not shown again\.\n$/,
+    )
+  })
+
+  const ends: readonly (readonly [string, RegExp])[] = [
+    ['2070-01-31', /expires 2070-01-31T00:00:00Z$/],
+    ['2070-01-31T17:00:00-05:00', /expires 2070-01-31T22:00:00Z$/],
+    ['90d', /expires 2\d{3}-\d\d-\d\dT[\d:.]+Z$/],
+    ['12h', /expires 2\d{3}-\d\d-\d\dT[\d:.]+Z$/],
+    ['30m', /expires 2\d{3}-\d\d-\d\dT[\d:.]+Z$/],
+  ]
+  for (const [when, state] of ends) {
+    it(`takes --expires ${when}`, async () => {
+      expect(await listed('--expires', when)).toMatch(state)
+    })
+  }
+
+  it('is listed as expired afterwards, and as revoked when it was', async () => {
+    const line = await listed('--expires', '1m')
+    const id = line.split(' ')[0] ?? ''
+    const database = new Database(join(dataDir, 'callgate.sqlite'))
+    database.prepare('update api_keys set expires_at = 0 where id = ?').run(id)
+    database.close()
+    const state = async () => (await run('list')).out.split('\n').find((one) => one.startsWith(id))
+    expect(await state()).toMatch(/expired 1970-01-01T00:00:00Z$/)
+    expect((await run('revoke', id)).code).toBe(0)
+    expect(await state()).toMatch(/revoked \S+$/)
+  })
+
+  const words = 'must be one or more of decide, look-up, records, consent, manage'
+  const past = 'must lie in the future, at most 50 years from now'
+  const wrong: readonly (readonly [readonly string[], number, string])[] = [
+    [['--can', 'dial'], 2, `--can 'dial': ${words}, separated by commas`],
+    [['--can', 'decide,lookup'], 2, `--can 'lookup': ${words}`],
+    [['--can', ''], 2, `--can '': ${words}`],
+    [['--can', 'decide,'], 2, `--can '': ${words}`],
+    [['--kinds', 'robot'], 2, "--kinds 'robot': must be one or more of manual, autodialed, ai"],
+    [['--projects', 'NOPE'], 1, "projects 'NOPE': is not a project of account main"],
+    [['--projects', 'SALES,'], 1, "projects '': is not a project of account main"],
+    [['--projects', 'SALES', '--account', 'sandbox'], 1, "projects 'SALES': is not a project of"],
+    [['--expires', 'soon'], 2, "--expires 'soon': must be a day such as 2027-01-31"],
+    [['--expires', '90'], 2, "--expires '90': must be a day"],
+    [['--expires', '2027-02-30'], 2, "--expires '2027-02-30': must be a day"],
+    [['--expires', '2001-01-01'], 1, `expires '2001-01-01T00:00:00Z': ${past}`],
+    [['--expires', '0d'], 1, past],
+    [['--expires', '99999d'], 1, past],
+  ]
+  for (const [args, code, text] of wrong) {
+    it(`refuses ${args.join(' ')} and makes no key`, async () => {
+      const before = (await run('list')).out
+      const ended = await run('create', ...args)
+      expect(ended.code).toBe(code)
+      expect(ended.err).toContain(text)
+      expect(ended.out).toBe('')
+      expect((await run('list')).out).toBe(before)
+    })
+  }
+})
