@@ -15,6 +15,9 @@ export const limits = z.strictObject({
   litigatorPerMinute: perMinute('the litigator check', 1_000),
   reassignedPerMinute: perMinute('the reassigned-number checks', 500),
   reputationPerMinute: perMinute('the reputation calls', 100),
+  tokensPerKey: wholeNumber(1, 10_000)
+    .default(100)
+    .describe('Access tokens of one API key that hold at once; a further one ends the oldest'),
 })
 
 const hostOrNetwork =

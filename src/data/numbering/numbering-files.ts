@@ -72,20 +72,7 @@ function* loading(
   older?: NumberingFiles,
 ): Generator<void, NumberingFiles> {
   const problems: NumberingProblem[] = []
-  const wasBlocked = blockedCountries(older?.problems ?? [])
-  const part = <Part>(source: PartSource<Part>): Part | undefined => {
-    try {
-      return source.load()
-    } catch (cause) {
-      // A read that fails while the program runs is tried again, since it may succeed later.
-      if (!(cause instanceof DataFileError) && older) throw cause
-      const { path, of } = source
-      const detail = cause instanceof DataFileError ? cause.message : `${path}: ${String(cause)}`
-      const olderInUse = older !== undefined && !of.some((one) => wasBlocked.has(one))
-      problems.push({ path, detail, olderInUse, blocked: olderInUse ? [] : of })
-      return olderInUse ? source.older : undefined
-    }
-  }
+  const part = <Part>(source: PartSource<Part>) => loadPart(source, { older, problems })
   const ofClasses = part({
     ...{ path: ocnFilePath(folder), of: [], older: older?.classes },
     load: () => readOcnClasses(folder, read),
@@ -116,6 +103,29 @@ interface PartSource<Part> {
   readonly of: readonly Country[]
   readonly load: () => Part
   readonly older: Part | undefined
+}
+
+interface PartsSoFar {
+  readonly older: NumberingFiles | undefined
+  readonly problems: NumberingProblem[]
+}
+
+/** The part, or what is in use instead of it. */
+function loadPart<Part>(
+  { path, of, load, older: olderPart }: PartSource<Part>,
+  { older, problems }: PartsSoFar,
+): Part | undefined {
+  try {
+    return load()
+  } catch (cause) {
+    // A read that fails while the program runs is tried again, since it may succeed later.
+    if (!(cause instanceof DataFileError) && older) throw cause
+    const detail = cause instanceof DataFileError ? cause.message : `${path}: ${String(cause)}`
+    const wasBlocked = blockedCountries(older?.problems ?? [])
+    const olderInUse = older !== undefined && !of.some((country) => wasBlocked.has(country))
+    problems.push({ path, detail, olderInUse, blocked: olderInUse ? [] : of })
+    return olderInUse ? olderPart : undefined
+  }
 }
 
 /** What is wrong with the files of each country that is blocked. */
