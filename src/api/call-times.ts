@@ -72,6 +72,8 @@ export const legalCallTimes = endpoint<CallTimesRequest, readonly CallTimesRow[]
   spec: 'Calling hours',
   method: 'POST',
   paths: ['/v1.5/GeoScrub/LegalCallTimesForDate'],
+  rate: 'time-legal',
+  numbers: ({ items }) => items.length,
   accepts: ['json'],
   keyAlsoIn: [],
   request,

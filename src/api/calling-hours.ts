@@ -79,6 +79,8 @@ export function isTimeLegalToCall({ wrappedRows }: { readonly wrappedRows: boole
     spec: 'Calling hours',
     method: 'POST',
     paths: ['/v1.5/GeoScrub/IsTimeLegalToCall'],
+    rate: 'time-legal',
+    numbers: ({ items }) => items.length,
     accepts: ['json'],
     keyAlsoIn: [],
     request,

@@ -49,13 +49,17 @@ export const ebrRecords = z
   .max(mostNumbers, `must hold at most ${mostNumbers} records`)
   .pipe(z.array(record))
   .refine(
-    (records) => records.reduce((sum, one) => sum + numbersIn(one), 0) <= mostNumbers,
+    (records) => numbersInRecords(records) <= mostNumbers,
     `must hold at most ${mostNumbers} numbers in all its records`,
   )
 
 /** One record may name several numbers, separated by commas (spec, "EBR record"). */
-function numbersIn({ phoneNumber }: EbrWireRecord): number {
-  return typeof phoneNumber === 'string' ? phoneNumber.split(',').length : 1
+export function numbersInRecords(records: readonly EbrWireRecord[]): number {
+  return records.reduce(
+    (sum, { phoneNumber }) =>
+      sum + (typeof phoneNumber === 'string' ? phoneNumber.split(',').length : 1),
+    0,
+  )
 }
 
 const request = fields({
@@ -81,6 +85,8 @@ export const ebrPost = endpoint<EbrRequest, EbrAnswer>({
   paths: ['/app/main/rpc/ebr'],
   accepts: ['json'],
   keyAlsoIn: ['query', 'json'],
+  rate: 'ebr',
+  numbers: ({ records }) => numbersInRecords(records),
   request,
   response: z.object({ success: z.literal(true) }),
   errors: 'text',

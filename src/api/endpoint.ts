@@ -28,7 +28,10 @@ export type ErrorShape =
   | 'block-line'
 
 /** Calls that share one limit of requests per minute and account. */
-export const rateClasses = ['scrub', 'litigator', 'reassigned', 'reputation'] as const
+export const rateClasses = [
+  ...(['scrub', 'litigator', 'reassigned', 'reputation'] as const),
+  ...(['pdnc', 'ebr', 'time-legal'] as const),
+] as const
 export type RateClass = (typeof rateClasses)[number]
 
 /** How an answer travels. */
@@ -75,6 +78,11 @@ export interface Endpoint<Request, Response> {
   readonly access?: 'key' | 'open'
   /** Counts against that limit; without it there is none. */
   readonly rate?: RateClass
+  /**
+   * How many numbers a request holds. They count against the limit of numbers of the rate class, and
+   * many of them make the request a bulk call. Calls without it are neither counted nor bulk.
+   */
+  readonly numbers?: (request: Request) => number
   /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
   readonly keyAlsoIn: readonly FieldSource[]
   readonly request: z.ZodType<Request>

@@ -128,6 +128,8 @@ type InternalDncEndpoint = Endpoint<InternalDncRequest, InternalDncAnswer>
 const common = {
   spec: 'Internal DNC list',
   paths: ['/app/main/rpc/pdnc'],
+  rate: 'pdnc',
+  numbers: ({ numbers: given }) => given.length,
   request,
   response,
   replyTypes: ['text/plain', 'application/json'],

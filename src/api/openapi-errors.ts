@@ -49,7 +49,9 @@ export function errorResponses({
   const meanings: Record<string, string> = {
     400: 'The request breaks a rule; the text names field, value and rule',
     401: 'The key or token is missing or not valid',
-    ...(rate !== undefined && { 429: 'Too many requests in a minute' }),
+    ...(rate !== undefined && {
+      429: 'Too many requests or numbers in a minute, or bulk calls at once',
+    }),
     ...outcomes,
   }
   const content = Object.fromEntries(bodies[errors].map(({ type, schema }) => [type, { schema }]))

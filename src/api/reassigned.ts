@@ -162,6 +162,7 @@ const byGet = {
 const byPost = {
   ...common,
   method: 'POST',
+  numbers: ({ items }) => items.length,
   accepts: ['query', 'json'],
   listBody: 'Data',
   keyAlsoIn: [],

@@ -146,6 +146,7 @@ export const reputationGetPost = endpoint<MonitorNumbersRequest, MonitorRecords>
   listBody: 'body',
   keyAlsoIn: [],
   request: fields({ body: numberList }).transform(({ body }) => ({ numbers: body })),
+  numbers: ({ numbers }) => numbers.length,
   send: ({ numbers }) => ({ json: numbers }),
   response: records,
   encode: withOutcome('current'),
@@ -167,6 +168,7 @@ export const reputationGetAll = endpoint<MonitorAllRequest, MonitorAllAnswer>({
   ...common,
   spec: 'Reputation endpoints',
   name: 'reputation-get-all',
+  numbers: ({ maxRecords }) => maxRecords,
   outcomes: { 413: 'More records were asked for than one answer may hold' },
   summary: 'Scores of all numbers of the account; X-Total-Count says how many there are.',
   method: 'GET',
@@ -202,6 +204,7 @@ export const reputationRemove = endpoint<MonitorNumbersRequest, readonly Removed
   listBody: 'body',
   keyAlsoIn: [],
   request: fields({ body: numberList }).transform(({ body }) => ({ numbers: body })),
+  numbers: ({ numbers }) => numbers.length,
   response: z.array(wireRemoved),
   encode: (rows) => ({
     json: rows.map(({ phone, removed }) => ({

@@ -17,6 +17,8 @@ export interface AnswerContext {
   readonly caller: Caller
   /** The request's content type is JSON. */
   readonly jsonRequested: boolean
+  /** Told how many numbers the request holds, before they are worked on; throws to refuse them. */
+  readonly admitNumbers?: ((count: number) => void) | undefined
 }
 
 /** What is told of an endpoint to people and programs. */
@@ -50,10 +52,11 @@ export function route<Request, Response>(
   const encode = endpoint.encode ?? ((response: Response): Reply => ({ json: response }))
   return {
     endpoint,
-    async answer(fields, { caller, jsonRequested }) {
+    async answer(fields, { caller, jsonRequested, admitNumbers }) {
       const parsed = endpoint.request.safeParse(fields, { reportInput: true })
       if (!parsed.success) throw refusal(parsed.error)
       const request = parsed.data
+      if (endpoint.numbers) admitNumbers?.(endpoint.numbers(request))
       return encode(await handle(caller, request), { request, jsonRequested })
     },
   }

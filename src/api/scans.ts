@@ -147,6 +147,7 @@ export const scanSubmit = endpoint<ScanRequest, ScanAccepted>({
   accepts: ['json'],
   keyAlsoIn: [],
   request,
+  numbers: ({ numbers }) => numbers.length,
   response: z
     .object({
       JobId: z.string().describe('UUID; all zero for a test of the address'),

@@ -6,7 +6,7 @@ import {
   type ScrubVersion,
   scrubVersions,
 } from '../domain/scrub-row.js'
-import { type EbrWireRecord, ebrRecords } from './consent.js'
+import { type EbrWireRecord, ebrRecords, numbersInRecords } from './consent.js'
 import { type Endpoint, endpoint, type Reply, type WireRequest } from './endpoint.js'
 import {
   fields,
@@ -135,6 +135,8 @@ const common = {
   spec: 'Scrub',
   paths: ['/app/main/rpc/scrub'],
   rate: 'scrub',
+  numbers: ({ items, relationships }) =>
+    items.length + (relationships ? numbersInRecords(relationships.records) : 0),
   /** The JSON form of version 8. */
   response: z.array(wireScrubRow),
   replyTypes: ['text/csv', 'application/json'],

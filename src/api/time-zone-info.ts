@@ -78,6 +78,8 @@ export const timeZoneInfo = endpoint<TimeZoneInfoRequest, readonly TimeZoneRow[]
   spec: 'Calling hours',
   method: 'POST',
   paths: ['/v1.5/GeoScrub/GetTimeZoneInfo'],
+  rate: 'time-legal',
+  numbers: ({ phoneNumbers }) => phoneNumbers.length,
   accepts: ['json'],
   keyAlsoIn: [],
   request,
