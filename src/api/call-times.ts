@@ -5,8 +5,9 @@
 import { z } from 'zod'
 import type { CallTimesItem, CallTimesRow } from '../domain/call-times.js'
 import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
+import { mapInSlices } from '../domain/event-loop.js'
 import { endpoint } from './endpoint.js'
-import { fields } from './fields.js'
+import { eachItem, fields } from './fields.js'
 import { anything, batch, itemOf, rowStatus } from './hours-batch.js'
 
 export interface CallTimesRequest {
@@ -24,7 +25,7 @@ const item = itemOf(
   }),
 )
 
-const request = fields({ LegalCallTimesForDate: batch.pipe(z.array(item)) }).transform(
+const request = fields({ LegalCallTimesForDate: eachItem(batch, item) }).transform(
   ({ LegalCallTimesForDate }): CallTimesRequest => ({
     items: LegalCallTimesForDate.map((one) => ({
       phoneNumber: one.PhoneNumber,
@@ -79,10 +80,10 @@ export const legalCallTimes = endpoint<CallTimesRequest, readonly CallTimesRow[]
   request,
   response,
   errors: 'reason-phrase',
-  encode: (rows) => ({
+  encode: async (rows) => ({
     json: [
       {
-        LegalCallTimes: rows.map(({ phoneNumber, times, status, message }) => ({
+        LegalCallTimes: await mapInSlices(rows, ({ phoneNumber, times, status, message }) => ({
           PhoneNumber: phoneNumber,
           ValidTimesInUTC: times.map(({ from, until }) => ({
             StartInUTC: formatInstant(from),

@@ -3,6 +3,7 @@
  * remote client calls it, the tests and documents walk it.
  */
 import type { z } from 'zod'
+import type { Eventually } from '../domain/compliance.js'
 
 /** Where a request's fields may come from. Names are compared without letter case. */
 export type FieldSource = 'query' | 'json' | 'form' | 'multipart'
@@ -99,7 +100,7 @@ export interface Endpoint<Request, Response> {
   /** Statuses beside that one and those every call of its kind has, with what they mean. */
   readonly outcomes?: Readonly<Record<number, string>>
   /** How the answer is written; JSON with status 200 when absent. */
-  readonly encode?: (response: Response, context: ReplyContext<Request>) => Reply
+  readonly encode?: (response: Response, context: ReplyContext<Request>) => Eventually<Reply>
 }
 
 /** Keeps the types of one descriptor without repeating them. */

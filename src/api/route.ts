@@ -53,11 +53,11 @@ export function route<Request, Response>(
   return {
     endpoint,
     async answer(fields, { caller, jsonRequested, admitNumbers }) {
-      const parsed = endpoint.request.safeParse(fields, { reportInput: true })
+      const parsed = await endpoint.request.safeParseAsync(fields, { reportInput: true })
       if (!parsed.success) throw refusal(parsed.error)
       const request = parsed.data
       if (endpoint.numbers) admitNumbers?.(endpoint.numbers(request))
-      return encode(await handle(caller, request), { request, jsonRequested })
+      return await encode(await handle(caller, request), { request, jsonRequested })
     },
   }
 }

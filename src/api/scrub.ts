@@ -1,5 +1,6 @@
 /** The scrub call on the wire (spec, "Scrub"): request and endpoints; rows are in `scrub-row.ts`. */
 import { z } from 'zod'
+import { mapInSlices } from '../domain/event-loop.js'
 import {
   type ScrubItem,
   type ScrubRow,
@@ -16,7 +17,7 @@ import {
   optionalWord,
   phoneList,
 } from './fields.js'
-import { csvText, jsonRows, wireScrubRow } from './scrub-row.js'
+import { csvLine, jsonRow, wireScrubRow } from './scrub-row.js'
 
 export interface ScrubRequest {
   readonly items: readonly ScrubItem[]
@@ -146,14 +147,14 @@ const common = {
       'Version of each imported list a row rests on, such as us-dnc=1f2e3d4c;litigators=5b6a7988; ' +
       'absent where none does',
   },
-  encode: (rows, { request: asked }) =>
-    asked.output === 'json'
-      ? { json: jsonRows(rows, asked.version), ...listHeaders(rows) }
-      : {
-          text: csvText(rows, asked.version),
-          contentType: 'text/csv; charset=utf-8',
-          ...listHeaders(rows),
-        },
+  encode: async (rows, { request: { output, version: asked } }) => {
+    const headers = listHeaders(rows)
+    if (output === 'json') {
+      return { json: await mapInSlices(rows, (row) => jsonRow(row, asked)), ...headers }
+    }
+    const lines = await mapInSlices(rows, (row) => csvLine(row, asked))
+    return { text: lines.join(''), contentType: 'text/csv; charset=utf-8', ...headers }
+  },
 } satisfies Partial<ScrubEndpoint>
 
 /** At most 50 numbers; longer lists go by POST. */

@@ -25,7 +25,7 @@ import {
   readBodyFields,
   readQuery,
 } from './read-fields.js'
-import { sendReply } from './send-reply.js'
+import { sendReplyInSlices } from './send-reply.js'
 
 /** Counts a request of an account; throws `rate-limited` when there were too many. */
 export type LimitRate = (accountId: string, rate: RateClass) => void
@@ -60,7 +60,7 @@ export function bind(route: Route, tools: BindTools): RouteHandler {
     try {
       const reply = await replyTo(request, parameters, { route, tools, admitted })
       const headers = Object.assign({}, reply.headers, ...admitted.map((one) => one.headers))
-      await sendReply(response, { ...reply, headers })
+      await sendReplyInSlices(response, { ...reply, headers })
     } finally {
       for (const { end } of admitted) end()
     }
