@@ -21,10 +21,11 @@ export interface AccountParts extends AccountSubjects {
 }
 
 export function createAccountSubjects(foundation: Foundation): AccountParts {
-  const { storage, world, keys, projects } = foundation
+  const { storage, world, keys, projects, settings } = foundation
   const { clock, randomBytes } = world
+  const { tokensPerKey: maxPerKey } = settings.limits
   return {
-    tokens: new AccessTokens({ storage, clock, randomBytes, keys }),
+    tokens: new AccessTokens({ storage, clock, randomBytes, keys, maxPerKey }),
     access: new ValidateAccess(projects),
     projects: projects.records,
     projectRpc: projects.rpc,

@@ -4,17 +4,36 @@ import { z } from 'zod'
 import { credentialProblems } from './config-source.js'
 import { address, file, milliseconds, secret, wholeNumber } from './config-values.js'
 
-/** The published limits of the API (`docs/adr/0049`); 0 lifts one. */
+/** The published limits of the API (`docs/adr/0049`) and those of our own (`0075`); 0 lifts one. */
 const perMinute = (what: string, most: number) =>
   wholeNumber(0, 1_000_000)
     .default(most)
     .describe(`Requests a minute that one account may make of ${what}; 0 for no limit`)
+
+/** So that a request that is within the limits of its call is never refused for its size alone. */
+const numbersPerMinute = (what: string, most: number, inOneRequest: number) =>
+  wholeNumber(0, 1_000_000_000)
+    .refine((limit) => limit === 0 || limit >= inOneRequest, {
+      error: `must be 0, or at least ${inOneRequest}, which one request may hold`,
+    })
+    .default(most)
+    .describe(`Numbers a minute that one account may send to ${what}; 0 for no limit`)
 
 export const limits = z.strictObject({
   scrubPerMinute: perMinute('the scrub', 100),
   litigatorPerMinute: perMinute('the litigator check', 1_000),
   reassignedPerMinute: perMinute('the reassigned-number checks', 500),
   reputationPerMinute: perMinute('the reputation calls', 100),
+  pdncPerMinute: perMinute('the internal list', 6_000),
+  ebrPerMinute: perMinute('the relationship and consent records', 6_000),
+  timeLegalPerMinute: perMinute('the calling hours', 6_000),
+  scrubNumbersPerMinute: numbersPerMinute('the scrub', 1_000_000, 20_000),
+  pdncNumbersPerMinute: numbersPerMinute('the internal list', 500_000, 10_000),
+  ebrNumbersPerMinute: numbersPerMinute('the relationship and consent records', 500_000, 10_000),
+  timeLegalNumbersPerMinute: numbersPerMinute('the calling hours', 500_000, 1_000),
+  tokensPerKey: wholeNumber(1, 10_000)
+    .default(100)
+    .describe('Access tokens of one API key that hold at once; a further one ends the oldest'),
 })
 
 const hostOrNetwork =

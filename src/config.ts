@@ -65,8 +65,8 @@ const everySetting = z.strictObject({
       lockWaitMs: milliseconds(1, 10_000)
         .default(100)
         .describe(
-          'How long a write waits for another process; decisions wait with it, so keep it below ' +
-            'gate.deadlineMs',
+          'How long a write waits for another process that holds the database; decisions wait with ' +
+            'it, so it must be below gate.deadlineMs',
         ),
       createDatabase: z
         .boolean()
@@ -99,7 +99,10 @@ const everySetting = z.strictObject({
         .string()
         .min(1)
         .default('config/calling-rules.yaml')
-        .describe('State and federal calling rules; the shipped file when the path does not exist'),
+        .describe(
+          'State and federal calling rules; a relative path is looked for in the working folder, ' +
+            'then in the folder of the program. A missing file stops the start',
+        ),
       wrappedRows: z
         .boolean()
         .default(false)
@@ -153,6 +156,11 @@ export const settingsSchema = everySetting.superRefine((settings, context) => {
   const deadlineMs = gateDeadlineMs(settings)
   if (hasFallback && source.fallbackAfterMs >= deadlineMs) {
     problem(['source', 'fallbackAfterMs'], `must be below gate.deadlineMs, which is ${deadlineMs}`)
+  }
+  const { lockWaitMs } = settings.storage
+  if (lockWaitMs >= deadlineMs) {
+    const rule = `is ${lockWaitMs} and must be below gate.deadlineMs, which is ${deadlineMs}`
+    problem(['storage', 'lockWaitMs'], `${rule}; lower the one or raise the other`)
   }
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
   for (const [check, { staleForMs }] of Object.entries(settings.policy)) {

@@ -5,8 +5,9 @@
 import { z } from 'zod'
 import type { CallTimesItem, CallTimesRow } from '../domain/call-times.js'
 import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
+import { mapInSlices } from '../domain/event-loop.js'
 import { endpoint } from './endpoint.js'
-import { fields } from './fields.js'
+import { eachItem, fields } from './fields.js'
 import { anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
 
 export interface CallTimesRequest {
@@ -24,7 +25,7 @@ const item = itemOf(
   }),
 )
 
-const request = fields({ LegalCallTimesForDate: batch.pipe(z.array(item)) }).transform(
+const request = fields({ LegalCallTimesForDate: eachItem(batch, item) }).transform(
   ({ LegalCallTimesForDate }): CallTimesRequest => ({
     items: LegalCallTimesForDate.map((one) => ({
       phoneNumber: one.PhoneNumber,
@@ -72,6 +73,8 @@ export const legalCallTimes = endpoint<CallTimesRequest, readonly CallTimesRow[]
   spec: 'Calling hours',
   method: 'POST',
   paths: ['/v1.5/GeoScrub/LegalCallTimesForDate'],
+  rate: 'time-legal',
+  numbers: ({ items }) => items.length,
   accepts: ['json'],
   keyAlsoIn: [],
   rights: ['look-up'],
@@ -79,10 +82,10 @@ export const legalCallTimes = endpoint<CallTimesRequest, readonly CallTimesRow[]
   request,
   response,
   errors: 'reason-phrase',
-  encode: (rows) => ({
+  encode: async (rows) => ({
     json: [
       {
-        LegalCallTimes: rows.map(({ phoneNumber, times, status, message }) => ({
+        LegalCallTimes: await mapInSlices(rows, ({ phoneNumber, times, status, message }) => ({
           PhoneNumber: phoneNumber,
           ValidTimesInUTC: times.map(({ from, until }) => ({
             StartInUTC: formatInstant(from),

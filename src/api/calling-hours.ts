@@ -1,8 +1,9 @@
 /** `IsTimeLegalToCall` on the wire (spec, "Calling hours"). Which hours are legal is not its business. */
 import { z } from 'zod'
+import { mapInSlices } from '../domain/event-loop.js'
 import type { TimeLegalItem, TimeLegalRow } from '../domain/time-legal-row.js'
 import { endpoint, type WireRequest } from './endpoint.js'
-import { fields } from './fields.js'
+import { eachItem, fields } from './fields.js'
 import { anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
 
 export interface TimeLegalRequest {
@@ -19,7 +20,7 @@ const item = itemOf(
   }),
 )
 
-const request = fields({ IsTimeLegalToCall: batch.pipe(z.array(item)) }).transform(
+const request = fields({ IsTimeLegalToCall: eachItem(batch, item) }).transform(
   ({ IsTimeLegalToCall }): TimeLegalRequest => ({
     items: IsTimeLegalToCall.map((one) => ({
       phoneNumber: one.PhoneNumber,
@@ -79,6 +80,8 @@ export function isTimeLegalToCall({ wrappedRows }: { readonly wrappedRows: boole
     spec: 'Calling hours',
     method: 'POST',
     paths: ['/v1.5/GeoScrub/IsTimeLegalToCall'],
+    rate: 'time-legal',
+    numbers: ({ items }) => items.length,
     accepts: ['json'],
     keyAlsoIn: [],
     rights: ['look-up'],
@@ -87,8 +90,8 @@ export function isTimeLegalToCall({ wrappedRows }: { readonly wrappedRows: boole
     send,
     response,
     errors: 'reason-phrase',
-    encode(rows) {
-      const wire = rows.map(wireRow)
+    async encode(rows) {
+      const wire = await mapInSlices(rows, wireRow)
       return { json: wrappedRows ? [{ Response: wire }] : wire }
     },
   })

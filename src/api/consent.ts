@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { endpoint, oneScope } from './endpoint.js'
-import { fields, optionalFlag, optionalId } from './fields.js'
+import { eachItem, fields, optionalFlag, optionalId } from './fields.js'
 
 /** One record as it came, its names in the spec's spelling; values of any type. */
 export type EbrWireRecord = z.output<typeof record>
@@ -39,23 +39,27 @@ const record = fields({
   email: anything.describe('At most 100 characters'),
 })
 
-/** The records of one request: at least one, and as many numbers in all as a batch may hold. */
-export const ebrRecords = z
+const recordList = z
   .array(z.unknown(), {
     error: ({ input }) =>
       input === undefined || input === null ? 'is required and must not be null' : 'must be a list',
   })
   .min(1, 'must hold at least 1 record')
   .max(mostNumbers, `must hold at most ${mostNumbers} records`)
-  .pipe(z.array(record))
-  .refine(
-    (records) => records.reduce((sum, one) => sum + numbersIn(one), 0) <= mostNumbers,
-    `must hold at most ${mostNumbers} numbers in all its records`,
-  )
+
+/** The records of one request: at least one, and as many numbers in all as a batch may hold. */
+export const ebrRecords = eachItem(recordList, record).refine(
+  (records) => numbersInRecords(records) <= mostNumbers,
+  `must hold at most ${mostNumbers} numbers in all its records`,
+)
 
 /** One record may name several numbers, separated by commas (spec, "EBR record"). */
-function numbersIn({ phoneNumber }: EbrWireRecord): number {
-  return typeof phoneNumber === 'string' ? phoneNumber.split(',').length : 1
+export function numbersInRecords(records: readonly EbrWireRecord[]): number {
+  return records.reduce(
+    (sum, { phoneNumber }) =>
+      sum + (typeof phoneNumber === 'string' ? phoneNumber.split(',').length : 1),
+    0,
+  )
 }
 
 const request = fields({
@@ -83,6 +87,8 @@ export const ebrPost = endpoint<EbrRequest, EbrAnswer>({
   keyAlsoIn: ['query', 'json'],
   rights: ['consent'],
   scopes: oneScope,
+  rate: 'ebr',
+  numbers: ({ records }) => numbersInRecords(records),
   request,
   response: z.object({ success: z.literal(true) }),
   errors: 'text',

@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod'
 import type { Right, ScopeChoice } from '../domain/caller.js'
+import type { Eventually } from '../domain/compliance.js'
 import type { CallKind } from '../domain/decision.js'
 
 /** Where a request's fields may come from. Names are compared without letter case. */
@@ -30,7 +31,10 @@ export type ErrorShape =
   | 'block-line'
 
 /** Calls that share one limit of requests per minute and account. */
-export const rateClasses = ['scrub', 'litigator', 'reassigned', 'reputation'] as const
+export const rateClasses = [
+  ...(['scrub', 'litigator', 'reassigned', 'reputation'] as const),
+  ...(['pdnc', 'ebr', 'time-legal'] as const),
+] as const
 export type RateClass = (typeof rateClasses)[number]
 
 /** A right that every request of an endpoint needs, or one that only some of its requests need. */
@@ -94,6 +98,11 @@ export interface Endpoint<Request, Response> {
   readonly callKind?: (request: Request) => CallKind
   /** Counts against that limit; without it there is none. */
   readonly rate?: RateClass
+  /**
+   * How many numbers a request holds. They count against the limit of numbers of the rate class, and
+   * many of them make the request a bulk call. Calls without it are neither counted nor bulk.
+   */
+  readonly numbers?: (request: Request) => number
   /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
   readonly keyAlsoIn: readonly FieldSource[]
   readonly request: z.ZodType<Request>
@@ -110,7 +119,7 @@ export interface Endpoint<Request, Response> {
   /** Statuses beside that one and those every call of its kind has, with what they mean. */
   readonly outcomes?: Readonly<Record<number, string>>
   /** How the answer is written; JSON with status 200 when absent. */
-  readonly encode?: (response: Response, context: ReplyContext<Request>) => Reply
+  readonly encode?: (response: Response, context: ReplyContext<Request>) => Eventually<Reply>
 }
 
 /** Of the many requests that name one project and campaign at most. */

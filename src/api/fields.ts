@@ -4,6 +4,8 @@
  */
 import { z } from 'zod'
 import { longestId } from '../domain/call-fields.js'
+import { mapInSlices } from '../domain/event-loop.js'
+import { wireSchema } from './json-schema.js'
 
 /** An object that is wholly wrong need not be read to its end. */
 const mostProblems = 20
@@ -48,6 +50,25 @@ function spelledOut(
     else named.set(field ?? given, content)
   }
   return { named: Object.fromEntries(named), repeated }
+}
+
+/**
+ * Reads each item of a list whose own rules, such as its length, hold. The items are read in slices,
+ * so the schema this is part of is for `safeParseAsync`.
+ */
+export function eachItem<Item extends z.ZodType>(list: z.ZodType<unknown[]>, item: Item) {
+  return list.meta({ items: wireSchema(item) }).transform(async (values, context) => {
+    const items: z.output<Item>[] = []
+    await mapInSlices(values, (value, index) => {
+      const read = item.safeParse(value, { reportInput: true })
+      if (read.success) return void items.push(read.data)
+      for (const issue of read.error.issues) {
+        const path = [index, ...issue.path]
+        context.issues.push({ ...issue, path } as z.core.$ZodRawIssue)
+      }
+    })
+    return items
+  })
 }
 
 /** Text of at most `longest` characters; absent, `null` and empty all mean not given. */

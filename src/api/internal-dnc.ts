@@ -1,5 +1,6 @@
 /** The internal do-not-call list on the wire: `pdnc` (spec, "Internal DNC list"). */
 import { z } from 'zod'
+import { mapInSlices } from '../domain/event-loop.js'
 import {
   type Endpoint,
   endpoint,
@@ -96,25 +97,30 @@ const response: z.ZodType<InternalDncAnswer> = z.union([
   z.object({ count: z.int(), lastModifiedOn: day }),
 ])
 
-function json(answer: InternalDncAnswer): Reply {
+async function json(answer: InternalDncAnswer): Promise<Reply> {
   if ('done' in answer) return { json: { message: 'success' } }
   if ('count' in answer) {
     return { json: { count: answer.count, lastModifiedOn: answer.lastModifiedOn } }
   }
   return {
-    json: answer.items.map(({ phone, onList, addedOn, lastModifiedOn, invalid }) => ({
-      ...{ phone, onList, addedOn, lastModifiedOn },
-      ...(invalid === true && { invalid }),
-    })),
+    json: await mapInSlices(
+      answer.items,
+      ({ phone, onList, addedOn, lastModifiedOn, invalid }) => ({
+        ...{ phone, onList, addedOn, lastModifiedOn },
+        ...(invalid === true && { invalid }),
+      }),
+    ),
   }
 }
 
-function plainText(answer: InternalDncAnswer): Reply {
+async function plainText(answer: InternalDncAnswer): Promise<Reply> {
   if ('done' in answer) return { text: '' }
   if ('count' in answer) return { text: `${answer.count},${answer.lastModifiedOn ?? ''}` }
-  const lines = answer.items
-    .filter(({ invalid }) => invalid !== true)
-    .map((item) => `${item.phone},${item.addedOn ?? ''},${item.lastModifiedOn ?? ''}`)
+  const valid = answer.items.filter(({ invalid }) => invalid !== true)
+  const lines = await mapInSlices(
+    valid,
+    (item) => `${item.phone},${item.addedOn ?? ''},${item.lastModifiedOn ?? ''}`,
+  )
   return { text: lines.join('\n') }
 }
 
@@ -152,6 +158,8 @@ const common = {
   paths: ['/app/main/rpc/pdnc'],
   rights: pdncRights,
   scopes: oneScope,
+  rate: 'pdnc',
+  numbers: ({ numbers: given }) => given.length,
   request,
   response,
   replyTypes: ['text/plain', 'application/json'],

@@ -1,5 +1,6 @@
 /** The litigator check on the wire (spec, "Litigator check"), versions 1.5 and 1.4 alike. */
 import { z } from 'zod'
+import { mapInSlices } from '../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
 import { type Endpoint, endpoint, oneScope, type WireRequest } from './endpoint.js'
 import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
@@ -78,8 +79,11 @@ const response = z.union([
 
 type LitigatorEndpoint = Endpoint<LitigatorRequest, readonly LitigatorRow[]>
 
-const encode: NonNullable<LitigatorEndpoint['encode']> = (rows, { request: { outputFormat } }) => {
-  const wire = rows.map(({ phone, isLitigator }) => ({
+const encode: NonNullable<LitigatorEndpoint['encode']> = async (
+  rows,
+  { request: { outputFormat } },
+) => {
+  const wire = await mapInSlices(rows, ({ phone, isLitigator }) => ({
     Phone: Number(phone),
     IsLitigator: isLitigator,
   }))
@@ -94,6 +98,7 @@ export const litigatorGet = endpoint<LitigatorRequest, readonly LitigatorRow[]>(
   method: 'GET',
   paths,
   rate: 'litigator',
+  numbers: ({ numbers }) => numbers.length,
   accepts: ['query'],
   keyAlsoIn: ['query'],
   rights: ['look-up'],
@@ -113,6 +118,7 @@ export const litigatorPost = endpoint<LitigatorRequest, readonly LitigatorRow[]>
   method: 'POST',
   paths,
   rate: 'litigator',
+  numbers: ({ numbers }) => numbers.length,
   accepts: ['json'],
   keyAlsoIn: ['json'],
   rights: ['look-up'],

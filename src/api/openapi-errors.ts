@@ -57,7 +57,9 @@ export function errorResponses({
   const meanings: Record<string, string> = {
     400: 'The request breaks a rule; the text names field, value and rule',
     401: 'The key or token is missing, not valid, revoked or expired',
-    ...(rate !== undefined && { 429: 'Too many requests in a minute' }),
+    ...(rate !== undefined && {
+      429: 'Too many requests or numbers in a minute, or bulk calls at once',
+    }),
     ...outcomes,
     ...(access !== 'open' && { 403: capitalize([outcomes[403], beyondLimits]) }),
   }

@@ -1,10 +1,11 @@
 /** The reassigned-number checks on the wire (spec, "Reassigned-number check"). */
 import { z } from 'zod'
 import { formatDay, type LocalDay, parseDay } from '../domain/clock.js'
+import { mapInSlices } from '../domain/event-loop.js'
 import { phoneNumber } from '../domain/phone-number.js'
 import type { NationalRow, ReassignedRequest, ReassignedRow } from '../domain/reassigned.js'
 import { type Endpoint, endpoint, oneScope, type WireRequest } from './endpoint.js'
-import { fields, optionalFlag, optionalId } from './fields.js'
+import { eachItem, fields, optionalFlag, optionalId } from './fields.js'
 import { repliedNumber, tenDigits } from './lookups.js'
 
 /** Numbers of one request (spec gives no list call; its published limit). */
@@ -55,7 +56,7 @@ const getRequest: z.ZodType<ReassignedRequest> = fields({
   projectId: wire.projId,
 }))
 
-const list = z
+const dataList = z
   .array(z.unknown(), {
     error: ({ input }) =>
       input === undefined || input === null
@@ -64,7 +65,8 @@ const list = z
   })
   .min(1, 'must hold at least 1 item')
   .max(mostReassignedItems, `must hold at most ${mostReassignedItems} items`)
-  .pipe(z.array(fields({ phoneNumber: tenDigits, date })))
+
+const list = eachItem(dataList, fields({ phoneNumber: tenDigits, date }))
 
 const postRequest: z.ZodType<ReassignedRequest> = fields({
   Data: list,
@@ -162,6 +164,7 @@ const byGet = {
 const byPost = {
   ...common,
   method: 'POST',
+  numbers: ({ items }) => items.length,
   accepts: ['query', 'json'],
   listBody: 'Data',
   keyAlsoIn: [],
@@ -191,7 +194,7 @@ export const enhancedRndPost = endpoint<ReassignedRequest, readonly ReassignedRo
   scopes: oneScope,
   paths: enhancedPaths,
   response: z.array(wireReassignedRow),
-  encode: (rows) => ({ json: rows.map(wireReassigned) }),
+  encode: async (rows) => ({ json: await mapInSlices(rows, wireReassigned) }),
 })
 
 export const rndBasicGet = endpoint<ReassignedRequest, NationalRow>({
@@ -213,5 +216,5 @@ export const rndBasicPost = endpoint<ReassignedRequest, readonly NationalRow[]>(
   scopes: oneScope,
   paths: basicPaths,
   response: z.array(wireNationalRow),
-  encode: (rows) => ({ json: rows.map(wireNational) }),
+  encode: async (rows) => ({ json: await mapInSlices(rows, wireNational) }),
 })

@@ -3,9 +3,10 @@
  * versions 1.4 and 1.5 alike.
  */
 import { z } from 'zod'
+import { mapInSlices } from '../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
 import { type Endpoint, endpoint, type Reply } from './endpoint.js'
-import { fields, optionalText, phoneList } from './fields.js'
+import { eachItem, fields, optionalText, phoneList } from './fields.js'
 import {
   type NumberRecord,
   numberList,
@@ -64,14 +65,14 @@ const item = fields({
   ServiceType: optionalText().describe('Of an older edition: kept, without effect'),
 })
 
-const items = z
+const itemList = z
   .array(z.unknown(), {
     error: ({ input }) => (input === undefined ? 'is required; a list of items' : 'must be a list'),
   })
   .min(1, 'must hold at least 1 item')
   .max(mostAdded, `must hold at most ${mostAdded} items`)
-  .meta({ items: z.toJSONSchema(item, { io: 'input' }) })
-  .pipe(z.array(item))
+
+const items = eachItem(itemList, item)
 
 const common = {
   spec: 'Reputation monitor API',
@@ -85,8 +86,8 @@ const records = z.array(wireRecord)
 
 const withOutcome =
   (outcome: Outcome) =>
-  (found: MonitorRecords): Reply => ({
-    json: found.map((record) => recordToWire(record, outcome)),
+  async (found: MonitorRecords): Promise<Reply> => ({
+    json: await mapInSlices(found, (record) => recordToWire(record, outcome)),
   })
 
 export const reputationAdd = endpoint<MonitorAddRequest, MonitorRecords>({
@@ -152,6 +153,7 @@ export const reputationGetPost = endpoint<MonitorNumbersRequest, MonitorRecords>
   rights: ['look-up'],
   scopes: 'none',
   request: fields({ body: numberList }).transform(({ body }) => ({ numbers: body })),
+  numbers: ({ numbers }) => numbers.length,
   send: ({ numbers }) => ({ json: numbers }),
   response: records,
   encode: withOutcome('current'),
@@ -173,6 +175,7 @@ export const reputationGetAll = endpoint<MonitorAllRequest, MonitorAllAnswer>({
   ...common,
   spec: 'Reputation endpoints',
   name: 'reputation-get-all',
+  numbers: ({ maxRecords }) => maxRecords,
   outcomes: { 413: 'More records were asked for than one answer may hold' },
   summary: 'Scores of all numbers of the account; X-Total-Count says how many there are.',
   method: 'GET',
@@ -187,8 +190,8 @@ export const reputationGetAll = endpoint<MonitorAllRequest, MonitorAllAnswer>({
     ),
   }),
   response: records.transform((found) => ({ records: found, total: undefined })),
-  encode: ({ records: found, total }) => ({
-    ...withOutcome('current')(found),
+  encode: async ({ records: found, total }) => ({
+    ...(await withOutcome('current')(found)),
     ...(total !== undefined && { headers: { 'X-Total-Count': String(total) } }),
   }),
 })
@@ -212,9 +215,10 @@ export const reputationRemove = endpoint<MonitorNumbersRequest, readonly Removed
   rights: ['manage'],
   scopes: 'none',
   request: fields({ body: numberList }).transform(({ body }) => ({ numbers: body })),
+  numbers: ({ numbers }) => numbers.length,
   response: z.array(wireRemoved),
-  encode: (rows) => ({
-    json: rows.map(({ phone, removed }) => ({
+  encode: async (rows) => ({
+    json: await mapInSlices(rows, ({ phone, removed }) => ({
       Phone: phone,
       Response: outcomes[removed ? 'removed' : 'not-monitored'],
     })),

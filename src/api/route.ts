@@ -27,6 +27,8 @@ export interface AnswerContext {
   readonly caller: Caller
   /** The request's content type is JSON. */
   readonly jsonRequested: boolean
+  /** Told how many numbers the request holds, before they are worked on; throws to refuse them. */
+  readonly admitNumbers?: ((count: number) => void) | undefined
 }
 
 /** What is told of an endpoint to people and programs. */
@@ -69,8 +71,8 @@ export function route<Request, Response>(
     admit(caller) {
       if (!isExempt) requireSomeRight(caller, endpoint.rights)
     },
-    async answer(fields, { caller, jsonRequested }) {
-      const parsed = endpoint.request.safeParse(fields, { reportInput: true })
+    async answer(fields, { caller, jsonRequested, admitNumbers }) {
+      const parsed = await endpoint.request.safeParseAsync(fields, { reportInput: true })
       if (!parsed.success) {
         // An exempt request was not refused before; what cannot be read is no such request.
         requireSomeRight(caller, endpoint.rights)
@@ -78,7 +80,8 @@ export function route<Request, Response>(
       }
       const request = parsed.data
       if (isExempt?.(request) !== true) requireWithinLimits(caller, request, endpoint)
-      return encode(await handle(caller, request), { request, jsonRequested })
+      if (endpoint.numbers) admitNumbers?.(endpoint.numbers(request))
+      return await encode(await handle(caller, request), { request, jsonRequested })
     },
   }
 }

@@ -149,6 +149,7 @@ export const scanSubmit = endpoint<ScanRequest, ScanAccepted>({
   rights: ['manage'],
   scopes: 'none',
   request,
+  numbers: ({ numbers }) => numbers.length,
   response: z
     .object({
       JobId: z.string().describe('UUID; all zero for a test of the address'),

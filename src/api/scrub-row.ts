@@ -67,12 +67,8 @@ function columnsOf(version: ScrubVersion): readonly Column[] {
 }
 
 /** One object per row. */
-export function jsonRows(
-  rows: readonly ScrubRow[],
-  version: ScrubVersion,
-): readonly Readonly<Record<string, string>>[] {
-  const columns = columnsOf(version)
-  return rows.map((row) => Object.fromEntries(columns.map(([name, write]) => [name, write(row)])))
+export function jsonRow(row: ScrubRow, version: ScrubVersion): Readonly<Record<string, string>> {
+  return Object.fromEntries(columnsOf(version).map(([name, write]) => [name, write(row)]))
 }
 
 /**
@@ -80,10 +76,10 @@ export function jsonRows(
  * field is quoted only if it holds a comma or line end or begins with a quote, and quotes inside other
  * fields stay single.
  */
-export function csvText(rows: readonly ScrubRow[], version: ScrubVersion): string {
-  const columns = columnsOf(version)
-  const line = (row: ScrubRow) => columns.map(([, write]) => csvField(write(row))).join(',')
-  return rows.map((row) => `${line(row)}\n`).join('')
+export function csvLine(row: ScrubRow, version: ScrubVersion): string {
+  return `${columnsOf(version)
+    .map(([, write]) => csvField(write(row)))
+    .join(',')}\n`
 }
 
 function csvField(text: string): string {

@@ -1,12 +1,13 @@
 /** The scrub call on the wire (spec, "Scrub"): request and endpoints; rows are in `scrub-row.ts`. */
 import { z } from 'zod'
+import { mapInSlices } from '../domain/event-loop.js'
 import {
   type ScrubItem,
   type ScrubRow,
   type ScrubVersion,
   scrubVersions,
 } from '../domain/scrub-row.js'
-import { type EbrWireRecord, ebrRecords } from './consent.js'
+import { type EbrWireRecord, ebrRecords, numbersInRecords } from './consent.js'
 import {
   type Endpoint,
   endpoint,
@@ -23,7 +24,7 @@ import {
   optionalWord,
   phoneList,
 } from './fields.js'
-import { csvText, jsonRows, wireScrubRow } from './scrub-row.js'
+import { csvLine, jsonRow, wireScrubRow } from './scrub-row.js'
 
 export interface ScrubRequest {
   readonly items: readonly ScrubItem[]
@@ -142,6 +143,8 @@ const common = {
   spec: 'Scrub',
   paths: ['/app/main/rpc/scrub'],
   rate: 'scrub',
+  numbers: ({ items, relationships }) =>
+    items.length + (relationships ? numbersInRecords(relationships.records) : 0),
   /** The JSON form of version 8. */
   response: z.array(wireScrubRow),
   replyTypes: ['text/csv', 'application/json'],
@@ -151,14 +154,14 @@ const common = {
       'Version of each imported list a row rests on, such as us-dnc=1f2e3d4c;litigators=5b6a7988; ' +
       'absent where none does',
   },
-  encode: (rows, { request: asked }) =>
-    asked.output === 'json'
-      ? { json: jsonRows(rows, asked.version), ...listHeaders(rows) }
-      : {
-          text: csvText(rows, asked.version),
-          contentType: 'text/csv; charset=utf-8',
-          ...listHeaders(rows),
-        },
+  encode: async (rows, { request: { output, version: asked } }) => {
+    const headers = listHeaders(rows)
+    if (output === 'json') {
+      return { json: await mapInSlices(rows, (row) => jsonRow(row, asked)), ...headers }
+    }
+    const lines = await mapInSlices(rows, (row) => csvLine(row, asked))
+    return { text: lines.join(''), contentType: 'text/csv; charset=utf-8', ...headers }
+  },
 } satisfies Partial<ScrubEndpoint>
 
 /** At most 50 numbers; longer lists go by POST. */

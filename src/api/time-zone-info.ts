@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { TimeZoneRow } from '../domain/call-times.js'
 import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
+import { mapInSlices } from '../domain/event-loop.js'
 import { endpoint } from './endpoint.js'
 import { fields } from './fields.js'
 import { batch } from './hours-batch.js'
@@ -78,6 +79,8 @@ export const timeZoneInfo = endpoint<TimeZoneInfoRequest, readonly TimeZoneRow[]
   spec: 'Calling hours',
   method: 'POST',
   paths: ['/v1.5/GeoScrub/GetTimeZoneInfo'],
+  rate: 'time-legal',
+  numbers: ({ phoneNumbers }) => phoneNumbers.length,
   accepts: ['json'],
   keyAlsoIn: [],
   rights: ['look-up'],
@@ -85,7 +88,7 @@ export const timeZoneInfo = endpoint<TimeZoneInfoRequest, readonly TimeZoneRow[]
   request,
   response: z.array(wireRow),
   errors: 'reason-phrase',
-  encode: (rows) => ({ json: rows.map(writeRow) }),
+  encode: async (rows) => ({ json: await mapInSlices(rows, writeRow) }),
 })
 
 function writeRow(row: TimeZoneRow): z.input<typeof wireRow> {

@@ -75,12 +75,14 @@ export const startWarming = endpoint({
   summary: 'Asks about numbers before they are called, and keeps the answers fresh for a while.',
   method: 'POST',
   paths: ['/v1/warm'],
+  numbers: ({ numbers: given }: WarmFields) => given.length,
   accepts: ['json'],
   rights: ['decide'],
   scopes: oneScope,
   request: warmRequest,
   response: startedSchema,
   success: 202,
+  outcomes: { 429: 'Too many bulk calls at once' },
   encode: (started) => ({ status: 202, json: started }),
 })
 

@@ -83,12 +83,16 @@ function reportData({ data, metrics, world }: Callgate): void {
   for (const { path, detail, olderInUse } of data.lists.problems()) {
     world.log.error('a list cannot be used', { path, detail, olderInUse })
   }
+  for (const { path, detail, olderInUse, blocked } of data.plan.problems()) {
+    world.log.error('a numbering file cannot be used', { path, detail, olderInUse, blocked })
+  }
   for (const [country, coverage] of Object.entries(data.plan.coverage())) {
     const { mode, prefixes, asOf } = coverage
     metrics.areaCodeMode(country as Country, mode === 'area-code')
     const day = asOf === undefined ? undefined : formatInstant(asOf)
     const fields = { country, mode, prefixes, asOf: day }
     if (mode === 'imported') world.log.info('prefixes are known', fields)
+    else if (mode === 'damaged') world.log.error('prefixes are unknown, calls are blocked', fields)
     else world.log.warn('prefixes are not imported (callgate import numbering)', fields)
   }
 }
@@ -117,6 +121,20 @@ function listReadiness(callgate: Callgate): Readiness {
     .map(({ name, version, asOf }) => `${name} ${version} as of ${formatInstant(asOf)}`)
   const remarks = ageRemarks(callgate) + missingRemark(callgate)
   return { ready: true, detail: `${names.join(', ') || 'none'}${remarks}` }
+}
+
+/** A damaged file is a fault also while what was read before it is still in use. */
+function numberingReadiness({ data: { plan } }: Callgate): Readiness {
+  const modes = Object.entries(plan.coverage()).map(
+    ([country, { mode, prefixes }]) => `${country} ${mode} (${prefixes} prefixes)`,
+  )
+  const problems = plan.problems().map(({ detail, olderInUse, blocked }) => {
+    if (olderInUse) return `${detail}; what was read before is in use`
+    return blocked.length > 0 ? `${detail}; calls to ${blocked.join(', ')} are blocked` : detail
+  })
+  const ready = problems.length === 0
+  const advice = ready ? [] : ['import it again (callgate import numbering, blocks or ocn)']
+  return { ready, detail: [...problems, ...advice, modes.join(', ')].join('; ') }
 }
 
 /** What `/readyz` asks: a list that cannot be read and a record that cannot be written are faults. */
@@ -157,12 +175,7 @@ export function dataReadiness(callgate: Callgate): readonly ReadinessCheck[] {
     },
     {
       name: 'numbering',
-      check: () => {
-        const modes = Object.entries(data.plan.coverage()).map(
-          ([country, { mode, prefixes }]) => `${country} ${mode} (${prefixes} prefixes)`,
-        )
-        return { ready: true, detail: modes.join(', ') }
-      },
+      check: () => numberingReadiness(callgate),
     },
   ]
 }

@@ -9,7 +9,6 @@ import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
 import { policyWarnings } from '../gate/policy-of.js'
 import { warmRoutes } from '../gate/warm-routes.js'
-import type { LimitRate } from '../http/bind.js'
 import { descriptionAnswers } from '../http/description.js'
 import { createFrontDoor, frontDoorEndpoints } from '../http/front-door.js'
 import type { RequestMeasure } from '../http/measure.js'
@@ -152,13 +151,15 @@ export function openDoors(
     ...gateRoutes(journal),
     ...warmRoutes(warmer, { serviceCodes, timers: world.timers }),
   ]
+  const limits = rateLimits(callgate)
   const endpoints = [...frontDoorEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   return openServer({
     ...shared,
     host: settings.http.host,
     port: settings.http.port,
     routes,
-    limitRate: rateLimits(callgate),
+    limitRate: (accountId, rate) => limits.take(accountId, rate),
+    admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
     pages: descriptionAnswers({ version, endpoints }),
     ops: {
       checks: [...dataReadiness(callgate), ...sourceReadiness(callgate), ...alsoReady],
@@ -174,15 +175,23 @@ export function openDoors(
   })
 }
 
-function rateLimits({ settings: { limits }, world }: Callgate): LimitRate {
+function rateLimits({ settings: { limits }, world }: Callgate): RateLimits {
   const perMinute = {
     scrub: limits.scrubPerMinute,
     litigator: limits.litigatorPerMinute,
     reassigned: limits.reassignedPerMinute,
     reputation: limits.reputationPerMinute,
+    pdnc: limits.pdncPerMinute,
+    ebr: limits.ebrPerMinute,
+    'time-legal': limits.timeLegalPerMinute,
   }
-  const taken = new RateLimits({ perMinute, timers: world.timers })
-  return (accountId, rate) => taken.take(accountId, rate)
+  const numbersPerMinute = {
+    scrub: limits.scrubNumbersPerMinute,
+    pdnc: limits.pdncNumbersPerMinute,
+    ebr: limits.ebrNumbersPerMinute,
+    'time-legal': limits.timeLegalNumbersPerMinute,
+  }
+  return new RateLimits({ perMinute, numbersPerMinute, timers: world.timers })
 }
 
 /** The first start makes a key for each account and shows them, once, with a line to try. */

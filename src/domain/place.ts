@@ -61,9 +61,12 @@ export type NumberFacts =
       readonly areaCodeInUse: boolean
     }
 
-/** How a country's prefixes are known: from an imported master list or from area codes alone. */
+/**
+ * How a country's prefixes are known: from an imported master list or from area codes alone, or not
+ * at all, because the rule is strict or the imported file is damaged.
+ */
 export interface PlanCoverage {
-  readonly mode: 'imported' | 'area-code' | 'strict'
+  readonly mode: 'imported' | 'area-code' | 'strict' | 'damaged'
   readonly prefixes: number
   readonly asOf: Instant | undefined
   /** Thousands blocks that are known by their own holder; absent when none are imported. */

@@ -9,7 +9,7 @@ import type { Route } from '../api/route.js'
 import { AppError } from '../errors.js'
 import type { Logger } from '../log.js'
 import type { Authenticate } from './authenticate.js'
-import { bind, type LimitRate, pathOf } from './bind.js'
+import { type AdmitNumbers, bind, type LimitRate, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
 import { measureResponse, type OnRequest } from './measure.js'
 import { type Ops, opsAnswers } from './ops.js'
@@ -27,6 +27,7 @@ export interface AppOptions {
   readonly onRequest?: OnRequest | undefined
   /** Absent means no limits. */
   readonly limitRate?: LimitRate | undefined
+  readonly admitNumbers?: AdmitNumbers | undefined
 }
 
 /** Paths are compared without letter case, and a slash at their end is ignored. */

@@ -17,6 +17,7 @@ import {
   withBasicClient,
 } from './authenticate.js'
 import { errorReply } from './error-body.js'
+import type { AdmittedNumbers } from './rate-limits.js'
 import {
   isJsonRequest,
   joinFields,
@@ -24,15 +25,23 @@ import {
   readBodyFields,
   readQuery,
 } from './read-fields.js'
-import { sendReply } from './send-reply.js'
+import { sendReplyInSlices } from './send-reply.js'
 
 /** Counts a request of an account; throws `rate-limited` when there were too many. */
 export type LimitRate = (accountId: string, rate: RateClass) => void
+
+/** Counts the numbers of a request; throws `rate-limited` when there were too many. */
+export type AdmitNumbers = (
+  accountId: string,
+  rate: RateClass | undefined,
+  count: number,
+) => AdmittedNumbers
 
 export interface BindTools {
   readonly authenticate: Authenticate
   /** Absent means no limits. */
   readonly limitRate?: LimitRate | undefined
+  readonly admitNumbers?: AdmitNumbers | undefined
   readonly maxBodyBytes: number
   readonly logger: Logger
 }
@@ -47,24 +56,38 @@ export type RouteHandler = (
 /** The handler never rejects. */
 export function bind(route: Route, tools: BindTools): RouteHandler {
   return async (request, response, parameters) => {
-    sendReply(response, await replyTo(request, parameters, { route, tools }))
+    const admitted: AdmittedNumbers[] = []
+    try {
+      const reply = await replyTo(request, parameters, { route, tools, admitted })
+      const headers = Object.assign({}, reply.headers, ...admitted.map((one) => one.headers))
+      await sendReplyInSlices(response, { ...reply, headers })
+    } finally {
+      for (const { end } of admitted) end()
+    }
   }
 }
 
 interface Bound {
   readonly route: Route
   readonly tools: BindTools
+  /** What was admitted for the request, to be ended when it has been answered. */
+  readonly admitted: AdmittedNumbers[]
 }
 
 async function replyTo(
   request: IncomingMessage,
   parameters: RawFields,
-  { route, tools }: Bound,
+  { route, tools, admitted }: Bound,
 ): Promise<Reply> {
   const jsonRequested = isJsonRequest(request)
   try {
     const { caller, fields } = await readRequest(request, route, tools)
-    return await route.answer(joinFields([parameters, fields]), { caller, jsonRequested })
+    const admitNumbers = (count: number) => {
+      const numbers = tools.admitNumbers?.(caller.accountId, route.endpoint.rate, count)
+      if (numbers) admitted.push(numbers)
+    }
+    const context = { caller, jsonRequested, admitNumbers }
+    return await route.answer(joinFields([parameters, fields]), context)
   } catch (error) {
     const { errors: shape, name } = route.endpoint
     const path = pathOf(request)

@@ -1,6 +1,6 @@
 /** The litigator check (spec, "Litigator check"): only the list of known TCPA litigators is asked. */
-
 import type { ScopeChoice } from '../domain/caller.js'
+import { mapInSlices } from '../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
 import { AppError, invalidRequest } from '../errors.js'
 import type { ListFacts } from './list-facts.js'
@@ -32,7 +32,8 @@ export class Litigators {
    */
   async check(accountId: string, request: LitigatorRequest): Promise<readonly LitigatorRow[]> {
     await requireScope(this.#projects, accountId, request)
-    return request.numbers.map(asTenDigits).map((phone) => {
+    const phones = request.numbers.map(asTenDigits)
+    return await mapInSlices(phones, (phone) => {
       const found = this.#lists.litigator(accountId, phone)
       if (found.status === 'not-covered') throw new AppError('not-available', found.detail)
       return { phone, isLitigator: found.status === 'listed' }

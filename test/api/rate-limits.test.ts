@@ -9,15 +9,22 @@ import { scrubGet, scrubPost } from '../../src/api/scrub.js'
 import { AppError } from '../../src/errors.js'
 import { createFrontDoor } from '../../src/http/front-door.js'
 import { MinuteWindow } from '../../src/http/minute-window.js'
-import { RateLimits } from '../../src/http/rate-limits.js'
+import { bulkCallNumbers, RateLimits } from '../../src/http/rate-limits.js'
+import { loadSettings } from '../../src/load-settings.js'
 import { silentLogger } from '../../src/log.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
+import { openTestCallgate } from '../support/test-callgate.js'
 import { type VirtualTime, virtualTime } from '../support/virtual-time.js'
 
-const none = { scrub: 0, litigator: 0, reassigned: 0, reputation: 0 }
+const none = {
+  ...{ scrub: 0, litigator: 0, reassigned: 0, reputation: 0 },
+  ...{ pdnc: 0, ebr: 0, 'time-legal': 0 },
+}
 
 function limited(perMinute: Partial<Record<RateClass, number>>, time = virtualTime()) {
-  const limits = new RateLimits({ perMinute: { ...none, ...perMinute }, timers: time })
+  const limits = new RateLimits({
+    ...{ perMinute: { ...none, ...perMinute }, numbersPerMinute: {}, timers: time },
+  })
   /** Seconds to wait; 0 when it was taken. */
   const take = (accountId: string, rate: RateClass = 'scrub') => {
     try {
@@ -114,6 +121,185 @@ describe('what is kept', () => {
     }
     expect(taken).toBe(120 * 1000)
     expect(window.countAt(7_200_000)).toBeLessThanOrEqual(1000)
+  })
+})
+
+describe('numbers', () => {
+  function counted(numbersPerMinute: Partial<Record<RateClass, number>>) {
+    const time = virtualTime()
+    const limits = new RateLimits({ perMinute: none, numbersPerMinute, timers: time })
+    /** Numbers left, or the seconds to wait as a negative number. */
+    const send = (count: number, accountId = 'main', rate: RateClass = 'scrub') => {
+      try {
+        const { headers, end } = limits.admitNumbers(accountId, rate, count)
+        end()
+        return Number(/r=(\d+)/.exec(headers.RateLimit ?? '')?.[1])
+      } catch (error) {
+        if (error instanceof AppError) return -(error.retryAfterSeconds ?? 0)
+        throw error
+      }
+    }
+    return { limits, send, time }
+  }
+
+  test('are counted within any 60 seconds, and refused until there is room for all of them', async () => {
+    const { send, time } = counted({ scrub: 10_000 })
+    expect([send(6_000), send(4_000)]).toEqual([4_000, 0])
+    await time.advance(20_000)
+    expect(send(1)).toBe(-40)
+    await time.advance(40_000)
+    expect([send(7_000), send(3_000)]).toEqual([3_000, 0])
+    await time.advance(60_000)
+    send(5_000)
+    await time.advance(10_000)
+    send(4_000)
+    // 1,000 are left at once, 6,000 when the first request is a minute old, all after the second.
+    expect([send(6_000), send(6_001), send(1_000)]).toEqual([-50, -60, 0])
+  })
+
+  test('of any size that one request may hold fit into an empty window', () => {
+    const { send } = counted({ scrub: 20_000 })
+    expect(send(20_000)).toBe(0)
+    expect(send(10_000, 'other')).toBe(10_000)
+  })
+
+  test('refused say how many are left, how many were sent and when to come back', async () => {
+    const { limits, time } = counted({ pdnc: 10_000 })
+    limits.admitNumbers('main', 'pdnc', 9_000).end()
+    await time.advance(15_000)
+    expect(() => limits.admitNumbers('main', 'pdnc', 1_500)).toThrow(
+      'Too many numbers: this account may send 10000 a minute to class pdnc; 1000 are left and ' +
+        'the request holds 1500; come back in 45 seconds',
+    )
+    expect(limits.admitNumbers('main', 'pdnc', 1_000).headers).toEqual({
+      'RateLimit-Policy': '"numbers";q=10000;w=60',
+      RateLimit: '"numbers";r=0',
+    })
+  })
+
+  test('that are refused are not counted, and accounts and classes do not share', () => {
+    const { send } = counted({ scrub: 10_000, ebr: 10_000 })
+    expect(send(10_000)).toBe(0)
+    for (let asked = 0; asked < 100; asked += 1) expect(send(1)).toBe(-60)
+    expect([send(10_000, 'other'), send(10_000, 'main', 'ebr')]).toEqual([0, 0])
+    expect(send(10_000_000, 'main', 'pdnc')).toBeNaN()
+  })
+
+  test('are limited so that the largest legal request fits; a lower limit is refused', () => {
+    const settings = (variables: Record<string, string>) =>
+      loadSettings({ environment: { CALLGATE_CONFIG: 'config/callgate.yaml', ...variables } })
+    expect(settings({}).limits).toMatchObject({
+      ...{ scrubNumbersPerMinute: 1_000_000, pdncNumbersPerMinute: 500_000 },
+      ...{ ebrNumbersPerMinute: 500_000, timeLegalNumbersPerMinute: 500_000 },
+    })
+    const variable = 'CALLGATE_LIMITS_PDNC_NUMBERS_PER_MINUTE'
+    expect(() => settings({ [variable]: '9999' })).toThrow('must be 0, or at least 10000')
+    expect(settings({ [variable]: '10000' }).limits.pdncNumbersPerMinute).toBe(10_000)
+    expect(settings({ [variable]: '0' }).limits.pdncNumbersPerMinute).toBe(0)
+  })
+})
+
+describe('the whole program', () => {
+  test('counts numbers and requests of the calls of one class together, and no decision', async () => {
+    const running = await openTestCallgate({
+      environment: {
+        CALLGATE_LIMITS_TIME_LEGAL_NUMBERS_PER_MINUTE: '1000',
+        CALLGATE_LIMITS_PDNC_PER_MINUTE: '2',
+        CALLGATE_LIMITS_EBR_PER_MINUTE: '1',
+      },
+    })
+    try {
+      const { get, postJson } = running
+      const hours = (PhoneList: string[]) =>
+        postJson('/v1.5/GeoScrub/GetTimeZoneInfo', { PhoneList })
+      const first = await hours(Array.from({ length: 999 }, () => '2125550100'))
+      expect(first.headers.get('ratelimit')).toBe('"numbers";r=1')
+      const refused = await hours(['2125550100', '2125550101'])
+      expect([refused.status, await refused.json()]).toMatchObject([
+        429,
+        { ReasonPhrase: expect.stringContaining('1 are left and the request holds 2') },
+      ])
+      const status = () => get('/app/main/rpc/pdnc?actionType=count')
+      const codes = [await status(), await status(), await status()].map((answer) => answer.status)
+      expect(codes).toEqual([200, 200, 429])
+      const list = () => get('/app/main/rpc/ebr?phoneList=2125550100')
+      expect([(await list()).status, (await list()).status]).toEqual([200, 429])
+      const decided = await postJson('/v1/decisions', { number: '2125550100', callKind: 'manual' })
+      expect(decided.status).toBe(200)
+    } finally {
+      await running.end()
+    }
+  })
+})
+
+describe('bulk calls', () => {
+  const bulk = bulkCallNumbers + 1
+
+  test('of one account are two at once; a third is refused at once and taken when one has ended', () => {
+    const { limits } = limited({})
+    const admit = (count: number, account = 'main') => limits.admitNumbers(account, 'scrub', count)
+    const first = admit(bulk)
+    admit(bulk)
+    expect(() => admit(bulk)).toThrow(
+      'Too many bulk calls: this account has 2 calls with more than 200 numbers each under way',
+    )
+    admit(bulkCallNumbers)
+    const other = admit(bulk, 'other')
+    first.end()
+    admit(bulk)
+    expect(() => admit(bulk)).toThrow(AppError)
+    other.end()
+  })
+
+  test('that are refused take nothing from the limit of numbers', () => {
+    const timers = virtualTime()
+    const numbersPerMinute = { scrub: 20_000 }
+    const limits = new RateLimits({ perMinute: none, numbersPerMinute, timers })
+    const [first] = [
+      limits.admitNumbers('main', 'scrub', 500),
+      limits.admitNumbers('main', 'scrub', 500),
+    ]
+    expect(() => limits.admitNumbers('main', 'scrub', 500)).toThrow('Too many bulk calls')
+    first?.end()
+    const { headers } = limits.admitNumbers('main', 'scrub', 500)
+    expect(headers.RateLimit).toBe('"numbers";r=18500')
+  })
+
+  test('over HTTP: 429 at once with Retry-After, before any work, and none is left after them', async () => {
+    const timers = virtualTime()
+    const limits = new RateLimits({ perMinute: none, numbersPerMinute: {}, timers })
+    const waiting: (() => void)[] = []
+    let worked = 0
+    const app = await openTestApp({
+      authenticate,
+      admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
+      routes: [
+        route(scrubPost, async ({ accountId }, { items }) => {
+          worked += 1
+          if (items.length === 300) await new Promise<void>((resume) => waiting.push(resume))
+          if (accountId === 'other') throw new Error('a fault')
+          return []
+        }),
+      ],
+    })
+    const post = (count: number, key = adminKey) =>
+      app.post(
+        '/app/main/rpc/scrub',
+        { phoneList: Array.from({ length: count }, () => '2125550100').join(',') },
+        { key },
+      )
+    const held = [post(300), post(300)]
+    while (waiting.length < 2) await new Promise((resume) => setImmediate(resume))
+    const refused = await post(300)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    expect(refused.text).toContain('Too many bulk calls')
+    expect(worked).toBe(2)
+    expect((await post(200)).status).toBe(200)
+    // A call that fails has ended as well.
+    for (let asked = 0; asked < 5; asked += 1) expect((await post(301, otherKey)).status).toBe(500)
+    for (const resume of waiting) resume()
+    for (const answer of await Promise.all(held)) expect(answer.status).toBe(200)
+    expect((await post(301)).status).toBe(200)
   })
 })
 

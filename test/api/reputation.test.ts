@@ -374,7 +374,7 @@ describe('the response schemas read back what is written', () => {
     const asked = { numbers: [n('2125550101'), n('2125550100')] }
     const records = await parts.monitor.get(admin, asked)
     expect(reputationGetPost.send?.(asked)).toEqual({ json: asked.numbers })
-    const reply = reputationGetPost.encode?.(records, { request: asked, jsonRequested: true })
+    const reply = await reputationGetPost.encode?.(records, { request: asked, jsonRequested: true })
     const wire: unknown = JSON.parse(JSON.stringify((reply as { json: unknown }).json))
     expect(reputationGetPost.response.parse(wire)).toEqual(records)
     expect(reputationGetAll.response.parse(wire)).toEqual({ records, total: undefined })

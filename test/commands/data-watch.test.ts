@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { look } from '../../src/commands/data-watch.js'
@@ -46,7 +46,31 @@ describe('a running server', () => {
     await importNumbers('us-dnc', '2127360001\n2127360003\n')
     await look(running.callgate)
     expect(await reason('2127360003')).toBe('national-dnc')
-    expect(running.logLines.join('')).toContain('new prefixes could not be read')
+    expect(running.logLines.join('')).toContain('a numbering file cannot be used')
+  })
+
+  it('starts with a damaged numbering file, blocks its country, says so, and recovers', async () => {
+    await importNumbers('us-dnc', '2127360001\n')
+    await importNumbers('litigators', '2127360002\n')
+    const folder = numberingFolder(running.callgate.settings)
+    mkdirSync(folder, { recursive: true })
+    const path = join(folder, 'numbering-us.cg')
+    writeFileSync(path, 'not a prefix file')
+    const { dataDir } = running
+    await running.stop()
+    running = await openTestCallgate({ dataDir })
+    expect(await reason('2127360003')).not.toBe('permitted')
+    const line = await running.get('/v1/predial?number=911')
+    expect(await line.text()).toMatch(/^allow:911:/)
+    const ready = await running.get('/readyz')
+    expect(ready.status).toBe(503)
+    const body = await ready.text()
+    expect(body).toContain(`${path}: is not a callgate data file`)
+    expect(body).toContain('calls to US are blocked')
+    rmSync(path)
+    await look(running.callgate)
+    expect(await reason('2127360003')).toBe('permitted')
+    expect((await running.get('/readyz')).status).toBe(200)
   })
 
   it('judges by project hours that another process has set', async () => {

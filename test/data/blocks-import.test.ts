@@ -137,9 +137,30 @@ describe('an assigned block goes before its prefix', () => {
       [3, /blocks-us.cg: is not a callgate data file/],
     ] as const) {
       writeFileSync(path, good.subarray(0, length))
-      await expect(plan.reloadIfChanged()).rejects.toThrow(message)
-      expect(() => openPlan()).toThrow(message)
+      expect(await plan.reloadIfChanged()).toBe(true)
+      expect(plan.problems()).toMatchObject([{ path, olderInUse: true, blocked: [] }])
+      expect(plan.problems()[0]?.detail).toMatch(message)
     }
+    expect(plan.lookup(phoneNumber('8505501345'))).toMatchObject({ lineClass: 'wireless' })
+    writeFileSync(path, good)
+    expect(await plan.reloadIfChanged()).toBe(true)
+    expect(plan.problems()).toEqual([])
+  })
+
+  it('a file that is damaged at the start blocks the US, where the prefix alone may be wrong', async () => {
+    const path = temp.file('blocks-us.cg')
+    const good = readFileSync(path)
+    writeFileSync(path, good.subarray(0, good.length - 9))
+    const plan = openPlan()
+    expect(plan.coverage()).toMatchObject({ US: { mode: 'damaged' }, CA: { mode: 'area-code' } })
+    for (const number of ['8505501345', '8505512345', '2122002345']) {
+      expect(plan.lookup(phoneNumber(number))).toMatchObject({
+        ...{ status: 'unknown-prefix', areaCodeInUse: true },
+        detail: expect.stringMatching(/prefixes of US cannot be used: .*blocks-us.cg: is damaged/),
+      })
+    }
+    writeFileSync(path, good)
+    expect(await plan.reloadIfChanged()).toBe(true)
     expect(plan.lookup(phoneNumber('8505501345'))).toMatchObject({ lineClass: 'wireless' })
   })
 })

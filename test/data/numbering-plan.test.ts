@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { importNumbering, importOcnClasses } from '../../src/data/numbering/numbering-import.js'
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
@@ -90,6 +90,13 @@ describe('without an import, strict', () => {
 })
 
 describe('with the US imported', () => {
+  function damageUs() {
+    const path = temp.file('numbering-us.cg')
+    const good = readFileSync(path)
+    writeFileSync(path, good.subarray(0, good.length - 9))
+    return { path, restore: () => writeFileSync(path, good) }
+  }
+
   beforeEach(async () => {
     const nanpa = temp.write('co.txt', nanpaText(nanpaRows))
     await importNumbering({ nanpa, cnac: undefined, folder: temp.path, clock })
@@ -138,15 +145,67 @@ describe('with the US imported', () => {
     expect(loaded.lookup(phoneNumber('8505512345'))).toMatchObject(wireline)
   })
 
-  it('keeps what it has when a new file is damaged, and complains once', async () => {
+  it('keeps what it has when a new file is damaged, and says so', async () => {
     const loaded = plan()
-    const path = temp.file('numbering-us.cg')
-    const good = readFileSync(path)
-    writeFileSync(path, good.subarray(0, good.length - 9))
-    await expect(loaded.reloadIfChanged()).rejects.toThrow(/numbering-us.cg: is damaged or cut off/)
+    const { path } = damageUs()
+    expect(await loaded.reloadIfChanged()).toBe(true)
     expect(await loaded.reloadIfChanged()).toBe(false)
+    expect(loaded.problems()).toEqual([
+      {
+        ...{ path, detail: expect.stringContaining(`${path}: is damaged or cut off`) },
+        ...{ olderInUse: true, blocked: [] },
+      },
+    ])
     expect(loaded.lookup(phoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
-    expect(() => plan()).toThrow(/damaged/)
+    expect(loaded.coverage().US).toMatchObject({ mode: 'imported', prefixes: 6 })
+  })
+
+  it('blocks its country alone when it is damaged at the start, until it is imported again', async () => {
+    const { path, restore } = damageUs()
+    const loaded = plan()
+    expect(loaded.problems()).toMatchObject([{ path, olderInUse: false, blocked: ['US'] }])
+    expect(loaded.coverage()).toMatchObject({ US: { mode: 'damaged' }, CA: { mode: 'area-code' } })
+    for (const number of ['8505502345', '2122002345']) {
+      const facts = loaded.lookup(phoneNumber(number))
+      expect(facts).toMatchObject(unknown)
+      expect(facts).toMatchObject({ detail: expect.stringContaining(`${path}: is damaged`) })
+    }
+    expect(loaded.lookup(phoneNumber('4162002345'))).toMatchObject({ status: 'ok' })
+    expect(loaded.lookup(phoneNumber('8002002345'))).toEqual({ status: 'toll-free' })
+    writeFileSync(path, 'damaged in another way')
+    expect(await loaded.reloadIfChanged()).toBe(true)
+    expect(loaded.lookup(phoneNumber('8505502345'))).toMatchObject(unknown)
+    restore()
+    expect(await loaded.reloadIfChanged()).toBe(true)
+    expect(loaded.problems()).toEqual([])
+    expect(loaded.lookup(phoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
+  })
+
+  it('blocks its country when the file cannot be read', async () => {
+    const path = temp.file('numbering-us.cg')
+    rmSync(path)
+    mkdirSync(path)
+    const loaded = plan()
+    expect(loaded.problems()).toMatchObject([{ path, blocked: ['US'] }])
+    expect(loaded.lookup(phoneNumber('2122002345'))).toMatchObject(unknown)
+    rmdirSync(path)
+    expect(await loaded.reloadIfChanged()).toBe(true)
+    expect(loaded.lookup(phoneNumber('2122002345'))).toMatchObject({ status: 'ok' })
+  })
+
+  it('without its company classes treats every line as strictly as wireless', async () => {
+    const file = temp.write('ocn.csv', 'ocn,class\nZZ02,wireline\n')
+    await importOcnClasses({ file, folder: temp.path })
+    expect(plan().lookup(phoneNumber('8505512345'))).toMatchObject({ lineClass: 'wireline' })
+    const path = temp.file('ocn.cg')
+    const running = plan()
+    writeFileSync(path, readFileSync(path).subarray(0, -1))
+    const loaded = plan()
+    expect(loaded.problems()).toMatchObject([{ path, olderInUse: false, blocked: [] }])
+    expect(loaded.lookup(phoneNumber('8505512345'))).toMatchObject({ lineClass: 'unknown' })
+    expect(await running.reloadIfChanged()).toBe(true)
+    expect(running.problems()).toMatchObject([{ path, olderInUse: true }])
+    expect(running.lookup(phoneNumber('8505512345'))).toMatchObject({ lineClass: 'wireline' })
   })
 
   it('falls back to area codes when its file is taken away', async () => {

@@ -14,10 +14,10 @@ const database = useDatabase()
 const hour = 3_600_000
 
 /** As one process has them; several may be built over one database. */
-async function build(clock = testClock()) {
+async function build(clock = testClock(), maxPerKey = 100) {
   const { apiKeys } = await buildSubjects(database.storage, { clock })
   const { storage } = database
-  const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys })
+  const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys, maxPerKey })
   const newKey = (accountId = 'main') =>
     apiKeys.create({ accountId, role: 'Supervisor', label: '' })
   const grant = (clientSecret: string, clientId = 'main') =>
@@ -115,6 +115,32 @@ describe('a token', () => {
     expect(await tokens.authenticate(token)).toBeUndefined()
   })
 
+  test('ends when its key has had as many since as it may have; other keys keep theirs', async () => {
+    const { clock, tokens, newKey, grant } = await build(testClock(), 3)
+    const [first, second] = [await newKey(), await newKey()]
+    const other = await grant(second.key)
+    const made: string[] = []
+    for (let count = 0; count < 8; count += 1) {
+      made.push((await grant(first.key)).token)
+      expect(await tokens.authenticate(made.at(-1) ?? '')).toMatchObject({ keyId: first.id })
+      clock.advance(2_000)
+    }
+    const held = await Promise.all(made.map((token) => tokens.authenticate(token)))
+    expect(held.map((one) => one !== undefined)).toEqual(
+      [0, 1, 2, 3, 4, 5, 6, 7].map((at) => at >= 5),
+    )
+    expect(await tokens.authenticate(other.token)).toMatchObject({ keyId: second.id })
+    expect(await rows()).toHaveLength(4)
+  })
+
+  test('asked for many times at once leaves as many as a key may have', async () => {
+    const { tokens, newKey, grant } = await build(testClock(), 5)
+    const { id, key } = await newKey()
+    await Promise.all(Array.from({ length: 40 }, () => grant(key)))
+    expect(await rows()).toHaveLength(5)
+    expect(await tokens.authenticate((await grant(key)).token)).toMatchObject({ keyId: id })
+  })
+
   test('reaches the disk as its hash alone', async () => {
     const { newKey, grant } = await build()
     const { token } = await grant((await newKey()).key)
@@ -167,7 +193,13 @@ describe('no token is given', () => {
       ...{ engine: 'sqlite', dataDir: database.folder, lockWaitMs: 20_000, blockForLockMs: 0 },
     })
     try {
-      const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys })
+      const tokens = new AccessTokens({
+        storage,
+        clock,
+        randomBytes,
+        keys: apiKeys,
+        maxPerKey: 100,
+      })
       await apiKeys.authenticate(key)
       const held = await database.db.startTransaction().execute()
       await held.updateTable('accounts').set({ name: 'held' }).execute()

@@ -1,6 +1,6 @@
 /** What a scrub row says of a number whose line is no longer what it was assigned as. */
 import { describe, expect, it } from 'vitest'
-import { jsonRows, wireScrubRow } from '../../src/api/scrub-row.js'
+import { jsonRow, wireScrubRow } from '../../src/api/scrub-row.js'
 import { formatDay, parseDay } from '../../src/domain/clock.js'
 import type { LineClass, NumberFacts, Ported } from '../../src/domain/place.js'
 import { planWith, testScrub } from '../support/scrub-parts.js'
@@ -72,8 +72,8 @@ describe('WirelessPortDate on the wire', () => {
     ['0', ''],
   ])("'%s' is read as '%s'", async (written, read) => {
     const row = await rowOf({ lineClass: 'wireless', ported: wireless(on) })
-    const [wire] = jsonRows([row], 8)
-    expect(wire?.WirelessPortDate).toBe(formatDay(on ?? 0))
+    const wire = jsonRow(row, 8)
+    expect(wire.WirelessPortDate).toBe(formatDay(on ?? 0))
     const { wirelessPortDate } = wireScrubRow.parse({ ...wire, WirelessPortDate: written })
     expect(wirelessPortDate).toBe(read)
   })

@@ -30,7 +30,7 @@ export async function openAccessApp(
 ): Promise<AccessApp> {
   const subjects = await buildSubjects(storage)
   const { clock, apiKeys, projects, internalDnc } = subjects
-  const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys })
+  const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys, maxPerKey: 100 })
   const access = new ValidateAccess(projects)
   const authenticate = authenticateBy(apiKeys, tokens)
   const listed = listActions(internalDnc)

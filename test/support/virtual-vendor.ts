@@ -5,7 +5,7 @@
  * Rules: every number is in New York. Calls are permitted from 8:00 to 21:00 there, by a person and
  * by a machine; no number is on a list, unless `facts` say so.
  */
-import { jsonRows } from '../../src/api/scrub-row.js'
+import { jsonRow } from '../../src/api/scrub-row.js'
 import type { QuestionName } from '../../src/domain/compliance.js'
 import type { ScrubRow } from '../../src/domain/scrub-row.js'
 import { localTime } from '../../src/domain/zones.js'
@@ -204,7 +204,7 @@ function scrubbed(phone: string, facts: VendorFacts, time: VirtualTime): unknown
     utcOffsetMinutes: localTime(newYork, time.now()).offsetMinutes,
     allowed: { manual: permitted, autodialed: permitted, ai: false },
   }
-  return jsonRows([row], 8)[0]
+  return jsonRow(row, 8)
 }
 
 function legalTime(number: string, time: VirtualTime): unknown {

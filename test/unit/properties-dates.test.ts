@@ -13,7 +13,15 @@ import {
   parseInstant,
 } from '../../src/domain/clock.js'
 import { readEbrList } from '../../src/service/consent/ebr-input.js'
-import { anyDay, anyText, holds, readOrRefused, tenDigits, two } from './properties-support.js'
+import {
+  anyDay,
+  anyText,
+  holds,
+  holdsInTime,
+  readOrRefused,
+  tenDigits,
+  two,
+} from './properties-support.js'
 
 const dayMs = 86_400_000
 
@@ -167,13 +175,13 @@ describe('relationship records', () => {
   const past = anyDay.filter((date) => date.getTime() < clock.now())
   const type = fc.constantFrom('S', 'I', 'P', 'T')
 
-  test('each number of a record has its facts once', () => {
+  test('each number of a record has its facts once', async () => {
     const few = fc.constantFrom('2125550100', '2125550101')
     const numbers = fc.array(fc.oneof(few, tenDigits), { minLength: 1, maxLength: 5 })
-    holds(
-      fc.property(numbers, past, type, (phones, date, kind) => {
+    await holdsInTime(
+      fc.asyncProperty(numbers, past, type, async (phones, date, kind) => {
         const record = { phoneNumber: phones.join(' , '), type: kind }
-        const facts = readEbrList([{ ...record, dateOfLastContact: slashed(date) }], clock)
+        const facts = await readEbrList([{ ...record, dateOfLastContact: slashed(date) }], clock)
         expect(facts.map((fact) => fact.number)).toEqual([...new Set(phones)])
         expect(facts.every((fact) => fact.contactOn === date.getTime() / dayMs)).toBe(true)
         expect(facts.every((fact) => fact.type === kind)).toBe(true)
@@ -181,7 +189,7 @@ describe('relationship records', () => {
     )
   })
 
-  test('any record is read whole or refused whole', () => {
+  test('any record is read whole or refused whole', async () => {
     const field = fc.oneof(anyText, tenDigits, past.map(slashed), type, fc.anything())
     const record = fc.record(
       {
@@ -190,9 +198,13 @@ describe('relationship records', () => {
       },
       { requiredKeys: [] },
     )
-    holds(
-      fc.property(fc.array(record, { maxLength: 4 }), (records) => {
-        const facts = readOrRefused(() => readEbrList(records, clock))
+    const refused = (error: unknown) =>
+      readOrRefused(() => {
+        throw error
+      })
+    await holdsInTime(
+      fc.asyncProperty(fc.array(record, { maxLength: 4 }), async (records) => {
+        const facts = await readEbrList(records, clock).catch(refused)
         if (facts === 'refused') return
         expect(facts.every((fact) => /^\d{10}$/.test(fact.number))).toBe(true)
         expect(facts.every((fact) => Number.isSafeInteger(fact.contactOn))).toBe(true)

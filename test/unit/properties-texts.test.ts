@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { fields, phoneList } from '../../src/api/fields.js'
 import { predialGet, predialLine } from '../../src/api/gate.js'
 import { scrubGet, scrubPost } from '../../src/api/scrub.js'
-import { csvText, jsonRows } from '../../src/api/scrub-row.js'
+import { csvLine, jsonRow } from '../../src/api/scrub-row.js'
 import { asPhoneNumber, parseDialed } from '../../src/domain/phone-number.js'
 import type { ScrubRow } from '../../src/domain/scrub-row.js'
 import { scrubRow } from '../support/fake-service.js'
@@ -124,8 +124,8 @@ describe('CSV rows', () => {
         fc.array(row, { maxLength: 6 }),
         fc.constantFrom(1, 2, 3, 5, 8),
         (rows, version) => {
-          const wanted = jsonRows(rows, version as 8).map((one) => Object.values(one))
-          expect(readCsv(csvText(rows, version as 8))).toEqual(wanted)
+          const wanted = rows.map((one) => Object.values(jsonRow(one, version as 8)))
+          expect(readCsv(rows.map((one) => csvLine(one, version as 8)).join(''))).toEqual(wanted)
         },
       ),
     )
@@ -134,7 +134,7 @@ describe('CSV rows', () => {
   test('columns 1 and 2 need no reader of CSV', () => {
     holds(
       fc.property(tenDigits, row, (phone, texts) => {
-        const [line = ''] = csvText([{ ...texts, phone }], 5).split('\n')
+        const [line = ''] = csvLine({ ...texts, phone }, 5).split('\n')
         expect(line.split(',').slice(0, 2)).toEqual([phone, scrubRow.letter])
       }),
     )

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadSettings, SettingsError, settingLeaves } from '../../src/load-settings.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadSettings, SettingsError, settingLeaves, shippedOr } from '../../src/load-settings.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'callgate-settings-'))
 let files = 0
@@ -251,6 +252,23 @@ describe('settings', () => {
     const message = problemsOf(yaml)
     expect(message).toContain(problem)
     expect(message).not.toContain(key)
+  })
+
+  it('refuse a wait for the database that is as long as the deadline of a decision', () => {
+    const rule = 'storage.lockWaitMs: is 250 and must be below gate.deadlineMs, which is 250'
+    expect(problemsOf('storage: { lockWaitMs: 250 }\n')).toContain(rule)
+    expect(load('storage: { lockWaitMs: 249 }\n').storage.lockWaitMs).toBe(249)
+    const byDefault = 'storage.lockWaitMs: is 100 and must be below gate.deadlineMs, which is 50'
+    expect(problemsOf('gate: { deadlineMs: 50 }\n')).toContain(byDefault)
+    const provider = remote(`    loginId: ${key}\n`)
+    expect(load(`${provider}storage: { lockWaitMs: 1499 }\n`).storage.lockWaitMs).toBe(1_499)
+    expect(problemsOf(`${provider}storage: { lockWaitMs: 1500 }\n`)).toContain('which is 1500')
+  })
+
+  it('say what a missing rules file does: it stops the start', () => {
+    const [rulesFile] = settingLeaves().filter(({ path }) => path.at(-1) === 'rulesFile')
+    expect(rulesFile?.schema.description).toMatch(/missing file stops the start/)
+    expect(() => loadCallingRules(shippedOr('/no/such/rules.yaml'))).toThrow(/rules\.yaml/)
   })
 
   it('allow what is unknown only for a reason and until an instant', () => {

@@ -3,8 +3,8 @@
  * and a file that turns out to be damaged makes the question fail, save that of two bodies of data
  * about reassigned numbers the one that can be read goes on answering.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock, Instant, LocalDay } from '../../domain/clock.js'
+import { mapInSlices } from '../../domain/event-loop.js'
 import type {
   Complaint,
   ComplaintBook,
@@ -24,9 +24,6 @@ import { DataFileError } from '../../errors.js'
 import type { ComplaintFact } from '../feeds/ftc-complaints.js'
 import type { FactStore } from './fact-store.js'
 import { type ReassignedVerdict, reassignedSince } from './reassigned-rule.js'
-
-/** How many numbers are looked up before other work gets its turn: below a millisecond. */
-const atOnce = 100
 
 const unknown: ReassignedVerdict = { reassigned: null, denied: false }
 
@@ -67,7 +64,7 @@ export class FeedFacts implements LookupBook, LabelBook, ComplaintBook {
    * and there is none while data of one's own, which may know better, cannot be read.
    */
   reassigned(asked: readonly Consent[]): Promise<readonly (ReassignedAnswer | undefined)[]> {
-    return inTurns(asked, (consent) => {
+    return mapInSlices(asked, (consent) => {
       const national = this.#reassigned('reassigned', consent)
       const own = this.#reassigned('carrier-reassigned', consent)
       if (national.reassigned === null && own.reassigned === null) return undefined
@@ -82,7 +79,7 @@ export class FeedFacts implements LookupBook, LabelBook, ComplaintBook {
     wanted: readonly LabelSource[],
   ): Promise<ReadonlyMap<PhoneNumber, NumberLabels>> {
     const found = new Map<PhoneNumber, NumberLabels>()
-    await inTurns(numbers, (number) => {
+    await mapInSlices(numbers, (number) => {
       const labels = this.#labelsOf(number, wanted)
       if (Object.keys(labels).length > 0) found.set(number, labels)
     })
@@ -94,7 +91,7 @@ export class FeedFacts implements LookupBook, LabelBook, ComplaintBook {
     numbers: readonly PhoneNumber[],
   ): Promise<ReadonlyMap<PhoneNumber, readonly Complaint[]>> {
     const found = new Map<PhoneNumber, readonly Complaint[]>()
-    await inTurns(numbers, (number) => {
+    await mapInSlices(numbers, (number) => {
       const rows = this.#store.get('ftc-complaints')?.rows(number) ?? []
       if (rows.length > 0) found.set(number, rows.map(complaintOf(number)))
     })
@@ -134,18 +131,6 @@ export class FeedFacts implements LookupBook, LabelBook, ComplaintBook {
 
 function dayOf(at: Instant): LocalDay {
   return Math.floor(at / 86_400_000)
-}
-
-async function inTurns<Item, Result>(
-  items: readonly Item[],
-  look: (item: Item) => Result,
-): Promise<readonly Result[]> {
-  const results: Result[] = []
-  for (const [index, item] of items.entries()) {
-    if (index > 0 && index % atOnce === 0) await nextTurn()
-    results.push(look(item))
-  }
-  return results
 }
 
 function complaintOf(phone: PhoneNumber): (fact: ComplaintFact) => Complaint {

@@ -5,21 +5,36 @@
 import { statSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Country } from '../../domain/place.js'
+import { DataFileError } from '../../errors.js'
 import { blockFileKind, blockFilePath } from './block-file.js'
 import { ImportedPrefixes } from './imported-prefixes.js'
-import { ocnFileKind, ocnFilePath, readOcnClasses } from './line-class.js'
+import { type OcnClasses, ocnFileKind, ocnFilePath, readOcnClasses } from './line-class.js'
 import { PrefixBlocks } from './prefix-blocks.js'
 import { prefixFileKind, prefixFilePath } from './prefix-file.js'
 import { type ReadPrepared, readInPieces, readPreparedFile } from './prepared-files.js'
 
+/** A prepared file that cannot be used. */
+export interface NumberingProblem {
+  readonly path: string
+  /** What is wrong, with the path. */
+  readonly detail: string
+  /** What was read before the damage is still in use; otherwise {@link blocked} holds. */
+  readonly olderInUse: boolean
+  /** Countries of which no number is known, since the file may say anything about them. */
+  readonly blocked: readonly Country[]
+}
+
 export interface NumberingFiles {
+  /** Without the countries that a problem blocks. */
   readonly imported: ReadonlyMap<Country, ImportedPrefixes>
   readonly blocks: PrefixBlocks | undefined
+  readonly classes: OcnClasses
+  readonly problems: readonly NumberingProblem[]
 }
 
 const countries: readonly Country[] = ['US', 'CA']
 
-/** Throws `DataFileError` when a file is damaged. */
+/** Files that are damaged or cannot be read are among the problems. */
 export function loadNumbering(folder: string): NumberingFiles {
   const steps = loading(folder, readPreparedFile)
   for (;;) {
@@ -28,14 +43,17 @@ export function loadNumbering(folder: string): NumberingFiles {
   }
 }
 
-/** The same; other work gets its turn while the files are read, and between them. */
-export async function loadNumberingInBackground(folder: string): Promise<NumberingFiles> {
+/** The same beside other work; a part whose file is damaged stays as it is in `older`. */
+export async function loadNumberingInBackground(
+  folder: string,
+  older: NumberingFiles,
+): Promise<NumberingFiles> {
   const read = await readInPieces([
     ...countries.map((country) => [prefixFilePath(folder, country), prefixFileKind] as const),
     [ocnFilePath(folder), ocnFileKind],
     [blockFilePath(folder), blockFileKind],
   ])
-  const steps = loading(folder, read)
+  const steps = loading(folder, read, older)
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
@@ -43,16 +61,82 @@ export async function loadNumberingInBackground(folder: string): Promise<Numberi
   }
 }
 
-function* loading(folder: string, read: ReadPrepared): Generator<void, NumberingFiles> {
-  const classes = readOcnClasses(folder, read)
+/**
+ * Without its file of company classes a country is not blocked: its lines are then of unknown class,
+ * which is judged as strictly as wireless. Without the thousands blocks the prefix alone could name
+ * the wrong place or call a wireless line wireline, so the US is blocked.
+ */
+function* loading(
+  folder: string,
+  read: ReadPrepared,
+  older?: NumberingFiles,
+): Generator<void, NumberingFiles> {
+  const problems: NumberingProblem[] = []
+  const part = <Part>(source: PartSource<Part>) => loadPart(source, { older, problems })
+  const ofClasses = part({
+    ...{ path: ocnFilePath(folder), of: [], older: older?.classes },
+    load: () => readOcnClasses(folder, read),
+  })
+  const classes = ofClasses ?? new Map()
   yield
   const imported = new Map<Country, ImportedPrefixes>()
   for (const country of countries) {
-    const prefixes = ImportedPrefixes.load(folder, country, { classes, read })
+    const prefixes = part({
+      ...{ path: prefixFilePath(folder, country), of: [country] },
+      load: () => ImportedPrefixes.load(folder, country, { classes, read }),
+      older: older?.imported.get(country),
+    })
     if (prefixes) imported.set(country, prefixes)
     yield
   }
-  return { imported, blocks: PrefixBlocks.load(folder, { classes, read }) }
+  const blocks = part({
+    ...{ path: blockFilePath(folder), of: ['US'], older: older?.blocks },
+    load: () => PrefixBlocks.load(folder, { classes, read }),
+  })
+  for (const country of blockedCountries(problems).keys()) imported.delete(country)
+  return { imported, blocks, classes, problems }
+}
+
+interface PartSource<Part> {
+  readonly path: string
+  /** Countries that cannot be judged without it. */
+  readonly of: readonly Country[]
+  readonly load: () => Part
+  readonly older: Part | undefined
+}
+
+interface PartsSoFar {
+  readonly older: NumberingFiles | undefined
+  readonly problems: NumberingProblem[]
+}
+
+/** The part, or what is in use instead of it. */
+function loadPart<Part>(
+  { path, of, load, older: olderPart }: PartSource<Part>,
+  { older, problems }: PartsSoFar,
+): Part | undefined {
+  try {
+    return load()
+  } catch (cause) {
+    // A read that fails while the program runs is tried again, since it may succeed later.
+    if (!(cause instanceof DataFileError) && older) throw cause
+    const detail = cause instanceof DataFileError ? cause.message : `${path}: ${String(cause)}`
+    const wasBlocked = blockedCountries(older?.problems ?? [])
+    const olderInUse = older !== undefined && !of.some((country) => wasBlocked.has(country))
+    problems.push({ path, detail, olderInUse, blocked: olderInUse ? [] : of })
+    return olderInUse ? olderPart : undefined
+  }
+}
+
+/** What is wrong with the files of each country that is blocked. */
+export function blockedCountries(
+  problems: readonly NumberingProblem[],
+): ReadonlyMap<Country, string> {
+  const details = new Map<Country, string>()
+  for (const { blocked, detail } of problems) {
+    for (const country of blocked) if (!details.has(country)) details.set(country, detail)
+  }
+  return details
 }
 
 /** Changes whenever a prepared file is replaced. */

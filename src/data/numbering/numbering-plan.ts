@@ -7,16 +7,16 @@
 import { formatDay } from '../../domain/clock.js'
 import { isTollFree, type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
 import type { Country, NumberFacts, NumberingPlan, PlanCoverage } from '../../domain/place.js'
-import { DataFileError } from '../../errors.js'
 import { areaCode } from './area-codes.js'
-import type { ImportedPrefixes } from './imported-prefixes.js'
 import {
+  blockedCountries,
   fingerprint,
   loadNumbering,
   loadNumberingInBackground,
   type NumberingFiles,
+  type NumberingProblem,
 } from './numbering-files.js'
-import type { PrefixBlocks, SplitPrefix } from './prefix-blocks.js'
+import type { SplitPrefix } from './prefix-blocks.js'
 
 export interface NumberingPlanOptions {
   /** Holds the prepared files; may be empty or missing. */
@@ -26,17 +26,21 @@ export interface NumberingPlanOptions {
 }
 
 export interface ReloadableNumberingPlan extends NumberingPlan {
-  /** Reads the prepared files anew. Throws `DataFileError` and keeps the old facts if one is bad. */
-  reload(): void
+  /** The prepared files that cannot be used; empty when all is well. */
+  problems(): readonly NumberingProblem[]
   /**
    * Reloads when a prepared file is another one than before, and says whether it did. Costs four
-   * file stats, and while the files are read other work gets its turn. Rejects as {@link reload}
-   * throws, once for each change. Calls must not overlap.
+   * file stats, and while the files are read other work gets its turn. A damaged file leaves what is
+   * in use as it is and is among the problems; rejects when a file cannot be read, and then tries
+   * again at the next call. Calls must not overlap.
    */
   reloadIfChanged(): Promise<boolean>
 }
 
-/** Throws `DataFileError` when a prepared file is damaged. */
+/**
+ * Never throws for the files: a country whose prepared files are damaged or cannot be read is
+ * blocked, which means that its numbers are unknown until a good file replaces the damaged one.
+ */
 export function openNumberingPlan(options: NumberingPlanOptions): ReloadableNumberingPlan {
   return new LoadedNumberingPlan(options)
 }
@@ -44,18 +48,23 @@ export function openNumberingPlan(options: NumberingPlanOptions): ReloadableNumb
 const firstAreaCode = 200
 const slotCount = 800_000
 
+const newFacts = () => new Array<NumberFacts | SplitPrefix | undefined>(slotCount)
+
 class LoadedNumberingPlan implements ReloadableNumberingPlan {
   readonly #options: NumberingPlanOptions
-  #imported: ReadonlyMap<Country, ImportedPrefixes> = new Map()
-  #blocks: PrefixBlocks | undefined
+  #files: NumberingFiles
+  /** What is wrong with the files of each country that is blocked. */
+  #blocked: ReadonlyMap<Country, string>
   /** One slot per prefix, filled when first asked for; facts are shared where they can be. */
-  #facts: (NumberFacts | SplitPrefix | undefined)[] = []
+  #facts = newFacts()
   #areaCodes = new Map<string, AreaCodeFacts>()
-  #seenFiles = ''
+  #seenFiles: string
 
   constructor(options: NumberingPlanOptions) {
     this.#options = options
-    this.reload()
+    this.#seenFiles = fingerprint(options.folder)
+    this.#files = loadNumbering(options.folder)
+    this.#blocked = blockedCountries(this.#files.problems)
   }
 
   lookup(number: PhoneNumber): NumberFacts {
@@ -68,38 +77,28 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
     return { US: this.#coverageOf('US'), CA: this.#coverageOf('CA') }
   }
 
-  reload(): void {
-    const { folder } = this.#options
-    this.#seenFiles = fingerprint(folder)
-    this.#use(loadNumbering(folder))
+  problems(): readonly NumberingProblem[] {
+    return this.#files.problems
   }
 
   async reloadIfChanged(): Promise<boolean> {
     const { folder } = this.#options
     const found = fingerprint(folder)
     if (found === this.#seenFiles) return false
+    this.#files = await loadNumberingInBackground(folder, this.#files)
     this.#seenFiles = found
-    try {
-      this.#use(await loadNumberingInBackground(folder))
-    } catch (cause) {
-      // A damaged file stays damaged until it is replaced; a reading that failed may succeed later.
-      if (!(cause instanceof DataFileError)) this.#seenFiles = ''
-      throw cause
-    }
+    this.#blocked = blockedCountries(this.#files.problems)
+    this.#areaCodes = new Map()
+    this.#facts = newFacts()
     return true
   }
 
-  #use({ imported, blocks }: NumberingFiles): void {
-    this.#imported = imported
-    this.#blocks = blocks
-    this.#areaCodes = new Map()
-    this.#facts = new Array<NumberFacts | SplitPrefix | undefined>(slotCount)
-  }
-
   #coverageOf(country: Country): PlanCoverage {
-    const imported = this.#imported.get(country)
+    const imported = this.#files.imported.get(country)
+    if (this.#blocked.has(country)) return { mode: 'damaged', prefixes: 0, asOf: undefined }
     if (imported) {
-      const blocks = country === 'US' && this.#blocks ? { blocks: this.#blocks.size } : {}
+      const { blocks: known } = this.#files
+      const blocks = country === 'US' && known ? { blocks: known.size } : {}
       return { mode: 'imported', prefixes: imported.size, asOf: imported.asOf, ...blocks }
     }
     return { mode: this.#options.unknownPrefix, prefixes: 0, asOf: undefined }
@@ -112,9 +111,9 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
   }
 
   #listed(prefix: number): NumberFacts | SplitPrefix | undefined {
-    for (const [country, imported] of this.#imported) {
+    for (const [country, imported] of this.#files.imported) {
       const facts = imported.find(prefix)
-      if (facts && country === 'US') return this.#blocks?.split(prefix, facts) ?? facts
+      if (facts && country === 'US') return this.#files.blocks?.split(prefix, facts) ?? facts
       if (facts) return facts
     }
     return undefined
@@ -145,7 +144,7 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
       })
     }
     const detail = detailOf(code, known)
-    const served = [...this.#imported.values()].some((imported) => imported.serves(code))
+    const served = [...this.#files.imported.values()].some((imported) => imported.serves(code))
     return same({ status: 'unknown-prefix', detail, areaCodeInUse: served || known !== undefined })
   }
 
@@ -155,7 +154,12 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
       detail,
       areaCodeInUse: true,
     })
-    const imported = this.#imported.get(country)
+    const damage = this.#blocked.get(country)
+    if (damage !== undefined) {
+      const detail = `the imported prefixes of ${country} cannot be used: ${damage}`
+      return { country, ...same(unknown(detail)) }
+    }
+    const imported = this.#files.imported.get(country)
     if (imported) {
       const { asOf } = imported
       const list = asOf === undefined ? 'the list' : `the list of ${formatDay(asOf / 86_400_000)}`

@@ -9,6 +9,7 @@ import type { Clock, Instant } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { AppError } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/engine.js'
+import type { Db } from '../../storage/tables.js'
 import { type ApiKeys, hashOf } from './api-keys.js'
 import { BriefMemory } from './brief-memory.js'
 import { callerColumns, readCaller } from './key-rows.js'
@@ -31,6 +32,8 @@ export interface AccessTokensOptions {
   /** Cryptographic randomness: that many bytes. */
   readonly randomBytes: (size: number) => Buffer
   readonly keys: Pick<ApiKeys, 'authenticate'>
+  /** Tokens of one key that may hold at once; a further one ends the oldest. */
+  readonly maxPerKey: number
 }
 
 interface HeldToken {
@@ -50,7 +53,8 @@ export class AccessTokens {
   /**
    * A new token for an account's id and one of its keys. Throws `unsupported-grant` for any other
    * grant than client credentials, `unauthenticated` for a key that is not that account's; neither
-   * repeats what was sent.
+   * repeats what was sent. A key that has as many tokens as it may loses its oldest, so a client that
+   * asks for a token before each request neither locks itself out nor fills the database.
    */
   async grant({ grantType, clientId, clientSecret }: TokenRequest): Promise<AccessGrant> {
     if (grantType !== 'client_credentials') {
@@ -91,12 +95,29 @@ export class AccessTokens {
               .limit(mostDeleted),
           )
           .execute()
+        await this.#endOldest(transaction, keyId)
         await transaction
           .insertInto('access_tokens')
           .values({ token_hash: tokenHash, key_id: keyId, expires_at: expiresAt })
           .execute()
       })
     await storage.patiently(write)
+  }
+
+  /** Leaves room for one more token of the key. */
+  async #endOldest(db: Db, keyId: string): Promise<void> {
+    await db
+      .deleteFrom('access_tokens')
+      .where('token_hash', 'in', (oldest) =>
+        oldest
+          .selectFrom('access_tokens')
+          .select('token_hash')
+          .where('key_id', '=', keyId)
+          .orderBy('expires_at', 'desc')
+          .limit(mostDeleted)
+          .offset(this.#options.maxPerKey - 1),
+      )
+      .execute()
   }
 
   /** Who holds this token; `undefined` when it is unknown or expired, or its key is revoked. */

@@ -11,6 +11,7 @@ import {
   parseDay,
   parseInstant,
 } from '../../domain/clock.js'
+import { mapInSlices } from '../../domain/event-loop.js'
 import { describeProblem, type FieldProblem } from '../../errors.js'
 import type { ScopeResolver } from '../projects/projects.js'
 import type { CallingHours } from './calling-hours.js'
@@ -43,7 +44,7 @@ export class LegalCallTimes {
     const hours = this.#options.hoursOf(accountId)
     const named = items.map(({ projectId }) => projectId)
     const projects = await projectTerms(this.#options.projects, accountId, named)
-    return items.map((item) => {
+    return await mapInSlices(items, (item) => {
       const { phoneNumber, projectId } = item
       const asked = { phoneNumber, now, dateField: 'Date', ...projects.get(projectId) }
       const { status, message, times } = answer(hours, asked, item)

@@ -1,4 +1,5 @@
 /** What the project of a calling-hours item means: its own hours, or why it cannot be used. */
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import { describeProblem, shorten } from '../../errors.js'
 import type { ScopeResolver } from '../projects/projects.js'
 import type { HoursItem } from './time-legal.js'
@@ -16,7 +17,9 @@ export async function projectTerms(
 ): Promise<ReadonlyMap<unknown, ProjectTerms>> {
   const terms = new Map<unknown, ProjectTerms>()
   for (const value of values) {
-    if (!terms.has(value)) terms.set(value, await termsOf(projects, accountId, value))
+    if (terms.has(value)) continue
+    await yieldToEventLoop()
+    terms.set(value, await termsOf(projects, accountId, value))
   }
   return terms
 }

@@ -4,6 +4,7 @@
  */
 import type { Caller } from '../../domain/caller.js'
 import { type Clock, type Instant, parseInstant } from '../../domain/clock.js'
+import { mapInSlices } from '../../domain/event-loop.js'
 import type { TimeLegalItem, TimeLegalRow } from '../../domain/time-legal-row.js'
 import { describeProblem } from '../../errors.js'
 import type { ScopeResolver } from '../projects/projects.js'
@@ -36,7 +37,7 @@ export class TimeLegal {
     const hours = this.#options.hoursOf(accountId)
     const named = items.map(({ projectId }) => projectId)
     const projects = await projectTerms(this.#options.projects, accountId, named)
-    return items.map((item) => {
+    return await mapInSlices(items, (item) => {
       const date = readDate(item.proposedAt)
       const project = projects.get(item.projectId)
       const { phoneNumber } = item

@@ -5,6 +5,7 @@
 import type { ClockChanges, TimeZoneRow } from '../../domain/call-times.js'
 import type { Caller } from '../../domain/caller.js'
 import { type Clock, formatInstant, type Instant, isWithinYears } from '../../domain/clock.js'
+import { mapInSlices } from '../../domain/event-loop.js'
 import type { CandidatePlace, NumberFacts } from '../../domain/place.js'
 import { zone } from '../../domain/zones.js'
 import { invalidRequest } from '../../errors.js'
@@ -34,11 +35,14 @@ export class TimeZoneInfo {
   }
 
   /** Exactly one row per number, in order. Throws {@link AppError} for a date far from today. */
-  list({ accountId }: Caller, { phoneNumbers, at }: TimeZoneRequest): readonly TimeZoneRow[] {
+  async list(
+    { accountId }: Caller,
+    { phoneNumbers, at }: TimeZoneRequest,
+  ): Promise<readonly TimeZoneRow[]> {
     const now = this.#options.clockOf(accountId).now()
     if (at !== undefined) refuseFarInstant(at, now)
     const hours = this.#options.hoursOf(accountId)
-    return phoneNumbers.map((phoneNumber) => {
+    return await mapInSlices(phoneNumbers, (phoneNumber) => {
       const { facts, refused } = hours.factsOf({ phoneNumber, now })
       const phone = textOf(phoneNumber)
       return facts ? rowOf(phone, facts, at ?? now) : refusedRow(phone, refused)

@@ -6,6 +6,7 @@ import type { Caller } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, formatInstant } from '../../domain/clock.js'
 import type { ConsentRecord, ConsentRecordsRequest } from '../../domain/consent-records.js'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/engine.js'
@@ -44,6 +45,7 @@ export class ConsentRecords {
     const owner = { accountId, projectCode: scope.ebrProject }
     const found: ConsentRecord[] = []
     for (const chunk of chunksOf(distinct(request.numbers), storage.traits)) {
+      await yieldToEventLoop()
       const rows = await wholeInForce(storage.db, owner, chunk).execute()
       found.push(...rows.map(recordOf))
     }
@@ -66,6 +68,7 @@ export class ConsentRecords {
       const write = { owner, ...when }
       const ids: number[] = []
       for (const chunk of chunksOf(numbers, traits)) {
+        await yieldToEventLoop()
         const rows = await storedInForce(transaction, owner, chunk).execute()
         ids.push(...rows.map(({ id }) => id))
       }

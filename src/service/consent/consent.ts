@@ -6,6 +6,7 @@
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, type Instant, type LocalDay, parseDay } from '../../domain/clock.js'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { NumberingPlan } from '../../domain/place.js'
 import type { OpenDatabase } from '../../storage/engine.js'
@@ -75,7 +76,7 @@ export class Consent {
     const { accountId } = caller
     const scope = await requireScope(this.#options.projects, accountId, request)
     const clock = this.#options.clockOf(accountId)
-    const facts = readEbrList(request.records, clock)
+    const facts = await readEbrList(request.records, clock)
     const numbers = [...new Set(facts.map((fact) => fact.number))]
     const when = { at: clock.now(), storedAt: this.#options.stamps.now() }
     const { storage } = this.#options
@@ -84,7 +85,11 @@ export class Consent {
       const owner = { accountId, projectCode: ebrProject }
       const write = { owner, ...when, traits: storage.traits }
       const stored = await this.#storedBy(transaction, owner, numbers)
-      const outcome = this.#rank(accountId, { facts, stored, keepBetter: request.keepBetterEbr })
+      const outcome = await this.#rank(accountId, {
+        facts,
+        stored,
+        keepBetter: request.keepBetterEbr,
+      })
       await supersede(transaction, write, outcome.replaced)
       await insertRecords(transaction, write, outcome)
     })
@@ -102,6 +107,8 @@ export class Consent {
     const stored = await this.#storedBy(this.#db, owner, numbers)
     const records = new Map<string, EbrRecord>()
     for (const number of numbers) {
+      const turn = numbers.length > 1 ? yieldToEventLoop() : undefined
+      if (turn) await turn
       const row = stored.get(number)
       const record = row ? recordOf(row) : this.#overlay.ebrRecord(accountId, number)
       if (record) records.set(number, record)
@@ -119,10 +126,12 @@ export class Consent {
   }
 
   /** Goes through the facts in request order, so that of two for one number the later may win. */
-  #rank(accountId: string, { facts, stored, keepBetter }: Contest): Outcome {
+  async #rank(accountId: string, { facts, stored, keepBetter }: Contest): Promise<Outcome> {
     const winners = new Map<PhoneNumber, EbrFact>()
     const losers: EbrFact[] = []
     for (const fact of facts) {
+      const turn = yieldToEventLoop()
+      if (turn) await turn
       const rival = winners.get(fact.number)
       const row = stored.get(fact.number)
       const kept = rival ?? (row ? recordOf(row) : this.#overlay.ebrRecord(accountId, fact.number))

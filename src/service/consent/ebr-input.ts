@@ -11,6 +11,7 @@ import {
   parseInstant,
 } from '../../domain/clock.js'
 import type { EbrType } from '../../domain/compliance.js'
+import { mapInSlices } from '../../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { type FieldProblem, invalidRequest, shorten } from '../../errors.js'
 import type { EbrTerms } from './ebr-expiry.js'
@@ -45,14 +46,17 @@ const dayMs = 86_400_000
 const types: ReadonlySet<unknown> = new Set<EbrType>(['S', 'I', 'P', 'T'])
 
 /** One fact per record and number, in request order. Throws an `AppError` that lists what is wrong. */
-export function readEbrList(records: readonly EbrInput[], clock: Clock): readonly EbrFact[] {
+export async function readEbrList(
+  records: readonly EbrInput[],
+  clock: Clock,
+): Promise<readonly EbrFact[]> {
   const problems: FieldProblem[] = []
   const reader = { now: clock.now(), problems }
-  const facts = records.flatMap((record, index) =>
+  const facts = await mapInSlices(records, (record, index) =>
     readRecord(record, { ...reader, path: `ebrList[${index}]` }),
   )
   if (problems.length > 0) throw refusal(problems)
-  return facts
+  return facts.flat()
 }
 
 function refusal(problems: readonly FieldProblem[]) {

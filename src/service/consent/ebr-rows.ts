@@ -1,5 +1,6 @@
 /** The SQL of relationship and consent records; the rules around it are in `consent.ts`. */
 import { formatDay, type Instant } from '../../domain/clock.js'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { Db, EbrRecordRow } from '../../storage/tables.js'
 import { chunksOf } from '../sql/chunks.js'
 import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
@@ -60,6 +61,7 @@ export async function supersede(
   ids: readonly number[],
 ): Promise<void> {
   for (const chunk of chunksOf(ids, traits)) {
+    await yieldToEventLoop()
     await db
       .updateTable('ebr_records')
       .set({ superseded_at: at })
@@ -74,12 +76,14 @@ export async function insertRecords(
   write: OwnerWrite,
   { winners, losers }: { winners: readonly EbrFact[]; losers: readonly EbrFact[] },
 ): Promise<void> {
-  const rows = [
-    ...losers.map((fact) => rowOf(fact, write, write.at)),
-    ...winners.map((fact) => rowOf(fact, write, null)),
+  const facts = [
+    ...losers.map((fact) => [fact, write.at] as const),
+    ...winners.map((fact) => [fact, null] as const),
   ]
-  for (const chunk of chunksOf(rows, write.traits, parametersPerRow)) {
-    await db.insertInto('ebr_records').values(chunk).execute()
+  for (const chunk of chunksOf(facts, write.traits, parametersPerRow)) {
+    await yieldToEventLoop()
+    const rows = chunk.map(([fact, supersededAt]) => rowOf(fact, write, supersededAt))
+    await db.insertInto('ebr_records').values(rows).execute()
   }
 }
 

@@ -1,5 +1,6 @@
 /** The SQL of the internal do-not-call lists; the rules around it are in `internal-dnc.ts`. */
 import type { Instant } from '../../domain/clock.js'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Db, InternalDncRow } from '../../storage/tables.js'
 import { chunksOf } from '../sql/chunks.js'
@@ -29,6 +30,7 @@ export async function putOnList(
   const optedOut = { opted_out_at: at, stored_at: storedAt }
   let changed = 0n
   for (const chunk of chunksOf(numbers, traits, parametersPerRow)) {
+    await yieldToEventLoop()
     await repeatOptOut(db, write, chunk)
     const rows = chunk.map((number) => ({
       ...rowOf(owner, { number, addedAt: at, removedAt: null }, at),
@@ -75,6 +77,7 @@ export async function storeFixed(
   fixed: readonly FixedEntry[],
 ): Promise<void> {
   for (const chunk of chunksOf(fixed, traits, parametersPerRow)) {
+    await yieldToEventLoop()
     const rows = chunk.map((entry) => ({
       ...rowOf(owner, { ...entry, removedAt: null }, entry.addedAt),
       ...{ opted_out_at: at, stored_at: storedAt },
@@ -103,6 +106,7 @@ export async function takeOffList(
 ): Promise<number> {
   let changed = 0n
   for (const chunk of chunksOf(numbers, traits)) {
+    await yieldToEventLoop()
     const result = await db
       .updateTable('internal_dnc')
       .set({ modified_at: at, removed_at: at })
@@ -114,6 +118,7 @@ export async function takeOffList(
     changed += result.numUpdatedRows
   }
   for (const chunk of chunksOf(fixed, traits, parametersPerRow)) {
+    await yieldToEventLoop()
     const result = await db
       .insertInto('internal_dnc')
       .values(chunk.map((entry) => rowOf(owner, { ...entry, removedAt: at }, at)))

@@ -6,6 +6,7 @@
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, formatDay, type Instant } from '../../domain/clock.js'
+import { mapInSlices } from '../../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { AppError, shorten } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/engine.js'
@@ -121,7 +122,7 @@ export class InternalDnc {
     const owner = await this.#ownerFor(caller, request)
     const numbers = readNumbers({ ...request, ignoreInvalid: true })
     const rows = await this.#entries.read(owner, numbers)
-    return request.numbers.map((phone) => {
+    return await mapInSlices(request.numbers, (phone) => {
       const number = asPhoneNumber(phone)
       if (!number) return { ...offList(phone), invalid: true }
       const row = rows.get(number)

@@ -2,6 +2,7 @@
  * Several books of look-ups as one. The first that has a fact answers; one that cannot be asked is
  * passed over, and whoever watches is told. Never rejects.
  */
+import { mapInSlices } from '../../domain/event-loop.js'
 import type {
   LineIdentity,
   LineStatus,
@@ -73,7 +74,7 @@ export class JoinedLookups implements LookupBook {
         this.#news.asked(`reassigned from ${name}`, () => book.reassigned(asked)),
       ),
     )
-    return asked.map((_one, index) => {
+    return await mapInSlices(asked, (_one, index) => {
       const known = all.flatMap((said) => (said.failed ? [] : (said.value[index] ?? [])))
       return known.length === 0 ? undefined : known.reduce(joined)
     })

@@ -2,6 +2,7 @@
 
 import type { Caller } from '../../domain/caller.js'
 import { type Clock, formatDay } from '../../domain/clock.js'
+import { mapInSlices } from '../../domain/event-loop.js'
 import type { LookupBook, ReassignedAnswer } from '../../domain/lookups.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type {
@@ -43,12 +44,12 @@ export class ReassignedChecks {
   }
 
   async enhanced(caller: Caller, request: ReassignedRequest): Promise<readonly ReassignedRow[]> {
-    return (await this.#find(caller, request, fieldInList)).map(reassignedRow)
+    return await mapInSlices(await this.#find(caller, request, fieldInList), reassignedRow)
   }
 
   /** Of the national database alone. */
   async basic(caller: Caller, request: ReassignedRequest): Promise<readonly NationalRow[]> {
-    return (await this.#find(caller, request, fieldInList)).map(nationalRow)
+    return await mapInSlices(await this.#find(caller, request, fieldInList), nationalRow)
   }
 
   async enhancedOne(caller: Caller, request: ReassignedRequest): Promise<ReassignedRow> {
@@ -67,13 +68,13 @@ export class ReassignedChecks {
     this.#refuseDaysToCome(accountId, items, fieldOf)
     await requireScope(this.#parts.projects, accountId, { projectId })
     if (useSandbox) {
-      return items.map(({ number, consentOn }) => ({
+      return await mapInSlices(items, ({ number, consentOn }) => ({
         ...{ number, answer: sandboxAnswer(number, consentOn), isSandbox: true },
       }))
     }
     const answers = await this.#parts.bookOf(accountId).reassigned(items)
     const isSandbox = this.#parts.isSandbox(accountId)
-    return items.map(({ number, consentOn }, index) => ({
+    return await mapInSlices(items, ({ number, consentOn }, index) => ({
       number,
       answer: asFarAsKnown(answers[index] ?? noData, consentOn),
       isSandbox,

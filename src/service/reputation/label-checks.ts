@@ -2,8 +2,8 @@
  * Looks at the labels of monitored numbers when they are due, keeps what was heard and notes which
  * labels were taken off. What is due is kept in the database, so a restart forgets nothing.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock, Instant } from '../../domain/clock.js'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { LabelBook, LabelSource, NumberLabels } from '../../domain/labels.js'
 import { type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
 import type { OpenDatabase } from '../../storage/engine.js'
@@ -78,7 +78,7 @@ export class LabelChecks {
     const due = await dueNumbers(storage.db, { now: clock.now(), most: mostAtOnce })
     for (const [accountId, numbers] of byAccount(due)) {
       await this.#check(accountId, numbers)
-      await nextTurn()
+      await yieldToEventLoop()
     }
     const next = await nextDueAt(storage.db)
     return next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next - clock.now())

@@ -2,9 +2,9 @@
  * The numbers an account has watched for spam labels (spec, "Reputation monitor API" and
  * "Reputation endpoints"). Who looks at the labels, and when, is in `label-checks.ts`.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '../../domain/caller.js'
 import type { Clock } from '../../domain/clock.js'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { ComplaintBook } from '../../domain/labels.js'
 import { type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
 import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
@@ -58,7 +58,7 @@ export interface RemovedNumber {
 export const mostRecords = 50_000
 
 /** Numbers read or written before other work gets its turn. */
-const pageSize = 1024
+const pageSize = 256
 
 export class ReputationMonitor {
   readonly #options: MonitorOptions
@@ -118,7 +118,7 @@ export class ReputationMonitor {
       for (const record of await this.#recordsOf(accountId, rows)) records.push(record)
       last = rows.at(-1)?.number ?? last
       if (rows.length < most) break
-      await nextTurn()
+      await yieldToEventLoop()
     }
     return { records, total: await countMonitored(db, accountId) }
   }
@@ -135,7 +135,7 @@ export class ReputationMonitor {
         takeOffMonitor({ db, traits: storage.traits }, accountId, page),
       )
       for (const phone of page) rows.push({ phone, removed: removed.has(phone) })
-      await nextTurn()
+      await yieldToEventLoop()
     }
     return rows
   }
@@ -146,7 +146,7 @@ export class ReputationMonitor {
   ): Promise<readonly NumberRecord[]> {
     const records: NumberRecord[] = []
     for (const page of distinctPages(numbers)) {
-      if (records.length > 0) await nextTurn()
+      if (records.length > 0) await yieldToEventLoop()
       const rows = await monitoredAmong(this.#options.storage, accountId, page)
       const known = await this.#recordsOf(accountId, [...rows.values()])
       const byPhone = new Map(known.map((record) => [record.phone, record]))

@@ -1,6 +1,6 @@
 /** Writes new scan jobs: what they cost, and their numbers. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Instant } from '../../domain/clock.js'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import { AppError } from '../../errors.js'
 import type { EngineTraits } from '../../storage/engine.js'
@@ -49,9 +49,8 @@ export async function insertScan(
     .execute()
   const rows = numbers.map((number, position) => ({ job_id: id, position, number }))
   for (const chunk of chunksOf(rows, traits, 3)) {
+    await yieldToEventLoop()
     await transaction.insertInto('scan_numbers').values(chunk).execute()
-    // The engine answers at once, so that a long list would hold up everything else.
-    await nextTurn()
   }
 }
 

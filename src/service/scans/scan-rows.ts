@@ -1,6 +1,6 @@
 /** Reads and moves on the rows of scan jobs. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Instant } from '../../domain/clock.js'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import { type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db, ScanJobRow } from '../../storage/tables.js'
@@ -183,7 +183,6 @@ export async function readResults(db: Db, jobId: string): Promise<readonly ScanR
     }
     if (page.length < rowsPerPage) return results
     after = page.at(-1)?.position ?? after
-    // The engine answers at once, so that a long list would hold up everything else.
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }

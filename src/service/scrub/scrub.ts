@@ -2,10 +2,10 @@
  * The scrub (spec, "Scrub"): one row per number asked, in request order. Reads what the account has
  * on file for the whole batch in a few queries; each number is then judged in memory.
  */
-import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { ScopeChoice } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
+import { mapInSlices } from '../../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import type { ScrubItem, ScrubVersion } from '../../domain/scrub-row.js'
 import type { CallingHours } from '../calling-hours/calling-hours.js'
@@ -67,9 +67,6 @@ interface Moment {
   readonly at: Instant
 }
 
-/** A long batch gives way after so many items, so that it holds up no decision of the gate. */
-const itemsPerTurn = 250
-
 export class Scrub {
   readonly #parts: ScrubParts
 
@@ -107,12 +104,9 @@ export class Scrub {
     const moment = { now, at: request.at ?? now }
     const scope = await requireScope(this.#parts.projects, accountId, request)
     const onFile = await this.#onFile(scope, distinctNumbers(items))
-    const made: Made[] = []
-    for (const item of items) {
-      if (made.length > 0 && made.length % itemsPerTurn === 0) await othersTurn()
-      made.push(make(item, this.#judgeItem(item, { scope, onFile, moment })))
-    }
-    return made
+    return await mapInSlices(items, (item) =>
+      make(item, this.#judgeItem(item, { scope, onFile, moment })),
+    )
   }
 
   #judgeItem(

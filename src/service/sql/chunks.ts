@@ -1,7 +1,8 @@
 /** Splits long lists into pieces one SQL statement can carry. */
 import type { EngineTraits } from '../../storage/engine.js'
 
-const largestChunk = 1024
+/** A statement for so many rows takes a millisecond or two, after which others get their turn. */
+const largestChunk = 256
 const otherParameters = 8
 
 /**

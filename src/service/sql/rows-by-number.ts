@@ -4,6 +4,7 @@
  */
 import type { Compilable, CompiledQuery } from 'kysely'
 import type { Instant } from '../../domain/clock.js'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { EngineTraits } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
@@ -45,6 +46,7 @@ export class RowsByNumber<Row> {
     if (numbers.length === 1) return await this.#run(db, owner, numbers)
     const rows: Row[] = []
     for (const chunk of chunksOf(numbers, this.#traits)) {
+      await yieldToEventLoop()
       for (const row of await this.#run(db, owner, chunk)) rows.push(row)
     }
     return rows
