@@ -34,6 +34,9 @@ export type RateClass = (typeof rateClasses)[number]
 /** How an answer travels. */
 export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
 
+/** A function is called right before the reply is written, and makes it. */
+export type PendingReply = Reply | (() => Reply)
+
 interface ReplyHead {
   readonly status?: number
   /** Text of the status line in place of the status's own. */

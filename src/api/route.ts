@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../domain/caller.js'
 import type { Eventually } from '../domain/compliance.js'
-import type { Endpoint, Reply } from './endpoint.js'
+import type { Endpoint, PendingReply, Reply } from './endpoint.js'
 import { refusal } from './field-problems.js'
 
 /** What a server must know of an endpoint before it can read the request. */
@@ -39,13 +39,13 @@ export interface Route {
    * Checks the fields as they were read, asks the subject and writes its answer. Refusals are
    * {@link AppError}s; anything else that is thrown is a bug.
    */
-  answer(fields: unknown, context: AnswerContext): Promise<Reply>
+  answer(fields: unknown, context: AnswerContext): Promise<PendingReply>
 }
 
-/** Binds an endpoint to the method of a subject. */
+/** Binds an endpoint to the method of a subject; a function it gives is a {@link PendingReply}. */
 export function route<Request, Response>(
   endpoint: Endpoint<Request, Response>,
-  handle: (caller: Caller, request: Request) => Eventually<Response>,
+  handle: (caller: Caller, request: Request) => Eventually<Response | (() => Response)>,
 ): Route {
   const encode = endpoint.encode ?? ((response: Response): Reply => ({ json: response }))
   return {
@@ -54,7 +54,11 @@ export function route<Request, Response>(
       const parsed = endpoint.request.safeParse(fields, { reportInput: true })
       if (!parsed.success) throw refusal(parsed.error)
       const request = parsed.data
-      return encode(await handle(caller, request), { request, jsonRequested })
+      const context = { request, jsonRequested }
+      const made = await handle(caller, request)
+      return typeof made === 'function'
+        ? () => encode((made as () => Response)(), context)
+        : encode(made, context)
     },
   }
 }

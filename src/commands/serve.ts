@@ -94,6 +94,7 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     outcomes,
     metrics,
     clock: world.clock,
+    eventLoop: world.eventLoop,
     randomBytes: world.randomBytes,
     log: world.log,
   })
@@ -133,6 +134,7 @@ export function openDoors(
     ...shared,
     host: settings.http.host,
     port: settings.http.port,
+    eventLoop: world.eventLoop,
     routes,
     limitRate: rateLimits(callgate),
     pages: descriptionAnswers({ version, endpoints }),
@@ -142,7 +144,7 @@ export function openDoors(
     },
     frontDoor: createFrontDoor({
       ...shared,
-      decide: (call) => gate.decide(call),
+      judge: (call, arrivedAtMs) => gate.judge(call, arrivedAtMs),
       document: decisionDocument,
       serviceCodes,
       clock: world.clock,

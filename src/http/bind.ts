@@ -3,7 +3,7 @@
  * Every outcome, refusals and bugs included, leaves in the shape the endpoint declares.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RateClass, Reply } from '../api/endpoint.js'
+import type { PendingReply, RateClass } from '../api/endpoint.js'
 import type { EndpointFacts, Route } from '../api/route.js'
 import { type Caller, nobody } from '../domain/caller.js'
 import { AppError, type ErrorKind, invalidRequest, shorten } from '../errors.js'
@@ -60,7 +60,7 @@ async function replyTo(
   request: IncomingMessage,
   parameters: RawFields,
   { route, tools }: Bound,
-): Promise<Reply> {
+): Promise<PendingReply> {
   const jsonRequested = isJsonRequest(request)
   try {
     const { caller, fields } = await readRequest(request, route.endpoint, tools)

@@ -13,7 +13,7 @@ import { AppError } from '../errors.js'
 import { bind, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
 import { measureResponse, type OnRequest } from './measure.js'
-import { callOf, type PredialOptions, predialHandler } from './predial.js'
+import { callOf, isQueued, type PredialOptions, predialHandler } from './predial.js'
 import { sendReply } from './send-reply.js'
 
 export interface FrontDoorOptions extends PredialOptions {
@@ -30,7 +30,18 @@ export const frontDoorEndpoints: readonly EndpointDescription[] = [
   predialPost,
 ]
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+type Handler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  arrivedAtMs: number,
+) => Promise<void>
+
+/** `arrivedAtMs`: the earliest that the request can have arrived, on the monotonic clock. */
+export type FrontDoor = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  arrivedAtMs: number,
+) => boolean
 
 interface Door {
   readonly shape: ErrorShape
@@ -39,17 +50,15 @@ interface Door {
 }
 
 /** Gives a function that says `true` when it has taken a request over. */
-export function createFrontDoor(
-  options: FrontDoorOptions,
-): (request: IncomingMessage, response: ServerResponse) => boolean {
+export function createFrontDoor(options: FrontDoorOptions): FrontDoor {
   const doors = doorsByPath(options)
-  return (request, response) => {
+  return (request, response, arrivedAtMs) => {
     const door = doors.get(normalPath(request))
     if (!door) return false
     const found = door.handlers[request.method ?? '']
     const name = found?.name ?? 'unmatched'
     measureResponse(response, name, options.onRequest)
-    if (found) void found.handler(request, response)
+    if (found) void found.handler(request, response, arrivedAtMs)
     else refuseMethod(request, response, { door, options })
     return true
   }
@@ -80,12 +89,14 @@ function doorsByPath(options: FrontDoorOptions): ReadonlyMap<string, Door> {
 }
 
 function decisionHandler(options: FrontDoorOptions): Handler {
-  const answered = route(decideCall, async (caller, request) => {
-    refuseFarInstant(request.at, options.clock.now())
-    return options.document(await options.decide(callOf(caller, request, 'http')))
-  })
-  const handler = bind(answered, options)
-  return (request, response) => handler(request, response, {})
+  return (request, response, arrivedAtMs) => {
+    const answered = route(decideCall, async (caller, fields) => {
+      refuseFarInstant(fields.at, options.clock.now())
+      const deliver = await options.judge(callOf(caller, fields, 'http'), arrivedAtMs)
+      return () => options.document(deliver(isQueued(response)))
+    })
+    return bind(answered, options)(request, response, {})
+  }
 }
 
 function normalPath(request: IncomingMessage): string {

@@ -12,7 +12,12 @@ import {
 } from '../api/gate.js'
 import { route } from '../api/route.js'
 import type { Caller } from '../domain/caller.js'
-import { type CallRequest, type Decision, degradedBy } from '../domain/decision.js'
+import {
+  type CallRequest,
+  type Decision,
+  type DeliverDecision,
+  degradedBy,
+} from '../domain/decision.js'
 import { parseDialed } from '../domain/phone-number.js'
 import { callerOf, keyInHeaders } from './authenticate.js'
 import { type BindTools, pathOf } from './bind.js'
@@ -21,7 +26,8 @@ import { joinFields, type RawFields, readBodyFields, readQuery } from './read-fi
 import { sendReply } from './send-reply.js'
 
 export interface PredialOptions extends BindTools {
-  readonly decide: (call: CallRequest) => Promise<Decision>
+  /** Judges a call whose request arrived at that instant of the monotonic clock. */
+  readonly judge: (call: CallRequest, arrivedAtMs: number) => Promise<DeliverDecision>
   readonly serviceCodes: ReadonlySet<string>
 }
 
@@ -31,33 +37,41 @@ const longestBody = 16_384
 /** The handler never rejects. */
 export function predialHandler(
   options: PredialOptions,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const answered = route(predialGet, async (caller, request) =>
-    answerOf(await options.decide(callOf(caller, request, 'predial'))),
-  )
-  return async (request, response) => {
+): (request: IncomingMessage, response: ServerResponse, arrivedAtMs: number) => Promise<void> {
+  return async (request, response, arrivedAtMs) => {
     const context = {
       shape: predialGet.errors,
       jsonRequested: false,
       path: pathOf(request),
       endpoint: predialGet.name,
     }
+    const judge = (caller: Caller, fields: DecisionRequest) =>
+      options.judge(callOf(caller, fields, 'predial'), arrivedAtMs)
+    const answered = route(predialGet, async (caller, fields) => {
+      const deliver = await judge(caller, fields)
+      return () => answerOf(deliver(isQueued(response)))
+    })
     try {
       const { code, fields } = await readCall(request, options)
       const caller = await knownCaller(request, options, code)
       if (code === undefined && caller) {
-        return sendReply(
-          response,
-          await answered.answer(fields(), { caller, jsonRequested: false }),
-        )
+        const reply = await answered.answer(fields(), { caller, jsonRequested: false })
+        return sendReply(response, reply)
       }
-      const known = knownOf(fields)
-      const line = await emergencyLine({ ...known, number: code ?? '' }, caller, options)
+      const known = { ...knownOf(fields), number: code ?? '' }
+      const line = caller
+        ? predialLine((await judge(caller, known))())
+        : strangersEmergencyLine(known, options)
       sendReply(response, { text: `${line}\n` })
     } catch (error) {
       sendReply(response, errorReply(error, context, options.logger))
     }
   }
+}
+
+/** An earlier answer on the same connection is not finished, so this one cannot leave yet. */
+export function isQueued(response: ServerResponse): boolean {
+  return response.socket === null && !response.destroyed
 }
 
 /** The call to judge, from the fields of a request. */
@@ -155,15 +169,10 @@ const emptyRequest: DecisionRequest = {
 }
 
 /** Without a key there is no account to keep a record for, so the line carries no id. */
-async function emergencyLine(
-  request: DecisionRequest,
-  caller: Caller | undefined,
-  { decide, logger }: PredialOptions,
-): Promise<string> {
-  const { number } = request
-  if (!caller) {
-    logger.warn('an emergency or service code passed without a valid key', { number })
-    return predialLine({ decision: 'allow', number, reason: 'service-code', id: '-' })
-  }
-  return predialLine(await decide(callOf(caller, request, 'predial')))
+function strangersEmergencyLine(
+  { number }: DecisionRequest,
+  { logger }: Pick<PredialOptions, 'logger'>,
+): string {
+  logger.warn('an emergency or service code passed without a valid key', { number })
+  return predialLine({ decision: 'allow', number, reason: 'service-code', id: '-' })
 }

@@ -1,12 +1,13 @@
 /** Writes a reply to a response of `node:http`. */
 import type { ServerResponse } from 'node:http'
-import type { Reply } from '../api/endpoint.js'
+import type { PendingReply } from '../api/endpoint.js'
 
 /**
  * Ends the response. Further headers, such as `Allow`, must be set before. Answers are about people
  * and moments, so nobody may keep or reinterpret them.
  */
-export function sendReply(response: ServerResponse, reply: Reply): void {
+export function sendReply(response: ServerResponse, pending: PendingReply): void {
+  const reply = typeof pending === 'function' ? pending() : pending
   const isJson = 'json' in reply
   const body = isJson ? JSON.stringify(reply.json) : reply.text
   const usualType = isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'

@@ -1,7 +1,9 @@
 /** A `node:http` server over the app that opens and closes cleanly. What it answers is the app's. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { EventLoopWatch, TurnMark } from '../domain/event-loop.js'
 import { type AppOptions, createApp } from './app.js'
+import type { FrontDoor } from './front-door.js'
 
 export type { RequestMeasure } from './measure.js'
 
@@ -11,8 +13,10 @@ export interface ServerOptions extends Omit<AppOptions, 'maxBodyBytes'> {
   readonly port: number
   /** Largest request body; 8 MiB when absent. */
   readonly maxBodyBytes?: number | undefined
-  /** Sees every request first; `true` means that it answers this one itself. */
-  readonly frontDoor?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
+  /** Handed every request first; `true` means that it answers this one itself. */
+  readonly frontDoor?: FrontDoor | undefined
+  /** Tells when a request arrived; without it, when it is handled. */
+  readonly eventLoop: EventLoopWatch
   /** How long `close` waits for requests under way before it cuts them off; 10 s when absent. */
   readonly closeGraceMs?: number | undefined
 }
@@ -38,12 +42,20 @@ const idleSweepMs = 50
 
 /** Resolves when the server listens; rejects when it cannot, such as on a port in use. */
 export async function openServer(options: ServerOptions): Promise<RunningServer> {
-  const { frontDoor, maxBodyBytes = defaultMaxBodyBytes } = options
+  const { frontDoor, eventLoop, maxBodyBytes = defaultMaxBodyBytes } = options
   const app = createApp({ ...options, maxBodyBytes })
+  eventLoop.start()
+  const accepts = new WeakMap<Socket, TurnMark>()
   const timeouts = { requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveMs }
   const server = createServer(timeouts, (request, response) => {
-    if (frontDoor?.(request, response) !== true) app(request, response)
+    const accepted = accepts.get(request.socket)
+    const arrivedAtMs = accepted
+      ? eventLoop.earliestArrivalSince(accepted)
+      : eventLoop.earliestArrivalMs()
+    accepts.delete(request.socket)
+    if (frontDoor?.(request, response, arrivedAtMs) !== true) app(request, response)
   })
+  server.on('connection', (socket) => accepts.set(socket, eventLoop.mark()))
   await listen(server, options)
   const { port } = server.address() as AddressInfo
   const host = options.host.includes(':') ? `[${options.host}]` : options.host

@@ -7,6 +7,7 @@ import type { CallOutcome } from '../../src/domain/call-outcome.js'
 import {
   type CallRequest,
   type Decision,
+  type DeliverDecision,
   type ReasonCode,
   reasonTexts,
 } from '../../src/domain/decision.js'
@@ -41,14 +42,18 @@ class FakeGate {
   readonly #held: { readonly give: () => void; readonly fail: () => void }[] = []
   #ids = 0
 
-  decide(request: CallRequest): Promise<Decision> {
+  /** Instants the gate was told the calls arrived at. */
+  readonly arrivals: number[] = []
+
+  judge(request: CallRequest, arrivedAtMs: number): Promise<DeliverDecision> {
     this.asked.push(request)
+    this.arrivals.push(arrivedAtMs)
     if (this.broken) return Promise.reject(new Error('the gate is broken'))
     const decision = this.#decision(request, this.verdict, number)
-    if (!this.holds) return Promise.resolve(decision)
+    if (!this.holds) return Promise.resolve(() => decision)
     return new Promise((resolve, reject) => {
       this.#held.push({
-        give: () => resolve(decision),
+        give: () => resolve(() => decision),
         fail: () => reject(new Error('the gate is broken')),
       })
     })
@@ -112,6 +117,7 @@ function stasis(settings: unknown = {}, more: Partial<StasisGateParts> = {}) {
     settings: asterisk.parse(settings),
     permits,
     clock,
+    eventLoop: { earliestArrivalMs: () => 0 },
     serviceCodes: new Set(['112']),
     outcomes: { note: (...note) => notes.push(note) },
     metrics: { callNotCarriedOut: (server, why) => counted.push(`${server} ${why}`) },
