@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { CallTimesItem, CallTimesRow } from '../domain/call-times.js'
 import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
-import { endpoint } from './endpoint.js'
+import { endpoint, listBodyBytes } from './endpoint.js'
 import { fields } from './fields.js'
 import { anything, batch, itemOf, rowStatus } from './hours-batch.js'
 
@@ -73,6 +73,7 @@ export const legalCallTimes = endpoint<CallTimesRequest, readonly CallTimesRow[]
   method: 'POST',
   paths: ['/v1.5/GeoScrub/LegalCallTimesForDate'],
   accepts: ['json'],
+  maxBodyBytes: listBodyBytes,
   keyAlsoIn: [],
   request,
   response,

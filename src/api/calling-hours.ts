@@ -1,7 +1,7 @@
 /** `IsTimeLegalToCall` on the wire (spec, "Calling hours"). Which hours are legal is not its business. */
 import { z } from 'zod'
 import type { TimeLegalItem, TimeLegalRow } from '../domain/time-legal-row.js'
-import { endpoint, type WireRequest } from './endpoint.js'
+import { endpoint, listBodyBytes, type WireRequest } from './endpoint.js'
 import { fields } from './fields.js'
 import { anything, batch, itemOf, rowStatus } from './hours-batch.js'
 
@@ -80,6 +80,7 @@ export function isTimeLegalToCall({ wrappedRows }: { readonly wrappedRows: boole
     method: 'POST',
     paths: ['/v1.5/GeoScrub/IsTimeLegalToCall'],
     accepts: ['json'],
+    maxBodyBytes: listBodyBytes,
     keyAlsoIn: [],
     request,
     send,

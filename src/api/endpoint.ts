@@ -76,6 +76,8 @@ export interface Endpoint<Request, Response> {
   readonly listBody?: string
   /** `open` needs no key: what it is given are credentials. */
   readonly access?: 'key' | 'open'
+  /** Largest body in bytes, where that is below the setting `http.maxBodyBytes`. */
+  readonly maxBodyBytes?: number
   /** Counts against that limit; without it there is none. */
   readonly rate?: RateClass
   /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
@@ -96,6 +98,11 @@ export interface Endpoint<Request, Response> {
   /** How the answer is written; JSON with status 200 when absent. */
   readonly encode?: (response: Response, context: ReplyContext<Request>) => Reply
 }
+
+/** Largest body of calls that are about one thing: a decision, a token. */
+export const smallBodyBytes = 16_384
+/** Of calls with lists whose length has a documented maximum. */
+export const listBodyBytes = 1_048_576
 
 /** Keeps the types of one descriptor without repeating them. */
 export function endpoint<Request, Response>(

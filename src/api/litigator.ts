@@ -1,7 +1,7 @@
 /** The litigator check on the wire (spec, "Litigator check"), versions 1.5 and 1.4 alike. */
 import { z } from 'zod'
 import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
-import { type Endpoint, endpoint, type WireRequest } from './endpoint.js'
+import { type Endpoint, endpoint, listBodyBytes, type WireRequest } from './endpoint.js'
 import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
 
 export interface LitigatorRequest {
@@ -112,6 +112,7 @@ export const litigatorPost = endpoint<LitigatorRequest, readonly LitigatorRow[]>
   paths,
   rate: 'litigator',
   accepts: ['json'],
+  maxBodyBytes: listBodyBytes,
   keyAlsoIn: ['json'],
   request: request({ most: 10_000 }),
   send,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { formatDay, type LocalDay, parseDay } from '../domain/clock.js'
 import { phoneNumber } from '../domain/phone-number.js'
 import type { NationalRow, ReassignedRequest, ReassignedRow } from '../domain/reassigned.js'
-import { type Endpoint, endpoint, type WireRequest } from './endpoint.js'
+import { type Endpoint, endpoint, listBodyBytes, type WireRequest } from './endpoint.js'
 import { fields, optionalFlag, optionalId } from './fields.js'
 import { repliedNumber, tenDigits } from './lookups.js'
 
@@ -163,6 +163,7 @@ const byPost = {
   ...common,
   method: 'POST',
   accepts: ['query', 'json'],
+  maxBodyBytes: listBodyBytes,
   listBody: 'Data',
   keyAlsoIn: [],
   request: postRequest,

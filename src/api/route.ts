@@ -10,7 +10,16 @@ import { refusal } from './field-problems.js'
 /** What a server must know of an endpoint before it can read the request. */
 export type EndpointFacts = Pick<
   Endpoint<unknown, unknown>,
-  'name' | 'method' | 'paths' | 'accepts' | 'listBody' | 'access' | 'rate' | 'keyAlsoIn' | 'errors'
+  | 'name'
+  | 'method'
+  | 'paths'
+  | 'accepts'
+  | 'listBody'
+  | 'maxBodyBytes'
+  | 'access'
+  | 'rate'
+  | 'keyAlsoIn'
+  | 'errors'
 >
 
 export interface AnswerContext {

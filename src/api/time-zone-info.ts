@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { TimeZoneRow } from '../domain/call-times.js'
 import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
-import { endpoint } from './endpoint.js'
+import { endpoint, listBodyBytes } from './endpoint.js'
 import { fields } from './fields.js'
 import { batch } from './hours-batch.js'
 
@@ -79,6 +79,7 @@ export const timeZoneInfo = endpoint<TimeZoneInfoRequest, readonly TimeZoneRow[]
   method: 'POST',
   paths: ['/v1.5/GeoScrub/GetTimeZoneInfo'],
   accepts: ['json'],
+  maxBodyBytes: listBodyBytes,
   keyAlsoIn: [],
   request,
   response: z.array(wireRow),

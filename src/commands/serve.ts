@@ -4,6 +4,7 @@ import { ariServers } from '../asterisk/ari-servers.js'
 import type { Asterisk } from '../asterisk/asterisk.js'
 import { type Callgate, openCallgate } from '../compose.js'
 import { mainAccountId } from '../compose-foundation.js'
+import { closeInOrder } from '../domain/close-in-order.js'
 import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
@@ -23,7 +24,7 @@ import { version } from '../version.js'
 import { realWorld } from '../world.js'
 import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
-import { firstSignal } from './signals.js'
+import { firstSignal, onHangup } from './signals.js'
 import { sourceReadiness, sourceWarnings } from './source-readiness.js'
 
 export const addServe: AddCommand = (program, terminal) => {
@@ -34,6 +35,7 @@ export const addServe: AddCommand = (program, terminal) => {
       const settings = settingsFor(command)
       const log = createLogger(settings.logLevel)
       const ended = firstSignal()
+      onHangup(() => log.info('SIGHUP is ignored; a restart reads changed settings'))
       const callgate = await openCallgate(settings, { ...realWorld, log, mayBlock: false })
       try {
         await serveUntil(ended, callgate, terminal)
@@ -63,7 +65,7 @@ async function serveUntil(
     await greet(callgate, server, terminal)
     log.info('stopping', { signal: await ended })
   } finally {
-    await Promise.all(opened.map((close) => close()))
+    await closeInOrder(opened.reverse())
   }
 }
 
@@ -135,6 +137,7 @@ export function openDoors(
     host: settings.http.host,
     port: settings.http.port,
     eventLoop: world.eventLoop,
+    limits: settings.http,
     routes,
     limitRate: rateLimits(callgate),
     pages: descriptionAnswers({ version, endpoints }),

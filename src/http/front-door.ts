@@ -10,7 +10,7 @@ import { type EndpointDescription, route } from '../api/route.js'
 import type { Clock } from '../domain/clock.js'
 import type { Decision } from '../domain/decision.js'
 import { AppError } from '../errors.js'
-import { bind, pathOf } from './bind.js'
+import { type BindTools, bind, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
 import { measureResponse, type OnRequest } from './measure.js'
 import { callOf, isQueued, type PredialOptions, predialHandler } from './predial.js'
@@ -33,14 +33,19 @@ export const frontDoorEndpoints: readonly EndpointDescription[] = [
 type Handler = (
   request: IncomingMessage,
   response: ServerResponse,
-  arrivedAtMs: number,
+  context: RequestContext,
 ) => Promise<void>
 
-/** `arrivedAtMs`: the earliest that the request can have arrived, on the monotonic clock. */
+/** What the server tells of a request beside the request itself. */
+export interface RequestContext extends Pick<BindTools, 'onKnown'> {
+  /** The earliest that it can have arrived, on the monotonic clock. */
+  readonly arrivedAtMs: number
+}
+
 export type FrontDoor = (
   request: IncomingMessage,
   response: ServerResponse,
-  arrivedAtMs: number,
+  context: RequestContext,
 ) => boolean
 
 interface Door {
@@ -52,13 +57,13 @@ interface Door {
 /** Gives a function that says `true` when it has taken a request over. */
 export function createFrontDoor(options: FrontDoorOptions): FrontDoor {
   const doors = doorsByPath(options)
-  return (request, response, arrivedAtMs) => {
+  return (request, response, context) => {
     const door = doors.get(normalPath(request))
     if (!door) return false
     const found = door.handlers[request.method ?? '']
     const name = found?.name ?? 'unmatched'
     measureResponse(response, name, options.onRequest)
-    if (found) void found.handler(request, response, arrivedAtMs)
+    if (found) void found.handler(request, response, context)
     else refuseMethod(request, response, { door, options })
     return true
   }
@@ -89,13 +94,13 @@ function doorsByPath(options: FrontDoorOptions): ReadonlyMap<string, Door> {
 }
 
 function decisionHandler(options: FrontDoorOptions): Handler {
-  return (request, response, arrivedAtMs) => {
+  return (request, response, { arrivedAtMs, onKnown }) => {
     const answered = route(decideCall, async (caller, fields) => {
       refuseFarInstant(fields.at, options.clock.now())
       const deliver = await options.judge(callOf(caller, fields, 'http'), arrivedAtMs)
       return () => options.document(deliver(isQueued(response)))
     })
-    return bind(answered, options)(request, response, {})
+    return bind(answered, { ...options, onKnown })(request, response, {})
   }
 }
 

@@ -3,6 +3,7 @@
  * other than 200; emergency and service codes pass whatever else the request holds or lacks.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { smallBodyBytes } from '../api/endpoint.js'
 import {
   type DecisionRequest,
   type PredialAnswer,
@@ -22,6 +23,7 @@ import { parseDialed } from '../domain/phone-number.js'
 import { callerOf, keyInHeaders } from './authenticate.js'
 import { type BindTools, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
+import { anonymousBodyBytes, discardRest } from './read-body.js'
 import { joinFields, type RawFields, readBodyFields, readQuery } from './read-fields.js'
 import { sendReply } from './send-reply.js'
 
@@ -31,14 +33,15 @@ export interface PredialOptions extends BindTools {
   readonly serviceCodes: ReadonlySet<string>
 }
 
-/** Far above what a dialplan sends; a stranger cannot make us read more. */
-const longestBody = 16_384
-
 /** The handler never rejects. */
 export function predialHandler(
   options: PredialOptions,
-): (request: IncomingMessage, response: ServerResponse, arrivedAtMs: number) => Promise<void> {
-  return async (request, response, arrivedAtMs) => {
+): (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: Pick<BindTools, 'onKnown'> & { readonly arrivedAtMs: number },
+) => Promise<void> {
+  return async (request, response, { arrivedAtMs, onKnown }) => {
     const context = {
       shape: predialGet.errors,
       jsonRequested: false,
@@ -53,7 +56,7 @@ export function predialHandler(
     })
     try {
       const { code, fields } = await readCall(request, options)
-      const caller = await knownCaller(request, options, code)
+      const caller = await knownCaller(request, { ...options, onKnown }, code)
       if (code === undefined && caller) {
         const reply = await answered.answer(fields(), { caller, jsonRequested: false })
         return sendReply(response, reply)
@@ -64,6 +67,7 @@ export function predialHandler(
         : strangersEmergencyLine(known, options)
       sendReply(response, { text: `${line}\n` })
     } catch (error) {
+      discardRest(request, anonymousBodyBytes)
       sendReply(response, errorReply(error, context, options.logger))
     }
   }
@@ -106,7 +110,7 @@ async function readCall(request: IncomingMessage, options: PredialOptions): Prom
   }
   const { fields } = await readBodyFields(request, {
     accepts: predialPost.accepts,
-    maxBytes: Math.min(longestBody, options.maxBodyBytes),
+    maxBytes: Math.min(smallBodyBytes, options.maxBodyBytes),
   })
   return {
     code: codeIn(Object.entries(fields), options.serviceCodes),
@@ -136,11 +140,13 @@ function codeIn(
 /** Throws `unauthenticated`, unless an emergency call lets that pass. */
 async function knownCaller(
   request: IncomingMessage,
-  { authenticate }: PredialOptions,
+  { authenticate, onKnown }: PredialOptions,
   code: string | undefined,
 ): Promise<Caller | undefined> {
   try {
-    return await callerOf(keyInHeaders(request), authenticate)
+    const caller = await callerOf(keyInHeaders(request), authenticate)
+    onKnown?.(request)
+    return caller
   } catch (error) {
     if (code === undefined) throw error
     return undefined

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { endpoint } from '../../src/api/endpoint.js'
 import { fields } from '../../src/api/fields.js'
 import { type Route, route } from '../../src/api/route.js'
-import type { ReadinessCheck } from '../../src/http/ops.js'
+import type { Readiness, ReadinessCheck } from '../../src/http/ops.js'
 import { openTestApp } from '../support/test-app.js'
 
 /** Answers with its `id`, once `gate` lets it. */
@@ -72,6 +72,46 @@ describe('for operators, without a key', () => {
     expect(answer.status).toBe(status)
     expect(answer.json()).toMatchObject(body as object)
     expect((await app.send('/healthz', { key: null })).status).toBe(200)
+  })
+
+  test('/readyz does not wait for a check that hangs, which is then not ready', async () => {
+    let asked = 0
+    const hanging: ReadinessCheck = {
+      name: 'hanging',
+      check: () => {
+        asked += 1
+        return new Promise(() => undefined)
+      },
+    }
+    const ops = { checks: [...checks(true), hanging], metricsText }
+    const app = await openTestApp({ routes: [], ops })
+    for (let request = 0; request < 3; request += 1) {
+      const answer = await app.send('/readyz', { key: null })
+      expect(answer.status).toBe(503)
+      expect(answer.json()).toMatchObject({
+        checks: [
+          { ready: true },
+          { name: 'hanging', ready: false, detail: expect.stringContaining('50 ms') },
+        ],
+      })
+    }
+    expect(asked).toBe(1)
+  })
+
+  test('/readyz has the last result of a check while that takes long', async () => {
+    let answers: (() => void) | undefined
+    let isSlow = false
+    const check = (): Promise<Readiness> =>
+      new Promise((resolve) => {
+        answers = () => resolve({ ready: true, detail: 'fine' })
+        if (!isSlow) answers()
+      })
+    const ops = { checks: [{ name: 'slow', check }], metricsText }
+    const app = await openTestApp({ routes: [], ops })
+    expect((await app.send('/readyz')).status).toBe(200)
+    isSlow = true
+    expect((await app.send('/readyz')).status).toBe(200)
+    answers?.()
   })
 
   test('/metrics hands on text and type', async () => {
