@@ -8,7 +8,7 @@ import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js
 let server: TestCallgate
 
 beforeAll(async () => {
-  server = await openTestCallgate()
+  server = await openTestCallgate({ environment: { CALLGATE_GATE_DEADLINE_MS: '250' } })
 })
 
 afterAll(() => server.end())

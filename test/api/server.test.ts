@@ -1,11 +1,13 @@
 /** The server itself: health, readiness, metrics, front door, opening and closing. */
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { endpoint } from '../../src/api/endpoint.js'
 import { fields } from '../../src/api/fields.js'
 import { type Route, route } from '../../src/api/route.js'
 import type { Readiness, ReadinessCheck } from '../../src/http/ops.js'
+import { until } from '../e2e/asterisk/lab/until.js'
 import { openTestApp } from '../support/test-app.js'
 
 /** Answers with its `id`, once `gate` lets it. */
@@ -35,6 +37,14 @@ function latch(): { readonly open: () => void; readonly opened: Promise<void> } 
     keep = resolve
   })
   return { open: () => keep(), opened }
+}
+
+function refusesConnections(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  return new Promise((resolve) => {
+    socket.once('connect', () => resolve(false)).once('error', () => resolve(true))
+  }).finally(() => socket.destroy()) as Promise<boolean>
 }
 
 const metricsText = async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' })
@@ -192,7 +202,7 @@ describe('opening and closing', () => {
     const underWay = app.send('/v1/echo/slow')
     await entered.opened
     const closing = Promise.all([app.close(), app.close()])
-    await expect(app.send('/v1/echo/late')).rejects.toThrow()
+    await until('new connections are refused', () => refusesConnections(app.url))
     released.open()
     expect((await underWay).json()).toEqual({ id: 'slow' })
     await closing
