@@ -13,7 +13,10 @@ import {
 } from '../../src/domain/decision.js'
 import type { LogLevel } from '../../src/log.js'
 import { type ActionName, aChannel, type Behaviour, FakeActions } from '../support/fake-actions.js'
+import { fakeCompliance } from '../support/fake-compliance.js'
 import { instant, testClock } from '../support/test-clock.js'
+import { testGate } from '../support/test-gate.js'
+import { virtualTime } from '../support/virtual-time.js'
 
 const number = '2125550100'
 const permits = new Permits('k'.repeat(32))
@@ -191,6 +194,31 @@ describe('a call that is allowed', () => {
       const read = permits.read(permit, { channelId, number: to, now: at })
       expect(read).toEqual(good ? { decisionId: 'd1' } : undefined)
     }
+  })
+})
+
+describe('an event that waited for the event loop', () => {
+  const entering = async (dialed: string, ageMs: number) => {
+    const time = virtualTime()
+    const { gate, recorded } = testGate(fakeCompliance(), { timers: time })
+    const eventLoop = { earliestArrivalMs: () => time.monotonicMs() - ageMs }
+    const one = stasis({}, { gate, eventLoop })
+    one.gate.entered(aChannel(), [dialed, 'kind=manual'])
+    await one.gate.drain()
+    return { set: one.actions.set.get('c1'), recorded }
+  }
+
+  it('is blocked as overloaded from its deadline on', async () => {
+    const { set, recorded } = await entering(number, 250)
+    expect(set).toMatchObject({
+      ...{ CALLGATE_DECISION: 'block', CALLGATE_REASON: 'overloaded', CALLGATE_PERMIT: '' },
+    })
+    expect(recorded.map(({ reason }) => reason)).toEqual(['overloaded'])
+    expect((await entering(number, 100)).set).toMatchObject({ CALLGATE_DECISION: 'allow' })
+  })
+
+  it('passes when it is an emergency call', async () => {
+    expect((await entering('911', 60_000)).set).toMatchObject({ CALLGATE_DECISION: 'allow' })
   })
 })
 
