@@ -14,6 +14,7 @@ import {
   type ReferenceData,
 } from './compose-service.js'
 import { gateDeadlineMs, type Settings } from './config.js'
+import { closeInOrder } from './domain/close-in-order.js'
 import type { Compliance } from './domain/compliance.js'
 import { callKinds } from './domain/decision.js'
 import { standardsOf } from './gate/call-questions.js'
@@ -116,17 +117,18 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
     outcomes,
     gate: gateOver(journal),
     dryGate: gateOver(undefined),
-    async close() {
-      warmer.close()
-      // Whoever waits for the provider is told, so that no round of looks holds up the end.
-      await outside.provider?.close()
-      await facts.background.close()
-      await outside.close()
-      await remote?.close()
-      await journal.close()
-      await outcomes.close()
-      await foundation.close()
-    },
+    close: () =>
+      closeInOrder([
+        () => warmer.close(),
+        // Whoever waits for the provider is told, so that no round of looks holds up the end.
+        () => outside.provider?.close(),
+        () => facts.background.close(),
+        () => outside.close(),
+        () => remote?.close(),
+        () => journal.close(),
+        () => outcomes.close(),
+        () => foundation.close(),
+      ]),
   }
 }
 

@@ -32,8 +32,8 @@ export const gate = z.strictObject({
   deadlineMs: milliseconds(10, 60_000)
     .optional()
     .describe(
-      'Every decision is answered within this time; what has not answered is unknown. Unset: 250, ' +
-        'and 1500 with source.kind remote',
+      'Every decision is answered within this time of its arrival, or blocked as overloaded; what has ' +
+        'not answered by nine tenths of it is unknown. Unset: 250, and 1500 with source.kind remote',
     ),
   maxPending: z
     .number()

@@ -9,7 +9,7 @@ import { lists } from './config-lists.js'
 import { policy } from './config-policy.js'
 import { limits, lookups, reputation, webhooks } from './config-service.js'
 import { source } from './config-source.js'
-import { file, instant, milliseconds } from './config-values.js'
+import { file, instant, milliseconds, wholeNumber } from './config-values.js'
 import { parseDay } from './domain/clock.js'
 
 const moment = instant('2026-11-23T17:00:00Z')
@@ -56,7 +56,28 @@ const everySetting = z.strictObject({
         .max(1_073_741_824)
         .default(8_388_608)
         .meta({ unit: 'bytes' })
-        .describe('Largest request body; a larger one is refused with 413'),
+        .describe(
+          'Largest request body; a larger one is refused with 413. Calls about one thing and lists ' +
+            'of documented length take less',
+        ),
+      maxBodiesBytes: wholeNumber(1_048_576, 1_099_511_627_776)
+        .default(67_108_864)
+        .meta({ unit: 'bytes' })
+        .describe(
+          'All request bodies under way, beyond the first 16 KiB of each; one more is refused with ' +
+            '503. One account may hold a quarter of it, senders without a key an eighth together',
+        ),
+      maxConnections: wholeNumber(10, 1_000_000)
+        .default(1_000)
+        .describe(
+          'Open connections; one more takes the place of the oldest that has not shown a key',
+        ),
+      headersTimeoutMs: milliseconds(100, 60_000)
+        .default(5_000)
+        .describe('How long a connection may take to send the line and headers of a request'),
+      requestTimeoutMs: milliseconds(1_000, 600_000)
+        .default(30_000)
+        .describe('How long it may take to send the whole request, body included'),
     })
     .prefault({}),
   storage: z
@@ -153,6 +174,15 @@ export const settingsSchema = everySetting.superRefine((settings, context) => {
     context.addIssue({ code: 'custom', path: [...path], message })
   const isSecondAsked = source.kind === 'remote' && source.secondProvider.baseUrl !== undefined
   const hasFallback = isSecondAsked && source.combine === 'fallback'
+  const { maxBodyBytes, maxBodiesBytes, headersTimeoutMs, requestTimeoutMs } = settings.http
+  if (maxBodiesBytes < 4 * maxBodyBytes) {
+    const rule = `must be at least four times http.maxBodyBytes, which is ${maxBodyBytes}`
+    problem(['http', 'maxBodiesBytes'], rule)
+  }
+  if (requestTimeoutMs < headersTimeoutMs) {
+    const rule = `must not be below http.headersTimeoutMs, which is ${headersTimeoutMs}`
+    problem(['http', 'requestTimeoutMs'], rule)
+  }
   const deadlineMs = gateDeadlineMs(settings)
   if (hasFallback && source.fallbackAfterMs >= deadlineMs) {
     problem(['source', 'fallbackAfterMs'], `must be below gate.deadlineMs, which is ${deadlineMs}`)

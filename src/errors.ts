@@ -16,6 +16,8 @@ export const errorKinds = {
   'unsupported-grant': 400,
   'rate-limited': 429,
   'not-available': 503,
+  /** The server has too much to do right now; the same request may be sent again. */
+  overloaded: 503,
 } as const
 export type ErrorKind = keyof typeof errorKinds
 

@@ -1,11 +1,19 @@
 /** What comes from outside the program: time, chance, the log. Tests hand in their own. */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type Clock, systemClock, systemTimers, type Timers } from './domain/clock.js'
+import {
+  type Clock,
+  systemClock,
+  systemEventLoop,
+  systemTimers,
+  type Timers,
+} from './domain/clock.js'
+import type { EventLoopWatch } from './domain/event-loop.js'
 import { type Logger, silentLogger } from './log.js'
 
 export interface World {
   readonly clock: Clock
   readonly timers: Timers
+  readonly eventLoop: EventLoopWatch
   readonly log: Logger
   readonly randomBytes: (size: number) => Buffer
   /** From 0 up to, not including, 1: spreads what must not happen at once; no secret. */
@@ -20,6 +28,7 @@ export interface World {
 export const realWorld: World = {
   clock: systemClock,
   timers: systemTimers,
+  eventLoop: systemEventLoop(),
   log: silentLogger,
   randomBytes,
   random: () => Math.random(),

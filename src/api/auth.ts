@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { AccessGrant, TokenRequest } from '../domain/access-grant.js'
 import { type Role, roles } from '../domain/caller.js'
-import { endpoint } from './endpoint.js'
+import { endpoint, smallBodyBytes } from './endpoint.js'
 import { fields, optionalId } from './fields.js'
 
 const required = z.string('is required').min(1, 'is required and must not be empty')
@@ -47,6 +47,7 @@ export const grantToken = endpoint<TokenRequest, AccessGrant>({
   // The path is not shown with certainty, so both named are served.
   paths: ['/oauth/token', '/v1.5/oauth/token'],
   accepts: ['form', 'multipart'],
+  maxBodyBytes: smallBodyBytes,
   access: 'open',
   keyAlsoIn: [],
   rights: [],

@@ -5,8 +5,8 @@
 import { z } from 'zod'
 import type { CallTimesItem, CallTimesRow } from '../domain/call-times.js'
 import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
-import { mapInSlices } from '../domain/event-loop.js'
-import { endpoint } from './endpoint.js'
+import { mapInSlices } from '../domain/slices.js'
+import { endpoint, listBodyBytes } from './endpoint.js'
 import { eachItem, fields } from './fields.js'
 import { anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
 
@@ -76,6 +76,7 @@ export const legalCallTimes = endpoint<CallTimesRequest, readonly CallTimesRow[]
   rate: 'time-legal',
   numbers: ({ items }) => items.length,
   accepts: ['json'],
+  maxBodyBytes: listBodyBytes,
   keyAlsoIn: [],
   rights: ['look-up'],
   scopes: ({ items }) => scopesOf(items),

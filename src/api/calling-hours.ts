@@ -1,8 +1,8 @@
 /** `IsTimeLegalToCall` on the wire (spec, "Calling hours"). Which hours are legal is not its business. */
 import { z } from 'zod'
-import { mapInSlices } from '../domain/event-loop.js'
+import { mapInSlices } from '../domain/slices.js'
 import type { TimeLegalItem, TimeLegalRow } from '../domain/time-legal-row.js'
-import { endpoint, type WireRequest } from './endpoint.js'
+import { endpoint, listBodyBytes, type WireRequest } from './endpoint.js'
 import { eachItem, fields } from './fields.js'
 import { anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
 
@@ -83,6 +83,7 @@ export function isTimeLegalToCall({ wrappedRows }: { readonly wrappedRows: boole
     rate: 'time-legal',
     numbers: ({ items }) => items.length,
     accepts: ['json'],
+    maxBodyBytes: listBodyBytes,
     keyAlsoIn: [],
     rights: ['look-up'],
     scopes: ({ items }) => scopesOf(items),

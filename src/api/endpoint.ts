@@ -51,6 +51,9 @@ export interface ConditionalRight<Request> {
 /** How an answer travels. */
 export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
 
+/** A function is called right before the reply is written, and makes it. */
+export type PendingReply = Reply | (() => Reply)
+
 interface ReplyHead {
   readonly status?: number
   /** Text of the status line in place of the status's own. */
@@ -96,6 +99,8 @@ export interface Endpoint<Request, Response> {
   readonly scopes: 'none' | ((request: Request) => readonly ScopeChoice[])
   /** The kind of call a request wants decided. */
   readonly callKind?: (request: Request) => CallKind
+  /** Largest body in bytes, where that is below the setting `http.maxBodyBytes`. */
+  readonly maxBodyBytes?: number
   /** Counts against that limit; without it there is none. */
   readonly rate?: RateClass
   /**
@@ -124,6 +129,11 @@ export interface Endpoint<Request, Response> {
 
 /** Of the many requests that name one project and campaign at most. */
 export const oneScope = (request: ScopeChoice): readonly ScopeChoice[] => [request]
+
+/** Largest body of calls that are about one thing: a decision, a token. */
+export const smallBodyBytes = 16_384
+/** Of calls with lists whose length has a documented maximum. */
+export const listBodyBytes = 1_048_576
 
 /** Keeps the types of one descriptor without repeating them. */
 export function endpoint<Request, Response>(

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { longestId } from '../domain/call-fields.js'
-import { mapInSlices } from '../domain/event-loop.js'
+import { mapInSlices } from '../domain/slices.js'
 import { wireSchema } from './json-schema.js'
 
 /** An object that is wholly wrong need not be read to its end. */

@@ -14,7 +14,7 @@ import { formatInstant, type Instant, isWithinYears, parseInstant } from '../dom
 import { callKinds } from '../domain/decision.js'
 import { invalidRequest } from '../errors.js'
 import { decisionSchema } from './decision-body.js'
-import { endpoint, oneScope, type Reply } from './endpoint.js'
+import { endpoint, oneScope, type Reply, smallBodyBytes } from './endpoint.js'
 import { fields, optionalId, optionalText } from './fields.js'
 
 const kindRule = `is required and must be one of ${callKinds.join(', ')}`
@@ -103,6 +103,7 @@ export const decideCall = endpoint({
   method: 'POST',
   paths: ['/v1/decisions'],
   accepts: ['json'],
+  maxBodyBytes: smallBodyBytes,
   keyAlsoIn: [],
   ...deciding,
   request: decisionRequest,
@@ -168,6 +169,7 @@ export const predialPost = endpoint({
   name: 'predial-post',
   method: 'POST',
   accepts: ['form', 'json', 'query'],
+  maxBodyBytes: smallBodyBytes,
 })
 
 export const readDecision = endpoint({

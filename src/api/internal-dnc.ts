@@ -1,6 +1,6 @@
 /** The internal do-not-call list on the wire: `pdnc` (spec, "Internal DNC list"). */
 import { z } from 'zod'
-import { mapInSlices } from '../domain/event-loop.js'
+import { mapInSlices } from '../domain/slices.js'
 import {
   type Endpoint,
   endpoint,

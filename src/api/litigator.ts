@@ -1,8 +1,8 @@
 /** The litigator check on the wire (spec, "Litigator check"), versions 1.5 and 1.4 alike. */
 import { z } from 'zod'
-import { mapInSlices } from '../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
-import { type Endpoint, endpoint, oneScope, type WireRequest } from './endpoint.js'
+import { mapInSlices } from '../domain/slices.js'
+import { type Endpoint, endpoint, listBodyBytes, oneScope, type WireRequest } from './endpoint.js'
 import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
 
 export interface LitigatorRequest {
@@ -120,6 +120,7 @@ export const litigatorPost = endpoint<LitigatorRequest, readonly LitigatorRow[]>
   rate: 'litigator',
   numbers: ({ numbers }) => numbers.length,
   accepts: ['json'],
+  maxBodyBytes: listBodyBytes,
   keyAlsoIn: ['json'],
   rights: ['look-up'],
   scopes: oneScope,

@@ -1,10 +1,10 @@
 /** The reassigned-number checks on the wire (spec, "Reassigned-number check"). */
 import { z } from 'zod'
 import { formatDay, type LocalDay, parseDay } from '../domain/clock.js'
-import { mapInSlices } from '../domain/event-loop.js'
 import { phoneNumber } from '../domain/phone-number.js'
 import type { NationalRow, ReassignedRequest, ReassignedRow } from '../domain/reassigned.js'
-import { type Endpoint, endpoint, oneScope, type WireRequest } from './endpoint.js'
+import { mapInSlices } from '../domain/slices.js'
+import { type Endpoint, endpoint, listBodyBytes, oneScope, type WireRequest } from './endpoint.js'
 import { eachItem, fields, optionalFlag, optionalId } from './fields.js'
 import { repliedNumber, tenDigits } from './lookups.js'
 
@@ -166,6 +166,7 @@ const byPost = {
   method: 'POST',
   numbers: ({ items }) => items.length,
   accepts: ['query', 'json'],
+  maxBodyBytes: listBodyBytes,
   listBody: 'Data',
   keyAlsoIn: [],
   request: postRequest,

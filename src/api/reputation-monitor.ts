@@ -3,8 +3,8 @@
  * versions 1.4 and 1.5 alike.
  */
 import { z } from 'zod'
-import { mapInSlices } from '../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
+import { mapInSlices } from '../domain/slices.js'
 import { type Endpoint, endpoint, type Reply } from './endpoint.js'
 import { eachItem, fields, optionalText, phoneList } from './fields.js'
 import {

@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../domain/caller.js'
 import type { Eventually } from '../domain/compliance.js'
-import type { Endpoint, Reply } from './endpoint.js'
+import type { Endpoint, PendingReply, Reply } from './endpoint.js'
 import { refusal } from './field-problems.js'
 import { requireSomeRight, requireWithinLimits } from './key-limits.js'
 
@@ -16,6 +16,7 @@ export type EndpointFacts = Pick<
   | 'paths'
   | 'accepts'
   | 'listBody'
+  | 'maxBodyBytes'
   | 'access'
   | 'rights'
   | 'rate'
@@ -53,16 +54,16 @@ export interface Route {
    * Checks the fields as they were read and what the key may do, asks the subject and writes its
    * answer. Refusals are {@link AppError}s; anything else that is thrown is a bug.
    */
-  answer(fields: unknown, context: AnswerContext): Promise<Reply>
+  answer(fields: unknown, context: AnswerContext): Promise<PendingReply>
 }
 
 /**
- * Binds an endpoint to the method of a subject. What `isExempt` is answered whatever the key may do:
- * an emergency call.
+ * Binds an endpoint to the method of a subject; a function it gives is a {@link PendingReply}. What
+ * `isExempt` is answered whatever the key may do: an emergency call.
  */
 export function route<Request, Response>(
   endpoint: Endpoint<Request, Response>,
-  handle: (caller: Caller, request: Request) => Eventually<Response>,
+  handle: (caller: Caller, request: Request) => Eventually<Response | (() => Response)>,
   isExempt?: (request: Request) => boolean,
 ): Route {
   const encode = endpoint.encode ?? ((response: Response): Reply => ({ json: response }))
@@ -81,7 +82,12 @@ export function route<Request, Response>(
       const request = parsed.data
       if (isExempt?.(request) !== true) requireWithinLimits(caller, request, endpoint)
       if (endpoint.numbers) admitNumbers?.(endpoint.numbers(request))
-      return await encode(await handle(caller, request), { request, jsonRequested })
+      const context = { request, jsonRequested }
+      const made = await handle(caller, request)
+      return typeof made === 'function'
+        ? // Endpoints that answer so have one decision to write, and write it at once.
+          () => encode((made as () => Response)(), context) as Reply
+        : await encode(made, context)
     },
   }
 }

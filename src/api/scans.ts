@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { isUuid } from '../domain/ids.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
-import { type Endpoint, endpoint } from './endpoint.js'
+import { type Endpoint, endpoint, listBodyBytes } from './endpoint.js'
 import { fields, optionalFlag } from './fields.js'
 import { numberList } from './reputation-record.js'
 
@@ -145,6 +145,7 @@ export const scanSubmit = endpoint<ScanRequest, ScanAccepted>({
   summary: 'Starts a scan of numbers for spam labels, or tests where its end is notified.',
   method: 'POST',
   accepts: ['json'],
+  maxBodyBytes: listBodyBytes,
   keyAlsoIn: [],
   rights: ['manage'],
   scopes: 'none',

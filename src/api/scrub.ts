@@ -1,12 +1,12 @@
 /** The scrub call on the wire (spec, "Scrub"): request and endpoints; rows are in `scrub-row.ts`. */
 import { z } from 'zod'
-import { mapInSlices } from '../domain/event-loop.js'
 import {
   type ScrubItem,
   type ScrubRow,
   type ScrubVersion,
   scrubVersions,
 } from '../domain/scrub-row.js'
+import { mapInSlices } from '../domain/slices.js'
 import { type EbrWireRecord, ebrRecords, numbersInRecords } from './consent.js'
 import {
   type Endpoint,

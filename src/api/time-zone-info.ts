@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { TimeZoneRow } from '../domain/call-times.js'
 import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
-import { mapInSlices } from '../domain/event-loop.js'
-import { endpoint } from './endpoint.js'
+import { mapInSlices } from '../domain/slices.js'
+import { endpoint, listBodyBytes } from './endpoint.js'
 import { fields } from './fields.js'
 import { batch } from './hours-batch.js'
 
@@ -82,6 +82,7 @@ export const timeZoneInfo = endpoint<TimeZoneInfoRequest, readonly TimeZoneRow[]
   rate: 'time-legal',
   numbers: ({ phoneNumbers }) => phoneNumbers.length,
   accepts: ['json'],
+  maxBodyBytes: listBodyBytes,
   keyAlsoIn: [],
   rights: ['look-up'],
   scopes: 'none',

@@ -6,6 +6,7 @@ import type { AsteriskSettings } from '../config.js'
 import { firstServerName } from '../config-asterisk.js'
 import type { OutcomeRecorder } from '../domain/call-outcome.js'
 import type { Clock } from '../domain/clock.js'
+import type { EventLoopWatch } from '../domain/event-loop.js'
 import type { Logger } from '../log.js'
 import type { Metrics } from '../metrics.js'
 import { AriConnection, type AriServer } from './ari-connection.js'
@@ -27,6 +28,7 @@ export interface AsteriskParts {
   readonly gate: StasisGateParts['gate']
   readonly outcomes: OutcomeRecorder
   readonly clock: Clock
+  readonly eventLoop: EventLoopWatch
   readonly randomBytes: (size: number) => Buffer
   readonly metrics: Metrics
   readonly log: Logger
@@ -53,6 +55,7 @@ interface Attached {
  */
 export function openAsterisk(parts: AsteriskParts): Asterisk {
   const servers = ariServers(parts.settings)
+  parts.eventLoop.start()
   const { dataDir, randomBytes, settings } = parts
   const file = settings.permitKeyFile
   const permits = new Permits(loadPermitKey({ file, dataDir, randomBytes }))
@@ -102,6 +105,7 @@ function attach(server: AriServer, parts: AsteriskParts, { permits, trunks }: Sh
     app: server.app,
     accountId: parts.accountId,
     gate: parts.gate,
+    eventLoop: parts.eventLoop,
     settings,
     outcomes,
     ...common,

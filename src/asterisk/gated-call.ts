@@ -5,7 +5,8 @@
 import { longestDialed } from '../domain/call-fields.js'
 import type { NotCarriedOut, OutcomeRecorder } from '../domain/call-outcome.js'
 import type { Clock, Instant } from '../domain/clock.js'
-import type { CallRequest, Decision } from '../domain/decision.js'
+import type { CallRequest, Decision, DeliverDecision } from '../domain/decision.js'
+import type { EventLoopWatch } from '../domain/event-loop.js'
 import { parseDialed } from '../domain/phone-number.js'
 import type { Logger } from '../log.js'
 import type { Metrics } from '../metrics.js'
@@ -22,7 +23,7 @@ export interface CallTools {
   readonly accountId: string
   readonly actions: AsteriskActions
   readonly gate: {
-    decide(request: CallRequest): Promise<Decision>
+    judge(request: CallRequest, arrivedAtMs: number): Promise<DeliverDecision>
     refuse(request: CallRequest, detail: string): Decision
   }
   readonly facts: CallFactsReader
@@ -30,6 +31,8 @@ export interface CallTools {
   readonly announcement: DialplanPlace | undefined
   readonly permits: Permits
   readonly clock: Clock
+  /** Tells when the event of a call arrived. */
+  readonly eventLoop: Pick<EventLoopWatch, 'earliestArrivalMs'>
   readonly serviceCodes: ReadonlySet<string>
   readonly outcomes: OutcomeRecorder
   readonly metrics: Pick<Metrics, 'callNotCarriedOut'>
@@ -52,6 +55,7 @@ export class GatedCall {
   readonly #channel: AsteriskChannel
   readonly #dialed: string
   readonly #tools: CallTools
+  readonly #arrivedAtMs: number
   #state: CallState = 'under-way'
   #left = false
   /** When Asterisk was told to go on: before its word that it has, and before any dialling. */
@@ -62,6 +66,7 @@ export class GatedCall {
     this.#channel = channel
     this.args = args
     this.#dialed = dialedOf(args)
+    this.#arrivedAtMs = tools.eventLoop.earliestArrivalMs()
   }
 
   get state(): CallState {
@@ -77,8 +82,10 @@ export class GatedCall {
   async run(taking: boolean): Promise<void> {
     try {
       const emergency = this.#isEmergency()
-      if (taking || emergency) await this.#carryOut(await this.#decide(emergency))
-      else await this.#handBack()
+      if (taking || emergency) {
+        const deliver = await this.#judge(emergency)
+        await this.#carryOut(deliver())
+      } else await this.#handBack()
     } catch (cause) {
       this.#tools.log.error('a waiting call failed', { ...this.#shown(), err: cause })
       await this.#hangUp()
@@ -92,19 +99,21 @@ export class GatedCall {
   }
 
   /** An emergency call passes whatever its arguments hold, so they are not looked at. */
-  async #decide(emergency: boolean): Promise<Decision> {
+  async #judge(emergency: boolean): Promise<DeliverDecision> {
     const { gate, facts, actions } = this.#tools
     const channel = this.#channel
-    if (emergency) return gate.decide(this.#request(facts.defaults))
+    const judge = (of: CallFacts) => gate.judge(this.#request(of), this.#arrivedAtMs)
+    if (emergency) return judge(facts.defaults)
     const reading = facts.read({
       args: this.args,
       channel,
       variable: (name) => actions.variable(channel.id, name),
     })
     const read = reading instanceof Promise ? await reading : reading
-    if (read.refusal === undefined && !this.#left) return gate.decide(this.#request(read.facts))
+    if (read.refusal === undefined && !this.#left) return judge(read.facts)
     const why = read.refusal ?? 'the channel left before its facts were read'
-    return gate.refuse(this.#request(facts.defaults), why)
+    const refused = gate.refuse(this.#request(facts.defaults), why)
+    return () => refused
   }
 
   #request(facts: CallFacts): CallRequest {

@@ -4,6 +4,7 @@ import { ariServers } from '../asterisk/ari-servers.js'
 import type { Asterisk } from '../asterisk/asterisk.js'
 import { type Callgate, openCallgate } from '../compose.js'
 import { mainAccountId, type OpenOptions } from '../compose-foundation.js'
+import { closeInOrder } from '../domain/close-in-order.js'
 import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
@@ -22,7 +23,7 @@ import { version } from '../version.js'
 import { realWorld } from '../world.js'
 import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
-import { firstSignal } from './signals.js'
+import { firstSignal, onHangup } from './signals.js'
 import { sourceReadiness, sourceWarnings } from './source-readiness.js'
 
 export const addServe: AddCommand = (program, terminal) => {
@@ -34,6 +35,7 @@ export const addServe: AddCommand = (program, terminal) => {
       const settings = settingsFor(command)
       const log = createLogger(settings.logLevel)
       const ended = firstSignal()
+      onHangup(() => log.info('SIGHUP is ignored; a restart reads changed settings'))
       const callgate = await openCallgate(
         settings,
         { ...realWorld, log, mayBlock: false },
@@ -79,7 +81,7 @@ async function serveUntil(
     await greet(callgate, server, terminal)
     log.info('stopping', { signal: await ended })
   } finally {
-    await Promise.all(opened.map((close) => close()))
+    await closeInOrder(opened.reverse())
   }
 }
 
@@ -117,6 +119,7 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     outcomes,
     metrics,
     clock: world.clock,
+    eventLoop: world.eventLoop,
     randomBytes: world.randomBytes,
     log: world.log,
   })
@@ -157,6 +160,8 @@ export function openDoors(
     ...shared,
     host: settings.http.host,
     port: settings.http.port,
+    eventLoop: world.eventLoop,
+    limits: settings.http,
     routes,
     limitRate: (accountId, rate) => limits.take(accountId, rate),
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
@@ -167,7 +172,7 @@ export function openDoors(
     },
     frontDoor: createFrontDoor({
       ...shared,
-      decide: (call) => gate.decide(call),
+      judge: (call, arrivedAtMs) => gate.judge(call, arrivedAtMs),
       document: decisionDocument,
       serviceCodes,
       clock: world.clock,

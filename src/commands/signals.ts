@@ -2,6 +2,11 @@
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
+/** Keeps SIGHUP from ending the process, as it does when the terminal of a server is closed. */
+export function onHangup(run: () => void): void {
+  process.on('SIGHUP', run)
+}
+
 /** The first signal drains; a second one ends the process at once, as signals do by themselves. */
 export function firstSignal(): Promise<string> {
   return new Promise((resolve) => {

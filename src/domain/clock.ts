@@ -3,6 +3,8 @@
  * The only file that reads the machine's time or builds a `Date`.
  */
 
+import { EventLoopWatch } from './event-loop.js'
+
 /** Milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = number
 
@@ -156,4 +158,13 @@ export const systemTimers: Timers = {
     const timer = setTimeout(run, ms)
     return () => clearTimeout(timer)
   },
+}
+
+/** The event loop of this process. Its samples neither keep the process alive nor wake the loop. */
+export function systemEventLoop(): EventLoopWatch {
+  return new EventLoopWatch({
+    monotonicMs: () => performance.now(),
+    idleMs: () => performance.nodeTiming.idleTime,
+    onCheckPhase: (run) => void setImmediate(run).unref(),
+  })
 }

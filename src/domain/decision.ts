@@ -178,6 +178,13 @@ export interface Decision extends Ruling {
 }
 
 /**
+ * The last step of a decision, to be called once, right before the answer is sent: an allow that has
+ * become late or has expired by then is given as a block. `isDelayed`: the answer must wait for
+ * another one to be sent first, so nobody knows when it would leave.
+ */
+export type DeliverDecision = (isDelayed?: boolean) => Decision
+
+/**
  * Allows only when there are findings and each one passes, is an `unknown` that policy lets pass at
  * that instant, or is in shadow. A finding in shadow neither blocks nor bounds the ruling. Pure: the
  * same arguments always give the same ruling.

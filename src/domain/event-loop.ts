@@ -1,45 +1,85 @@
 /**
- * Long work in slices. The thread that works on lists of numbers also decides calls, so a list must
- * not hold the event loop from its first number to its last.
+ * When did the work that the event loop runs now arrive? While the loop is busy, requests and events
+ * wait in the kernel where nobody stamps them; this finds the earliest instant they can have come.
  */
-import { monotonicSeconds } from './clock.js'
 
-/** A call may be held up for 10 ms; a piece of work runs over, and garbage is collected now and then. */
-const maxSliceSeconds = 0.005
+export interface EventLoopOptions {
+  /** Milliseconds on a clock that never jumps. */
+  readonly monotonicMs: () => number
+  /** Milliseconds the loop has spent waiting for events since the process started. */
+  readonly idleMs: () => number
+  /** Runs the function once, after the next poll for events; asked for there, after the poll after. */
+  readonly onCheckPhase: (run: () => void) => void
+}
 
-let sliceStartedAt = Number.NEGATIVE_INFINITY
-const waiting: (() => void)[] = []
+/** A place in the order of turns, such as that at which a connection was accepted. */
+export interface TurnMark {
+  readonly earliestMs: number
+  readonly turn: number
+}
+
+interface Sample {
+  readonly atMs: number
+  readonly idleMs: number
+}
 
 /**
- * To be called between pieces of long work, and awaited when it gives a promise: all work that calls
- * it has then held the event loop for 5 ms, and other work gets its turn. `undefined` means go on. Of
- * several long works one is resumed in each turn of the event loop, so many together hold it no
- * longer than one.
+ * An event handled in one turn came after the poll of the turn before began, or ended an idle wait.
+ * Samples are taken after each poll, so it is no older than the busy time since the sample before
+ * the last.
  */
-export function yieldToEventLoop(): Promise<void> | undefined {
-  if (monotonicSeconds() - sliceStartedAt < maxSliceSeconds) return undefined
-  return new Promise((resume) => {
-    if (waiting.push(resume) === 1) setImmediate(resumeNext)
-  })
-}
+export class EventLoopWatch {
+  readonly #options: EventLoopOptions
+  #older: Sample
+  #newer: Sample
+  #turn = 0
+  #isStarted = false
 
-function resumeNext(): void {
-  const resume = waiting.shift()
-  sliceStartedAt = monotonicSeconds()
-  resume?.()
-  if (waiting.length > 0) setImmediate(resumeNext)
-}
-
-/** `items.map(map)`, in slices. */
-export async function mapInSlices<Item, Result>(
-  items: readonly Item[],
-  map: (item: Item, index: number) => Result,
-): Promise<Result[]> {
-  const results: Result[] = []
-  for (const [index, item] of items.entries()) {
-    const turn = index > 0 ? yieldToEventLoop() : undefined
-    if (turn) await turn
-    results.push(map(item, index))
+  constructor(options: EventLoopOptions) {
+    this.#options = options
+    this.#newer = this.#sample()
+    this.#older = this.#newer
   }
-  return results
+
+  /** Begins to take samples; until then everything is taken to arrive when it is handled. */
+  start(): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
+    this.#newer = this.#sample()
+    this.#older = this.#newer
+    this.#options.onCheckPhase(() => this.#advance())
+  }
+
+  /** The earliest that an event handled now can have arrived, on the monotonic clock. */
+  earliestArrivalMs(): number {
+    const { atMs, idleMs } = this.#sample()
+    if (!this.#isStarted) return atMs
+    const busyMs = atMs - this.#older.atMs - (idleMs - this.#older.idleMs)
+    return atMs - Math.max(0, busyMs)
+  }
+
+  mark(): TurnMark {
+    return { earliestMs: this.earliestArrivalMs(), turn: this.#turn }
+  }
+
+  /**
+   * The same for the first data of a connection that was accepted at the mark: what had been sent by
+   * then is read one turn later, and is as old as the connection.
+   */
+  earliestArrivalSince({ earliestMs, turn }: TurnMark): number {
+    const usual = this.earliestArrivalMs()
+    return this.#turn - turn < 2 ? Math.min(earliestMs, usual) : usual
+  }
+
+  #advance(): void {
+    this.#older = this.#newer
+    this.#newer = this.#sample()
+    this.#turn += 1
+    this.#options.onCheckPhase(() => this.#advance())
+  }
+
+  #sample(): Sample {
+    const { monotonicMs, idleMs } = this.#options
+    return { atMs: monotonicMs(), idleMs: idleMs() }
+  }
 }

@@ -34,7 +34,7 @@ type Action = (request: IncomingMessage, parts: ControlParts) => Promise<void> |
 const actions: Readonly<Record<string, Action>> = {
   [`GET ${controlPath}`]: () => undefined,
   [`PUT ${controlPath}/faults`]: async (request, { faults }) => {
-    const body = (await readBody(request, largestBody)).toString()
+    const body = (await readBody(request, { maxBytes: largestBody })).toString()
     // All are read before one is set.
     for (const [target, fault] of readFaults(parseJsonBody(body))) faults.set(target, fault)
   },

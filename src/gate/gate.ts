@@ -1,18 +1,20 @@
 /**
  * May this call be placed now? Measure, decide and record are three visible steps, and an allow
- * leaves only after its record is on disk. Whatever fails on the way blocks; emergency and service
- * codes alone pass whatever happens.
+ * leaves only after its record is on disk and before its deadline, counted from the arrival of the
+ * request. Whatever fails on the way blocks; emergency and service codes alone pass whatever happens.
  */
-import { type Clock, monotonicSeconds, type Timers } from '../domain/clock.js'
+import type { Clock, Timers } from '../domain/clock.js'
 import type { Compliance, Question } from '../domain/compliance.js'
 import {
   type CallRequest,
   type Decision,
+  type DeliverDecision,
   decide,
   degradedBy,
   type Finding,
   type Policy,
   type PolicyEffect,
+  type ReasonCode,
 } from '../domain/decision.js'
 import { maskNumber, type PhoneNumber, parseDialed } from '../domain/phone-number.js'
 import type { Logger } from '../log.js'
@@ -57,6 +59,9 @@ export interface GateParts {
   readonly log: Logger
 }
 
+/** Part of the deadline in which checks must answer; the rest is left for the record. */
+const shareForChecks = 0.9
+
 export class Gate {
   readonly #parts: GateParts
   #pending = 0
@@ -65,20 +70,34 @@ export class Gate {
     this.#parts = parts
   }
 
-  /** Never rejects: what goes wrong is a block with its reason. */
-  async decide(request: CallRequest): Promise<Decision> {
-    const started = monotonicSeconds()
-    const dialed = parseDialed(request.dialed, this.#parts.settings.serviceCodes)
-    if (dialed.kind !== 'nanp') return this.#decideUnasked(request, dialed, started)
-    if (this.#pending >= this.#parts.settings.maxPending) {
+  /** For callers that act on the decision at once; see {@link judge}. */
+  async decide(request: CallRequest, arrivedAtMs?: number): Promise<Decision> {
+    const deliver = await this.judge(request, arrivedAtMs)
+    return deliver()
+  }
+
+  /**
+   * Judges and records. Never rejects: what goes wrong is a block with its reason. `arrivedAtMs` is
+   * when the request arrived, on the monotonic clock of the timers; now when absent.
+   */
+  async judge(
+    request: CallRequest,
+    arrivedAtMs = this.#parts.timers.monotonicMs(),
+  ): Promise<DeliverDecision> {
+    const { settings } = this.#parts
+    const dialed = parseDialed(request.dialed, settings.serviceCodes)
+    if (dialed.kind !== 'nanp') return this.#judgeUnasked(request, dialed, arrivedAtMs)
+    const isFull = this.#pending >= settings.maxPending
+    if (isFull || this.#leftMs(arrivedAtMs, shareForChecks) <= 0) {
       const overloaded = restingOnNothing(dialed.number, 'block', 'overloaded')
-      return this.#giveAtOnce(request, overloaded, started)
+      const decision = this.#giveAtOnce(request, overloaded, arrivedAtMs)
+      return () => decision
     }
     this.#pending += 1
     try {
-      const judged = this.#judgeNumber(request, dialed.number)
+      const judged = this.#judgeNumber(request, dialed.number, arrivedAtMs)
       const judgement = judged instanceof Promise ? await judged : judged
-      return await this.#give(this.#decisionOf(request, judgement), started)
+      return await this.#record(this.#decisionOf(request, judgement), arrivedAtMs)
     } finally {
       this.#pending -= 1
     }
@@ -87,19 +106,29 @@ export class Gate {
   /** Blocks and records, unasked, a call whose facts cannot be read; `detail` says which and why. */
   refuse(request: CallRequest, detail: string): Decision {
     const unread = restingOnNothing('', 'block', 'invalid-request')
-    return this.#giveAtOnce(request, { ...unread, detail }, monotonicSeconds())
+    const arrivedAtMs = this.#parts.timers.monotonicMs()
+    return this.#giveAtOnce(request, { ...unread, detail }, arrivedAtMs)
   }
 
   /** Numbers that nobody is asked about: service codes, extensions, foreign and invalid ones. */
-  async #decideUnasked(request: CallRequest, dialed: Unasked, started: number): Promise<Decision> {
+  async #judgeUnasked(
+    request: CallRequest,
+    dialed: Unasked,
+    arrivedAtMs: number,
+  ): Promise<DeliverDecision> {
     const judgement = judgeUnasked(dialed, this.#parts.settings.nonNanp)
     if (judgement.ruling.reason === 'policy-allows') {
-      return await this.#give(this.#decisionOf(request, judgement), started)
+      return await this.#record(this.#decisionOf(request, judgement), arrivedAtMs)
     }
-    return this.#giveAtOnce(request, judgement, started)
+    const decision = this.#giveAtOnce(request, judgement, arrivedAtMs)
+    return () => decision
   }
 
-  #judgeNumber(request: CallRequest, number: PhoneNumber): Judgement | Promise<Judgement> {
+  #judgeNumber(
+    request: CallRequest,
+    number: PhoneNumber,
+    arrivedAtMs: number,
+  ): Judgement | Promise<Judgement> {
     const { checks, clock, clockOf, compliance, policy, settings, timers } = this.#parts
     const question: Question = {
       accountId: request.accountId,
@@ -116,7 +145,8 @@ export class Gate {
       askedAt: clockOf(request.accountId).now(),
       standards: settings,
     })
-    const found = runChecks(checks, questions, { deadlineMs: settings.deadlineMs, timers })
+    const deadlineMs = this.#leftMs(arrivedAtMs, shareForChecks)
+    const found = runChecks(checks, questions, { deadlineMs, timers })
     const judged = (findings: readonly Finding[]) => {
       // The later of the two: neither an end that has passed lets pass what is judged as of before
       // it, nor is a call judged as of after an end let pass because that is still to come.
@@ -149,32 +179,42 @@ export class Gate {
     }
   }
 
-  /**
-   * Gives an allow once it is on disk and only while what it rests on still holds; a block is given
-   * whether or not its record is on disk by the deadline.
-   */
-  async #give(decision: Decision, started: number): Promise<Decision> {
-    const { journal, settings, clockOf, timers } = this.#parts
-    let given = decision
-    if (journal) {
-      const leftMs = settings.deadlineMs - (monotonicSeconds() - started) * 1000
-      const recorded = await withinMs(this.#recorded(journal, decision), leftMs, timers)
-      if (!recorded && decision.decision === 'allow') given = withheld(decision, 'not-recorded')
+  /** An allow is given once it is on disk; a block whether or not its record is by the deadline. */
+  async #record(decision: Decision, arrivedAtMs: number): Promise<DeliverDecision> {
+    const { journal, timers } = this.#parts
+    const recording = journal && this.#recorded(journal, decision)
+    const recorded = recording ? await withinMs(recording, this.#leftMs(arrivedAtMs), timers) : true
+    return (isDelayed = false) => {
+      const reason = isDelayed ? 'overloaded' : this.#whyWithheld(decision, arrivedAtMs, recorded)
+      const isWithheld = decision.decision === 'allow' && reason !== undefined
+      const given = isWithheld ? withheld(decision, reason) : decision
+      if (isWithheld) journal?.amend(given)
+      this.#measure(given, arrivedAtMs)
+      return given
     }
+  }
+
+  /** Why an allow may not leave any more. */
+  #whyWithheld(decision: Decision, arrivedAtMs: number, recorded: boolean): ReasonCode | undefined {
+    if (!recorded) return 'not-recorded'
+    if (this.#leftMs(arrivedAtMs) <= 0) return 'overloaded'
     const { at, accountId } = decision.request
-    const expired = at === undefined && decision.holdsUntil <= clockOf(accountId).now()
-    if (expired && given.decision === 'allow') given = withheld(decision, 'expired')
-    if (given !== decision) journal?.amend(given)
-    this.#measure(given, monotonicSeconds() - started)
-    return given
+    const isExpired = decision.holdsUntil <= this.#parts.clockOf(accountId).now()
+    return at === undefined && isExpired ? 'expired' : undefined
+  }
+
+  /** What is left of the deadline, or of a share of it; not above 0 when it has passed. */
+  #leftMs(arrivedAtMs: number, share = 1): number {
+    const { settings, timers } = this.#parts
+    return settings.deadlineMs * share - (timers.monotonicMs() - arrivedAtMs)
   }
 
   /** Emergency calls, and blocks that took no asking, wait for no disk. */
-  #giveAtOnce(request: CallRequest, judgement: Judgement, started: number): Decision {
+  #giveAtOnce(request: CallRequest, judgement: Judgement, arrivedAtMs: number): Decision {
     const decision = this.#decisionOf(request, judgement)
     const { journal } = this.#parts
     if (journal) void this.#recorded(journal, decision)
-    this.#measure(decision, monotonicSeconds() - started)
+    this.#measure(decision, arrivedAtMs)
     return decision
   }
 
@@ -190,8 +230,9 @@ export class Gate {
     )
   }
 
-  #measure(decision: Decision, seconds: number): void {
-    const { metrics, log } = this.#parts
+  #measure(decision: Decision, arrivedAtMs: number): void {
+    const { metrics, log, timers } = this.#parts
+    const seconds = (timers.monotonicMs() - arrivedAtMs) / 1000
     const { request, reason, findings } = decision
     const degraded = degradedBy(decision)
     const via = request.at === undefined ? request.via : 'what-if'

@@ -34,7 +34,7 @@ export function runChecks(
     }
   })
   if (waiting.length === 0) return findings
-  const late = `not answered within ${limit.deadlineMs} ms`
+  const late = `not answered within ${Math.round(limit.deadlineMs)} ms`
   return settledOrLate(waiting, limit).then(() =>
     // A copy, so that an answer after the deadline changes nothing any more.
     checks.map((check, index) => findings[index] ?? unanswered(check, questions, late)),

@@ -8,26 +8,19 @@ import type { ErrorShape, Reply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
 import { AppError } from '../errors.js'
 import type { Logger } from '../log.js'
-import type { Authenticate } from './authenticate.js'
-import { type AdmitNumbers, bind, type LimitRate, pathOf } from './bind.js'
+import { type BindTools, bind, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
 import { measureResponse, type OnRequest } from './measure.js'
 import { type Ops, opsAnswers } from './ops.js'
 import { isJsonRequest } from './read-fields.js'
 import { sendReply } from './send-reply.js'
 
-export interface AppOptions {
+export interface AppOptions extends BindTools {
   readonly routes: readonly Route[]
-  readonly authenticate: Authenticate
   readonly ops: Ops
   /** Further answers that need no key, by path. */
   readonly pages?: ReadonlyMap<string, () => Reply> | undefined
-  readonly logger: Logger
-  readonly maxBodyBytes: number
   readonly onRequest?: OnRequest | undefined
-  /** Absent means no limits. */
-  readonly limitRate?: LimitRate | undefined
-  readonly admitNumbers?: AdmitNumbers | undefined
 }
 
 /** Paths are compared without letter case, and a slash at their end is ignored. */

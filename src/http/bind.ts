@@ -3,8 +3,8 @@
  * Every outcome, refusals and bugs included, leaves in the shape the endpoint declares.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RateClass, Reply } from '../api/endpoint.js'
-import type { EndpointFacts, Route } from '../api/route.js'
+import type { PendingReply, RateClass } from '../api/endpoint.js'
+import type { Route } from '../api/route.js'
 import { type Caller, nobody } from '../domain/caller.js'
 import { AppError, type ErrorKind, invalidRequest, shorten } from '../errors.js'
 import type { Logger } from '../log.js'
@@ -16,16 +16,19 @@ import {
   takeKey,
   withBasicClient,
 } from './authenticate.js'
+import type { BodyBudget, BodyCharge } from './body-budget.js'
 import { errorReply } from './error-body.js'
 import type { AdmittedNumbers } from './rate-limits.js'
+import { anonymousBodyBytes, discardRest } from './read-body.js'
 import {
   isJsonRequest,
   joinFields,
   type RawFields,
   readBodyFields,
+  readFirstFields,
   readQuery,
 } from './read-fields.js'
-import { sendReplyInSlices } from './send-reply.js'
+import { sendReply, sendReplyInSlices } from './send-reply.js'
 
 /** Counts a request of an account; throws `rate-limited` when there were too many. */
 export type LimitRate = (accountId: string, rate: RateClass) => void
@@ -43,6 +46,10 @@ export interface BindTools {
   readonly limitRate?: LimitRate | undefined
   readonly admitNumbers?: AdmitNumbers | undefined
   readonly maxBodyBytes: number
+  /** Bounds all bodies under way; absent means no bound. */
+  readonly bodies?: BodyBudget | undefined
+  /** Called once the sender of a request has shown a valid key. */
+  readonly onKnown?: ((request: IncomingMessage) => void) | undefined
   readonly logger: Logger
 }
 
@@ -56,9 +63,12 @@ export type RouteHandler = (
 /** The handler never rejects. */
 export function bind(route: Route, tools: BindTools): RouteHandler {
   return async (request, response, parameters) => {
+    const charge = tools.bodies?.open()
+    if (charge) response.once('close', () => charge.release())
     const admitted: AdmittedNumbers[] = []
     try {
-      const reply = await replyTo(request, parameters, { route, tools, admitted })
+      const reply = await replyTo(request, parameters, { route, tools, charge, admitted })
+      if (typeof reply === 'function') return sendReply(response, reply)
       const headers = Object.assign({}, reply.headers, ...admitted.map((one) => one.headers))
       await sendReplyInSlices(response, { ...reply, headers })
     } finally {
@@ -70,6 +80,7 @@ export function bind(route: Route, tools: BindTools): RouteHandler {
 interface Bound {
   readonly route: Route
   readonly tools: BindTools
+  readonly charge: BodyCharge | undefined
   /** What was admitted for the request, to be ended when it has been answered. */
   readonly admitted: AdmittedNumbers[]
 }
@@ -77,18 +88,22 @@ interface Bound {
 async function replyTo(
   request: IncomingMessage,
   parameters: RawFields,
-  { route, tools, admitted }: Bound,
-): Promise<Reply> {
+  bound: Bound,
+): Promise<PendingReply> {
+  const { route, tools } = bound
   const jsonRequested = isJsonRequest(request)
+  const sender = new Sender(request, bound)
   try {
-    const { caller, fields } = await readRequest(request, route, tools)
+    const { caller, fields } = await readRequest(request, bound, sender)
     const admitNumbers = (count: number) => {
       const numbers = tools.admitNumbers?.(caller.accountId, route.endpoint.rate, count)
-      if (numbers) admitted.push(numbers)
+      if (numbers) bound.admitted.push(numbers)
     }
     const context = { caller, jsonRequested, admitNumbers }
     return await route.answer(joinFields([parameters, fields]), context)
   } catch (error) {
+    const isKnown = sender.caller !== undefined && sender.caller !== nobody
+    discardRest(request, isKnown ? tools.maxBodyBytes : anonymousBodyBytes)
     const { errors: shape, name } = route.endpoint
     const path = pathOf(request)
     return errorReply(error, { shape, jsonRequested, path, endpoint: name }, tools.logger)
@@ -96,26 +111,25 @@ async function replyTo(
 }
 
 /**
- * A key in the headers or the address is checked, and whether it may ask, before the body is read, so
- * that a stranger cannot make us read one unless the endpoint takes its key there.
+ * A key in the headers or the address is checked, and whether it may ask, before the body is read. Of a
+ * body that may hold the key only its first part is read before that key is checked.
  */
 async function readRequest(
   request: IncomingMessage,
-  route: Route,
-  tools: BindTools,
+  bound: Bound,
+  sender: Sender,
 ): Promise<{ readonly caller: Caller; readonly fields: RawFields }> {
-  const { endpoint } = route
+  const { endpoint } = bound.route
   const { accepts, keyAlsoIn } = endpoint
-  const admit = (key: Credential | undefined) => admitted(key, route, tools)
   const query = splitKey(readQuery(request), keyAlsoIn.includes('query'))
   const earlyKey = keyInHeaders(request) ?? query.key
   const keyMayBeInBody = keyAlsoIn.some((source) => source !== 'query')
-  const early = earlyKey === undefined && keyMayBeInBody ? undefined : await admit(earlyKey)
-  const { form, fields } =
-    endpoint.method === 'GET' ? noBody : await bodyOf(request, { endpoint, tools, early })
+  const isBodyFirst = earlyKey === undefined && keyMayBeInBody && endpoint.method !== 'GET'
+  if (!isBodyFirst) await sender.identify(earlyKey)
+  const { form, fields } = endpoint.method === 'GET' ? noBody : await bodyOf(request, bound, sender)
   if (!accepts.includes('query')) refuseFields(query.rest)
   const body = splitKey(fields, form !== undefined && keyAlsoIn.includes(form))
-  const caller = early ?? (await admit(body.key))
+  const caller = sender.caller ?? (await sender.identify(body.key))
   const rest = endpoint.access === 'open' ? withBasicClient(request, body.rest) : body.rest
   return { caller, fields: joinFields([query.rest, rest]) }
 }
@@ -124,36 +138,55 @@ const noBody = { form: undefined, fields: {} } as const
 
 const unreadable: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'unsupported-media-type'])
 
-interface BodyOf {
-  readonly endpoint: EndpointFacts
-  readonly tools: BindTools
-  readonly early: Caller | undefined
-}
-
 /** Whoever is not known by a key yet and sends what cannot be read has sent no key. */
-async function bodyOf(request: IncomingMessage, { endpoint, tools, early }: BodyOf) {
-  const { accepts, listBody } = endpoint
+async function bodyOf(request: IncomingMessage, { route, tools, charge }: Bound, sender: Sender) {
+  const { accepts, listBody, keyAlsoIn, maxBodyBytes = tools.maxBodyBytes } = route.endpoint
+  const maxBytes = Math.min(maxBodyBytes, tools.maxBodyBytes)
+  const contentType = request.headers['content-type'] ?? ''
+  const identify = async (start: Buffer) => {
+    const { key } = takeKey(await readFirstFields(start, contentType, keyAlsoIn))
+    await sender.identify(key)
+  }
+  const isKnown = sender.caller !== undefined
   try {
-    return await readBodyFields(request, { accepts, listBody, maxBytes: tools.maxBodyBytes })
+    return await readBodyFields(request, {
+      ...{ accepts, listBody, maxBytes, charge },
+      ...(!isKnown && { identify }),
+    })
   } catch (error) {
-    if (early === undefined && error instanceof AppError && unreadable.has(error.kind)) {
-      return { ...noBody, fields: {} }
-    }
+    const isUnreadable = error instanceof AppError && unreadable.has(error.kind)
+    if (sender.caller === undefined && isUnreadable) return { ...noBody, fields: {} }
     throw error
   }
 }
 
-async function admitted(
-  key: Credential | undefined,
-  route: Route,
-  { authenticate, limitRate }: BindTools,
-): Promise<Caller> {
-  const { access, rate } = route.endpoint
-  if (access === 'open') return nobody
-  const caller = await callerOf(key, authenticate)
-  route.admit(caller)
-  if (rate !== undefined) limitRate?.(caller.accountId, rate)
-  return caller
+/** Who sent a request, once that is known. */
+class Sender {
+  readonly #request: IncomingMessage
+  readonly #bound: Bound
+  caller: Caller | undefined
+
+  constructor(request: IncomingMessage, bound: Bound) {
+    this.#request = request
+    this.#bound = bound
+  }
+
+  /** Throws `unauthenticated`, `forbidden`, `rate-limited` or `overloaded`. */
+  async identify(key: Credential | undefined): Promise<Caller> {
+    const { tools, route, charge } = this.#bound
+    const { access, rate } = route.endpoint
+    if (access === 'open') {
+      this.caller = nobody
+      return nobody
+    }
+    const caller = await callerOf(key, tools.authenticate)
+    tools.onKnown?.(this.#request)
+    route.admit(caller)
+    if (rate !== undefined) tools.limitRate?.(caller.accountId, rate)
+    charge?.assignTo(caller.accountId)
+    this.caller = caller
+    return caller
+  }
 }
 
 function splitKey(fields: RawFields, keyAllowed: boolean) {

@@ -51,6 +51,7 @@ const blockWords: Readonly<Record<number, string>> = {
   405: 'bad-request',
   413: 'bad-request',
   415: 'bad-request',
+  503: 'overloaded',
 }
 
 /** RFC 6749, section 5.2; what it has no word for is the server's trouble, as in section 4.1.2.1. */
@@ -58,6 +59,7 @@ const oauthErrors: Readonly<Partial<Record<ErrorKind, string>>> = {
   unauthenticated: 'invalid_client',
   'unsupported-grant': 'unsupported_grant_type',
   'not-available': 'temporarily_unavailable',
+  overloaded: 'temporarily_unavailable',
 }
 
 /** A status line holds printable ASCII; the rest would end or garble it. */

@@ -5,16 +5,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DecisionBody } from '../api/decision-body.js'
 import type { ErrorShape } from '../api/endpoint.js'
-import { decideCall, predialGet, predialPost, refuseFarInstant } from '../api/gate.js'
+import {
+  type DecisionRequest,
+  decideCall,
+  predialGet,
+  predialPost,
+  refuseFarInstant,
+} from '../api/gate.js'
 import { type EndpointDescription, route } from '../api/route.js'
+import type { Caller } from '../domain/caller.js'
 import type { Clock } from '../domain/clock.js'
 import type { Decision } from '../domain/decision.js'
 import { parseDialed } from '../domain/phone-number.js'
 import { AppError } from '../errors.js'
-import { bind, pathOf } from './bind.js'
+import { type BindTools, bind, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
 import { measureResponse, type OnRequest } from './measure.js'
-import { callOf, type PredialOptions, predialHandler } from './predial.js'
+import { callOf, isQueued, type PredialOptions, predialHandler } from './predial.js'
 import { sendReply } from './send-reply.js'
 
 export interface FrontDoorOptions extends PredialOptions {
@@ -31,7 +38,23 @@ export const frontDoorEndpoints: readonly EndpointDescription[] = [
   predialPost,
 ]
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+type Handler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: RequestContext,
+) => Promise<void>
+
+/** What the server tells of a request beside the request itself. */
+export interface RequestContext extends Pick<BindTools, 'onKnown'> {
+  /** The earliest that it can have arrived, on the monotonic clock. */
+  readonly arrivedAtMs: number
+}
+
+export type FrontDoor = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: RequestContext,
+) => boolean
 
 interface Door {
   readonly shape: ErrorShape
@@ -40,17 +63,15 @@ interface Door {
 }
 
 /** Gives a function that says `true` when it has taken a request over. */
-export function createFrontDoor(
-  options: FrontDoorOptions,
-): (request: IncomingMessage, response: ServerResponse) => boolean {
+export function createFrontDoor(options: FrontDoorOptions): FrontDoor {
   const doors = doorsByPath(options)
-  return (request, response) => {
+  return (request, response, context) => {
     const door = doors.get(normalPath(request))
     if (!door) return false
     const found = door.handlers[request.method ?? '']
     const name = found?.name ?? 'unmatched'
     measureResponse(response, name, options.onRequest)
-    if (found) void found.handler(request, response)
+    if (found) void found.handler(request, response, context)
     else refuseMethod(request, response, { door, options })
     return true
   }
@@ -81,16 +102,17 @@ function doorsByPath(options: FrontDoorOptions): ReadonlyMap<string, Door> {
 }
 
 function decisionHandler(options: FrontDoorOptions): Handler {
-  const answered = route(
-    decideCall,
-    async (caller, request) => {
-      refuseFarInstant(request.at, options.clock.now())
-      return options.document(await options.decide(callOf(caller, request, 'http')))
-    },
-    ({ number }) => parseDialed(number, options.serviceCodes).kind === 'service-code',
-  )
-  const handler = bind(answered, options)
-  return (request, response) => handler(request, response, {})
+  const isEmergency = ({ number }: DecisionRequest) =>
+    parseDialed(number, options.serviceCodes).kind === 'service-code'
+  return (request, response, { arrivedAtMs, onKnown }) => {
+    const decide = async (caller: Caller, fields: DecisionRequest) => {
+      refuseFarInstant(fields.at, options.clock.now())
+      const deliver = await options.judge(callOf(caller, fields, 'http'), arrivedAtMs)
+      return () => options.document(deliver(isQueued(response)))
+    }
+    const answered = route(decideCall, decide, isEmergency)
+    return bind(answered, { ...options, onKnown })(request, response, {})
+  }
 }
 
 function normalPath(request: IncomingMessage): string {

@@ -1,11 +1,15 @@
 /**
  * Reads a JSON text from a stranger. Refuses what `JSON.parse` lets pass: a name given twice in
- * one object (the last would win in silence), endless nesting, objects of endless names.
+ * one object (the last would win in silence), endless nesting, objects of endless names, and so many
+ * values that reading them would hold the event loop and the memory for long.
  */
 import { invalidRequest, shorten } from '../errors.js'
 
 const deepestNesting = 32
 const mostNames = 1000
+/** Objects and lists cost the most: of 8 MB of empty ones `JSON.parse` makes 500 ms and 200 MB. */
+const maxContainers = 25_000
+const maxValues = 250_000
 
 /** Throws an `invalid-request` refusal; the value may be of any JSON type. */
 export function parseJsonBody(text: string): unknown {
@@ -19,32 +23,72 @@ export function parseJsonBody(text: string): unknown {
   }
 }
 
+/**
+ * Of the first part of a JSON object: the object with the members that are complete in it; an empty
+ * text when there are none.
+ */
+export function completeMembers(start: string): string {
+  let depth = 0
+  let end = 0
+  for (let at = 0; at < start.length; at += 1) {
+    const code = start.charCodeAt(at)
+    if (code === quote) at = endOfString(start, at + 1)
+    else if (code === comma && depth === 1) end = at
+    else depth += depthChange(code)
+  }
+  return end === 0 ? '' : `${start.slice(0, end)}}`
+}
+
 const quote = 0x22
 const backslash = 0x5c
 const colon = 0x3a
+const comma = 0x2c
 const openBrace = 0x7b
 const closeBrace = 0x7d
 const openBracket = 0x5b
 const closeBracket = 0x5d
 
+function depthChange(code: number): -1 | 0 | 1 {
+  if (code === openBrace || code === openBracket) return 1
+  return code === closeBrace || code === closeBracket ? -1 : 0
+}
+
 /** Names of the objects that are open at a place; `undefined` stands for an open list. */
 type OpenParts = (Set<string> | undefined)[]
 
+interface Shape {
+  readonly open: OpenParts
+  containers: number
+  separators: number
+}
+
 function refuseHostileShape(text: string): void {
-  const open: OpenParts = []
+  const shape: Shape = { open: [], containers: 0, separators: 0 }
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
-    if (code === quote) at = readString(text, at, open)
-    else if (code === openBrace) enter(open, new Set())
-    else if (code === openBracket) enter(open, undefined)
-    else if (code === closeBrace || code === closeBracket) open.pop()
+    if (code === quote) at = readString(text, at, shape.open)
+    else if (code === comma) addSeparator(shape)
+    else readBracket(code, shape)
   }
 }
 
-function enter(open: OpenParts, names: Set<string> | undefined): void {
-  open.push(names)
-  if (open.length <= deepestNesting) return
+function readBracket(code: number, shape: Shape): void {
+  const change = depthChange(code)
+  if (change === -1) shape.open.pop()
+  if (change !== 1) return
+  shape.containers += 1
+  if (shape.containers > maxContainers) {
+    throw malformed(`the body holds more than ${maxContainers} objects and lists`)
+  }
+  shape.open.push(code === openBrace ? new Set() : undefined)
+  if (shape.open.length <= deepestNesting) return
   throw malformed(`the body is nested deeper than ${deepestNesting} levels`)
+}
+
+function addSeparator(shape: Shape): void {
+  shape.separators += 1
+  if (shape.separators < maxValues) return
+  throw malformed(`the body holds more than ${maxValues} values`)
 }
 
 /** In well-formed JSON a string before a colon is a name. Gives the place of the closing quote. */

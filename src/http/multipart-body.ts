@@ -39,6 +39,15 @@ export function parseMultipart(
   })
 }
 
+/** Of the first part of a body: the parts that are complete in it, as a body of their own. */
+export function completeParts(start: Buffer, contentType: string): Buffer {
+  const boundary = /boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType)
+  const delimiter = `\r\n--${boundary?.[1] ?? boundary?.[2] ?? ''}`
+  const end = start.lastIndexOf(`${delimiter}\r\n`)
+  if (end < 0) return Buffer.alloc(0)
+  return Buffer.concat([start.subarray(0, end), Buffer.from(`${delimiter}--\r\n`)])
+}
+
 const malformed = 'the body is not well-formed multipart/form-data'
 
 /** `undefined` for a content type it cannot read, such as one without a boundary. */

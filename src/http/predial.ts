@@ -3,6 +3,7 @@
  * other than 200; emergency and service codes pass whatever else the request holds or lacks.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { smallBodyBytes } from '../api/endpoint.js'
 import {
   type DecisionRequest,
   type PredialAnswer,
@@ -12,53 +13,70 @@ import {
 } from '../api/gate.js'
 import { route } from '../api/route.js'
 import type { Caller } from '../domain/caller.js'
-import { type CallRequest, type Decision, degradedBy } from '../domain/decision.js'
+import {
+  type CallRequest,
+  type Decision,
+  type DeliverDecision,
+  degradedBy,
+} from '../domain/decision.js'
 import { parseDialed } from '../domain/phone-number.js'
 import { callerOf, keyInHeaders } from './authenticate.js'
 import { type BindTools, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
+import { anonymousBodyBytes, discardRest } from './read-body.js'
 import { joinFields, type RawFields, readBodyFields, readQuery } from './read-fields.js'
 import { sendReply } from './send-reply.js'
 
 export interface PredialOptions extends BindTools {
-  readonly decide: (call: CallRequest) => Promise<Decision>
+  /** Judges a call whose request arrived at that instant of the monotonic clock. */
+  readonly judge: (call: CallRequest, arrivedAtMs: number) => Promise<DeliverDecision>
   readonly serviceCodes: ReadonlySet<string>
 }
-
-/** Far above what a dialplan sends; a stranger cannot make us read more. */
-const longestBody = 16_384
 
 /** The handler never rejects. */
 export function predialHandler(
   options: PredialOptions,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const answered = route(predialGet, async (caller, request) =>
-    answerOf(await options.decide(callOf(caller, request, 'predial'))),
-  )
-  return async (request, response) => {
+): (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: Pick<BindTools, 'onKnown'> & { readonly arrivedAtMs: number },
+) => Promise<void> {
+  return async (request, response, { arrivedAtMs, onKnown }) => {
     const context = {
       shape: predialGet.errors,
       jsonRequested: false,
       path: pathOf(request),
       endpoint: predialGet.name,
     }
+    const judge = (caller: Caller, fields: DecisionRequest) =>
+      options.judge(callOf(caller, fields, 'predial'), arrivedAtMs)
+    const answered = route(predialGet, async (caller, fields) => {
+      const deliver = await judge(caller, fields)
+      return () => answerOf(deliver(isQueued(response)))
+    })
     try {
       const { code, fields } = await readCall(request, options)
-      const caller = await knownCaller(request, options, code)
+      const caller = await knownCaller(request, { ...options, onKnown }, code)
       if (code === undefined && caller) {
         answered.admit(caller)
-        return sendReply(
-          response,
-          await answered.answer(fields(), { caller, jsonRequested: false }),
-        )
+        const reply = await answered.answer(fields(), { caller, jsonRequested: false })
+        return sendReply(response, reply)
       }
-      const known = knownOf(fields)
-      const line = await emergencyLine({ ...known, number: code ?? '' }, caller, options)
+      const known = { ...knownOf(fields), number: code ?? '' }
+      const line = caller
+        ? predialLine((await judge(caller, known))())
+        : strangersEmergencyLine(known, options)
       sendReply(response, { text: `${line}\n` })
     } catch (error) {
+      discardRest(request, anonymousBodyBytes)
       sendReply(response, errorReply(error, context, options.logger))
     }
   }
+}
+
+/** An earlier answer on the same connection is not finished, so this one cannot leave yet. */
+export function isQueued(response: ServerResponse): boolean {
+  return response.socket === null && !response.destroyed
 }
 
 /** The call to judge, from the fields of a request. */
@@ -94,7 +112,7 @@ async function readCall(request: IncomingMessage, options: PredialOptions): Prom
   try {
     const { fields } = await readBodyFields(request, {
       accepts: predialPost.accepts,
-      maxBytes: Math.min(longestBody, options.maxBodyBytes),
+      maxBytes: Math.min(smallBodyBytes, options.maxBodyBytes),
     })
     return {
       code: codeIn([...address, ...Object.entries(fields)], options.serviceCodes),
@@ -133,11 +151,13 @@ function codeIn(
 /** Throws `unauthenticated`, unless an emergency call lets that pass. */
 async function knownCaller(
   request: IncomingMessage,
-  { authenticate }: PredialOptions,
+  { authenticate, onKnown }: PredialOptions,
   code: string | undefined,
 ): Promise<Caller | undefined> {
   try {
-    return await callerOf(keyInHeaders(request), authenticate)
+    const caller = await callerOf(keyInHeaders(request), authenticate)
+    onKnown?.(request)
+    return caller
   } catch (error) {
     if (code === undefined) throw error
     return undefined
@@ -166,15 +186,10 @@ const emptyRequest: DecisionRequest = {
 }
 
 /** Without a key there is no account to keep a record for, so the line carries no id. */
-async function emergencyLine(
-  request: DecisionRequest,
-  caller: Caller | undefined,
-  { decide, logger }: PredialOptions,
-): Promise<string> {
-  const { number } = request
-  if (!caller) {
-    logger.warn('an emergency or service code passed without a valid key', { number })
-    return predialLine({ decision: 'allow', number, reason: 'service-code', id: '-' })
-  }
-  return predialLine(await decide(callOf(caller, request, 'predial')))
+function strangersEmergencyLine(
+  { number }: DecisionRequest,
+  { logger }: Pick<PredialOptions, 'logger'>,
+): string {
+  logger.warn('an emergency or service code passed without a valid key', { number })
+  return predialLine({ decision: 'allow', number, reason: 'service-code', id: '-' })
 }

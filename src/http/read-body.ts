@@ -1,37 +1,100 @@
 /** Takes the bytes of a request's body, up to a limit. What they mean is read elsewhere. */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.js'
+import type { BodyCharge } from './body-budget.js'
+
+/** What is read of a body before its sender is known, and of one that is refused after that. */
+export const anonymousBodyBytes = 65_536
+
+const firstCapacity = 4_096
+
+export interface BodyOptions {
+  readonly maxBytes: number
+  /** Counts the bytes while they are held; absent where nothing bounds them. */
+  readonly charge?: BodyCharge | undefined
+  /**
+   * For a sender that is not known: handed the first {@link anonymousBodyBytes} of a longer body.
+   * The rest is read once it resolves; what it rejects with refuses the body.
+   */
+  readonly identify?: ((start: Buffer) => Promise<void>) | undefined
+}
 
 /**
- * The whole body. Throws `too-large` as soon as more than `maxBytes` are announced or sent; the
- * rest of such a body is discarded, so that the sender can still read the answer.
+ * The whole body. Throws `too-large` as soon as more than `maxBytes` are announced or sent, and
+ * `overloaded` when the charge has no room.
  */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
   const encoding = request.headers['content-encoding'] ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
     const problem = `Content-Encoding '${encoding}' is not supported; send the body as it is`
     return Promise.reject(new AppError('unsupported-media-type', problem))
   }
-  if (Number(request.headers['content-length']) > maxBytes) {
-    request.resume()
-    return Promise.reject(tooLarge(maxBytes))
-  }
-  return collect(request, maxBytes)
+  const { maxBytes } = options
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > maxBytes) return Promise.reject(tooLarge(maxBytes))
+  return collect(request, options, announced)
 }
 
-function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/**
+ * For a request whose body is refused: reads on without keeping anything, so that the sender can still
+ * read the answer, and cuts the connection when that takes more than `maxBytes`.
+ */
+export function discardRest(request: IncomingMessage, maxBytes: number): void {
+  if (request.complete) return
+  let size = 0
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size > maxBytes) request.socket.destroy()
+  })
+  request.resume()
+}
+
+function collect(
+  request: IncomingMessage,
+  { maxBytes, charge, identify }: BodyOptions,
+  announced: number,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
+    // One buffer that grows: a chunk may be a byte that keeps 64 KB of its read alive.
+    let held = Buffer.alloc(0)
     let size = 0
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= maxBytes) chunks.push(chunk)
-      else {
-        chunks.length = 0
-        reject(tooLarge(maxBytes))
+    let isKnown = identify === undefined
+    const refuse = (cause: unknown) => {
+      request.off('data', take)
+      held = Buffer.alloc(0)
+      charge?.release()
+      request.resume()
+      reject(cause)
+    }
+    const add = (chunk: Buffer) => {
+      if (size + chunk.length > maxBytes) throw tooLarge(maxBytes)
+      if (size + chunk.length > held.length) {
+        const limit = announced > 0 ? announced : maxBytes
+        const wanted = Math.max(size + chunk.length, held.length * 2, firstCapacity)
+        const capacity = Math.max(size + chunk.length, Math.min(wanted, limit))
+        charge?.resize(capacity)
+        const grown = Buffer.allocUnsafe(capacity)
+        held.copy(grown, 0, 0, size)
+        held = grown
       }
-    })
-    request.once('end', () => resolve(Buffer.concat(chunks)))
+      chunk.copy(held, size)
+      size += chunk.length
+    }
+    const take = (chunk: Buffer) => {
+      try {
+        add(chunk)
+      } catch (cause) {
+        return refuse(cause)
+      }
+      if (isKnown || identify === undefined || size <= anonymousBodyBytes) return
+      request.pause()
+      identify(held.subarray(0, anonymousBodyBytes)).then(() => {
+        isKnown = true
+        request.resume()
+      }, refuse)
+    }
+    request.on('data', take)
+    request.once('end', () => resolve(held.subarray(0, size)))
     request.once('error', (cause) => reject(cutOff(cause)))
     request.once('close', () => reject(cutOff()))
   })

@@ -5,9 +5,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { FieldSource } from '../api/endpoint.js'
 import { AppError, invalidRequest, shorten } from '../errors.js'
-import { parseJsonBody } from './json-body.js'
-import { parseMultipart } from './multipart-body.js'
-import { readBody } from './read-body.js'
+import { completeMembers, parseJsonBody } from './json-body.js'
+import { completeParts, parseMultipart } from './multipart-body.js'
+import { type BodyOptions, readBody } from './read-body.js'
 
 /** Names as given; a value is text unless it came as JSON. */
 export type RawFields = Readonly<Record<string, unknown>>
@@ -28,7 +28,6 @@ export interface BodyRules {
   readonly accepts: readonly FieldSource[]
   /** The field that a bare JSON list as body stands for; without it a list is refused. */
   readonly listBody?: string | undefined
-  readonly maxBytes: number
 }
 
 /**
@@ -37,9 +36,9 @@ export interface BodyRules {
  */
 export async function readBodyFields(
   request: IncomingMessage,
-  { accepts, maxBytes, listBody }: BodyRules,
+  { accepts, listBody, ...options }: BodyRules & BodyOptions,
 ): Promise<{ readonly form: BodyForm | undefined; readonly fields: RawFields }> {
-  const body = await readBody(request, maxBytes)
+  const body = await readBody(request, options)
   if (body.length === 0) {
     if (accepts.every((source) => source === 'json')) {
       throw invalidRequest([
@@ -56,6 +55,31 @@ export async function readBodyFields(
 
 const wanted = (listBody: string | undefined) =>
   listBody === undefined ? 'a JSON object' : 'a JSON list or object'
+
+/**
+ * The fields that are complete in the first bytes of a body, of the forms accepted there. Gives none
+ * of what cannot be read: that is refused once the whole body is.
+ */
+export async function readFirstFields(
+  start: Buffer,
+  contentType: string,
+  accepts: readonly FieldSource[],
+): Promise<RawFields> {
+  const form = bodyForm(contentType)
+  if (form === undefined || !accepts.includes(form)) return {}
+  const complete = completeIn[form](start, contentType)
+  try {
+    return await parsers[form](complete, { contentType, listBody: undefined })
+  } catch {
+    return {}
+  }
+}
+
+const completeIn: Readonly<Record<BodyForm, (start: Buffer, contentType: string) => Buffer>> = {
+  json: (start) => Buffer.from(completeMembers(start.toString())),
+  form: (start) => start.subarray(0, Math.max(0, start.lastIndexOf('&'))),
+  multipart: completeParts,
+}
 
 /** The request's content type is one of JSON's. */
 export function isJsonRequest(request: IncomingMessage): boolean {

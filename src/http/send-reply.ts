@@ -1,13 +1,14 @@
 /** Writes a reply to a response of `node:http`. */
 import type { ServerResponse } from 'node:http'
-import type { Reply } from '../api/endpoint.js'
+import type { PendingReply, Reply } from '../api/endpoint.js'
 import { stringifyInSlices } from './stringify.js'
 
 /**
  * Ends the response. Further headers, such as `Allow`, must be set before. Answers are about people
  * and moments, so nobody may keep or reinterpret them.
  */
-export function sendReply(response: ServerResponse, reply: Reply): void {
+export function sendReply(response: ServerResponse, pending: PendingReply): void {
+  const reply = typeof pending === 'function' ? pending() : pending
   const text = 'text' in reply ? reply.text : JSON.stringify(reply.json)
   send(response, reply, text)
 }

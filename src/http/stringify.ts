@@ -1,6 +1,6 @@
 /** JSON text of answers, whose lists may be long. */
 import type { Eventually } from '../domain/compliance.js'
-import { mapInSlices } from '../domain/event-loop.js'
+import { mapInSlices } from '../domain/slices.js'
 
 /** Items that are written at a stretch: well below a millisecond. */
 const shortList = 50

@@ -1,7 +1,7 @@
 /** The litigator check (spec, "Litigator check"): only the list of known TCPA litigators is asked. */
 import type { ScopeChoice } from '../domain/caller.js'
-import { mapInSlices } from '../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
+import { mapInSlices } from '../domain/slices.js'
 import { AppError, invalidRequest } from '../errors.js'
 import type { ListFacts } from './list-facts.js'
 import type { ScopeResolver } from './projects/projects.js'

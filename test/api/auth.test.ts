@@ -361,7 +361,7 @@ describe('a token that holds no more is 401 in each shape', () => {
     const frontDoor = createFrontDoor({
       ...{ authenticate: opened.authenticate, logger: silentLogger, maxBodyBytes: 1000 },
       ...{ serviceCodes: new Set<string>(), clock: opened.clock },
-      decide: () => Promise.reject(new Error('is not to be asked')),
+      judge: () => Promise.reject(new Error('is not to be asked')),
       document: () => {
         throw new Error('is not to be written')
       },

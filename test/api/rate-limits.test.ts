@@ -335,7 +335,7 @@ async function open(perMinute: Partial<Record<RateClass, number>>, time: Virtual
   const tools = { authenticate, limitRate, logger: silentLogger, maxBodyBytes: 10_000 }
   const frontDoor = createFrontDoor({
     ...{ ...tools, serviceCodes: new Set<string>(), clock: time },
-    decide: () => Promise.reject(new Error('judged')),
+    judge: () => Promise.reject(new Error('judged')),
     document: () => {
       throw new Error('is not to be written')
     },

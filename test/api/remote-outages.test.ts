@@ -215,7 +215,7 @@ describe('the time for a decision', () => {
       const decision = await decide(freshNumber())
       expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
       expect(findingOf(decision, 'permission')).toMatchObject({
-        ...{ verdict: 'unknown', detail: 'not answered within 1500 ms', source: 'gate' },
+        ...{ verdict: 'unknown', detail: 'not answered within 1350 ms', source: 'gate' },
       })
       expect(findingOf(decision, 'litigator').verdict).toBe('pass')
     })

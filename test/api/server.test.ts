@@ -1,11 +1,13 @@
 /** The server itself: health, readiness, metrics, front door, opening and closing. */
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { endpoint } from '../../src/api/endpoint.js'
 import { fields } from '../../src/api/fields.js'
 import { type Route, route } from '../../src/api/route.js'
-import type { ReadinessCheck } from '../../src/http/ops.js'
+import type { Readiness, ReadinessCheck } from '../../src/http/ops.js'
+import { until } from '../e2e/asterisk/lab/until.js'
 import { openTestApp } from '../support/test-app.js'
 
 /** Answers with its `id`, once `gate` lets it. */
@@ -37,6 +39,14 @@ function latch(): { readonly open: () => void; readonly opened: Promise<void> } 
     keep = resolve
   })
   return { open: () => keep(), opened }
+}
+
+function refusesConnections(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  return new Promise((resolve) => {
+    socket.once('connect', () => resolve(false)).once('error', () => resolve(true))
+  }).finally(() => socket.destroy()) as Promise<boolean>
 }
 
 const metricsText = async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' })
@@ -74,6 +84,46 @@ describe('for operators, without a key', () => {
     expect(answer.status).toBe(status)
     expect(answer.json()).toMatchObject(body as object)
     expect((await app.send('/healthz', { key: null })).status).toBe(200)
+  })
+
+  test('/readyz does not wait for a check that hangs, which is then not ready', async () => {
+    let asked = 0
+    const hanging: ReadinessCheck = {
+      name: 'hanging',
+      check: () => {
+        asked += 1
+        return new Promise(() => undefined)
+      },
+    }
+    const ops = { checks: [...checks(true), hanging], metricsText }
+    const app = await openTestApp({ routes: [], ops })
+    for (let request = 0; request < 3; request += 1) {
+      const answer = await app.send('/readyz', { key: null })
+      expect(answer.status).toBe(503)
+      expect(answer.json()).toMatchObject({
+        checks: [
+          { ready: true },
+          { name: 'hanging', ready: false, detail: expect.stringContaining('50 ms') },
+        ],
+      })
+    }
+    expect(asked).toBe(1)
+  })
+
+  test('/readyz has the last result of a check while that takes long', async () => {
+    let answers: (() => void) | undefined
+    let isSlow = false
+    const check = (): Promise<Readiness> =>
+      new Promise((resolve) => {
+        answers = () => resolve({ ready: true, detail: 'fine' })
+        if (!isSlow) answers()
+      })
+    const ops = { checks: [{ name: 'slow', check }], metricsText }
+    const app = await openTestApp({ routes: [], ops })
+    expect((await app.send('/readyz')).status).toBe(200)
+    isSlow = true
+    expect((await app.send('/readyz')).status).toBe(200)
+    answers?.()
   })
 
   test('/metrics hands on text and type', async () => {
@@ -154,7 +204,7 @@ describe('opening and closing', () => {
     const underWay = app.send('/v1/echo/slow')
     await entered.opened
     const closing = Promise.all([app.close(), app.close()])
-    await expect(app.send('/v1/echo/late')).rejects.toThrow()
+    await until('new connections are refused', () => refusesConnections(app.url))
     released.open()
     expect((await underWay).json()).toEqual({ id: 'slow' })
     await closing

@@ -7,12 +7,16 @@ import type { CallOutcome } from '../../src/domain/call-outcome.js'
 import {
   type CallRequest,
   type Decision,
+  type DeliverDecision,
   type ReasonCode,
   reasonTexts,
 } from '../../src/domain/decision.js'
 import type { LogLevel } from '../../src/log.js'
 import { type ActionName, aChannel, type Behaviour, FakeActions } from '../support/fake-actions.js'
+import { fakeCompliance } from '../support/fake-compliance.js'
 import { instant, testClock } from '../support/test-clock.js'
+import { testGate } from '../support/test-gate.js'
+import { virtualTime } from '../support/virtual-time.js'
 
 const number = '2125550100'
 const permits = new Permits('k'.repeat(32))
@@ -41,14 +45,18 @@ class FakeGate {
   readonly #held: { readonly give: () => void; readonly fail: () => void }[] = []
   #ids = 0
 
-  decide(request: CallRequest): Promise<Decision> {
+  /** Instants the gate was told the calls arrived at. */
+  readonly arrivals: number[] = []
+
+  judge(request: CallRequest, arrivedAtMs: number): Promise<DeliverDecision> {
     this.asked.push(request)
+    this.arrivals.push(arrivedAtMs)
     if (this.broken) return Promise.reject(new Error('the gate is broken'))
     const decision = this.#decision(request, this.verdict, number)
-    if (!this.holds) return Promise.resolve(decision)
+    if (!this.holds) return Promise.resolve(() => decision)
     return new Promise((resolve, reject) => {
       this.#held.push({
-        give: () => resolve(decision),
+        give: () => resolve(() => decision),
         fail: () => reject(new Error('the gate is broken')),
       })
     })
@@ -112,6 +120,7 @@ function stasis(settings: unknown = {}, more: Partial<StasisGateParts> = {}) {
     settings: asterisk.parse(settings),
     permits,
     clock,
+    eventLoop: { earliestArrivalMs: () => 0 },
     serviceCodes: new Set(['112']),
     outcomes: { note: (...note) => notes.push(note) },
     metrics: { callNotCarriedOut: (server, why) => counted.push(`${server} ${why}`) },
@@ -185,6 +194,31 @@ describe('a call that is allowed', () => {
       const read = permits.read(permit, { channelId, number: to, now: at })
       expect(read).toEqual(good ? { decisionId: 'd1' } : undefined)
     }
+  })
+})
+
+describe('an event that waited for the event loop', () => {
+  const entering = async (dialed: string, ageMs: number) => {
+    const time = virtualTime()
+    const { gate, recorded } = testGate(fakeCompliance(), { timers: time })
+    const eventLoop = { earliestArrivalMs: () => time.monotonicMs() - ageMs }
+    const one = stasis({}, { gate, eventLoop })
+    one.gate.entered(aChannel(), [dialed, 'kind=manual'])
+    await one.gate.drain()
+    return { set: one.actions.set.get('c1'), recorded }
+  }
+
+  it('is blocked as overloaded from its deadline on', async () => {
+    const { set, recorded } = await entering(number, 250)
+    expect(set).toMatchObject({
+      ...{ CALLGATE_DECISION: 'block', CALLGATE_REASON: 'overloaded', CALLGATE_PERMIT: '' },
+    })
+    expect(recorded.map(({ reason }) => reason)).toEqual(['overloaded'])
+    expect((await entering(number, 100)).set).toMatchObject({ CALLGATE_DECISION: 'allow' })
+  })
+
+  it('passes when it is an emergency call', async () => {
+    expect((await entering('911', 60_000)).set).toMatchObject({ CALLGATE_DECISION: 'allow' })
   })
 })
 

@@ -393,7 +393,7 @@ describe('doors', () => {
       routes: [],
       frontDoor: createFrontDoor({
         authenticate: (key) => (key === adminKey ? admin : undefined),
-        decide: (call) => gateOf(of).gate.decide(call),
+        judge: (call) => gateOf(of).gate.judge(call),
         document: decisionDocument,
         serviceCodes: new Set(),
         maxBodyBytes: 10_000,

@@ -34,6 +34,7 @@ export interface Serving {
   readonly keys: Readonly<Record<'main' | 'sandbox', string>>
   /** Everything written to standard output so far. */
   output(): string
+  signal(signal: NodeJS.Signals): void
   /** Sends the signal and waits for the end; gives the exit code, or the signal that ended it. */
   end(signal: NodeJS.Signals): Promise<number | string>
 }
@@ -52,8 +53,9 @@ export function serve(
     const listen = (bytes: Buffer) => {
       output += bytes.toString()
       const url = /listens on (\S+)\n[\s\S]*\n/.exec(output)?.[1]
-      if (url !== undefined)
-        resolve({ url, keys: keysIn(output), output: () => output, end: ender(child) })
+      if (url === undefined) return
+      const signal = (name: NodeJS.Signals) => void child.kill(name)
+      resolve({ url, keys: keysIn(output), output: () => output, signal, end: ender(child) })
     }
     child.stdout.on('data', listen)
     child.stderr.on('data', listen)

@@ -2,6 +2,7 @@
 import { afterAll } from 'vitest'
 import type { Route } from '../../src/api/route.js'
 import { type Caller, noLimits } from '../../src/domain/caller.js'
+import { systemEventLoop } from '../../src/domain/clock.js'
 import { openServer, type RunningServer, type ServerOptions } from '../../src/http/server.js'
 import { silentLogger } from '../../src/log.js'
 
@@ -45,6 +46,7 @@ export async function openTestApp(
     authenticate: (key) => (key === adminKey ? admin : undefined),
     ops: { checks: [], metricsText: async () => ({ contentType: 'text/plain', body: '' }) },
     logger: silentLogger,
+    eventLoop: systemEventLoop(),
     ...options,
   })
   opened.push(server)

@@ -1,71 +1,94 @@
-/** Long work in slices: when it gives way, to whom, and that it does the work as it would at once. */
-import { describe, expect, test } from 'vitest'
-import { mapInSlices, yieldToEventLoop } from '../../src/domain/event-loop.js'
-import { stringifyInSlices } from '../../src/http/stringify.js'
-import { turnsDuring } from '../support/event-loop-turns.js'
+/** How old an event may be, on a loop whose turns are played by the test. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { EventLoopWatch } from '../../src/domain/event-loop.js'
 
-const list = (length: number) => Array.from({ length }, (_, index) => index)
+/** Work in one turn before it polls, an idle wait for events, and work of events before ours. */
+interface Turn {
+  readonly beforeMs: number
+  readonly idleMs: number
+  readonly eventsMs: number
+}
 
-describe('work in slices', () => {
-  test('gives the results of map, in order', async () => {
-    expect(await mapInSlices(list(1000), (value, index) => value * 2 - index)).toEqual(list(1000))
-    expect(await mapInSlices([], () => 1)).toEqual([])
+function played() {
+  let now = 0
+  let idle = 0
+  let sample: () => void = () => undefined
+  const watch = new EventLoopWatch({
+    monotonicMs: () => now,
+    idleMs: () => idle,
+    onCheckPhase: (run) => {
+      sample = run
+    },
+  })
+  watch.start()
+  /** Gives the start of the poll, before which the events of the turn before were taken. */
+  const turn = ({ beforeMs, idleMs, eventsMs }: Turn, atEvent: () => void = () => undefined) => {
+    now += beforeMs
+    const polledAt = now
+    now += idleMs
+    idle += idleMs
+    const wokenAt = now
+    now += eventsMs
+    atEvent()
+    sample()
+    return { polledAt, wokenAt }
+  }
+  return { watch, turn, now: () => now }
+}
+
+const quick: Turn = { beforeMs: 0.1, idleMs: 20, eventsMs: 0.2 }
+
+describe('the earliest arrival of an event', () => {
+  it('is about now on an idle loop', () => {
+    const { watch, turn, now } = played()
+    for (let at = 0; at < 5; at += 1) turn(quick)
+    turn(quick, () => expect(now() - watch.earliestArrivalMs()).toBeLessThan(1))
   })
 
-  test('lets the event loop turn after every 5 ms', async () => {
-    const { turns } = await turnsDuring(() => mapInSlices(list(1000), (value) => value))
-    expect(turns).toBeGreaterThanOrEqual(150)
+  it('is before a stall that the loop has just left, and about now two turns later', () => {
+    const { watch, turn, now } = played()
+    for (let at = 0; at < 5; at += 1) turn(quick)
+    turn({ ...quick, eventsMs: 900 })
+    const busy: Turn = { beforeMs: 1, idleMs: 0, eventsMs: 1 }
+    turn(busy, () => expect(now() - watch.earliestArrivalMs()).toBeGreaterThan(900))
+    turn(busy)
+    turn(busy, () => expect(now() - watch.earliestArrivalMs()).toBeLessThan(10))
   })
 
-  test('gives way to nobody for a single item, which may be a decision', async () => {
-    const { turns } = await turnsDuring(() => mapInSlices([1], (value) => value))
-    expect(turns).toBe(0)
+  it('of a new connection is that of the connection while what it sent is not read yet', () => {
+    const { watch, turn, now } = played()
+    for (let at = 0; at < 5; at += 1) turn(quick)
+    turn({ ...quick, eventsMs: 900 })
+    const busy: Turn = { beforeMs: 1, idleMs: 0, eventsMs: 1 }
+    let mark = watch.mark()
+    turn(busy, () => {
+      mark = watch.mark()
+    })
+    turn(busy, () => expect(now() - watch.earliestArrivalSince(mark)).toBeGreaterThan(900))
+    turn(busy)
+    turn(busy, () => expect(now() - watch.earliestArrivalSince(mark)).toBeLessThan(10))
   })
 
-  test('of several works resumes one in each turn', async () => {
-    const resumed: string[] = []
-    const { turns } = await turnsDuring(async () => {
-      const work = async (name: string) => {
-        for (let pieces = 0; pieces < 3; ) {
-          const turn = yieldToEventLoop()
-          if (!turn) continue
-          await turn
-          resumed.push(name)
-          pieces += 1
+  it('is never after the true arrival, whatever the turns take', () => {
+    const ms = fc.integer({ min: 0, max: 500 })
+    const turns = fc.array(fc.record({ beforeMs: ms, idleMs: ms, eventsMs: ms }), { minLength: 3 })
+    fc.assert(
+      fc.property(turns, (all) => {
+        const { watch, turn } = played()
+        let before: ReturnType<typeof turn> | undefined
+        for (const one of all) {
+          let earliest = 0
+          const at = turn(one, () => {
+            earliest = watch.earliestArrivalMs()
+          })
+          // What is handled now woke the loop, or came after the poll of the turn before it.
+          const trueArrival = one.idleMs > 0 ? at.wokenAt : before?.wokenAt
+          if (trueArrival !== undefined) expect(earliest).toBeLessThanOrEqual(trueArrival)
+          before = at
         }
-      }
-      await Promise.all([work('a'), work('b'), work('c')])
-    })
-    expect(resumed.join('')).toBe('abcabcabc')
-    expect(turns).toBeGreaterThanOrEqual(8)
-  })
-
-  test('ends with what the function throws', async () => {
-    const failing = mapInSlices(list(10), (value) => {
-      if (value === 7) throw new Error('seven')
-    })
-    await expect(failing).rejects.toThrow('seven')
-  })
-})
-
-describe('JSON in slices', () => {
-  const row = { a: 'text "quoted"', b: null, c: undefined, d: [1, undefined, { e: true }] }
-  const long = Array.from({ length: 200 }, () => row)
-  test.each([
-    ['a row', row],
-    ['text', 'text'],
-    ['a list', long],
-    ['a list in an object', { Response: long, none: undefined, n: 1 }],
-    ['a list in an object in a list', [{ Response: long }, 1, undefined, null]],
-    ['nothing in a long list', [...list(60), undefined]],
-    ['empty ones', { a: [], b: {}, c: [[]] }],
-  ])('%s is written as JSON.stringify writes it', async (_, value) => {
-    expect(await stringifyInSlices(value)).toBe(JSON.stringify(value))
-  })
-
-  test('a short answer is written at once, a long one beside other work', async () => {
-    expect(typeof stringifyInSlices([row, row])).toBe('string')
-    const { turns } = await turnsDuring(async () => stringifyInSlices({ Results: long }))
-    expect(turns).toBeGreaterThanOrEqual(30)
+      }),
+      { seed: 12, numRuns: 2_000 },
+    )
   })
 })

@@ -12,7 +12,9 @@ describe('what JSON.parse reads is read alike', () => {
     ['{"a":["a","a"],"b":"a"}'],
     ['{"\\\\":1,"\\"":2}'],
     ['{"__proto__":1}'],
-  ])('%s', (text) => {
+    [`[${'[],'.repeat(24_998)}[]]`],
+    [`[${'1,'.repeat(249_999)}1]`],
+  ])('%.40s', (text) => {
     expect(JSON.stringify(parseJsonBody(text))).toBe(JSON.stringify(JSON.parse(text)))
   })
 })
@@ -28,6 +30,8 @@ describe('what is refused', () => {
     ['a name twice, once escaped', '{"a":1,"\\u0061":2}', 'a: is given twice'],
     ['33 levels', nested(33), 'nested deeper than 32 levels'],
     ['1001 names', names(1001), 'holds more than 1000 fields'],
+    ['25001 lists', `[${'[],'.repeat(24_999)}[]]`, 'more than 25000 objects and lists'],
+    ['250001 values', `[${'1,'.repeat(250_000)}1]`, 'more than 250000 values'],
     ['nothing', '', 'not well-formed JSON'],
     ['a cut text', '{"a":"b', 'not well-formed JSON'],
     ['a cut escape', '{"a\\', 'not well-formed JSON'],

@@ -88,7 +88,7 @@ describe('no digit that was handed in is lost', () => {
       routes: [],
       frontDoor: createFrontDoor({
         authenticate: (key) => (key === adminKey ? admin : undefined),
-        decide: (call) => gate.decide(call),
+        judge: (call, arrivedAtMs) => gate.judge(call, arrivedAtMs),
         document: decisionDocument,
         serviceCodes: ownCodes,
         maxBodyBytes: 10_000,

@@ -4,7 +4,6 @@
  * about reassigned numbers the one that can be read goes on answering.
  */
 import type { Clock, Instant, LocalDay } from '../../domain/clock.js'
-import { mapInSlices } from '../../domain/event-loop.js'
 import type {
   Complaint,
   ComplaintBook,
@@ -20,6 +19,7 @@ import type {
   ResOrBusiness,
 } from '../../domain/lookups.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
+import { mapInSlices } from '../../domain/slices.js'
 import { DataFileError } from '../../errors.js'
 import type { ComplaintFact } from '../feeds/ftc-complaints.js'
 import type { FactStore } from './fact-store.js'

@@ -11,7 +11,7 @@ import {
   parseDay,
   parseInstant,
 } from '../../domain/clock.js'
-import { mapInSlices } from '../../domain/event-loop.js'
+import { mapInSlices } from '../../domain/slices.js'
 import { describeProblem, type FieldProblem } from '../../errors.js'
 import type { ScopeResolver } from '../projects/projects.js'
 import type { CallingHours } from './calling-hours.js'

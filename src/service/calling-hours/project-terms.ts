@@ -1,5 +1,5 @@
 /** What the project of a calling-hours item means: its own hours, or why it cannot be used. */
-import { yieldToEventLoop } from '../../domain/event-loop.js'
+import { yieldToEventLoop } from '../../domain/slices.js'
 import { describeProblem, shorten } from '../../errors.js'
 import type { ScopeResolver } from '../projects/projects.js'
 import type { HoursItem } from './time-legal.js'

@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../../domain/caller.js'
 import { type Clock, type Instant, parseInstant } from '../../domain/clock.js'
-import { mapInSlices } from '../../domain/event-loop.js'
+import { mapInSlices } from '../../domain/slices.js'
 import type { TimeLegalItem, TimeLegalRow } from '../../domain/time-legal-row.js'
 import { describeProblem } from '../../errors.js'
 import type { ScopeResolver } from '../projects/projects.js'

@@ -11,8 +11,8 @@ import {
   parseInstant,
 } from '../../domain/clock.js'
 import type { EbrType } from '../../domain/compliance.js'
-import { mapInSlices } from '../../domain/event-loop.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
+import { mapInSlices } from '../../domain/slices.js'
 import { type FieldProblem, invalidRequest, shorten } from '../../errors.js'
 import type { EbrTerms } from './ebr-expiry.js'
 

@@ -1,6 +1,6 @@
 /** The SQL of relationship and consent records; the rules around it are in `consent.ts`. */
 import { formatDay, type Instant } from '../../domain/clock.js'
-import { yieldToEventLoop } from '../../domain/event-loop.js'
+import { yieldToEventLoop } from '../../domain/slices.js'
 import type { Db, EbrRecordRow } from '../../storage/tables.js'
 import { chunksOf } from '../sql/chunks.js'
 import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'

@@ -1,7 +1,7 @@
 /** The SQL of the internal do-not-call lists; the rules around it are in `internal-dnc.ts`. */
 import type { Instant } from '../../domain/clock.js'
-import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
+import { yieldToEventLoop } from '../../domain/slices.js'
 import type { Db, InternalDncRow } from '../../storage/tables.js'
 import { chunksOf } from '../sql/chunks.js'
 import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'

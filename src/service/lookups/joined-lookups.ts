@@ -2,7 +2,7 @@
  * Several books of look-ups as one. The first that has a fact answers; one that cannot be asked is
  * passed over, and whoever watches is told. Never rejects.
  */
-import { mapInSlices } from '../../domain/event-loop.js'
+
 import type {
   LineIdentity,
   LineStatus,
@@ -12,6 +12,7 @@ import type {
   ResOrBusiness,
 } from '../../domain/lookups.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
+import { mapInSlices } from '../../domain/slices.js'
 import { type BookFailed, FailureNews, isLate, type NamedBook } from './failure-news.js'
 import { joined } from './reassigned.js'
 

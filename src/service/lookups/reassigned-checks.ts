@@ -2,7 +2,6 @@
 
 import type { Caller } from '../../domain/caller.js'
 import { type Clock, formatDay } from '../../domain/clock.js'
-import { mapInSlices } from '../../domain/event-loop.js'
 import type { LookupBook, ReassignedAnswer } from '../../domain/lookups.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type {
@@ -11,6 +10,7 @@ import type {
   ReassignedRequest,
   ReassignedRow,
 } from '../../domain/reassigned.js'
+import { mapInSlices } from '../../domain/slices.js'
 import { invalidRequest } from '../../errors.js'
 import type { ScopeResolver } from '../projects/projects.js'
 import { requireScope } from '../projects/require-scope.js'

@@ -3,9 +3,9 @@
  * labels were taken off. What is due is kept in the database, so a restart forgets nothing.
  */
 import type { Clock, Instant } from '../../domain/clock.js'
-import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { LabelBook, LabelSource, NumberLabels } from '../../domain/labels.js'
 import { type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
+import { yieldToEventLoop } from '../../domain/slices.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { writeForAccount } from '../sql/account-write.js'

@@ -4,9 +4,9 @@
  */
 import type { Caller } from '../../domain/caller.js'
 import type { Clock } from '../../domain/clock.js'
-import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { ComplaintBook } from '../../domain/labels.js'
 import { type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
+import { yieldToEventLoop } from '../../domain/slices.js'
 import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import { writeForAccount } from '../sql/account-write.js'

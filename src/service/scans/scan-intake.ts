@@ -1,7 +1,7 @@
 /** Writes new scan jobs: what they cost, and their numbers. */
 import type { Instant } from '../../domain/clock.js'
-import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
+import { yieldToEventLoop } from '../../domain/slices.js'
 import { AppError } from '../../errors.js'
 import type { EngineTraits } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'

@@ -1,7 +1,7 @@
 /** Reads and moves on the rows of scan jobs. */
 import type { Instant } from '../../domain/clock.js'
-import { yieldToEventLoop } from '../../domain/event-loop.js'
 import { type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
+import { yieldToEventLoop } from '../../domain/slices.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db, ScanJobRow } from '../../storage/tables.js'
 import type { Country } from '../reputation/scores.js'

@@ -4,8 +4,8 @@
  */
 import type { Compilable, CompiledQuery } from 'kysely'
 import type { Instant } from '../../domain/clock.js'
-import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
+import { yieldToEventLoop } from '../../domain/slices.js'
 import type { EngineTraits } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { chunksOf } from './chunks.js'

@@ -1,0 +1,126 @@
+/**
+ * Decisions under attack: 100 a second, beside anonymous connections that send what costs the most
+ * and one client that sends whole batches. The clients are processes of their own.
+ */
+import { fork } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inServiceAreaCodes } from '../src/data/numbering/area-codes.js'
+import type { Attack } from './hostile-senders.js'
+import { figure, printTable } from './rounds.js'
+import { type Serving, serveCallgate } from './serving.js'
+
+const perSecond = 100
+const hostileConnections = 8
+const deadlineMs = 250
+const aimMs = 300
+/** Numbers in each request of the client with batches. */
+const batch = 10_000
+
+interface Seen {
+  readonly ms: number
+  readonly isAllow: boolean
+}
+
+interface Load {
+  readonly name: string
+  readonly hostile: number
+  readonly bulk: boolean
+}
+
+const loads: readonly Load[] = [
+  { name: 'nothing else', hostile: 0, bulk: false },
+  { name: `${hostileConnections} hostile`, hostile: hostileConnections, bulk: false },
+  { name: 'one bulk client', hostile: 0, bulk: true },
+  { name: `${hostileConnections} hostile, one bulk`, hostile: hostileConnections, bulk: true },
+  { name: '500 hostile, one bulk', hostile: 500, bulk: true },
+]
+
+export async function benchHostile({ small }: { readonly small: boolean }): Promise<void> {
+  const serving = await serveCallgate({ CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z' })
+  try {
+    await decisions(serving, 2)
+    const rows: (readonly string[])[] = []
+    for (const load of loads) rows.push(await measure(serving, load, small ? 5 : 20))
+    const head = [`${perSecond} decisions a second beside`, 'answers', 'allows', 'p50 ms', 'p99 ms']
+    printTable(
+      [...head, `slowest (aim: ${aimMs})`, `allows after ${deadlineMs} ms`, 'healthz'],
+      rows,
+    )
+  } finally {
+    await serving.end()
+  }
+}
+
+async function measure(
+  serving: Serving,
+  { name, hostile, bulk }: Load,
+  seconds: number,
+): Promise<readonly string[]> {
+  const child = hostile > 0 ? fork(join(import.meta.dirname, 'hostile-senders.js')) : undefined
+  child?.send({ url: serving.url, connections: hostile } satisfies Attack)
+  const end = new AbortController()
+  const bulking = bulk ? sendBatches(serving, end.signal) : Promise.resolve()
+  const probing = slowestProbe(serving, end.signal)
+  const seen = await decisions(serving, seconds)
+  end.abort()
+  await bulking
+  child?.disconnect()
+  const ms = seen.map((one) => one.ms).sort((one, other) => one - other)
+  const at = (share: number) => ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0
+  const allows = seen.filter(({ isAllow }) => isAllow)
+  const late = allows.filter((one) => one.ms > deadlineMs).length
+  const counts = [String(seen.length), String(allows.length)]
+  const times = [at(0.5), at(0.99), at(1)].map(figure)
+  return [name, ...counts, ...times, String(late), `${figure(await probing)} ms`]
+}
+
+/** One after the other at the pace, whether or not those before have been answered. */
+async function decisions({ url, sandboxKey }: Serving, seconds: number): Promise<readonly Seen[]> {
+  const areaCodes = inServiceAreaCodes()
+  const asking: Promise<Seen>[] = []
+  const startedAt = performance.now()
+  for (let sent = 0; sent < seconds * perSecond; sent += 1) {
+    const waitMs = startedAt + (sent * 1_000) / perSecond - performance.now()
+    if (waitMs > 0) await sleep(waitMs)
+    const number = `${areaCodes[sent % areaCodes.length]}5550106`
+    asking.push(decide(url, sandboxKey, number))
+  }
+  return await Promise.all(asking)
+}
+
+async function decide(url: string, loginId: string, number: string): Promise<Seen> {
+  const startedAt = performance.now()
+  const reply = await fetch(`${url}/v1/decisions`, {
+    method: 'POST',
+    headers: { loginId, 'content-type': 'application/json' },
+    body: JSON.stringify({ number, callKind: 'ai' }),
+  })
+  const text = await reply.text()
+  const ms = performance.now() - startedAt
+  return { ms, isAllow: text.includes('"decision":"allow"') }
+}
+
+async function sendBatches({ url, sandboxKey }: Serving, signal: AbortSignal): Promise<void> {
+  const numbers = Array.from({ length: batch }, (_none, index) => 2_125_550_000 + (index % 10_000))
+  const body = JSON.stringify({ PhoneList: numbers.join(',') })
+  const headers = { loginId: sandboxKey, 'content-type': 'application/json' }
+  while (!signal.aborted) {
+    const reply = await fetch(`${url}/v1.5/Scrub/litigator`, { method: 'POST', headers, body })
+    await reply.arrayBuffer()
+    if (reply.status === 429) await sleep(100)
+  }
+}
+
+async function slowestProbe({ url }: Serving, signal: AbortSignal): Promise<number> {
+  let slowest = 0
+  while (!signal.aborted) {
+    for (const path of ['/healthz', '/readyz']) {
+      const startedAt = performance.now()
+      await (await fetch(`${url}${path}`)).arrayBuffer()
+      slowest = Math.max(slowest, performance.now() - startedAt)
+    }
+    await sleep(50)
+  }
+  return slowest
+}

@@ -1,0 +1,45 @@
+/**
+ * Long work in slices. The thread that works on lists of numbers also decides calls, so a list must
+ * not hold the event loop from its first number to its last.
+ */
+import { monotonicSeconds } from './clock.js'
+
+/** A call may be held up for 10 ms; a piece of work runs over, and garbage is collected now and then. */
+const maxSliceSeconds = 0.005
+
+let sliceStartedAt = Number.NEGATIVE_INFINITY
+const waiting: (() => void)[] = []
+
+/**
+ * To be called between pieces of long work, and awaited when it gives a promise: all work that calls
+ * it has then held the event loop for 5 ms, and other work gets its turn. `undefined` means go on. Of
+ * several long works one is resumed in each turn of the event loop, so many together hold it no
+ * longer than one.
+ */
+export function yieldToEventLoop(): Promise<void> | undefined {
+  if (monotonicSeconds() - sliceStartedAt < maxSliceSeconds) return undefined
+  return new Promise((resume) => {
+    if (waiting.push(resume) === 1) setImmediate(resumeNext)
+  })
+}
+
+function resumeNext(): void {
+  const resume = waiting.shift()
+  sliceStartedAt = monotonicSeconds()
+  resume?.()
+  if (waiting.length > 0) setImmediate(resumeNext)
+}
+
+/** `items.map(map)`, in slices. */
+export async function mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, index: number) => Result,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (const [index, item] of items.entries()) {
+    const turn = index > 0 ? yieldToEventLoop() : undefined
+    if (turn) await turn
+    results.push(map(item, index))
+  }
+  return results
+}

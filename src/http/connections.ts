@@ -1,0 +1,95 @@
+/**
+ * The connections of a server: how many there are, which of them have shown a key, and what is under
+ * way on each. Senders that are not known yet give way to newer connections when there are too many.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+export interface ConnectionsOptions {
+  /** With so many open, a new one takes the place of the oldest that has not shown a key. */
+  readonly maxConnections: number
+}
+
+/** A client that sends requests ahead without reading the answers is cut off beyond so many. */
+const maxRequestsAhead = 100
+
+type UnderWay = Map<ServerResponse, IncomingMessage>
+
+export class Connections {
+  readonly #maxConnections: number
+  readonly #open = new Map<Socket, UnderWay>()
+  /** Have not shown a key; oldest first. */
+  readonly #unknown = new Set<Socket>()
+  #isStopping = false
+  #accepted = 0
+
+  constructor({ maxConnections }: ConnectionsOptions) {
+    this.#maxConnections = maxConnections
+  }
+
+  /** Connections accepted so far. */
+  get accepted(): number {
+    return this.#accepted
+  }
+
+  accept(socket: Socket): void {
+    this.#accepted += 1
+    if (this.#open.size >= this.#maxConnections) {
+      const [oldest] = this.#unknown
+      const dropped = oldest ?? socket
+      this.#forget(dropped)
+      dropped.destroy()
+      if (dropped === socket) return
+    }
+    this.#open.set(socket, new Map())
+    this.#unknown.add(socket)
+    socket.once('close', () => this.#forget(socket))
+  }
+
+  /** A request on this connection has shown a valid key. */
+  markKnown(socket: Socket): void {
+    this.#unknown.delete(socket)
+  }
+
+  /** False for a request that is one too many on its connection, which is cut. */
+  begin(request: IncomingMessage, response: ServerResponse): boolean {
+    const underWay = this.#open.get(request.socket)
+    if (underWay === undefined || underWay.size >= maxRequestsAhead) {
+      request.socket.destroy()
+      return false
+    }
+    underWay.set(response, request)
+    response.once('close', () => underWay.delete(response))
+    if (this.#isStopping) announceClose(response)
+    return true
+  }
+
+  /** From now on every answer says that its connection closes after it. */
+  stop(): void {
+    this.#isStopping = true
+    for (const underWay of this.#open.values()) {
+      for (const response of underWay.keys()) announceClose(response)
+    }
+  }
+
+  /** Cuts every connection without a request that is whole and not answered yet. */
+  closeIdle(): void {
+    for (const [socket, underWay] of this.#open) {
+      const isBusy = [...underWay.values()].some((request) => request.complete)
+      if (!isBusy) socket.destroy()
+    }
+  }
+
+  closeAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy()
+  }
+
+  #forget(socket: Socket): void {
+    this.#open.delete(socket)
+    this.#unknown.delete(socket)
+  }
+}
+
+function announceClose(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close')
+}
