@@ -26,6 +26,13 @@ const terminal: Terminal = {
   interactive: process.stderr.isTTY === true,
 }
 
+/** A reader that has seen enough, as in `callgate lists | head`, is no failure. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
 const program = new Command('callgate')
   .description('May this number be called now? A call gate and telephone-compliance service.')
   .version(version)

@@ -16,27 +16,28 @@ import type { RequestMeasure } from '../http/measure.js'
 import type { ReadinessCheck } from '../http/ops.js'
 import { RateLimits } from '../http/rate-limits.js'
 import { openServer, type RunningServer } from '../http/server.js'
-import { createLogger } from '../log.js'
+import { type LineWriter, openLog } from '../log.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
 import { serviceRoutes } from '../service/service-routes.js'
 import { version } from '../version.js'
 import { realWorld } from '../world.js'
-import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
+import { type AddCommand, CommandFailure, settingsFor } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
 import { firstSignal } from './signals.js'
 import { sourceReadiness, sourceWarnings } from './source-readiness.js'
 
-export const addServe: AddCommand = (program, terminal) => {
+export const addServe: AddCommand = (program) => {
   program
     .command('serve')
     .description('run the gate and the compliance service')
     .action(async (_options, command: Command) => {
       const settings = settingsFor(command)
-      const log = createLogger(settings.logLevel)
+      const { log, output } = openLog(settings.logLevel)
       const ended = firstSignal()
       const callgate = await openCallgate(settings, { ...realWorld, log, mayBlock: false })
+      output.onDropped = () => callgate.metrics.logLineDropped()
       try {
-        await serveUntil(ended, callgate, terminal)
+        await serveUntil(ended, callgate, output)
       } finally {
         await callgate.close()
       }
@@ -47,7 +48,7 @@ export const addServe: AddCommand = (program, terminal) => {
 async function serveUntil(
   ended: Promise<string>,
   callgate: Callgate,
-  terminal: Terminal,
+  output: LineWriter,
 ): Promise<void> {
   const { log } = callgate.world
   callgate.storage.serveAlone()
@@ -60,7 +61,7 @@ async function serveUntil(
     callgate.background.start()
     opened.push(() => server.close())
     log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
-    await greet(callgate, server, terminal)
+    await greet(callgate, server, output)
     log.info('stopping', { signal: await ended })
   } finally {
     await Promise.all(opened.map((close) => close()))
@@ -162,7 +163,7 @@ function rateLimits({ settings: { limits }, world }: Callgate): LimitRate {
 }
 
 /** The first start makes a key for each account and shows them, once, with a line to try. */
-async function greet(callgate: Callgate, server: RunningServer, terminal: Terminal): Promise<void> {
+async function greet(callgate: Callgate, server: RunningServer, output: LineWriter): Promise<void> {
   const sandboxKey = await firstKey(callgate, sandboxAccountId)
   const mainKey = await firstKey(callgate, mainAccountId)
   const lines = [`callgate ${version} listens on ${server.url}`]
@@ -174,7 +175,7 @@ async function greet(callgate: Callgate, server: RunningServer, terminal: Termin
       `  ${curlLine(server.url, sandboxKey)}`,
     )
   } else lines.push('Make another key with: callgate keys create')
-  terminal.out(`${lines.join('\n')}\n`)
+  output.write(`${lines.join('\n')}\n`)
 }
 
 /** A key for an account that never had one. */

@@ -14,6 +14,7 @@ import { route } from '../api/route.js'
 import type { Caller } from '../domain/caller.js'
 import { type CallRequest, type Decision, degradedBy } from '../domain/decision.js'
 import { parseDialed } from '../domain/phone-number.js'
+import { type LogFields, sampledWarning } from '../log.js'
 import { callerOf, keyInHeaders } from './authenticate.js'
 import { type BindTools, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
@@ -35,6 +36,10 @@ export function predialHandler(
   const answered = route(predialGet, async (caller, request) =>
     answerOf(await options.decide(callOf(caller, request, 'predial'))),
   )
+  const warnWithoutKey = sampledWarning(
+    options.logger,
+    'an emergency or service code passed without a valid key',
+  )
   return async (request, response) => {
     const context = {
       shape: predialGet.errors,
@@ -52,7 +57,8 @@ export function predialHandler(
         )
       }
       const known = knownOf(fields)
-      const line = await emergencyLine({ ...known, number: code ?? '' }, caller, options)
+      const call = { ...known, number: code ?? '' }
+      const line = await emergencyLine(call, caller, { decide: options.decide, warnWithoutKey })
       sendReply(response, { text: `${line}\n` })
     } catch (error) {
       sendReply(response, errorReply(error, context, options.logger))
@@ -154,15 +160,19 @@ const emptyRequest: DecisionRequest = {
   at: undefined,
 }
 
+interface EmergencyTools extends Pick<PredialOptions, 'decide'> {
+  readonly warnWithoutKey: (fields: LogFields) => void
+}
+
 /** Without a key there is no account to keep a record for, so the line carries no id. */
 async function emergencyLine(
   request: DecisionRequest,
   caller: Caller | undefined,
-  { decide, logger }: PredialOptions,
+  { decide, warnWithoutKey }: EmergencyTools,
 ): Promise<string> {
   const { number } = request
   if (!caller) {
-    logger.warn('an emergency or service code passed without a valid key', { number })
+    warnWithoutKey({ number })
     return predialLine({ decision: 'allow', number, reason: 'service-code', id: '-' })
   }
   return predialLine(await decide(callOf(caller, request, 'predial')))

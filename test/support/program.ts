@@ -2,7 +2,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-const main = join(import.meta.dirname, '../../dist/main.js')
+export const program = join(import.meta.dirname, '../../dist/main.js')
 
 export interface Ended {
   readonly code: number
@@ -11,7 +11,7 @@ export interface Ended {
 }
 
 /** Settings come from `environment` alone, not from the shell that runs the tests. */
-function environmentOf(environment: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+export function environmentOf(environment: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CALLGATE_'))
   return { ...Object.fromEntries(inherited), ...environment }
 }
@@ -22,7 +22,7 @@ export function callgate(
 ): Promise<Ended> {
   return new Promise((resolve) => {
     const options = { env: environmentOf(environment), timeout: 60_000 }
-    execFile(process.execPath, [main, ...args], options, (error, out, err) => {
+    execFile(process.execPath, [program, ...args], options, (error, out, err) => {
       const code = typeof error?.code === 'number' ? error.code : error ? -1 : 0
       resolve({ code, out, err })
     })
@@ -40,7 +40,7 @@ export interface Serving {
 
 /** Starts `serve` on a free port and waits until it says where it listens. */
 export function serve(environment: Readonly<Record<string, string>>): Promise<Serving> {
-  const child = spawn(process.execPath, [main, 'serve'], {
+  const child = spawn(process.execPath, [program, 'serve'], {
     env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
