@@ -1,5 +1,6 @@
 /** Builds what every command stands on: the database, accounts, keys and projects. */
 import type { Settings } from './config.js'
+import { prepareDataFolder } from './data-folders.js'
 import { Changes } from './domain/changes.js'
 import { GuardedSender } from './outgoing/guarded-sender.js'
 import { Accounts } from './service/accounts/accounts.js'
@@ -34,6 +35,7 @@ export interface Foundation {
 /** Opens and migrates the database, and makes the two accounts that are always there. */
 export async function openFoundation(settings: Settings, world: World): Promise<Foundation> {
   const { clock } = world
+  prepareDataFolder(settings)
   const storage = openDatabase({
     ...settings.storage,
     dataDir: settings.dataDir,

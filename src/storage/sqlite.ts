@@ -2,7 +2,6 @@
  * SQLite, the default engine: one file in the data folder, nothing else to run.
  * The only file that knows better-sqlite3.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import {
@@ -16,6 +15,7 @@ import {
   type SqliteStatement,
 } from 'kysely'
 import { DataFileError } from '../errors.js'
+import { makeFolder } from '../make-folder.js'
 import type { EngineConnection, EngineTraits, StorageSettings } from './engine.js'
 import type { Tables } from './tables.js'
 
@@ -107,8 +107,8 @@ function lockServing(dataDir: string): Sqlite.Database {
 
 function connect(dataDir: string, blockForLockMs: number): Sqlite.Database {
   const path = join(dataDir, 'callgate.sqlite')
+  makeFolder(dataDir)
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     const connection = new Sqlite(path, { timeout: blockForLockMs })
     connection.pragma('journal_mode = WAL')
     connection.pragma('synchronous = FULL')

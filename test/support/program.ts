@@ -19,9 +19,10 @@ export function environmentOf(environment: Readonly<Record<string, string>>): No
 export function callgate(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
+  as: { readonly uid?: number } = {},
 ): Promise<Ended> {
   return new Promise((resolve) => {
-    const options = { env: environmentOf(environment), timeout: 60_000 }
+    const options = { env: environmentOf(environment), timeout: 60_000, ...as }
     execFile(process.execPath, [program, ...args], options, (error, out, err) => {
       const code = typeof error?.code === 'number' ? error.code : error ? -1 : 0
       resolve({ code, out, err })
