@@ -53,6 +53,8 @@ export class LineWriter implements LineSink {
   onDropped: () => void = () => undefined
   /** Called with the number of dropped lines once everything that was kept has been written. */
   onResumed: (dropped: number) => void = () => undefined
+  /** Whether a person may be reading. */
+  readonly isTerminal: boolean
   readonly #descriptor: number
   #lines = ''
   #unwritten: Buffer = Buffer.alloc(0)
@@ -61,6 +63,7 @@ export class LineWriter implements LineSink {
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor
+    this.isTerminal = isatty(descriptor)
     process.once('exit', () => this.#writeAtExit())
   }
 

@@ -42,7 +42,7 @@ const program = new Command('callgate')
   .addHelpText(
     'after',
     '\nFirst steps:\n' +
-      '  callgate serve                                        start; prints keys and a curl line\n' +
+      '  callgate serve                                        start; makes keys, shows a curl line\n' +
       '  callgate check 212-555-0106 --kind ai                 judge one call, explained\n' +
       '  callgate import numbering nanpa.zip cnac.zip          know every prefix\n' +
       '  callgate import us-dnc registry.zip                   load the national registry\n' +

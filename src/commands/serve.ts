@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { ariServers } from '../asterisk/ari-servers.js'
 import type { Asterisk } from '../asterisk/asterisk.js'
 import { type Callgate, openCallgate } from '../compose.js'
-import { mainAccountId } from '../compose-foundation.js'
 import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
 import { gateRoutes } from '../gate/gate-routes.js'
@@ -23,6 +22,7 @@ import { version } from '../version.js'
 import { realWorld } from '../world.js'
 import { type AddCommand, CommandFailure, settingsFor } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
+import { createFirstKeys, firstKeysFile, keyFromFile, writeFirstKeys } from './first-keys.js'
 import { firstSignal } from './signals.js'
 import { sourceReadiness, sourceWarnings } from './source-readiness.js'
 
@@ -162,33 +162,37 @@ function rateLimits({ settings: { limits }, world }: Callgate): LimitRate {
   return (accountId, rate) => taken.take(accountId, rate)
 }
 
-/** The first start makes a key for each account and shows them, once, with a line to try. */
+/**
+ * Says where the server listens. The first start makes a key for each account: a terminal shows
+ * them, once; otherwise they are in a file, since a log is kept, copied and read by others.
+ */
 async function greet(callgate: Callgate, server: RunningServer, output: LineWriter): Promise<void> {
-  const sandboxKey = await firstKey(callgate, sandboxAccountId)
-  const mainKey = await firstKey(callgate, mainAccountId)
   const lines = [`callgate ${version} listens on ${server.url}`]
-  if (mainKey) lines.push(`key of account main (shown once):    ${mainKey}`)
+  const file = output.isTerminal ? undefined : firstKeysFile(callgate)
+  const keys = await createFirstKeys(callgate, (made) => file && writeFirstKeys(file, made))
+  for (const [accountId, key] of keys) {
+    if (!file) lines.push(`${`key of account ${accountId} (shown once):`.padEnd(36)} ${key}`)
+  }
+  if (file && keys.size > 0) {
+    callgate.world.log.warn('keys of the first start are in a file; store them and delete it', {
+      file,
+    })
+    lines.push(`keys of accounts ${[...keys.keys()].join(' and ')}: ${file}`)
+  }
+  const sandboxKey = keys.get(sandboxAccountId)
   if (sandboxKey) {
     lines.push(
-      `key of account sandbox (shown once): ${sandboxKey}`,
       'Try a fictional number; the README lists them:',
-      `  ${curlLine(server.url, sandboxKey)}`,
+      `  ${curlLine(server.url, file ? keyFromFile(file) : sandboxKey)}`,
     )
   } else lines.push('Make another key with: callgate keys create')
   output.write(`${lines.join('\n')}\n`)
 }
 
-/** A key for an account that never had one. */
-async function firstKey({ keys }: Callgate, accountId: string): Promise<string | undefined> {
-  if ((await keys.list(accountId)).length > 0) return undefined
-  const made = await keys.create({ accountId, role: 'Administrator', label: 'first start' })
-  return made.key
-}
-
 function curlLine(url: string, key: string): string {
   const body = JSON.stringify({ number: '212-555-0100', callKind: 'manual' })
   return (
-    `curl -s ${url}/v1/decisions -H 'loginId: ${key}' ` +
+    `curl -s ${url}/v1/decisions -H "loginId: ${key}" ` +
     `-H 'Content-Type: application/json' -d '${body}'`
   )
 }

@@ -1,5 +1,6 @@
 /** Runs the compiled program as a process of its own, as an operator does. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const program = join(import.meta.dirname, '../../dist/main.js')
@@ -32,7 +33,8 @@ export function callgate(
 
 export interface Serving {
   readonly url: string
-  readonly keys: Readonly<Record<'main' | 'sandbox', string>>
+  /** Of the first start over its data folder. */
+  readonly keys: FirstKeys
   /** Everything written to standard output so far. */
   output(): string
   /** Sends the signal and waits for the end; gives the exit code, or the signal that ended it. */
@@ -45,13 +47,14 @@ export function serve(environment: Readonly<Record<string, string>>): Promise<Se
     env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const folder = environment.CALLGATE_DATA_DIR ?? 'var'
   let output = ''
   return new Promise((resolve, reject) => {
     const listen = (bytes: Buffer) => {
       output += bytes.toString()
       const url = /listens on (\S+)\n[\s\S]*\n/.exec(output)?.[1]
       if (url !== undefined)
-        resolve({ url, keys: keysIn(output), output: () => output, end: ender(child) })
+        resolve({ url, keys: firstKeysIn(folder), output: () => output, end: ender(child) })
     }
     child.stdout.on('data', listen)
     child.stderr.on('data', listen)
@@ -59,9 +62,14 @@ export function serve(environment: Readonly<Record<string, string>>): Promise<Se
   })
 }
 
-function keysIn(output: string): Serving['keys'] {
+export type FirstKeys = Readonly<Record<'main' | 'sandbox', string>>
+
+/** The keys in the file that a first start writes; empty texts where there is none. */
+export function firstKeysIn(dataDir: string): FirstKeys {
+  const path = join(dataDir, 'first-keys.txt')
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
   const keyOf = (account: string) =>
-    new RegExp(`account ${account} \\(shown once\\): +(\\S{44})\\n`).exec(output)?.[1] ?? ''
+    new RegExp(`^${account}: (\\S{44})$`, 'm').exec(text)?.[1] ?? ''
   return { main: keyOf('main'), sandbox: keyOf('sandbox') }
 }
 
