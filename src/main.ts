@@ -20,6 +20,9 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['fake-vendor', async () => (await import('./commands/fake-vendor.js')).addFakeVendor],
 ])
 
+// What callgate makes holds telephone numbers and secrets: for its user alone.
+process.umask(0o077)
+
 const terminal: Terminal = {
   out: (text) => void process.stdout.write(text),
   note: (text) => void process.stderr.write(text),

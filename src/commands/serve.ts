@@ -22,6 +22,7 @@ import { version } from '../version.js'
 import { realWorld } from '../world.js'
 import { type AddCommand, CommandFailure, settingsFor } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
+import { exposedFiles } from './exposed-files.js'
 import { createFirstKeys, firstKeysFile, keyFromFile, writeFirstKeys } from './first-keys.js'
 import { firstSignal } from './signals.js'
 import { sourceReadiness, sourceWarnings } from './source-readiness.js'
@@ -72,6 +73,9 @@ async function serveUntil(
 function warn({ settings, world: { log, clock } }: Callgate): void {
   const policy = policyWarnings(settings.policy, clock.now())
   for (const line of [...policy, ...sourceWarnings(settings)]) log.warn(line)
+  for (const exposed of exposedFiles(settings)) {
+    log.warn('modes of files let other users read data; run the command in mend', { ...exposed })
+  }
 }
 
 const noAsterisk: Asterisk = { readiness: [], close: async () => undefined }
