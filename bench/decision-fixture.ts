@@ -2,7 +2,7 @@
  * The whole program in process, over a data folder with a registry, litigators, list entries and
  * relationship records in it. Log lines are formatted and written, to nowhere.
  */
-import { mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { mkdtempSync, openSync, rmSync } from 'node:fs'
 import { devNull, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Callgate, openCallgate } from '../src/compose.js'
@@ -14,7 +14,7 @@ import { type Caller, noLimits } from '../src/domain/caller.js'
 import { type Clock, formatDay, systemClock } from '../src/domain/clock.js'
 import type { PhoneNumber } from '../src/domain/phone-number.js'
 import { loadSettings } from '../src/load-settings.js'
-import { createLogger, gatherLines } from '../src/log.js'
+import { createLogger, LineWriter } from '../src/log.js'
 import { realWorld } from '../src/world.js'
 import { importNumberingIfPresent } from './numbering-data.js'
 import { randomNumbers } from './random.js'
@@ -62,7 +62,7 @@ export async function openDecisionFixture(asked: number): Promise<DecisionFixtur
   )
   const clock = clockFrom(startsAt)
   const sink = openSync(devNull, 'w')
-  const log = createLogger('info', gatherLines({ write: (line) => void writeSync(sink, line) }))
+  const log = createLogger('info', new LineWriter(sink))
   const callgate = await openCallgate(settings, { ...realWorld, clock, log, processMetrics: false })
   const { plan } = callgate.data
   const numbers = randomNumbers(asked * 2, 6, (number) => plan.lookup(number).status === 'ok')

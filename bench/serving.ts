@@ -32,21 +32,26 @@ export async function serveCallgate(
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    return { ...(await greeting(child, output)), end }
+    return { ...(await greeting(child, folder)), end }
   } catch (cause) {
     await end()
     throw cause
   }
 }
 
-async function greeting(child: ChildProcess, output: string) {
+async function greeting(child: ChildProcess, folder: string) {
   for (let waitedMs = 0; waitedMs < startsWithinMs; waitedMs += 50) {
-    const text = readFileSync(output, 'utf8')
+    const text = readFileSync(join(folder, 'output'), 'utf8')
     const url = /listens on (\S+)\n/.exec(text)?.[1]
-    const sandboxKey = /account sandbox \(shown once\): +(\S{44})\n/.exec(text)?.[1]
-    if (url && sandboxKey) return { url, sandboxKey }
+    if (url) return { url, sandboxKey: sandboxKeyIn(folder) }
     if (child.exitCode !== null) throw new Error(`serve ended:\n${text}`)
     await sleep(50)
   }
   throw new Error('serve did not start in time')
+}
+
+/** The file is there before the address is printed. */
+function sandboxKeyIn(folder: string): string {
+  const keys = readFileSync(join(folder, 'first-keys.txt'), 'utf8')
+  return /^sandbox: (\S{44})$/m.exec(keys)?.[1] ?? ''
 }

@@ -4,7 +4,7 @@
  * Options are handed on to the suite, such as `--json report.json` and `--section scrub`.
  */
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -38,7 +38,7 @@ async function command(...args) {
   return stdout.trim()
 }
 
-/** Resolves with address and keys as a first start prints them. */
+/** Resolves with the address a first start prints, and the keys in the file it writes before that. */
 function started(server) {
   return new Promise((resolve, reject) => {
     let seen = ''
@@ -47,11 +47,11 @@ function started(server) {
     server.stdout.on('data', (bytes) => {
       seen += bytes
       const url = /listens on (\S+)\n/.exec(seen)?.[1]
-      const main = /account main \(shown once\): +(\S{44})\n/.exec(seen)?.[1]
-      const sandbox = /account sandbox \(shown once\): +(\S{44})\n/.exec(seen)?.[1]
-      if (!url || !main || !sandbox) return
+      if (!url) return
       clearTimeout(timer)
-      resolve({ url, main, sandbox })
+      const keys = readFileSync(join(folder, 'var/first-keys.txt'), 'utf8')
+      const keyOf = (account) => new RegExp(`^${account}: (\\S{44})$`, 'm').exec(keys)?.[1]
+      resolve({ url, main: keyOf('main'), sandbox: keyOf('sandbox') })
     })
     server.once('exit', (code) => {
       clearTimeout(timer)

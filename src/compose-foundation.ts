@@ -1,5 +1,6 @@
 /** Builds what every command stands on: the database, accounts, keys and projects. */
 import type { Settings } from './config.js'
+import { prepareDataFolder } from './data-folders.js'
 import { Changes } from './domain/changes.js'
 import { DataFileError } from './errors.js'
 import { GuardedSender } from './outgoing/guarded-sender.js'
@@ -44,6 +45,7 @@ export async function openFoundation(
   { init = false }: OpenOptions = {},
 ): Promise<Foundation> {
   const { clock } = world
+  prepareDataFolder(settings)
   const storage = openDatabase({
     ...settings.storage,
     dataDir: settings.dataDir,

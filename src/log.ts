@@ -2,7 +2,9 @@
  * JSON lines on standard output. Whatever a line holds, telephone numbers leave it masked: the
  * masking works on the finished line, so no caller can forget it. The one door to pino.
  */
-import { type DestinationStream, destination, pino } from 'pino'
+import { constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { isatty } from 'node:tty'
+import { pino } from 'pino'
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
 export type LogFields = Readonly<Record<string, unknown>>
@@ -29,33 +31,126 @@ export function maskNumbers(text: string): string {
   return text.replace(numberInText, '$1****')
 }
 
-const longestGathered = 65_536
+/** Where finished lines go; each ends with a newline. */
+export interface LineSink {
+  write(line: string): void
+}
+
+/** About three thousand decisions. */
+const maxPendingChars = 1_048_576
+const retryAfterMs = 10
+const maxRetriesAtExit = 100
 
 /**
- * Writes the lines of one turn of the event loop at once: with many decisions in a turn, a write
- * each would cost more than judging them. What is left is written when the process exits.
+ * Writes lines to a file descriptor without ever waiting for its reader, as long as the descriptor
+ * is non-blocking ({@link openStdout}). Lines that cannot be written yet are kept, at most
+ * {@link maxPendingChars} of them; further lines are dropped and counted. The lines of one turn of
+ * the event loop are written together: with many decisions in a turn, a write each would cost more
+ * than judging them. At exit, also after a fatal error, the reader gets one more second.
  */
-export function gatherLines(sink: DestinationStream): DestinationStream {
-  let gathered = ''
-  const flush = () => {
-    const lines = gathered
-    gathered = ''
-    if (lines !== '') sink.write(lines)
+export class LineWriter implements LineSink {
+  /** Called for each line that is dropped. */
+  onDropped: () => void = () => undefined
+  /** Called with the number of dropped lines once everything that was kept has been written. */
+  onResumed: (dropped: number) => void = () => undefined
+  /** Whether a person may be reading. */
+  readonly isTerminal: boolean
+  readonly #descriptor: number
+  #lines = ''
+  #unwritten: Buffer = Buffer.alloc(0)
+  #dropped = 0
+  #isScheduled = false
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor
+    this.isTerminal = isatty(descriptor)
+    process.once('exit', () => this.#writeAtExit())
   }
-  process.once('exit', flush)
-  return {
-    write(line) {
-      if (gathered === '') setImmediate(flush)
-      gathered += line
-      if (gathered.length >= longestGathered) flush()
-    },
+
+  write(line: string): void {
+    if (this.#lines.length + this.#unwritten.length + line.length > maxPendingChars) {
+      this.#dropped += 1
+      this.onDropped()
+      return
+    }
+    this.#lines += line
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => this.#writeOrRetry())
+  }
+
+  #writeOrRetry(): void {
+    this.#isScheduled = this.#writePending() !== undefined
+    if (this.#isScheduled) {
+      setTimeout(() => this.#writeOrRetry(), retryAfterMs).unref()
+    } else if (this.#dropped > 0) {
+      const dropped = this.#dropped
+      this.#dropped = 0
+      this.onResumed(dropped)
+    }
+  }
+
+  /**
+   * Gives the code of the error that stopped it. Whatever the error, such as a full disk, the lines
+   * are kept and tried again: a reader may come back.
+   */
+  #writePending(): string | undefined {
+    try {
+      while (this.#unwritten.length > 0 || this.#lines !== '') {
+        if (this.#unwritten.length === 0) {
+          this.#unwritten = Buffer.from(this.#lines)
+          this.#lines = ''
+        }
+        const written = writeSync(this.#descriptor, this.#unwritten)
+        this.#unwritten = this.#unwritten.subarray(written)
+      }
+      return undefined
+    } catch (cause) {
+      return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+    }
+  }
+
+  #writeAtExit(): void {
+    for (let retries = 0; this.#writePending() === 'EAGAIN'; retries += 1) {
+      if (retries === maxRetriesAtExit) return
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryAfterMs)
+    }
   }
 }
 
-export function createLogger(
-  level: LogLevel,
-  sink: DestinationStream = gatherLines(destination({ dest: 1, sync: true })),
-): Logger {
+/**
+ * A descriptor of standard output that a stalled reader cannot block. A pipe or a terminal is opened
+ * anew, since a terminal's own descriptor must stay blocking for the shell it is shared with; where
+ * that is impossible, as with a socket, Node.js makes the descriptor itself non-blocking when it
+ * opens `process.stdout`. Writes to a file always wait for the file system.
+ */
+function openStdout(): number {
+  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
+  const found = fstatSync(1)
+  if (found.isFile()) return 1
+  try {
+    if (found.isFIFO() || isatty(1))
+      return openSync('/dev/stdout', O_WRONLY | O_NONBLOCK | O_NOCTTY)
+  } catch {
+    // Handled below like a socket.
+  }
+  void process.stdout
+  return 1
+}
+
+/**
+ * The log on standard output, and the writer behind it, through which other text for standard output
+ * keeps its place among the lines.
+ */
+export function openLog(level: LogLevel): { readonly log: Logger; readonly output: LineWriter } {
+  const output = new LineWriter(openStdout())
+  const log = createLogger(level, output)
+  output.onResumed = (count) =>
+    log.warn('log lines were dropped because standard output was not read', { count })
+  return { log, output }
+}
+
+export function createLogger(level: LogLevel, sink: LineSink): Logger {
   const lines = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' },
     { write: (line: string) => void sink.write(maskNumbers(line)) },
@@ -65,6 +160,31 @@ export function createLogger(
     (message: string, fields: LogFields = {}) =>
       lines[severity](fields, message)
   return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
+}
+
+const sampledPerMinute = 10
+
+/**
+ * A warning that strangers can cause as often as they like: the first {@link sampledPerMinute} of a
+ * minute are written, and at its end one line with the number of those left out.
+ */
+export function sampledWarning(log: Logger, message: string): (fields: LogFields) => void {
+  let written = 0
+  let leftOut = 0
+  const endMinute = () => {
+    if (leftOut > 0) log.warn(`${message}: more in the last minute`, { count: leftOut })
+    written = 0
+    leftOut = 0
+  }
+  return (fields) => {
+    if (written === 0) setTimeout(endMinute, 60_000).unref()
+    if (written === sampledPerMinute) {
+      leftOut += 1
+      return
+    }
+    written += 1
+    log.warn(message, fields)
+  }
 }
 
 /** For tools and tests that have no use for log lines. */

@@ -20,10 +20,20 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['fake-vendor', async () => (await import('./commands/fake-vendor.js')).addFakeVendor],
 ])
 
+// What callgate makes holds telephone numbers and secrets: for its user alone.
+process.umask(0o077)
+
 const terminal: Terminal = {
   out: (text) => void process.stdout.write(text),
   note: (text) => void process.stderr.write(text),
   interactive: process.stderr.isTTY === true,
+}
+
+/** A reader that has seen enough, as in `callgate lists | head`, is no failure. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
 }
 
 const program = new Command('callgate')
@@ -35,7 +45,7 @@ const program = new Command('callgate')
   .addHelpText(
     'after',
     '\nFirst steps:\n' +
-      '  callgate serve                                        start; prints keys and a curl line\n' +
+      '  callgate serve                                        start; makes keys, shows a curl line\n' +
       '  callgate check 212-555-0106 --kind ai                 judge one call, explained\n' +
       '  callgate import numbering nanpa.zip cnac.zip          know every prefix\n' +
       '  callgate import us-dnc registry.zip                   load the national registry\n' +

@@ -53,6 +53,7 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServiceMetrics {
   apiAnswered(endpoint: string, status: number, seconds: number): void
   recordsPending(count: number): void
   recordFailed(): void
+  logLineDropped(): void
   /** 1 while a country's prefixes are judged by area code alone. */
   areaCodeMode(country: 'US' | 'CA', active: boolean): void
   text(): Promise<{ readonly contentType: string; readonly body: string }>
@@ -81,6 +82,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ...decisionMetrics(registry),
     ...answerMetrics(registry),
     ...recordMetrics(registry),
+    ...logMetrics(registry),
     ...dataMetrics(registry),
     ...listMetrics(registry),
     ...asteriskMetrics(registry),
@@ -205,6 +207,15 @@ function recordMetrics(registry: Registry): Pick<Metrics, 'recordsPending' | 're
     recordsPending: (count) => pending.set(count),
     recordFailed: () => failures.inc(),
   }
+}
+
+function logMetrics(registry: Registry): Pick<Metrics, 'logLineDropped'> {
+  const dropped = new Counter({
+    name: 'callgate_log_lines_dropped_total',
+    help: 'Log lines dropped because standard output was not read fast enough.',
+    registers: [registry],
+  })
+  return { logLineDropped: () => dropped.inc() }
 }
 
 function dataMetrics(registry: Registry): Pick<Metrics, 'areaCodeMode'> {

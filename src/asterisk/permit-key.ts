@@ -1,7 +1,8 @@
 /** Where the secret that signs permits comes from: a file the settings name, or one of our own. */
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError } from '../errors.js'
+import { makeFolder } from '../make-folder.js'
 
 export interface PermitKeyPlace {
   /** `asterisk.permitKeyFile`. */
@@ -22,14 +23,6 @@ export function loadPermitKey({ file, dataDir, randomBytes }: PermitKeyPlace): s
   makeFolder(dataDir)
   makeKey(path, randomBytes)
   return readKey(path, 'the permit key (without asterisk.permitKeyFile it is kept here)')
-}
-
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    throw new DataFileError(path, `the data folder cannot be made (${codeOf(cause)})`, cause)
-  }
 }
 
 /**

@@ -10,7 +10,7 @@ import {
 import { type Fault, faultTable, longestWaitMs } from '../fake-vendor/fault.js'
 import { parseFaultText } from '../fake-vendor/read-fault.js'
 import type { FaultTarget } from '../fake-vendor/target.js'
-import { createLogger } from '../log.js'
+import { openLog } from '../log.js'
 import { type AddCommand, CommandFailure } from './command.js'
 import { firstSignal } from './signals.js'
 
@@ -64,7 +64,7 @@ export const addFakeVendor: AddCommand = (program, terminal) => {
 
 async function open(options: FakeVendorOptions): Promise<FakeVendor> {
   try {
-    return await openFakeVendor({ ...options, log: createLogger('error') })
+    return await openFakeVendor({ ...options, log: openLog('error').log })
   } catch (cause) {
     if (!(cause instanceof Error) || !('syscall' in cause)) throw cause
     throw new CommandFailure(

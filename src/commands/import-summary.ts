@@ -1,11 +1,13 @@
 /** What the imports of number lists say when they are done. */
 import type { ListSettings } from '../config.js'
+import type { TakenHeader } from '../data/feeds/number-lines.js'
 import { listAges } from '../data/number-list/list-ages.js'
 import type { ChangesSummary } from '../data/number-list/list-changes.js'
 import type { ListImportSummary } from '../data/number-list/list-import.js'
 import { isReadByChecks } from '../data/number-list/list-names.js'
 import { formatInstant, systemClock } from '../domain/clock.js'
 import type { ListVersion } from '../domain/number-set.js'
+import { shorten } from '../errors.js'
 import type { Terminal } from './command.js'
 import {
   count,
@@ -32,6 +34,7 @@ export function describeList(summary: ListImportSummary, settings: ListSettings)
       ? [`  ${count(unreadDays)} days could not be read: those numbers have none`]
       : []),
     ...(isReadByChecks(summary.name) ? [] : ['  no check reads a list called custom-...']),
+    ...describeHeaders(summary.headers),
     ...describeBadLines(badLines),
     ...describeKept(summary, settings),
   ]
@@ -46,6 +49,7 @@ export function describeChanges(summary: ChangesSummary, settings: ListSettings)
       `${some(outdated, 'deletion')} older than the list`,
     ...describeDifference(summary),
     ...describeSilent('change', silent),
+    ...describeHeaders(summary.headers),
     ...describeBadLines(badLines),
     ...describeKept(summary, settings),
   ]
@@ -60,6 +64,21 @@ function describeSilent(what: string, silent: readonly string[]): string[] {
 }
 
 const shownAreaCodes = 20
+
+/** An archive may hold a file with a header for each area code. */
+const shownHeaders = 3
+
+/** What was taken for column names is in no list, so the operator should see it. */
+function describeHeaders(headers: readonly TakenHeader[]): string[] {
+  const shown = headers
+    .slice(0, shownHeaders)
+    .map(
+      ({ file, line, value }) =>
+        `  ${file} line ${line} was taken for a header: '${shorten(value)}'`,
+    )
+  const more = headers.length - shown.length
+  return more > 0 ? [...shown, `  and the first line of ${some(more, 'other file')}`] : shown
+}
 
 /** What was listed since is on it no more. */
 function describeOlder({ asOf, previousAsOf = asOf }: ListImportSummary): string[] {

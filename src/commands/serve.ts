@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { ariServers } from '../asterisk/ari-servers.js'
 import type { Asterisk } from '../asterisk/asterisk.js'
 import { type Callgate, openCallgate } from '../compose.js'
-import { mainAccountId, type OpenOptions } from '../compose-foundation.js'
+import type { OpenOptions } from '../compose-foundation.js'
 import { closeInOrder } from '../domain/close-in-order.js'
 import { ianaVersion } from '../domain/zones.js'
 import { decisionDocument } from '../gate/decision-document.js'
@@ -16,24 +16,26 @@ import type { RequestMeasure } from '../http/measure.js'
 import type { ReadinessCheck } from '../http/ops.js'
 import { RateLimits } from '../http/rate-limits.js'
 import { openServer, type RunningServer } from '../http/server.js'
-import { createLogger } from '../log.js'
+import { type LineWriter, openLog } from '../log.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
 import { serviceRoutes } from '../service/service-routes.js'
 import { version } from '../version.js'
 import { realWorld } from '../world.js'
-import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './command.js'
+import { type AddCommand, CommandFailure, settingsFor } from './command.js'
 import { dataReadiness, watchData } from './data-watch.js'
+import { exposedFiles } from './exposed-files.js'
+import { createFirstKeys, firstKeysFile, keyFromFile, writeFirstKeys } from './first-keys.js'
 import { firstSignal, onHangup } from './signals.js'
 import { sourceReadiness, sourceWarnings } from './source-readiness.js'
 
-export const addServe: AddCommand = (program, terminal) => {
+export const addServe: AddCommand = (program) => {
   program
     .command('serve')
     .description('run the gate and the compliance service')
     .option('--init', 'make a new, empty database in a data folder that has lost its own')
     .action(async ({ init }: OpenOptions, command: Command) => {
       const settings = settingsFor(command)
-      const log = createLogger(settings.logLevel)
+      const { log, output } = openLog(settings.logLevel)
       const ended = firstSignal()
       onHangup(() => log.info('SIGHUP is ignored; a restart reads changed settings'))
       const callgate = await openCallgate(
@@ -41,8 +43,9 @@ export const addServe: AddCommand = (program, terminal) => {
         { ...realWorld, log, mayBlock: false },
         { init },
       )
+      output.onDropped = () => callgate.metrics.logLineDropped()
       try {
-        await serveUntil(ended, callgate, terminal)
+        await serveUntil(ended, callgate, output)
       } finally {
         await callgate.close()
       }
@@ -64,7 +67,7 @@ function refuseLosses({ journal, outcomes }: Callgate): void {
 async function serveUntil(
   ended: Promise<string>,
   callgate: Callgate,
-  terminal: Terminal,
+  output: LineWriter,
 ): Promise<void> {
   const { log } = callgate.world
   callgate.storage.serveAlone()
@@ -78,7 +81,7 @@ async function serveUntil(
     checkPages(callgate)
     opened.push(() => server.close())
     log.info('started', { version, url: server.url, zoneRules: ianaVersion() })
-    await greet(callgate, server, terminal)
+    await greet(callgate, server, output)
     log.info('stopping', { signal: await ended })
   } finally {
     await closeInOrder(opened.reverse())
@@ -89,6 +92,9 @@ async function serveUntil(
 function warn({ settings, world: { log, clock } }: Callgate): void {
   const policy = policyWarnings(settings.policy, clock.now())
   for (const line of [...policy, ...sourceWarnings(settings)]) log.warn(line)
+  for (const exposed of exposedFiles(settings)) {
+    log.warn('modes of files let other users read data; run the command in mend', { ...exposed })
+  }
 }
 
 /** Damage shows in readiness and log from then on; nobody waits for it. */
@@ -199,33 +205,37 @@ function rateLimits({ settings: { limits }, world }: Callgate): RateLimits {
   return new RateLimits({ perMinute, numbersPerMinute, timers: world.timers })
 }
 
-/** The first start makes a key for each account and shows them, once, with a line to try. */
-async function greet(callgate: Callgate, server: RunningServer, terminal: Terminal): Promise<void> {
-  const sandboxKey = await firstKey(callgate, sandboxAccountId)
-  const mainKey = await firstKey(callgate, mainAccountId)
+/**
+ * Says where the server listens. The first start makes a key for each account: a terminal shows
+ * them, once; otherwise they are in a file, since a log is kept, copied and read by others.
+ */
+async function greet(callgate: Callgate, server: RunningServer, output: LineWriter): Promise<void> {
   const lines = [`callgate ${version} listens on ${server.url}`]
-  if (mainKey) lines.push(`key of account main (shown once):    ${mainKey}`)
+  const file = output.isTerminal ? undefined : firstKeysFile(callgate)
+  const keys = await createFirstKeys(callgate, (made) => file && writeFirstKeys(file, made))
+  for (const [accountId, key] of keys) {
+    if (!file) lines.push(`${`key of account ${accountId} (shown once):`.padEnd(36)} ${key}`)
+  }
+  if (file && keys.size > 0) {
+    callgate.world.log.warn('keys of the first start are in a file; store them and delete it', {
+      file,
+    })
+    lines.push(`keys of accounts ${[...keys.keys()].join(' and ')}: ${file}`)
+  }
+  const sandboxKey = keys.get(sandboxAccountId)
   if (sandboxKey) {
     lines.push(
-      `key of account sandbox (shown once): ${sandboxKey}`,
       'Try a fictional number; the README lists them:',
-      `  ${curlLine(server.url, sandboxKey)}`,
+      `  ${curlLine(server.url, file ? keyFromFile(file) : sandboxKey)}`,
     )
   } else lines.push('Make another key with: callgate keys create')
-  terminal.out(`${lines.join('\n')}\n`)
-}
-
-/** A key for an account that never had one. */
-async function firstKey({ keys }: Callgate, accountId: string): Promise<string | undefined> {
-  if ((await keys.list(accountId)).length > 0) return undefined
-  const made = await keys.create({ accountId, role: 'Administrator', label: 'first start' })
-  return made.key
+  output.write(`${lines.join('\n')}\n`)
 }
 
 function curlLine(url: string, key: string): string {
   const body = JSON.stringify({ number: '212-555-0100', callKind: 'manual' })
   return (
-    `curl -s ${url}/v1/decisions -H 'loginId: ${key}' ` +
+    `curl -s ${url}/v1/decisions -H "loginId: ${key}" ` +
     `-H 'Content-Type: application/json' -d '${body}'`
   )
 }

@@ -8,7 +8,6 @@ import {
   closeSync,
   createReadStream,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -18,6 +17,7 @@ import {
 import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { DataFileError } from '../errors.js'
+import { makeFolder } from '../make-folder.js'
 import {
   bodyStartOf,
   checkKind,
@@ -41,7 +41,7 @@ export async function writeCheckedFile(
   header: Readonly<Record<string, unknown>>,
   body: Chunks,
 ): Promise<string> {
-  mkdirSync(dirname(path), { recursive: true })
+  makeFolder(dirname(path))
   const aside = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
   const hash = createHash('sha256')
   const file = await open(aside, 'w')

@@ -20,6 +20,7 @@ import {
   degradedBy,
 } from '../domain/decision.js'
 import { parseDialed } from '../domain/phone-number.js'
+import { type LogFields, sampledWarning } from '../log.js'
 import { callerOf, keyInHeaders } from './authenticate.js'
 import { type BindTools, pathOf } from './bind.js'
 import { errorReply } from './error-body.js'
@@ -41,6 +42,10 @@ export function predialHandler(
   response: ServerResponse,
   context: Pick<BindTools, 'onKnown'> & { readonly arrivedAtMs: number },
 ) => Promise<void> {
+  const warnWithoutKey = sampledWarning(
+    options.logger,
+    'an emergency or service code passed without a valid key',
+  )
   return async (request, response, { arrivedAtMs, onKnown }) => {
     const context = {
       shape: predialGet.errors,
@@ -65,7 +70,7 @@ export function predialHandler(
       const known = { ...knownOf(fields), number: code ?? '' }
       const line = caller
         ? predialLine((await judge(caller, known))())
-        : strangersEmergencyLine(known, options)
+        : strangersEmergencyLine(known, warnWithoutKey)
       sendReply(response, { text: `${line}\n` })
     } catch (error) {
       discardRest(request, anonymousBodyBytes)
@@ -188,8 +193,8 @@ const emptyRequest: DecisionRequest = {
 /** Without a key there is no account to keep a record for, so the line carries no id. */
 function strangersEmergencyLine(
   { number }: DecisionRequest,
-  { logger }: Pick<PredialOptions, 'logger'>,
+  warnWithoutKey: (fields: LogFields) => void,
 ): string {
-  logger.warn('an emergency or service code passed without a valid key', { number })
+  warnWithoutKey({ number })
   return predialLine({ decision: 'allow', number, reason: 'service-code', id: '-' })
 }

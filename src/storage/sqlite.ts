@@ -2,7 +2,6 @@
  * SQLite, the default engine: one file in the data folder, nothing else to run.
  * The only file that knows better-sqlite3.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import {
@@ -18,6 +17,7 @@ import {
   type SqliteStatement,
 } from 'kysely'
 import { AppError, DataFileError } from '../errors.js'
+import { makeFolder } from '../make-folder.js'
 import {
   databasePath,
   evidenceIn,
@@ -233,9 +233,9 @@ function connect(dataDir: string, { blockForLockMs, ...mayCreate }: ConnectOptio
   const path = databasePath(dataDir)
   const evidence = evidenceIn(dataDir)
   if (!hasBytes(path)) refuseUnwantedDatabase(path, { hasContent: false, evidence }, mayCreate)
+  makeFolder(dataDir)
   let connection: Sqlite.Database | undefined
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     connection = new Sqlite(path, { timeout: blockForLockMs })
     const tables = connection.prepare('select count(*) from sqlite_master').pluck().get()
     refuseUnwantedDatabase(path, { hasContent: tables !== 0, evidence }, mayCreate)

@@ -120,6 +120,6 @@ describe('a permit key of our own', () => {
 
   it('is refused when the folder cannot hold it', () => {
     writeFileSync(join(folder, 'data'), 'a file')
-    expect(load).toThrow(`${dataDir()}: the data folder cannot be made (EEXIST)`)
+    expect(load).toThrow(`${dataDir()}: exists and is not a folder`)
   })
 })

@@ -92,6 +92,19 @@ describe('a list is imported by the command of its feed', () => {
     expect(imported).toMatchObject({ size, coverage: covers, feed, previous: null })
     expect(openList(list).has(phoneNumber('8505550123'))).toBe(true)
     expect(rejectFiles()).toEqual([])
+    const isHeader = content === csv
+    expect(out.includes("line 1 was taken for a header: 'case,phone,court'\n")).toBe(isHeader)
+  })
+
+  it('but not when its first line is a number with a stray letter', async () => {
+    const file = temp.write('numbers.txt', 'O125550123\n8505550123\n')
+    const { code, err } = await run('us-dnc', file, ...asOf)
+    expect(code).toBe(1)
+    expect(err).toContain(
+      "numbers.txt line 1 'O125550123': has to begin with a number of ten digits",
+    )
+    expect(err).toContain('a header must not hold more than 6 digits')
+    expect(importedLists()).toEqual([])
   })
 })
 

@@ -1,12 +1,22 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/domain/clock.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
-import { callgate, serve } from '../support/program.js'
+import { callgate, environmentOf, program, serve } from '../support/program.js'
 
 let dataDir: string
 let environment: Record<string, string>
@@ -245,17 +255,70 @@ describe('callgate projects', () => {
 })
 
 describe('callgate serve', () => {
-  it('shows both keys once, with a curl line that answers', async () => {
-    const fresh = mkdtempSync(join(tmpdir(), 'callgate-fresh-'))
+  it('leaves the keys of a first start in a file of its owner, with a curl line that answers', async () => {
+    const fresh = join(mkdtempSync(join(tmpdir(), 'callgate-fresh-')), "the owner's data")
     const first = await serve({ CALLGATE_DATA_DIR: fresh })
-    expect(first.keys.main).toHaveLength(44)
+    const file = join(fresh, 'first-keys.txt')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    for (const key of Object.values(first.keys)) {
+      expect(key).toHaveLength(44)
+      expect(first.output()).not.toContain(key)
+    }
+    expect(first.output()).toContain(`keys of accounts main and sandbox: ${file}\n`)
+    const named = first
+      .output()
+      .split('\n')
+      .find((text) => text.includes('"file"'))
+    expect(JSON.parse(named ?? '{}')).toMatchObject({ file })
     const line = /curl -s .*/.exec(first.output())?.[0] ?? ''
     const { stdout } = await promisify(execFile)('bash', ['-c', line])
     expect(JSON.parse(stdout)).toMatchObject({ number: '2125550100', callKind: 'manual' })
     expect(await first.end('SIGINT')).toBe(0)
     const second = await serve({ CALLGATE_DATA_DIR: fresh })
-    expect(second.output()).not.toContain('shown once')
+    expect(second.output()).not.toContain('first-keys.txt')
     expect(await second.end('SIGTERM')).toBe(0)
+    rmSync(dirname(fresh), { recursive: true, force: true })
+  })
+
+  it('shows the keys of a first start at a terminal, once, and writes no file', async () => {
+    const fresh = mkdtempSync(join(tmpdir(), 'callgate-terminal-'))
+    const settings = environmentOf({ CALLGATE_DATA_DIR: fresh, CALLGATE_HTTP_PORT: '0' })
+    const command = `'${process.execPath}' '${program}' serve`
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: settings })
+    let output = ''
+    const keyOf = (account: string) =>
+      new RegExp(`account ${account} \\(shown once\\): +(\\S{44})\\r?\\n`).exec(output)?.[1] ?? ''
+    terminal.stdout.on('data', (bytes: Buffer) => {
+      output += bytes.toString()
+    })
+    await expect.poll(() => output, { timeout: 15_000 }).toMatch(/curl -s .*\r\n/)
+    const url = /listens on (\S+)/.exec(output)?.[1]
+    const headers = { loginId: keyOf('main') }
+    expect((await fetch(`${url}/v1.5/Auth/Validate`, { headers })).status).toBe(200)
+    const line = /curl -s .*/.exec(output)?.[0] ?? ''
+    const { stdout } = await promisify(execFile)('bash', ['-c', line])
+    expect(JSON.parse(stdout)).toMatchObject({ accountId: 'sandbox' })
+    expect(existsSync(join(fresh, 'first-keys.txt'))).toBe(false)
+    terminal.stdin.write('\u0003')
+    await once(terminal, 'exit')
+    rmSync(fresh, { recursive: true, force: true })
+  })
+
+  it('makes no key that nobody can read: without its file there is no start', async () => {
+    const fresh = mkdtempSync(join(tmpdir(), 'callgate-keyless-'))
+    const file = join(fresh, 'first-keys.txt')
+    mkdirSync(join(file, 'in-the-way'), { recursive: true })
+    const settings = { CALLGATE_DATA_DIR: fresh, CALLGATE_HTTP_PORT: '0' }
+    const { code, err } = await callgate(['serve'], settings)
+    expect(code).toBe(1)
+    expect(err).toContain(`${file}: the keys of the first start cannot be written: `)
+    expect(readdirSync(fresh).filter((name) => name.startsWith('first-keys'))).toHaveLength(1)
+    expect((await callgate(['keys', 'list'], settings)).out).not.toContain('first start')
+    rmSync(file, { recursive: true })
+    const server = await serve({ CALLGATE_DATA_DIR: fresh })
+    const headers = { loginId: server.keys.main }
+    expect((await fetch(`${server.url}/v1.5/Auth/Validate`, { headers })).status).toBe(200)
+    expect(await server.end('SIGTERM')).toBe(0)
     rmSync(fresh, { recursive: true, force: true })
   })
 

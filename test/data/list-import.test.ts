@@ -76,6 +76,7 @@ describe('importList', () => {
         { file: 'c.gz', sha256: sha256(gz), rows: 2 },
       ],
       badLines: { allowed: 0, count: 0, first: [] },
+      headers: [{ file: 'b.zip/b.csv', line: 1, value: 'phone,reason' }],
       unreadDays: 0,
       uncovered: [],
     })

@@ -185,3 +185,69 @@ describe('the checksum taken while reading', () => {
     expect(opened.readDigest()).toBe(known ? plainSum(bytes) : undefined)
   })
 })
+
+describe('an archive that unpacks to too much', () => {
+  const lines = (bytes: number) => '2125550100\n'.repeat(bytes / 11)
+  const bomb = lines(22_000_000)
+
+  it('is refused by its ratio: a gzip while it is read, a zip before', async () => {
+    const rule =
+      /unpacks to more than 200 times its \d+ bytes, the limit; if the file is right, unp/
+    const gzip = folder.write('bomb.gz', gzipSync(bomb))
+    await expect(contentOf(gzip)).rejects.toThrow(rule)
+    const zip = folder.write('bomb.zip', zipBytes([{ name: 'list.txt', content: bomb }]))
+    await expect(openSourceFiles(zip)).rejects.toThrow(rule)
+  })
+
+  it('is refused by its ratio however many entries share it', async () => {
+    const part = lines(5_500_000)
+    const members = ['a', 'b', 'c', 'd'].map((name) => ({ name, content: part }))
+    const zip = folder.write('parts.zip', zipBytes(members))
+    await expect(openSourceFiles(zip)).rejects.toThrow(/more than 200 times/)
+  })
+
+  it('is read where it is small, and where numbers differ as those of a registry do', async () => {
+    const small = lines(11_000_000)
+    expect(await contentOf(folder.write('small.gz', gzipSync(small)))).toBe(small)
+    const registry = Array.from({ length: 2_000_000 }, (_, nth) => `212,${2_000_000 + nth}\n`).join(
+      '',
+    )
+    expect(await contentOf(folder.write('registry.gz', gzipSync(registry)))).toBe(registry)
+    const zip = folder.write('registry.zip', zipBytes([{ name: 'list.txt', content: registry }]))
+    expect(await contentOf(zip)).toBe(registry)
+  })
+
+  it('is refused by its size and by the number of its files', async () => {
+    const limits = { maxEntries: 2, maxBytes: 1_000, maxRatio: 200 }
+    const readAll = async (name: string, bytes: Buffer) => {
+      const files = await openSourceFiles(folder.write(name, bytes), { limits })
+      for (const file of files) await read(file)
+    }
+    const members = ['a', 'b', 'c'].map((name) => ({ name, content: '2125550100\n' }))
+    await expect(readAll('two.zip', zipBytes(members.slice(1)))).resolves.toBeUndefined()
+    await expect(readAll('three.zip', zipBytes(members))).rejects.toThrow(
+      /holds 3 files, more than the limit of 2; unpack it/,
+    )
+    const size = /unpacks to more than 1000 bytes, the limit/
+    await expect(readAll('large.gz', gzipSync(lines(1_100)))).rejects.toThrow(size)
+    const large = ['a', 'b'].map((name) => ({ name, content: lines(550) }))
+    await expect(readAll('large.zip', zipBytes(large))).rejects.toThrow(size)
+    await expect(readAll('fits.gz', gzipSync(lines(990)))).resolves.toBeUndefined()
+  })
+
+  it('is refused with the limits of the program', async () => {
+    const members = Array.from({ length: 4_097 }, (_, nth) => ({ name: `${nth}`, content: '' }))
+    const many = folder.write('many.zip', zipBytes(members))
+    await expect(openSourceFiles(many)).rejects.toThrow(
+      /holds 4097 files, more than the limit of 4096/,
+    )
+  })
+
+  it('cannot state a smaller size than it has', async () => {
+    const zip = zipBytes([{ name: 'list.txt', content: bomb }])
+    const directory = zip.indexOf('PK\x01\x02')
+    zip.writeUInt32LE(1_000, directory + 24)
+    const [file] = await openSourceFiles(folder.write('lying.zip', zip))
+    await expect(file && read(file)).rejects.toThrow(/cannot be read: too many bytes/)
+  })
+})

@@ -16,7 +16,7 @@ async function read(text: string, chunkBytes = 1 << 16) {
   const stream = Readable.from(chunks, { objectMode: false })
   const found: string[] = []
   const badLines = new BadLines(1e6)
-  const read = await readUsDncChanges(
+  const { rows, blank } = await readUsDncChanges(
     { name: 'c.txt', path: '/c.txt', stream },
     {
       onRow: ({ prefix, line, at, isAdded }) =>
@@ -26,7 +26,7 @@ async function read(text: string, chunkBytes = 1 << 16) {
     },
     badLines,
   )
-  return { found, bad: badLines.first.map(({ line, rule }) => `${line}: ${rule}`), ...read }
+  return { found, bad: badLines.first.map(({ line, rule }) => `${line}: ${rule}`), rows, blank }
 }
 
 describe('a row of a change file', () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
@@ -119,9 +119,12 @@ describe('the SQLite engine', () => {
   it('names a database that cannot be opened', () => {
     const file = join(folder, 'file')
     writeFileSync(file, 'not a folder')
-    const open = () =>
-      openDatabase({ engine: 'sqlite', dataDir: file, lockWaitMs: 50, blockForLockMs: 0 })
-    expect(open).toThrow(`${file}/callgate.sqlite: the database cannot be opened`)
+    const open = (dataDir: string) => () =>
+      openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    expect(open(file)).toThrow(`${file}: exists and is not a folder`)
+    const taken = join(folder, 'taken/callgate.sqlite')
+    mkdirSync(taken, { recursive: true })
+    expect(open(join(folder, 'taken'))).toThrow(`${taken}: the database cannot be opened`)
   })
 })
 

@@ -1,8 +1,9 @@
 /** Runs the compiled program as a process of its own, as an operator does. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const main = join(import.meta.dirname, '../../dist/main.js')
+export const program = join(import.meta.dirname, '../../dist/main.js')
 
 export interface Ended {
   readonly code: number
@@ -11,7 +12,7 @@ export interface Ended {
 }
 
 /** Settings come from `environment` alone, not from the shell that runs the tests. */
-function environmentOf(environment: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+export function environmentOf(environment: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CALLGATE_'))
   return { ...Object.fromEntries(inherited), ...environment }
 }
@@ -19,10 +20,11 @@ function environmentOf(environment: Readonly<Record<string, string>>): NodeJS.Pr
 export function callgate(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
+  as: { readonly uid?: number } = {},
 ): Promise<Ended> {
   return new Promise((resolve) => {
-    const options = { env: environmentOf(environment), timeout: 60_000 }
-    execFile(process.execPath, [main, ...args], options, (error, out, err) => {
+    const options = { env: environmentOf(environment), timeout: 60_000, ...as }
+    execFile(process.execPath, [program, ...args], options, (error, out, err) => {
       const code = typeof error?.code === 'number' ? error.code : error ? -1 : 0
       resolve({ code, out, err })
     })
@@ -31,7 +33,8 @@ export function callgate(
 
 export interface Serving {
   readonly url: string
-  readonly keys: Readonly<Record<'main' | 'sandbox', string>>
+  /** Of the first start over its data folder. */
+  readonly keys: FirstKeys
   /** Everything written to standard output so far. */
   output(): string
   signal(signal: NodeJS.Signals): void
@@ -44,10 +47,11 @@ export function serve(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
 ): Promise<Serving> {
-  const child = spawn(process.execPath, [main, 'serve', ...args], {
+  const child = spawn(process.execPath, [program, 'serve', ...args], {
     env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const folder = environment.CALLGATE_DATA_DIR ?? 'var'
   let output = ''
   return new Promise((resolve, reject) => {
     const listen = (bytes: Buffer) => {
@@ -55,7 +59,7 @@ export function serve(
       const url = /listens on (\S+)\n[\s\S]*\n/.exec(output)?.[1]
       if (url === undefined) return
       const signal = (name: NodeJS.Signals) => void child.kill(name)
-      resolve({ url, keys: keysIn(output), output: () => output, signal, end: ender(child) })
+      resolve({ url, keys: firstKeysIn(folder), output: () => output, signal, end: ender(child) })
     }
     child.stdout.on('data', listen)
     child.stderr.on('data', listen)
@@ -63,9 +67,14 @@ export function serve(
   })
 }
 
-function keysIn(output: string): Serving['keys'] {
+export type FirstKeys = Readonly<Record<'main' | 'sandbox', string>>
+
+/** The keys in the file that a first start writes; empty texts where there is none. */
+export function firstKeysIn(dataDir: string): FirstKeys {
+  const path = join(dataDir, 'first-keys.txt')
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
   const keyOf = (account: string) =>
-    new RegExp(`account ${account} \\(shown once\\): +(\\S{44})\\n`).exec(output)?.[1] ?? ''
+    new RegExp(`^${account}: (\\S{44})$`, 'm').exec(text)?.[1] ?? ''
   return { main: keyOf('main'), sandbox: keyOf('sandbox') }
 }
 

@@ -2,10 +2,11 @@
  * Makes a fact file of downloaded files and puts it where the fact store finds it. Either the whole
  * import succeeds or the file that was there stays as it was.
  */
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Clock, Instant, LocalDay } from '../../domain/clock.js'
 import { DataFileError, type FieldProblem, invalidRequest } from '../../errors.js'
+import { makeFolder } from '../../make-folder.js'
 import {
   type FactFileInfo,
   lockForImport,
@@ -82,7 +83,7 @@ export async function importFacts(options: FactImportOptions): Promise<FactImpor
   checkOptions(options)
   const { folder, feed, clock } = options
   const path = factFilePath(folder, feed.shape.feed)
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   const lock = lockForImport(join(folder, `.${basename(path)}.lock`))
   try {
     const importedAt = clock.now()

@@ -4,13 +4,15 @@
  * comments, CR LF, a byte order mark and one line of column names are allowed everywhere.
  */
 import { DataFileError, shorten } from '../../errors.js'
-import type { BadLines } from './bad-lines.js'
+import type { BadLine, BadLines } from './bad-lines.js'
 import { placeOf, type SourceFile } from './open-source-file.js'
 
 export type NumberSource = Pick<SourceFile, 'name' | 'path' | 'stream'>
 
 /** What the lines of one kind of file mean. */
 export interface LineFormat {
+  /** Numbers or changes taken so far. */
+  readonly rows: number
   /**
    * The quick way for nearly all lines of a large file: takes the line that begins at `start` and
    * gives where the next one does, or 0 to have it read as text. `bytes` ends with a newline.
@@ -25,8 +27,17 @@ export interface LineFormat {
   isCut(line: string): boolean
 }
 
+/** A first line that was taken for column names. */
+export type TakenHeader = Pick<BadLine, 'file' | 'line' | 'value'>
+
+export interface LinesRead {
+  /** Whether every line is blank or a comment, as in an empty file. */
+  readonly blank: boolean
+  readonly header: TakenHeader | undefined
+}
+
 /**
- * Hands every line to the format. True when all are blank or comments, as in an empty file. Throws
+ * Hands every line to the format. Throws
  * {@link DataFileError} for a web page, for a file that ends in the middle of a line and when too
  * many lines are bad: what the format was given is then to be dropped.
  */
@@ -34,12 +45,12 @@ export async function readNumberLines(
   source: NumberSource,
   format: LineFormat,
   badLines: BadLines,
-): Promise<{ readonly blank: boolean }> {
+): Promise<LinesRead> {
   const lines = new NumberLines(source, format, badLines)
   for await (const chunk of source.stream as AsyncIterable<Buffer>) lines.push(chunk)
   lines.end()
   badLines.judge()
-  return { blank: lines.blank }
+  return { blank: lines.blank, header: lines.header }
 }
 
 export const newline = 0x0a
@@ -60,6 +71,7 @@ class NumberLines {
   #lineNumber = 0
   /** Whether there was a line that is neither blank nor a comment. */
   #hasData = false
+  #header: TakenHeader | undefined
   /** Whether the line at hand is the last one and has no line end. */
   #unended = false
 
@@ -71,6 +83,10 @@ class NumberLines {
 
   get blank(): boolean {
     return !this.#hasData
+  }
+
+  get header(): TakenHeader | undefined {
+    return this.#header
   }
 
   push(chunk: Buffer): void {
@@ -126,11 +142,16 @@ class NumberLines {
     if (line === '' || line.startsWith('#')) return
     const isFirst = !this.#hasData
     this.#hasData = true
+    const { rows } = this.#format
     const rule = this.#format.text(line, isFirst)
-    if (rule === undefined) return
+    const place = { file: this.#source.name, line: this.#lineNumber, value: line }
+    if (rule === undefined) {
+      if (this.#format.rows === rows) this.#header = { ...place, value: asUtf8(line) }
+      return
+    }
     this.#refuseOtherThanWhole(line, isFirst)
-    const place = { file: this.#source.name, line: this.#lineNumber }
-    this.#badLines.add({ ...place, value: line, rule })
+    const isHeaderRefused = isFirst && headerStart.test(line)
+    this.#badLines.add({ ...place, rule: isHeaderRefused ? `${rule}; ${headerRule}` : rule })
   }
 
   /** Else a file whose lines end with a return alone would be one line, and all but its start lost. */
@@ -152,9 +173,28 @@ class NumberLines {
   }
 }
 
-/** Whether a line begins as one of column names does. */
+const headerStart = /^["']?[A-Za-z\xc0-\xff]/
+
+/** A number of which up to three digits are mangled is no header. */
+const maxHeaderDigits = 6
+export const headerRule = `a header must not hold more than ${maxHeaderDigits} digits`
+
+/** Whether a line, as ISO 8859-1, begins as one of column names does and {@link hasHeaderDigits}. */
 export function looksLikeHeader(line: string): boolean {
-  return /^["']?[A-Za-z\xc0-\xff]/.test(line)
+  return headerStart.test(line) && hasHeaderDigits(line)
+}
+
+/**
+ * Whether a line, as ISO 8859-1, has so few digits that it can be one of column names. Digits of
+ * every script count, and UTF-16, whose digits cannot be counted here, is no text we read.
+ */
+export function hasHeaderDigits(line: string): boolean {
+  if (/\0|^\xff\xfe|^\xfe\xff/.test(line)) return false
+  return (asUtf8(line).match(/\p{N}/gu) ?? []).length <= maxHeaderDigits
+}
+
+function asUtf8(line: string): string {
+  return Buffer.from(line, 'latin1').toString('utf8')
 }
 
 /** Whether a line may be the start of one that begins with a number of ten digits. */

@@ -30,9 +30,34 @@ export interface SourceFile {
   readDigest(): string | undefined
 }
 
+/** What one downloaded file may unpack to; more is an archive made to fill disk and memory. */
+export interface UnpackLimits {
+  /** Files inside a `.zip`, those that are not read included. */
+  readonly maxEntries: number
+  /** Bytes that a `.zip` or `.gz` may unpack to. */
+  readonly maxBytes: number
+  /** Unpacked bytes for each byte on disk; ignored below {@link ratioFromBytes}. */
+  readonly maxRatio: number
+}
+
+/**
+ * The US registry, the largest list there is, has about 360 files and 3.1 GB of text. Numbers shrink
+ * to between a fifth and a twentieth.
+ */
+export const unpackLimits: UnpackLimits = {
+  maxEntries: 4_096,
+  maxBytes: 17_179_869_184,
+  maxRatio: 200,
+}
+
+/** Small files of equal lines may be packed tighter, and harm nobody. */
+const ratioFromBytes = 16_777_216
+
 export interface SourceFileOptions {
   /** Which files of an archive to read; needed only when it holds others as well. */
   readonly entry?: RegExp
+  /** {@link unpackLimits} unless given. */
+  readonly limits?: UnpackLimits
   /** Told, after each chunk, how many bytes of the file on disk are behind us. */
   readonly onBytes?: (done: number) => void
 }
@@ -71,18 +96,45 @@ export async function openSourceFiles(
   const { kind, size, modifiedAt } = await inspect(path)
   const tell = options.onBytes ?? (() => undefined)
   const shared = { path, bytesTotal: size, modifiedAt }
+  const { limits = unpackLimits } = options
+  const requireUnpackable = (unpacked: number) => refuseBomb(path, { size, unpacked, limits })
   if (kind === 'zip') {
-    const entries = await chooseEntries(path, options.entry)
+    const entries = await chooseEntries(path, options.entry, limits)
+    // yauzl fails an entry that unpacks to another size than is stated here.
+    requireUnpackable(sizeOf(entries))
     return unzippedFiles(path, { entries, size, tell }).map((file) => ({ ...shared, ...file }))
   }
   const file = new HashedFile(path)
-  const chunks = kind === 'gzip' ? gunzipped(path, { file, tell }) : plain(file, tell)
+  const chunks =
+    kind === 'gzip' ? gunzipped(path, { file, tell, requireUnpackable }) : plain(file, tell)
   const stream = readable(path, chunks)
   return [{ ...shared, name: basename(path), stream, readDigest: () => file.digest(size) }]
 }
 
-async function chooseEntries(path: string, wanted: RegExp | undefined): Promise<readonly Entry[]> {
-  const entries = await dataEntries(path)
+function refuseBomb(
+  path: string,
+  of: { readonly size: number; readonly unpacked: number; readonly limits: UnpackLimits },
+): void {
+  const { size, unpacked, limits } = of
+  const advice = 'if the file is right, unpack it and name the files that were in it'
+  if (unpacked > limits.maxBytes) {
+    const rule = `unpacks to more than ${limits.maxBytes} bytes, the limit`
+    throw new DataFileError(path, `${rule}; ${advice}`)
+  }
+  if (unpacked <= ratioFromBytes || unpacked <= size * limits.maxRatio) return
+  const rule = `unpacks to more than ${limits.maxRatio} times its ${size} bytes, the limit`
+  throw new DataFileError(path, `${rule}; ${advice}`)
+}
+
+const sizeOf = (entries: readonly Entry[]) =>
+  entries.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
+
+async function chooseEntries(
+  path: string,
+  wanted: RegExp | undefined,
+  limits: UnpackLimits,
+): Promise<readonly Entry[]> {
+  const entries = await dataEntries(path, limits)
   const fitting = wanted ? entries.filter(({ fileName }) => wanted.test(fileName)) : entries
   if (fitting.length === 0) throw new DataFileError(path, 'holds no file that could be read')
   for (const entry of fitting) {
@@ -92,10 +144,14 @@ async function chooseEntries(path: string, wanted: RegExp | undefined): Promise<
   return fitting
 }
 
-async function dataEntries(path: string): Promise<Entry[]> {
+async function dataEntries(path: string, { maxEntries }: UnpackLimits): Promise<Entry[]> {
   try {
     const archive = await openPromise(path, { autoClose: false })
     try {
+      if (archive.entryCount > maxEntries) {
+        const rule = `holds ${archive.entryCount} files, more than the limit of ${maxEntries}`
+        throw new DataFileError(path, `${rule}; unpack it and name the files to read`)
+      }
       const entries: Entry[] = []
       for await (const entry of archive.eachEntry()) {
         if (!isClutter(entry.fileName)) entries.push(entry)
@@ -125,14 +181,21 @@ async function* plain(file: HashedFile, tell: Tell): Chunks {
   }
 }
 
-async function* gunzipped(
-  path: string,
-  { file, tell }: { readonly file: HashedFile; readonly tell: Tell },
-): Chunks {
+interface Gzipped {
+  readonly file: HashedFile
+  readonly tell: Tell
+  /** Throws for more unpacked bytes than the file may have. */
+  readonly requireUnpackable: (unpacked: number) => void
+}
+
+async function* gunzipped(path: string, { file, tell, requireUnpackable }: Gzipped): Chunks {
   const decoder = createGunzip({ chunkSize: 1 << 18 })
   const raw = file.open().on('data', (chunk: Buffer) => file.take(chunk))
   pipeline(raw, decoder, () => undefined) // an error reaches us through the decoder
+  let unpacked = 0
   for await (const chunk of unpackedOnce(path, decoder)) {
+    unpacked += chunk.length
+    requireUnpackable(unpacked)
     tell(file.bytes)
     yield chunk
   }
@@ -149,7 +212,7 @@ function unzippedFiles(
   path: string,
   { entries, size, tell }: Zipped,
 ): readonly Pick<SourceFile, 'name' | 'stream' | 'readDigest'>[] {
-  const bytes = entries.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
+  const bytes = sizeOf(entries)
   let done = 0
   const passed = (chunk: Buffer) => {
     done += chunk.length

@@ -12,8 +12,11 @@ import {
   carriageReturn,
   comma,
   digitsAt,
+  hasHeaderDigits,
+  headerRule,
   isCutNumber,
   type LineFormat,
+  type LinesRead,
   looksLikeHeader,
   type NumberSource,
   newline,
@@ -25,11 +28,9 @@ import { placeOf } from './open-source-file.js'
 /** Given each number as its first six digits and its last four, with its day where there is one. */
 export type NumberSink = (prefix: number, line: number, day?: LocalDay) => void
 
-export interface PlainNumbersRead {
+export interface PlainNumbersRead extends LinesRead {
   /** Numbers, duplicates included. */
   readonly rows: number
-  /** True when every line is blank or a comment, as in an empty file. */
-  readonly blank: boolean
   /** Numbers whose day could not be read, or lies ahead: they are taken without one. */
   readonly unreadDays: number
 }
@@ -51,9 +52,9 @@ export async function readPlainNumbers(
   options: PlainNumbersOptions = {},
 ): Promise<PlainNumbersRead> {
   const format = new PlainNumbers(source, sink, options)
-  const { blank } = await readNumberLines(source, format, badLines)
+  const lines = await readNumberLines(source, format, badLines)
   const { rows, unreadDays } = format
-  return { rows, blank, unreadDays }
+  return { ...lines, rows, unreadDays }
 }
 
 class PlainNumbers implements LineFormat {
@@ -113,14 +114,17 @@ class PlainNumbers implements LineFormat {
     return this.#table ? mayBeNumber.test(line) : isCutNumber(line)
   }
 
-  /** Columns that were asked for make the first line a header, whatever it looks like. */
+  /** Columns that were asked for must be in the first line, which then is a header. */
   #isHeader(line: string): boolean {
     const isAsked = !this.#isPlain
-    if (line.startsWith('<') || (!isAsked && numberPattern.test(line))) return false
+    if (line.startsWith('<') || (!isAsked && !hasHeaderDigits(line))) return false
     const columns = columnsOf(line, this.#options)
     if (typeof columns === 'string') {
       if (!isAsked && !looksLikeHeader(line)) return false
       throw new DataFileError(placeOf(this.#source), `its first line ${columns}`)
+    }
+    if (isAsked && !hasHeaderDigits(line)) {
+      throw new DataFileError(placeOf(this.#source), `its first line is no header: ${headerRule}`)
     }
     if (!columns) return looksLikeHeader(line)
     this.#table = new NumberRows(columns, this.#options.today)

@@ -36,9 +36,9 @@ export async function readPortedNumbers(
   { today }: Pick<PlainNumbersOptions, 'today'> = {},
 ): Promise<PlainNumbersRead> {
   const format = new PortedNumbers(sink, today ?? Number.MAX_SAFE_INTEGER - 1)
-  const { blank } = await readNumberLines(source, format, badLines)
+  const lines = await readNumberLines(source, format, badLines)
   const { rows, unreadDays } = format
-  return { rows, blank, unreadDays }
+  return { ...lines, rows, unreadDays }
 }
 
 class PortedNumbers implements LineFormat {

@@ -7,13 +7,13 @@ import {
   fchmodSync,
   fstatSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { DataFileError } from '../../errors.js'
+import { makeFolder } from '../../make-folder.js'
 import type { BadLine } from './bad-lines.js'
 
 export interface RejectFile {
@@ -73,7 +73,7 @@ class CsvRejectFile implements RejectFile {
 
 function openForOwner(path: string): number {
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path))
     return emptied(path, openSync(path, appending, 0o600))
   } catch (cause) {
     if (cause instanceof DataFileError) throw cause

@@ -12,6 +12,7 @@ import {
   digitsAt,
   isCutNumber,
   type LineFormat,
+  type LinesRead,
   looksLikeHeader,
   type NumberSource,
   newline,
@@ -42,10 +43,10 @@ export async function readUsDncChanges(
   source: NumberSource,
   wanted: ChangesWanted,
   badLines: BadLines,
-): Promise<{ readonly rows: number; readonly blank: boolean }> {
+): Promise<LinesRead & { readonly rows: number }> {
   const format = new ChangeLines(wanted)
-  const { blank } = await readNumberLines(source, format, badLines)
-  return { rows: format.rows, blank }
+  const lines = await readNumberLines(source, format, badLines)
+  return { ...lines, rows: format.rows }
 }
 
 const letterA = 0x41

@@ -10,7 +10,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readdirSync,
   realpathSync,
@@ -20,6 +19,7 @@ import {
 import { join } from 'node:path'
 import type { Instant } from '../../domain/clock.js'
 import { DataFileError } from '../../errors.js'
+import { makeFolder } from '../../make-folder.js'
 import { syncFolder } from '../checked-file.js'
 import { codeOf, removeLeftovers } from './leftover-files.js'
 import {
@@ -60,7 +60,7 @@ export function keepVersion(folder: string, name: string, link = linkSync): stri
   if (version === undefined) return undefined
   const kept = versionPath(folder, name, version)
   if (existsSync(kept)) return version
-  mkdirSync(versionsFolder(folder), { recursive: true })
+  makeFolder(versionsFolder(folder))
   try {
     // A second name for a symbolic link would lead nowhere once that is replaced.
     link(realpathSync(path), kept)

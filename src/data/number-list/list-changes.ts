@@ -6,6 +6,7 @@
 import { type Clock, formatInstant, type Instant } from '../../domain/clock.js'
 import { DataFileError, invalidRequest } from '../../errors.js'
 import { type BadLine, BadLines } from '../feeds/bad-lines.js'
+import type { TakenHeader } from '../feeds/number-lines.js'
 import { readUsDncChanges } from '../feeds/us-dnc-changes.js'
 import { ChangeRows } from './change-rows.js'
 import { checkImportOptions } from './import-rules.js'
@@ -73,6 +74,8 @@ export interface ChangesSummary {
   /** The change files. */
   readonly sources: readonly ListSource[]
   readonly badLines: Pick<BadLines, 'allowed' | 'count' | 'first'>
+  /** First lines that were taken for column names, not for changes. */
+  readonly headers: readonly TakenHeader[]
 }
 
 const dayMs = 86_400_000
@@ -102,7 +105,7 @@ async function importAlone(options: ChangesImportOptions): Promise<ChangesSummar
   checkAsOf(options, base)
   const rows = new ChangeRows()
   const badLines = new BadLines(options.badLinesAllowed, options.rejects)
-  const { sources } = await readFiles(options, { base, rows, badLines, importedAt })
+  const { sources, headers } = await readFiles(options, { base, rows, badLines, importedAt })
   if (options.allowGap !== true) refuseGap(options, base, rows)
   const editor = new NumberListEditor(base)
   const applied = applyTo(editor, base, rows)
@@ -124,7 +127,7 @@ async function importAlone(options: ChangesImportOptions): Promise<ChangesSummar
   return {
     ...{ ...known, path, version, dryRun, size, rows: rows.count, added, removed },
     silent: silentIn(base, rows),
-    ...{ unchanged, outdated, sources, badLines: { allowed, count, first } },
+    ...{ unchanged, outdated, sources, badLines: { allowed, count, first }, headers },
   }
 }
 
@@ -178,7 +181,7 @@ function readFiles(
     const wanted = { onRow: onChange, covers, latest: importedAt + dayMs }
     const read = await readUsDncChanges(source, wanted, badLines)
     if (read.rows === 0) refuseWithoutRows(source, { blank: read.blank, what: 'change', advice })
-    return read.rows
+    return read
   })
 }
 

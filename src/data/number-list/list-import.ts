@@ -5,6 +5,7 @@
 import type { Clock, Instant } from '../../domain/clock.js'
 import { DataFileError } from '../../errors.js'
 import { type BadLine, BadLines } from '../feeds/bad-lines.js'
+import type { TakenHeader } from '../feeds/number-lines.js'
 import { placeOf, type SourceFile } from '../feeds/open-source-file.js'
 import { readPlainNumbers } from '../feeds/plain-numbers.js'
 import { portedListOf, readPortedNumbers } from '../feeds/ported-numbers.js'
@@ -87,6 +88,8 @@ export interface ListImportSummary {
   readonly importedAt: Instant
   readonly sources: readonly ListSource[]
   readonly badLines: Pick<BadLines, 'allowed' | 'count' | 'first'>
+  /** First lines that were taken for column names, not for numbers. */
+  readonly headers: readonly TakenHeader[]
   /** Area codes that numbers of the list have and the stated coverage lacks. */
   readonly uncovered: readonly string[]
   /** Area codes the list speaks for and has no number of; none where it speaks for all. */
@@ -126,7 +129,7 @@ async function importAlone(options: ListImportOptions): Promise<ListImportSummar
   const asOf = options.asOf ?? Math.min(read.oldest, importedAt)
   if (allowOlder !== true) refuseOlder({ files, path, difference }, asOf)
   const { previous, previousAsOf, added, removed } = difference
-  const { sources, rows, unreadDays } = read
+  const { sources, rows, unreadDays, headers } = read
   const meta = { name, previous, asOf, importedAt, coverage, sources }
   const keep = { folder, name, keep: keepVersions, replaces: previous }
   const version = dryRun
@@ -136,6 +139,7 @@ async function importAlone(options: ListImportOptions): Promise<ListImportSummar
   return {
     ...{ ...meta, path, version, dryRun, size, previousAsOf, added, removed, rows, unreadDays },
     badLines: { allowed, count, first },
+    headers,
     uncovered: uncoveredIn(builder, coverage),
     silent: silentIn(builder, coverage),
   }
@@ -176,10 +180,10 @@ async function readFiles(
       onRow()
       builder.addDigits(prefix, line, day)
     }
-    const { rows, blank, unreadDays: more } = await readNumbers(source, add, badLines, wanted)
-    if (rows === 0) refuseWithoutRows(source, { blank, what: 'number', advice })
-    unreadDays += more
-    return rows
+    const one = await readNumbers(source, add, badLines, wanted)
+    if (one.rows === 0) refuseWithoutRows(source, { blank: one.blank, what: 'number', advice })
+    unreadDays += one.unreadDays
+    return one
   })
   return { ...read, unreadDays }
 }

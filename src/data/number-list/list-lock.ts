@@ -3,19 +3,12 @@
  * The lock is a file that says who holds it; that of a process of this host that has ended is taken
  * over, one of another host only its operator can remove.
  */
-import {
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Clock, formatInstant, type Instant } from '../../domain/clock.js'
 import { DataFileError } from '../../errors.js'
+import { makeFolder } from '../../make-folder.js'
 import { codeOf, hasEnded } from './leftover-files.js'
 import { numberListExtension } from './number-list-format.js'
 
@@ -34,7 +27,7 @@ export async function withListLock<Result>(
   clock: Clock,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   const lock = new ListLock(folder, name)
   lock.take(clock.now())
   try {

@@ -1,6 +1,7 @@
 /** Reads the downloaded files of a list one after the other, with their progress and checksums. */
 import type { Instant } from '../../domain/clock.js'
 import { DataFileError } from '../../errors.js'
+import type { TakenHeader } from '../feeds/number-lines.js'
 import { openSourceFiles, placeOf, type SourceFile } from '../feeds/open-source-file.js'
 import { digestOfRead } from '../feeds/source-digest.js'
 import type { ListSource } from './number-list-format.js'
@@ -18,13 +19,20 @@ export interface SourcesWanted {
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined
 }
 
-/** Reads one of them, telling each row to `onRow`; gives how many there were. */
-export type ReadSource = (source: SourceFile, onRow: () => void) => Promise<number>
+export interface SourceRead {
+  readonly rows: number
+  readonly header: TakenHeader | undefined
+}
+
+/** Reads one of them and calls `onRow` for each row. */
+export type ReadSource = (source: SourceFile, onRow: () => void) => Promise<SourceRead>
 
 export interface SourcesRead {
   readonly sources: readonly ListSource[]
   /** Rows of all of them. */
   readonly rows: number
+  /** First lines that were taken for column names. */
+  readonly headers: readonly TakenHeader[]
   /** When the oldest file was last written: of no number is anything known that is newer. */
   readonly oldest: Instant
 }
@@ -51,10 +59,16 @@ export async function readSources(
     opened.push(parts)
   }
   const sources: ListSource[] = []
-  for (const parts of opened) sources.push(...(await readParts(parts, (one) => read(one, onRow))))
+  const headers: TakenHeader[] = []
+  const readOne = async (source: SourceFile) => {
+    const { rows, header } = await read(source, onRow)
+    if (header) headers.push(header)
+    return rows
+  }
+  for (const parts of opened) sources.push(...(await readParts(parts, readOne)))
   onProgress?.({ ...progress })
   const oldest = Math.min(...opened.flat().map(({ modifiedAt }) => modifiedAt))
-  return { sources, oldest, rows: progress.rows }
+  return { sources, headers, oldest, rows: progress.rows }
 }
 
 /** The parts of one file on disk, which has one checksum. */

@@ -6,6 +6,7 @@ import Database from 'better-sqlite3'
 import { type DecisionDocument, outcomeDocument } from '../../../../src/gate/decision-document.js'
 import { outcomeOf } from '../../../../src/gate/outcome-rows.js'
 import type { CallOutcomeRow } from '../../../../src/storage/tables.js'
+import { type FirstKeys, firstKeysIn } from '../../../support/program.js'
 import type { AsteriskServer } from './asterisk-server.js'
 import { type Ended, type LabProcess, startProcess } from './lab-process.js'
 import { projectRoot } from './project-root.js'
@@ -44,8 +45,8 @@ export interface CallgateProcess {
   readonly url: string
   readonly dataDir: string
   readonly pid: number
-  /** Keys shown at the first start of a data folder; empty at later ones. */
-  readonly keys: Readonly<Record<'main' | 'sandbox', string>>
+  /** Of the first start over its data folder. */
+  readonly keys: FirstKeys
   isReady(): Promise<boolean>
   readiness(): Promise<Readiness>
   /** Every decision on disk, oldest first, with what became of its call. */
@@ -146,12 +147,9 @@ interface Running {
 }
 
 function callgateProcess(started: LabProcess, { url, dataDir, close }: Running): CallgateProcess {
-  const keyOf = (account: string) =>
-    new RegExp(`account ${account} \\(shown once\\): +(\\S{44})\\n`).exec(started.output())?.[1] ??
-    ''
   return {
     ...{ url, dataDir, close, pid: started.pid },
-    keys: { main: keyOf('main'), sandbox: keyOf('sandbox') },
+    keys: firstKeysIn(dataDir),
     isReady: () => isReady(url),
     readiness: () => readinessAt(url),
     decisions: () => decisionsIn(dataDir),
