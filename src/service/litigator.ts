@@ -1,5 +1,4 @@
 /** The litigator check (spec, "Litigator check"): only the list of known TCPA litigators is asked. */
-
 import type { ScopeChoice } from '../domain/caller.js'
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
 import { AppError, invalidRequest } from '../errors.js'
