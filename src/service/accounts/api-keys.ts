@@ -59,9 +59,9 @@ export class ApiKeys {
   }
 
   /**
-   * The key is in the answer and nowhere else; the grant has its projects as stored. Throws `invalid-request` naming `account`, `label`,
-   * `can`, `projects`, `kinds` or `expires`: account and projects must exist, lists must not be empty,
-   * and the key must not have expired already.
+   * The key is in the answer and nowhere else; the grant has its projects as stored. Throws
+   * `invalid-request` naming `account`, `label`, `can`, `projects`, `kinds` or `expires`: account and
+   * projects must exist, lists must not be empty, and the key must not have expired already.
    */
   async create(wanted: NewApiKey): Promise<CreatedApiKey> {
     const grant = await this.#check(wanted)

@@ -2,7 +2,6 @@
  * The internal do-not-call lists: one per project, or the Master Project's where a project inherits
  * it (spec, "Internal DNC list"). Whether a permission overrides an entry is for the scrub to say.
  */
-
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, formatDay, type Instant } from '../../domain/clock.js'

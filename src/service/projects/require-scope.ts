@@ -1,5 +1,4 @@
 /** The scope a request names, or the refusal that says which of its ids is not the account's. */
-
 import type { ScopeChoice } from '../../domain/caller.js'
 import { invalidRequest } from '../../errors.js'
 import type { ProjectScope } from './project-scope.js'
