@@ -11,7 +11,7 @@ export interface ConnectionsOptions {
 }
 
 /** A client that sends requests ahead without reading the answers is cut off beyond so many. */
-const maxRequestsAhead = 100
+const maxRequestsAhead = 16
 
 type UnderWay = Map<ServerResponse, IncomingMessage>
 

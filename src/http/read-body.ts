@@ -7,6 +7,7 @@ import type { BodyCharge } from './body-budget.js'
 export const anonymousBodyBytes = 65_536
 
 const firstCapacity = 4_096
+const cutAfterMs = 5_000
 
 export interface BodyOptions {
   readonly maxBytes: number
@@ -36,17 +37,31 @@ export function readBody(request: IncomingMessage, options: BodyOptions): Promis
 }
 
 /**
- * For a request whose body is refused: reads on without keeping anything, so that the sender can still
- * read the answer, and cuts the connection when that takes more than `maxBytes`.
+ * For a request whose body is refused: reads up to `maxBytes` more without keeping them, so that the
+ * sender can still read the answer. Then it reads no more, and cuts the connection a while later: one
+ * that is cut at once would be opened anew at once.
  */
 export function discardRest(request: IncomingMessage, maxBytes: number): void {
   if (request.complete) return
+  const { socket } = request
   let size = 0
-  request.on('data', (chunk: Buffer) => {
+  let chunks = 0
+  const discard = (chunk: Buffer) => {
     size += chunk.length
-    if (size > maxBytes) request.socket.destroy()
-  })
+    chunks += 1
+    if (size <= maxBytes && chunks <= maxChunks(maxBytes)) return
+    request.off('data', discard)
+    request.pause()
+    const cut = setTimeout(() => socket.destroy(), cutAfterMs)
+    socket.once('close', () => clearTimeout(cut))
+  }
+  request.on('data', discard)
   request.resume()
+}
+
+/** Each chunk costs as much as some hundred bytes, however small it is. */
+function maxChunks(maxBytes: number): number {
+  return 64 + maxBytes / 256
 }
 
 function collect(
@@ -58,6 +73,7 @@ function collect(
     // One buffer that grows: a chunk may be a byte that keeps 64 KB of its read alive.
     let held = Buffer.alloc(0)
     let size = 0
+    let chunks = 0
     let isKnown = identify === undefined
     const refuse = (cause: unknown) => {
       request.off('data', take)
@@ -67,7 +83,9 @@ function collect(
       reject(cause)
     }
     const add = (chunk: Buffer) => {
+      chunks += 1
       if (size + chunk.length > maxBytes) throw tooLarge(maxBytes)
+      if (chunks > maxChunks(isKnown ? maxBytes : anonymousBodyBytes)) throw tooManyChunks()
       if (size + chunk.length > held.length) {
         const limit = announced > 0 ? announced : maxBytes
         const wanted = Math.max(size + chunk.length, held.length * 2, firstCapacity)
@@ -102,6 +120,10 @@ function collect(
 
 function tooLarge(maxBytes: number): AppError {
   return new AppError('too-large', `The request body is larger than ${maxBytes} bytes`)
+}
+
+function tooManyChunks(): AppError {
+  return new AppError('too-large', 'The request body comes in too many small chunks')
 }
 
 function cutOff(cause?: unknown): AppError {

@@ -131,16 +131,11 @@ describe('a body without a key', () => {
     },
   )
 
-  test('in single bytes costs no more than its bytes', async () => {
+  test('in single bytes is refused after some hundred of them', async () => {
     const { socket, text } = await rawClient()
     socket.write(post(litigator, { ...json, 'Transfer-Encoding': 'chunked' }))
-    const before = process.memoryUsage().heapUsed
-    socket.write('1\r\n \r\n'.repeat(60_000))
-    await until('the body is taken', () => socket.writableLength === 0)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(32 * 1024 * 1024)
-    socket.write('0\r\n\r\n')
-    await until('the answer', () => text().includes('401'))
+    socket.write('1\r\n \r\n'.repeat(1_000))
+    await until('the answer', () => text().includes('413') && text().includes('small chunks'))
     socket.destroy()
   })
 

