@@ -109,10 +109,10 @@ function numberingBlockers({ data, settings }: Parts): readonly Blocker[] {
 
 /**
  * Accounts whose federal subscription lets some project be asked about US numbers; `undefined` where
- * a provider scrubs, whose projects are its own. One query for all: strangers may ask for readiness.
+ * that blocks nothing: where a provider scrubs or policy only watches. One query for all: strangers may ask for readiness.
  */
 async function subscribedAccounts(parts: Parts): Promise<ReadonlySet<string> | undefined> {
-  if (parts.remote) return undefined
+  if (parts.remote || parts.settings.policy.permission.mode !== 'enforce') return undefined
   const rows = await parts.storage.db
     .selectFrom('projects')
     .select('account_id')
@@ -178,8 +178,13 @@ const readEverySeconds = 1
 export function callReadiness(parts: Parts): () => Promise<Readiness> {
   let last: { readonly since: number; readonly result: Promise<Readiness> } | undefined
   const read = async () => {
-    const all = await callsOfAccounts(parts)
-    return { ready: isReady(all), detail: describe(all) }
+    try {
+      const all = await callsOfAccounts(parts)
+      return { ready: isReady(all), detail: describe(all) }
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      return { ready: false, detail: `accounts cannot be read: ${why}` }
+    }
   }
   return () => {
     const now = monotonicSeconds()

@@ -124,9 +124,10 @@ export class OpenFiles {
       size === 0n
         ? this.#files[0]
         : this.#files.find(({ identity }, index) => identityOf(found[index]) !== identity)
+    if (lost) return { lost: lost.path, hasShrunk: false }
     const hasShrunk = size < this.#size
     this.#size = size
-    return { lost: lost?.path, hasShrunk }
+    return { lost: undefined, hasShrunk }
   }
 }
 

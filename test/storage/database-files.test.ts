@@ -250,6 +250,17 @@ describe('damage', () => {
     await expect.poll(() => storage.fault(), { timeout: 15_000 }).toContain('is damaged')
   })
 
+  it('of a file that is cut off while it is moved away is found when it is back', async () => {
+    const storage = await open()
+    await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
+    renameSync(dataDir(), temp.file('moved'))
+    expect(storage.fault()).toContain('was removed, replaced or emptied')
+    truncateSync(join(temp.file('moved'), 'callgate.sqlite'), pageBytes)
+    renameSync(temp.file('moved'), dataDir())
+    expect(storage.fault()).toContain('became smaller')
+    await expect.poll(() => storage.fault(), { timeout: 15_000 }).toContain('is damaged')
+  })
+
   it('is not seen in a file that a VACUUM made smaller', async () => {
     const storage = await open()
     for (let index = 0; index < 200; index += 1)
