@@ -1,10 +1,11 @@
 /**
- * `npm run bench [-- decisions|http|lists|sources|asterisk] [--small]`: measures and prints tables.
+ * `npm run bench [-- decisions|http|holds|lists|sources|asterisk] [--small]`: measures and prints tables.
  * Nothing here passes or fails; every figure stands beside a baseline of the same run. `--small`
  * is for a quick look at the lists.
  */
 import { benchAsterisk } from './asterisk.js'
 import { benchDecisions } from './decisions.js'
+import { benchHolds } from './holds.js'
 import { benchHttp } from './http.js'
 import { benchLists } from './lists/lists.js'
 import { machineFacts } from './machine.js'
@@ -13,6 +14,7 @@ import { benchSources } from './sources.js'
 const benches = {
   decisions: benchDecisions,
   http: benchHttp,
+  holds: benchHolds,
   lists: benchLists,
   sources: benchSources,
   asterisk: benchAsterisk,

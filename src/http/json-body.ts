@@ -2,6 +2,7 @@
  * Reads a JSON text from a stranger. Refuses what `JSON.parse` lets pass: a name given twice in
  * one object (the last would win in silence), endless nesting, objects of endless names.
  */
+import { yieldToEventLoop } from '../domain/event-loop.js'
 import { invalidRequest, shorten } from '../errors.js'
 
 const deepestNesting = 32
@@ -9,7 +10,19 @@ const mostNames = 1000
 
 /** Throws an `invalid-request` refusal; the value may be of any JSON type. */
 export function parseJsonBody(text: string): unknown {
-  refuseHostileShape(text)
+  const pieces = refuseHostileShape(text)
+  while (!pieces.next().done);
+  return parsed(text)
+}
+
+/** The same for a long text, most of the work of which is done in slices beside other work. */
+export async function parseLongJsonBody(text: string): Promise<unknown> {
+  for (const _piece of refuseHostileShape(text)) await yieldToEventLoop()
+  await yieldToEventLoop()
+  return parsed(text)
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -30,9 +43,18 @@ const closeBracket = 0x5d
 /** Names of the objects that are open at a place; `undefined` stands for an open list. */
 type OpenParts = (Set<string> | undefined)[]
 
-function refuseHostileShape(text: string): void {
+/** Characters that are looked through in well below a millisecond. */
+const pieceLength = 16_384
+
+/** Pauses after each piece of the text. */
+function* refuseHostileShape(text: string): Generator<void> {
   const open: OpenParts = []
+  let pieceEnd = pieceLength
   for (let at = 0; at < text.length; at += 1) {
+    if (at >= pieceEnd) {
+      yield
+      pieceEnd = at + pieceLength
+    }
     const code = text.charCodeAt(at)
     if (code === quote) at = readString(text, at, open)
     else if (code === openBrace) enter(open, new Set())
