@@ -1,10 +1,11 @@
 /**
- * `npm run bench [-- decisions|http|hostile|lists|sources|asterisk] [--small]`: measures and prints tables.
+ * `npm run bench [-- decisions|http|holds|hostile|lists|sources|asterisk] [--small]`: measures and prints tables.
  * Nothing here passes or fails; every figure stands beside a baseline of the same run. `--small`
  * is for a quick look at the lists and the attack.
  */
 import { benchAsterisk } from './asterisk.js'
 import { benchDecisions } from './decisions.js'
+import { benchHolds } from './holds.js'
 import { benchHostile } from './hostile.js'
 import { benchHttp } from './http.js'
 import { benchLists } from './lists/lists.js'
@@ -14,6 +15,7 @@ import { benchSources } from './sources.js'
 const benches = {
   decisions: benchDecisions,
   http: benchHttp,
+  holds: benchHolds,
   hostile: benchHostile,
   lists: benchLists,
   sources: benchSources,

@@ -9,6 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Serving {
   readonly url: string
   readonly sandboxKey: string
+  /** Asks the probe, where there is one; gives its answer. */
+  ask(message: string): Promise<unknown>
   end(): Promise<void>
 }
 
@@ -16,14 +18,21 @@ const startsWithinMs = 30_000
 
 export async function serveCallgate(
   environment: Readonly<Record<string, string>>,
+  { probe }: { readonly probe?: string } = {},
 ): Promise<Serving> {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
   const output = join(folder, 'output')
   const log = openSync(output, 'w')
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.js'), 'serve'], {
+  const program = [join(import.meta.dirname, '../src/main.js'), 'serve']
+  const child = spawn(process.execPath, [...(probe ? ['--import', probe] : []), ...program], {
     env: { ...process.env, CALLGATE_DATA_DIR: folder, CALLGATE_HTTP_PORT: '0', ...environment },
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', log, log, 'ipc'],
   })
+  const ask = async (message: string) => {
+    child.send(message)
+    const [answer] = (await once(child, 'message')) as [unknown]
+    return answer
+  }
   const end = async () => {
     if (child.exitCode === null) {
       child.kill('SIGTERM')
@@ -32,7 +41,7 @@ export async function serveCallgate(
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    return { ...(await greeting(child, folder)), end }
+    return { ...(await greeting(child, folder)), ask, end }
   } catch (cause) {
     await end()
     throw cause

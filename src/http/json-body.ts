@@ -3,6 +3,7 @@
  * one object (the last would win in silence), endless nesting, objects of endless names, and so many
  * values that reading them would hold the event loop and the memory for long.
  */
+import { yieldToEventLoop } from '../domain/slices.js'
 import { invalidRequest, shorten } from '../errors.js'
 
 const deepestNesting = 32
@@ -13,7 +14,19 @@ const maxValues = 250_000
 
 /** Throws an `invalid-request` refusal; the value may be of any JSON type. */
 export function parseJsonBody(text: string): unknown {
-  refuseHostileShape(text)
+  const pieces = refuseHostileShape(text)
+  while (!pieces.next().done);
+  return parsed(text)
+}
+
+/** The same for a long text, most of the work of which is done in slices beside other work. */
+export async function parseLongJsonBody(text: string): Promise<unknown> {
+  for (const _piece of refuseHostileShape(text)) await yieldToEventLoop()
+  await yieldToEventLoop()
+  return parsed(text)
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -62,9 +75,18 @@ interface Shape {
   separators: number
 }
 
-function refuseHostileShape(text: string): void {
+/** Characters that are looked through in well below a millisecond. */
+const pieceLength = 16_384
+
+/** Pauses after each piece of the text. */
+function* refuseHostileShape(text: string): Generator<void> {
   const shape: Shape = { open: [], containers: 0, separators: 0 }
+  let pieceEnd = pieceLength
   for (let at = 0; at < text.length; at += 1) {
+    if (at >= pieceEnd) {
+      yield
+      pieceEnd = at + pieceLength
+    }
     const code = text.charCodeAt(at)
     if (code === quote) at = readString(text, at, shape.open)
     else if (code === comma) addSeparator(shape)

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FieldSource } from '../api/endpoint.js'
 import { AppError, invalidRequest, shorten } from '../errors.js'
-import { completeMembers, parseJsonBody } from './json-body.js'
+import { completeMembers, parseJsonBody, parseLongJsonBody } from './json-body.js'
 import { completeParts, parseMultipart } from './multipart-body.js'
 import { type BodyOptions, readBody } from './read-body.js'
 
@@ -90,11 +90,15 @@ interface ParseHints extends Pick<BodyRules, 'listBody'> {
   readonly contentType: string
 }
 
+/** A body of more characters is looked through beside other work. */
+const longBody = 65_536
+
 const parsers: Readonly<
   Record<BodyForm, (body: Buffer, hints: ParseHints) => RawFields | Promise<RawFields>>
 > = {
-  json(body, { listBody }) {
-    const value = parseJsonBody(decoded(body))
+  async json(body, { listBody }) {
+    const text = decoded(body)
+    const value = text.length > longBody ? await parseLongJsonBody(text) : parseJsonBody(text)
     if (Array.isArray(value) && listBody !== undefined) return { [listBody]: value }
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
     throw invalidRequest([{ field: '', rule: `the body must be ${wanted(listBody)}` }])

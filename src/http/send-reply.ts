@@ -1,7 +1,8 @@
 /** Writes a reply to a response of `node:http`. */
 import type { ServerResponse } from 'node:http'
 import type { PendingReply, Reply } from '../api/endpoint.js'
-import { stringifyInSlices } from './stringify.js'
+import { yieldToEventLoop } from '../domain/slices.js'
+import { holdsLongList, jsonParts } from './stringify.js'
 
 /**
  * Ends the response. Further headers, such as `Allow`, must be set before. Answers are about people
@@ -10,28 +11,54 @@ import { stringifyInSlices } from './stringify.js'
 export function sendReply(response: ServerResponse, pending: PendingReply): void {
   const reply = typeof pending === 'function' ? pending() : pending
   const text = 'text' in reply ? reply.text : JSON.stringify(reply.json)
-  send(response, reply, text)
+  writeHead(response, reply, Buffer.byteLength(text))
+  // Text leaves in one write together with its headers; bytes would take a second one.
+  response.end(text)
 }
 
 /** The same for a reply that may hold a long list, which is written beside other work. */
 export async function sendReplyInSlices(response: ServerResponse, reply: Reply): Promise<void> {
-  const text = 'text' in reply ? reply.text : stringifyInSlices(reply.json)
-  send(response, reply, typeof text === 'string' ? text : await text)
+  if (!('json' in reply && holdsLongList(reply.json))) return void sendReply(response, reply)
+  const pieces = await piecesOf(jsonParts(reply.json))
+  writeHead(
+    response,
+    reply,
+    pieces.reduce((sum, { length }) => sum + length, 0),
+  )
+  for (const piece of pieces) {
+    await yieldToEventLoop()
+    if (response.destroyed) return
+    response.write(piece)
+  }
+  response.end()
 }
 
-function send(response: ServerResponse, reply: Reply, text: string): void {
+const pieceLength = 65_536
+
+/** As bytes, since one long text would be gone through at a stretch when it is sent. */
+async function piecesOf(parts: AsyncIterable<string>): Promise<readonly Buffer[]> {
+  const pieces: Buffer[] = []
+  let text = ''
+  for await (const part of parts) {
+    text += part
+    if (text.length < pieceLength) continue
+    pieces.push(Buffer.from(text))
+    text = ''
+  }
+  return [...pieces, Buffer.from(text)]
+}
+
+function writeHead(response: ServerResponse, reply: Reply, length: number): void {
   const isJson = 'json' in reply
   const usualType = isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
   const headers = {
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
     'Content-Type': reply.contentType ?? usualType,
-    'Content-Length': Buffer.byteLength(text),
+    'Content-Length': length,
     ...reply.headers,
   }
   const status = reply.status ?? 200
   if (reply.reasonPhrase === undefined) response.writeHead(status, headers)
   else response.writeHead(status, reply.reasonPhrase, headers)
-  // Text leaves in one write together with its headers; bytes would take a second one.
-  response.end(text)
 }

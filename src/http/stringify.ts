@@ -1,37 +1,42 @@
 /** JSON text of answers, whose lists may be long. */
-import type { Eventually } from '../domain/compliance.js'
-import { mapInSlices } from '../domain/slices.js'
+import { yieldToEventLoop } from '../domain/slices.js'
 
 /** Items that are written at a stretch: well below a millisecond. */
 const shortList = 50
 
-/**
- * The text `JSON.stringify` gives of plain data. Where the value is a long list, or holds one, it is
- * a promise, and the list is written in slices.
- */
-export function stringifyInSlices(value: unknown): Eventually<string> {
-  return holdsLongList(value) ? stringifyLong(value) : (JSON.stringify(value) ?? 'null')
-}
-
-function holdsLongList(value: unknown): boolean {
+/** Whether the value is a list of more than 50 items or holds one. */
+export function holdsLongList(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value) && value.length > shortList) return true
   return Object.values(value).some(holdsLongList)
 }
 
-async function stringifyLong(value: unknown): Promise<string> {
-  if (Array.isArray(value)) {
-    if (value.length <= shortList) {
-      const items: string[] = []
-      for (const item of value) items.push(await stringifyInSlices(item))
-      return `[${items.join(',')}]`
-    }
-    return `[${(await mapInSlices(value, (item) => JSON.stringify(item) ?? 'null')).join(',')}]`
+/** The text `JSON.stringify` gives of plain data, in parts; long lists are written in slices. */
+export async function* jsonParts(value: unknown): AsyncGenerator<string> {
+  if (!holdsLongList(value)) yield JSON.stringify(value) ?? 'null'
+  else if (Array.isArray(value)) yield* listParts(value)
+  else yield* objectParts(value as object)
+}
+
+async function* listParts(list: readonly unknown[]): AsyncGenerator<string> {
+  let before = '['
+  for (const item of list) {
+    await yieldToEventLoop()
+    yield before
+    before = ','
+    if (list.length > shortList) yield JSON.stringify(item) ?? 'null'
+    else yield* jsonParts(item)
   }
-  const fields: string[] = []
-  for (const [name, content] of Object.entries(value as object)) {
+  yield ']'
+}
+
+async function* objectParts(object: object): AsyncGenerator<string> {
+  let before = '{'
+  for (const [name, content] of Object.entries(object)) {
     if (content === undefined) continue
-    fields.push(`${JSON.stringify(name)}:${await stringifyInSlices(content)}`)
+    yield `${before}${JSON.stringify(name)}:`
+    before = ','
+    yield* jsonParts(content)
   }
-  return `{${fields.join(',')}}`
+  yield '}'
 }

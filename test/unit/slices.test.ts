@@ -1,7 +1,8 @@
 /** Long work in slices: when it gives way, to whom, and that it does the work as it would at once. */
 import { describe, expect, test } from 'vitest'
 import { mapInSlices, yieldToEventLoop } from '../../src/domain/slices.js'
-import { stringifyInSlices } from '../../src/http/stringify.js'
+import { parseJsonBody, parseLongJsonBody } from '../../src/http/json-body.js'
+import { jsonParts } from '../../src/http/stringify.js'
 import { turnsDuring } from '../support/event-loop-turns.js'
 
 const list = (length: number) => Array.from({ length }, (_, index) => index)
@@ -48,6 +49,12 @@ describe('work in slices', () => {
   })
 })
 
+async function textOf(value: unknown): Promise<string> {
+  const parts: string[] = []
+  for await (const part of jsonParts(value)) parts.push(part)
+  return parts.join('')
+}
+
 describe('JSON in slices', () => {
   const row = { a: 'text "quoted"', b: null, c: undefined, d: [1, undefined, { e: true }] }
   const long = Array.from({ length: 200 }, () => row)
@@ -60,12 +67,24 @@ describe('JSON in slices', () => {
     ['nothing in a long list', [...list(60), undefined]],
     ['empty ones', { a: [], b: {}, c: [[]] }],
   ])('%s is written as JSON.stringify writes it', async (_, value) => {
-    expect(await stringifyInSlices(value)).toBe(JSON.stringify(value))
+    expect(await textOf(value)).toBe(JSON.stringify(value))
   })
 
-  test('a short answer is written at once, a long one beside other work', async () => {
-    expect(typeof stringifyInSlices([row, row])).toBe('string')
-    const { turns } = await turnsDuring(async () => stringifyInSlices({ Results: long }))
-    expect(turns).toBeGreaterThanOrEqual(30)
+  test('a long list is written, and a long body read, beside other work', async () => {
+    const written = await turnsDuring(() => textOf({ Results: long }))
+    expect(written.turns).toBeGreaterThanOrEqual(30)
+    const text = JSON.stringify({ ebrList: list(100_000) })
+    const read = await turnsDuring(() => parseLongJsonBody(text), 6)
+    expect(read.result).toEqual(JSON.parse(text))
+    expect(read.turns).toBeGreaterThanOrEqual(30)
+  })
+
+  test.each([
+    ['a name twice at the end', `{"a":[${list(50_000)}],"a":1}`, 'is given twice'],
+    ['nesting at the end', `[${list(50_000)},${'['.repeat(40)}`, 'nested deeper than 32'],
+    ['no end', `[${list(50_000)}`, 'not well-formed JSON'],
+  ])('a long body with %s is refused like a short one', async (_, text, rule) => {
+    await expect(parseLongJsonBody(text)).rejects.toThrow(rule)
+    expect(() => parseJsonBody(text)).toThrow(rule)
   })
 })
