@@ -9,6 +9,7 @@ import { sandboxAccountId } from './service/sandbox/sandbox.js'
 import type { WebhookWatch } from './service/webhooks/deliveries.js'
 import type { AttemptOutcome } from './service/webhooks/retry-plan.js'
 import { Webhooks } from './service/webhooks/webhooks.js'
+import { ChangeHead } from './storage/change-head.js'
 import { type OpenDatabase, openDatabase } from './storage/engine.js'
 import { migrate } from './storage/migrate.js'
 import { version } from './version.js'
@@ -22,6 +23,7 @@ export interface Foundation {
   readonly world: World
   readonly storage: OpenDatabase
   readonly changes: Changes
+  readonly changeHead: ChangeHead
   readonly accounts: Accounts
   readonly keys: ApiKeys
   readonly projects: Projects
@@ -43,6 +45,7 @@ export async function openFoundation(settings: Settings, world: World): Promise<
     await migrate(storage.db)
     const { db } = storage
     const changes = new Changes()
+    const changeHead = new ChangeHead(clock)
     const accounts = new Accounts({ storage, clock, randomBytes: world.randomBytes })
     await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
@@ -51,7 +54,7 @@ export async function openFoundation(settings: Settings, world: World): Promise<
     const webhooks = createWebhooks({ settings, world, storage, accounts, news: webhookNews })
     const projects = new Projects({ storage, clock, changes, webhooks })
     const close = () => storage.close()
-    const base = { settings, world, storage, changes, accounts, keys, projects }
+    const base = { settings, world, storage, changes, changeHead, accounts, keys, projects }
     return { ...base, webhooks, webhookNews, close }
   } catch (cause) {
     await storage.close()

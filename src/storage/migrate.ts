@@ -3,12 +3,14 @@ import { type Migration, type MigrationProvider, Migrator } from 'kysely'
 import * as initial from './migrations/0001-initial.js'
 import * as callOutcomes from './migrations/0002-call-outcomes.js'
 import * as wholeService from './migrations/0003-whole-service.js'
+import * as changeSequence from './migrations/0004-change-sequence.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
   '0002-call-outcomes': callOutcomes,
   '0003-whole-service': wholeService,
+  '0004-change-sequence': changeSequence,
 }
 
 const provider: MigrationProvider = { getMigrations: async () => ({ ...migrations }) }

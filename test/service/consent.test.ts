@@ -5,7 +5,6 @@ import type { EbrInput } from '../../src/service/consent/ebr-input.js'
 import type { FactsOverlay } from '../../src/service/facts-overlay.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller, n } from '../support/service-subjects.js'
-import { testClock } from '../support/test-clock.js'
 
 const database = useDatabase()
 const build = (overlay?: FactsOverlay) =>
@@ -423,13 +422,12 @@ test('ten thousand records go in with one call, and replace each other in the ne
 })
 
 describe('fixed records of the sandbox', () => {
-  const clock = testClock()
   const fixed: EbrRecord = {
     type: 'P',
     contactOn: parseDay('2026-10-21') ?? Number.NaN,
     contactAt: undefined,
     obligationEndsOn: undefined,
-    storedAt: clock.now(),
+    storedSeq: 0,
   }
   const overlay: FactsOverlay = {
     internalDncEntry: () => undefined,

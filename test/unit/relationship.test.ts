@@ -31,7 +31,7 @@ function judge(told: Told) {
     contactOn: day(told.on ?? '2026-09-01'),
     contactAt: told.at === undefined ? undefined : instant(told.at),
     obligationEndsOn: told.obligation === undefined ? undefined : day(told.obligation),
-    storedAt: instant(told.recorded ?? '2026-09-02'),
+    storedSeq: instant(told.recorded ?? '2026-11-01'),
   }
   const { added, removed, again = added } = told
   const removedAt = removed === undefined ? null : instant(removed)
@@ -39,7 +39,7 @@ function judge(told: Told) {
   const entry =
     added === undefined
       ? undefined
-      : { addedAt: instant(added), removedAt, optedOutAt, storedAt: optedOutAt }
+      : { addedAt: instant(added), removedAt, optedOutAt, optedOutSeq: optedOutAt }
   const found = judgeRecords({
     ...{ entry, record, places: places.map(candidate), at: instant(now), law: testLaw },
   })
@@ -149,6 +149,17 @@ describe('which came last, permission or list entry', () => {
       because: 'a permission after the second opt-out overrides the entry again',
       ...{ type: 'P', on: '2026-10-04', added: '2026-10-01T10:00:00Z' },
       ...{ again: '2026-10-03T10:00:00Z', is: 'overridden current P' },
+    },
+    {
+      because: 'a permission dated after the entry, but stored before it',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T10:00:00Z' },
+      ...{ recorded: '2026-10-01T09:59:59Z', is: 'listed expired P' },
+    },
+    {
+      because: 'so too with a time of day, and after the entry is gone',
+      ...{ type: 'P', on: '2026-10-02', at: '2026-10-02T12:00:00Z', added: '2026-10-01T10:00:00Z' },
+      ...{ recorded: '2026-10-01T09:59:59Z', removed: '2026-10-05T10:00:00Z' },
+      is: 'absent expired P',
     },
     {
       because: 'the same while the entry stands',

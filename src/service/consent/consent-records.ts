@@ -2,12 +2,14 @@
  * Looking at relationship and consent records, and taking them out of force. The published API has
  * neither call; a consent that was given in error must have an end all the same.
  */
+import type { Selectable } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, formatInstant } from '../../domain/clock.js'
 import type { ConsentRecord, ConsentRecordsRequest } from '../../domain/consent-records.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
+import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { EbrRecordRow } from '../../storage/tables.js'
 import { currentLists } from '../projects/project-scope.js'
@@ -22,7 +24,7 @@ export interface ConsentRecordsOptions {
   readonly projects: ScopeResolver
   readonly changes: ChangeListener
   readonly clockOf: (accountId: string) => Clock
-  readonly stamps: Clock
+  readonly changeHead: Pick<ChangeHead, 'next'>
 }
 
 const mostProblems = 20
@@ -55,21 +57,21 @@ export class ConsentRecords {
    * were. Returns when the change is on disk and announced.
    */
   async remove({ accountId }: Caller, request: ConsentRecordsRequest): Promise<number> {
-    const { storage, projects, changes, clockOf, stamps } = this.#options
+    const { storage, projects, changes, clockOf, changeHead } = this.#options
     const scope = await requireScope(projects, accountId, request)
     const numbers = distinct(request.numbers)
     const { traits } = storage
-    const when = { at: clockOf(accountId).now(), storedAt: stamps.now(), traits }
+    const at = clockOf(accountId).now()
     const removed = await writeForAccount(storage, accountId, async (transaction) => {
       const { ebrProject } = await currentLists(transaction, scope)
       const owner = { accountId, projectCode: ebrProject }
-      const write = { owner, ...when }
       const ids: number[] = []
       for (const chunk of chunksOf(numbers, traits)) {
         const rows = await storedInForce(transaction, owner, chunk).execute()
         ids.push(...rows.map(({ id }) => id))
       }
-      await supersede(transaction, write, ids)
+      await changeHead.next(transaction)
+      await supersede(transaction, { at, traits }, ids)
       return ids.length
     })
     changes.numbersChanged(accountId, numbers)
@@ -89,7 +91,7 @@ function distinct(texts: readonly string[]): readonly PhoneNumber[] {
   return [...numbers]
 }
 
-function recordOf(row: Omit<EbrRecordRow, 'id'>): ConsentRecord {
+function recordOf(row: Selectable<EbrRecordRow>): ConsentRecord {
   return {
     phoneNumber: row.number,
     type: row.type,

@@ -8,6 +8,7 @@ import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, type Instant, type LocalDay, parseDay } from '../../domain/clock.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { NumberingPlan } from '../../domain/place.js'
+import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
@@ -24,8 +25,8 @@ import { insertRecords, type StoredEbr, storedInForce, supersede } from './ebr-r
 export interface EbrRecord extends EbrTerms {
   /** To the second, where the caller gave a time of day. */
   readonly contactAt: Instant | undefined
-  /** When it was stored, by the machine's clock; orders it against opt-outs. */
-  readonly storedAt: Instant
+  /** Number of the change that stored it; orders it against opt-outs. 0 for a fixed fact. */
+  readonly storedSeq: number
 }
 
 export interface ConsentOptions {
@@ -34,8 +35,7 @@ export interface ConsentOptions {
   readonly changes: ChangeListener
   /** The sandbox may stand at an instant of its own. */
   readonly clockOf: (accountId: string) => Clock
-  /** Stamps by the machine's clock, one set for all subjects: the order of their writes. */
-  readonly stamps: Clock
+  readonly changeHead: Pick<ChangeHead, 'next'>
   readonly law: EbrLaw
   /** Tells the region whose expiry breaks a tie. */
   readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
@@ -72,19 +72,20 @@ export class Consent {
    * when the change is on disk and announced.
    */
   async record(caller: Caller, request: EbrRequest): Promise<number> {
-    const { accountId } = caller
+    const { accountId, keyId } = caller
     const scope = await requireScope(this.#options.projects, accountId, request)
     const clock = this.#options.clockOf(accountId)
     const facts = readEbrList(request.records, clock)
     const numbers = [...new Set(facts.map((fact) => fact.number))]
-    const when = { at: clock.now(), storedAt: this.#options.stamps.now() }
-    const { storage } = this.#options
+    const at = clock.now()
+    const { changeHead, storage } = this.#options
     await writeForAccount(storage, accountId, async (transaction) => {
       const { ebrProject } = await currentLists(transaction, scope)
       const owner = { accountId, projectCode: ebrProject }
-      const write = { owner, ...when, traits: storage.traits }
       const stored = await this.#storedBy(transaction, owner, numbers)
       const outcome = this.#rank(accountId, { facts, stored, keepBetter: request.keepBetterEbr })
+      const change = await changeHead.next(transaction)
+      const write = { owner, at, keyId, traits: storage.traits, ...change }
       await supersede(transaction, write, outcome.replaced)
       await insertRecords(transaction, write, outcome)
     })
@@ -170,7 +171,7 @@ function recordOf(row: StoredEbr): EbrRecord {
     contactAt: row.contact_at === null ? undefined : Math.min(row.contact_at, row.recorded_at),
     obligationEndsOn:
       row.obligation_ends_on === null ? undefined : storedDay(row.obligation_ends_on),
-    storedAt: row.stored_at,
+    storedSeq: row.stored_seq,
   }
 }
 

@@ -14,12 +14,12 @@ export interface StoredEbr
     | 'contact_at'
     | 'obligation_ends_on'
     | 'recorded_at'
-    | 'stored_at'
+    | 'stored_seq'
   > {
   readonly id: number
 }
 
-const parametersPerRow = 13
+const parametersPerRow = 16
 
 /** The records in force: at most one per number. */
 export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) {
@@ -33,7 +33,7 @@ export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) 
       'contact_at',
       'obligation_ends_on',
       'recorded_at',
-      'stored_at',
+      'stored_seq',
     ])
     .where('account_id', '=', owner.accountId)
     .where('project_code', '=', owner.projectCode)
@@ -56,7 +56,7 @@ export function wholeInForce(db: Db, owner: Owner, numbers: readonly string[]) {
 /** Keeps the records as evidence, no longer in force. */
 export async function supersede(
   db: Db,
-  { at, traits }: OwnerWrite,
+  { at, traits }: Pick<OwnerWrite, 'at' | 'traits'>,
   ids: readonly number[],
 ): Promise<void> {
   for (const chunk of chunksOf(ids, traits)) {
@@ -83,7 +83,8 @@ export async function insertRecords(
   }
 }
 
-function rowOf(fact: EbrFact, { owner, at, storedAt }: OwnerWrite, supersededAt: Instant | null) {
+function rowOf(fact: EbrFact, write: OwnerWrite, supersededAt: Instant | null) {
+  const { owner, at, storedAt, seq, keyId } = write
   const { obligationEndsOn } = fact
   return {
     account_id: owner.accountId,
@@ -98,6 +99,8 @@ function rowOf(fact: EbrFact, { owner, at, storedAt }: OwnerWrite, supersededAt:
     email: fact.email ?? null,
     recorded_at: at,
     stored_at: storedAt,
+    stored_seq: seq,
+    key_id: keyId,
     superseded_at: supersededAt,
   }
 }

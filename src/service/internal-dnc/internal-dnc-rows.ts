@@ -7,13 +7,14 @@ import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
 
 export type ListEntry = Omit<InternalDncRow, 'account_id' | 'list'>
 
-const parametersPerRow = 8
+const parametersPerRow = 10
 
 /** Entries that are or were on the list. */
 export function entriesOf(db: Db, owner: Owner, numbers: readonly string[]) {
   return db
     .selectFrom('internal_dnc')
-    .select(['number', 'added_at', 'modified_at', 'removed_at', 'opted_out_at', 'stored_at'])
+    .select(['number', 'added_at', 'modified_at', 'removed_at'])
+    .select(['opted_out_at', 'stored_at', 'opted_out_seq', 'key_id'])
     .where('account_id', '=', owner.accountId)
     .where('list', '=', owner.projectCode)
     .where('number', 'in', numbers)
@@ -25,8 +26,8 @@ export async function putOnList(
   write: OwnerWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<number> {
-  const { owner, at, storedAt, traits } = write
-  const optedOut = { opted_out_at: at, stored_at: storedAt }
+  const { owner, at, traits } = write
+  const optedOut = optOutOf(write)
   let changed = 0n
   for (const chunk of chunksOf(numbers, traits, parametersPerRow)) {
     await repeatOptOut(db, write, chunk)
@@ -55,14 +56,14 @@ export async function putOnList(
  */
 async function repeatOptOut(
   db: Db,
-  { owner, at, storedAt }: OwnerWrite,
+  write: OwnerWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<void> {
   await db
     .updateTable('internal_dnc')
-    .set({ opted_out_at: at, stored_at: storedAt })
-    .where('account_id', '=', owner.accountId)
-    .where('list', '=', owner.projectCode)
+    .set(optOutOf(write))
+    .where('account_id', '=', write.owner.accountId)
+    .where('list', '=', write.owner.projectCode)
     .where('number', 'in', numbers)
     .where('removed_at', 'is', null)
     .execute()
@@ -71,13 +72,13 @@ async function repeatOptOut(
 /** Stores entries that so far stood by fixed facts alone, with the opt-out that came now. */
 export async function storeFixed(
   db: Db,
-  { owner, at, storedAt, traits }: OwnerWrite,
+  write: OwnerWrite,
   fixed: readonly FixedEntry[],
 ): Promise<void> {
-  for (const chunk of chunksOf(fixed, traits, parametersPerRow)) {
+  for (const chunk of chunksOf(fixed, write.traits, parametersPerRow)) {
     const rows = chunk.map((entry) => ({
-      ...rowOf(owner, { ...entry, removedAt: null }, entry.addedAt),
-      ...{ opted_out_at: at, stored_at: storedAt },
+      ...rowOf(write.owner, { ...entry, removedAt: null }, entry.addedAt),
+      ...optOutOf(write),
     }))
     await db.insertInto('internal_dnc').values(rows).execute()
   }
@@ -124,8 +125,13 @@ export async function takeOffList(
   return Number(changed)
 }
 
-/** Fixed facts were there before anything was stored. */
-export const beforeAllWrites: Instant = 0
+/** The columns of an opt-out that is stored now. */
+function optOutOf({ at, storedAt, seq, keyId }: OwnerWrite) {
+  return { opted_out_at: at, stored_at: storedAt, opted_out_seq: seq, key_id: keyId }
+}
+
+/** Fixed facts were there before anything was stored: instant and number of such a change. */
+export const beforeAllWrites = 0
 
 function rowOf(
   owner: Owner,
@@ -141,6 +147,8 @@ function rowOf(
     removed_at: entry.removedAt,
     opted_out_at: entry.addedAt,
     stored_at: beforeAllWrites,
+    opted_out_seq: beforeAllWrites,
+    key_id: null,
   }
 }
 

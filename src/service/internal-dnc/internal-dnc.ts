@@ -7,6 +7,7 @@ import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, formatDay, type Instant } from '../../domain/clock.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { AppError, shorten } from '../../errors.js'
+import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
@@ -33,8 +34,7 @@ export interface InternalDncOptions {
   readonly changes: ChangeListener
   /** The sandbox may stand at an instant of its own. */
   readonly clockOf: (accountId: string) => Clock
-  /** Stamps by the machine's clock, one set for all subjects: the order of their writes. */
-  readonly stamps: Clock
+  readonly changeHead: Pick<ChangeHead, 'next'>
   readonly overlay?: FactsOverlay | undefined
 }
 
@@ -70,8 +70,11 @@ export interface InternalDncEntry {
   readonly removedAt: Instant | null
   /** The latest opt-out, also one that came while the number was on the list already. */
   readonly optedOutAt: Instant
-  /** When that opt-out was stored, by the machine's clock; as `EbrRecord.storedAt`. */
-  readonly storedAt: Instant
+  /**
+   * Number of the change that stored that opt-out: it ends every record with a lower
+   * `EbrRecord.storedSeq`, whatever the dates. 0 where the dates alone count.
+   */
+  readonly optedOutSeq: number
 }
 
 export class InternalDnc {
@@ -92,7 +95,7 @@ export class InternalDnc {
   async add(caller: Caller, request: AddRequest): Promise<void> {
     const scope = await this.#scopeFor(caller, request)
     const numbers = readNumbers(request)
-    await this.#write(scope, async (transaction, write) => {
+    await this.#write(caller, scope, async (transaction, write) => {
       const fixed = await this.#entries.onlyFixed(transaction, write.owner, numbers)
       await storeFixed(transaction, write, fixed)
       return await putOnList(transaction, write, numbers)
@@ -109,7 +112,7 @@ export class InternalDnc {
     const scope = await this.#scopeFor(caller, request)
     const numbers = readNumbers({ ...request, ignoreInvalid: true })
     const fixed = this.#entries.fixedAmong(caller.accountId, numbers)
-    await this.#write(scope, (transaction, write) =>
+    await this.#write(caller, scope, (transaction, write) =>
       takeOffList(transaction, write, { numbers, fixed }),
     )
     this.#options.changes.numbersChanged(caller.accountId, numbers)
@@ -163,7 +166,7 @@ export class InternalDnc {
     ).values()) {
       entries.set(row.number, {
         ...{ addedAt: row.added_at, removedAt: row.removed_at },
-        ...{ optedOutAt: row.opted_out_at, storedAt: row.stored_at },
+        ...{ optedOutAt: row.opted_out_at, optedOutSeq: row.opted_out_seq },
       })
     }
     return entries
@@ -171,15 +174,17 @@ export class InternalDnc {
 
   /** `work` gives how many rows it has changed. */
   async #write(
+    { accountId, keyId }: Caller,
     scope: ProjectScope,
     work: (transaction: Db, write: OwnerWrite) => Promise<number>,
   ): Promise<void> {
-    const { clockOf, stamps, storage } = this.#options
-    const { accountId } = scope
-    const when = { at: clockOf(accountId).now(), storedAt: stamps.now(), traits: storage.traits }
+    const { changeHead, clockOf, storage } = this.#options
+    const at = clockOf(accountId).now()
     await writeForAccount(storage, accountId, async (transaction) => {
       const { internalDncList } = await currentLists(transaction, scope)
-      const write = { owner: { accountId, projectCode: internalDncList }, ...when }
+      const owner = { accountId, projectCode: internalDncList }
+      const change = await changeHead.next(transaction)
+      const write = { owner, at, keyId, traits: storage.traits, ...change }
       if ((await work(transaction, write)) > 0) await touchList(transaction, write)
     })
   }

@@ -1,7 +1,8 @@
 /**
  * What the internal list and the relationship record on file mean together for a number at an
  * instant. Pure. The newer of permission and list entry counts, on a tie the entry (spec,
- * "Internal DNC membership"); how long a record holds is told by `ebr-expiry.ts`.
+ * "Internal DNC membership"); which was stored first is a matter of the database's sequence, not of
+ * any clock. How long a record holds is in `ebr-expiry.ts`.
  */
 import type { Instant, LocalDay } from '../../domain/clock.js'
 import type { EbrType } from '../../domain/compliance.js'
@@ -57,16 +58,19 @@ function expiryOf(record: EbrRecord, { isFixed, law, places }: RecordsQuestion):
 
 /**
  * A record ends when its number is put on the list (spec, "EBR record"), and taking the number off
- * again does not revive it. A record of the day of the opt-out counts after the removal when it was
- * stored after the opt-out; one of an earlier day never does, whenever it is stored.
+ * again does not revive it. One that was stored before the opt-out has ended whatever its date: a
+ * clock may have been wrong when either was written. One stored after it must also be dated after
+ * it, and once the number is off the list not before the day of the opt-out.
  */
 function isEnded(
   record: EbrRecord,
   entry: InternalDncEntry | undefined,
   places: readonly CandidatePlace[],
 ): boolean {
-  if (!entry || isNewer(record, entry.optedOutAt, places)) return false
-  if (entry.removedAt === null || record.storedAt <= entry.storedAt) return true
+  if (!entry) return false
+  if (record.storedSeq < entry.optedOutSeq) return true
+  if (isNewer(record, entry.optedOutAt, places)) return false
+  if (entry.removedAt === null || record.storedSeq <= entry.optedOutSeq) return true
   return lastMomentOf(record, places) < entry.optedOutAt
 }
 
