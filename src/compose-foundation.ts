@@ -45,7 +45,8 @@ export async function openFoundation(settings: Settings, world: World): Promise<
     await migrate(storage.db)
     const { db } = storage
     const changes = new Changes()
-    const changeHead = new ChangeHead(clock)
+    const changeHead = new ChangeHead(db, clock)
+    await changeHead.refresh()
     const accounts = new Accounts({ storage, clock, randomBytes: world.randomBytes })
     await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })

@@ -3,6 +3,7 @@ import type { Callgate } from '../compose.js'
 import { formatInstant } from '../domain/clock.js'
 import type { Country } from '../domain/place.js'
 import type { Readiness, ReadinessCheck } from '../http/ops.js'
+import { ClockReport, clockReadiness } from './clock-watch.js'
 import { ageRemarks, ListAgeNews, listAgesNow, missingLists } from './list-age-watch.js'
 
 const lookEveryMs = 1_000
@@ -18,11 +19,13 @@ export function watchData(callgate: Callgate): () => void {
   callgate.metrics.listAges(() => listAgesNow(callgate))
   const ages = new ListAgeNews(callgate)
   ages.look()
+  const clock = new ClockReport(callgate)
+  void clock.look()
   let looking = false
   const timer = setInterval(() => {
     if (looking) return
     looking = true
-    void look(callgate).finally(() => {
+    void Promise.all([look(callgate), clock.look()]).finally(() => {
       ages.look()
       looking = false
     })
@@ -121,6 +124,7 @@ export function dataReadiness(callgate: Callgate): readonly ReadinessCheck[] {
         return { ready: true }
       },
     },
+    { name: 'clock', check: () => clockReadiness(callgate) },
     {
       name: 'lists',
       check: () => listReadiness(callgate),

@@ -17,6 +17,7 @@ export type CheckName = (typeof checkNames)[number]
  */
 export const reasonTexts = {
   'not-recorded': 'the decision could not be written to disk, so it was not given',
+  'clock-behind': 'the clock runs behind the newest stored record, so no time can be relied on',
   expired: 'the facts ceased to hold before the decision could be given',
   'invalid-request': 'the facts of the call cannot be read, so it was not judged',
   'invalid-number': 'the dialled text is no telephone number',

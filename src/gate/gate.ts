@@ -3,7 +3,7 @@
  * leaves only after its record is on disk. Whatever fails on the way blocks; emergency and service
  * codes alone pass whatever happens.
  */
-import { type Clock, monotonicSeconds, type Timers } from '../domain/clock.js'
+import { type Clock, type Instant, monotonicSeconds, type Timers } from '../domain/clock.js'
 import type { Compliance, Question } from '../domain/compliance.js'
 import {
   type CallRequest,
@@ -39,6 +39,13 @@ export interface GateSettings extends GateStandards {
   readonly blockValidMs: number
 }
 
+/** The newest instant at which anything was stored, by the machine's clock. */
+export interface NewestStored {
+  note(at: Instant): void
+  /** Milliseconds that the clock is behind it; 0 while it can be believed. */
+  behindMs(): number
+}
+
 export type GateJournal = Pick<Journal, 'append' | 'amend'>
 
 export interface GateParts {
@@ -49,6 +56,7 @@ export interface GateParts {
   readonly journal: GateJournal | undefined
   readonly settings: GateSettings
   readonly clock: Clock
+  readonly newestStored: NewestStored
   readonly timers: Timers
   /** Now as the account sees it; the sandbox may stand still. */
   readonly clockOf: (accountId: string) => Clock
@@ -153,8 +161,9 @@ export class Gate {
    * Gives an allow once it is on disk and only while what it rests on still holds; a block is given
    * whether or not its record is on disk by the deadline.
    */
-  async #give(decision: Decision, started: number): Promise<Decision> {
+  async #give(judged: Decision, started: number): Promise<Decision> {
     const { journal, settings, clockOf, timers } = this.#parts
+    const decision = this.#unlessClockIsBehind(judged)
     let given = decision
     if (journal) {
       const leftMs = settings.deadlineMs - (monotonicSeconds() - started) * 1000
@@ -164,9 +173,19 @@ export class Gate {
     const { at, accountId } = decision.request
     const expired = at === undefined && decision.holdsUntil <= clockOf(accountId).now()
     if (expired && given.decision === 'allow') given = withheld(decision, 'expired')
+    given = this.#unlessClockIsBehind(given)
     if (given !== decision) journal?.amend(given)
     this.#measure(given, monotonicSeconds() - started)
     return given
+  }
+
+  /** An allow is of a time, and a clock that is behind what was stored tells none. */
+  #unlessClockIsBehind(decision: Decision): Decision {
+    if (decision.decision !== 'allow') return decision
+    const behindMs = this.#parts.newestStored.behindMs()
+    if (behindMs === 0) return decision
+    const detail = `by ${Math.ceil(behindMs / 1000)} s`
+    return { ...withheld(decision, 'clock-behind'), detail }
   }
 
   /** Emergency calls, and blocks that took no asking, wait for no disk. */
@@ -181,7 +200,10 @@ export class Gate {
   /** Whether the record is on disk; the journal itself tries a failed one again. */
   #recorded(journal: GateJournal, decision: Decision): Promise<boolean> {
     return journal.append(decision).then(
-      () => true,
+      () => {
+        this.#parts.newestStored.note(decision.decidedAt)
+        return true
+      },
       (cause: unknown) => {
         const { log } = this.#parts
         log.error('a decision could not be recorded', { decisionId: decision.id, err: cause })

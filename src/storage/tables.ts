@@ -179,6 +179,8 @@ export interface ChangeHeadRow {
   seq: number
   /** The newest instant at which anything was stored, by the machine's clock. */
   newest_at: number
+  /** How often an operator has said that the clock is right and `newest_at` was not. */
+  acceptances: Generated<number>
 }
 
 export interface InternalDncListRow {

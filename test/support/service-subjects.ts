@@ -105,7 +105,7 @@ export async function buildSubjects(
     await accounts.ensure({ id, kind: id === 'sandbox' ? 'sandbox' : 'real', name: id })
   }
   const projects = new Projects({ storage, clock, changes, webhooks: noWebhooks })
-  const changeHead = new ChangeHead(clock)
+  const changeHead = new ChangeHead(db, clock)
   const shared = { storage, projects, changes, changeHead, clockOf, overlay }
   return {
     clock,

@@ -125,9 +125,12 @@ export async function takeOffList(
   return Number(changed)
 }
 
-/** The columns of an opt-out that is stored now. */
-function optOutOf({ at, storedAt, seq, keyId }: OwnerWrite) {
-  return { opted_out_at: at, stored_at: storedAt, opted_out_seq: seq, key_id: keyId }
+/**
+ * The columns of an opt-out that is stored now. It is dated after whatever was stored before it, also
+ * by a clock that was set back: a consent of the time in between must not seem the newer one.
+ */
+function optOutOf({ at, storedAt, lateMs, seq, keyId }: OwnerWrite) {
+  return { opted_out_at: at + lateMs, stored_at: storedAt, opted_out_seq: seq, key_id: keyId }
 }
 
 /** Fixed facts were there before anything was stored: instant and number of such a change. */

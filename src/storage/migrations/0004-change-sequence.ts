@@ -13,6 +13,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('id', 'integer', (column) => column.primaryKey())
     .addColumn('seq', 'bigint', (column) => column.notNull())
     .addColumn('newest_at', 'bigint', (column) => column.notNull())
+    .addColumn('acceptances', 'integer', (column) => column.notNull().defaultTo(0))
     .execute()
   await sql`insert into change_head (id, seq, newest_at) values (
     1,
