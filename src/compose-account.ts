@@ -21,10 +21,10 @@ export interface AccountParts extends AccountSubjects {
 }
 
 export function createAccountSubjects(foundation: Foundation): AccountParts {
-  const { storage, world, keys, projects } = foundation
-  const { clock, randomBytes } = world
+  const { storage, world, keys, projects, changeHead } = foundation
+  const { clock, timers, randomBytes } = world
   return {
-    tokens: new AccessTokens({ storage, clock, randomBytes, keys }),
+    tokens: new AccessTokens({ storage, clock, timers, randomBytes, keys, changeHead }),
     access: new ValidateAccess(projects),
     projects: projects.records,
     projectRpc: projects.rpc,

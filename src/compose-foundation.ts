@@ -35,7 +35,7 @@ export interface Foundation {
 
 /** Opens and migrates the database, and makes the two accounts that are always there. */
 export async function openFoundation(settings: Settings, world: World): Promise<Foundation> {
-  const { clock } = world
+  const { clock, timers } = world
   const storage = openDatabase({
     ...settings.storage,
     dataDir: settings.dataDir,
@@ -50,10 +50,10 @@ export async function openFoundation(settings: Settings, world: World): Promise<
     const accounts = new Accounts({ storage, clock, randomBytes: world.randomBytes })
     await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
-    const keys = new ApiKeys({ db, clock, randomBytes: world.randomBytes })
+    const keys = new ApiKeys({ db, clock, timers, randomBytes: world.randomBytes })
     const webhookNews = new WebhookNews()
     const webhooks = createWebhooks({ settings, world, storage, accounts, news: webhookNews })
-    const projects = new Projects({ storage, clock, changes, webhooks })
+    const projects = new Projects({ storage, clock, timers, changes, webhooks })
     const close = () => storage.close()
     const base = { settings, world, storage, changes, changeHead, accounts, keys, projects }
     return { ...base, webhooks, webhookNews, close }

@@ -79,6 +79,7 @@ export const testPlan = {
 export interface Subjects {
   readonly clock: TestClock
   readonly changes: Announced
+  readonly changeHead: ChangeHead
   readonly accounts: Accounts
   readonly apiKeys: ApiKeys
   readonly projects: Projects
@@ -104,15 +105,16 @@ export async function buildSubjects(
   for (const id of ['main', 'other', 'sandbox']) {
     await accounts.ensure({ id, kind: id === 'sandbox' ? 'sandbox' : 'real', name: id })
   }
-  const projects = new Projects({ storage, clock, changes, webhooks: noWebhooks })
+  const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: noWebhooks })
   const changeHead = new ChangeHead(db, clock)
   const shared = { storage, projects, changes, changeHead, clockOf, overlay }
   return {
     clock,
     changes,
+    changeHead,
     accounts,
     projects,
-    apiKeys: new ApiKeys({ db, clock, randomBytes }),
+    apiKeys: new ApiKeys({ db, clock, timers: clock, randomBytes }),
     internalDnc: new InternalDnc({ ...shared, accounts }),
     consent: new Consent({ ...shared, law: testLaw, numberingPlan: testPlan }),
     consentRecords: new ConsentRecords(shared),
