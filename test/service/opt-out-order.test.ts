@@ -83,3 +83,32 @@ test('a fixed consent of the sandbox, whose date moves with the clock, never out
   running.clock.at = monday + 90 * 86_400_000
   expect(await decide(sandboxNumber, running.keys.sandbox)).toBe('block consent-revoked')
 })
+
+test('a repeated add ends the consents given since, unless the account ignores it', async () => {
+  await pdnc('add')
+  running.clock.at = monday + 86_400_000
+  await consent('2026-11-24')
+  await running.callgate.accounts.set('main', { repeatedAdd: 'ignored' })
+  await pdnc('add', `${number},2127361001`)
+  expect(await decide()).toBe('allow permitted')
+  await running.callgate.accounts.set('main', { repeatedAdd: 'ends-consent' })
+  await pdnc('add')
+  expect(await decide()).toBe('block consent-revoked')
+})
+
+test('a repeated add that is ignored changes nothing, of fixed entries neither', async () => {
+  const stored = () => running.callgate.storage.db.selectFrom('internal_dnc').selectAll().execute()
+  const key = running.keys.sandbox
+  for (const account of ['main', 'sandbox']) {
+    await running.callgate.accounts.set(account, { repeatedAdd: 'ignored' })
+  }
+  await pdnc('add')
+  const before = await stored()
+  running.clock.at = monday + 86_400_000
+  await pdnc('add')
+  await pdnc('add', '2125550104', key)
+  expect(await stored()).toEqual(before)
+  await pdnc('remove')
+  await pdnc('add')
+  expect(await stored()).toMatchObject([{ removed_at: null, opted_out_at: running.clock.at }])
+})

@@ -30,7 +30,6 @@ export async function putOnList(
   const optedOut = optOutOf(write)
   let changed = 0n
   for (const chunk of chunksOf(numbers, traits, parametersPerRow)) {
-    await repeatOptOut(db, write, chunk)
     const rows = chunk.map((number) => ({
       ...rowOf(owner, { number, addedAt: at, removedAt: null }, at),
       ...optedOut,
@@ -54,19 +53,21 @@ export async function putOnList(
  * Notes a further opt-out of numbers that are on the list. What the list shows stays as it is, but
  * a permission given since the first one no longer counts.
  */
-async function repeatOptOut(
+export async function repeatOptOut(
   db: Db,
   write: OwnerWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<void> {
-  await db
-    .updateTable('internal_dnc')
-    .set(optOutOf(write))
-    .where('account_id', '=', write.owner.accountId)
-    .where('list', '=', write.owner.projectCode)
-    .where('number', 'in', numbers)
-    .where('removed_at', 'is', null)
-    .execute()
+  for (const chunk of chunksOf(numbers, write.traits)) {
+    await db
+      .updateTable('internal_dnc')
+      .set(optOutOf(write))
+      .where('account_id', '=', write.owner.accountId)
+      .where('list', '=', write.owner.projectCode)
+      .where('number', 'in', chunk)
+      .where('removed_at', 'is', null)
+      .execute()
+  }
 }
 
 /** Stores entries that so far stood by fixed facts alone, with the opt-out that came now. */

@@ -10,6 +10,7 @@ import { AppError, shorten } from '../../errors.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
+import { findAccount } from '../accounts/account-rows.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
 import { currentLists, type ProjectScope } from '../projects/project-scope.js'
 import type { ScopeChoice, ScopeResolver } from '../projects/projects.js'
@@ -21,6 +22,7 @@ import {
   countOnList,
   lastModifiedAt,
   putOnList,
+  repeatOptOut,
   storeFixed,
   takeOffList,
   touchList,
@@ -90,14 +92,22 @@ export class InternalDnc {
 
   /**
    * Puts numbers on the list, all or none. A number that is on it keeps its dates, but the opt-out
-   * is noted: it is newer than any permission so far. Returns when it is on disk and announced.
+   * is noted and ends any permission so far, unless the account ignores a repeated add. Returns when
+   * it is on disk and announced.
    */
   async add(caller: Caller, request: AddRequest): Promise<void> {
     const scope = await this.#scopeFor(caller, request)
     const numbers = readNumbers(request)
     await this.#write(caller, scope, async (transaction, write) => {
       const fixed = await this.#entries.onlyFixed(transaction, write.owner, numbers)
+      const account = await findAccount(transaction, caller.accountId)
+      if (account?.repeatedAdd === 'ignored') {
+        const listed = new Set(fixed.map(({ number }) => number))
+        const others = numbers.filter((number) => !listed.has(number))
+        return await putOnList(transaction, write, others)
+      }
       await storeFixed(transaction, write, fixed)
+      await repeatOptOut(transaction, write, numbers)
       return await putOnList(transaction, write, numbers)
     })
     this.#options.changes.numbersChanged(caller.accountId, numbers)
