@@ -92,7 +92,7 @@ export function createSubjects(foundation: Foundation, data: ReferenceData): Sub
   const { changeHead } = foundation
   const shared = { storage, projects, changes, changeHead, clockOf, overlay: sandbox }
   const internalDnc = new InternalDnc({ ...shared, accounts })
-  const consent = new Consent({ ...shared, law: rules, numberingPlan: plan })
+  const consent = new Consent({ ...shared, internalDnc, law: rules, numberingPlan: plan })
   const { clock } = foundation.world
   const lists = new ListFacts({ lists: data.lists, ages: data.listAges, sandbox, clock })
   const judge = new ScrubJudge({

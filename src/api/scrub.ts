@@ -17,6 +17,7 @@ import {
   phoneList,
 } from './fields.js'
 import { csvText, jsonRows, wireScrubRow } from './scrub-row.js'
+import { warningHeaders, warningReplyHeader } from './warnings.js'
 
 export interface ScrubRequest {
   readonly items: readonly ScrubItem[]
@@ -119,8 +120,8 @@ type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
 /** Names each list that a row of the reply rests on: `us-dnc=<version>;state-dnc-fl=<version>`. */
 const listsHeader = 'X-Callgate-Lists'
 
-/** Both versions of a list that was replaced while the rows were made. */
-function listHeaders(rows: readonly ScrubRow[]): Pick<Reply, 'headers'> {
+/** Of a list that was replaced while the rows were made, both versions. */
+function replyHeaders(rows: readonly ScrubRow[]): NonNullable<Reply['headers']> {
   const named = new Set<string>()
   let latest: ScrubRow['lists']
   for (const { lists } of rows) {
@@ -128,7 +129,10 @@ function listHeaders(rows: readonly ScrubRow[]): Pick<Reply, 'headers'> {
     latest = lists
     for (const { name, version: content } of lists) named.add(`${name}=${content}`)
   }
-  return named.size === 0 ? {} : { headers: { [listsHeader]: [...named].join(';') } }
+  return {
+    ...(named.size > 0 && { [listsHeader]: [...named].join(';') }),
+    ...warningHeaders(rows.flatMap(({ warning }) => warning ?? [])),
+  }
 }
 
 const common = {
@@ -143,14 +147,15 @@ const common = {
     [listsHeader]:
       'Version of each imported list a row rests on, such as us-dnc=1f2e3d4c;litigators=5b6a7988; ' +
       'absent where none does',
+    ...warningReplyHeader,
   },
   encode: (rows, { request: asked }) =>
     asked.output === 'json'
-      ? { json: jsonRows(rows, asked.version), ...listHeaders(rows) }
+      ? { json: jsonRows(rows, asked.version), headers: replyHeaders(rows) }
       : {
           text: csvText(rows, asked.version),
           contentType: 'text/csv; charset=utf-8',
-          ...listHeaders(rows),
+          headers: replyHeaders(rows),
         },
 } satisfies Partial<ScrubEndpoint>
 

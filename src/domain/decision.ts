@@ -24,7 +24,7 @@ export const reasonTexts = {
   'foreign-number': 'the number belongs to another country; policy blocks those',
   extension: 'the digits are an internal extension; policy blocks those',
   litigator: 'the number is linked to a known TCPA litigator; consent does not lift this',
-  'consent-revoked': 'an internal do-not-call entry is newer than the permission on file',
+  'consent-revoked': 'an opt-out is newer than the permission on file',
   'internal-dnc': 'the number is on the internal do-not-call list',
   'national-dnc': 'the number is on a national do-not-call list and no exemption applies',
   'state-dnc': 'the number is on a state do-not-call list and no exemption applies',

@@ -208,7 +208,7 @@ export interface EbrRecordRow {
   /** Number of the change that stored it, from `change_head`; orders it against opt-outs. */
   stored_seq: number
   /** Whether it may lift an opt-out: 0 for a record of an Agent's key where Agents may not remove. */
-  lifts_opt_out: Generated<number>
+  lifts_opt_out: number
   /** The API key that stored it; null for rows written before keys were kept. */
   key_id: string | null
   /** Null for the record in force; a replaced record is kept as evidence. */

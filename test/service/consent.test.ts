@@ -87,7 +87,9 @@ describe('what is kept of a record', () => {
   test('several numbers in one string each get the record', async () => {
     const { consent, changes } = await build()
     const records = [{ ...good, phoneNumber: `${ny}, ${ct},2125550101` }]
-    expect(await consent.record(me, { keepBetterEbr: false, records })).toBe(3)
+    expect(await consent.record(me, { keepBetterEbr: false, records })).toEqual({
+      ...{ stored: 3, warnings: [] },
+    })
     const inForce = await consent.inForce('main', 'main', [
       n(ny),
       n(ct),
@@ -428,6 +430,7 @@ describe('fixed records of the sandbox', () => {
     contactAt: undefined,
     obligationEndsOn: undefined,
     storedSeq: 0,
+    liftsOptOut: true,
   }
   const overlay: FactsOverlay = {
     internalDncEntry: () => undefined,

@@ -27,6 +27,7 @@ function record(type: EbrType, on: string): EbrRecord {
     contactAt: undefined,
     obligationEndsOn: undefined,
     storedSeq: instant(on),
+    liftsOptOut: true,
   }
 }
 

@@ -108,6 +108,7 @@ export async function buildSubjects(
   const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: noWebhooks })
   const changeHead = new ChangeHead(db, clock)
   const shared = { storage, projects, changes, changeHead, clockOf, overlay }
+  const internalDnc = new InternalDnc({ ...shared, accounts })
   return {
     clock,
     changes,
@@ -115,8 +116,8 @@ export async function buildSubjects(
     accounts,
     projects,
     apiKeys: new ApiKeys({ db, clock, timers: clock, randomBytes }),
-    internalDnc: new InternalDnc({ ...shared, accounts }),
-    consent: new Consent({ ...shared, law: testLaw, numberingPlan: testPlan }),
+    internalDnc,
+    consent: new Consent({ ...shared, internalDnc, law: testLaw, numberingPlan: testPlan }),
     consentRecords: new ConsentRecords(shared),
   }
 }

@@ -20,6 +20,7 @@ interface Told {
   readonly removed?: string
   /** A further opt-out while the number was on the list. */
   readonly again?: string
+  readonly liftsOptOut?: boolean
   readonly places?: readonly string[]
   readonly now?: string
 }
@@ -32,6 +33,7 @@ function judge(told: Told) {
     contactAt: told.at === undefined ? undefined : instant(told.at),
     obligationEndsOn: told.obligation === undefined ? undefined : day(told.obligation),
     storedSeq: instant(told.recorded ?? '2026-11-01'),
+    liftsOptOut: told.liftsOptOut ?? true,
   }
   const { added, removed, again = added } = told
   const removedAt = removed === undefined ? null : instant(removed)
@@ -97,6 +99,16 @@ describe('which came last, permission or list entry', () => {
       because: 'times in one second are a tie',
       ...{ type: 'P', on: '2026-10-01', at: '2026-10-01T10:00:00.900Z' },
       ...{ added: '2026-10-01T10:00:00.100Z', is: 'listed expired P' },
+    },
+    {
+      because: 'a newer permission of an Agent does not override the entry',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T10:00:00Z', liftsOptOut: false },
+      is: 'listed current P',
+    },
+    {
+      because: 'it counts once somebody else has taken the number off the list',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T10:00:00Z', liftsOptOut: false },
+      ...{ removed: '2026-10-05T10:00:00Z', is: 'absent current P' },
     },
     {
       because: 'a newer sale does not override the entry',

@@ -101,5 +101,6 @@ function recordOf(row: Selectable<EbrRecordRow>): ConsentRecord {
     brand: row.brand,
     email: row.email,
     recordedOn: formatInstant(row.recorded_at),
+    recordedBy: row.key_id,
   }
 }

@@ -15,6 +15,7 @@ export interface StoredEbr
     | 'obligation_ends_on'
     | 'recorded_at'
     | 'stored_seq'
+    | 'lifts_opt_out'
   > {
   readonly id: number
 }
@@ -34,6 +35,7 @@ export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) 
       'obligation_ends_on',
       'recorded_at',
       'stored_seq',
+      'lifts_opt_out',
     ])
     .where('account_id', '=', owner.accountId)
     .where('project_code', '=', owner.projectCode)
@@ -68,16 +70,22 @@ export async function supersede(
   }
 }
 
+export interface NewRecords {
+  readonly winners: readonly EbrFact[]
+  readonly losers: readonly EbrFact[]
+  readonly liftsOptOut: boolean
+}
+
 /** Winners come into force; losers are kept as evidence that they were reported. */
 export async function insertRecords(
   db: Db,
   write: OwnerWrite,
-  { winners, losers }: { winners: readonly EbrFact[]; losers: readonly EbrFact[] },
+  { winners, losers, liftsOptOut }: NewRecords,
 ): Promise<void> {
   const rows = [
     ...losers.map((fact) => rowOf(fact, write, write.at)),
     ...winners.map((fact) => rowOf(fact, write, null)),
-  ]
+  ].map((row) => ({ ...row, lifts_opt_out: liftsOptOut ? 1 : 0 }))
   for (const chunk of chunksOf(rows, write.traits, parametersPerRow)) {
     await db.insertInto('ebr_records').values(chunk).execute()
   }

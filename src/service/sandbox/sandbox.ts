@@ -127,6 +127,7 @@ export class Sandbox implements FactsOverlay {
       contactAt,
       obligationEndsOn: undefined,
       storedSeq: beforeAllWrites,
+      liftsOptOut: true,
       isFixed: true,
     }
   }
