@@ -21,11 +21,11 @@ export interface AccountParts extends AccountSubjects {
 }
 
 export function createAccountSubjects(foundation: Foundation): AccountParts {
-  const { storage, world, keys, projects, settings } = foundation
-  const { clock, randomBytes } = world
+  const { storage, world, keys, projects, changeHead, settings } = foundation
+  const { clock, timers, randomBytes } = world
   const { tokensPerKey: maxPerKey } = settings.limits
   return {
-    tokens: new AccessTokens({ storage, clock, randomBytes, keys, maxPerKey }),
+    tokens: new AccessTokens({ storage, clock, timers, randomBytes, keys, changeHead, maxPerKey }),
     access: new ValidateAccess(projects),
     projects: projects.records,
     projectRpc: projects.rpc,

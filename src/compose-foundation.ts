@@ -11,6 +11,7 @@ import { sandboxAccountId } from './service/sandbox/sandbox.js'
 import type { WebhookWatch } from './service/webhooks/deliveries.js'
 import type { AttemptOutcome } from './service/webhooks/retry-plan.js'
 import { Webhooks } from './service/webhooks/webhooks.js'
+import { ChangeHead } from './storage/change-head.js'
 import { type OpenDatabase, openDatabase } from './storage/engine.js'
 import { migrate } from './storage/migrate.js'
 import { version } from './version.js'
@@ -24,6 +25,7 @@ export interface Foundation {
   readonly world: World
   readonly storage: OpenDatabase
   readonly changes: Changes
+  readonly changeHead: ChangeHead
   readonly accounts: Accounts
   readonly keys: ApiKeys
   readonly projects: Projects
@@ -44,7 +46,7 @@ export async function openFoundation(
   world: World,
   { init = false }: OpenOptions = {},
 ): Promise<Foundation> {
-  const { clock } = world
+  const { clock, timers } = world
   prepareDataFolder(settings)
   const storage = openDatabase({
     ...settings.storage,
@@ -57,15 +59,17 @@ export async function openFoundation(
     storage.markInitialized()
     const { db } = storage
     const changes = new Changes()
+    const changeHead = new ChangeHead(db, clock)
+    await changeHead.refresh()
     const accounts = new Accounts({ storage, clock, randomBytes: world.randomBytes })
     await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
-    const keys = new ApiKeys({ db, clock, randomBytes: world.randomBytes })
+    const keys = new ApiKeys({ db, clock, timers, randomBytes: world.randomBytes })
     const webhookNews = new WebhookNews()
     const webhooks = createWebhooks({ settings, world, storage, accounts, news: webhookNews })
-    const projects = new Projects({ storage, clock, changes, webhooks })
+    const projects = new Projects({ storage, clock, timers, changes, webhooks })
     const close = () => storage.close()
-    const base = { settings, world, storage, changes, accounts, keys, projects }
+    const base = { settings, world, storage, changes, changeHead, accounts, keys, projects }
     return { ...base, webhooks, webhookNews, close }
   } catch (cause) {
     await storage.close()

@@ -9,7 +9,6 @@ import { openNumberingPlan, type ReloadableNumberingPlan } from './data/numberin
 import { portAware } from './data/numbering/ported-plan.js'
 import { createPostalCodes } from './data/postal-codes/postal-codes.js'
 import { factsFolder, listsFolder, numberingFolder } from './data-folders.js'
-import { orderedStamps } from './domain/clock.js'
 import { assertZoneRulesAreCurrent } from './domain/zones.js'
 import { shippedOr } from './load-settings.js'
 import type { Metrics } from './metrics.js'
@@ -90,10 +89,10 @@ export function createSubjects(foundation: Foundation, data: ReferenceData): Sub
   const sandboxHours = hoursOver(sandboxAccountId)
   const hoursOf = (accountId: string) => (sandbox.isSandbox(accountId) ? sandboxHours : realHours)
   const clockOf = (accountId: string) => sandbox.clockOf(accountId)
-  const stamps = orderedStamps(foundation.world.clock)
-  const shared = { storage, projects, changes, stamps, clockOf, overlay: sandbox }
+  const { changeHead } = foundation
+  const shared = { storage, projects, changes, changeHead, clockOf, overlay: sandbox }
   const internalDnc = new InternalDnc({ ...shared, accounts })
-  const consent = new Consent({ ...shared, law: rules, numberingPlan: plan })
+  const consent = new Consent({ ...shared, internalDnc, law: rules, numberingPlan: plan })
   const { clock } = foundation.world
   const lists = new ListFacts({ lists: data.lists, ages: data.listAges, sandbox, clock })
   const judge = new ScrubJudge({

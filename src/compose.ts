@@ -178,7 +178,7 @@ interface GateOver {
   readonly journal: Journal | undefined
 }
 
-function createGate({ settings, world }: Foundation, over: GateOver): Gate {
+function createGate({ settings, world, changeHead }: Foundation, over: GateOver): Gate {
   const { compliance, data, metrics, journal } = over
   return new Gate({
     compliance,
@@ -191,6 +191,7 @@ function createGate({ settings, world }: Foundation, over: GateOver): Gate {
       serviceCodes: new Set(settings.gate.serviceCodes),
     },
     clock: world.clock,
+    newestStored: changeHead,
     timers: world.timers,
     clockOf: (accountId) => data.sandbox.clockOf(accountId),
     newId: world.newDecisionId,

@@ -35,6 +35,7 @@ const body: z.ZodType<ConsentRecord> = z.object({
   brand: text,
   email: text,
   recordedOn: z.string().describe('UTC instant of the report'),
+  recordedBy: text.describe('Id of the key that stored it'),
 })
 
 const paths = ['/app/main/rpc/ebr']

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { endpoint, oneScope } from './endpoint.js'
 import { eachItem, fields, optionalFlag, optionalId } from './fields.js'
+import { warningHeaders, warningReplyHeader } from './warnings.js'
 
 /** One record as it came, its names in the spec's spelling; values of any type. */
 export type EbrWireRecord = z.output<typeof record>
@@ -22,6 +23,8 @@ export interface EbrRequest {
 /** All records are on disk. */
 export interface EbrAnswer {
   readonly success: true
+  /** Of records that cannot act; they travel in a header, since the body has a published form. */
+  readonly warnings?: readonly string[] | undefined
 }
 
 /** The spec states no limit; this is the one of its other batch calls, counted in numbers. */
@@ -92,4 +95,9 @@ export const ebrPost = endpoint<EbrRequest, EbrAnswer>({
   request,
   response: z.object({ success: z.literal(true) }),
   errors: 'text',
+  replyHeaders: warningReplyHeader,
+  encode: ({ success, warnings = [] }) => ({
+    json: { success },
+    headers: warningHeaders(warnings),
+  }),
 })

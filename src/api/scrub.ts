@@ -25,6 +25,7 @@ import {
   phoneList,
 } from './fields.js'
 import { csvLine, jsonRow, wireScrubRow } from './scrub-row.js'
+import { warningHeaders, warningReplyHeader } from './warnings.js'
 
 export interface ScrubRequest {
   readonly items: readonly ScrubItem[]
@@ -127,8 +128,8 @@ type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
 /** Names each list that a row of the reply rests on: `us-dnc=<version>;state-dnc-fl=<version>`. */
 const listsHeader = 'X-Callgate-Lists'
 
-/** Both versions of a list that was replaced while the rows were made. */
-function listHeaders(rows: readonly ScrubRow[]): Pick<Reply, 'headers'> {
+/** Of a list that was replaced while the rows were made, both versions. */
+function replyHeaders(rows: readonly ScrubRow[]): NonNullable<Reply['headers']> {
   const named = new Set<string>()
   let latest: ScrubRow['lists']
   for (const { lists } of rows) {
@@ -136,7 +137,10 @@ function listHeaders(rows: readonly ScrubRow[]): Pick<Reply, 'headers'> {
     latest = lists
     for (const { name, version: content } of lists) named.add(`${name}=${content}`)
   }
-  return named.size === 0 ? {} : { headers: { [listsHeader]: [...named].join(';') } }
+  return {
+    ...(named.size > 0 && { [listsHeader]: [...named].join(';') }),
+    ...warningHeaders(rows.flatMap(({ warning }) => warning ?? [])),
+  }
 }
 
 const common = {
@@ -153,14 +157,15 @@ const common = {
     [listsHeader]:
       'Version of each imported list a row rests on, such as us-dnc=1f2e3d4c;litigators=5b6a7988; ' +
       'absent where none does',
+    ...warningReplyHeader,
   },
   encode: async (rows, { request: { output, version: asked } }) => {
-    const headers = listHeaders(rows)
+    const headers = replyHeaders(rows)
     if (output === 'json') {
-      return { json: await mapInSlices(rows, (row) => jsonRow(row, asked)), ...headers }
+      return { json: await mapInSlices(rows, (row) => jsonRow(row, asked)), headers }
     }
     const lines = await mapInSlices(rows, (row) => csvLine(row, asked))
-    return { text: lines.join(''), contentType: 'text/csv; charset=utf-8', ...headers }
+    return { text: lines.join(''), contentType: 'text/csv; charset=utf-8', headers }
   },
 } satisfies Partial<ScrubEndpoint>
 

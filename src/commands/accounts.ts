@@ -1,7 +1,7 @@
 /** `callgate accounts ...`: the accounts there are, and what each may do. */
 import { type Command, Option } from 'commander'
 import { formatInstant } from '../domain/clock.js'
-import type { Account, AccountSwitches } from '../service/accounts/accounts.js'
+import { type Account, type AccountSwitches, repeatedAdds } from '../service/accounts/accounts.js'
 import { type AddCommand, CommandFailure, type Terminal } from './command.js'
 import { withFoundation } from './foundation.js'
 import { table } from './table.js'
@@ -10,6 +10,7 @@ type YesOrNo = 'yes' | 'no'
 
 interface SetOptions {
   readonly agentsMayRemove?: YesOrNo
+  readonly repeatedAdd?: AccountSwitches['repeatedAdd']
   readonly country?: AccountSwitches['country']
   readonly mayScan?: YesOrNo
   readonly scanCredits?: string
@@ -23,6 +24,7 @@ const labels: Readonly<Record<keyof AccountSwitches, string>> = {
   mayScan: 'may scan',
   scanCredits: 'scan credits',
   autoPrefix: 'auto prefix',
+  repeatedAdd: 'repeated add',
 }
 
 const switchNames = Object.keys(labels) as (keyof AccountSwitches)[]
@@ -62,6 +64,12 @@ function addSet(group: Command, terminal: Terminal): void {
     .description('change what an account may do; running servers follow at once')
     .argument('<id>', 'the id shown by accounts list')
     .addOption(yesOrNo('--agents-may-remove', 'role Agent may take numbers off the internal list'))
+    .addOption(
+      new Option(
+        '--repeated-add <choice>',
+        'adding a number that is on the internal list already: ends older consents, or nothing',
+      ).choices(repeatedAdds),
+    )
     .addOption(
       new Option('--country <code>', 'whose carriers label its numbers').choices(['US', 'CA']),
     )
@@ -104,16 +112,18 @@ function unknown(id: string): CommandFailure {
 }
 
 function changesOf(options: SetOptions): Partial<AccountSwitches> {
-  const { agentsMayRemove, country, mayScan, scanCredits, autoPrefix } = options
+  const { agentsMayRemove, repeatedAdd, country, mayScan, scanCredits, autoPrefix } = options
   const changes = {
     ...(agentsMayRemove !== undefined && { agentsMayRemove: agentsMayRemove === 'yes' }),
+    ...(repeatedAdd !== undefined && { repeatedAdd }),
     ...(country !== undefined && { country }),
     ...(mayScan !== undefined && { mayScan: mayScan === 'yes' }),
     ...(scanCredits !== undefined && { scanCredits: creditsIn(scanCredits) }),
     ...(autoPrefix !== undefined && { autoPrefix: autoPrefix === 'yes' }),
   }
   if (Object.keys(changes).length > 0) return changes
-  const flags = '--agents-may-remove, --country, --may-scan, --scan-credits, --auto-prefix'
+  const flags =
+    '--agents-may-remove, --country, --may-scan, --scan-credits, --auto-prefix, --repeated-add'
   throw new CommandFailure(`nothing to set: give at least one of ${flags}`, 2)
 }
 

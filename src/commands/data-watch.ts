@@ -4,6 +4,7 @@ import { formatInstant } from '../domain/clock.js'
 import type { Country } from '../domain/place.js'
 import type { Readiness, ReadinessCheck } from '../http/ops.js'
 import { callReadiness } from './call-readiness.js'
+import { ClockReport, clockReadiness } from './clock-watch.js'
 import { ageRemarks, ListAgeNews, listAgesNow, missingLists } from './list-age-watch.js'
 import { WriteProbe } from './write-probe.js'
 
@@ -21,12 +22,14 @@ export function watchData(callgate: Callgate): () => void {
   const ages = new ListAgeNews(callgate)
   ages.look()
   const tellFault = faultTeller(callgate)
+  const clock = new ClockReport(callgate)
+  void clock.look()
   let looking = false
   const timer = setInterval(() => {
     tellFault()
     if (looking) return
     looking = true
-    void look(callgate).finally(() => {
+    void Promise.all([look(callgate), clock.look()]).finally(() => {
       ages.look()
       looking = false
     })
@@ -157,6 +160,7 @@ export function dataReadiness(callgate: Callgate): readonly ReadinessCheck[] {
       name: 'calls',
       check: callReadiness(callgate),
     },
+    { name: 'clock', check: () => clockReadiness(callgate) },
     {
       name: 'lists',
       check: () => listReadiness(callgate),

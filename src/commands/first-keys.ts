@@ -23,11 +23,11 @@ export function firstKeysFile({ settings }: Pick<Callgate, 'settings'>): string 
  * next start makes new ones.
  */
 export async function createFirstKeys(
-  { storage, world: { clock, randomBytes } }: Callgate,
+  { storage, world: { clock, timers, randomBytes } }: Callgate,
   save: (keys: FirstKeys) => void,
 ): Promise<FirstKeys> {
   const create = async (db: Db) => {
-    const apiKeys = new ApiKeys({ db, clock, randomBytes })
+    const apiKeys = new ApiKeys({ db, clock, timers, randomBytes })
     const keys = new Map<string, string>()
     for (const accountId of [mainAccountId, sandboxAccountId]) {
       if ((await apiKeys.list(accountId)).length > 0) continue

@@ -36,6 +36,21 @@ export function orderedStamps(clock: Clock): Clock {
   }
 }
 
+/**
+ * A clock that never goes back: while the other is set back it goes on from its latest reading, by
+ * the monotonic clock. For deadlines that must not be undone by setting the time.
+ */
+export function steadyClock(clock: Clock, timers: Pick<Timers, 'monotonicMs'>): Clock {
+  let aheadMs = Number.NEGATIVE_INFINITY
+  return {
+    now() {
+      const elapsedMs = timers.monotonicMs()
+      aheadMs = Math.max(aheadMs, clock.now() - elapsedMs)
+      return elapsedMs + aheadMs
+    },
+  }
+}
+
 const isoInstantPattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i
 

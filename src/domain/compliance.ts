@@ -141,6 +141,12 @@ export interface ScrubVerdict {
   /** Said by our own service where a letter alone would leave the caller guessing. */
   readonly detail: string | undefined
   /**
+   * Set by our own service where it is because of an opt-out that the record on file does not act;
+   * `detail` has the opt-out. `ended`: it ended the record. `not-lifted`: the record is newer, but of
+   * an Agent's key.
+   */
+  readonly optOut?: 'ended' | 'not-lifted' | undefined
+  /**
    * When time alone forbids the call: from when it no longer does, infinity when no such instant is
    * near or the letter will be another by then. Absent where the source cannot tell.
    */

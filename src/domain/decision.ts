@@ -17,13 +17,14 @@ export type CheckName = (typeof checkNames)[number]
  */
 export const reasonTexts = {
   'not-recorded': 'the decision could not be written to disk, so it was not given',
+  'clock-behind': 'the clock runs behind the newest stored record, so no time can be relied on',
   expired: 'the facts ceased to hold before the decision could be given',
   'invalid-request': 'the facts of the call cannot be read, so it was not judged',
   'invalid-number': 'the dialled text is no telephone number',
   'foreign-number': 'the number belongs to another country; policy blocks those',
   extension: 'the digits are an internal extension; policy blocks those',
   litigator: 'the number is linked to a known TCPA litigator; consent does not lift this',
-  'consent-revoked': 'an internal do-not-call entry is newer than the permission on file',
+  'consent-revoked': 'an opt-out is newer than the permission on file',
   'internal-dnc': 'the number is on the internal do-not-call list',
   'national-dnc': 'the number is on a national do-not-call list and no exemption applies',
   'state-dnc': 'the number is on a state do-not-call list and no exemption applies',

@@ -42,7 +42,10 @@ export interface ScrubRow {
   readonly isWirelessOrVoip: boolean | undefined
   /** `Wireless`, `VoIP` or `AllOther`. */
   readonly lineType: string
-  /** `YYYY-MM-DD`, the first day on which the record no longer holds; empty for a permission. */
+  /**
+   * `YYYY-MM-DD`, the first day on which the record no longer holds: the UTC day of the opt-out that
+   * ended it. Empty where it has no end, as a permission that nobody revoked.
+   */
   readonly ebrExpiresOn: string
   /** `YYYY-MM-DD`, when the number was ported from a landline to a wireless line. */
   readonly wirelessPortDate: string
@@ -53,4 +56,6 @@ export interface ScrubRow {
   readonly allowed: ScrubVerdict['allowed']
   /** The imported lists the row rests on; they are told of the reply, not of the row. */
   readonly lists?: readonly ListVersion[] | undefined
+  /** Told of the reply as well: that an opt-out keeps the record on file from acting. */
+  readonly warning?: string | undefined
 }

@@ -3,7 +3,7 @@
  * leaves only after its record is on disk and before its deadline, counted from the arrival of the
  * request. Whatever fails on the way blocks; emergency and service codes alone pass whatever happens.
  */
-import type { Clock, Timers } from '../domain/clock.js'
+import type { Clock, Instant, Timers } from '../domain/clock.js'
 import type { Compliance, Question } from '../domain/compliance.js'
 import {
   type CallRequest,
@@ -41,6 +41,13 @@ export interface GateSettings extends GateStandards {
   readonly blockValidMs: number
 }
 
+/** The newest instant at which anything was stored, by the machine's clock. */
+export interface NewestStored {
+  note(at: Instant): void
+  /** Milliseconds that the clock is behind it; 0 while it can be believed. */
+  behindMs(): number
+}
+
 export type GateJournal = Pick<Journal, 'append' | 'amend'>
 
 export interface GateParts {
@@ -51,6 +58,7 @@ export interface GateParts {
   readonly journal: GateJournal | undefined
   readonly settings: GateSettings
   readonly clock: Clock
+  readonly newestStored: NewestStored
   readonly timers: Timers
   /** Now as the account sees it; the sandbox may stand still. */
   readonly clockOf: (accountId: string) => Clock
@@ -180,15 +188,16 @@ export class Gate {
   }
 
   /** An allow is given once it is on disk; a block whether or not its record is by the deadline. */
-  async #record(decision: Decision, arrivedAtMs: number): Promise<DeliverDecision> {
+  async #record(judged: Decision, arrivedAtMs: number): Promise<DeliverDecision> {
     const { journal, timers } = this.#parts
+    const decision = this.#unlessClockIsBehind(judged)
     const recording = journal && this.#recorded(journal, decision)
     const recorded = recording ? await withinMs(recording, this.#leftMs(arrivedAtMs), timers) : true
     return (isDelayed = false) => {
       const reason = isDelayed ? 'overloaded' : this.#whyWithheld(decision, arrivedAtMs, recorded)
       const isWithheld = decision.decision === 'allow' && reason !== undefined
-      const given = isWithheld ? withheld(decision, reason) : decision
-      if (isWithheld) journal?.amend(given)
+      const given = isWithheld ? withheld(decision, reason) : this.#unlessClockIsBehind(decision)
+      if (given !== decision) journal?.amend(given)
       this.#measure(given, arrivedAtMs)
       return given
     }
@@ -209,6 +218,15 @@ export class Gate {
     return settings.deadlineMs * share - (timers.monotonicMs() - arrivedAtMs)
   }
 
+  /** An allow is of a time, and a clock that is behind what was stored tells none. */
+  #unlessClockIsBehind(decision: Decision): Decision {
+    if (decision.decision !== 'allow') return decision
+    const behindMs = this.#parts.newestStored.behindMs()
+    if (behindMs === 0) return decision
+    const detail = `by ${Math.ceil(behindMs / 1000)} s`
+    return { ...withheld(decision, 'clock-behind'), detail }
+  }
+
   /** Emergency calls, and blocks that took no asking, wait for no disk. */
   #giveAtOnce(request: CallRequest, judgement: Judgement, arrivedAtMs: number): Decision {
     const decision = this.#decisionOf(request, judgement)
@@ -221,7 +239,10 @@ export class Gate {
   /** Whether the record is on disk; the journal itself tries a failed one again. */
   #recorded(journal: GateJournal, decision: Decision): Promise<boolean> {
     return journal.append(decision).then(
-      () => true,
+      () => {
+        this.#parts.newestStored.note(decision.decidedAt)
+        return true
+      },
       (cause: unknown) => {
         const { log } = this.#parts
         log.error('a decision could not be recorded', { decisionId: decision.id, err: cause })

@@ -63,8 +63,8 @@ function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOption
     route(internalDncGet, listed),
     route(internalDncPost, listed),
     route(ebrPost, async (caller, request): Promise<EbrAnswer> => {
-      await consent.record(caller, request)
-      return { success: true }
+      const { warnings } = await consent.record(caller, request)
+      return { success: true, warnings }
     }),
     route(ebrList, (caller, request) => consentRecords.list(caller, request)),
     route(ebrRemove, async (caller, request) => ({

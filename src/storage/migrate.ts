@@ -4,6 +4,7 @@ import { shorten } from '../errors.js'
 import * as initial from './migrations/0001-initial.js'
 import * as callOutcomes from './migrations/0002-call-outcomes.js'
 import * as wholeService from './migrations/0003-whole-service.js'
+import * as changeSequence from './migrations/0004-change-sequence.js'
 import * as keyRights from './migrations/0005-key-rights.js'
 import type { Db } from './tables.js'
 
@@ -11,6 +12,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
   '0002-call-outcomes': callOutcomes,
   '0003-whole-service': wholeService,
+  '0004-change-sequence': changeSequence,
   '0005-key-rights': keyRights,
 }
 

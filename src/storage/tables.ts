@@ -26,6 +26,7 @@ export interface Tables {
   project_hours: ProjectHoursRow
   internal_dnc: InternalDncRow
   internal_dnc_lists: InternalDncListRow
+  change_head: ChangeHeadRow
   ebr_records: EbrRecordRow
   decisions: DecisionRow
   call_outcomes: CallOutcomeRow
@@ -59,6 +60,8 @@ export interface AccountRow {
   auto_prefix: Generated<number>
   /** Signs the account's webhooks; made when first needed. */
   webhook_secret: string | null
+  /** Whether adding a number that is on the internal list already changes nothing at all. */
+  ignores_repeated_add: Generated<number>
   created_at: number
 }
 
@@ -164,8 +167,27 @@ export interface InternalDncRow {
   removed_at: number | null
   /** The latest time the number was asked onto the list, also while it was on it already. */
   opted_out_at: number
-  /** When that was written, by the machine's clock; orders it against `ebr_records.stored_at`. */
+  /** When that was written, by the machine's clock. Evidence; it orders nothing. */
   stored_at: number
+  /**
+   * Number of the change that stored the latest opt-out, from `change_head`; orders it against
+   * `ebr_records.stored_seq`. 0 where the dates alone count: of a sandbox's fixed facts, and of an
+   * opt-out that was imported with a date of its own.
+   */
+  opted_out_seq: number
+  /** The API key that stored the latest opt-out; null for rows written before keys were kept. */
+  key_id: string | null
+}
+
+/** One row, with id 1. */
+export interface ChangeHeadRow {
+  id: number
+  /** Number of the latest change. */
+  seq: number
+  /** The newest instant at which anything was stored, by the machine's clock. */
+  newest_at: number
+  /** How often an operator has said that the clock is right and `newest_at` was not. */
+  acceptances: Generated<number>
 }
 
 export interface InternalDncListRow {
@@ -190,6 +212,12 @@ export interface EbrRecordRow {
   recorded_at: number
   /** As `recorded_at`, but always by the machine's clock: a sandbox may stand still. */
   stored_at: number
+  /** Number of the change that stored it, from `change_head`; orders it against opt-outs. */
+  stored_seq: number
+  /** Whether it may lift an opt-out: 0 for a record of an Agent's key where Agents may not remove. */
+  lifts_opt_out: number
+  /** The API key that stored it; null for rows written before keys were kept. */
+  key_id: string | null
   /** Null for the record in force; a replaced record is kept as evidence. */
   superseded_at: number | null
 }

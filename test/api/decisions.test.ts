@@ -108,7 +108,7 @@ describe('time', () => {
       running.clock.at = Date.UTC(2026, 10, 24, 2)
       expect((await decide({ number: '2125550100', callKind: 'manual' })).decision).toBe('block')
     } finally {
-      running.clock.at = mondayNoon
+      await running.setBack(mondayNoon)
     }
   })
 
@@ -233,7 +233,7 @@ describe('a change', () => {
     expect(await ask()).toBe('permitted')
     await running.get(`/app/main/rpc/pdnc?phoneList=${number}&actionType=add`)
     expect(await ask()).toBe('consent-revoked')
-    running.clock.at = mondayNoon
+    await running.setBack(mondayNoon)
   })
 
   it('to the internal list or to consent is seen by the very next decision', async () => {
@@ -252,7 +252,7 @@ describe('a change', () => {
     })
     expect(await consent.json()).toEqual({ success: true })
     expect(await ask()).toBe('permitted')
-    running.clock.at = mondayNoon
+    await running.setBack(mondayNoon)
   })
 })
 
@@ -594,7 +594,7 @@ describe('operations', () => {
     expect(ready.status).toBe(200)
     expect(
       ((await ready.json()) as { checks: { name: string }[] }).checks.map(({ name }) => name),
-    ).toEqual(['records', 'database', 'calls', 'lists', 'facts', 'numbering'])
+    ).toEqual(['records', 'database', 'calls', 'clock', 'lists', 'facts', 'numbering'])
     const metrics = await (await fetch(`${running.url}/metrics`)).text()
     for (const name of [
       'callgate_decisions_total{decision="block",reason="no-consent",kind="ai",via="predial"}',

@@ -61,7 +61,7 @@ describe('a call that policy lets pass', () => {
   })
 
   it('passes no deny of a check that is enforced', async () => {
-    running.clock.at = mondayNoon
+    await running.setBack(mondayNoon)
     expect(await decide('2125550105', running.keys.sandbox)).toMatchObject({
       ...{ decision: 'block', reason: 'litigator', degraded: [] },
     })

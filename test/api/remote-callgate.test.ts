@@ -68,7 +68,7 @@ async function reasonAt({ callgate }: TestCallgate, call: Call): Promise<string>
 
 /** What is decided otherwise in front, as lines to read. */
 async function differences(at: string, calls: readonly Call[]): Promise<readonly string[]> {
-  back.clock.at = front.clock.at = instant(at)
+  await Promise.all([back.setBack(instant(at)), front.setBack(instant(at))])
   const lines = await Promise.all(
     calls.map(async (call) => {
       const [there, here] = await Promise.all([reasonAt(back, call), reasonAt(front, call)])

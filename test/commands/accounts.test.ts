@@ -57,10 +57,13 @@ describe('callgate accounts list', () => {
     expect(await listed()).toEqual([
       [
         ...['id', 'kind', 'country', 'agents may remove numbers', 'may scan', 'scan credits'],
-        ...['auto prefix', 'created', 'name'],
+        ...['auto prefix', 'repeated add', 'created', 'name'],
       ],
-      ['main', 'real', 'US', 'no', 'yes', 'unlimited', 'no', time, 'Main account'],
-      ['sandbox', 'sandbox', 'US', 'no', 'yes', 'unlimited', 'no', time, 'Sandbox'],
+      ['main', 'real', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', time, 'Main account'],
+      [
+        ...['sandbox', 'sandbox', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', time],
+        'Sandbox',
+      ],
     ])
   })
 })
@@ -71,7 +74,7 @@ describe('callgate accounts create', () => {
       ...{ code: 0, out: 'acme-2\n', err: '' },
     })
     expect(await rowOf('acme-2')).toEqual([
-      ...['acme-2', 'real', 'US', 'no', 'yes', 'unlimited', 'no'],
+      ...['acme-2', 'real', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent'],
       ...[expect.stringMatching(/Z$/), 'Acme, Inc.'],
     ])
   })
@@ -100,6 +103,14 @@ describe('callgate accounts set', () => {
     expect((await rowOf('main'))?.[3]).toBe('no')
   })
 
+  it('has a repeated add ignored, and takes it back', async () => {
+    const setRepeated = (choice: string) => run('accounts', 'set', 'main', '--repeated-add', choice)
+    expect((await setRepeated('ignored')).err).toBe('main: repeated add: ignored\n')
+    expect((await rowOf('main'))?.[7]).toBe('ignored')
+    await setRepeated('ends-consent')
+    expect((await rowOf('main'))?.[7]).toBe('ends-consent')
+  })
+
   it('changes several things at once and leaves the rest', async () => {
     const ended = await run(
       ...['accounts', 'set', 'main', '--country', 'CA', '--scan-credits', '250'],
@@ -118,6 +129,7 @@ describe('callgate accounts set', () => {
   it.each([
     [['nobody', '--country', 'CA'], "id 'nobody': is no account here"],
     [['main', '--agents-may-remove', 'maybe'], 'Allowed choices are yes, no'],
+    [['main', '--repeated-add', 'no'], 'Allowed choices are ends-consent, ignored'],
     [['main', '--country', 'MX'], 'Allowed choices are US, CA'],
     [['main', '--scan-credits', '-1'], "--scan-credits '-1': must be a whole number, or unlimited"],
     [['main', '--scan-credits', 'many'], "--scan-credits 'many': must be a whole number"],

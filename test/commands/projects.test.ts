@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/domain/clock.js'
+import { systemClock, systemTimers } from '../../src/domain/clock.js'
 import { Projects } from '../../src/service/projects/projects.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import type { Db } from '../../src/storage/tables.js'
@@ -34,6 +34,7 @@ async function withData<Result>(look: (db: Db, projects: Projects) => Promise<Re
     const projects = new Projects({
       storage,
       clock: systemClock,
+      timers: systemTimers,
       changes: recordChanges(),
       webhooks: noWebhooks,
     })

@@ -7,7 +7,7 @@ import { AccessTokens, authenticateBy } from '../../src/service/accounts/access-
 import { ApiKeys } from '../../src/service/accounts/api-keys.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import { useDatabase } from '../support/database.js'
-import { buildSubjects } from '../support/service-subjects.js'
+import { buildSubjects, caller } from '../support/service-subjects.js'
 import { testClock } from '../support/test-clock.js'
 
 const database = useDatabase()
@@ -15,14 +15,16 @@ const hour = 3_600_000
 
 /** As one process has them; several may be built over one database. */
 async function build(clock = testClock(), maxPerKey = 100) {
-  const { apiKeys } = await buildSubjects(database.storage, { clock })
+  const { apiKeys, changeHead } = await buildSubjects(database.storage, { clock })
+  await changeHead.refresh()
   const { storage } = database
-  const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys, maxPerKey })
+  const shared = { clock, timers: clock, randomBytes, changeHead, maxPerKey }
+  const tokens = new AccessTokens({ storage, keys: apiKeys, ...shared })
   const newKey = (accountId = 'main') =>
     apiKeys.create({ accountId, role: 'Supervisor', label: '' })
   const grant = (clientSecret: string, clientId = 'main') =>
     tokens.grant({ grantType: 'client_credentials', clientId, clientSecret })
-  return { clock, apiKeys, tokens, newKey, grant }
+  return { clock, shared, apiKeys, tokens, newKey, grant }
 }
 
 const rows = () => database.db.selectFrom('access_tokens').selectAll().execute()
@@ -59,6 +61,40 @@ describe('a token', () => {
     expect(tokens.authenticate(token)).toBeUndefined()
     clock.advance(1000)
     expect(await tokens.authenticate(token)).toBeUndefined()
+  })
+
+  test('that has expired stays so when the clock is set back, shown again or not', async () => {
+    const { clock, tokens, newKey, grant } = await build()
+    const { key } = await newKey()
+    const [shown, unshown] = [await grant(key), await grant(key)]
+    clock.advance(hour)
+    expect(await tokens.authenticate(shown.token)).toBeUndefined()
+    clock.set('2026-11-20T12:30:00Z')
+    expect(await tokens.authenticate(shown.token)).toBeUndefined()
+    expect(await tokens.authenticate(unshown.token)).toBeUndefined()
+    await database.reopen()
+    const { tokens: again } = await build(clock)
+    expect(await again.authenticate(shown.token)).toBeUndefined()
+  })
+
+  test('that expired before the newest stored record stays so after a restart', async () => {
+    const { clock, newKey, grant } = await build()
+    const { token } = await grant((await newKey()).key)
+    clock.advance(hour)
+    const { internalDnc } = await buildSubjects(database.storage, { clock })
+    const numbers = ['2125550100']
+    await internalDnc.add(caller(), { numbers, ignoreInvalid: false })
+    clock.set('2026-11-20T12:30:00Z')
+    await database.reopen()
+    expect(await (await build(clock)).tokens.authenticate(token)).toBeUndefined()
+  })
+
+  test('had by a clock that ran ahead holds no longer than others', async () => {
+    const { clock, newKey, grant } = await build()
+    clock.advance(1000 * hour)
+    const { token } = await grant((await newKey()).key)
+    clock.set('2026-11-20T12:00:00Z')
+    expect(await (await build(clock)).tokens.authenticate(token)).toBeUndefined()
   })
 
   test('that has expired before it was ever shown is nobody’s', async () => {
@@ -187,19 +223,13 @@ describe('no token is given', () => {
   })
 
   test('while another process holds the database, and then it is', async () => {
-    const { clock, apiKeys, newKey } = await build()
+    const { shared, apiKeys, newKey } = await build()
     const { id, key } = await newKey()
     const storage = openDatabase({
       ...{ engine: 'sqlite', dataDir: database.folder, lockWaitMs: 20_000, blockForLockMs: 0 },
     })
     try {
-      const tokens = new AccessTokens({
-        storage,
-        clock,
-        randomBytes,
-        keys: apiKeys,
-        maxPerKey: 100,
-      })
+      const tokens = new AccessTokens({ storage, keys: apiKeys, ...shared })
       await apiKeys.authenticate(key)
       const held = await database.db.startTransaction().execute()
       await held.updateTable('accounts').set({ name: 'held' }).execute()
@@ -289,7 +319,9 @@ describe('who shows a credential', () => {
   test('a key that begins as tokens do is a key', async () => {
     const { clock, tokens } = await build()
     const beginning = Buffer.from(`cgt_${'k'.repeat(40)}`, 'base64url')
-    const keys = new ApiKeys({ db: database.db, clock, randomBytes: () => beginning })
+    const keys = new ApiKeys({
+      ...{ db: database.db, clock, timers: clock, randomBytes: () => beginning },
+    })
     const { key } = await keys.create({ accountId: 'main', role: 'Agent', label: '' })
     expect(key).toMatch(/^cgt_/)
     expect(await authenticateBy(keys, tokens)(key, 'bearer')).toMatchObject({ role: 'Agent' })

@@ -20,6 +20,8 @@ test('a transaction that fails half way leaves nothing', async () => {
         removed_at: null,
         opted_out_at: 1,
         stored_at: 1,
+        opted_out_seq: 1,
+        key_id: null,
       })
       .execute()
     throw new Error('half way')

@@ -5,7 +5,6 @@ import type { EbrInput } from '../../src/service/consent/ebr-input.js'
 import type { FactsOverlay } from '../../src/service/facts-overlay.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller, n } from '../support/service-subjects.js'
-import { testClock } from '../support/test-clock.js'
 
 const database = useDatabase()
 const build = (overlay?: FactsOverlay) =>
@@ -88,7 +87,9 @@ describe('what is kept of a record', () => {
   test('several numbers in one string each get the record', async () => {
     const { consent, changes } = await build()
     const records = [{ ...good, phoneNumber: `${ny}, ${ct},2125550101` }]
-    expect(await consent.record(me, { keepBetterEbr: false, records })).toBe(3)
+    expect(await consent.record(me, { keepBetterEbr: false, records })).toEqual({
+      ...{ stored: 3, warnings: [] },
+    })
     const inForce = await consent.inForce('main', 'main', [
       n(ny),
       n(ct),
@@ -423,13 +424,13 @@ test('ten thousand records go in with one call, and replace each other in the ne
 })
 
 describe('fixed records of the sandbox', () => {
-  const clock = testClock()
   const fixed: EbrRecord = {
     type: 'P',
     contactOn: parseDay('2026-10-21') ?? Number.NaN,
     contactAt: undefined,
     obligationEndsOn: undefined,
-    storedAt: clock.now(),
+    storedSeq: 0,
+    liftsOptOut: true,
   }
   const overlay: FactsOverlay = {
     internalDncEntry: () => undefined,

@@ -67,8 +67,8 @@ describe('adding and removing', () => {
     expect(await internalDnc.count(me)).toEqual({ count: 1, lastModifiedOn: '2026-11-21' })
     const entries = await internalDnc.entries('main', 'main', [n(a), n(b), n(c)])
     expect(Object.fromEntries(entries)).toEqual({
-      [a]: { addedAt, removedAt: clock.now(), optedOutAt: addedAt, storedAt: addedAt },
-      [b]: { addedAt, removedAt: null, optedOutAt: addedAt, storedAt: addedAt },
+      [a]: { addedAt, removedAt: clock.now(), optedOutAt: addedAt, optedOutSeq: 1 },
+      [b]: { addedAt, removedAt: null, optedOutAt: addedAt, optedOutSeq: 1 },
     })
   })
 
@@ -82,7 +82,7 @@ describe('adding and removing', () => {
     expect(Object.fromEntries(await internalDnc.entries('main', 'main', [n(a)]))).toEqual({
       [a]: {
         ...{ addedAt: clock.now(), removedAt: null },
-        ...{ optedOutAt: clock.now(), storedAt: clock.now() },
+        ...{ optedOutAt: clock.now(), optedOutSeq: 3 },
       },
     })
   })
@@ -95,7 +95,7 @@ describe('adding and removing', () => {
     await internalDnc.add(me, adding([a, b]))
     expect(await internalDnc.status(me, { numbers: [a] })).toEqual([on(a, '2026-11-20')])
     expect((await internalDnc.entries('main', 'main', [n(a)])).get(a)).toEqual({
-      ...{ addedAt, removedAt: null, optedOutAt: clock.now(), storedAt: clock.now() },
+      ...{ addedAt, removedAt: null, optedOutAt: clock.now(), optedOutSeq: 2 },
     })
     clock.set('2026-12-02T09:00:00Z')
     await internalDnc.add(me, adding([a]))
@@ -302,7 +302,7 @@ describe('fixed facts of the sandbox', () => {
     expect(
       Object.fromEntries(await internalDnc.entries('sandbox', 'sandbox', [fixedNumber])),
     ).toEqual({
-      [fixedNumber]: { addedAt: fixedAt, removedAt: null, optedOutAt: fixedAt, storedAt: 0 },
+      [fixedNumber]: { addedAt: fixedAt, removedAt: null, optedOutAt: fixedAt, optedOutSeq: 0 },
     })
     expect(await internalDnc.status(me, { numbers: [fixedNumber] })).toEqual([off(fixedNumber)])
     expect(await internalDnc.count(me)).toEqual({ count: 0, lastModifiedOn: null })

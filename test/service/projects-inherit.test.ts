@@ -101,7 +101,11 @@ describe.each(doors)('opt-outs outlive the switch of the list, by %s', (_name, t
     const [own] = await stored('SALES')
     await turn(parts, true)
     expect(await stored('main')).toEqual([
-      { ...before[0], opted_out_at: own?.opted_out_at, stored_at: own?.stored_at },
+      {
+        ...before[0],
+        ...{ opted_out_at: own?.opted_out_at, stored_at: own?.stored_at },
+        opted_out_seq: own?.opted_out_seq,
+      },
       before[1],
     ])
   })

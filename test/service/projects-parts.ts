@@ -69,7 +69,7 @@ export async function buildProjects(
   const subjects = await buildSubjects(storage, { clock })
   const queue = fakeQueue()
   const { changes } = subjects
-  const projects = new Projects({ storage, clock, changes, webhooks: queue })
+  const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: queue })
   return { ...subjects, projects, queue, storage }
 }
 

@@ -26,13 +26,14 @@ function record(type: EbrType, on: string): EbrRecord {
     contactOn: parseDay(on) ?? Number.NaN,
     contactAt: undefined,
     obligationEndsOn: undefined,
-    storedAt: instant(on),
+    storedSeq: instant(on),
+    liftsOptOut: true,
   }
 }
 
 const entry = (added: string) => ({
   ...{ addedAt: instant(added), removedAt: null },
-  ...{ optedOutAt: instant(added), storedAt: instant(added) },
+  ...{ optedOutAt: instant(added), optedOutSeq: instant(added) },
 })
 
 type Asked = Partial<TestScrubOptions> & {

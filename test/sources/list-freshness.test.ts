@@ -85,7 +85,9 @@ describe('a scrub verdict', () => {
 
   it('is blocked for a number that was on the list, whatever record is on file', async () => {
     const record = { type: 'P' as const, contactOn: 20_000, contactAt: instant(noon) }
-    const records = { [`main ${ny}`]: { ...record, obligationEndsOn: undefined, storedAt: 0 } }
+    const records = {
+      [`main ${ny}`]: { ...record, obligationEndsOn: undefined, storedSeq: 0, liftsOptOut: true },
+    }
     const { clock, cached } = open(
       { 'us-dnc': { asOf, numbers: [ny] }, litigators: {} },
       { records },

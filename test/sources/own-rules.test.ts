@@ -274,7 +274,7 @@ describe('the law’s own hours, beside a provider that permits every call', () 
 
 describe('opt-outs recorded here, beside a provider that has none', () => {
   const at = instant('2026-11-20')
-  const entry = { addedAt: at, removedAt: null, optedOutAt: at, storedAt: at }
+  const entry = { addedAt: at, removedAt: null, optedOutAt: at, optedOutSeq: 1 }
   const ofAccount = { 'main 2127361000': entry }
   const ofProject = { 'OWN 2127361000': entry }
   const cases = [

@@ -9,6 +9,8 @@ import { Journal } from '../../src/gate/journal.js'
 import { type OpenDatabase, openDatabase } from '../../src/storage/engine.js'
 import { migrate } from '../../src/storage/migrate.js'
 import * as initial from '../../src/storage/migrations/0001-initial.js'
+import * as callOutcomes from '../../src/storage/migrations/0002-call-outcomes.js'
+import * as wholeService from '../../src/storage/migrations/0003-whole-service.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 
@@ -175,6 +177,57 @@ describe('migrations', () => {
     expect(await old.db.selectFrom('api_keys').selectAll().executeTakeFirst()).toMatchObject({
       ...{ rights: rights.join(), projects: null, call_kinds: null, expires_at: null },
     })
+    await old.close()
+  })
+
+  it('number opt-outs and consents in the order they were stored, the opt-out last on a tie', async () => {
+    const dataDir = join(folder, 'third')
+    const old = openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    const provider = {
+      getMigrations: async () => ({
+        ...{ '0001-initial': initial, '0002-call-outcomes': callOutcomes },
+        '0003-whole-service': wholeService,
+      }),
+    }
+    expect((await new Migrator({ db: old.db, provider }).migrateToLatest()).error).toBeUndefined()
+    await sql`insert into accounts (id, kind, name, created_at) values ('a', 'real', '', 0)`.execute(
+      old.db,
+    )
+    const optOut = (number: string, storedAt: number) =>
+      sql`insert into internal_dnc
+        (account_id, list, number, added_at, modified_at, opted_out_at, stored_at)
+        values ('a', 'a', ${number}, 5, 5, 5, ${storedAt})`.execute(old.db)
+    const consent = (number: string, storedAt: number) =>
+      sql`insert into ebr_records
+        (account_id, project_code, number, type, contact_on, recorded_at, stored_at)
+        values ('a', 'a', ${number}, 'P', '2026-11-01', 5, ${storedAt})`.execute(old.db)
+    await optOut('1', 300)
+    await consent('1', 300)
+    await optOut('2', 100)
+    await consent('2', 200)
+    await optOut('fixed fact, removed', 0)
+    await migrate(old.db)
+    const optOuts = await old.db
+      .selectFrom('internal_dnc')
+      .select(['number', 'opted_out_seq', 'key_id'])
+      .orderBy('number')
+      .execute()
+    const consents = await old.db
+      .selectFrom('ebr_records')
+      .select(['number', 'stored_seq', 'lifts_opt_out', 'key_id'])
+      .orderBy('number')
+      .execute()
+    expect(optOuts).toEqual([
+      { number: '1', opted_out_seq: 4, key_id: null },
+      { number: '2', opted_out_seq: 1, key_id: null },
+      { number: 'fixed fact, removed', opted_out_seq: 0, key_id: null },
+    ])
+    expect(consents).toEqual([
+      { number: '1', stored_seq: 3, lifts_opt_out: 1, key_id: null },
+      { number: '2', stored_seq: 2, lifts_opt_out: 1, key_id: null },
+    ])
+    const head = await old.db.selectFrom('change_head').selectAll().execute()
+    expect(head).toEqual([{ id: 1, seq: 4, newest_at: 300, acceptances: 0 }])
     await old.close()
   })
 })

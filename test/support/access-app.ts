@@ -29,8 +29,10 @@ export async function openAccessApp(
   more: Partial<ServerOptions> = {},
 ): Promise<AccessApp> {
   const subjects = await buildSubjects(storage)
-  const { clock, apiKeys, projects, internalDnc } = subjects
-  const tokens = new AccessTokens({ storage, clock, randomBytes, keys: apiKeys, maxPerKey: 100 })
+  const { clock, changeHead, apiKeys, projects, internalDnc } = subjects
+  const tokens = new AccessTokens({
+    ...{ storage, clock, timers: clock, randomBytes, keys: apiKeys, changeHead, maxPerKey: 100 },
+  })
   const access = new ValidateAccess(projects)
   const authenticate = authenticateBy(apiKeys, tokens)
   const listed = listActions(internalDnc)

@@ -100,7 +100,7 @@ export function fakeService(parts: Partial<Service> = {}): FakeService {
     consent: {
       record: async (_caller, request) => {
         note('consent.record', request)
-        return request.records.length
+        return { stored: request.records.length, warnings: [] }
       },
     },
     litigators: {

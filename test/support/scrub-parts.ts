@@ -154,7 +154,7 @@ export function fakeFile({ entries = {}, records = {} }: OnFile, sandbox: Sandbo
         return found(numbers, (number) => {
           const fixed = sandbox.internalDncEntry(accountId, number)
           const standing = fixed && { ...fixed, removedAt: null, optedOutAt: fixed.addedAt }
-          return entries[`${list} ${number}`] ?? (standing && { ...standing, storedAt: 0 })
+          return entries[`${list} ${number}`] ?? (standing && { ...standing, optedOutSeq: 0 })
         })
       },
     },

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Caller, noLimits, type Role } from '../../src/domain/caller.js'
 import type { ChangeListener } from '../../src/domain/changes.js'
-import { type Clock, orderedStamps } from '../../src/domain/clock.js'
+import type { Clock } from '../../src/domain/clock.js'
 import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
 import type { CandidatePlace, NumberFacts } from '../../src/domain/place.js'
 import { Accounts } from '../../src/service/accounts/accounts.js'
@@ -13,6 +13,7 @@ import type { EbrLaw } from '../../src/service/consent/ebr-expiry.js'
 import type { FactsOverlay } from '../../src/service/facts-overlay.js'
 import { InternalDnc } from '../../src/service/internal-dnc/internal-dnc.js'
 import { Projects } from '../../src/service/projects/projects.js'
+import { ChangeHead } from '../../src/storage/change-head.js'
 import type { OpenDatabase } from '../../src/storage/engine.js'
 import { noWebhooks } from './no-webhooks.js'
 import { type TestClock, testClock } from './test-clock.js'
@@ -78,6 +79,7 @@ export const testPlan = {
 export interface Subjects {
   readonly clock: TestClock
   readonly changes: Announced
+  readonly changeHead: ChangeHead
   readonly accounts: Accounts
   readonly apiKeys: ApiKeys
   readonly projects: Projects
@@ -103,17 +105,19 @@ export async function buildSubjects(
   for (const id of ['main', 'other', 'sandbox']) {
     await accounts.ensure({ id, kind: id === 'sandbox' ? 'sandbox' : 'real', name: id })
   }
-  const projects = new Projects({ storage, clock, changes, webhooks: noWebhooks })
-  const stamps = orderedStamps(clock)
-  const shared = { storage, projects, changes, stamps, clockOf, overlay }
+  const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: noWebhooks })
+  const changeHead = new ChangeHead(db, clock)
+  const shared = { storage, projects, changes, changeHead, clockOf, overlay }
+  const internalDnc = new InternalDnc({ ...shared, accounts })
   return {
     clock,
     changes,
+    changeHead,
     accounts,
     projects,
-    apiKeys: new ApiKeys({ db, clock, randomBytes }),
-    internalDnc: new InternalDnc({ ...shared, accounts }),
-    consent: new Consent({ ...shared, law: testLaw, numberingPlan: testPlan }),
+    apiKeys: new ApiKeys({ db, clock, timers: clock, randomBytes }),
+    internalDnc,
+    consent: new Consent({ ...shared, internalDnc, law: testLaw, numberingPlan: testPlan }),
     consentRecords: new ConsentRecords(shared),
   }
 }

@@ -17,6 +17,8 @@ export interface TestCallgate {
   readonly url: string
   readonly dataDir: string
   readonly clock: { at: Instant }
+  /** Sets the clock back after records of a later time, and accepts it as an operator does. */
+  setBack(at: Instant): Promise<void>
   readonly logLines: string[]
   readonly keys: { readonly main: string; readonly sandbox: string }
   get(path: string, key?: string): Promise<Response>
@@ -74,6 +76,11 @@ export async function openTestCallgate(options: TestCallgateOptions = {}): Promi
     url: server.url,
     dataDir,
     clock,
+    async setBack(to) {
+      clock.at = to
+      await callgate.changeHead.acceptClock()
+      await callgate.changeHead.refresh()
+    },
     logLines,
     keys,
     get: (path, key = keys.sandbox) => fetch(`${server.url}${path}`, { headers: headers(key) }),

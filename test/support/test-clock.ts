@@ -1,21 +1,24 @@
 /** A clock that stands until the test moves it. */
-import { type Clock, type Instant, parseInstant } from '../../src/domain/clock.js'
+import { type Clock, type Instant, parseInstant, type Timers } from '../../src/domain/clock.js'
 
-export interface TestClock extends Clock {
+/** Its monotonic clock goes with it, and stands while it is set back. */
+export interface TestClock extends Clock, Pick<Timers, 'monotonicMs'> {
   set(text: string): void
   advance(milliseconds: number): void
 }
 
 export function testClock(text = '2026-11-20T12:00:00Z'): TestClock {
   let at: Instant = instant(text)
+  let elapsedMs = 0
+  const moveTo = (next: Instant) => {
+    elapsedMs += Math.max(0, next - at)
+    at = next
+  }
   return {
     now: () => at,
-    set: (next) => {
-      at = instant(next)
-    },
-    advance: (milliseconds) => {
-      at += milliseconds
-    },
+    monotonicMs: () => elapsedMs,
+    set: (next) => moveTo(instant(next)),
+    advance: (milliseconds) => moveTo(at + milliseconds),
   }
 }
 

@@ -48,6 +48,7 @@ export function testGate(
       },
     },
     clock: fixedClock(noon),
+    newestStored: { note: () => undefined, behindMs: () => 0 },
     timers: systemTimers,
     clockOf: () => fixedClock(noon),
     newId: () => `id${++ids}`,

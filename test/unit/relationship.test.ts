@@ -20,6 +20,7 @@ interface Told {
   readonly removed?: string
   /** A further opt-out while the number was on the list. */
   readonly again?: string
+  readonly liftsOptOut?: boolean
   readonly places?: readonly string[]
   readonly now?: string
 }
@@ -31,7 +32,8 @@ function judge(told: Told) {
     contactOn: day(told.on ?? '2026-09-01'),
     contactAt: told.at === undefined ? undefined : instant(told.at),
     obligationEndsOn: told.obligation === undefined ? undefined : day(told.obligation),
-    storedAt: instant(told.recorded ?? '2026-09-02'),
+    storedSeq: instant(told.recorded ?? '2026-11-01'),
+    liftsOptOut: told.liftsOptOut ?? true,
   }
   const { added, removed, again = added } = told
   const removedAt = removed === undefined ? null : instant(removed)
@@ -39,7 +41,7 @@ function judge(told: Told) {
   const entry =
     added === undefined
       ? undefined
-      : { addedAt: instant(added), removedAt, optedOutAt, storedAt: optedOutAt }
+      : { addedAt: instant(added), removedAt, optedOutAt, optedOutSeq: optedOutAt }
   const found = judgeRecords({
     ...{ entry, record, places: places.map(candidate), at: instant(now), law: testLaw },
   })
@@ -99,6 +101,16 @@ describe('which came last, permission or list entry', () => {
       ...{ added: '2026-10-01T10:00:00.100Z', is: 'listed expired P' },
     },
     {
+      because: 'a newer permission of an Agent does not override the entry',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T10:00:00Z', liftsOptOut: false },
+      is: 'listed current P',
+    },
+    {
+      because: 'it counts once somebody else has taken the number off the list',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T10:00:00Z', liftsOptOut: false },
+      ...{ removed: '2026-10-05T10:00:00Z', is: 'absent current P' },
+    },
+    {
       because: 'a newer sale does not override the entry',
       ...{ type: 'S', on: '2026-10-02', added: '2026-10-01T10:00:00Z', is: 'listed current S' },
     },
@@ -149,6 +161,17 @@ describe('which came last, permission or list entry', () => {
       because: 'a permission after the second opt-out overrides the entry again',
       ...{ type: 'P', on: '2026-10-04', added: '2026-10-01T10:00:00Z' },
       ...{ again: '2026-10-03T10:00:00Z', is: 'overridden current P' },
+    },
+    {
+      because: 'a permission dated after the entry, but stored before it',
+      ...{ type: 'P', on: '2026-10-02', added: '2026-10-01T10:00:00Z' },
+      ...{ recorded: '2026-10-01T09:59:59Z', is: 'listed expired P' },
+    },
+    {
+      because: 'so too with a time of day, and after the entry is gone',
+      ...{ type: 'P', on: '2026-10-02', at: '2026-10-02T12:00:00Z', added: '2026-10-01T10:00:00Z' },
+      ...{ recorded: '2026-10-01T09:59:59Z', removed: '2026-10-05T10:00:00Z' },
+      is: 'absent expired P',
     },
     {
       because: 'the same while the entry stands',

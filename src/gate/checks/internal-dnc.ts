@@ -79,8 +79,13 @@ function judgeListed(
     }
   }
   if (row?.value.ebrType === 'P' && row.value.letter === 'P') {
-    const detail = `${listed}, which is newer than the permission record`
-    return { verdict: 'deny', reason: 'consent-revoked', detail }
+    const { optOut, detail } = row.value
+    const why = optOut && detail !== undefined ? `; ${detail}` : ''
+    if (optOut === 'not-lifted') {
+      return { verdict: 'deny', reason: 'internal-dnc', detail: `${listed}${why}` }
+    }
+    const revoked = why || ', which is newer than the permission record'
+    return { verdict: 'deny', reason: 'consent-revoked', detail: `${listed}${revoked}` }
   }
   return { verdict: 'deny', reason: 'internal-dnc', detail: listed }
 }

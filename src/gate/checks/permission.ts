@@ -61,23 +61,30 @@ function judge(row: ScrubVerdict, kind: CallKind): Judged {
   return { verdict: 'pass', reason: 'permitted', detail, lists }
 }
 
-function detailOf({ letter, reason, detail, isListStale }: ScrubVerdict): string {
+function detailOf(row: ScrubVerdict): string {
+  const { letter, reason, detail } = row
   const because = /^;*$/.test(reason) ? '' : `, reason '${reason}'`
   const more = detail === undefined ? '' : `; ${detail}`
-  const text = isListStale ? 'not covered by a list that is young enough' : letterTexts[letter]
+  const text = letterText(row)
   return `result ${letter}: ${text}${because}${more}`
+}
+
+function letterText({ letter, isListStale, optOut }: ScrubVerdict): string {
+  if (isListStale) return 'not covered by a list that is young enough'
+  return letter === 'R' && optOut === 'ended' ? 'on no list' : letterTexts[letter]
 }
 
 function needsPermission(kind: CallKind, letter: ResultLetter): boolean {
   return kind === 'ai' || (kind === 'autodialed' && (letter === 'G' || letter === 'H'))
 }
 
-function letterReason({ letter, reason, ebrType, isListStale }: ScrubVerdict): ReasonCode {
+function letterReason(row: ScrubVerdict): ReasonCode {
+  const { letter, reason, ebrType, isListStale, optOut } = row
   switch (letter) {
     case 'D':
       return listReason(reason)
     case 'P':
-      return ebrType === 'P' ? 'consent-revoked' : 'internal-dnc'
+      return ebrType === 'P' && optOut !== 'not-lifted' ? 'consent-revoked' : 'internal-dnc'
     case 'B':
       return isListStale ? 'list-stale' : 'list-not-covering'
     case 'I':
@@ -92,7 +99,7 @@ function letterReason({ letter, reason, ebrType, isListStale }: ScrubVerdict): R
     case 'T':
       return 'not-permitted'
     default:
-      return 'no-consent'
+      return ebrType === 'P' && optOut === 'ended' ? 'consent-revoked' : 'no-consent'
   }
 }
 

@@ -5,9 +5,10 @@
  */
 import type { AccessGrant, TokenRequest } from '../../domain/access-grant.js'
 import type { Caller } from '../../domain/caller.js'
-import type { Clock, Instant } from '../../domain/clock.js'
+import { type Clock, type Instant, steadyClock, type Timers } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { AppError } from '../../errors.js'
+import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { type ApiKeys, hashOf } from './api-keys.js'
@@ -22,6 +23,9 @@ const tokenLength = tokenStart.length + 44
 
 /** Spec, "Limits". */
 const lifeSeconds = 3600
+const lifeMs = lifeSeconds * 1000
+/** How far the clocks of two processes may differ. */
+const clockSkewMs = 60_000
 
 /** More than are made at once, so that expired ones do not pile up; few enough to hold up nobody. */
 const mostDeleted = 100
@@ -29,11 +33,14 @@ const mostDeleted = 100
 export interface AccessTokensOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
   readonly clock: Clock
+  readonly timers: Pick<Timers, 'monotonicMs'>
   /** Cryptographic randomness: that many bytes. */
   readonly randomBytes: (size: number) => Buffer
   readonly keys: Pick<ApiKeys, 'authenticate'>
   /** Tokens of one key that may hold at once; a further one ends the oldest. */
   readonly maxPerKey: number
+  /** A start at which the clock is behind what was stored knows that it is later than that. */
+  readonly changeHead: Pick<ChangeHead, 'newestAt'>
 }
 
 interface HeldToken {
@@ -44,10 +51,15 @@ interface HeldToken {
 export class AccessTokens {
   readonly #options: AccessTokensOptions
   readonly #held: BriefMemory<HeldToken>
+  /** A token that has expired stays so when the machine's clock is set back. */
+  readonly #clock: Clock
 
   constructor(options: AccessTokensOptions) {
     this.#options = options
-    this.#held = new BriefMemory(options.clock)
+    this.#held = new BriefMemory(options.timers)
+    const { clock, changeHead, timers } = options
+    const latest = { now: () => Math.max(clock.now(), changeHead.newestAt) }
+    this.#clock = steadyClock(latest, timers)
   }
 
   /**
@@ -65,9 +77,9 @@ export class AccessTokens {
       throw new AppError('unauthenticated', 'client_id or client_secret is not valid')
     }
     const token = tokenStart + this.#options.randomBytes(tokenBytes).toString('base64url')
-    const now = this.#options.clock.now()
+    const now = Math.floor(this.#clock.now())
     // A token ends with its key at the latest.
-    const expiresAt = Math.min(now + lifeSeconds * 1000, caller.limits.expiresAt)
+    const expiresAt = Math.min(now + lifeMs, caller.limits.expiresAt)
     await this.#store(hashOf(token), { keyId: caller.keyId, now, expiresAt })
     return { token, expiresInSeconds: Math.max(1, Math.floor((expiresAt - now) / 1000)) }
   }
@@ -129,12 +141,25 @@ export class AccessTokens {
 
   async #lookUp(hash: string): Promise<Caller | undefined> {
     const found = await this.#held.fill(hash, () => this.#read(hash))
-    return found && this.#inForce(found)
+    const caller = found && this.#inForce(found)
+    if (found && !caller) await this.#forget(hash)
+    return caller
   }
 
-  /** A token that is remembered may have expired since it was read. */
+  /** A token that is shown after its end is gone for good. It is refused also if this fails. */
+  async #forget(hash: string): Promise<void> {
+    const { db } = this.#options.storage
+    const deleting = db.deleteFrom('access_tokens').where('token_hash', '=', hash).execute()
+    await deleting.catch(() => undefined)
+  }
+
+  /**
+   * A token that is remembered may have expired since it was read. One with clearly more than an hour
+   * left was granted by a clock that ran ahead.
+   */
   #inForce({ caller, expiresAt }: HeldToken): Caller | undefined {
-    return this.#options.clock.now() < expiresAt ? caller : undefined
+    const leftMs = expiresAt - this.#clock.now()
+    return leftMs > 0 && leftMs <= lifeMs + clockSkewMs ? caller : undefined
   }
 
   async #read(hash: string): Promise<HeldToken | undefined> {

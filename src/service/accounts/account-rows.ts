@@ -1,7 +1,7 @@
 /** An account as a row: what is stored of it, and what may be. */
 import type { Selectable, Updateable } from 'kysely'
 import { invalidRequest } from '../../errors.js'
-import type { AccountRow } from '../../storage/tables.js'
+import type { AccountRow, Db } from '../../storage/tables.js'
 import type { Account, AccountSwitches } from './accounts.js'
 
 const mostCredits = 1_000_000_000
@@ -12,6 +12,7 @@ export function accountOf(row: Selectable<AccountRow>): Account {
     kind: row.kind,
     name: row.name,
     agentsMayRemove: row.agents_may_remove === 1,
+    repeatedAdd: row.ignores_repeated_add === 1 ? 'ignored' : 'ends-consent',
     country: row.country,
     mayScan: row.may_scan === 1,
     scanCredits: row.scan_credits ?? 'unlimited',
@@ -20,11 +21,18 @@ export function accountOf(row: Selectable<AccountRow>): Account {
   }
 }
 
+/** The account as it stands in `db`, which may be a transaction. */
+export async function findAccount(db: Db, id: string): Promise<Account | undefined> {
+  const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && accountOf(row)
+}
+
 /** The columns of what is named. Throws `invalid-request` for credits that are no whole number. */
 export function rowOf(changes: Partial<AccountSwitches>): Updateable<AccountRow> {
-  const { agentsMayRemove, country, mayScan, scanCredits, autoPrefix } = changes
+  const { agentsMayRemove, repeatedAdd, country, mayScan, scanCredits, autoPrefix } = changes
   return {
     ...(agentsMayRemove !== undefined && { agents_may_remove: agentsMayRemove ? 1 : 0 }),
+    ...(repeatedAdd !== undefined && { ignores_repeated_add: repeatedAdd === 'ignored' ? 1 : 0 }),
     ...(country !== undefined && { country }),
     ...(mayScan !== undefined && { may_scan: mayScan ? 1 : 0 }),
     ...(scanCredits !== undefined && { scan_credits: creditsOf(scanCredits) }),

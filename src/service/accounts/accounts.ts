@@ -5,12 +5,20 @@ import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { insertProject } from '../projects/project-rows.js'
 import { writeForAccount } from '../sql/account-write.js'
-import { accountOf, rowOf } from './account-rows.js'
+import { accountOf, findAccount, rowOf } from './account-rows.js'
+
+export const repeatedAdds = ['ends-consent', 'ignored'] as const
+export type RepeatedAdd = (typeof repeatedAdds)[number]
 
 /** What an operator sets for an account. */
 export interface AccountSwitches {
   /** Whether role Agent may take numbers off the internal list (spec, "Authentication"). */
   readonly agentsMayRemove: boolean
+  /**
+   * Whether adding a number that is on the internal list already ends the consents given since, or
+   * changes nothing: for those who push their whole list every night.
+   */
+  readonly repeatedAdd: RepeatedAdd
   /** Decides which carriers label the account's numbers. */
   readonly country: 'US' | 'CA'
   /** Whether one-time scans are authorized at all. */
@@ -77,12 +85,7 @@ export class Accounts {
   }
 
   async find(id: string): Promise<Account | undefined> {
-    const row = await this.#db
-      .selectFrom('accounts')
-      .selectAll()
-      .where('id', '=', id)
-      .executeTakeFirst()
-    return row && accountOf(row)
+    return await findAccount(this.#db, id)
   }
 
   /** All accounts, oldest first. */

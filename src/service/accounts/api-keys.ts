@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Caller, Right, Role } from '../../domain/caller.js'
-import type { Clock, Instant } from '../../domain/clock.js'
+import type { Clock, Instant, Timers } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
@@ -41,6 +41,7 @@ export interface ApiKeyInfo extends NewApiKey {
 export interface ApiKeysOptions {
   readonly db: Db
   readonly clock: Clock
+  readonly timers: Pick<Timers, 'monotonicMs'>
   /** Cryptographic randomness: that many bytes. */
   readonly randomBytes: (size: number) => Buffer
 }
@@ -51,11 +52,11 @@ export class ApiKeys {
   readonly #randomBytes: (size: number) => Buffer
   readonly #callers: BriefMemory<Caller>
 
-  constructor({ db, clock, randomBytes }: ApiKeysOptions) {
+  constructor({ db, clock, timers, randomBytes }: ApiKeysOptions) {
     this.#db = db
     this.#clock = clock
     this.#randomBytes = randomBytes
-    this.#callers = new BriefMemory(clock)
+    this.#callers = new BriefMemory(timers)
   }
 
   /**

@@ -2,35 +2,34 @@
  * Keeps what was read from the database for at most a second, so that the hot path answers without
  * a query and a change made by another process is still seen within that second.
  */
-import type { Clock, Instant } from '../../domain/clock.js'
+import type { Timers } from '../../domain/clock.js'
 
 const longestAgeMs = 1000
 const mostEntries = 10_000
 
 interface Entry<Value> {
   readonly value: Value
-  readonly readAt: Instant
+  /** By the monotonic clock. */
+  readonly readAtMs: number
 }
 
 export class BriefMemory<Value> {
-  readonly #clock: Clock
+  readonly #timers: Pick<Timers, 'monotonicMs'>
   readonly #entries = new Map<string, Entry<Value>>()
   /** Reads under way, so that a busy moment does not ask the database the same thing many times. */
   readonly #reading = new Map<string, Promise<Value | undefined>>()
   #generation = 0
 
-  /** The clock must run: it measures age, not the time an account is judged at. */
-  constructor(clock: Clock) {
-    this.#clock = clock
+  /** Age is measured by the monotonic clock: one that is set back would make an entry younger. */
+  constructor(timers: Pick<Timers, 'monotonicMs'>) {
+    this.#timers = timers
   }
 
   /** What is known and younger than a second. */
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
-    const age = this.#clock.now() - entry.readAt
-    // A clock that was set back makes the age negative; such an entry may be any age.
-    return age >= 0 && age < longestAgeMs ? entry.value : undefined
+    return this.#timers.monotonicMs() - entry.readAtMs < longestAgeMs ? entry.value : undefined
   }
 
   /** Reads and keeps. `undefined` is not kept, so made-up keys cannot fill the memory. */
@@ -46,12 +45,12 @@ export class BriefMemory<Value> {
 
   async #read(key: string, read: () => Promise<Value | undefined>): Promise<Value | undefined> {
     const generation = this.#generation
-    const readAt = this.#clock.now()
+    const readAtMs = this.#timers.monotonicMs()
     const value = await read()
     // A value read before a forget() may show the state from before the change.
     if (value === undefined || generation !== this.#generation) return value
     if (this.#entries.size >= mostEntries) this.#entries.clear()
-    this.#entries.set(key, { value, readAt })
+    this.#entries.set(key, { value, readAtMs })
     return value
   }
 

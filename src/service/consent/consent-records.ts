@@ -2,6 +2,7 @@
  * Looking at relationship and consent records, and taking them out of force. The published API has
  * neither call; a consent that was given in error must have an end all the same.
  */
+import type { Selectable } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, formatInstant } from '../../domain/clock.js'
@@ -9,6 +10,7 @@ import type { ConsentRecord, ConsentRecordsRequest } from '../../domain/consent-
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { yieldToEventLoop } from '../../domain/slices.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
+import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { EbrRecordRow } from '../../storage/tables.js'
 import { currentLists } from '../projects/project-scope.js'
@@ -23,7 +25,7 @@ export interface ConsentRecordsOptions {
   readonly projects: ScopeResolver
   readonly changes: ChangeListener
   readonly clockOf: (accountId: string) => Clock
-  readonly stamps: Clock
+  readonly changeHead: Pick<ChangeHead, 'next'>
 }
 
 const mostProblems = 20
@@ -57,22 +59,22 @@ export class ConsentRecords {
    * were. Returns when the change is on disk and announced.
    */
   async remove({ accountId }: Caller, request: ConsentRecordsRequest): Promise<number> {
-    const { storage, projects, changes, clockOf, stamps } = this.#options
+    const { storage, projects, changes, clockOf, changeHead } = this.#options
     const scope = await requireScope(projects, accountId, request)
     const numbers = distinct(request.numbers)
     const { traits } = storage
-    const when = { at: clockOf(accountId).now(), storedAt: stamps.now(), traits }
+    const at = clockOf(accountId).now()
     const removed = await writeForAccount(storage, accountId, async (transaction) => {
       const { ebrProject } = await currentLists(transaction, scope)
       const owner = { accountId, projectCode: ebrProject }
-      const write = { owner, ...when }
       const ids: number[] = []
       for (const chunk of chunksOf(numbers, traits)) {
         await yieldToEventLoop()
         const rows = await storedInForce(transaction, owner, chunk).execute()
         ids.push(...rows.map(({ id }) => id))
       }
-      await supersede(transaction, write, ids)
+      await changeHead.next(transaction)
+      await supersede(transaction, { at, traits }, ids)
       return ids.length
     })
     changes.numbersChanged(accountId, numbers)
@@ -92,7 +94,7 @@ function distinct(texts: readonly string[]): readonly PhoneNumber[] {
   return [...numbers]
 }
 
-function recordOf(row: Omit<EbrRecordRow, 'id'>): ConsentRecord {
+function recordOf(row: Selectable<EbrRecordRow>): ConsentRecord {
   return {
     phoneNumber: row.number,
     type: row.type,
@@ -102,5 +104,6 @@ function recordOf(row: Omit<EbrRecordRow, 'id'>): ConsentRecord {
     brand: row.brand,
     email: row.email,
     recordedOn: formatInstant(row.recorded_at),
+    recordedBy: row.key_id,
   }
 }

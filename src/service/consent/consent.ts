@@ -7,26 +7,33 @@ import type { Caller } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import { type Clock, type Instant, type LocalDay, parseDay } from '../../domain/clock.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { NumberingPlan } from '../../domain/place.js'
+import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import { yieldToEventLoop } from '../../domain/slices.js'
+import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
+import { findAccount } from '../accounts/account-rows.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
-import { currentLists } from '../projects/project-scope.js'
+import { currentLists, type ProjectLists } from '../projects/project-scope.js'
 import type { ScopeResolver } from '../projects/projects.js'
 import { requireScope } from '../projects/require-scope.js'
+import { recordNames } from '../scrub/relationship.js'
+import type { InternalDncEntries } from '../scrub/scrub.js'
 import { writeForAccount } from '../sql/account-write.js'
 import { type Owner, RowsByNumber } from '../sql/rows-by-number.js'
 import { type EbrLaw, type EbrTerms, outlasts } from './ebr-expiry.js'
 import { type EbrFact, type EbrInput, readEbrList } from './ebr-input.js'
 import { insertRecords, type StoredEbr, storedInForce, supersede } from './ebr-rows.js'
+import { ebrWarning } from './ebr-warnings.js'
 
 /** The record in force for a number, expired or not. */
 export interface EbrRecord extends EbrTerms {
   /** To the second, where the caller gave a time of day. */
   readonly contactAt: Instant | undefined
-  /** When it was stored, by the machine's clock; orders it against opt-outs. */
-  readonly storedAt: Instant
+  /** Number of the change that stored it; orders it against opt-outs. 0 for a fixed fact. */
+  readonly storedSeq: number
+  /** Whether it may lift an opt-out; judged when it was stored, and not again. */
+  readonly liftsOptOut: boolean
 }
 
 export interface ConsentOptions {
@@ -35,12 +42,13 @@ export interface ConsentOptions {
   readonly changes: ChangeListener
   /** The sandbox may stand at an instant of its own. */
   readonly clockOf: (accountId: string) => Clock
-  /** Stamps by the machine's clock, one set for all subjects: the order of their writes. */
-  readonly stamps: Clock
+  readonly changeHead: Pick<ChangeHead, 'next'>
   readonly law: EbrLaw
   /** Tells the region whose expiry breaks a tie. */
   readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
   readonly overlay?: FactsOverlay | undefined
+  /** The internal lists, for what is said of a record that does not lift an opt-out. */
+  readonly internalDnc: InternalDncEntries
 }
 
 export interface EbrRequest {
@@ -50,6 +58,13 @@ export interface EbrRequest {
   /** Implies its project. */
   readonly campaignId?: string | undefined
   readonly records: readonly EbrInput[]
+}
+
+export interface RecordedEbr {
+  /** One per record and number. */
+  readonly stored: number
+  /** Of records that cannot act: the number and why, in no particular order. */
+  readonly warnings: readonly string[]
 }
 
 export class Consent {
@@ -69,32 +84,35 @@ export class Consent {
 
   /**
    * Stores all records or none; a new record replaces the one in force unless `keepBetterEbr` says
-   * that one outlasts it. Gives how many records were stored, one per record and number. Returns
-   * when the change is on disk and announced.
+   * that one outlasts it. A record of an Agent's key lifts no opt-out unless the account lets Agents
+   * remove numbers. Returns when the change is on disk and announced.
    */
-  async record(caller: Caller, request: EbrRequest): Promise<number> {
-    const { accountId } = caller
+  async record(caller: Caller, request: EbrRequest): Promise<RecordedEbr> {
+    const { accountId, keyId, role } = caller
     const scope = await requireScope(this.#options.projects, accountId, request)
     const clock = this.#options.clockOf(accountId)
     const facts = await readEbrList(request.records, clock)
     const numbers = [...new Set(facts.map((fact) => fact.number))]
-    const when = { at: clock.now(), storedAt: this.#options.stamps.now() }
-    const { storage } = this.#options
-    await writeForAccount(storage, accountId, async (transaction) => {
-      const { ebrProject } = await currentLists(transaction, scope)
+    const at = clock.now()
+    const { changeHead, storage } = this.#options
+    const written = await writeForAccount(storage, accountId, async (transaction) => {
+      const lists = await currentLists(transaction, scope)
+      const { ebrProject } = lists
+      const account = await findAccount(transaction, accountId)
+      const liftsOptOut = role !== 'Agent' || account?.agentsMayRemove === true
       const owner = { accountId, projectCode: ebrProject }
-      const write = { owner, ...when, traits: storage.traits }
       const stored = await this.#storedBy(transaction, owner, numbers)
-      const outcome = await this.#rank(accountId, {
-        facts,
-        stored,
-        keepBetter: request.keepBetterEbr,
-      })
+      const { keepBetterEbr: keepBetter } = request
+      const outcome = await this.#rank(accountId, { facts, stored, keepBetter })
+      const change = await changeHead.next(transaction)
+      const write = { owner, at, keyId, traits: storage.traits, ...change }
       await supersede(transaction, write, outcome.replaced)
-      await insertRecords(transaction, write, outcome)
+      await insertRecords(transaction, write, { ...outcome, liftsOptOut })
+      return { lists, outcome }
     })
     this.#options.changes.numbersChanged(accountId, numbers)
-    return facts.length
+    const warnings = await this.#warnings(accountId, { ...written, numbers, at })
+    return { stored: facts.length, warnings }
   }
 
   /** The record in force of each number, by number; whether it has expired is not looked at. */
@@ -114,6 +132,32 @@ export class Consent {
       if (record) records.set(number, record)
     }
     return records
+  }
+
+  /** Judged after the write, as the very next scrub would. */
+  async #warnings(accountId: string, written: Written): Promise<readonly string[]> {
+    const { lists, outcome, numbers, at } = written
+    const { internalDnc, law } = this.#options
+    const entries = await internalDnc.entries(accountId, lists.internalDncList, numbers)
+    const records = await this.inForce(accountId, lists.ebrProject, numbers)
+    const warnings = outcome.losers.map(({ number, type }) => {
+      const inForce = recordNames[records.get(number)?.type ?? type]
+      return `${number}: the ${recordNames[type]} record is not in force: a ${inForce} record is kept`
+    })
+    for (const { number } of outcome.winners) {
+      const [record, entry] = [records.get(number), entries.get(number)]
+      if (!record || (record.type === 'P' && !entry)) continue
+      await yieldToEventLoop()
+      const places = this.#placesOf(number)
+      const warning = ebrWarning({ record, entry, places, at, law })
+      if (warning !== undefined) warnings.push(`${number}: ${warning}`)
+    }
+    return warnings
+  }
+
+  #placesOf(number: PhoneNumber): readonly CandidatePlace[] {
+    const facts = this.#options.numberingPlan.lookup(number)
+    return facts.status === 'ok' ? facts.place.candidates : []
   }
 
   async #storedBy(
@@ -147,11 +191,16 @@ export class Consent {
   }
 
   #outlasts(kept: EbrTerms, fact: EbrFact): boolean {
-    const facts = this.#options.numberingPlan.lookup(fact.number)
-    const places = facts.status === 'ok' ? facts.place.candidates : []
-    const regions = places.map((place) => place.region)
+    const regions = this.#placesOf(fact.number).map((place) => place.region)
     return outlasts(kept, fact, { regions, law: this.#options.law })
   }
+}
+
+interface Written {
+  readonly lists: ProjectLists
+  readonly outcome: Outcome
+  readonly numbers: readonly PhoneNumber[]
+  readonly at: Instant
 }
 
 interface Contest {
@@ -179,7 +228,8 @@ function recordOf(row: StoredEbr): EbrRecord {
     contactAt: row.contact_at === null ? undefined : Math.min(row.contact_at, row.recorded_at),
     obligationEndsOn:
       row.obligation_ends_on === null ? undefined : storedDay(row.obligation_ends_on),
-    storedAt: row.stored_at,
+    storedSeq: row.stored_seq,
+    liftsOptOut: row.lifts_opt_out === 1,
   }
 }
 

@@ -15,12 +15,13 @@ export interface StoredEbr
     | 'contact_at'
     | 'obligation_ends_on'
     | 'recorded_at'
-    | 'stored_at'
+    | 'stored_seq'
+    | 'lifts_opt_out'
   > {
   readonly id: number
 }
 
-const parametersPerRow = 13
+const parametersPerRow = 16
 
 /** The records in force: at most one per number. */
 export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) {
@@ -34,7 +35,8 @@ export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) 
       'contact_at',
       'obligation_ends_on',
       'recorded_at',
-      'stored_at',
+      'stored_seq',
+      'lifts_opt_out',
     ])
     .where('account_id', '=', owner.accountId)
     .where('project_code', '=', owner.projectCode)
@@ -57,7 +59,7 @@ export function wholeInForce(db: Db, owner: Owner, numbers: readonly string[]) {
 /** Keeps the records as evidence, no longer in force. */
 export async function supersede(
   db: Db,
-  { at, traits }: OwnerWrite,
+  { at, traits }: Pick<OwnerWrite, 'at' | 'traits'>,
   ids: readonly number[],
 ): Promise<void> {
   for (const chunk of chunksOf(ids, traits)) {
@@ -70,11 +72,17 @@ export async function supersede(
   }
 }
 
+export interface NewRecords {
+  readonly winners: readonly EbrFact[]
+  readonly losers: readonly EbrFact[]
+  readonly liftsOptOut: boolean
+}
+
 /** Winners come into force; losers are kept as evidence that they were reported. */
 export async function insertRecords(
   db: Db,
   write: OwnerWrite,
-  { winners, losers }: { winners: readonly EbrFact[]; losers: readonly EbrFact[] },
+  { winners, losers, liftsOptOut }: NewRecords,
 ): Promise<void> {
   const facts = [
     ...losers.map((fact) => [fact, write.at] as const),
@@ -82,12 +90,16 @@ export async function insertRecords(
   ]
   for (const chunk of chunksOf(facts, write.traits, parametersPerRow)) {
     await yieldToEventLoop()
-    const rows = chunk.map(([fact, supersededAt]) => rowOf(fact, write, supersededAt))
+    const rows = chunk.map(([fact, supersededAt]) => ({
+      ...rowOf(fact, write, supersededAt),
+      lifts_opt_out: liftsOptOut ? 1 : 0,
+    }))
     await db.insertInto('ebr_records').values(rows).execute()
   }
 }
 
-function rowOf(fact: EbrFact, { owner, at, storedAt }: OwnerWrite, supersededAt: Instant | null) {
+function rowOf(fact: EbrFact, write: OwnerWrite, supersededAt: Instant | null) {
+  const { owner, at, storedAt, seq, keyId } = write
   const { obligationEndsOn } = fact
   return {
     account_id: owner.accountId,
@@ -102,6 +114,8 @@ function rowOf(fact: EbrFact, { owner, at, storedAt }: OwnerWrite, supersededAt:
     email: fact.email ?? null,
     recorded_at: at,
     stored_at: storedAt,
+    stored_seq: seq,
+    key_id: keyId,
     superseded_at: supersededAt,
   }
 }

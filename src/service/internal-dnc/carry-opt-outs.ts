@@ -16,15 +16,18 @@ export interface Carry {
 
 /**
  * Puts every number that is on the one list on the other. An entry that is there keeps its dates
- * and takes the later opt-out; one that was removed there is on the list again.
+ * and takes the later opt-out; one that was removed there is on the list again. An opt-out keeps the
+ * number of the change that stored it, so it ends the same records under either list.
  */
 export async function carryOptOuts(transaction: Db, carry: Carry): Promise<void> {
   const { accountId, from, to, at } = carry
   if (from === to) return
   const { numAffectedRows: changed = 0n } = await sql`
     insert into internal_dnc
-      (account_id, list, number, added_at, modified_at, removed_at, opted_out_at, stored_at)
-    select account_id, ${to}, number, added_at, ${at}, null, opted_out_at, stored_at
+      (account_id, list, number, added_at, modified_at, removed_at,
+       opted_out_at, stored_at, opted_out_seq, key_id)
+    select account_id, ${to}, number, added_at, ${at}, null,
+      opted_out_at, stored_at, opted_out_seq, key_id
     from internal_dnc
     where account_id = ${accountId} and list = ${from} and removed_at is null
     on conflict (account_id, list, number) do update set
@@ -32,10 +35,13 @@ export async function carryOptOuts(transaction: Db, carry: Carry): Promise<void>
       modified_at = ${ifRemoved(sql`excluded.modified_at`, sql`internal_dnc.modified_at`)},
       removed_at = null,
       opted_out_at = ${laterOf('opted_out_at')},
-      stored_at = ${laterOf('stored_at')}
+      stored_at = ${laterOf('stored_at')},
+      opted_out_seq = ${laterOf('opted_out_seq')},
+      key_id = case when excluded.opted_out_seq > internal_dnc.opted_out_seq
+        then excluded.key_id else internal_dnc.key_id end
     where internal_dnc.removed_at is not null
       or excluded.opted_out_at > internal_dnc.opted_out_at
-      or excluded.stored_at > internal_dnc.stored_at
+      or excluded.opted_out_seq > internal_dnc.opted_out_seq
   `.execute(transaction)
   if (changed > 0n) await noteChange(transaction, carry)
 }
@@ -44,7 +50,7 @@ function ifRemoved(then: RawBuilder<unknown>, otherwise: RawBuilder<unknown>) {
   return sql`case when internal_dnc.removed_at is null then ${otherwise} else ${then} end`
 }
 
-function laterOf(column: 'opted_out_at' | 'stored_at') {
+function laterOf(column: 'opted_out_at' | 'stored_at' | 'opted_out_seq') {
   const carried = sql.ref(`excluded.${column}`)
   const kept = sql.ref(`internal_dnc.${column}`)
   return sql`case when ${carried} > ${kept} then ${carried} else ${kept} end`

@@ -29,6 +29,7 @@ export class ListEntries {
       entries.set(number, {
         ...{ number, added_at: addedAt, modified_at: addedAt, removed_at: null },
         ...{ opted_out_at: addedAt, stored_at: beforeAllWrites },
+        ...{ opted_out_seq: beforeAllWrites, key_id: null },
       })
     }
     return entries

@@ -8,13 +8,14 @@ import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
 
 export type ListEntry = Omit<InternalDncRow, 'account_id' | 'list'>
 
-const parametersPerRow = 8
+const parametersPerRow = 10
 
 /** Entries that are or were on the list. */
 export function entriesOf(db: Db, owner: Owner, numbers: readonly string[]) {
   return db
     .selectFrom('internal_dnc')
-    .select(['number', 'added_at', 'modified_at', 'removed_at', 'opted_out_at', 'stored_at'])
+    .select(['number', 'added_at', 'modified_at', 'removed_at'])
+    .select(['opted_out_at', 'stored_at', 'opted_out_seq', 'key_id'])
     .where('account_id', '=', owner.accountId)
     .where('list', '=', owner.projectCode)
     .where('number', 'in', numbers)
@@ -26,12 +27,11 @@ export async function putOnList(
   write: OwnerWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<number> {
-  const { owner, at, storedAt, traits } = write
-  const optedOut = { opted_out_at: at, stored_at: storedAt }
+  const { owner, at, traits } = write
+  const optedOut = optOutOf(write)
   let changed = 0n
   for (const chunk of chunksOf(numbers, traits, parametersPerRow)) {
     await yieldToEventLoop()
-    await repeatOptOut(db, write, chunk)
     const rows = chunk.map((number) => ({
       ...rowOf(owner, { number, addedAt: at, removedAt: null }, at),
       ...optedOut,
@@ -55,32 +55,35 @@ export async function putOnList(
  * Notes a further opt-out of numbers that are on the list. What the list shows stays as it is, but
  * a permission given since the first one no longer counts.
  */
-async function repeatOptOut(
+export async function repeatOptOut(
   db: Db,
-  { owner, at, storedAt }: OwnerWrite,
+  write: OwnerWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<void> {
-  await db
-    .updateTable('internal_dnc')
-    .set({ opted_out_at: at, stored_at: storedAt })
-    .where('account_id', '=', owner.accountId)
-    .where('list', '=', owner.projectCode)
-    .where('number', 'in', numbers)
-    .where('removed_at', 'is', null)
-    .execute()
+  for (const chunk of chunksOf(numbers, write.traits)) {
+    await yieldToEventLoop()
+    await db
+      .updateTable('internal_dnc')
+      .set(optOutOf(write))
+      .where('account_id', '=', write.owner.accountId)
+      .where('list', '=', write.owner.projectCode)
+      .where('number', 'in', chunk)
+      .where('removed_at', 'is', null)
+      .execute()
+  }
 }
 
 /** Stores entries that so far stood by fixed facts alone, with the opt-out that came now. */
 export async function storeFixed(
   db: Db,
-  { owner, at, storedAt, traits }: OwnerWrite,
+  write: OwnerWrite,
   fixed: readonly FixedEntry[],
 ): Promise<void> {
-  for (const chunk of chunksOf(fixed, traits, parametersPerRow)) {
+  for (const chunk of chunksOf(fixed, write.traits, parametersPerRow)) {
     await yieldToEventLoop()
     const rows = chunk.map((entry) => ({
-      ...rowOf(owner, { ...entry, removedAt: null }, entry.addedAt),
-      ...{ opted_out_at: at, stored_at: storedAt },
+      ...rowOf(write.owner, { ...entry, removedAt: null }, entry.addedAt),
+      ...optOutOf(write),
     }))
     await db.insertInto('internal_dnc').values(rows).execute()
   }
@@ -129,8 +132,16 @@ export async function takeOffList(
   return Number(changed)
 }
 
-/** Fixed facts were there before anything was stored. */
-export const beforeAllWrites: Instant = 0
+/**
+ * The columns of an opt-out that is stored now. It is dated after whatever was stored before it, also
+ * by a clock that was set back: a consent of the time in between must not seem the newer one.
+ */
+function optOutOf({ at, storedAt, lateMs, seq, keyId }: OwnerWrite) {
+  return { opted_out_at: at + lateMs, stored_at: storedAt, opted_out_seq: seq, key_id: keyId }
+}
+
+/** Fixed facts were there before anything was stored: instant and number of such a change. */
+export const beforeAllWrites = 0
 
 function rowOf(
   owner: Owner,
@@ -146,6 +157,8 @@ function rowOf(
     removed_at: entry.removedAt,
     opted_out_at: entry.addedAt,
     stored_at: beforeAllWrites,
+    opted_out_seq: beforeAllWrites,
+    key_id: null,
   }
 }
 

@@ -8,8 +8,10 @@ import { type Clock, formatDay, type Instant } from '../../domain/clock.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { mapInSlices } from '../../domain/slices.js'
 import { AppError, shorten } from '../../errors.js'
+import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
+import { findAccount } from '../accounts/account-rows.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
 import { currentLists, type ProjectScope } from '../projects/project-scope.js'
 import type { ScopeResolver } from '../projects/projects.js'
@@ -21,6 +23,7 @@ import {
   countOnList,
   lastModifiedAt,
   putOnList,
+  repeatOptOut,
   storeFixed,
   takeOffList,
   touchList,
@@ -34,8 +37,7 @@ export interface InternalDncOptions {
   readonly changes: ChangeListener
   /** The sandbox may stand at an instant of its own. */
   readonly clockOf: (accountId: string) => Clock
-  /** Stamps by the machine's clock, one set for all subjects: the order of their writes. */
-  readonly stamps: Clock
+  readonly changeHead: Pick<ChangeHead, 'next'>
   readonly overlay?: FactsOverlay | undefined
 }
 
@@ -71,8 +73,11 @@ export interface InternalDncEntry {
   readonly removedAt: Instant | null
   /** The latest opt-out, also one that came while the number was on the list already. */
   readonly optedOutAt: Instant
-  /** When that opt-out was stored, by the machine's clock; as `EbrRecord.storedAt`. */
-  readonly storedAt: Instant
+  /**
+   * Number of the change that stored that opt-out: it ends every record with a lower
+   * `EbrRecord.storedSeq`, whatever the dates. 0 where the dates alone count.
+   */
+  readonly optedOutSeq: number
 }
 
 export class InternalDnc {
@@ -88,14 +93,22 @@ export class InternalDnc {
 
   /**
    * Puts numbers on the list, all or none. A number that is on it keeps its dates, but the opt-out
-   * is noted: it is newer than any permission so far. Returns when it is on disk and announced.
+   * is noted and ends any permission so far, unless the account ignores a repeated add. Returns when
+   * it is on disk and announced.
    */
   async add(caller: Caller, request: AddRequest): Promise<void> {
     const scope = await this.#scopeFor(caller, request)
     const numbers = readNumbers(request)
-    await this.#write(scope, async (transaction, write) => {
+    await this.#write(caller, scope, async (transaction, write) => {
       const fixed = await this.#entries.onlyFixed(transaction, write.owner, numbers)
+      const account = await findAccount(transaction, caller.accountId)
+      if (account?.repeatedAdd === 'ignored') {
+        const listed = new Set(fixed.map(({ number }) => number))
+        const others = numbers.filter((number) => !listed.has(number))
+        return await putOnList(transaction, write, others)
+      }
       await storeFixed(transaction, write, fixed)
+      await repeatOptOut(transaction, write, numbers)
       return await putOnList(transaction, write, numbers)
     })
     this.#options.changes.numbersChanged(caller.accountId, numbers)
@@ -110,7 +123,7 @@ export class InternalDnc {
     const scope = await this.#scopeFor(caller, request)
     const numbers = readNumbers({ ...request, ignoreInvalid: true })
     const fixed = this.#entries.fixedAmong(caller.accountId, numbers)
-    await this.#write(scope, (transaction, write) =>
+    await this.#write(caller, scope, (transaction, write) =>
       takeOffList(transaction, write, { numbers, fixed }),
     )
     this.#options.changes.numbersChanged(caller.accountId, numbers)
@@ -164,7 +177,7 @@ export class InternalDnc {
     ).values()) {
       entries.set(row.number, {
         ...{ addedAt: row.added_at, removedAt: row.removed_at },
-        ...{ optedOutAt: row.opted_out_at, storedAt: row.stored_at },
+        ...{ optedOutAt: row.opted_out_at, optedOutSeq: row.opted_out_seq },
       })
     }
     return entries
@@ -172,15 +185,17 @@ export class InternalDnc {
 
   /** `work` gives how many rows it has changed. */
   async #write(
+    { accountId, keyId }: Caller,
     scope: ProjectScope,
     work: (transaction: Db, write: OwnerWrite) => Promise<number>,
   ): Promise<void> {
-    const { clockOf, stamps, storage } = this.#options
-    const { accountId } = scope
-    const when = { at: clockOf(accountId).now(), storedAt: stamps.now(), traits: storage.traits }
+    const { changeHead, clockOf, storage } = this.#options
+    const at = clockOf(accountId).now()
     await writeForAccount(storage, accountId, async (transaction) => {
       const { internalDncList } = await currentLists(transaction, scope)
-      const write = { owner: { accountId, projectCode: internalDncList }, ...when }
+      const owner = { accountId, projectCode: internalDncList }
+      const change = await changeHead.next(transaction)
+      const write = { owner, at, keyId, traits: storage.traits, ...change }
       if ((await work(transaction, write)) > 0) await touchList(transaction, write)
     })
   }

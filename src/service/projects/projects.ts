@@ -5,7 +5,7 @@
  */
 import { readCampaignId, type ScopeChoice } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
-import type { Clock } from '../../domain/clock.js'
+import type { Clock, Timers } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { readCode } from '../../domain/project-code.js'
 import { type AppError, invalidRequest } from '../../errors.js'
@@ -45,6 +45,7 @@ export interface NewCampaign {
 export interface ProjectsOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
   readonly clock: Clock
+  readonly timers: Pick<Timers, 'monotonicMs'>
   readonly changes: ChangeListener
   /** Keeps what a project's address is told; without it no project can have an address. */
   readonly webhooks: WebhookQueue
@@ -76,13 +77,13 @@ export class Projects implements ScopeResolver {
   readonly #scopes: BriefMemory<ProjectScope>
   readonly #door: ProjectDoor
 
-  constructor({ storage, clock, changes, webhooks }: ProjectsOptions) {
+  constructor({ storage, clock, timers, changes, webhooks }: ProjectsOptions) {
     const { db } = storage
     this.#storage = storage
     this.#db = db
     this.#clock = clock
     this.#changes = changes
-    this.#scopes = new BriefMemory(clock)
+    this.#scopes = new BriefMemory(timers)
     const onScopesChanged = () => this.#changed()
     const writes = new ProjectWrites({ storage, clock, webhooks, onScopesChanged })
     this.#door = { writes, webhooks, names, unknown }

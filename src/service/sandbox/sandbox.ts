@@ -22,7 +22,7 @@ export const sandboxAccountId = 'sandbox'
 const dayMs = 86_400_000
 
 /** Fixed facts were there before anything was stored. */
-const beforeAllWrites: Instant = 0
+const beforeAllWrites = 0
 
 export interface SandboxParts {
   readonly file: SandboxFile
@@ -126,7 +126,8 @@ export class Sandbox implements FactsOverlay {
       contactOn: Math.floor(contactAt / dayMs),
       contactAt,
       obligationEndsOn: undefined,
-      storedAt: beforeAllWrites,
+      storedSeq: beforeAllWrites,
+      liftsOptOut: true,
       isFixed: true,
     }
   }

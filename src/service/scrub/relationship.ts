@@ -1,9 +1,10 @@
 /**
  * What the internal list and the relationship record on file mean together for a number at an
  * instant. Pure. The newer of permission and list entry counts, on a tie the entry (spec,
- * "Internal DNC membership"); how long a record holds is told by `ebr-expiry.ts`.
+ * "Internal DNC membership"); which was stored first is a matter of the database's sequence, not of
+ * any clock. How long a record holds is in `ebr-expiry.ts`.
  */
-import type { Instant, LocalDay } from '../../domain/clock.js'
+import { formatInstant, type Instant, type LocalDay } from '../../domain/clock.js'
 import type { EbrType } from '../../domain/compliance.js'
 import type { CandidatePlace } from '../../domain/place.js'
 import { instantOf, localTime } from '../../domain/zones.js'
@@ -11,6 +12,8 @@ import type { EbrRecord } from '../consent/consent.js'
 import { type EbrLaw, exemptsOn, expiryIn, federalExpiry } from '../consent/ebr-expiry.js'
 import type { InternalDncEntry } from '../internal-dnc/internal-dnc.js'
 import type { LetterFacts } from './letter.js'
+
+const msPerDay = 86_400_000
 
 export interface RecordsQuestion {
   readonly entry: InternalDncEntry | undefined
@@ -27,8 +30,34 @@ export interface RecordsQuestion {
 export interface RecordsFinding extends Pick<LetterFacts, 'internalList' | 'relationship'> {
   /** Type of the record on file, whether or not it still holds. */
   readonly ebrType: EbrType | ''
-  /** First local day on which the record no longer holds; absent for a permission and for none. */
+  /** First local day on which the record no longer holds; absent where it has no end, and for none. */
   readonly expiresOn: LocalDay | undefined
+  /** Set where it is because of an opt-out that the record does not act. */
+  readonly optOut?: OptOutEffect | undefined
+}
+
+export interface OptOutEffect {
+  /**
+   * `ended`: the opt-out ended the record. `not-lifted`: the record is newer, but of an Agent's key
+   * and does not lift the opt-out.
+   */
+  readonly effect: 'ended' | 'not-lifted'
+  readonly optedOutAt: Instant
+}
+
+export const recordNames: Readonly<Record<EbrType, string>> = {
+  S: 'sale',
+  I: 'inquiry',
+  P: 'permission',
+  T: 'trial',
+}
+
+/** For people, about a record on file. */
+export function optOutText(type: EbrType, { effect, optedOutAt }: OptOutEffect): string {
+  const optOut = `the opt-out of ${formatInstant(optedOutAt)}`
+  const record = `the ${recordNames[type]} record on file`
+  if (effect === 'ended') return `${optOut} ended ${record}`
+  return `${record} was stored with an Agent's key and does not lift ${optOut}`
 }
 
 export function judgeRecords(question: RecordsQuestion): RecordsFinding {
@@ -38,16 +67,34 @@ export function judgeRecords(question: RecordsQuestion): RecordsFinding {
     const internalList = onList ? 'listed' : 'absent'
     return { internalList, relationship: 'none', ebrType: '', expiresOn: undefined }
   }
-  const expiry = expiryOf(record, question)
+  const optOut = optOutAgainst(record, entry, places)
+  const lawful = expiryOf(record, question)
+  const expiry =
+    optOut?.effect === 'ended' ? Math.min(lawful, Math.floor(optOut.optedOutAt / msPerDay)) : lawful
   const current =
-    !isEnded(record, entry, places) &&
-    places.every(({ zone }) => exemptsOn(expiry, localTime(zone, at).day))
+    optOut?.effect !== 'ended' &&
+    places.every(({ zone }) => exemptsOn(lawful, localTime(zone, at).day))
+  const lifts = current && record.type === 'P' && optOut === undefined
   return {
-    internalList: onList ? (current && record.type === 'P' ? 'overridden' : 'listed') : 'absent',
+    internalList: onList ? (lifts ? 'overridden' : 'listed') : 'absent',
     relationship: current ? 'current' : 'expired',
     ebrType: record.type,
     expiresOn: Number.isFinite(expiry) ? expiry : undefined,
+    optOut,
   }
+}
+
+/** A permission that is newer than the entry lifts it, unless it was stored with an Agent's key. */
+function optOutAgainst(
+  record: EbrRecord,
+  entry: InternalDncEntry | undefined,
+  places: readonly CandidatePlace[],
+): OptOutEffect | undefined {
+  if (!entry) return undefined
+  const { optedOutAt } = entry
+  if (isEnded(record, entry, places)) return { effect: 'ended', optedOutAt }
+  const mayLift = record.liftsOptOut || record.type !== 'P' || entry.removedAt !== null
+  return mayLift ? undefined : { effect: 'not-lifted', optedOutAt }
 }
 
 function expiryOf(record: EbrRecord, { isFixed, law, places }: RecordsQuestion): LocalDay {
@@ -57,16 +104,18 @@ function expiryOf(record: EbrRecord, { isFixed, law, places }: RecordsQuestion):
 
 /**
  * A record ends when its number is put on the list (spec, "EBR record"), and taking the number off
- * again does not revive it. A record of the day of the opt-out counts after the removal when it was
- * stored after the opt-out; one of an earlier day never does, whenever it is stored.
+ * again does not revive it. One that was stored before the opt-out has ended whatever its date: a
+ * clock may have been wrong when either was written. One stored after it must also be dated after
+ * it, and once the number is off the list not before the day of the opt-out.
  */
 function isEnded(
   record: EbrRecord,
-  entry: InternalDncEntry | undefined,
+  entry: InternalDncEntry,
   places: readonly CandidatePlace[],
 ): boolean {
-  if (!entry || isNewer(record, entry.optedOutAt, places)) return false
-  if (entry.removedAt === null || record.storedAt <= entry.storedAt) return true
+  if (record.storedSeq < entry.optedOutSeq) return true
+  if (isNewer(record, entry.optedOutAt, places)) return false
+  if (entry.removedAt === null || record.storedSeq <= entry.optedOutSeq) return true
   return lastMomentOf(record, places) < entry.optedOutAt
 }
 
@@ -77,7 +126,7 @@ function lastMomentOf(
 ): Instant {
   if (contactAt !== undefined) return contactAt
   const ends = places.map(({ zone }) => instantOf(zone, contactOn + 1, 0, 'later'))
-  return Math.max((contactOn + 1) * 86_400_000, ...ends)
+  return Math.max((contactOn + 1) * msPerDay, ...ends)
 }
 
 /**
@@ -93,5 +142,5 @@ function isNewer(
   const { contactOn, contactAt } = contact
   if (contactAt !== undefined) return Math.floor(contactAt / 1000) > Math.floor(than / 1000)
   const starts = places.map(({ zone }) => instantOf(zone, contactOn, 0, 'earlier'))
-  return than < Math.min(contactOn * 86_400_000, ...starts)
+  return than < Math.min(contactOn * msPerDay, ...starts)
 }

@@ -23,7 +23,12 @@ import { type LetterFacts, letterOf } from './letter.js'
 import { type ListFindings, ListsLookedAt, lackOf, listsHoldUntil } from './list-evidence.js'
 import { bothPlaces, nextMidnight } from './places.js'
 import { reasonText } from './reason.js'
-import { judgeRecords, type RecordsFinding, type RecordsQuestion } from './relationship.js'
+import {
+  judgeRecords,
+  optOutText,
+  type RecordsFinding,
+  type RecordsQuestion,
+} from './relationship.js'
 
 /** The law as the scrub needs it; the states concerned are told by the rules data alone. */
 export interface ScrubLaw extends EbrLaw {
@@ -120,6 +125,7 @@ export class ScrubJudge {
         doNotCallToday,
         allowed: callFlags({ letter, ebrType, doNotCallToday, insideWindow: window.permitted }),
         ...detailOf(found, facts),
+        ...(found.records.optOut && { optOut: found.records.optOut.effect }),
         lists: this.#listsLookedAt.of(found),
         opensAt:
           window.permitted && !doNotCallToday
@@ -228,10 +234,13 @@ function detailOf(
 ): Pick<ScrubVerdict, 'detail' | 'isListStale'> {
   const lack = lackOf(found)
   if (lack) return lack
-  if (lineClass !== 'unknown') return { detail: undefined }
+  const { ebrType, optOut } = found.records
+  const record = optOut && ebrType !== '' ? [optOutText(ebrType, optOut)] : []
   const isInDoubt = originalClass !== 'unknown'
   const why = isInDoubt ? ': a list of ported numbers is too old or cannot be read' : ''
-  return { detail: `line class unknown, counted as wireless${why}` }
+  const line = lineClass === 'unknown' ? [`line class unknown, counted as wireless${why}`] : []
+  const details = [...record, ...line]
+  return { detail: details.length === 0 ? undefined : details.join('; ') }
 }
 
 function refused(standing: 'malformed' | 'not-in-service', detail: string): ScrubJudgement {

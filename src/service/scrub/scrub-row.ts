@@ -35,10 +35,11 @@ export function scrubRow(judgement: ScrubJudgement, terms: RowTerms): JudgedRow 
   const { verdict, holdsUntil, located } = judgement
   const { item, version } = terms
   const letter = letterForVersion(verdict.letter, version)
-  const { reason, ebrType, allowed, detail, lists } = verdict
+  const { reason, ebrType, allowed, detail, lists, optOut } = verdict
+  const warning = optOut && detail !== undefined ? `${item.phone}: ${detail}` : undefined
   const common = {
     ...{ phone: item.phone, reserved: item.reserved ?? '' },
-    ...{ letter, reason, ebrType, allowed, holdsUntil, detail, lists },
+    ...{ letter, reason, ebrType, allowed, holdsUntil, detail, lists, warning },
   }
   if (!located) return { ...common, ...unlocated, doNotCallToday: undefined }
   const { facts, expiresOn } = located
@@ -87,7 +88,9 @@ const noTimeFields: TimeFields = {
 }
 
 /** Fields of a number that is in no place. */
-const unlocated: Omit<JudgedRow, 'phone' | 'reserved' | keyof ScrubVerdict | 'holdsUntil'> = {
+type RowFacts = 'phone' | 'reserved' | keyof ScrubVerdict | 'holdsUntil' | 'warning'
+
+const unlocated: Omit<JudgedRow, RowFacts> = {
   ...noTimeFields,
   ...{ region: '', country: '', locale: '', carrierInfo: '', callingWindow: '' },
   ...{ lineType: '', isWirelessOrVoip: undefined, ebrExpiresOn: '', postalCode: '' },

@@ -6,6 +6,7 @@ import type { Compilable, CompiledQuery } from 'kysely'
 import type { Instant } from '../../domain/clock.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import { yieldToEventLoop } from '../../domain/slices.js'
+import type { Change } from '../../storage/change-head.js'
 import type { EngineTraits } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { chunksOf } from './chunks.js'
@@ -16,12 +17,13 @@ export interface Owner {
   readonly projectCode: string
 }
 
-/** Whose rows are written, and when. */
-export interface OwnerWrite {
+/** Whose rows are written, when and by whom. */
+export interface OwnerWrite extends Change {
   readonly owner: Owner
+  /** Now as the account sees it; `storedAt` is the same by the machine's clock. */
   readonly at: Instant
-  /** `at` by the machine's clock. */
-  readonly storedAt: Instant
+  /** The API key of the request. */
+  readonly keyId: string
   readonly traits: Pick<EngineTraits, 'maxParameters'>
 }
 

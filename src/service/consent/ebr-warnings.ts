@@ -1,0 +1,33 @@
+/** What is said of a record that was stored and cannot act. Pure. */
+import { formatDay, type Instant } from '../../domain/clock.js'
+import type { CandidatePlace } from '../../domain/place.js'
+import type { InternalDncEntry } from '../internal-dnc/internal-dnc.js'
+import { judgeRecords, optOutText, recordNames } from '../scrub/relationship.js'
+import type { EbrRecord } from './consent.js'
+import type { EbrLaw } from './ebr-expiry.js'
+
+export interface StoredRecord {
+  /** The record now in force for the number. */
+  readonly record: EbrRecord
+  /** That of the internal list of the same project. */
+  readonly entry: InternalDncEntry | undefined
+  /** Everywhere the called party may be; empty where the numbering plan does not know. */
+  readonly places: readonly CandidatePlace[]
+  readonly at: Instant
+  readonly law: EbrLaw
+}
+
+/** `undefined` for a record that acts. */
+export function ebrWarning(stored: StoredRecord): string | undefined {
+  const { record, entry } = stored
+  const { optOut, relationship, expiresOn } = judgeRecords(stored)
+  if (optOut) return optOutText(record.type, optOut)
+  const name = recordNames[record.type]
+  if (entry?.removedAt === null && record.type !== 'P') {
+    return `the ${name} record does not lift the opt-out: only a permission record (type P) does`
+  }
+  if (relationship !== 'expired') return undefined
+  return expiresOn === undefined
+    ? `the ${name} record permits nothing: the state of the number honors none of its kind`
+    : `the ${name} record permits nothing: it has expired on ${formatDay(expiresOn)}`
+}
