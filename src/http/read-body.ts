@@ -61,7 +61,7 @@ export function discardRest(request: IncomingMessage, maxBytes: number): void {
 
 /** Each chunk costs as much as some hundred bytes, however small it is. */
 function maxChunks(maxBytes: number): number {
-  return 64 + maxBytes / 256
+  return 64 + Math.floor(maxBytes / 256)
 }
 
 function collect(
@@ -70,52 +70,79 @@ function collect(
   announced: number,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // One buffer that grows: a chunk may be a byte that keeps 64 KB of its read alive.
-    let held = Buffer.alloc(0)
-    let size = 0
-    let chunks = 0
+    const body = new GrowingBuffer(announced > 0 ? announced : maxBytes, charge)
     let isKnown = identify === undefined
     const refuse = (cause: unknown) => {
       request.off('data', take)
-      held = Buffer.alloc(0)
-      charge?.release()
+      body.clear()
       request.resume()
       reject(cause)
     }
-    const add = (chunk: Buffer) => {
-      chunks += 1
-      if (size + chunk.length > maxBytes) throw tooLarge(maxBytes)
-      if (chunks > maxChunks(isKnown ? maxBytes : anonymousBodyBytes)) throw tooManyChunks()
-      if (size + chunk.length > held.length) {
-        const limit = announced > 0 ? announced : maxBytes
-        const wanted = Math.max(size + chunk.length, held.length * 2, firstCapacity)
-        const capacity = Math.max(size + chunk.length, Math.min(wanted, limit))
-        charge?.resize(capacity)
-        const grown = Buffer.allocUnsafe(capacity)
-        held.copy(grown, 0, 0, size)
-        held = grown
-      }
-      chunk.copy(held, size)
-      size += chunk.length
-    }
     const take = (chunk: Buffer) => {
       try {
-        add(chunk)
+        body.add(chunk, { maxBytes, maxChunks: maxChunks(isKnown ? maxBytes : anonymousBodyBytes) })
       } catch (cause) {
         return refuse(cause)
       }
-      if (isKnown || identify === undefined || size <= anonymousBodyBytes) return
+      if (!isKnown && body.size > anonymousBodyBytes) askWhoSends()
+    }
+    const askWhoSends = () => {
       request.pause()
-      identify(held.subarray(0, anonymousBodyBytes)).then(() => {
+      identify?.(body.bytes().subarray(0, anonymousBodyBytes)).then(() => {
         isKnown = true
         request.resume()
       }, refuse)
     }
     request.on('data', take)
-    request.once('end', () => resolve(held.subarray(0, size)))
+    request.once('end', () => resolve(body.bytes()))
     request.once('error', (cause) => reject(cutOff(cause)))
     request.once('close', () => reject(cutOff()))
   })
+}
+
+/** One buffer that doubles: kept as they came, each chunk keeps the 64 KB of its read alive. */
+class GrowingBuffer {
+  readonly #limit: number
+  readonly #charge: BodyCharge | undefined
+  #held = Buffer.alloc(0)
+  #chunks = 0
+  size = 0
+
+  /** `limit`: bytes beyond which it does not grow ahead of what comes. */
+  constructor(limit: number, charge: BodyCharge | undefined) {
+    this.#limit = limit
+    this.#charge = charge
+  }
+
+  bytes(): Buffer {
+    return this.#held.subarray(0, this.size)
+  }
+
+  /** Throws `too-large`, and `overloaded` when the charge has no room. */
+  add(chunk: Buffer, limits: { readonly maxBytes: number; readonly maxChunks: number }): void {
+    const size = this.size + chunk.length
+    if (size > limits.maxBytes) throw tooLarge(limits.maxBytes)
+    if (this.#chunks === limits.maxChunks) throw tooManyChunks()
+    this.#chunks += 1
+    if (size > this.#held.length) this.#grow(size)
+    chunk.copy(this.#held, this.size)
+    this.size = size
+  }
+
+  clear(): void {
+    this.#held = Buffer.alloc(0)
+    this.size = 0
+    this.#charge?.release()
+  }
+
+  #grow(size: number): void {
+    const doubled = Math.max(this.#held.length * 2, firstCapacity)
+    const capacity = Math.max(size, Math.min(doubled, this.#limit))
+    this.#charge?.resize(capacity)
+    const grown = Buffer.allocUnsafe(capacity)
+    this.#held.copy(grown, 0, 0, this.size)
+    this.#held = grown
+  }
 }
 
 function tooLarge(maxBytes: number): AppError {
