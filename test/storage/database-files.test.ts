@@ -1,6 +1,7 @@
 /** What stands when files of the database vanish, are damaged, or belong to another program. */
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -191,7 +192,7 @@ describe('a new folder', () => {
   it('gets no database where the settings forbid it, except on request', async () => {
     const environment = { CALLGATE_STORAGE_CREATE_DATABASE: 'false' }
     expect(await messageOf(open({ environment }))).toContain('storage.createDatabase: false')
-    expect(statSync(dataDir(), { throwIfNoEntry: false })).toBeUndefined()
+    expect(existsSync(join(dataDir(), 'callgate.sqlite'))).toBe(false)
     const storage = await open({ environment, init: true })
     await storage.close()
     expect(await accounts(await open({ environment }))).toEqual(['main', 'sandbox'])

@@ -17,7 +17,9 @@ export interface Carry {
 /**
  * Puts every number that is on the one list on the other. An entry that is there keeps its dates
  * and takes the later opt-out; one that was removed there is on the list again. An opt-out keeps the
- * number of the change that stored it, so it ends the same records under either list.
+ * number of the change that stored it, so it ends the same records under either list: that of a
+ * removed entry as well, which is carried as removed. Not in the sandbox, where a removed row would
+ * hide a fixed entry of the other list.
  */
 export async function carryOptOuts(transaction: Db, carry: Carry): Promise<void> {
   const { accountId, from, to, at } = carry
@@ -26,28 +28,32 @@ export async function carryOptOuts(transaction: Db, carry: Carry): Promise<void>
     insert into internal_dnc
       (account_id, list, number, added_at, modified_at, removed_at,
        opted_out_at, stored_at, opted_out_seq, key_id)
-    select account_id, ${to}, number, added_at, ${at}, null,
+    select account_id, ${to}, number, added_at, ${at}, removed_at,
       opted_out_at, stored_at, opted_out_seq, key_id
     from internal_dnc
-    where account_id = ${accountId} and list = ${from} and removed_at is null
+    where account_id = ${accountId} and list = ${from}
+      and (removed_at is null
+        or account_id in (select id from accounts where kind = 'real'))
     on conflict (account_id, list, number) do update set
-      added_at = ${ifRemoved(sql`excluded.added_at`, sql`internal_dnc.added_at`)},
-      modified_at = ${ifRemoved(sql`excluded.modified_at`, sql`internal_dnc.modified_at`)},
-      removed_at = null,
+      added_at = ${ifBack(sql`excluded.added_at`, sql`internal_dnc.added_at`)},
+      modified_at = ${ifBack(sql`excluded.modified_at`, sql`internal_dnc.modified_at`)},
+      removed_at = ${ifBack(sql`null`, sql`internal_dnc.removed_at`)},
       opted_out_at = ${laterOf('opted_out_at')},
       stored_at = ${laterOf('stored_at')},
       opted_out_seq = ${laterOf('opted_out_seq')},
       key_id = case when excluded.opted_out_seq > internal_dnc.opted_out_seq
         then excluded.key_id else internal_dnc.key_id end
-    where internal_dnc.removed_at is not null
+    where (internal_dnc.removed_at is not null and excluded.removed_at is null)
       or excluded.opted_out_at > internal_dnc.opted_out_at
       or excluded.opted_out_seq > internal_dnc.opted_out_seq
   `.execute(transaction)
   if (changed > 0n) await noteChange(transaction, carry)
 }
 
-function ifRemoved(then: RawBuilder<unknown>, otherwise: RawBuilder<unknown>) {
-  return sql`case when internal_dnc.removed_at is null then ${otherwise} else ${then} end`
+/** Of an entry that was removed and is on the list again. */
+function ifBack(then: RawBuilder<unknown>, otherwise: RawBuilder<unknown>) {
+  const isBack = sql`internal_dnc.removed_at is not null and excluded.removed_at is null`
+  return sql`case when ${isBack} then ${then} else ${otherwise} end`
 }
 
 function laterOf(column: 'opted_out_at' | 'stored_at' | 'opted_out_seq') {
