@@ -3,7 +3,7 @@
  * companies, and thousands blocks. Which facts a number gets from them is told in `numbering-plan.ts`.
  */
 import { statSync } from 'node:fs'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/event-loop.js'
 import type { Country } from '../../domain/place.js'
 import { DataFileError } from '../../errors.js'
 import { blockFileKind, blockFilePath } from './block-file.js'
@@ -57,7 +57,7 @@ export async function loadNumberingInBackground(
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }
 
