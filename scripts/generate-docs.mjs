@@ -183,7 +183,7 @@ function endpointNames() {
   const routes = [
     ...serviceRoutes(nobody, { wrappedRows: false }),
     ...gateRoutes(nobody),
-    ...warmRoutes(nobody, { serviceCodes: new Set(), timers: nobody }),
+    ...warmRoutes(nobody, { serviceCodes: new Set() }),
   ]
   return [...frontDoorEndpoints, ...routes.map(({ endpoint }) => endpoint)].map(({ name }) => name)
 }

@@ -158,7 +158,7 @@ export function openDoors(
   const routes = [
     ...serviceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
     ...gateRoutes(journal),
-    ...warmRoutes(warmer, { serviceCodes, timers: world.timers }),
+    ...warmRoutes(warmer, { serviceCodes }),
   ]
   const limits = rateLimits(callgate)
   const endpoints = [...frontDoorEndpoints, ...routes.map(({ endpoint }) => endpoint)]

@@ -1,12 +1,12 @@
 /** Reads a list of numbers to be warmed, a slice at a time, so that decisions do not wait for it. */
 import { postalCodePattern, postalCodeRule } from '../domain/call-fields.js'
-import type { Timers } from '../domain/clock.js'
 import {
   asPhoneNumber,
   type Dialed,
   type PhoneNumber,
   parseDialed,
 } from '../domain/phone-number.js'
+import { yieldToEventLoop } from '../domain/slices.js'
 import { shorten } from '../errors.js'
 
 export interface NumberToWarm {
@@ -33,21 +33,19 @@ export interface WarmNumbersOptions {
   /** The operator's own, as the gate has them. */
   readonly serviceCodes: ReadonlySet<string>
   readonly mostRefused: number
-  readonly timers: Timers
 }
-
-const sliceSize = 5_000
 
 /** Service codes are refused like whatever else is no North American number: nobody is asked. */
 export async function readWarmNumbers(
   values: readonly unknown[],
-  { serviceCodes, mostRefused, timers }: WarmNumbersOptions,
+  { serviceCodes, mostRefused }: WarmNumbersOptions,
 ): Promise<WarmNumbersRead> {
   const numbers: NumberToWarm[] = []
   const refused: RefusedNumber[] = []
   let refusedCount = 0
   for (let index = 0; index < values.length; index += 1) {
-    if (index > 0 && index % sliceSize === 0) await aMoment(timers)
+    const turn = index > 0 ? yieldToEventLoop() : undefined
+    if (turn) await turn
     const value = values[index]
     const read = readNumberToWarm(value, serviceCodes)
     if (typeof read !== 'string') {
@@ -58,12 +56,6 @@ export async function readWarmNumbers(
     if (refused.length < mostRefused) refused.push({ index, value: shown(value), rule: read })
   }
   return { numbers, refused, refusedCount }
-}
-
-function aMoment(timers: Timers): Promise<void> {
-  return new Promise((resolve) => {
-    timers.after(0, resolve)
-  })
 }
 
 /** A number as text, or an object with `number` and `postalCode`; else the rule that is broken. */

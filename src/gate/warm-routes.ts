@@ -10,7 +10,7 @@ import {
   type WarmStartedBody,
 } from '../api/warm.js'
 import type { Caller } from '../domain/caller.js'
-import { formatInstant, type Timers } from '../domain/clock.js'
+import { formatInstant } from '../domain/clock.js'
 import { AppError } from '../errors.js'
 import type { Warming, WarmProgress } from '../sources/warmer.js'
 import { readWarmNumbers } from './warm-numbers.js'
@@ -18,7 +18,6 @@ import { readWarmNumbers } from './warm-numbers.js'
 export interface WarmRoutesOptions {
   /** The operator's own, as the gate has them. */
   readonly serviceCodes: ReadonlySet<string>
-  readonly timers: Timers
 }
 
 export function warmRoutes(

@@ -72,7 +72,11 @@ export function bind(route: Route, tools: BindTools): RouteHandler {
       const headers = Object.assign({}, reply.headers, ...admitted.map((one) => one.headers))
       await sendReplyInSlices(response, { ...reply, headers })
     } finally {
-      for (const { end } of admitted) end()
+      // An answer that is not read is kept in memory, so its call is under way until it is gone.
+      for (const { end } of admitted) {
+        if (response.closed) end()
+        else response.once('close', end)
+      }
     }
   }
 }

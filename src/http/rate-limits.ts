@@ -25,7 +25,7 @@ export const maxBulkCalls = 2
 export interface AdmittedNumbers {
   /** How many numbers the account may still send, for the answer; empty where there is no limit. */
   readonly headers: Readonly<Record<string, string>>
-  /** To be called once, when the request has been answered. */
+  /** To be called once, when the answer has left or its connection is gone. */
   readonly end: () => void
 }
 

@@ -25,13 +25,13 @@ beforeAll(async () => {
 afterAll(() => running.end())
 
 function everyEndpoint() {
-  const { service, journal, warmer, world } = running.callgate
+  const { service, journal, warmer } = running.callgate
   return [
     ...frontDoorEndpoints,
     ...[
       ...serviceRoutes(service, { wrappedRows: false }),
       ...gateRoutes(journal),
-      ...warmRoutes(warmer, { serviceCodes: new Set(), timers: world.timers }),
+      ...warmRoutes(warmer, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),
   ]
 }

@@ -1,4 +1,5 @@
 /** Limits of requests per minute: the counting itself, and what clients see of it over HTTP. */
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type ErrorShape, endpoint, type RateClass, rateClasses } from '../../src/api/endpoint.js'
@@ -301,6 +302,57 @@ describe('bulk calls', () => {
     for (const answer of await Promise.all(held)) expect(answer.status).toBe(200)
     expect((await post(301)).status).toBe(200)
   })
+})
+
+test('a bulk call is under way until its answer has left, and until its work has ended', async () => {
+  const limits = new RateLimits({
+    ...{ perMinute: none, numbersPerMinute: {}, timers: virtualTime() },
+  })
+  const large = Array.from({ length: 3_000 }, () => 'x'.repeat(10_000))
+  const working: (() => void)[] = []
+  const bulk = (kind: string, answer: () => unknown) =>
+    route(
+      endpoint({
+        ...{ name: kind, summary: 'Answers.', spec: 'none', method: 'POST', keyAlsoIn: [] },
+        ...{ paths: [`/v1/${kind}`], accepts: ['json'], errors: 'text' },
+        ...{ request: fields({}), response: z.unknown(), numbers: () => 300 },
+        ...{ rights: [], scopes: 'none' },
+      }),
+      answer,
+    )
+  const app = await openTestApp({
+    admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
+    routes: [
+      bulk('large', () => large),
+      bulk('small', () => ({})),
+      bulk('slow', () => new Promise<void>((resume) => working.push(resume))),
+    ],
+  })
+  const open = (path: string) => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
+    socket.on('error', () => undefined)
+    const head = [`POST ${path} HTTP/1.1`, 'host: x', `loginId: ${adminKey}`]
+    const lines = [...head, 'content-type: application/json', 'content-length: 2', '', '{}']
+    socket.write(lines.join('\r\n'))
+    return socket
+  }
+  const status = async () => (await app.post('/v1/small', {})).status
+  const until = async (wanted: number) => {
+    while ((await status()) !== wanted) await new Promise((resume) => setImmediate(resume))
+  }
+  const unread = open('/v1/large').pause()
+  const left = open('/v1/slow')
+  await until(429)
+  while (working.length === 0) await new Promise((resume) => setImmediate(resume))
+  left.destroy()
+  for (let asked = 0; asked < 5; asked += 1) expect(await status()).toBe(429)
+  working[0]?.()
+  await until(200)
+  const third = open('/v1/large').pause()
+  await until(429)
+  unread.destroy()
+  third.destroy()
+  await until(200)
 })
 
 const otherKey = 'o'.repeat(44)

@@ -28,7 +28,7 @@ beforeAll(async () => {
     newId: () => `job${++ids}`,
   })
   app = await openTestApp({
-    routes: warmRoutes(warmer, { serviceCodes: new Set(['7005550000']), timers: systemTimers }),
+    routes: warmRoutes(warmer, { serviceCodes: new Set(['7005550000']) }),
     authenticate: (key) => {
       if (key === adminKey) return admin
       return key === otherKey ? { ...admin, accountId: 'other' } : undefined

@@ -36,7 +36,7 @@ beforeAll(async () => {
     timers: systemTimers,
     newId: () => `job${++ids}`,
   })
-  const options = { serviceCodes: new Set(['7005550000']), timers: systemTimers }
+  const options = { serviceCodes: new Set(['7005550000']) }
   app = await openTestApp({ routes: warmRoutes(warmer, options) })
   return () => warmer.close()
 })

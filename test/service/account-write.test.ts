@@ -61,3 +61,24 @@ test('two connections may write for one account in turn, each on what the other 
     await elsewhere.close()
   }
 })
+
+test('what is read during one long write waits for that one, and not for those asked for before', async () => {
+  await buildSubjects(database.storage)
+  const { storage, db } = database
+  const order: string[] = []
+  const write = (name: string) =>
+    writeForAccount(storage, 'main', async (transaction) => {
+      for (let turns = 0; turns < 5; turns += 1) {
+        await new Promise((resume) => setImmediate(resume))
+        await transaction.selectFrom('accounts').select('id').execute()
+      }
+      order.push(name)
+    })
+  const writes = ['first', 'second', 'third'].map(write)
+  const failing = writeForAccount(storage, 'main', () => Promise.reject(new Error('refused')))
+  const reading = db.selectFrom('accounts').select('id').execute()
+  await reading.then(() => order.push('read'))
+  await expect(failing).rejects.toThrow('refused')
+  await Promise.all([...writes, write('last')])
+  expect(order).toEqual(['first', 'read', 'second', 'third', 'last'])
+})

@@ -5,7 +5,7 @@
  * `CALLGATE_SEARCH_STEPS=200000 CALLGATE_SEARCH_SEED=7 npx vitest run test/service/opt-out-search.test.ts`
  */
 import { expect, test } from 'vitest'
-import type { Caller, Role } from '../../src/domain/caller.js'
+import { type Caller, noLimits, type Role } from '../../src/domain/caller.js'
 import { formatDay, formatInstant } from '../../src/domain/clock.js'
 import { AppError } from '../../src/errors.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -165,7 +165,7 @@ class Search {
 
   #someone(): Caller {
     const role = this.#pick<Role>(['Administrator', 'Administrator', 'Supervisor', 'Agent'])
-    return { accountId: this.#account, role, keyId: `key-${role}` }
+    return { accountId: this.#account, role, keyId: `key-${role}`, limits: noLimits }
   }
 
   #about() {

@@ -3,8 +3,8 @@
  * companies, and thousands blocks. Which facts a number gets from them is told in `numbering-plan.ts`.
  */
 import { statSync } from 'node:fs'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Country } from '../../domain/place.js'
+import { yieldToEventLoop } from '../../domain/slices.js'
 import { DataFileError } from '../../errors.js'
 import { blockFileKind, blockFilePath } from './block-file.js'
 import { ImportedPrefixes } from './imported-prefixes.js'
@@ -57,7 +57,7 @@ export async function loadNumberingInBackground(
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }
 

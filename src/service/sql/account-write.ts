@@ -1,7 +1,7 @@
 /** Write transactions of one account, one after the other even across processes. */
 import type { Transaction } from 'kysely'
 import type { OpenDatabase } from '../../storage/engine.js'
-import type { Tables } from '../../storage/tables.js'
+import type { Db, Tables } from '../../storage/tables.js'
 
 /**
  * Runs `work` in one transaction that starts by taking the account's row for writing. SQLite
@@ -15,14 +15,33 @@ export async function writeForAccount<Result>(
   work: (transaction: Transaction<Tables>) => Promise<Result>,
 ): Promise<Result> {
   const once = () =>
-    db.transaction().execute(async (transaction) => {
-      const locked = await transaction
-        .updateTable('accounts')
-        .set((row) => ({ name: row.ref('name') }))
-        .where('id', '=', accountId)
-        .executeTakeFirst()
-      if (locked.numUpdatedRows === 0n) throw new Error(`account '${accountId}' does not exist`)
-      return await work(transaction)
-    })
+    afterEarlierWrites(db, () =>
+      db.transaction().execute(async (transaction) => {
+        const locked = await transaction
+          .updateTable('accounts')
+          .set((row) => ({ name: row.ref('name') }))
+          .where('id', '=', accountId)
+          .executeTakeFirst()
+        if (locked.numUpdatedRows === 0n) throw new Error(`account '${accountId}' does not exist`)
+        return await work(transaction)
+      }),
+    )
   return await patiently(once)
+}
+
+const latestWrites = new WeakMap<Db, Promise<unknown>>()
+
+/**
+ * At most one of these transactions waits for the connection or has it, so a decision that reads or
+ * is recorded meanwhile waits for one long write at most, and not for all that were asked for before.
+ */
+function afterEarlierWrites<Result>(db: Db, write: () => Promise<Result>): Promise<Result> {
+  const earlier = latestWrites.get(db)
+  const own = earlier === undefined ? write() : earlier.then(write)
+  const ended = own.then(
+    () => undefined,
+    () => undefined,
+  )
+  latestWrites.set(db, ended)
+  return own
 }
