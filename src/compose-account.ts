@@ -22,10 +22,11 @@ export interface AccountParts extends AccountSubjects {
 
 export function createAccountSubjects(foundation: Foundation): AccountParts {
   const { storage, world, keys, projects, changeHead, settings } = foundation
-  const { clock, timers, randomBytes } = world
+  const { timers, randomBytes } = world
+  const clock = changeHead.expiryClock(timers)
   const { tokensPerKey: maxPerKey } = settings.limits
   return {
-    tokens: new AccessTokens({ storage, clock, timers, randomBytes, keys, changeHead, maxPerKey }),
+    tokens: new AccessTokens({ storage, clock, timers, randomBytes, keys, maxPerKey }),
     access: new ValidateAccess(projects),
     projects: projects.records,
     projectRpc: projects.rpc,

@@ -64,7 +64,9 @@ export async function openFoundation(
     const accounts = new Accounts({ storage, clock, randomBytes: world.randomBytes })
     await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
-    const keys = new ApiKeys({ db, clock, timers, randomBytes: world.randomBytes })
+    const expiryClock = changeHead.expiryClock(timers)
+    const { randomBytes } = world
+    const keys = new ApiKeys({ db, clock: expiryClock, timers, randomBytes })
     const webhookNews = new WebhookNews()
     const webhooks = createWebhooks({ settings, world, storage, accounts, news: webhookNews })
     const projects = new Projects({ storage, clock, timers, changes, webhooks })

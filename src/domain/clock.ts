@@ -46,7 +46,7 @@ export function steadyClock(clock: Clock, timers: Pick<Timers, 'monotonicMs'>): 
     now() {
       const elapsedMs = timers.monotonicMs()
       aheadMs = Math.max(aheadMs, clock.now() - elapsedMs)
-      return elapsedMs + aheadMs
+      return Math.floor(elapsedMs + aheadMs)
     },
   }
 }

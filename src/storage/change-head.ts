@@ -4,7 +4,7 @@
  * instant is found out.
  */
 import { sql } from 'kysely'
-import type { Clock, Instant } from '../domain/clock.js'
+import { type Clock, type Instant, steadyClock, type Timers } from '../domain/clock.js'
 import type { Db } from './tables.js'
 
 /** What a write stores with its rows. */
@@ -64,6 +64,11 @@ export class ChangeHead {
   /** The newest instant at which anything was stored, as far as this process knows. */
   get newestAt(): Instant {
     return this.#newestAt
+  }
+
+  /** For what expires: goes back neither with the machine's clock nor by a restart. */
+  expiryClock(timers: Pick<Timers, 'monotonicMs'>): Clock {
+    return steadyClock({ now: () => Math.max(this.#clock.now(), this.#newestAt) }, timers)
   }
 
   /** How far the clock is behind that, when it is more than two seconds; otherwise 0. */

@@ -18,7 +18,8 @@ async function build(clock = testClock(), maxPerKey = 100) {
   const { apiKeys, changeHead } = await buildSubjects(database.storage, { clock })
   await changeHead.refresh()
   const { storage } = database
-  const shared = { clock, timers: clock, randomBytes, changeHead, maxPerKey }
+  const expiryClock = changeHead.expiryClock(clock)
+  const shared = { clock: expiryClock, timers: clock, randomBytes, maxPerKey }
   const tokens = new AccessTokens({ storage, keys: apiKeys, ...shared })
   const newKey = (accountId = 'main') =>
     apiKeys.create({ accountId, role: 'Supervisor', label: '' })
@@ -87,6 +88,23 @@ describe('a token', () => {
     clock.set('2026-11-20T12:30:00Z')
     await database.reopen()
     expect(await (await build(clock)).tokens.authenticate(token)).toBeUndefined()
+  })
+
+  test('and a key that have expired stay so when the clock is set back', async () => {
+    const { clock, apiKeys, tokens, grant } = await build()
+    const { key } = await apiKeys.create({
+      ...{ accountId: 'main', role: 'Supervisor', label: '' },
+      expiresAt: clock.now() + hour / 2,
+    })
+    const { token } = await grant(key)
+    clock.advance(hour / 2 - 1)
+    expect(await apiKeys.authenticate(key)).toBeDefined()
+    clock.advance(1)
+    expect(await apiKeys.authenticate(key)).toBeUndefined()
+    clock.set('2026-11-20T12:00:00Z')
+    clock.advance(2000)
+    expect(await apiKeys.authenticate(key)).toBeUndefined()
+    expect(await tokens.authenticate(token)).toBeUndefined()
   })
 
   test('had by a clock that ran ahead holds no longer than others', async () => {

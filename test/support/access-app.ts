@@ -31,7 +31,8 @@ export async function openAccessApp(
   const subjects = await buildSubjects(storage)
   const { clock, changeHead, apiKeys, projects, internalDnc } = subjects
   const tokens = new AccessTokens({
-    ...{ storage, clock, timers: clock, randomBytes, keys: apiKeys, changeHead, maxPerKey: 100 },
+    ...{ storage, clock: changeHead.expiryClock(clock), timers: clock },
+    ...{ randomBytes, keys: apiKeys, maxPerKey: 100 },
   })
   const access = new ValidateAccess(projects)
   const authenticate = authenticateBy(apiKeys, tokens)

@@ -115,7 +115,9 @@ export async function buildSubjects(
     changeHead,
     accounts,
     projects,
-    apiKeys: new ApiKeys({ db, clock, timers: clock, randomBytes }),
+    apiKeys: new ApiKeys({
+      ...{ db, clock: changeHead.expiryClock(clock), timers: clock, randomBytes },
+    }),
     internalDnc,
     consent: new Consent({ ...shared, internalDnc, law: testLaw, numberingPlan: testPlan }),
     consentRecords: new ConsentRecords(shared),

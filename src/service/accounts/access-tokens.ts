@@ -5,10 +5,9 @@
  */
 import type { AccessGrant, TokenRequest } from '../../domain/access-grant.js'
 import type { Caller } from '../../domain/caller.js'
-import { type Clock, type Instant, steadyClock, type Timers } from '../../domain/clock.js'
+import type { Clock, Instant, Timers } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { AppError } from '../../errors.js'
-import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import { type ApiKeys, hashOf } from './api-keys.js'
@@ -32,6 +31,7 @@ const mostDeleted = 100
 
 export interface AccessTokensOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
+  /** Never goes back: a token that has expired stays so when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
   /** Cryptographic randomness: that many bytes. */
@@ -39,8 +39,6 @@ export interface AccessTokensOptions {
   readonly keys: Pick<ApiKeys, 'authenticate'>
   /** Tokens of one key that may hold at once; a further one ends the oldest. */
   readonly maxPerKey: number
-  /** A start at which the clock is behind what was stored knows that it is later than that. */
-  readonly changeHead: Pick<ChangeHead, 'newestAt'>
 }
 
 interface HeldToken {
@@ -51,15 +49,10 @@ interface HeldToken {
 export class AccessTokens {
   readonly #options: AccessTokensOptions
   readonly #held: BriefMemory<HeldToken>
-  /** A token that has expired stays so when the machine's clock is set back. */
-  readonly #clock: Clock
 
   constructor(options: AccessTokensOptions) {
     this.#options = options
     this.#held = new BriefMemory(options.timers)
-    const { clock, changeHead, timers } = options
-    const latest = { now: () => Math.max(clock.now(), changeHead.newestAt) }
-    this.#clock = steadyClock(latest, timers)
   }
 
   /**
@@ -77,7 +70,7 @@ export class AccessTokens {
       throw new AppError('unauthenticated', 'client_id or client_secret is not valid')
     }
     const token = tokenStart + this.#options.randomBytes(tokenBytes).toString('base64url')
-    const now = Math.floor(this.#clock.now())
+    const now = this.#options.clock.now()
     // A token ends with its key at the latest.
     const expiresAt = Math.min(now + lifeMs, caller.limits.expiresAt)
     await this.#store(hashOf(token), { keyId: caller.keyId, now, expiresAt })
@@ -158,7 +151,7 @@ export class AccessTokens {
    * left was granted by a clock that ran ahead.
    */
   #inForce({ caller, expiresAt }: HeldToken): Caller | undefined {
-    const leftMs = expiresAt - this.#clock.now()
+    const leftMs = expiresAt - this.#options.clock.now()
     return leftMs > 0 && leftMs <= lifeMs + clockSkewMs ? caller : undefined
   }
 

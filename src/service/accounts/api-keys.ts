@@ -40,6 +40,7 @@ export interface ApiKeyInfo extends NewApiKey {
 
 export interface ApiKeysOptions {
   readonly db: Db
+  /** Never goes back: a key that has expired stays so when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
   /** Cryptographic randomness: that many bytes. */
