@@ -9,6 +9,7 @@ type Watched = Pick<Callgate, 'changeHead' | 'world'>
 export class ClockReport {
   readonly #watched: Watched
   #wasBehind = false
+  #hasFailed = false
 
   constructor(watched: Watched) {
     this.#watched = watched
@@ -19,8 +20,13 @@ export class ClockReport {
     const { changeHead, world } = this.#watched
     try {
       await changeHead.refresh()
+      this.#hasFailed = false
     } catch (cause) {
-      world.log.error('the newest stored instant could not be read', { err: cause })
+      // Tried again in a second; said once, or a lock that stays would fill the log.
+      if (!this.#hasFailed) {
+        world.log.error('the newest stored instant could not be read or written', { err: cause })
+      }
+      this.#hasFailed = true
     }
     const { ready, detail } = clockReadiness(this.#watched)
     if (ready !== this.#wasBehind) return

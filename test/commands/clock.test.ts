@@ -165,3 +165,25 @@ describe('callgate clock accept', () => {
     expect(rows.every((row) => row.opted_out_at <= Date.now())).toBe(true)
   })
 })
+
+test('a database that cannot be asked is logged once, and again after it could be', async () => {
+  const { changeHead, world } = running.callgate
+  let fails = true
+  const refresh = () => (fails ? Promise.reject(new Error('locked')) : changeHead.refresh())
+  const watched = {
+    refresh,
+    behindMs: () => changeHead.behindMs(),
+    newestAt: changeHead.newestAt,
+  } as unknown as typeof changeHead
+  const report = new ClockReport({ changeHead: watched, world })
+  const failures = () =>
+    running.logLines.filter((line) => line.includes('could not be read')).length
+  await report.look()
+  await report.look()
+  expect(failures()).toBe(1)
+  fails = false
+  await report.look()
+  fails = true
+  await report.look()
+  expect(failures()).toBe(2)
+})
