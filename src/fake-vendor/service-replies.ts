@@ -99,7 +99,7 @@ function numbersIn(fields: unknown): number {
 class HeldResponse extends ServerResponse {
   #status = 200
   #headers: Readonly<Record<string, string>> = {}
-  #body = Buffer.alloc(0)
+  readonly #body: Buffer[] = []
 
   override writeHead(status: number, ...more: readonly unknown[]): this {
     this.#status = status
@@ -107,14 +107,19 @@ class HeldResponse extends ServerResponse {
     return this
   }
 
+  override write(...parts: readonly unknown[]): boolean {
+    const [piece] = parts
+    if (typeof piece === 'string' || Buffer.isBuffer(piece)) this.#body.push(Buffer.from(piece))
+    return true
+  }
+
   override end(...parts: readonly unknown[]): this {
-    const [body] = parts
-    if (typeof body === 'string') this.#body = Buffer.from(body)
+    this.write(...parts)
     return this
   }
 
   reply(): VendorReply {
-    return { status: this.#status, headers: this.#headers, body: this.#body }
+    return { status: this.#status, headers: this.#headers, body: Buffer.concat(this.#body) }
   }
 }
 
