@@ -244,6 +244,7 @@ describe('a call that is blocked', () => {
 
   const undecided: ReadonlySet<string> = new Set([
     'not-recorded',
+    'clock-behind',
     'expired',
     'invalid-request',
     'list-stale',
