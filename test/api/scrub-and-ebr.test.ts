@@ -97,6 +97,7 @@ describe('records in force', () => {
         brand: 'Acme',
         email: 'a@b.example',
         recordedOn: '2026-11-23T17:00:00Z',
+        recordedBy: expect.stringMatching(/^key-/),
       },
     ])
   })

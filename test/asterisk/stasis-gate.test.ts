@@ -278,6 +278,7 @@ describe('a call that is blocked', () => {
 
   const undecided: ReadonlySet<string> = new Set([
     'not-recorded',
+    'clock-behind',
     'expired',
     'invalid-request',
     'list-stale',
