@@ -99,6 +99,8 @@ describe('whether real calls can be allowed', () => {
       '503 main: every call is blocked: us-dnc is too old since 2026-12-24T17:00:00.001Z',
     )
     running.clock.at -= 40 * dayMs
+    await running.callgate.changeHead.acceptClock()
+    await running.callgate.changeHead.refresh()
     await importNumbers('canada-dnc')
     expect(await calls()).toBe('200 main: nothing blocks every call')
     rmSync(join(listsFolder(running.callgate.settings), 'litigators.cglist'))
