@@ -22,7 +22,8 @@ export type Authenticate = (
   place: CredentialPlace,
 ) => Eventually<Caller | undefined>
 
-const keyField = 'loginid'
+/** In lower case: names of headers and fields are compared so. */
+export const keyField = 'loginid'
 
 /** The key in header `loginId`, or a key or token as `Authorization: Bearer`; the former goes first. */
 export function keyInHeaders(request: IncomingMessage): Credential | undefined {

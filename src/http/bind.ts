@@ -12,6 +12,7 @@ import {
   type Authenticate,
   type Credential,
   callerOf,
+  keyField,
   keyInHeaders,
   takeKey,
   withBasicClient,
@@ -21,11 +22,11 @@ import { errorReply } from './error-body.js'
 import type { AdmittedNumbers } from './rate-limits.js'
 import { anonymousBodyBytes, discardRest } from './read-body.js'
 import {
+  findField,
   isJsonRequest,
   joinFields,
   type RawFields,
   readBodyFields,
-  readFirstFields,
   readQuery,
 } from './read-fields.js'
 import { sendReply, sendReplyInSlices } from './send-reply.js'
@@ -147,8 +148,9 @@ async function bodyOf(request: IncomingMessage, { route, tools, charge }: Bound,
   const { accepts, listBody, keyAlsoIn, maxBodyBytes = tools.maxBodyBytes } = route.endpoint
   const maxBytes = Math.min(maxBodyBytes, tools.maxBodyBytes)
   const contentType = request.headers['content-type'] ?? ''
-  const identify = async (start: Buffer) => {
-    const { key } = takeKey(await readFirstFields(start, contentType, keyAlsoIn))
+  const identify = async (bytes: Buffer, isWhole: boolean) => {
+    const start = { bytes, isWhole, contentType }
+    const { key } = takeKey(await findField(keyField, start, keyAlsoIn))
     await sender.identify(key)
   }
   const isKnown = sender.caller !== undefined

@@ -37,19 +37,33 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Of the first part of a JSON object: the object with the members that are complete in it; an empty
- * text when there are none.
+ * The text of a member of a JSON object, by its name in lower case, without reading the rest; the
+ * object may be cut off. `undefined` where the member is not there, is cut off, or is not text.
  */
-export function completeMembers(start: string): string {
+export function findText(start: string, name: string): string | undefined {
   let depth = 0
-  let end = 0
   for (let at = 0; at < start.length; at += 1) {
     const code = start.charCodeAt(at)
-    if (code === quote) at = endOfString(start, at + 1)
-    else if (code === comma && depth === 1) end = at
-    else depth += depthChange(code)
+    depth += depthChange(code)
+    if (code !== quote) continue
+    const end = endOfString(start, at + 1)
+    const isNamed = depth === 1 && isBeforeColon(start, end + 1)
+    if (isNamed && unescaped(start.slice(at, end + 1)).toLowerCase() === name) {
+      return textAfterColon(start, end + 1)
+    }
+    at = end
   }
-  return end === 0 ? '' : `${start.slice(0, end)}}`
+  return undefined
+}
+
+function textAfterColon(start: string, from: number): string | undefined {
+  const value = /\s*:\s*(?=")/y
+  value.lastIndex = from
+  if (!value.test(start)) return undefined
+  const end = endOfString(start, value.lastIndex + 1)
+  const text = end < start.length ? start.slice(value.lastIndex, end + 1) : ''
+  const found = unescaped(text)
+  return found === text ? undefined : found
 }
 
 const quote = 0x22

@@ -14,10 +14,10 @@ export interface BodyOptions {
   /** Counts the bytes while they are held; absent where nothing bounds them. */
   readonly charge?: BodyCharge | undefined
   /**
-   * For a sender that is not known: handed the first {@link anonymousBodyBytes} of a longer body.
-   * The rest is read once it resolves; what it rejects with refuses the body.
+   * For a sender that is not known: handed the body, or the first {@link anonymousBodyBytes} of a
+   * longer one, whose rest is read once it resolves. What it rejects with refuses the body.
    */
-  readonly identify?: ((start: Buffer) => Promise<void>) | undefined
+  readonly identify?: ((start: Buffer, isWhole: boolean) => Promise<void>) | undefined
 }
 
 /**
@@ -88,15 +88,23 @@ function collect(
     }
     const askWhoSends = () => {
       request.pause()
-      identify?.(body.bytes().subarray(0, anonymousBodyBytes)).then(() => {
+      identify?.(body.bytes().subarray(0, anonymousBodyBytes), false).then(() => {
         isKnown = true
         request.resume()
       }, refuse)
     }
     request.on('data', take)
-    request.once('end', () => resolve(body.bytes()))
+    let hasEnded = false
+    request.once('end', () => {
+      hasEnded = true
+      const bytes = body.bytes()
+      if (isKnown) resolve(bytes)
+      else identify?.(bytes, true).then(() => resolve(bytes), refuse)
+    })
     request.once('error', (cause) => reject(cutOff(cause)))
-    request.once('close', () => reject(cutOff()))
+    request.once('close', () => {
+      if (!hasEnded) reject(cutOff())
+    })
   })
 }
 

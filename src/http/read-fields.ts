@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FieldSource } from '../api/endpoint.js'
 import { AppError, invalidRequest, shorten } from '../errors.js'
-import { completeMembers, parseJsonBody, parseLongJsonBody } from './json-body.js'
+import { findText, parseJsonBody, parseLongJsonBody } from './json-body.js'
 import { completeParts, parseMultipart } from './multipart-body.js'
 import { type BodyOptions, readBody } from './read-body.js'
 
@@ -56,28 +56,37 @@ export async function readBodyFields(
 const wanted = (listBody: string | undefined) =>
   listBody === undefined ? 'a JSON object' : 'a JSON list or object'
 
+export interface BodyStart {
+  readonly bytes: Buffer
+  /** Nothing follows. */
+  readonly isWhole: boolean
+  readonly contentType: string
+}
+
 /**
- * The fields that are complete in the first bytes of a body, of the forms accepted there. Gives none
- * of what cannot be read: that is refused once the whole body is.
+ * One field of a body, or of its first bytes, for the forms in which it is accepted; its name is in
+ * lower case. JSON is searched and not parsed, since a stranger's text may be made to cost much. Gives
+ * nothing of what cannot be read: that is refused once the sender is known.
  */
-export async function readFirstFields(
-  start: Buffer,
-  contentType: string,
+export async function findField(
+  name: string,
+  { bytes, isWhole, contentType }: BodyStart,
   accepts: readonly FieldSource[],
 ): Promise<RawFields> {
   const form = bodyForm(contentType)
   if (form === undefined || !accepts.includes(form)) return {}
-  const complete = completeIn[form](start, contentType)
+  if (form === 'json') return { [name]: findText(bytes.toString(), name) }
+  const complete = isWhole ? bytes : completeIn[form](bytes, contentType)
   try {
-    return await parsers[form](complete, { contentType, listBody: undefined })
+    const fields = await parsers[form](complete, { contentType, listBody: undefined })
+    return Object.fromEntries(Object.entries(fields).filter(([key]) => key.toLowerCase() === name))
   } catch {
     return {}
   }
 }
 
-const completeIn: Readonly<Record<BodyForm, (start: Buffer, contentType: string) => Buffer>> = {
-  json: (start) => Buffer.from(completeMembers(start.toString())),
-  form: (start) => start.subarray(0, Math.max(0, start.lastIndexOf('&'))),
+const completeIn = {
+  form: (start: Buffer) => start.subarray(0, Math.max(0, start.lastIndexOf('&'))),
   multipart: completeParts,
 }
 

@@ -77,6 +77,14 @@ async function pourInto(path: string, maxBytes: number): Promise<number> {
 }
 
 describe('a body without a key', () => {
+  test('is not parsed, however short it is', async () => {
+    const parse = vi.spyOn(JSON, 'parse')
+    const body = `[${'{"a":1},'.repeat(4_000)}1]`
+    const answer = await fetch(`${app.url}${litigator}`, { method: 'POST', headers: json, body })
+    expect(answer.status).toBe(401)
+    expect(parse.mock.calls.filter(([text]) => text.length > 1_000)).toEqual([])
+  })
+
   test.each([
     ['that may hold the key', litigator],
     ['that may not', timeLegal],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseJsonBody } from '../../src/http/json-body.js'
+import { findText, parseJsonBody } from '../../src/http/json-body.js'
 
 describe('what JSON.parse reads is read alike', () => {
   test.each([
@@ -45,5 +45,24 @@ describe('what is refused', () => {
   test('not 32 levels, nor 1000 names', () => {
     expect(() => parseJsonBody(nested(32))).not.toThrow()
     expect(() => parseJsonBody(names(1000))).not.toThrow()
+  })
+})
+
+describe('one member of an object', () => {
+  test.each([
+    ['alone', '{"loginId":"k"}', 'k'],
+    ['spaced, in other letters', ' { "a" : 1 , "LOGINID" \n:\t "k" }', 'k'],
+    ['escaped', '{"\\u006coginId":"\\u006b\\"\\\\"}', 'k"\\'],
+    ['behind lists and objects', '{"a":[{"loginId":"no"},"}"],"b":{"c":"]"},"loginId":"k"}', 'k'],
+    ['in a body that is cut off', '{"loginId":"k","a":[1,2', 'k'],
+    ['cut off itself', '{"a":1,"loginId":"k', undefined],
+    ['no text', '{"loginId":7,"a":"b"}', undefined],
+    ['deeper', '{"a":{"loginId":"k"}}', undefined],
+    ['in a list', '["loginId",{"loginId":"k"}]', undefined],
+    ['a value of that text', '{"a":"loginId","b":"k"}', undefined],
+    ['nowhere', 'loginId: k', undefined],
+    ['nothing', '', undefined],
+  ])('%s', (_, text, found) => {
+    expect(findText(text, 'loginid')).toBe(found)
   })
 })
