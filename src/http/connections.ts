@@ -41,9 +41,13 @@ export class Connections {
       dropped.destroy()
       if (dropped === socket) return
     }
-    this.#open.set(socket, new Map())
+    const underWay: UnderWay = new Map()
+    this.#open.set(socket, underWay)
     this.#unknown.add(socket)
-    socket.once('close', () => this.#forget(socket))
+    socket.once('close', () => {
+      this.#forget(socket)
+      closeQueued(underWay)
+    })
   }
 
   /** A request on this connection has shown a valid key. */
@@ -87,6 +91,18 @@ export class Connections {
   #forget(socket: Socket): void {
     this.#open.delete(socket)
     this.#unknown.delete(socket)
+  }
+}
+
+/**
+ * Node.js emits `close` for the response that is being sent alone. Those that wait behind it would hold
+ * what is released on `close` for ever.
+ */
+function closeQueued(underWay: UnderWay): void {
+  for (const response of underWay.keys()) {
+    if (response.socket !== null) continue
+    response.destroy()
+    response.emit('close')
   }
 }
 
