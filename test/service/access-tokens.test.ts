@@ -133,6 +133,19 @@ describe('a token', () => {
     expect(await (await build(clock)).tokens.authenticate(token)).toBeUndefined()
   })
 
+  test('had by a clock that ran ahead does not take the place of one that holds', async () => {
+    const clock = testClock()
+    const ahead = await build(clock, 2)
+    const { key } = await ahead.newKey()
+    clock.advance(1000 * hour)
+    await ahead.grant(key)
+    await ahead.grant(key)
+    clock.set('2026-11-20T12:00:00Z')
+    const { tokens, grant } = await build(clock, 2)
+    const held = [await grant(key), await grant(key)]
+    for (const { token } of held) expect(await tokens.authenticate(token)).toBeDefined()
+  })
+
   test('that has expired before it was ever shown is nobody’s', async () => {
     const { clock, tokens, newKey, grant } = await build()
     const { token } = await grant((await newKey()).key)
