@@ -70,7 +70,7 @@ const everySetting = z.strictObject({
       maxConnections: wholeNumber(10, 1_000_000)
         .default(1_000)
         .describe(
-          'Open connections; one more takes the place of the oldest that has not shown a key',
+          'Open connections; one more takes the place of the oldest without a key, or else of the oldest idle one',
         ),
       headersTimeoutMs: milliseconds(100, 60_000)
         .default(5_000)

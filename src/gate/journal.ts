@@ -89,12 +89,16 @@ export class Journal {
     })
   }
 
-  /** Replaces the record of a decision that was given otherwise than first recorded. */
+  /**
+   * Replaces the record of a decision that was given otherwise than first recorded. One that was given
+   * up because too many wait stays lost.
+   */
   amend(decision: Decision): void {
     const row = rowOf(decision)
     const kept = this.#waiting.get(row.id) ?? this.#failed.get(row.id)
     if (kept) kept.row = row
-    else this.#enqueue({ row, since: monotonicSeconds(), settle: undefined })
+    else if (this.#waiting.size < mostKept)
+      this.#enqueue({ row, since: monotonicSeconds(), settle: undefined })
   }
 
   /** The record of one decision; `undefined` when the account has none of that id. */

@@ -65,7 +65,6 @@ export type RouteHandler = (
 export function bind(route: Route, tools: BindTools): RouteHandler {
   return async (request, response, parameters) => {
     const charge = tools.bodies?.open()
-    if (charge) response.once('close', () => charge.release())
     const admitted: AdmittedNumbers[] = []
     try {
       const reply = await replyTo(request, parameters, { route, tools, charge, admitted })
@@ -73,11 +72,13 @@ export function bind(route: Route, tools: BindTools): RouteHandler {
       const headers = Object.assign({}, reply.headers, ...admitted.map((one) => one.headers))
       await sendReplyInSlices(response, { ...reply, headers })
     } finally {
-      // An answer that is not read is kept in memory, so its call is under way until it is gone.
-      for (const { end } of admitted) {
-        if (response.closed) end()
-        else response.once('close', end)
+      const end = () => {
+        charge?.release()
+        for (const numbers of admitted) numbers.end()
       }
+      // An answer that is not read is kept in memory, so its call is under way until it is gone.
+      if (response.destroyed) end()
+      else response.once('close', end)
     }
   }
 }

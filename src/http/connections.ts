@@ -6,7 +6,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface ConnectionsOptions {
-  /** With so many open, a new one takes the place of the oldest that has not shown a key. */
+  /**
+   * With so many open, a new one takes the place of the oldest that has not shown a key, or else of the
+   * oldest that waits for no answer.
+   */
   readonly maxConnections: number
 }
 
@@ -35,15 +38,19 @@ export class Connections {
   accept(socket: Socket): void {
     this.#accepted += 1
     if (this.#open.size >= this.#maxConnections) {
-      const [oldest] = this.#unknown
+      const [oldest = this.#oldestIdle()] = this.#unknown
       const dropped = oldest ?? socket
       this.#forget(dropped)
       dropped.destroy()
       if (dropped === socket) return
     }
-    this.#open.set(socket, new Map())
+    const underWay: UnderWay = new Map()
+    this.#open.set(socket, underWay)
     this.#unknown.add(socket)
-    socket.once('close', () => this.#forget(socket))
+    socket.once('close', () => {
+      this.#forget(socket)
+      closeQueued(underWay)
+    })
   }
 
   /** A request on this connection has shown a valid key. */
@@ -75,8 +82,7 @@ export class Connections {
   /** Cuts every connection without a request that is whole and not answered yet. */
   closeIdle(): void {
     for (const [socket, underWay] of this.#open) {
-      const isBusy = [...underWay.values()].some((request) => request.complete)
-      if (!isBusy) socket.destroy()
+      if (isIdle(underWay)) socket.destroy()
     }
   }
 
@@ -84,9 +90,36 @@ export class Connections {
     for (const socket of this.#open.keys()) socket.destroy()
   }
 
+  #oldestIdle(): Socket | undefined {
+    for (const [socket, underWay] of this.#open) {
+      if (isIdle(underWay)) return socket
+    }
+    return undefined
+  }
+
   #forget(socket: Socket): void {
     this.#open.delete(socket)
     this.#unknown.delete(socket)
+  }
+}
+
+/** Without a request that is whole and not answered yet. */
+function isIdle(underWay: UnderWay): boolean {
+  for (const request of underWay.values()) {
+    if (request.complete) return false
+  }
+  return true
+}
+
+/**
+ * Node.js emits `close` for the response that is being sent alone. Those that wait behind it would hold
+ * what is released on `close` for ever.
+ */
+function closeQueued(underWay: UnderWay): void {
+  for (const response of underWay.keys()) {
+    if (response.socket !== null) continue
+    response.destroy()
+    response.emit('close')
   }
 }
 

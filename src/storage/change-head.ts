@@ -66,9 +66,21 @@ export class ChangeHead {
     return this.#newestAt
   }
 
-  /** For what expires: goes back neither with the machine's clock nor by a restart. */
+  /**
+   * For what expires: goes back neither with the machine's clock nor by a restart, but only when an
+   * operator accepts the clock.
+   */
   expiryClock(timers: Pick<Timers, 'monotonicMs'>): Clock {
-    return steadyClock({ now: () => Math.max(this.#clock.now(), this.#newestAt) }, timers)
+    const latest = { now: () => Math.max(this.#clock.now(), this.#newestAt) }
+    let acceptances = this.#acceptances
+    let steady = steadyClock(latest, timers)
+    return {
+      now: () => {
+        if (acceptances !== this.#acceptances) steady = steadyClock(latest, timers)
+        acceptances = this.#acceptances
+        return steady.now()
+      },
+    }
   }
 
   /** How far the clock is behind that, when it is more than two seconds; otherwise 0. */

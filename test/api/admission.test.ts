@@ -197,6 +197,31 @@ describe('connections', () => {
     for (const { socket } of [known, ...idle]) socket.destroy()
   })
 
+  test('that have all shown a key and are idle give way, one that waits for its answer stays', async () => {
+    const waiting: (() => void)[] = []
+    const check = () => new Promise<[]>((resume) => waiting.push(() => resume([])))
+    const few = await openTestApp({
+      routes: serviceRoutes(fakeService({ litigators: { check } }), { wrappedRows: false }),
+      limits: { maxConnections: 3 },
+    })
+    const get = (query: string) =>
+      `GET ${litigator}${query} HTTP/1.1\r\nHost: x\r\nloginId: ${adminKey}\r\n\r\n`
+    const busy = await rawClient(few)
+    busy.socket.write(get('?PhoneList=2125550100'))
+    await until('it waits', () => waiting.length === 1)
+    const idle = [await rawClient(few), await rawClient(few)]
+    for (const { socket, text } of idle) {
+      socket.write(get(''))
+      await until('the answer', () => text().startsWith('HTTP/1.1 400'))
+    }
+    expect((await few.send('/healthz')).status).toBe(200)
+    await until('the oldest is gone', () => idle[0]?.isClosed() === true)
+    expect(idle[1]?.isClosed()).toBe(false)
+    for (const resume of waiting) resume()
+    await until('its answer', () => busy.text().startsWith('HTTP/1.1 200'))
+    for (const { socket } of [busy, ...idle]) socket.destroy()
+  })
+
   test.each([
     ['nothing', ''],
     ['half a line', 'POST /v1/deci'],
@@ -226,7 +251,7 @@ describe('connections', () => {
       closeGraceMs: 100,
     })
     const client = await rawClient(waiting)
-    const one = `GET ${litigator}?phone=2125550100 HTTP/1.1\r\nHost: x\r\nloginId: ${adminKey}\r\n\r\n`
+    const one = `GET ${litigator}?PhoneList=2125550100 HTTP/1.1\r\nHost: x\r\nloginId: ${adminKey}\r\n\r\n`
     client.socket.write(one.repeat(200))
     await until('the connection is cut', client.isClosed)
   })

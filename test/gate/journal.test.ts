@@ -165,6 +165,28 @@ describe('the journal', () => {
     expect(lost.reduce((sum, count) => sum + count, 0)).toBe(5_000)
   })
 
+  it('keeps no more when decisions it gave up are amended', async () => {
+    const journal = new Journal(open, watch)
+    const elsewhere = openDatabase({
+      ...{ engine: 'sqlite', dataDir: folder, lockWaitMs: 1, blockForLockMs: 0 },
+    })
+    await elsewhere.db.connection().execute(async (connection) => {
+      await sql`begin immediate`.execute(connection)
+      const decision = await made('d0')
+      for (let index = 0; index < 45_000; index += 1) {
+        const one = { ...decision, id: `d${index}` }
+        journal.append(one).catch(() => journal.amend(one))
+      }
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(Math.max(...new Set(pending))).toBeLessThanOrEqual(40_000)
+      expect(journal.lost).toBe(5_000)
+      await sql`rollback`.execute(connection)
+    })
+    await elsewhere.close()
+    await journal.close()
+    expect(journal.lost).toBe(5_000)
+  })
+
   it('closes though another process holds the lock, and tells what is lost', async () => {
     const journal = new Journal(open, watch)
     const elsewhere = openDatabase({

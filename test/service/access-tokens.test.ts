@@ -25,7 +25,7 @@ async function build(clock = testClock(), maxPerKey = 100) {
     apiKeys.create({ accountId, role: 'Supervisor', label: '' })
   const grant = (clientSecret: string, clientId = 'main') =>
     tokens.grant({ grantType: 'client_credentials', clientId, clientSecret })
-  return { clock, shared, apiKeys, tokens, newKey, grant }
+  return { clock, shared, apiKeys, changeHead, tokens, newKey, grant }
 }
 
 const rows = () => database.db.selectFrom('access_tokens').selectAll().execute()
@@ -90,6 +90,24 @@ describe('a token', () => {
     expect(await (await build(clock)).tokens.authenticate(token)).toBeUndefined()
   })
 
+  test('and a key are judged by the right clock again once an operator has accepted it', async () => {
+    const { clock, apiKeys, changeHead, tokens, grant } = await build()
+    const { key } = await apiKeys.create({
+      ...{ accountId: 'main', role: 'Supervisor', label: '' },
+      expiresAt: clock.now() + 24 * hour,
+    })
+    clock.advance(1000 * hour)
+    expect(await apiKeys.authenticate(key)).toBeUndefined()
+    clock.set('2026-11-20T12:00:00Z')
+    expect(await apiKeys.authenticate(key)).toBeUndefined()
+    await changeHead.acceptClock()
+    await changeHead.refresh()
+    expect(await apiKeys.authenticate(key)).toBeDefined()
+    const { token } = await grant(key)
+    expect(await tokens.authenticate(token)).toBeDefined()
+    expect(await (await build(clock)).tokens.authenticate(token)).toBeDefined()
+  })
+
   test('and a key that have expired stay so when the clock is set back', async () => {
     const { clock, apiKeys, tokens, grant } = await build()
     const { key } = await apiKeys.create({
@@ -113,6 +131,19 @@ describe('a token', () => {
     const { token } = await grant((await newKey()).key)
     clock.set('2026-11-20T12:00:00Z')
     expect(await (await build(clock)).tokens.authenticate(token)).toBeUndefined()
+  })
+
+  test('had by a clock that ran ahead does not take the place of one that holds', async () => {
+    const clock = testClock()
+    const ahead = await build(clock, 2)
+    const { key } = await ahead.newKey()
+    clock.advance(1000 * hour)
+    await ahead.grant(key)
+    await ahead.grant(key)
+    clock.set('2026-11-20T12:00:00Z')
+    const { tokens, grant } = await build(clock, 2)
+    const held = [await grant(key), await grant(key)]
+    for (const { token } of held) expect(await tokens.authenticate(token)).toBeDefined()
   })
 
   test('that has expired before it was ever shown is nobody’s', async () => {

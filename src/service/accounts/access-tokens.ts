@@ -77,7 +77,7 @@ export class AccessTokens {
     return { token, expiresInSeconds: Math.max(1, Math.floor((expiresAt - now) / 1000)) }
   }
 
-  /** Also deletes tokens that have expired, oldest first. */
+  /** Also deletes tokens that are refused: they have expired, or a clock that ran ahead granted them. */
   async #store(
     tokenHash: string,
     {
@@ -95,7 +95,12 @@ export class AccessTokens {
             expired
               .selectFrom('access_tokens')
               .select('token_hash')
-              .where('expires_at', '<=', now)
+              .where((token) =>
+                token.or([
+                  token('expires_at', '<=', now),
+                  token('expires_at', '>', now + lifeMs + clockSkewMs),
+                ]),
+              )
               .orderBy('expires_at')
               .limit(mostDeleted),
           )
