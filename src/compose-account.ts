@@ -21,9 +21,8 @@ export interface AccountParts extends AccountSubjects {
 }
 
 export function createAccountSubjects(foundation: Foundation): AccountParts {
-  const { storage, world, keys, projects, changeHead, settings } = foundation
+  const { storage, world, keys, projects, expiryClock: clock, settings } = foundation
   const { timers, randomBytes } = world
-  const clock = changeHead.expiryClock(timers)
   const { tokensPerKey: maxPerKey } = settings.limits
   return {
     tokens: new AccessTokens({ storage, clock, timers, randomBytes, keys, maxPerKey }),

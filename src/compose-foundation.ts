@@ -2,6 +2,7 @@
 import type { Settings } from './config.js'
 import { prepareDataFolder } from './data-folders.js'
 import { Changes } from './domain/changes.js'
+import type { Clock } from './domain/clock.js'
 import { DataFileError } from './errors.js'
 import { GuardedSender } from './outgoing/guarded-sender.js'
 import { Accounts } from './service/accounts/accounts.js'
@@ -26,6 +27,8 @@ export interface Foundation {
   readonly storage: OpenDatabase
   readonly changes: Changes
   readonly changeHead: ChangeHead
+  /** What expires is judged by it. */
+  readonly expiryClock: Clock
   readonly accounts: Accounts
   readonly keys: ApiKeys
   readonly projects: Projects
@@ -71,7 +74,17 @@ export async function openFoundation(
     const webhooks = createWebhooks({ settings, world, storage, accounts, news: webhookNews })
     const projects = new Projects({ storage, clock, timers, changes, webhooks })
     const close = () => storage.close()
-    const base = { settings, world, storage, changes, changeHead, accounts, keys, projects }
+    const base = {
+      settings,
+      world,
+      storage,
+      changes,
+      changeHead,
+      expiryClock,
+      accounts,
+      keys,
+      projects,
+    }
     return { ...base, webhooks, webhookNews, close }
   } catch (cause) {
     await storage.close()

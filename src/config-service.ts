@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { credentialProblems } from './config-source.js'
 import { address, file, milliseconds, secret, wholeNumber } from './config-values.js'
 
-/** The published limits of the API (`docs/adr/0049`) and those of our own (`0075`); 0 lifts one. */
+/** The published limits of the API (`docs/adr/0049`) and those of our own (`0075`); 0 means no limit. */
 const perMinute = (what: string, most: number) =>
   wholeNumber(0, 1_000_000)
     .default(most)

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Settings } from './config.js'
 import { factsFolderOf } from './data/facts/fact-feeds.js'
 import { DataFileError } from './errors.js'
+import { makeFolder } from './folders.js'
 import { SettingsError } from './load-settings.js'
-import { makeFolder } from './make-folder.js'
 
 type Folders = Pick<Settings, 'dataDir' | 'lists' | 'numbering'>
 

@@ -31,7 +31,7 @@ export interface CallTools {
   readonly announcement: DialplanPlace | undefined
   readonly permits: Permits
   readonly clock: Clock
-  /** Tells when the event of a call arrived. */
+  /** Finds when the event of a call arrived. */
   readonly eventLoop: Pick<EventLoopWatch, 'earliestArrivalMs'>
   readonly serviceCodes: ReadonlySet<string>
   readonly outcomes: OutcomeRecorder

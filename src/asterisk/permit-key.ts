@@ -2,7 +2,7 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError } from '../errors.js'
-import { makeFolder } from '../make-folder.js'
+import { makeFolder } from '../folders.js'
 
 export interface PermitKeyPlace {
   /** `asterisk.permitKeyFile`. */

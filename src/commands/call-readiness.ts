@@ -147,7 +147,7 @@ function isReady(all: readonly AccountCalls[]): boolean {
   return used.length === 0 || !used.every(isCut)
 }
 
-const mostNamed = 20
+const maxNamed = 20
 
 /** One part for each set of reasons: `main, acme: US calls are blocked: us-dnc is not imported`. */
 function describe(all: readonly AccountCalls[]): string {
@@ -157,8 +157,8 @@ function describe(all: readonly AccountCalls[]): string {
     accountsByText.set(text, [...(accountsByText.get(text) ?? []), calls.accountId])
   }
   const parts = [...accountsByText].map(([text, ids]) => {
-    const more = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more accounts` : ''
-    return `${ids.slice(0, mostNamed).join(', ')}${more}: ${text}`
+    const more = ids.length > maxNamed ? ` and ${ids.length - maxNamed} more accounts` : ''
+    return `${ids.slice(0, maxNamed).join(', ')}${more}: ${text}`
   })
   return parts.join('; ')
 }

@@ -6,7 +6,7 @@ import type { OpenDatabase } from '../storage/engine.js'
 /** Strangers may ask for readiness, so they cost one write a second at most. */
 const probeEverySeconds = 1
 /** Another process may hold the lock for a moment; readiness has to be answered within 100 ms. */
-const longestLockMs = 50
+const maxLockMs = 50
 const lockPauseMs = 5
 
 type Storage = Pick<OpenDatabase, 'fault' | 'traits' | 'writeNothing'>
@@ -31,7 +31,7 @@ export class WriteProbe {
   }
 
   async #write(): Promise<Readiness> {
-    const giveUpAt = monotonicSeconds() + longestLockMs / 1000
+    const giveUpAt = monotonicSeconds() + maxLockMs / 1000
     for (;;) {
       try {
         await this.#storage.writeNothing()

@@ -4,20 +4,11 @@
  * any point leaves the old file whole. The layout is told in checked-header.
  */
 import { createHash } from 'node:crypto'
-import {
-  closeSync,
-  createReadStream,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { createReadStream, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { DataFileError } from '../errors.js'
-import { makeFolder } from '../make-folder.js'
+import { makeFolder, syncFolder } from '../folders.js'
 import {
   bodyStartOf,
   checkKind,
@@ -63,16 +54,6 @@ export async function writeCheckedFile(
     await file.close().catch(() => undefined)
     rmSync(aside, { force: true })
     throw cause
-  }
-}
-
-/** Makes a rename inside the folder durable. */
-export function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * When did the work that the event loop runs now arrive? While the loop is busy, requests and events
- * wait in the kernel where nobody stamps them; this finds the earliest instant they can have come.
+ * wait in the kernel without a time stamp; this finds the earliest instant at which they can have arrived.
  */
 
 export interface EventLoopOptions {

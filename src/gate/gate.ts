@@ -218,7 +218,7 @@ export class Gate {
     return settings.deadlineMs * share - (timers.monotonicMs() - arrivedAtMs)
   }
 
-  /** An allow is of a time, and a clock that is behind what was stored tells none. */
+  /** Calling hours and the age of facts cannot be judged by a clock that is known to be wrong. */
   #unlessClockIsBehind(decision: Decision): Decision {
     if (decision.decision !== 'allow') return decision
     const behindMs = this.#parts.newestStored.behindMs()

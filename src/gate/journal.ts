@@ -33,7 +33,7 @@ const lockPauseMs = 5
 const shortestRetryMs = 10
 const longestRetryMs = 2_000
 /** A record that waits longer means that calls are withheld: a decision has a fraction of it. */
-const longestWaitSeconds = 1
+const maxWaitSeconds = 1
 /** So many rows refused one after the other mean that it is not for the rows. */
 const refusalsInARow = 3
 
@@ -71,7 +71,7 @@ export class Journal {
     }
     const [oldest] = this.#waiting.values()
     const waitedSeconds = oldest ? monotonicSeconds() - oldest.since : 0
-    if (waitedSeconds <= longestWaitSeconds) return undefined
+    if (waitedSeconds <= maxWaitSeconds) return undefined
     const seconds = Math.floor(waitedSeconds)
     return `records of ${this.#waiting.size} decisions wait to be written, since ${seconds} s${cause}`
   }
@@ -112,7 +112,7 @@ export class Journal {
     await this.#retrying
   }
 
-  /** Tries once more what has failed; what cannot be written then is lost, and told to the watch. */
+  /** Tries once more what has failed; what cannot be written then is lost and reported. */
   async close(): Promise<void> {
     this.#closing = true
     await this.drain()

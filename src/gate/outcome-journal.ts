@@ -29,8 +29,8 @@ export class OutcomeJournal implements OutcomeRecorder {
   readonly #waiting = new Map<string, Noted>()
   #writing: Promise<void> | undefined
   #endPause: (() => void) | undefined
-  /** Given up, and not told to the watch yet. */
-  #untold = 0
+  /** Given up and not reported yet. */
+  #unreportedLosses = 0
   #lost = 0
   #closing = false
 
@@ -70,7 +70,7 @@ export class OutcomeJournal implements OutcomeRecorder {
   #giveUpOldest(): void {
     for (const decisionId of this.#waiting.keys()) {
       this.#waiting.delete(decisionId)
-      this.#untold += 1
+      this.#unreportedLosses += 1
       return
     }
   }
@@ -82,9 +82,9 @@ export class OutcomeJournal implements OutcomeRecorder {
       const cause = await this.#writeWaiting()
       pauseMs = cause === undefined ? gatherMs : Math.min(pauseMs * 2, longestRetryMs)
       if (cause !== undefined) this.#tellFailure(cause)
-      if (this.#untold > 0) this.#watch.lost(this.#untold)
-      this.#lost += this.#untold
-      this.#untold = 0
+      if (this.#unreportedLosses > 0) this.#watch.lost(this.#unreportedLosses)
+      this.#lost += this.#unreportedLosses
+      this.#unreportedLosses = 0
     }
     this.#writing = undefined
   }
@@ -94,7 +94,7 @@ export class OutcomeJournal implements OutcomeRecorder {
     const mayPass = !this.#closing && this.#storage.traits.isLockedElsewhere(cause)
     if (!mayPass) this.#watch.failed(cause)
     if (!this.#closing) return
-    this.#untold += this.#waiting.size
+    this.#unreportedLosses += this.#waiting.size
     this.#waiting.clear()
   }
 

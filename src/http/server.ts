@@ -17,7 +17,7 @@ export interface ServerOptions extends Omit<AppOptions, 'maxBodyBytes' | 'bodies
   readonly maxBodyBytes?: number | undefined
   /** Handed every request first; `true` means that it answers this one itself. */
   readonly frontDoor?: FrontDoor | undefined
-  /** Tells when a request arrived; without it, when it is handled. */
+  /** Finds when a request arrived; without it, requests arrive when they are handled. */
   readonly eventLoop: EventLoopWatch
   readonly limits?: Partial<ServerLimits> | undefined
   /** How long `close` waits for requests under way before it cuts them off; 10 s when absent. */

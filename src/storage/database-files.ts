@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError } from '../errors.js'
+import { syncFolder } from '../folders.js'
 
 export const databasePath = (dataDir: string): string => join(dataDir, 'callgate.sqlite')
 
@@ -74,15 +75,6 @@ export function markInitialized(dataDir: string): void {
     closeSync(file)
   }
   syncFolder(dataDir)
-}
-
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }
 
 /** Whether there is a file at the path with anything in it. */

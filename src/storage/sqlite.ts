@@ -17,7 +17,7 @@ import {
   type SqliteStatement,
 } from 'kysely'
 import { AppError, DataFileError } from '../errors.js'
-import { makeFolder } from '../make-folder.js'
+import { makeFolder } from '../folders.js'
 import {
   databasePath,
   evidenceIn,

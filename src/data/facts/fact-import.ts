@@ -6,7 +6,7 @@ import { existsSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Clock, Instant, LocalDay } from '../../domain/clock.js'
 import { DataFileError, type FieldProblem, invalidRequest } from '../../errors.js'
-import { makeFolder } from '../../make-folder.js'
+import { makeFolder, syncFolder } from '../../folders.js'
 import {
   type FactFileInfo,
   lockForImport,
@@ -19,7 +19,6 @@ import {
   FactFileBuilder,
 } from '../../storage/fact-file-builder.js'
 import type { FactRow, FactSource } from '../../storage/fact-shape.js'
-import { syncFolder } from '../checked-file.js'
 import { type BadLine, BadLines } from '../feeds/bad-lines.js'
 import { removeLeftovers } from '../number-list/leftover-files.js'
 import type { ImportProgress } from '../number-list/list-import.js'

@@ -50,7 +50,7 @@ export const unpackLimits: UnpackLimits = {
   maxRatio: 200,
 }
 
-/** Small files of equal lines may be packed tighter, and harm nobody. */
+/** Small files of equal lines may be packed tighter; they do no harm. */
 const ratioFromBytes = 16_777_216
 
 export interface SourceFileOptions {

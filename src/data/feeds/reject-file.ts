@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { DataFileError } from '../../errors.js'
-import { makeFolder } from '../../make-folder.js'
+import { makeFolder } from '../../folders.js'
 import type { BadLine } from './bad-lines.js'
 
 export interface RejectFile {

@@ -19,8 +19,7 @@ import {
 import { join } from 'node:path'
 import type { Instant } from '../../domain/clock.js'
 import { DataFileError } from '../../errors.js'
-import { makeFolder } from '../../make-folder.js'
-import { syncFolder } from '../checked-file.js'
+import { makeFolder, syncFolder } from '../../folders.js'
 import { codeOf, removeLeftovers } from './leftover-files.js'
 import {
   type NumberListHeader,

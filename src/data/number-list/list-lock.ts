@@ -8,7 +8,7 @@ import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Clock, formatInstant, type Instant } from '../../domain/clock.js'
 import { DataFileError } from '../../errors.js'
-import { makeFolder } from '../../make-folder.js'
+import { makeFolder } from '../../folders.js'
 import { codeOf, hasEnded } from './leftover-files.js'
 import { numberListExtension } from './number-list-format.js'
 

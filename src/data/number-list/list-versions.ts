@@ -6,7 +6,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Clock, formatInstant } from '../../domain/clock.js'
 import { DataFileError, invalidRequest } from '../../errors.js'
-import { syncFolder } from '../checked-file.js'
+import { syncFolder } from '../../folders.js'
 import {
   copyWhole,
   type KeptVersion,

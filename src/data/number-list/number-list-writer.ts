@@ -1,7 +1,8 @@
 /** Writes a number list file, whatever its numbers are held in. */
 import { renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { syncFolder, verifyCheckedFile, writeCheckedFile } from '../checked-file.js'
+import { syncFolder } from '../../folders.js'
+import { verifyCheckedFile, writeCheckedFile } from '../checked-file.js'
 import { entriesIn } from './containers.js'
 import {
   areaCount,

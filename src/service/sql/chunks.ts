@@ -2,7 +2,7 @@
 import type { EngineTraits } from '../../storage/engine.js'
 
 /** A statement for so many rows takes a millisecond or two, after which others get their turn. */
-const largestChunk = 256
+const maxChunk = 256
 const otherParameters = 8
 
 /**
@@ -15,7 +15,7 @@ export function* chunksOf<Item>(
   parametersPerItem = 1,
 ): Generator<readonly Item[]> {
   const most = Math.floor((traits.maxParameters - otherParameters) / parametersPerItem)
-  let size = powerOfTwoWithin(Math.max(1, Math.min(largestChunk, most)))
+  let size = powerOfTwoWithin(Math.max(1, Math.min(maxChunk, most)))
   let from = 0
   while (from < items.length) {
     while (size > items.length - from) size /= 2

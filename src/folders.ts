@@ -1,5 +1,13 @@
-/** Makes the folders that callgate writes to. */
-import { lstatSync, mkdirSync, readlinkSync, statSync } from 'node:fs'
+/** The folders that callgate writes to. */
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DataFileError } from './errors.js'
 
@@ -20,6 +28,16 @@ export function makeFolder(path: string): void {
     // Another process may have made it at the same moment.
     if (codeOf(cause) === 'EEXIST' && isFolder(folder)) return
     throw new DataFileError(folder, `the folder cannot be made: ${reasonOf(cause)}`, cause)
+  }
+}
+
+/** Makes a rename inside the folder durable. */
+export function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
   }
 }
 
