@@ -102,7 +102,7 @@ class DatabaseHealth {
     if (lost !== undefined) {
       return (
         `${lost}: the file was removed, replaced or emptied while callgate runs, so nothing is allowed or ` +
-        'stored. Put the file back, or restart callgate'
+        'stored. Move the same file back, or restore a backup and restart callgate'
       )
     }
     if (hasShrunk) {

@@ -113,7 +113,9 @@ describe('a database whose files vanish while it is open', () => {
   it('goes on when the same files are back', async () => {
     const storage = await open()
     renameSync(dataDir(), temp.file('moved'))
-    expect(storage.fault()).toContain('Put the file back, or restart callgate')
+    expect(storage.fault()).toContain(
+      'Move the same file back, or restore a backup and restart callgate',
+    )
     renameSync(temp.file('moved'), dataDir())
     await addAccount(storage, 'after')
     expect(await accounts(storage)).toContain('after')
