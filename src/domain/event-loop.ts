@@ -12,7 +12,7 @@ export interface EventLoopOptions {
   readonly onCheckPhase: (run: () => void) => void
 }
 
-/** A place in the order of turns, such as that at which a connection was accepted. */
+/** The turn in which a connection was accepted, and the earliest that it can have come. */
 export interface TurnMark {
   readonly earliestMs: number
   readonly turn: number
@@ -34,6 +34,7 @@ export class EventLoopWatch {
   #newer: Sample
   #turn = 0
   #isStarted = false
+  #lastAccept: (TurnMark & { readonly idleMs: number }) | undefined
 
   constructor(options: EventLoopOptions) {
     this.#options = options
@@ -58,13 +59,23 @@ export class EventLoopWatch {
     return atMs - Math.max(0, busyMs)
   }
 
-  mark(): TurnMark {
-    return { earliestMs: this.earliestArrivalMs(), turn: this.#turn }
+  /**
+   * To be taken when a connection is accepted. A turn accepts only one, so a connection may have
+   * waited since the first of the turns that accepted one each without an idle wait between them.
+   */
+  markAccept(): TurnMark {
+    const { idleMs } = this.#sample()
+    const last = this.#lastAccept
+    const mayHaveWaited =
+      last !== undefined && this.#turn - last.turn <= 1 && idleMs === last.idleMs
+    const earliestMs = mayHaveWaited ? last.earliestMs : this.earliestArrivalMs()
+    this.#lastAccept = { earliestMs, turn: this.#turn, idleMs }
+    return this.#lastAccept
   }
 
   /**
-   * The same for the first data of a connection that was accepted at the mark: what had been sent by
-   * then is read one turn later, and is as old as the connection.
+   * The earliest arrival of the first data of a connection that was accepted at the mark: what had
+   * been sent by then is read one turn later, and is as old as the connection.
    */
   earliestArrivalSince({ earliestMs, turn }: TurnMark): number {
     const usual = this.earliestArrivalMs()

@@ -19,7 +19,9 @@ export function descriptionAnswers(options: DescribedOptions): ReadonlyMap<strin
     const document = openApiDocument(options)
     const contentType = 'text/html; charset=utf-8'
     const page = { text: docsPage(document), contentType, headers: pageHeaders }
-    return { json: { json: document }, page }
+    // Written once: `JSON.stringify` of the document takes milliseconds, and strangers may ask.
+    const json = { text: JSON.stringify(document), contentType: 'application/json; charset=utf-8' }
+    return { json, page }
   }
   const all = () => {
     made ??= make()

@@ -49,7 +49,8 @@ export function discardRest(request: IncomingMessage, maxBytes: number): void {
   const discard = (chunk: Buffer) => {
     size += chunk.length
     chunks += 1
-    if (size <= maxBytes && chunks <= maxChunks(maxBytes)) return
+    if (chunks > maxChunks(maxBytes)) return void socket.destroy()
+    if (size <= maxBytes) return
     request.off('data', discard)
     request.pause()
     const cut = setTimeout(() => socket.destroy(), cutAfterMs)

@@ -92,7 +92,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     if (frontDoor?.(request, response, { arrivedAtMs, onKnown }) !== true) app(request, response)
   })
   server.on('connection', (socket) => {
-    accepts.set(socket, eventLoop.mark())
+    accepts.set(socket, eventLoop.markAccept())
     connections.accept(socket)
   })
   await listen(server, options)

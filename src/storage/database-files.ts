@@ -8,6 +8,7 @@ import {
   existsSync,
   fsyncSync,
   openSync,
+  readSync,
   statSync,
   writeSync,
 } from 'node:fs'
@@ -94,6 +95,7 @@ interface WatchedFile {
  */
 export class OpenFiles {
   readonly #files: readonly WatchedFile[]
+  readonly #log: number | undefined
   #size: bigint
 
   /** To be called once the database has been read, which makes the `-wal` and `-shm` files. */
@@ -103,6 +105,9 @@ export class OpenFiles {
       identity: identityOf(statOf(one)),
     }))
     this.#size = statOf(path)?.size ?? 0n
+    // Where the file system does not take the WAL mode there is none.
+    const log = `${path}-wal`
+    this.#log = existsSync(log) ? openSync(log, 'r') : undefined
   }
 
   /**
@@ -115,13 +120,32 @@ export class OpenFiles {
     const lost =
       size === 0n
         ? this.#files[0]
-        : this.#files.find(({ identity }, index) => identityOf(found[index]) !== identity)
+        : (this.#files.find(({ identity }, index) => identityOf(found[index]) !== identity) ??
+          (this.#hasLogLostItsStart() ? this.#files[1] : undefined))
     if (lost) return { lost: lost.path, hasShrunk: false }
     const hasShrunk = size < this.#size
     this.#size = size
     return { lost: undefined, hasShrunk }
   }
+
+  close(): void {
+    if (this.#log !== undefined) closeSync(this.#log)
+  }
+
+  /**
+   * The `-wal` file was emptied and written to again: SQLite goes on where it was, and the next start
+   * ignores a file without the header. A checkpoint may empty it; what follows begins with a header.
+   */
+  #hasLogLostItsStart(): boolean {
+    if (this.#log === undefined) return false
+    const start = Buffer.alloc(4)
+    const read = readSync(this.#log, start, 0, start.length, 0)
+    return read > 0 && (start.readUInt32BE(0) & ~1) !== walMagic
+  }
 }
+
+/** Of the SQLite file format; its last bit tells the order of bytes in checksums. */
+const walMagic = 0x377f0682
 
 function identityOf(found: BigIntStats | undefined): string | undefined {
   return found && `${found.dev}:${found.ino}`

@@ -98,6 +98,7 @@ class DatabaseHealth {
   }
 
   fault(): string | undefined {
+    if (this.#closed) return this.#damage
     const { lost, hasShrunk } = this.#files.look()
     if (lost !== undefined) {
       return (
@@ -138,6 +139,7 @@ class DatabaseHealth {
   close(): void {
     this.#closed = true
     this.#check?.stop()
+    this.#files.close()
   }
 }
 

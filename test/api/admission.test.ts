@@ -147,6 +147,16 @@ describe('a body without a key', () => {
     socket.destroy()
   })
 
+  test('in single bytes without an end is cut at once, since every byte would be kept', async () => {
+    const { socket, isClosed } = await rawClient()
+    socket.write(post(litigator, { ...json, 'Transfer-Encoding': 'chunked' }))
+    const flood = setInterval(() => socket.write('1\r\n \r\n'.repeat(1_000)), 10)
+    await until('the connection is cut', isClosed, { withinMs: 2_500 }).finally(() => {
+      clearInterval(flood)
+      socket.destroy()
+    })
+  })
+
   test('larger than the call takes is refused as soon as its length is announced', async () => {
     const token = await openTestApp({
       routes: [route(grantToken, () => Promise.reject(new Error('is not to be asked')))],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { gateRoutes } from '../../src/gate/gate-routes.js'
 import { warmRoutes } from '../../src/gate/warm-routes.js'
@@ -37,6 +37,13 @@ function everyEndpoint() {
 }
 
 describe('/openapi.json', () => {
+  it('is written once, since strangers may ask for it as often as they like', async () => {
+    const written = vi.spyOn(JSON, 'stringify')
+    await (await fetch(`${running.url}/openapi.json`)).text()
+    expect(written).not.toHaveBeenCalled()
+    written.mockRestore()
+  })
+
   it('needs no key and is OpenAPI 3.1', async () => {
     const response = await fetch(`${running.url}/openapi.json`)
     expect(response.status).toBe(200)

@@ -101,6 +101,15 @@ describe('a database whose files vanish while it is open', () => {
     expect(await messageOf(accounts(storage))).toContain(refusal)
   })
 
+  it('acknowledges nothing once its log is emptied, unless by a checkpoint', async () => {
+    const storage = await open()
+    await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
+    await addAccount(storage, 'before')
+    expect(storage.fault()).toBeUndefined()
+    truncateSync(file('-wal'), 0)
+    expect(await messageOf(addAccount(storage, 'after'))).toContain(`${file('-wal')}: the file was`)
+  })
+
   it('does not acknowledge a transaction during which they vanish', async () => {
     const storage = await open()
     const writing = storage.db.transaction().execute(async (within) => {

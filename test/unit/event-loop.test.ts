@@ -61,13 +61,30 @@ describe('the earliest arrival of an event', () => {
     for (let at = 0; at < 5; at += 1) turn(quick)
     turn({ ...quick, eventsMs: 900 })
     const busy: Turn = { beforeMs: 1, idleMs: 0, eventsMs: 1 }
-    let mark = watch.mark()
+    let mark = watch.markAccept()
     turn(busy, () => {
-      mark = watch.mark()
+      mark = watch.markAccept()
     })
     turn(busy, () => expect(now() - watch.earliestArrivalSince(mark)).toBeGreaterThan(900))
     turn(busy)
     turn(busy, () => expect(now() - watch.earliestArrivalSince(mark)).toBeLessThan(10))
+  })
+
+  it('of a connection is before all turns that accepted one each without a wait between them', () => {
+    const { watch, turn, now } = played()
+    for (let at = 0; at < 5; at += 1) turn(quick)
+    const busy: Turn = { beforeMs: 0, idleMs: 0, eventsMs: 100 }
+    const firstAt = now()
+    for (let at = 0; at < 20; at += 1) turn(busy, () => watch.markAccept())
+    let mark = watch.markAccept()
+    turn(busy, () => {
+      mark = watch.markAccept()
+    })
+    turn(busy, () => expect(watch.earliestArrivalSince(mark)).toBeLessThanOrEqual(firstAt))
+    turn({ ...busy, idleMs: 5, eventsMs: 0 }, () => {
+      mark = watch.markAccept()
+    })
+    turn(busy, () => expect(now() - watch.earliestArrivalSince(mark)).toBeLessThan(210))
   })
 
   it('is never after the true arrival, whatever the turns take', () => {
