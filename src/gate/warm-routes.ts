@@ -1,4 +1,5 @@
 /** Warming endpoint -> method of the warmer. */
+import { requireScopeAllowed } from '../api/key-limits.js'
 import { type Route, route } from '../api/route.js'
 import {
   mostRefusedShown,
@@ -31,19 +32,24 @@ export function warmRoutes(
     const job = warmer.start({ accountId, numbers, projectId, campaignId, keepForMs })
     return { ...bodyOf(job), refused, refusedCount }
   }
+  /** Throws for a job of another account, and for one of a project that the key may not name. */
+  const found = (caller: Caller, id: string): WarmProgress => {
+    const job = warmer.find(caller.accountId, id)
+    if (!job) throw new AppError('not-found', `id '${id}': no warming of this account has it`)
+    requireScopeAllowed(caller, job.scope)
+    return job
+  }
   return [
     route(startWarming, started),
-    route(readWarming, ({ accountId }, { id }) => found(id, warmer.find(accountId, id))),
-    route(stopWarming, ({ accountId }, { id }) => found(id, warmer.stop(accountId, id))),
+    route(readWarming, (caller, { id }) => bodyOf(found(caller, id))),
+    route(stopWarming, (caller, { id }) => {
+      const job = found(caller, id)
+      return bodyOf(warmer.stop(caller.accountId, id) ?? job)
+    }),
   ]
 }
 
-function found(id: string, job: WarmProgress | undefined): WarmBody {
-  if (job) return bodyOf(job)
-  throw new AppError('not-found', `id '${id}': no warming of this account has it`)
-}
-
-function bodyOf({ startedAt, keptUntil, ...progress }: WarmProgress): WarmBody {
+function bodyOf({ scope: _, startedAt, keptUntil, ...progress }: WarmProgress): WarmBody {
   return {
     ...progress,
     startedAt: formatInstant(startedAt),

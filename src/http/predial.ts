@@ -135,7 +135,7 @@ function addressPairs(request: IncomingMessage): Iterable<readonly [string, stri
 
 /**
  * The service code that every field `number` holds, blank ones aside; two different numbers are no
- * emergency. No field has a name with a digit: that is what a dialed `911&PJSIP/2125550105` leaves of
+ * emergency. No field has a name with a digit of any script: that is what a dialed `911&PJSIP/2125550105` leaves of
  * its second number.
  */
 function codeIn(
@@ -144,7 +144,7 @@ function codeIn(
 ): string | undefined {
   const codes = new Set<string | undefined>()
   for (const [name, value] of pairs) {
-    if (/\d/.test(name)) return undefined
+    if (/\p{N}/u.test(name)) return undefined
     if (name.toLowerCase() !== 'number' || value === '' || value === null) continue
     const dialed = typeof value === 'string' ? parseDialed(value, serviceCodes) : undefined
     codes.add(dialed?.kind === 'service-code' ? dialed.code : undefined)

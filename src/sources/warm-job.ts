@@ -2,6 +2,7 @@
  * One list of numbers that is kept warm: its passes, when the next one is due, and how far it is.
  * How many numbers are asked about at once, and whose turn it is, is left to `warm-lane.ts`.
  */
+import type { ScopeChoice } from '../domain/caller.js'
 import type { Clock, Instant, Timers } from '../domain/clock.js'
 import type { WarmState } from '../domain/warm-state.js'
 import type { Warmed } from './answer-shelf.js'
@@ -10,6 +11,8 @@ import type { WarmLane } from './warm-lane.js'
 
 export interface WarmProgress {
   readonly id: string
+  /** As the request for the job named it. */
+  readonly scope: ScopeChoice
   readonly state: WarmState
   readonly numbers: number
   /** Numbers asked about at least once: `fresh`, `answered` and `unanswered` together. */
@@ -31,6 +34,7 @@ export interface WarmProgress {
 export interface WarmJobOptions {
   readonly id: string
   readonly accountId: string
+  readonly scope: ScopeChoice
   readonly numbers: number
   readonly keepForMs: number
   /** From the start of one pass to that of the next. */
@@ -91,6 +95,7 @@ export class WarmJob {
     const done = fresh + answered + unanswered
     return {
       id: this.id,
+      scope: this.#options.scope,
       state: this.#state,
       numbers: this.numbers,
       done,

@@ -89,6 +89,7 @@ export class Warmer implements Warming {
     const job = new WarmJob({
       id: newId(clock.now()),
       accountId: request.accountId,
+      scope: { projectId: request.projectId, campaignId: request.campaignId },
       numbers: request.numbers.length,
       keepForMs: request.keepForMs,
       passEveryMs: Math.min(longestPassMs, Math.max(shortestPassMs, lifeMs / passesPerLife)),

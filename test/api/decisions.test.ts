@@ -543,6 +543,7 @@ describe('the pre-dial line', () => {
     ['?number=611%402125550105&kind=ai', {}],
     ['?number=sip:911;rn=%2B12125550105&kind=ai', {}],
     ['?kind=ai&number=911&PJSIP/2125550105@trunk', {}],
+    ['?kind=ai&number=911&%D9%A2%D9%A1%D9%A2%D9%A5%D9%A5%D9%A5', {}],
     ['?number=911&kind=ai', form({ number: '2125550105' })],
     ['?number=2125550105&kind=ai', form({ number: '911' })],
     ['?kind=ai', form({ number: '911', 'PJSIP/2125550105@trunk': '' })],

@@ -216,6 +216,26 @@ describe('a key limited to a project', () => {
     expect(await read(await idOf({}))).toBe(403)
   })
 
+  it('reads and stops warming for it, and for no other', async () => {
+    const { key } = await keyWith({ projects: ['SALES'] })
+    for (const [projectId, status] of [
+      ['SALES', 200],
+      ['OTHER', 403],
+      [undefined, 403],
+    ] as const) {
+      const json = { numbers: [number], projectId }
+      const { id } = (await send(accounts.owner, { path: '/v1/warm', json })).json() as {
+        id: string
+      }
+      const job = `/v1/warm/${id}`
+      expect((await send(key, { path: job })).status).toBe(status)
+      const stopped = await send(key, { method: 'POST', path: `${job}/stop`, json: {} })
+      expect(stopped.status).toBe(status)
+      const { state } = (await send(accounts.owner, { path: job })).json() as { state: string }
+      expect(state === 'stopped').toBe(status === 200)
+    }
+  })
+
   it('changes nothing of another by a refused call', async () => {
     const { key } = await keyWith({ projects: ['SALES'] })
     const phoneList = '2127365077'

@@ -88,6 +88,7 @@ describe('a warming job', () => {
     const { id, ...started } = warmer.start(request({ numbers }))
     expect(started).toEqual({
       ...{ state: 'asking', numbers: 4_000, done: 0, fresh: 0, answered: 0, unanswered: 0 },
+      scope: { projectId: undefined, campaignId: undefined },
       ...{ startedAt: time.now(), keptUntil: time.now() + hour, passes: 0 },
       secondsLeft: undefined,
     })
