@@ -73,7 +73,13 @@ export async function openFoundation(
     const webhookNews = new WebhookNews()
     const webhooks = createWebhooks({ settings, world, storage, accounts, news: webhookNews })
     const projects = new Projects({ storage, clock, timers, changes, webhooks })
-    const close = () => storage.close()
+    const close = async () => {
+      // A database that is gone or locked must not keep the program from ending.
+      await changeHead.writeBack().catch((err: unknown) => {
+        world.log.warn('the newest stored instant could not be written at the end', { err })
+      })
+      await storage.close()
+    }
     const base = {
       settings,
       world,

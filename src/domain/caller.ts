@@ -47,6 +47,11 @@ export const noLimits: KeyLimits = Object.freeze({
   expiresAt: Number.POSITIVE_INFINITY,
 })
 
+/** The operator at the command line, who may do everything and has no key. */
+export function operator(accountId: string): Caller {
+  return { accountId, role: 'Administrator', keyId: '', limits: noLimits }
+}
+
 /** Who asks where no key is needed; holds nothing. */
 export const nobody: Caller = Object.freeze({
   accountId: '',

@@ -24,13 +24,15 @@ export interface Change {
 const toleranceMs = 2_000
 
 /** The newest instant is written back when memory is this far ahead of the row. */
-const writeBackAfterMs = 60_000
+const writeBackAfterMs = 5_000
 
 export class ChangeHead {
   readonly #db: Db
   readonly #clock: Clock
-  /** In this process, which stores decisions too; in the row it is up to a minute older. */
+  /** In this process, which stores decisions too; in the row it is up to five seconds older. */
   #newestAt: Instant = 0
+  /** In the row, when it was last read or written. */
+  #writtenAt: Instant = 0
   #acceptances = 0
 
   /** The clock is the machine's, also for accounts that are judged at an instant of their own. */
@@ -102,7 +104,14 @@ export class ChangeHead {
     if (row.acceptances === this.#acceptances) this.note(row.newest_at)
     else this.#newestAt = row.newest_at
     this.#acceptances = row.acceptances
-    if (this.#newestAt - row.newest_at < writeBackAfterMs) return
+    this.#writtenAt = row.newest_at
+    if (this.#newestAt - row.newest_at >= writeBackAfterMs) await this.writeBack()
+  }
+
+  /** Stores the newest instant that this process noted; to be called before the end as well. */
+  async writeBack(): Promise<void> {
+    if (this.#newestAt <= this.#writtenAt) return
+    this.#writtenAt = this.#newestAt
     await this.#db
       .updateTable('change_head')
       .set({ newest_at: atLeast(this.#newestAt) })

@@ -174,6 +174,37 @@ describe('a key limited to a project', () => {
     })
   })
 
+  it('changes no list or record of the Master Project that its project uses, nor whether it does', async () => {
+    const { projects } = accounts.running.callgate
+    await projects.create({ accountId: 'main', code: 'HEIR', name: 'Heir' })
+    const { key } = await keyWith({ projects: ['HEIR'] })
+    const { key: ofMain } = await keyWith({})
+    const heir = { projId: 'HEIR' }
+    const pdnc = (by: string, actionType: string, more = {}) =>
+      send(by, { path: `${rpc}/pdnc`, query: { phoneList: '2125674100', actionType, ...more } })
+    const ebrList = [{ phoneNumber: '2125674100', type: 'P', dateOfLastContact: '2026-11-20' }]
+    const switching = (inherits: boolean) => ({
+      path: '/v1.5/projects/HEIR',
+      method: 'PUT' as const,
+      json: { InheritInternalDnc: inherits, InheritEbr: inherits },
+    })
+    expect((await send(key, switching(true))).status).toBe(403)
+    expect((await send(ofMain, switching(true))).status).toBe(200)
+    expect((await send(key, switching(false))).status).toBe(403)
+    expect((await send(key, switching(true))).status).toBe(200)
+    expect((await pdnc(ofMain, 'add')).status).toBe(200)
+    expect(summary(await pdnc(key, 'remove', heir))).toMatch(/^403 .*'main' \(inheritance\)/)
+    for (const ask of [
+      { path: `${rpc}/ebr`, json: { ebrList, ...heir } },
+      { path: `${rpc}/ebr/remove`, json: { phoneList: '2125674100', ...heir } },
+    ]) {
+      expect((await send(key, ask)).status).toBe(403)
+      expect((await send(ofMain, ask)).status).toBe(200)
+    }
+    // An opt-out is always taken.
+    expect((await pdnc(key, 'add', heir)).status).toBe(200)
+  })
+
   it('may name its campaigns, and no other', async () => {
     const { key } = await keyWith({ projects: ['SALES'] })
     const status = async (more: object) => (await send(key, decision(more))).status

@@ -41,6 +41,13 @@ async function clockCheck() {
 }
 
 describe('a clock that was set back behind', () => {
+  test('a decision gives no allow after a stop and a start either', async () => {
+    expect(await decide()).toMatch(/^allow/)
+    running.clock.at = monday - 10_000
+    await restart()
+    expect(await decide()).toBe('block clock-behind')
+  })
+
   test.each([
     ['an opt-out', async () => void (await pdnc('add', '2127361009'))],
     ['a removal', async () => void (await pdnc('remove', '2127361009'))],

@@ -15,7 +15,7 @@ import type { OpenDatabase } from '../../storage/engine.js'
 import type { EbrRecordRow } from '../../storage/tables.js'
 import { currentLists } from '../projects/project-scope.js'
 import type { ScopeResolver } from '../projects/projects.js'
-import { requireScope } from '../projects/require-scope.js'
+import { requireOwnLists, requireScope } from '../projects/require-scope.js'
 import { writeForAccount } from '../sql/account-write.js'
 import { chunksOf } from '../sql/chunks.js'
 import { storedInForce, supersede, wholeInForce } from './ebr-rows.js'
@@ -58,7 +58,8 @@ export class ConsentRecords {
    * Takes the records of the numbers out of force; they are kept as evidence. Gives how many there
    * were. Returns when the change is on disk and announced.
    */
-  async remove({ accountId }: Caller, request: ConsentRecordsRequest): Promise<number> {
+  async remove(caller: Caller, request: ConsentRecordsRequest): Promise<number> {
+    const { accountId } = caller
     const { storage, projects, changes, clockOf, changeHead } = this.#options
     const scope = await requireScope(projects, accountId, request)
     const numbers = distinct(request.numbers)
@@ -66,6 +67,7 @@ export class ConsentRecords {
     const at = clockOf(accountId).now()
     const removed = await writeForAccount(storage, accountId, async (transaction) => {
       const { ebrProject } = await currentLists(transaction, scope)
+      requireOwnLists(caller, ebrProject)
       const owner = { accountId, projectCode: ebrProject }
       const ids: number[] = []
       for (const chunk of chunksOf(numbers, traits)) {

@@ -16,7 +16,7 @@ import { findAccount } from '../accounts/account-rows.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
 import { currentLists, type ProjectLists } from '../projects/project-scope.js'
 import type { ScopeResolver } from '../projects/projects.js'
-import { requireScope } from '../projects/require-scope.js'
+import { requireOwnLists, requireScope } from '../projects/require-scope.js'
 import { recordNames } from '../scrub/relationship.js'
 import type { InternalDncEntries } from '../scrub/scrub.js'
 import { writeForAccount } from '../sql/account-write.js'
@@ -84,11 +84,11 @@ export class Consent {
 
   /**
    * Stores all records or none; a new record replaces the one in force unless `keepBetterEbr` says
-   * that one outlasts it. A record of an Agent's key lifts no opt-out unless the account lets Agents
-   * remove numbers. Returns when the change is on disk and announced.
+   * that one outlasts it. A record of a key that may not remove an opt-out lifts none: of an Agent's
+   * where the account does not let Agents remove numbers, and of one without the right `records`. Returns when the change is on disk and announced.
    */
   async record(caller: Caller, request: EbrRequest): Promise<RecordedEbr> {
-    const { accountId, keyId, role } = caller
+    const { accountId, keyId, role, limits } = caller
     const scope = await requireScope(this.#options.projects, accountId, request)
     const clock = this.#options.clockOf(accountId)
     const facts = await readEbrList(request.records, clock)
@@ -98,8 +98,10 @@ export class Consent {
     const written = await writeForAccount(storage, accountId, async (transaction) => {
       const lists = await currentLists(transaction, scope)
       const { ebrProject } = lists
+      requireOwnLists(caller, ebrProject)
       const account = await findAccount(transaction, accountId)
-      const liftsOptOut = role !== 'Agent' || account?.agentsMayRemove === true
+      const mayRemove = role !== 'Agent' || account?.agentsMayRemove === true
+      const liftsOptOut = mayRemove && limits.rights.has('records')
       const owner = { accountId, projectCode: ebrProject }
       const stored = await this.#storedBy(transaction, owner, numbers)
       const { keepBetterEbr: keepBetter } = request

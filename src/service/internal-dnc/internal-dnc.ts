@@ -15,7 +15,7 @@ import { findAccount } from '../accounts/account-rows.js'
 import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
 import { currentLists, type ProjectScope } from '../projects/project-scope.js'
 import type { ScopeResolver } from '../projects/projects.js'
-import { requireScope } from '../projects/require-scope.js'
+import { requireOwnLists, requireScope } from '../projects/require-scope.js'
 import { writeForAccount } from '../sql/account-write.js'
 import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
 import { ListEntries } from './internal-dnc-entries.js'
@@ -116,16 +116,18 @@ export class InternalDnc {
 
   /**
    * Takes numbers off the list; one that is not on it, or is no number, changes nothing. Supervisor
-   * and Administrator may; Agent only where the account says so.
+   * and Administrator may; Agent only where the account says so. A key limited to projects may not
+   * where the list is another project's.
    */
   async remove(caller: Caller, request: NumbersRequest): Promise<void> {
     await this.#refuseAgent(caller)
     const scope = await this.#scopeFor(caller, request)
     const numbers = readNumbers({ ...request, ignoreInvalid: true })
     const fixed = this.#entries.fixedAmong(caller.accountId, numbers)
-    await this.#write(caller, scope, (transaction, write) =>
-      takeOffList(transaction, write, { numbers, fixed }),
-    )
+    await this.#write(caller, scope, async (transaction, write) => {
+      requireOwnLists(caller, write.owner.projectCode)
+      return await takeOffList(transaction, write, { numbers, fixed })
+    })
     this.#options.changes.numbersChanged(caller.accountId, numbers)
   }
 

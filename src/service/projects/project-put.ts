@@ -1,4 +1,6 @@
 /** Makes or changes one project, through whichever door the wish came. */
+
+import type { Caller } from '../../domain/caller.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
@@ -12,6 +14,7 @@ import {
 } from './project-input.js'
 import { accountOf, findProject, type StoredProject } from './project-rows.js'
 import { differences, type ProjectWrite, type ProjectWrites } from './project-write.js'
+import { requireOwnLists } from './require-scope.js'
 
 /** How a project is put. */
 export interface ProjectPut {
@@ -44,18 +47,20 @@ export interface ProjectDoor {
 
 /**
  * Stores all that is given or nothing; what is not given stays. Throws {@link AppError}:
- * `invalid-request` in the names of the door, `forbidden` when the project is inactive and stays so.
+ * `invalid-request` in the names of the door, `forbidden` when the project is inactive and stays so, or when the
+ * key may not name the Master Project and inheritance would change.
  */
 export async function putProject(
   { writes, webhooks, names, unknown }: ProjectDoor,
-  accountId: string,
+  caller: Caller,
   put: ProjectPut,
 ): Promise<PutProject> {
+  const { accountId } = caller
   const refuseBadUrl = (field: string, url: string) => webhooks.refuseBadUrl(field, url)
   const wanted = readProjectInput(put.input, names, refuseBadUrl)
   return await writes.run(accountId, async (write) => {
     const { owner, found } = await findMeant(write.transaction, accountId, put)
-    const wish = { put, wanted, names }
+    const wish = { caller, put, wanted, names }
     if (found) return await changeFound(write, found, wish)
     if (put.only === 'update') throw unknown(put.code)
     return await insertNew(write, owner, wish)
@@ -63,6 +68,7 @@ export async function putProject(
 }
 
 interface Wish {
+  readonly caller: Caller
   readonly put: ProjectPut
   readonly wanted: WantedProject
   readonly names: ProjectFieldNames
@@ -103,7 +109,7 @@ async function insertNew(
 async function changeFound(
   write: ProjectWrite,
   found: StoredProject,
-  { put, wanted, names }: Wish,
+  { caller, put, wanted, names }: Wish,
 ): Promise<PutProject> {
   const { code, account_id: accountId, status } = found
   if (put.only === 'insert') throw takenCode(names.code, code)
@@ -112,6 +118,10 @@ async function changeFound(
     throw invalidRequest([{ field: names.code, value: code, rule }])
   }
   const columns = { ...wanted.columns, ...federalColumns(wanted.federalId, found) }
+  const switched = differences(found, columns)
+  if ('inherits_internal_dnc' in switched || 'inherits_ebr' in switched) {
+    requireOwnLists(caller, accountId)
+  }
   if (status === 'active' || put.status === 'active') {
     await write.change(found, { ...columns, status: put.status ?? status })
   } else if (put.status === undefined || Object.keys(differences(found, columns)).length > 0) {

@@ -66,7 +66,7 @@ export class ProjectRecords {
   /** Makes the project, or changes what is given of the one of that code. */
   async save(caller: Caller, { code, input }: ProjectSaveRequest): Promise<SavedProject> {
     if (code === undefined) throw invalidRequest([{ field: names.code, rule: 'is required' }])
-    const put = await putProject(this.#door, caller.accountId, { code, input })
+    const put = await putProject(this.#door, caller, { code, input })
     return await this.#saved(caller, put)
   }
 
@@ -79,7 +79,7 @@ export class ProjectRecords {
       throw invalidRequest([{ field: names.code, value: bodyCode, rule }])
     }
     const wanted = { code, input, only: 'update', exactly: true } as const
-    const put = await putProject(this.#door, accountId, wanted)
+    const put = await putProject(this.#door, caller, wanted)
     return await this.#saved(caller, put)
   }
 

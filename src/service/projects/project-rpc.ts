@@ -86,14 +86,14 @@ export class ProjectRpc {
       return { created: false, listing: await this.#listing(caller, asked) }
     }
     if (!asked) throw invalidRequest([{ field: names.code, rule: 'is required' }])
-    const put = await this.#put(accountId, asked, request)
+    const put = await this.#put(caller, asked, request)
     const stored = { field: 'projId', code: put.code } as const
     const listing = request.listing ? await this.#listing(caller, stored) : undefined
     return { created: put.created, listing }
   }
 
   async #put(
-    accountId: string,
+    caller: Caller,
     asked: Addressed,
     { handler, name, notes, federalId, ...request }: ProjectRpcRequest,
   ): Promise<PutProject> {
@@ -108,7 +108,7 @@ export class ProjectRpc {
       names: { ...names, code: asked.field },
       unknown: () => unknown(asked),
     }
-    return await putProject(door, accountId, {
+    return await putProject(door, caller, {
       ...(byId && { only: 'update', exactly: true }),
       ...(handler !== undefined && meanings[handler]),
       code: asked.code,

@@ -3,7 +3,7 @@
  * is read in `project-scope.ts`; what clients and operators change of a project goes through
  * {@link Projects.records}, {@link Projects.rpc} and {@link Projects.facts}.
  */
-import { readCampaignId, type ScopeChoice } from '../../domain/caller.js'
+import { operator, readCampaignId, type ScopeChoice } from '../../domain/caller.js'
 import type { ChangeListener } from '../../domain/changes.js'
 import type { Clock, Timers } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
@@ -109,7 +109,7 @@ export class Projects implements ScopeResolver {
 
   /** Adds a project with its default campaign; gives the code as stored: trimmed, upper case. */
   async create({ accountId, code, ...input }: NewProject): Promise<string> {
-    const made = await putProject(this.#door, accountId, { code, input, only: 'insert' })
+    const made = await putProject(this.#door, operator(accountId), { code, input, only: 'insert' })
     return made.code
   }
 
@@ -161,7 +161,7 @@ export class Projects implements ScopeResolver {
     { status, ...input }: ProjectSwitches & { readonly status?: 'active' | 'inactive' },
   ): Promise<string> {
     const put = { code, input, only: 'update', exactly: true, status } as const
-    return (await putProject(this.#door, accountId, put)).code
+    return (await putProject(this.#door, operator(accountId), put)).code
   }
 
   /** All projects of the account, the Master Project first, then by code. */

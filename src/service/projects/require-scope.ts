@@ -1,6 +1,6 @@
-/** The scope a request names, or the refusal that says which of its ids is not the account's. */
-import type { ScopeChoice } from '../../domain/caller.js'
-import { invalidRequest } from '../../errors.js'
+/** What a request may be about: the scope it names, and the lists its key may change. */
+import { type Caller, mayName, type ScopeChoice } from '../../domain/caller.js'
+import { AppError, invalidRequest } from '../../errors.js'
 import type { ProjectScope } from './project-scope.js'
 import { type ScopeResolver, unknownProject } from './projects.js'
 
@@ -18,4 +18,17 @@ export async function requireScope(
   }
   const rule = 'is not an active campaign of this account and project'
   throw invalidRequest([{ field: 'campaignId', value: campaignId, rule }])
+}
+
+/**
+ * Throws `forbidden` when a key limited to projects would change what another project stands on: a
+ * project that inherits uses the list and the records of the Master Project. `code` is the project
+ * they belong to.
+ */
+export function requireOwnLists(caller: Caller, code: string): void {
+  if (mayName(caller, { projectId: code })) return
+  const problem =
+    `the project uses or would use what belongs to project '${code}' (inheritance), which key ` +
+    `${caller.keyId} may not name; use a key that may`
+  throw new AppError('forbidden', problem)
 }
