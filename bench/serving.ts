@@ -41,18 +41,20 @@ export async function serveCallgate(
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    return { ...(await greeting(child, folder)), ask, end }
+    const url = await listeningAt(child, output)
+    const dataDir = environment.CALLGATE_DATA_DIR ?? folder
+    return { url, sandboxKey: sandboxKeyIn(dataDir), ask, end }
   } catch (cause) {
     await end()
     throw cause
   }
 }
 
-async function greeting(child: ChildProcess, folder: string) {
+async function listeningAt(child: ChildProcess, output: string): Promise<string> {
   for (let waitedMs = 0; waitedMs < startsWithinMs; waitedMs += 50) {
-    const text = readFileSync(join(folder, 'output'), 'utf8')
+    const text = readFileSync(output, 'utf8')
     const url = /listens on (\S+)\n/.exec(text)?.[1]
-    if (url) return { url, sandboxKey: sandboxKeyIn(folder) }
+    if (url) return url
     if (child.exitCode !== null) throw new Error(`serve ended:\n${text}`)
     await sleep(50)
   }
@@ -60,7 +62,7 @@ async function greeting(child: ChildProcess, folder: string) {
 }
 
 /** The file is there before the address is printed. */
-function sandboxKeyIn(folder: string): string {
-  const keys = readFileSync(join(folder, 'first-keys.txt'), 'utf8')
+function sandboxKeyIn(dataDir: string): string {
+  const keys = readFileSync(join(dataDir, 'first-keys.txt'), 'utf8')
   return /^sandbox: (\S{44})$/m.exec(keys)?.[1] ?? ''
 }

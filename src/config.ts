@@ -38,7 +38,7 @@ const emergency = z.strictObject({
 const everySetting = z.strictObject({
   dataDir: z
     .string()
-    .min(1)
+    .regex(/^\S(?:.*\S)?$/, 'must not be empty, nor begin or end with a blank')
     .default('./var')
     .describe('Folder of the database, imported lists and numbering data'),
   logLevel: z

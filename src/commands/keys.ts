@@ -24,9 +24,13 @@ export const addKeys: AddCommand = (program, terminal) => {
         .default('Administrator'),
     )
     .option('--label <text>', 'what the key is for', '')
-    .option('--can <rights>', `only these, separated by commas: ${rights.join(', ')}`)
-    .option('--projects <codes>', 'may name only these projects and their campaigns')
-    .option('--kinds <kinds>', `may ask only for calls of these kinds: ${callKinds.join(', ')}`)
+    .option('--can <rights>', `only these, separated by commas: ${rights.join(', ')}`, join)
+    .option('--projects <codes>', 'may name only these projects and their campaigns', join)
+    .option(
+      '--kinds <kinds>',
+      `may ask only for calls of these kinds: ${callKinds.join(', ')}`,
+      join,
+    )
     .option(
       '--expires <when>',
       'refused from then on: 2027-01-31 (midnight UTC), an instant, or 90d, 12h, 30m',
@@ -142,4 +146,9 @@ function describeKeys(keys: readonly ApiKeyInfo[], now: Instant): string {
       key.label,
     ]),
   )
+}
+
+/** An option that is given twice means both values. */
+function join(value: string, before: string | undefined): string {
+  return before === undefined ? value : `${before},${value}`
 }

@@ -35,6 +35,21 @@ describe('callgate keys create', () => {
     expect(await listed()).toMatch(/^key-\w+ main Administrator all any any \S+ in force$/)
   })
 
+  it('takes an option that is given twice for both values', async () => {
+    const line = await listed(
+      '--can',
+      'decide',
+      '--can',
+      'consent',
+      '--kinds',
+      'ai',
+      '--kinds',
+      'manual',
+    )
+    expect(line).toContain(' decide,consent ')
+    expect(line).toMatch(/ (?:ai,manual|manual,ai) /)
+  })
+
   it('limits it to rights, projects and kinds, in any order and letter case', async () => {
     const line = await listed(
       ...['--can', 'look-up, DECIDE,decide', '--projects', 'sales,Main,SALES'],
