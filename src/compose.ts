@@ -120,7 +120,7 @@ function assemble(foundation: Foundation, data: ReferenceData): Callgate {
     close: () =>
       closeInOrder([
         () => warmer.close(),
-        // Whoever waits for the provider is told, so that no round of looks holds up the end.
+        // Ends requests to the provider that are under way, which would delay the stop.
         () => outside.provider?.close(),
         () => facts.background.close(),
         () => outside.close(),

@@ -181,7 +181,7 @@ export interface Decision extends Ruling {
 /**
  * The last step of a decision, to be called once, right before the answer is sent: an allow that has
  * become late or has expired by then is given as a block. `isDelayed`: the answer must wait for
- * another one to be sent first, so nobody knows when it would leave.
+ * another one to be sent first, so when it would leave is unknown.
  */
 export type DeliverDecision = (isDelayed?: boolean) => Decision
 

@@ -44,7 +44,7 @@ type Handler = (
   context: RequestContext,
 ) => Promise<void>
 
-/** What the server tells of a request beside the request itself. */
+/** What the server adds to a request: when it arrived, and whom to notify once its key is valid. */
 export interface RequestContext extends Pick<BindTools, 'onKnown'> {
   /** The earliest that it can have arrived, on the monotonic clock. */
   readonly arrivedAtMs: number
