@@ -6,7 +6,7 @@ import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inServiceAreaCodes } from '../src/data/numbering/area-codes.js'
-import type { Attack } from './hostile-senders.js'
+import { type Attack, type PayloadName, payloadNames } from './hostile-senders.js'
 import { figure, printTable } from './rounds.js'
 import { type Serving, serveCallgate } from './serving.js'
 
@@ -14,6 +14,7 @@ const perSecond = 100
 const hostileConnections = 8
 const deadlineMs = 250
 const aimMs = 300
+const healthAimMs = 100
 /** Numbers in each request of the client with batches. */
 const batch = 10_000
 
@@ -28,6 +29,8 @@ interface Load {
   readonly name: string
   readonly hostile: number
   readonly bulk: boolean
+  /** What the hostile connections send; everything in turn when absent. */
+  readonly payload?: PayloadName
 }
 
 const loads: readonly Load[] = [
@@ -37,13 +40,19 @@ const loads: readonly Load[] = [
   { name: `${hostileConnections} hostile, one bulk`, hostile: hostileConnections, bulk: true },
   { name: '500 hostile, one bulk', hostile: 500, bulk: true },
 ]
+/** In the long form alone. */
+const singleLoads: readonly Load[] = payloadNames.map((payload) => ({
+  ...{ name: `60 hostile: ${payload}`, hostile: 60, bulk: false, payload },
+}))
 
 export async function benchHostile({ small }: { readonly small: boolean }): Promise<void> {
   const serving = await serveCallgate({ CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z' })
   try {
     await decisions(serving, 2)
     const rows: (readonly string[])[] = []
-    for (const load of loads) rows.push(await measure(serving, load, small ? 5 : 20))
+    for (const load of small ? loads : [...loads, ...singleLoads]) {
+      rows.push(await measure(serving, load, small ? 5 : 20))
+    }
     const head = [
       `${perSecond} decisions a second beside`,
       'answers',
@@ -53,7 +62,12 @@ export async function benchHostile({ small }: { readonly small: boolean }): Prom
       'p99 ms',
     ]
     printTable(
-      [...head, `slowest (aim: ${aimMs})`, `allows after ${deadlineMs} ms`, 'healthz'],
+      [
+        ...head,
+        `slowest (aim: ${aimMs})`,
+        `allows after ${deadlineMs} ms`,
+        `health (aim: ${healthAimMs})`,
+      ],
       rows,
     )
   } finally {
@@ -63,11 +77,11 @@ export async function benchHostile({ small }: { readonly small: boolean }): Prom
 
 async function measure(
   serving: Serving,
-  { name, hostile, bulk }: Load,
+  { name, hostile, bulk, payload }: Load,
   seconds: number,
 ): Promise<readonly string[]> {
   const child = hostile > 0 ? fork(join(import.meta.dirname, 'hostile-senders.js')) : undefined
-  child?.send({ url: serving.url, connections: hostile } satisfies Attack)
+  child?.send({ url: serving.url, connections: hostile, payload } satisfies Attack)
   const end = new AbortController()
   const bulking = bulk ? sendBatches(serving, end.signal) : Promise.resolve()
   const probing = slowestProbe(serving, end.signal)
@@ -118,9 +132,14 @@ async function sendBatches({ url, sandboxKey }: Serving, signal: AbortSignal): P
   const body = JSON.stringify({ PhoneList: numbers.join(',') })
   const headers = { loginId: sandboxKey, 'content-type': 'application/json' }
   while (!signal.aborted) {
-    const reply = await fetch(`${url}/v1.5/Scrub/litigator`, { method: 'POST', headers, body })
-    await reply.arrayBuffer()
-    if (reply.status === 429) await sleep(100)
+    const request = { method: 'POST', headers, body, signal }
+    const status = await fetch(`${url}/v1.5/Scrub/litigator`, request)
+      .then(async (reply) => {
+        await reply.arrayBuffer()
+        return reply.status
+      })
+      .catch(() => 0)
+    if (status !== 200) await sleep(100)
   }
 }
 

@@ -51,6 +51,11 @@ export interface ConditionalRight<Request> {
 /** How an answer travels. */
 export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
 
+/** One that is the same for everybody, made once. */
+export interface Page extends ReplyHead {
+  readonly bytes: Buffer
+}
+
 /** A function is called right before the reply is written, and makes it. */
 export type PendingReply = Reply | (() => Reply)
 

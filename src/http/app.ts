@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import express, { type NextFunction, type Request, type Response } from 'express'
-import type { ErrorShape, Reply } from '../api/endpoint.js'
+import type { ErrorShape, Page } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
 import { AppError } from '../errors.js'
 import type { Logger } from '../log.js'
@@ -19,7 +19,7 @@ export interface AppOptions extends BindTools {
   readonly routes: readonly Route[]
   readonly ops: Ops
   /** Further answers that need no key, by path. */
-  readonly pages?: ReadonlyMap<string, () => Reply> | undefined
+  readonly pages?: ReadonlyMap<string, () => Page> | undefined
   readonly onRequest?: OnRequest | undefined
 }
 

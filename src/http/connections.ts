@@ -3,7 +3,7 @@
  * way on each. Senders that are not known yet give way to newer connections when there are too many.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { type PacedSocket, pacedSocketOf } from './paced-socket.js'
 
 export interface ConnectionsOptions {
   /**
@@ -13,16 +13,17 @@ export interface ConnectionsOptions {
   readonly maxConnections: number
 }
 
-/** A client that sends requests ahead without reading the answers is cut off beyond so many. */
+/** A client that sends requests ahead without reading the answers is cut beyond so many. */
 const maxRequestsAhead = 16
+const maxUnknownRequestsAhead = 4
 
 type UnderWay = Map<ServerResponse, IncomingMessage>
 
 export class Connections {
   readonly #maxConnections: number
-  readonly #open = new Map<Socket, UnderWay>()
+  readonly #open = new Map<PacedSocket, UnderWay>()
   /** Have not shown a key; oldest first. */
-  readonly #unknown = new Set<Socket>()
+  readonly #unknown = new Set<PacedSocket>()
   #isStopping = false
   #accepted = 0
 
@@ -35,7 +36,7 @@ export class Connections {
     return this.#accepted
   }
 
-  accept(socket: Socket): void {
+  accept(socket: PacedSocket): void {
     this.#accepted += 1
     if (this.#open.size >= this.#maxConnections) {
       const [oldest = this.#oldestIdle()] = this.#unknown
@@ -54,15 +55,18 @@ export class Connections {
   }
 
   /** A request on this connection has shown a valid key. */
-  markKnown(socket: Socket): void {
+  markKnown(socket: PacedSocket): void {
+    socket.markKnown()
     this.#unknown.delete(socket)
   }
 
-  /** False for a request that is one too many on its connection, which is cut. */
+  /** False for a request that is one too many on its connection, which is read no more and then cut. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
-    const underWay = this.#open.get(request.socket)
-    if (underWay === undefined || underWay.size >= maxRequestsAhead) {
-      request.socket.destroy()
+    const socket = pacedSocketOf(request)
+    const underWay = this.#open.get(socket)
+    const most = this.#unknown.has(socket) ? maxUnknownRequestsAhead : maxRequestsAhead
+    if (underWay === undefined || underWay.size >= most) {
+      socket.holdThenCut()
       return false
     }
     underWay.set(response, request)
@@ -90,14 +94,14 @@ export class Connections {
     for (const socket of this.#open.keys()) socket.destroy()
   }
 
-  #oldestIdle(): Socket | undefined {
+  #oldestIdle(): PacedSocket | undefined {
     for (const [socket, underWay] of this.#open) {
       if (isIdle(underWay)) return socket
     }
     return undefined
   }
 
-  #forget(socket: Socket): void {
+  #forget(socket: PacedSocket): void {
     this.#open.delete(socket)
     this.#unknown.delete(socket)
   }

@@ -1,5 +1,5 @@
 /** `/openapi.json` and `/docs`: what the API is, for programs and for people. Neither asks for a key. */
-import type { Reply } from '../api/endpoint.js'
+import type { Page } from '../api/endpoint.js'
 import { openApiDocument } from '../api/openapi.js'
 import type { EndpointDescription } from '../api/route.js'
 import { docsPage } from './docs-page.js'
@@ -13,14 +13,15 @@ export interface DescribedOptions {
 const pageHeaders = { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
 /** The answers by path; made when first asked for. */
-export function descriptionAnswers(options: DescribedOptions): ReadonlyMap<string, () => Reply> {
-  let made: { readonly json: Reply; readonly page: Reply } | undefined
+export function descriptionAnswers(options: DescribedOptions): ReadonlyMap<string, () => Page> {
+  let made: { readonly json: Page; readonly page: Page } | undefined
   const make = () => {
     const document = openApiDocument(options)
     const contentType = 'text/html; charset=utf-8'
-    const page = { text: docsPage(document), contentType, headers: pageHeaders }
-    // Written once: `JSON.stringify` of the document takes milliseconds, and strangers may ask.
-    const json = { text: JSON.stringify(document), contentType: 'application/json; charset=utf-8' }
+    // As bytes, since anybody may ask: each answer then costs neither time nor memory for them.
+    const page = { bytes: Buffer.from(docsPage(document)), contentType, headers: pageHeaders }
+    const bytes = Buffer.from(JSON.stringify(document))
+    const json = { bytes, contentType: 'application/json; charset=utf-8' }
     return { json, page }
   }
   const all = () => {

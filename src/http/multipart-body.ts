@@ -4,7 +4,7 @@ import { Busboy } from '@fastify/busboy'
 import { invalidRequest } from '../errors.js'
 
 /** The parser does all of a chunk before it can be stopped, and parts can be very small. */
-const chunkBytes = 16 * 1024
+const chunkBytes = 2 * 1024
 
 /**
  * Names and values in order. Throws an `invalid-request` refusal for a body that is not well

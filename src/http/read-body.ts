@@ -2,12 +2,12 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.js'
 import type { BodyCharge } from './body-budget.js'
+import { pacedSocketOf } from './paced-socket.js'
 
 /** What is read of a body before its sender is known, and of one that is refused after that. */
 export const anonymousBodyBytes = 65_536
 
 const firstCapacity = 4_096
-const cutAfterMs = 5_000
 
 export interface BodyOptions {
   readonly maxBytes: number
@@ -38,23 +38,18 @@ export function readBody(request: IncomingMessage, options: BodyOptions): Promis
 
 /**
  * For a request whose body is refused: reads up to `maxBytes` more without keeping them, so that the
- * sender can still read the answer. Then it reads no more, and cuts the connection a while later: one
- * that is cut at once would be opened anew at once.
+ * sender can still read the answer. Then its connection is read no more, and cut a while later.
  */
 export function discardRest(request: IncomingMessage, maxBytes: number): void {
   if (request.complete) return
-  const { socket } = request
   let size = 0
   let chunks = 0
   const discard = (chunk: Buffer) => {
     size += chunk.length
     chunks += 1
-    if (chunks > maxChunks(maxBytes)) return void socket.destroy()
-    if (size <= maxBytes) return
+    if (size <= maxBytes && chunks <= maxChunks(maxBytes)) return
     request.off('data', discard)
-    request.pause()
-    const cut = setTimeout(() => socket.destroy(), cutAfterMs)
-    socket.once('close', () => clearTimeout(cut))
+    pacedSocketOf(request).holdThenCut()
   }
   request.on('data', discard)
   request.resume()

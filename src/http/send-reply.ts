@@ -1,6 +1,6 @@
 /** Writes a reply to a response of `node:http`. */
 import type { ServerResponse } from 'node:http'
-import type { PendingReply, Reply } from '../api/endpoint.js'
+import type { Page, PendingReply, Reply } from '../api/endpoint.js'
 import { yieldToEventLoop } from '../domain/slices.js'
 import { holdsLongList, jsonParts } from './stringify.js'
 
@@ -8,11 +8,15 @@ import { holdsLongList, jsonParts } from './stringify.js'
  * Ends the response. Further headers, such as `Allow`, must be set before. Answers are about people
  * and moments, so nobody may keep or reinterpret them.
  */
-export function sendReply(response: ServerResponse, pending: PendingReply): void {
+export function sendReply(response: ServerResponse, pending: PendingReply | Page): void {
   const reply = typeof pending === 'function' ? pending() : pending
+  if ('bytes' in reply) {
+    writeHead(response, reply, reply.bytes.length)
+    return void response.end(reply.bytes)
+  }
   const text = 'text' in reply ? reply.text : JSON.stringify(reply.json)
   writeHead(response, reply, Buffer.byteLength(text))
-  // Text leaves in one write together with its headers; bytes would take a second one.
+  // Text leaves in one write together with its headers; bytes take a second one.
   response.end(text)
 }
 
@@ -48,7 +52,7 @@ async function piecesOf(parts: AsyncIterable<string>): Promise<readonly Buffer[]
   return [...pieces, Buffer.from(text)]
 }
 
-function writeHead(response: ServerResponse, reply: Reply, length: number): void {
+function writeHead(response: ServerResponse, reply: Reply | Page, length: number): void {
   const isJson = 'json' in reply
   const usualType = isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
   const headers = {

@@ -1,11 +1,13 @@
 /** A `node:http` server over the app that opens and closes cleanly. What it answers is the app's. */
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
-import type { EventLoopWatch, TurnMark } from '../domain/event-loop.js'
+import { monotonicSeconds } from '../domain/clock.js'
+import type { EventLoopWatch } from '../domain/event-loop.js'
 import { type AppOptions, createApp } from './app.js'
 import { BodyBudget } from './body-budget.js'
 import { Connections } from './connections.js'
 import type { FrontDoor } from './front-door.js'
+import { PacedSocket, pacedSocketOf, StrangerTurns } from './paced-socket.js'
 
 export type { RequestMeasure } from './measure.js'
 
@@ -72,10 +74,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const limits = { ...defaultLimits, ...options.limits }
   const connections = new Connections(limits)
   const bodies = new BodyBudget(limits.maxBodiesBytes)
-  const onKnown = ({ socket }: IncomingMessage) => connections.markKnown(socket)
+  const onKnown = (request: IncomingMessage) => connections.markKnown(pacedSocketOf(request))
   const app = createApp({ ...options, maxBodyBytes, bodies, onKnown })
   eventLoop.start()
-  const accepts = new WeakMap<Socket, TurnMark>()
   const timeouts = {
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -83,17 +84,19 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     keepAliveTimeout: keepAliveMs,
   }
   const server = createServer(timeouts, (request, response) => {
-    const accepted = accepts.get(request.socket)
-    const arrivedAtMs = accepted
-      ? eventLoop.earliestArrivalSince(accepted)
-      : eventLoop.earliestArrivalMs()
-    accepts.delete(request.socket)
+    const { arrivedAtMs } = pacedSocketOf(request)
     if (!connections.begin(request, response)) return
     if (frontDoor?.(request, response, { arrivedAtMs, onKnown }) !== true) app(request, response)
   })
-  server.on('connection', (socket) => {
-    accepts.set(socket, eventLoop.markAccept())
-    connections.accept(socket)
+  const turns = new StrangerTurns(() => monotonicSeconds() * 1_000)
+  readInTurns(server, (socket) => {
+    turns.noteAccept()
+    const accepted = eventLoop.markAccept()
+    const arrivalOf = (isFirst: boolean) =>
+      isFirst ? eventLoop.earliestArrivalSince(accepted) : eventLoop.earliestArrivalMs()
+    const paced = new PacedSocket(socket, { turns, arrivalOf })
+    connections.accept(paced)
+    return paced
   })
   await listen(server, options)
   const { port } = server.address() as AddressInfo
@@ -107,6 +110,16 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       return closing
     },
   }
+}
+
+/** The parser of the server reads from what `pace` makes of each connection. */
+function readInTurns(server: Server, pace: (socket: Socket) => PacedSocket): void {
+  const parsers = server.listeners('connection')
+  server.removeAllListeners('connection')
+  server.on('connection', (socket) => {
+    const paced = pace(socket)
+    for (const parse of parsers) parse.call(server, paced)
+  })
 }
 
 function listen(server: Server, { host, port }: ServerOptions): Promise<void> {

@@ -1,0 +1,147 @@
+/** In which pieces and turns senders without a key are read. */
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { expect, test, vi } from 'vitest'
+import { PacedSocket, pieceBytes, StrangerTurns } from '../../src/http/paced-socket.js'
+import { until } from '../e2e/asterisk/lab/until.js'
+
+/** What the kernel gives is pushed by the test. */
+class Wire extends Duplex {
+  override _read(): void {
+    // Nothing is asked for.
+  }
+
+  override _write(_chunk: unknown, _encoding: string, done: () => void): void {
+    done()
+  }
+}
+
+interface HandedOn {
+  readonly name: string
+  readonly bytes: number
+  readonly turn: number
+}
+
+/** `now` is played, so the work itself takes no time. */
+function played() {
+  let now = 1_000
+  let turn = 0
+  const turns = new StrangerTurns(() => now)
+  const pieces: HandedOn[] = []
+  const count = () => {
+    turn += 1
+    if (!isOver) setImmediate(count)
+  }
+  let isOver = false
+  setImmediate(count)
+  const open = (name: string, arrivalOf: (isFirst: boolean) => number = () => now) => {
+    const wire = new Wire()
+    const paced = new PacedSocket(wire as unknown as Socket, { turns, arrivalOf })
+    paced.on('data', (chunk: Buffer) => pieces.push({ name, bytes: chunk.length, turn }))
+    return { wire, paced }
+  }
+  const move = (ms: number) => {
+    now += ms
+  }
+  const end = () => {
+    isOver = true
+  }
+  return { turns, pieces, open, move, end }
+}
+
+const sum = (pieces: readonly HandedOn[], name: string) =>
+  pieces.filter((one) => one.name === name).reduce((all, { bytes }) => all + bytes, 0)
+
+test('a flood is read a piece at a time, one flood a turn, behind those who send little', async () => {
+  const { pieces, open, end } = played()
+  const [flood, other, little] = [open('flood'), open('other'), open('little')]
+  flood.wire.push(Buffer.alloc(10_000))
+  other.wire.push(Buffer.alloc(10_000))
+  little.wire.push(Buffer.alloc(300))
+  await until('all is read', () => sum(pieces, 'flood') + sum(pieces, 'other') === 20_000)
+  end()
+  expect(pieces[0]).toMatchObject({ name: 'little', bytes: 300 })
+  const large = pieces.filter(({ name, bytes }) => name !== 'little' && bytes === pieceBytes)
+  expect(new Set(large.map(({ turn }) => turn)).size).toBe(large.length)
+  const names = large.slice(0, 8).map(({ name }) => name)
+  expect(names.filter((name) => name === 'flood')).toHaveLength(4)
+})
+
+test('who has shown a key is read whole, also what waited', async () => {
+  const { pieces, open, end } = played()
+  const { wire, paced } = open('known')
+  paced.once('data', () => paced.markKnown())
+  wire.push(Buffer.alloc(10_000))
+  await until('the rest', () => sum(pieces, 'known') === 10_000)
+  wire.push(Buffer.alloc(60_000))
+  await until('all', () => sum(pieces, 'known') === 70_000)
+  end()
+  expect(pieces.map(({ bytes }) => bytes)).toEqual([pieceBytes, 10_000 - pieceBytes, 60_000])
+})
+
+test('while connections are accepted nobody is read, but no longer than 20 ms', async () => {
+  const { turns, pieces, open, move, end } = played()
+  const { wire } = open('first')
+  wire.push(Buffer.alloc(10))
+  await until('it is read', () => pieces.length === 1)
+  wire.push(Buffer.alloc(20))
+  for (let turn = 0; turn < 20; turn += 1) {
+    turns.noteAccept()
+    move(1)
+    expect(pieces.length).toBe(1)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  turns.noteAccept()
+  move(1)
+  await until('it is read all the same', () => pieces.length === 2)
+  end()
+})
+
+test('the end comes after all that was sent before it', async () => {
+  const { pieces, open, end } = played()
+  const { wire, paced } = open('ended')
+  const ended = vi.fn()
+  paced.on('end', ended)
+  wire.push(Buffer.alloc(3_000))
+  wire.push(null)
+  await until('the end', () => ended.mock.calls.length === 1)
+  end()
+  expect(sum(pieces, 'ended')).toBe(3_000)
+})
+
+test('what is read after a pause counts as old as the pause, since it may have waited', async () => {
+  const { pieces, open, move, end } = played()
+  const { wire, paced } = open('paused')
+  wire.push(Buffer.alloc(3_000))
+  await until('the first piece', () => pieces.length > 0)
+  expect(paced.arrivedAtMs).toBe(1_000)
+  move(500)
+  wire.push(Buffer.alloc(10))
+  await until('all', () => sum(pieces, 'paused') === 3_010)
+  expect(paced.arrivedAtMs).toBe(1_000)
+  wire.push(Buffer.alloc(10))
+  await until('the last', () => sum(pieces, 'paused') === 3_020)
+  end()
+  expect(paced.arrivedAtMs).toBe(1_500)
+})
+
+test('who is held is read no more, is answered, and is cut a while later', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const { pieces, open, end } = played()
+    const { wire, paced } = open('held')
+    const written = vi.spyOn(wire, 'write')
+    wire.push(Buffer.alloc(10_000))
+    await new Promise((resolve) => setImmediate(resolve))
+    const before = pieces.length
+    paced.holdThenCut()
+    paced.write('refused')
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((go) => setImmediate(go))
+    end()
+    expect([pieces.length, written.mock.calls.length, paced.destroyed]).toEqual([before, 1, false])
+    vi.advanceTimersByTime(10_000)
+    expect([paced.destroyed, wire.destroyed]).toEqual([true, true])
+  } finally {
+    vi.useRealTimers()
+  }
+})
