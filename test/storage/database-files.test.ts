@@ -303,7 +303,8 @@ describe('damage', () => {
     await fillAndClose('accounts')
     damagePages()
     expect(await messageOf(open())).toBe(
-      `${file()}: the database is damaged (database disk image is malformed). Restore a backup`,
+      `${file()}: the database is damaged (database disk image is malformed), so nothing is allowed ` +
+        'or stored. Stop callgate and restore a backup',
     )
   })
 })
