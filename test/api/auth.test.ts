@@ -334,7 +334,7 @@ describe('a token that holds no more is 401 in each shape', () => {
       }),
     oauth: (text) =>
       expect(JSON.parse(text)).toEqual({ error: 'invalid_client', error_description: message }),
-    'reason-line': (text) => expect(text).toBe(''),
+    'reason-line': (text) => expect(text).toBe(message),
   }
   test.each(shapes)('%s', async (shape) => {
     const { app, clock, apiKeys, newKey, tokenFor } = await open({ routes: shapeRoutes })

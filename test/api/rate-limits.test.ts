@@ -418,7 +418,7 @@ describe('over HTTP', () => {
       instance: '/v1/shapes/problem',
     },
     oauth: { error: 'invalid_request', error_description: message },
-    'reason-line': '',
+    'reason-line': message,
   }
   test.each(shapes)('too many are 429 with Retry-After, in shape %s', async (shape) => {
     const time = virtualTime()
