@@ -105,7 +105,7 @@ function operationOf(endpoint: EndpointDescription, path: string, index: number)
 }
 
 function notesOf(endpoint: EndpointDescription): string {
-  const { keyAlsoIn, accepts, method, rate, rights } = endpoint
+  const { keyAlsoIn, keyAsPassword, accepts, method, rate, rights } = endpoint
   const needed = rights.map((one) =>
     typeof one === 'string' ? `\`${one}\`` : `\`${one.right}\` (if ${one.when})`,
   )
@@ -114,6 +114,7 @@ function notesOf(endpoint: EndpointDescription): string {
     ...(keyAlsoIn.length > 0
       ? [`The key may also be a field loginId (${keyAlsoIn.join(', ')}).`]
       : []),
+    ...(keyAsPassword ? ['The key may also be the password of `Authorization: Basic`.'] : []),
     ...(method !== 'GET' && accepts.includes('query')
       ? ['The fields may also stand in the address.']
       : []),

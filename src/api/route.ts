@@ -21,6 +21,7 @@ export type EndpointFacts = Pick<
   | 'rights'
   | 'rate'
   | 'keyAlsoIn'
+  | 'keyAsPassword'
   | 'errors'
 >
 

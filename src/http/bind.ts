@@ -10,6 +10,7 @@ import { AppError, type ErrorKind, invalidRequest, shorten } from '../errors.js'
 import type { Logger } from '../log.js'
 import {
   type Authenticate,
+  admitKeyInAddress,
   type Credential,
   callerOf,
   keyField,
@@ -43,6 +44,8 @@ export type AdmitNumbers = (
 
 export interface BindTools {
   readonly authenticate: Authenticate
+  /** Whether a key may stand in the address; absent means yes. */
+  readonly keysInAddress?: boolean | undefined
   /** Absent means no limits. */
   readonly limitRate?: LimitRate | undefined
   readonly admitNumbers?: AdmitNumbers | undefined
@@ -128,6 +131,7 @@ async function readRequest(
   const { endpoint } = bound.route
   const { accepts, keyAlsoIn } = endpoint
   const query = splitKey(readQuery(request), keyAlsoIn.includes('query'))
+  admitKeyInAddress(query.key, bound.tools.keysInAddress)
   const earlyKey = keyInHeaders(request) ?? query.key
   const keyMayBeInBody = keyAlsoIn.some((source) => source !== 'query')
   const isBodyFirst = earlyKey === undefined && keyMayBeInBody && endpoint.method !== 'GET'
