@@ -63,7 +63,7 @@ export class OwnRows {
         ]),
       'legal-time': async () => factsOf(await own.legalTime(question), ({ rule }) => [rule]),
     }
-    return (await texts[name]()).join('; ')
+    return [...new Set(await texts[name]())].join('; ')
   }
 
   /** The imported data the answers rest on. */

@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { type Callgate, openCallgate } from '../compose.js'
 import { providerOptions } from '../compose-remote.js'
-import type { Settings } from '../config.js'
+import type { ProviderSettings, Settings } from '../config.js'
+import { parseInstant } from '../domain/clock.js'
 import { type QuestionName, questionNames } from '../domain/compliance.js'
 import { ProviderRows } from '../sources/remote/provider-rows.js'
 import { realWorld } from '../world.js'
@@ -18,6 +19,7 @@ interface CompareOptions extends Asking {
   readonly with: string
   readonly recorded?: string
   readonly account?: string
+  readonly at?: string
   readonly only?: string
   readonly out?: string
   readonly exitCode?: boolean
@@ -36,6 +38,7 @@ export const addCompare: AddCommand = (program, terminal) => {
     .option('--account <id>', 'whose lists and records answer here (default: gate.account)')
     .option('--project <id>', 'project of the numbers in the file')
     .option('--campaign <id>', 'campaign of the numbers in the file')
+    .option('--at <instant>', 'of the calling hours, such as 2026-11-23T17:00:00Z (default: now)')
     .option('--only <questions>', `some of ${questionNames.join(',')}`)
     .option('--out <csv>', 'every differing field of every number; a new file')
     .option('--exit-code', `end with ${differsExitCode} when anything differs`)
@@ -73,6 +76,7 @@ async function compare(
 ): Promise<ComparisonReport> {
   const which = providerNamed(options.with, settings)
   const names = questionsOf(options.only)
+  const at = instantOf(options.at)
   // The service in this process answers here, whoever answers the running server.
   const embedded = { ...settings, source: { ...settings.source, kind: 'embedded' as const } }
   const callgate = await openCallgate(embedded, { ...realWorld, processMetrics: false })
@@ -88,8 +92,11 @@ async function compare(
     const out = options.out === undefined ? undefined : openDifferenceFile(options.out)
     try {
       const report = new ComparisonReport(options.with, names)
-      const at = callgate.data.sandbox.clockOf(accountId).now()
-      const comparison = new Comparison({ provider, own, report, out, names, accountId, at })
+      const comparison = new Comparison({
+        ...{ provider, own, report, out, names, accountId },
+        at: at ?? callgate.data.sandbox.clockOf(accountId).now(),
+        numbersAtOnce: numbersAtOnce(settings.source[which]),
+      })
       await comparison.run(numbers, terminal)
       return report
     } finally {
@@ -124,6 +131,12 @@ function questionsOf(text: string | undefined): readonly QuestionName[] {
   )
 }
 
+function instantOf(text: string | undefined): number | undefined {
+  const at = text === undefined ? undefined : parseInstant(text)
+  if (text === undefined || at !== undefined) return at
+  throw new CommandFailure(`--at '${text}': must be an instant such as 2026-11-23T17:00:00Z`, 2)
+}
+
 async function numbersOf(
   file: string | undefined,
   options: CompareOptions,
@@ -138,7 +151,17 @@ async function numbersOf(
 }
 
 /** Longer than a call could wait: a provider that says 'in a minute' is still asked again. */
-const patienceMs = 90_000
+const patienceMs = 120_000
+const maxNumbersAtOnce = 2_000
+
+/** What the provider's limits let through in half a minute, so that no answer is waited for in vain. */
+function numbersAtOnce(provider: ProviderSettings): number {
+  const { scrub, internalDnc, litigator, legalTime, maxQueued } = provider
+  const inHalfAMinute = [scrub, internalDnc, litigator, legalTime].map(
+    ({ requestsPerMinute, numbersPerRequest }) => (requestsPerMinute * numbersPerRequest) / 2,
+  )
+  return Math.max(1, Math.floor(Math.min(maxNumbersAtOnce, maxQueued, ...inHalfAMinute)))
+}
 
 function openProvider(
   which: 'provider' | 'secondProvider',

@@ -17,10 +17,9 @@ export interface ComparisonParts {
   readonly accountId: string
   /** The instant both are asked about calling hours, so that no clock tells them apart. */
   readonly at: number
+  /** Numbers asked about together; the provider can answer them within its limits. */
+  readonly numbersAtOnce: number
 }
-
-/** Numbers asked about together. */
-const numbersAtOnce = 2_000
 
 export class Comparison {
   readonly #parts: ComparisonParts
@@ -30,6 +29,7 @@ export class Comparison {
   }
 
   async run(numbers: readonly AskedNumber[], terminal: Terminal): Promise<void> {
+    const { numbersAtOnce } = this.#parts
     const progress = showProgress('numbers', terminal)
     try {
       for (let from = 0; from < numbers.length; from += numbersAtOnce) {

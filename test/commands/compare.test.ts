@@ -124,6 +124,19 @@ describe('the file of differences', () => {
   })
 })
 
+describe('calling hours', () => {
+  it('are compared as of any instant', async () => {
+    const file = fileOf('2055550100\n')
+    const path = join(dataDir, 'differences.csv')
+    const sunday = ['--only', 'legal-time', '--at', '2026-11-22T18:00:00Z', '--out', path]
+    const { code, out } = await compare([file, ...sandbox, ...sunday])
+    expect(code).toBe(0)
+    expect(out).toContain('legal-time: 1 rows compared, all alike')
+    expect(vendor.counts()['legal-time']?.numbers).toBe(1)
+    expect(vendor.counts().scrub?.requests ?? 0).toBe(0)
+  })
+})
+
 describe('answers that are missing', () => {
   it('are counted with their reason, and end the command with 1', async () => {
     vendor.setFault('litigator', { kind: 'server-error' })
@@ -200,6 +213,7 @@ describe('wrong usage', () => {
     ['neither file nor records', [], 'either a <file>'],
     ['a question that is none', ['--recorded', '1h', '--only', 'weather'], "--only 'weather'"],
     ['a time that is none', ['--recorded', 'soon'], "--recorded 'soon'"],
+    ['an instant that is none', ['--recorded', '1h', '--at', 'noon'], "--at 'noon'"],
     ['an account that is none', ['--recorded', '1h', '--account', 'none'], "--account 'none'"],
   ])('is refused: %s', async (_what, args, message) => {
     const { code, err } = await compare(args)
