@@ -124,6 +124,15 @@ describe('the file of differences', () => {
   })
 })
 
+describe('a row that lacks a field', () => {
+  it('is compared all the same', async () => {
+    vendor.setFault('scrub', { kind: 'missing-field', field: 'TZSource' })
+    const { code, out } = await compare([fileOf('2125550100\n'), ...sandbox, '--only', 'scrub'])
+    expect(code).toBe(0)
+    expect(out).toContain("TZSource: 1 rows differ\n    1  no such field at acme, 'NPANXX' here")
+  })
+})
+
 describe('calling hours', () => {
   it('are compared as of any instant', async () => {
     const file = fileOf('2055550100\n')
@@ -145,6 +154,21 @@ describe('answers that are missing', () => {
     expect(err).toContain('1 answers are missing')
     expect(out).toMatch(/litigator: 0 rows compared\n {2}1 not compared, the provider: /)
     expect(out).toContain('scrub: 1 rows compared, all alike')
+  })
+
+  it('are asked for again where the provider is asked too often', async () => {
+    vendor.setFault('scrub', { kind: 'rate-limited', retryAfterSeconds: 1, times: 1 })
+    const { code, out } = await compare([fileOf('2125550100\n'), ...sandbox, '--only', 'scrub'])
+    expect(code).toBe(0)
+    expect(out).toContain('scrub: 1 rows compared, all alike')
+  })
+
+  it('are not made of the rows of other numbers', async () => {
+    vendor.setFault('scrub', { kind: 'out-of-order' })
+    const numbers = fileOf('2125550100\n2125550103\n')
+    const { code, out } = await compare([numbers, ...sandbox, '--only', 'scrub'])
+    expect(code).toBe(1)
+    expect(out).toContain('2 not compared, the provider: the row in its place is of another number')
   })
 
   it('are named where they are ours', async () => {
