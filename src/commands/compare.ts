@@ -95,7 +95,7 @@ async function compare(
       const comparison = new Comparison({
         ...{ provider, own, report, out, names, accountId },
         at: at ?? callgate.data.sandbox.clockOf(accountId).now(),
-        numbersAtOnce: numbersAtOnce(settings.source[which]),
+        numbersAtOnce: numbersAtOnce(settings.source[which], names),
       })
       await comparison.run(numbers, terminal)
       return report
@@ -155,12 +155,18 @@ const patienceMs = 120_000
 const maxNumbersAtOnce = 2_000
 
 /** What the provider's limits let through in half a minute, so that no answer is waited for in vain. */
-function numbersAtOnce(provider: ProviderSettings): number {
-  const { scrub, internalDnc, litigator, legalTime, maxQueued } = provider
-  const inHalfAMinute = [scrub, internalDnc, litigator, legalTime].map(
-    ({ requestsPerMinute, numbersPerRequest }) => (requestsPerMinute * numbersPerRequest) / 2,
-  )
-  return Math.max(1, Math.floor(Math.min(maxNumbersAtOnce, maxQueued, ...inHalfAMinute)))
+function numbersAtOnce(provider: ProviderSettings, names: readonly QuestionName[]): number {
+  const limits = {
+    scrub: provider.scrub,
+    'internal-dnc': provider.internalDnc,
+    litigator: provider.litigator,
+    'legal-time': provider.legalTime,
+  }
+  const inHalfAMinute = names.map((name) => {
+    const { requestsPerMinute, numbersPerRequest } = limits[name]
+    return (requestsPerMinute * numbersPerRequest) / 2
+  })
+  return Math.max(1, Math.floor(Math.min(maxNumbersAtOnce, provider.maxQueued, ...inHalfAMinute)))
 }
 
 function openProvider(

@@ -38,6 +38,11 @@ export class Comparison {
         for (const [index, number] of some.entries()) await this.#add(number, answers[index] ?? [])
         const done = from + some.length
         progress.update(done, numbers.length, done)
+        if (isSilent(answers) && done < numbers.length) {
+          const left = (numbers.length - done).toLocaleString('en-US')
+          terminal.note(`the provider answers nothing; ${left} more numbers are not asked about\n`)
+          return
+        }
       }
     } finally {
       progress.stop()
@@ -107,6 +112,11 @@ interface Answers {
   readonly question: RowQuestion
   readonly theirs: RowAnswer
   readonly ours: RowAnswer
+}
+
+/** With a wrong key every further request would be one more that is refused. */
+function isSilent(answers: readonly (readonly Answers[])[]): boolean {
+  return answers.every((ofNumber) => ofNumber.every(({ theirs }) => 'missing' in theirs))
 }
 
 function onceOnly<Value>(make: () => Promise<Value>): () => Promise<Value> {

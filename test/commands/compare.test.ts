@@ -34,7 +34,11 @@ function fileOf(text: string): string {
 /** Against the vendor unless said otherwise; the sandbox stands at the vendor's instant. */
 async function compare(
   args: readonly string[],
-  provider: { readonly url: string; readonly loginId: string } = vendor,
+  provider: {
+    readonly url: string
+    readonly loginId: string
+    readonly maxQueued?: number
+  } = vendor,
 ): Promise<Ended> {
   const limits = '{ requestsPerMinute: 100000 }'
   const more = `
@@ -45,6 +49,7 @@ source:
     name: acme
     baseUrl: ${provider.url}
     loginId: ${provider.loginId}
+    maxQueued: ${provider.maxQueued ?? 20_000}
     scrub: ${limits}
     internalDnc: ${limits}
     litigator: ${limits}
@@ -161,6 +166,17 @@ describe('answers that are missing', () => {
     const { code, out } = await compare([fileOf('2125550100\n'), ...sandbox, '--only', 'scrub'])
     expect(code).toBe(0)
     expect(out).toContain('scrub: 1 rows compared, all alike')
+  })
+
+  it('end the asking where the provider answers nothing at all', async () => {
+    const numbers = fileOf(`${fictional.slice(0, 6).join('\n')}\n`)
+    const { url } = vendor
+    const refused = { url, loginId: 'wrong-key', maxQueued: 2 }
+    const { code, out, err } = await compare([numbers, ...sandbox, '--only', 'litigator'], refused)
+    expect(code).toBe(1)
+    expect(err).toContain('the provider answers nothing; 4 more numbers are not asked about')
+    expect(out).toMatch(/2 not compared, the provider: .*401/)
+    expect(out).not.toContain('wrong-key')
   })
 
   it('are not made of the rows of other numbers', async () => {
