@@ -222,15 +222,12 @@ export class InternalDnc {
 }
 
 /** The distinct numbers. The error's text is the spec's, "Internal DNC list". */
-async function readNumbers({
-  numbers,
-  ignoreInvalid,
-}: AddRequest): Promise<readonly PhoneNumber[]> {
+async function readNumbers(request: AddRequest): Promise<readonly PhoneNumber[]> {
   const distinct = new Set<PhoneNumber>()
-  await forEachInSlices(numbers, (text) => {
+  await forEachInSlices(request.numbers, (text) => {
     const number = asPhoneNumber(text)
     if (number) distinct.add(number)
-    else if (!ignoreInvalid) throw improbable(text)
+    else if (!request.ignoreInvalid) throw improbable(text)
   })
   return [...distinct]
 }
