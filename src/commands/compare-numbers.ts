@@ -4,6 +4,7 @@ import type { PhoneNumber } from '../domain/phone-number.js'
 import { decisionsSince } from '../gate/decision-rows.js'
 import { readNumberToWarm } from '../gate/warm-numbers.js'
 import { CommandFailure, type Terminal } from './command.js'
+import { counted } from './compare-report.js'
 import { describeRefused, readNumbersFile } from './numbers-file.js'
 
 export interface AskedNumber {
@@ -32,7 +33,9 @@ export async function listedNumbers(
 ): Promise<readonly AskedNumber[]> {
   const { numbers, refused } = await readNumbersFile(file, serviceCodesOf(callgate))
   if (refused.length > 0) {
-    terminal.note(`${refused.length} lines left out\n${describeRefused(refused).join('\n')}\n`)
+    terminal.note(
+      `${counted(refused.length, 'line')} left out\n${describeRefused(refused).join('\n')}\n`,
+    )
   }
   const asked = numbers.map(({ number, postalCode }) => ({
     ...{ number, postalCode, projectId, campaignId },

@@ -150,7 +150,7 @@ export class ComparisonReport {
   /** For a terminal. */
   text(): string {
     const lines = [
-      `${counted(this.#numbers)} numbers`,
+      counted(this.#numbers, 'number'),
       `permitted here and not by ${this.#provider}: ${counted(this.#permittedHere)}`,
       `permitted by ${this.#provider} and not here: ${counted(this.#permittedThere)}`,
     ]
@@ -184,18 +184,18 @@ const maxKindsShown = 8
 function questionLines(name: QuestionName, { compared, missing, fields }: QuestionTally) {
   const gaps = [...missing].map(([why, rows]) => `  ${counted(rows)} not compared, ${why}`)
   const same = compared > 0 && fields.size === 0 ? ', all alike' : ''
-  const lines = [`${name}: ${counted(compared)} rows compared${same}`, ...gaps]
+  const lines = [`${name}: ${counted(compared, 'row')} compared${same}`, ...gaps]
   const examples = new Map<string, string>()
   for (const [field, kinds] of fields) {
     const all = [...kinds.values()].sort(byWeight)
-    lines.push(`  ${field}: ${counted(sumOf(all))} rows differ`)
+    lines.push(`  ${field}: ${counted(sumOf(all), 'different row')}`)
     for (const { text, rows, example } of all.slice(0, maxKindsShown)) {
       lines.push(`    ${counted(rows)}  ${text}, such as ${example.number}`)
       examples.set(example.number, example.facts)
     }
     const rest = all.slice(maxKindsShown)
     if (rest.length > 0) {
-      lines.push(`    ${counted(sumOf(rest))}  in ${counted(rest.length)} more ways`)
+      lines.push(`    ${counted(sumOf(rest))}  in ${counted(rest.length, 'more way')}`)
     }
   }
   if (examples.size > 0) lines.push('  facts here:')
@@ -217,6 +217,8 @@ function total(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((sum, rows) => sum + rows, 0)
 }
 
-function counted(value: number): string {
-  return value.toLocaleString('en-US')
+/** `1 row`, `12,000 rows`; the figure alone without a noun. */
+export function counted(value: number, noun?: string): string {
+  const figure = value.toLocaleString('en-US')
+  return noun === undefined ? figure : `${figure} ${noun}${value === 1 ? '' : 's'}`
 }

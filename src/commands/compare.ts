@@ -11,7 +11,7 @@ import { type AddCommand, CommandFailure, settingsFor, type Terminal } from './c
 import { openDifferenceFile } from './compare-file.js'
 import { type AskedNumber, type Asking, listedNumbers, recordedNumbers } from './compare-numbers.js'
 import { OwnRows } from './compare-own.js'
-import { ComparisonReport } from './compare-report.js'
+import { ComparisonReport, counted } from './compare-report.js'
 import { Comparison } from './comparison.js'
 import { requireAccount } from './foundation.js'
 
@@ -47,7 +47,8 @@ export const addCompare: AddCommand = (program, terminal) => {
       const report = await compare(file, options, { settings: settingsFor(command), terminal })
       terminal.out(report.text())
       if (report.missing > 0) {
-        throw new CommandFailure(`${report.missing} answers are missing and were not compared`)
+        const missing = counted(report.missing, 'missing answer')
+        throw new CommandFailure(`not compared: ${missing}`)
       }
       if (options.exitCode && report.differs) throw new CommandFailure('', differsExitCode)
     })

@@ -5,7 +5,7 @@ import type { Terminal } from './command.js'
 import type { DifferenceFile } from './compare-file.js'
 import type { AskedNumber } from './compare-numbers.js'
 import type { OwnRows, RowAnswer } from './compare-own.js'
-import { type ComparisonReport, type Difference, differencesOf } from './compare-report.js'
+import { type ComparisonReport, counted, type Difference, differencesOf } from './compare-report.js'
 import { showProgress } from './progress.js'
 
 export interface ComparisonParts {
@@ -39,8 +39,8 @@ export class Comparison {
         const done = from + some.length
         progress.update(done, numbers.length, done)
         if (isSilent(answers) && done < numbers.length) {
-          const left = (numbers.length - done).toLocaleString('en-US')
-          terminal.note(`the provider answers nothing; ${left} more numbers are not asked about\n`)
+          const left = counted(numbers.length - done, 'more number')
+          terminal.note(`the provider answers nothing; not asked about: ${left}\n`)
           return
         }
       }

@@ -93,11 +93,11 @@ describe('callgate compare', () => {
     expect(out).toContain('permitted here and not by acme: 2\n')
     expect(out).toContain('permitted by acme and not here: 1\n')
     expect(out).toContain(
-      '  ResultCode: 3 rows differ\n' +
+      '  ResultCode: 3 different rows\n' +
         "    2  'P' at acme, 'C' here (permitted here alone), such as 2125550100\n" +
         "    1  'G' at acme, 'W' here, such as 2125550101\n",
     )
-    expect(out).toContain("  onList: 2 rows differ\n    2  'true' at acme, 'false' here (perm")
+    expect(out).toContain("  onList: 2 different rows\n    2  'true' at acme, 'false' here (perm")
     expect(out).toContain('\n  facts here:\n    2125550100: not on the internal list\n')
     expect(out).toContain('    2125550100: judged by us-dnc sandbox as of 2026-01-01')
     expect(out).toContain('litigator: 4 rows compared, all alike')
@@ -134,7 +134,7 @@ describe('a row that lacks a field', () => {
     vendor.setFault('scrub', { kind: 'missing-field', field: 'TZSource' })
     const { code, out } = await compare([fileOf('2125550100\n'), ...sandbox, '--only', 'scrub'])
     expect(code).toBe(0)
-    expect(out).toContain("TZSource: 1 rows differ\n    1  no such field at acme, 'NPANXX' here")
+    expect(out).toContain("TZSource: 1 different row\n    1  no such field at acme, 'NPANXX' here")
   })
 })
 
@@ -145,7 +145,7 @@ describe('calling hours', () => {
     const sunday = ['--only', 'legal-time', '--at', '2026-11-22T18:00:00Z', '--out', path]
     const { code, out } = await compare([file, ...sandbox, ...sunday])
     expect(code).toBe(0)
-    expect(out).toContain('legal-time: 1 rows compared, all alike')
+    expect(out).toContain('legal-time: 1 row compared, all alike')
     expect(vendor.counts()['legal-time']?.numbers).toBe(1)
     expect(vendor.counts().scrub?.requests ?? 0).toBe(0)
   })
@@ -156,16 +156,16 @@ describe('answers that are missing', () => {
     vendor.setFault('litigator', { kind: 'server-error' })
     const { code, out, err } = await compare([fileOf('2125550100\n'), ...sandbox])
     expect(code).toBe(1)
-    expect(err).toContain('1 answers are missing')
+    expect(err).toContain('not compared: 1 missing answer')
     expect(out).toMatch(/litigator: 0 rows compared\n {2}1 not compared, the provider: /)
-    expect(out).toContain('scrub: 1 rows compared, all alike')
+    expect(out).toContain('scrub: 1 row compared, all alike')
   })
 
   it('are asked for again where the provider is asked too often', async () => {
     vendor.setFault('scrub', { kind: 'rate-limited', retryAfterSeconds: 1, times: 1 })
     const { code, out } = await compare([fileOf('2125550100\n'), ...sandbox, '--only', 'scrub'])
     expect(code).toBe(0)
-    expect(out).toContain('scrub: 1 rows compared, all alike')
+    expect(out).toContain('scrub: 1 row compared, all alike')
   })
 
   it('end the asking where the provider answers nothing at all', async () => {
@@ -174,7 +174,7 @@ describe('answers that are missing', () => {
     const refused = { url, loginId: 'wrong-key', maxQueued: 2 }
     const { code, out, err } = await compare([numbers, ...sandbox, '--only', 'litigator'], refused)
     expect(code).toBe(1)
-    expect(err).toContain('the provider answers nothing; 4 more numbers are not asked about')
+    expect(err).toContain('the provider answers nothing; not asked about: 4 more numbers')
     expect(out).toMatch(/2 not compared, the provider: .*401/)
     expect(out).not.toContain('wrong-key')
   })
