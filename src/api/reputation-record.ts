@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import type { Complaint } from '../domain/labels.js'
 import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
+import { numberAsText } from './fields.js'
 
 const scores = ['Clean', 'Medium', 'High', 'Processing'] as const
 const historicalScores = ['0', '1', '2', '3', '4', '5'] as const
@@ -42,8 +43,7 @@ export type Outcome = keyof typeof outcomes
 const phoneRule = 'must be text: exactly 10 digits'
 
 export const tenDigits = z
-  .string(phoneRule)
-  .regex(/^\d{10}$/, phoneRule)
+  .preprocess(numberAsText, z.string(phoneRule).regex(/^\d{10}$/, phoneRule))
   .transform((text): PhoneNumber => phoneNumber(text))
   .describe('10 digits')
 
@@ -184,7 +184,8 @@ export const numberList = z
     const numbers: PhoneNumber[] = []
     let bad = 0
     for (const [index, input] of items.entries()) {
-      const number = typeof input === 'string' ? asPhoneNumber(input) : undefined
+      const given = numberAsText(input)
+      const number = typeof given === 'string' ? asPhoneNumber(given) : undefined
       if (number !== undefined) numbers.push(number)
       else if (bad < mostShown) {
         bad += 1
