@@ -157,7 +157,10 @@ export function phoneList({ most, advice }: NumberLimit) {
     .preprocess(
       numberAsText,
       z.string({
-        error: ({ input }) => (input === undefined ? `is required and ${listRule}` : listRule),
+        error: ({ input }) => {
+          if (Array.isArray(input)) return `${listRule}; a JSON list is not supported`
+          return input === undefined ? `is required and ${listRule}` : listRule
+        },
       }),
     )
     .transform((text, context): readonly string[] => {
