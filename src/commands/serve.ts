@@ -185,6 +185,7 @@ export function openDoors(
     frontDoor: createFrontDoor({
       ...shared,
       judge: (call, arrivedAtMs) => gate.judge(call, arrivedAtMs),
+      passUnrecorded: (call) => gate.passUnrecorded(call),
       document: decisionDocument,
       serviceCodes,
       clock: world.clock,
