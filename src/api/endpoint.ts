@@ -132,6 +132,18 @@ export interface Endpoint<Request, Response> {
   readonly encode?: (response: Response, context: ReplyContext<Request>) => Eventually<Reply>
 }
 
+/**
+ * Unknown fields are passed over and a field may stand twice with equal values (ADR 0083): the published
+ * calls. Callgate's own under `/v1/` refuse both; a token request has rules of its own (RFC 6749,
+ * section 3.2).
+ */
+export function takesOpenFields({
+  paths,
+  access,
+}: Pick<Endpoint<unknown, unknown>, 'paths' | 'access'>): boolean {
+  return access !== 'open' && !paths.some((path) => path.startsWith('/v1/'))
+}
+
 /** Of the many requests that name one project and campaign at most. */
 export const oneScope = (request: ScopeChoice): readonly ScopeChoice[] => [request]
 

@@ -135,6 +135,11 @@ export const optionalFlag = z
     return z.NEVER
   })
 
+/** Clients write numbers and ids as JSON numbers too; digits alone, so nothing is lost. */
+export function numberAsText(value: unknown): unknown {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? String(value) : value
+}
+
 /** How many numbers one request may hold, and what to say to somebody with more. */
 export interface NumberLimit {
   readonly most: number
@@ -149,9 +154,15 @@ const listRule = 'must be text: 10-digit numbers separated by commas'
  */
 export function phoneList({ most, advice }: NumberLimit) {
   return z
-    .string({
-      error: ({ input }) => (input === undefined ? `is required and ${listRule}` : listRule),
-    })
+    .preprocess(
+      numberAsText,
+      z.string({
+        error: ({ input }) => {
+          if (Array.isArray(input)) return `${listRule}; a JSON list is not supported`
+          return input === undefined ? `is required and ${listRule}` : listRule
+        },
+      }),
+    )
     .transform((text, context): readonly string[] => {
       // Two beyond the limit tell too many from a comma at the end, however long the text is.
       const parts = text.split(',', most + 2).map((part) => part.trim())

@@ -44,6 +44,8 @@ export interface Relationships {
 }
 
 const defaultVersion: ScrubVersion = 5
+/** Old clients send the version of another call's path, `v1.2`, and mean the usual form. */
+const versionOfPaths = /^v1\.[2-5]$/i
 const versionRule = `must be a whole number from 1 to ${scrubVersions.length}`
 
 const version = z
@@ -52,6 +54,7 @@ const version = z
   .transform((value, context): ScrubVersion => {
     const text = String(value ?? '').trim()
     if (text === '') return defaultVersion
+    if (versionOfPaths.test(text)) return defaultVersion
     const found = scrubVersions.find((one) => String(one) === text)
     if (found !== undefined) return found
     context.addIssue(versionRule)

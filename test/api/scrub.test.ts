@@ -99,7 +99,7 @@ describe('the request is refused with 400 and a text', () => {
     ['phoneList: is required', path, json({})],
     ["phoneList '': holds no numbers; at least 1 is needed", `${path}?phoneList=`, {}],
     ["phoneList ' , ,': holds no numbers", path, json({ phoneList: ' , ,' })],
-    ["phoneList '5': must be text", path, json({ phoneList: 5 })],
+    ["phoneList '5.5': must be text", path, json({ phoneList: 5.5 })],
     ["phoneList 'a list of 1': must be text", path, json({ phoneList: [one] })],
     [
       'holds more than 50 numbers, the most with GET; use POST',
@@ -123,6 +123,9 @@ describe('the request is refused with 400 and a text', () => {
     ['phoneList: is given twice', `${path}?phoneList=1&phoneList=2`, {}],
     ['is given twice', `${path}?phoneList=1&PHONELIST=2`, {}],
     ['phoneList: is given twice', `${path}?phoneList=1`, json({ phoneList: one })],
+    ["phone_list '1': is not a field", `${path}?phoneList=1&phone_list=1`, {}],
+    ["projld 'SPRING': is not a field", path, json({ phoneList: one, projld: 'SPRING' })],
+    ["project 'SPRING': is not a field", path, json({ phoneList: one, project: 'SPRING' })],
     [
       'multipart',
       path,
