@@ -24,6 +24,7 @@ import {
   wholeNumber,
 } from './import-options.js'
 import { describeRun, type ImportHooks, runImport } from './import-run.js'
+import { addExports } from './records-export.js'
 
 interface RecordsOptions extends ImportOptions {
   readonly account: string
@@ -59,6 +60,7 @@ export const addRecords: AddCommand = (program, terminal) => {
       return (foundation, wanted) => importConsents(partsOf(foundation), { ...wanted, type })
     },
   })
+  addExports(group, terminal)
 }
 
 function partsOf({ storage, projects, changes, changeHead, world: { clock } }: Foundation) {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { phoneNumber } from '../../src/domain/phone-number.js'
+import { exportConsents, exportOptOuts } from '../../src/service/records/records-export.js'
 import {
   importConsents,
   importOptOuts,
@@ -27,8 +27,8 @@ type More = Partial<RecordsImportOptions> & {
 }
 
 function parts() {
-  const { storage, projects, changes, changeHead } = running.callgate
-  return { storage, projects, changes, changeHead, clock: running.clock }
+  const { storage, projects, changes, changeHead, world } = running.callgate
+  return { storage, projects, changes, changeHead, clock: world.clock }
 }
 
 function file(text: string): string {
@@ -60,8 +60,8 @@ async function decide(dialed = number) {
   return `${decision} ${reason}`
 }
 
-async function pdnc(actionType: 'add' | 'remove' | 'count', phoneList = number) {
-  const body = actionType === 'count' ? { actionType } : { actionType, phoneList }
+async function pdnc(actionType: 'add' | 'remove' | 'count', phoneList = number, projId = '') {
+  const body = actionType === 'count' ? { actionType, projId } : { actionType, phoneList }
   const answer = await running.postJson('/app/main/rpc/pdnc', body, running.keys.main)
   expect(answer.status).toBe(200)
   return await answer.json().catch(() => undefined)
@@ -282,8 +282,62 @@ describe('all or none', () => {
     expect(await pdnc('count')).toMatchObject({ count: 0 })
     await consents(oneConsent('2026-03-06'), { projectId: 'spring' })
     expect(await onFile()).toHaveLength(1)
-    const { internalDnc } = running.callgate.service
-    const entries = await internalDnc.entries('main', 'SPRING', [phoneNumber(number)])
-    expect(entries.get(number)).toMatchObject({ removedAt: null })
+    expect(await pdnc('count', '', 'SPRING')).toMatchObject({ count: 1 })
+  })
+})
+
+describe('an export', () => {
+  async function exported(what: typeof exportOptOuts) {
+    let text = ''
+    const write = (more: string) => {
+      text += more
+    }
+    const told = await what(parts(), { accountId: 'main', write })
+    return { ...told, text }
+  }
+
+  test('has what is on the list, and is read again as it was', async () => {
+    await optOuts(`${oneOptOut('2026-03-05')}2127361001,2026-03-05T10:00:00Z\n`)
+    await pdnc('add', '2127361002')
+    await pdnc('add', '2127361003')
+    await pdnc('remove', '2127361003')
+    const { text, ...told } = await exported(exportOptOuts)
+    expect(told).toEqual({ project: 'main', rows: 3, leftOut: 0 })
+    const lines = text.split('\r\n')
+    expect(lines.slice(0, 3)).toEqual([
+      'number,date,source',
+      `${number},2026-03-05,import:crm`,
+      '2127361001,2026-03-05T10:00:00Z,import:crm',
+    ])
+    expect(lines[3]).toMatch(/^2127361002,2026-11-23T17:00:00Z,key-\w+$/)
+    expect(await optOuts(text)).toBe('3 on the list already')
+  })
+
+  test('has no consent that an opt-out ended, also of a number that is off the list', async () => {
+    const header = 'number,type,date,reference,brand'
+    const rows = [0, 1, 2].map((index) => `212736100${index},P,2026-03-05,"a ""b"", c",x`)
+    await consents(`${header}\n${rows.join('\n')}\n`)
+    await optOuts(oneOptOut('2026-03-04', '2127361001'))
+    await pdnc('add', '2127361002')
+    await pdnc('remove', '2127361002')
+    const { text, ...told } = await exported(exportConsents)
+    expect(told).toEqual({ project: 'main', rows: 2, leftOut: 1 })
+    expect(text.split('\r\n').slice(0, 3)).toEqual([
+      'number,type,date,obligationEnds,reference,brand,email,source',
+      `${number},P,2026-03-05,,"a ""b"", c",x,,import:crm`,
+      '2127361001,P,2026-03-05,,"a ""b"", c",x,,import:crm',
+    ])
+    expect(await consents(text)).toBe('2 on file already')
+  })
+
+  test("has no permission that may not lift the opt-out, such as an Agent's", async () => {
+    const { key } = await running.callgate.keys.create({
+      ...{ accountId: 'main', role: 'Agent', label: 'agent' },
+    })
+    await optOuts(oneOptOut('2026-03-05'))
+    const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '2026-03-06' }]
+    await running.postJson('/app/main/rpc/ebr', { ebrList }, key)
+    expect(await decide()).toBe('block internal-dnc')
+    expect(await exported(exportConsents)).toMatchObject({ rows: 0, leftOut: 1 })
   })
 })

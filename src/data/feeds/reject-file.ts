@@ -109,6 +109,7 @@ function refuseOther(path: string, file: number): void {
   throw new DataFileError(path, rule)
 }
 
-function cell(text: string): string {
+/** A cell of a CSV row (RFC 4180). */
+export function cell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

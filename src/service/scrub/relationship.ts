@@ -87,10 +87,10 @@ export function judgeRecords(question: RecordsQuestion): RecordsFinding {
 }
 
 /** A permission that is newer than the entry lifts it, unless it was stored with an Agent's key. */
-function optOutAgainst(
+export function optOutAgainst(
   record: EbrRecord,
   entry: InternalDncEntry | undefined,
-  places: readonly CandidatePlace[],
+  places: readonly Pick<CandidatePlace, 'zone'>[],
 ): OptOutEffect | undefined {
   if (!entry) return undefined
   const { optedOutAt } = entry
@@ -111,7 +111,7 @@ function expiryOf(record: EbrRecord, { isFixed, law, places }: RecordsQuestion):
  * it, and once the number is off the list not before the day of the opt-out. Where dates alone count,
  * nobody knows which of one day came first, and the record has ended.
  */
-export function isEnded(
+function isEnded(
   record: EbrRecord,
   entry: InternalDncEntry,
   places: readonly Pick<CandidatePlace, 'zone'>[],
