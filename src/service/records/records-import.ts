@@ -22,6 +22,7 @@ import type { Clock, Instant } from '../../domain/clock.js'
 import { invalidRequest } from '../../errors.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
+import type { Db } from '../../storage/tables.js'
 import { currentLists, type ProjectLists } from '../projects/project-scope.js'
 import type { ScopeResolver } from '../projects/projects.js'
 import { requireScope } from '../projects/require-scope.js'
@@ -35,7 +36,7 @@ export interface RecordsImportParts {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'patiently'>
   readonly projects: ScopeResolver
   readonly changes: ChangeListener
-  readonly changeHead: Pick<ChangeHead, 'next' | 'newestAt'>
+  readonly changeHead: Pick<ChangeHead, 'latest' | 'next' | 'newestAt'>
   readonly clock: Clock
 }
 
@@ -131,7 +132,7 @@ async function importRecords<Row>(
     const { kept, ...read } = await readInto(options, kind)
     await staged.sort()
     const { owner, judged } = options.dryRun
-      ? await judgeAlone(parts, scope, kind)
+      ? await judge(parts.storage.db, scope, kind)
       : await store(parts, { scope, kind, keyId: `import:${options.source}` })
     const numbers = [...judged.values()].reduce((sum, count) => sum + count, 0)
     return {
@@ -201,19 +202,17 @@ interface Judged {
   readonly judged: ReadonlyMap<string, number>
 }
 
-async function judgeAlone<Row>(
-  { storage: { db } }: RecordsImportParts,
+type Scope = Awaited<ReturnType<typeof requireScope>>
+
+async function judge<Row>(
+  db: Db,
   scope: Scope,
   { staged, projectOf }: RecordKind<Row>,
 ): Promise<Judged> {
-  const owner = {
-    accountId: scope.accountId,
-    projectCode: projectOf(await currentLists(db, scope)),
-  }
+  const { accountId } = scope
+  const owner = { accountId, projectCode: projectOf(await currentLists(db, scope)) }
   return { owner, judged: await staged.judge(db, owner) }
 }
-
-type Scope = Awaited<ReturnType<typeof requireScope>>
 
 interface Storing<Row> {
   readonly scope: Scope
@@ -221,20 +220,28 @@ interface Storing<Row> {
   readonly keyId: string
 }
 
+/**
+ * While the transaction has the database, decisions wait to be recorded. So everything is judged
+ * before it, and again in it only when an opt-out or a consent was stored meanwhile.
+ */
 async function store<Row>(
   { storage, changeHead, changes, clock }: RecordsImportParts,
   { scope, kind, keyId }: Storing<Row>,
 ): Promise<Judged> {
-  const { accountId } = scope
-  const judged = await writeForAccount(storage, accountId, async (transaction) => {
-    const projectCode = kind.projectOf(await currentLists(transaction, scope))
-    const owner = { accountId, projectCode }
-    const found = await kind.staged.judge(transaction, owner)
+  const { staged } = kind
+  const seen = await changeHead.latest()
+  const found = await judge(storage.db, scope, kind)
+  if (!staged.stores.some((outcome) => found.judged.has(outcome))) return found
+  const stored = await writeForAccount(storage, scope.accountId, async (transaction) => {
     const change = await changeHead.next(transaction)
+    const lists = await currentLists(transaction, scope)
+    const isAsFound = change.seq === seen + 1 && kind.projectOf(lists) === found.owner.projectCode
+    const now = isAsFound ? found : await judge(transaction, scope, kind)
+    const { owner } = now
     const write = { owner, at: clock.now(), keyId, traits: storage.traits, ...change }
-    await kind.staged.store(transaction, write)
-    return { owner, judged: found }
+    await staged.store(transaction, write)
+    return now
   })
   changes.everythingChanged()
-  return judged
+  return stored
 }

@@ -41,6 +41,7 @@ const staged = sql`number, ${detailColumns}, counts_from`
 
 export class StagedConsents implements StagedRecords<ConsentRow> {
   readonly outcomes: Outcomes = outcomes
+  readonly stores = ['added', 'replacing']
   readonly #db: Db
   readonly #inserts: RowInserts
 

@@ -26,6 +26,7 @@ const outcomes = {
 
 export class StagedOptOuts implements StagedRecords<OptOutRow> {
   readonly outcomes: Outcomes = outcomes
+  readonly stores = ['added', 'back', 'later', 'removed']
   readonly #options: StageOptions
   readonly #db: Db
   readonly #inserts: RowInserts

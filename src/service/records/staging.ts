@@ -20,6 +20,8 @@ export type Outcomes = Readonly<Record<string, string>>
 
 export interface StagedRecords<Row> {
   readonly outcomes: Outcomes
+  /** The outcomes that {@link store} has to do with. */
+  readonly stores: readonly string[]
   /** Makes the temporary tables. */
   open(): Promise<void>
   put(rows: readonly Row[]): Promise<void>
@@ -27,7 +29,7 @@ export interface StagedRecords<Row> {
   sort(): Promise<void>
   /** Says what becomes of each number, and gives how many have each outcome. Changes nothing. */
   judge(db: Db, owner: Owner): Promise<ReadonlyMap<string, number>>
-  /** Stores what was judged in the same transaction. */
+  /** Stores what was judged last; nothing may have changed since. */
   store(transaction: Db, write: OwnerWrite): Promise<void>
   /** Drops the temporary tables; may be called again. */
   close(): Promise<void>
