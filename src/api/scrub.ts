@@ -6,7 +6,7 @@ import {
   type ScrubVersion,
   scrubVersions,
 } from '../domain/scrub-row.js'
-import { mapInSlices } from '../domain/slices.js'
+import { forEachInSlices, mapInSlices } from '../domain/slices.js'
 import { type EbrWireRecord, ebrRecords, numbersInRecords } from './consent.js'
 import {
   type Endpoint,
@@ -102,9 +102,9 @@ const question = (limit: NumberLimit) => ({
 type WireQuestion = z.output<ReturnType<typeof questionFields>>
 const questionFields = (limit: NumberLimit) => fields(question(limit))
 
-function readQuestion(wire: WireQuestion): ScrubRequest {
+async function readQuestion(wire: WireQuestion): Promise<ScrubRequest> {
   return {
-    items: wire.phoneList.map(readItem),
+    items: await mapInSlices(wire.phoneList, readItem),
     version: wire.version,
     output: wire.output,
     projectId: wire.projId,
@@ -117,8 +117,8 @@ const withRelationships = fields({
   ...question({ most: 10_000 }),
   ebrList: ebrRecords.nullish().describe('Records to store first, as in the ebr call; JSON only'),
   keepBetterEBR: optionalFlag.describe('Of two records keep the one that expires later'),
-}).transform(({ ebrList, keepBetterEBR, ...wire }): ScrubRequest => {
-  const asked = readQuestion(wire)
+}).transform(async ({ ebrList, keepBetterEBR, ...wire }): Promise<ScrubRequest> => {
+  const asked = await readQuestion(wire)
   if (!ebrList) return asked
   return { ...asked, relationships: { records: ebrList, keepBetterEbr: keepBetterEBR } }
 })
@@ -129,17 +129,19 @@ type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
 const listsHeader = 'X-Callgate-Lists'
 
 /** Of a list that was replaced while the rows were made, both versions. */
-function replyHeaders(rows: readonly ScrubRow[]): NonNullable<Reply['headers']> {
+async function replyHeaders(rows: readonly ScrubRow[]): Promise<NonNullable<Reply['headers']>> {
   const named = new Set<string>()
+  const warnings: string[] = []
   let latest: ScrubRow['lists']
-  for (const { lists } of rows) {
-    if (!lists || lists === latest) continue
+  await forEachInSlices(rows, ({ lists, warning }) => {
+    if (warning !== undefined) warnings.push(warning)
+    if (!lists || lists === latest) return
     latest = lists
     for (const { name, version: content } of lists) named.add(`${name}=${content}`)
-  }
+  })
   return {
     ...(named.size > 0 && { [listsHeader]: [...named].join(';') }),
-    ...warningHeaders(rows.flatMap(({ warning }) => warning ?? [])),
+    ...warningHeaders(warnings),
   }
 }
 
@@ -160,7 +162,7 @@ const common = {
     ...warningReplyHeader,
   },
   encode: async (rows, { request: { output, version: asked } }) => {
-    const headers = replyHeaders(rows)
+    const headers = await replyHeaders(rows)
     if (output === 'json') {
       return { json: await mapInSlices(rows, (row) => jsonRow(row, asked)), headers }
     }

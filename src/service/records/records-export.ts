@@ -2,7 +2,7 @@
  * Opt-outs and consents as tables that an import reads again. Of one moment, whatever is stored
  * meanwhile, and in pieces, since a list may be long.
  */
-import { cell } from '../../data/feeds/reject-file.js'
+import { csvCell } from '../../data/feeds/reject-file.js'
 import { formatDay, formatInstant, type Instant } from '../../domain/clock.js'
 import type { Db, EbrRecordRow, InternalDncRow } from '../../storage/tables.js'
 import { type EbrRecord, recordOf } from '../consent/consent.js'
@@ -175,6 +175,6 @@ function contactOf({ contactOn, contactAt }: EbrRecord): string {
 
 /** An import reads line by line, so no cell may hold a line end. */
 function line(cells: readonly (string | null)[]): string {
-  const texts = cells.map((text) => cell((text ?? '').replaceAll(/[\r\n]+/g, ' ')))
+  const texts = cells.map((text) => csvCell((text ?? '').replaceAll(/[\r\n]+/g, ' ')))
   return `${texts.join(',')}\r\n`
 }
