@@ -175,7 +175,10 @@ export interface InternalDncRow {
    * opt-out that was imported with a date of its own.
    */
   opted_out_seq: number
-  /** The API key that stored the latest opt-out; null for rows written before keys were kept. */
+  /**
+   * The API key that stored the latest opt-out, or `import:<source>`; null for rows written before
+   * keys were kept.
+   */
   key_id: string | null
 }
 
@@ -216,7 +219,7 @@ export interface EbrRecordRow {
   stored_seq: number
   /** Whether it may lift an opt-out: 0 for a record of an Agent's key where Agents may not remove. */
   lifts_opt_out: number
-  /** The API key that stored it; null for rows written before keys were kept. */
+  /** The API key that stored it, or `import:<source>`; null for rows written before keys were kept. */
   key_id: string | null
   /** Null for the record in force; a replaced record is kept as evidence. */
   superseded_at: number | null
