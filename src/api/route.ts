@@ -81,6 +81,7 @@ export function route<Request, Response>(
       }
       const request = parsed.data
       if (isExempt?.(request) !== true) requireWithinLimits(caller, request, endpoint)
+      endpoint.holdToAccount?.(caller, request)
       if (endpoint.numbers) admitNumbers?.(endpoint.numbers(request))
       const context = { request, jsonRequested }
       const made = await handle(caller, request)

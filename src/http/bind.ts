@@ -29,7 +29,7 @@ import {
   readBodyFields,
   readQuery,
 } from './read-fields.js'
-import { sendReply, sendReplyInSlices } from './send-reply.js'
+import { sendLongReply, sendReply, sendReplyInSlices } from './send-reply.js'
 
 /** Counts a request of an account; throws `rate-limited` when there were too many. */
 export type LimitRate = (accountId: string, rate: RateClass) => void
@@ -70,7 +70,12 @@ export function bind(route: Route, tools: BindTools): RouteHandler {
       const reply = await replyTo(request, parameters, { route, tools, charge, admitted })
       if (typeof reply === 'function') return sendReply(response, reply)
       const headers = Object.assign({}, reply.headers, ...admitted.map((one) => one.headers))
-      await sendReplyInSlices(response, { ...reply, headers })
+      if ('parts' in reply) await sendLongReply(response, { ...reply, headers })
+      else await sendReplyInSlices(response, { ...reply, headers })
+    } catch (err) {
+      // Of a long answer whose head has left.
+      tools.logger.error('an answer was cut short', { endpoint: route.endpoint.name, err })
+      response.destroy()
     } finally {
       const end = () => {
         charge?.release()

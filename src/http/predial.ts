@@ -3,7 +3,7 @@
  * other than 200; emergency and service codes pass whatever else the request holds or lacks.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { smallBodyBytes } from '../api/endpoint.js'
+import { smallBodyBytes, type WholeReply } from '../api/endpoint.js'
 import {
   type DecisionRequest,
   type PredialAnswer,
@@ -65,7 +65,8 @@ export function predialHandler(
       if (code === undefined && caller) {
         answered.admit(caller)
         const reply = await answered.answer(fields(), { caller, jsonRequested: false })
-        return sendReply(response, reply)
+        // One line is never long.
+        return sendReply(response, reply as WholeReply)
       }
       const known = { ...knownOf(fields), number: code ?? '' }
       const line = caller

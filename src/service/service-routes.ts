@@ -29,7 +29,7 @@ import { rpcProject } from '../api/rpc-project.js'
 import { scanStatus, scanSubmit } from '../api/scans.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub.js'
 import { timeZoneInfo } from '../api/time-zone-info.js'
-import type { Caller } from '../domain/caller.js'
+import { type Caller, publishedScrubNumbers } from '../domain/caller.js'
 import type { AccountSubjects, CallSubjects, FactSubjects, Service } from './service.js'
 
 export interface ServiceRoutesOptions {
@@ -47,6 +47,8 @@ function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOption
   const scrubbed = async (caller: Caller, { relationships, ...request }: ScrubRequest) => {
     const { projectId, campaignId } = request
     if (relationships) await consent.record(caller, { ...relationships, projectId, campaignId })
+    if (request.items.length > publishedScrubNumbers)
+      return scrub.batches(caller.accountId, request)
     return await scrub.rows(caller.accountId, request)
   }
   const listed = internalDncActions(internalDnc)

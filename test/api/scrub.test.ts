@@ -102,8 +102,8 @@ describe('the request is refused with 400 and a text', () => {
     ["phoneList '5': must be text", path, json({ phoneList: 5 })],
     ["phoneList 'a list of 1': must be text", path, json({ phoneList: [one] })],
     [
-      'holds more than 50 numbers, the most with GET; use POST',
-      `${path}?phoneList=${numbers(51)}`,
+      'holds more than 100 numbers, the most with GET; use POST',
+      `${path}?phoneList=${numbers(101)}`,
       {},
     ],
     ['holds more than 10000 numbers', path, json({ phoneList: numbers(10_001) })],
@@ -236,7 +236,7 @@ describe('rows by version', () => {
     const unknown = { ...scrubRow, utcOffsetMinutes: undefined, doNotCallToday: undefined }
     const rows = [{ ...unknown, isWirelessOrVoip: undefined }]
     const other = await openTestApp({
-      routes: serviceRoutes(fakeService({ scrub: { rows: async () => rows } }), {
+      routes: serviceRoutes(fakeService({ scrub: { ...service.scrub, rows: async () => rows } }), {
         wrappedRows: false,
       }),
     })

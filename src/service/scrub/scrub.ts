@@ -67,6 +67,9 @@ interface Moment {
   readonly at: Instant
 }
 
+/** About 80 KB of CSV. */
+const batchNumbers = 512
+
 export class Scrub {
   readonly #parts: ScrubParts
 
@@ -84,6 +87,15 @@ export class Scrub {
     return await this.#forEach(accountId, request, (item, judgement) =>
       scrubRow(judgement, { item, version, callingHours }),
     )
+  }
+
+  /** The same rows in batches, so that of a long list never all are held. They are judged for one instant. */
+  async *batches(accountId: string, request: ScrubRequest): AsyncGenerator<readonly JudgedRow[]> {
+    const { items, at = this.#parts.clockOf(accountId).now() } = request
+    for (let from = 0; from < items.length; from += batchNumbers) {
+      const batch = items.slice(from, from + batchNumbers)
+      yield await this.rows(accountId, { ...request, at, items: batch })
+    }
   }
 
   /** The verdicts behind the rows, for askers that need no row. */
