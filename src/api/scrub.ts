@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { type Caller, mostScrubNumbers, publishedScrubTerms } from '../domain/caller.js'
 import { type ScrubItem, type ScrubVersion, scrubVersions } from '../domain/scrub-row.js'
+import { mapLongInSlices } from '../domain/slices.js'
 import { invalidRequest } from '../errors.js'
 import { type EbrWireRecord, ebrRecords, numbersInRecords } from './consent.js'
 import {
@@ -85,9 +86,9 @@ function send({ items, version: asked, output, projectId, campaignId }: ScrubReq
 }
 
 const question = (limit: NumberLimit) => ({
-  phoneList: phoneList(limit).describe(
-    'Numbers of 10 digits separated by commas; each may be `phone|your id|postal code`',
-  ),
+  phoneList: phoneList(limit)
+    .transform((parts) => mapLongInSlices(parts, readItem))
+    .describe('Numbers of 10 digits separated by commas; each may be `phone|your id|postal code`'),
   version: version.describe('1 to 8; 5 when absent. 8 adds the three IsCallAllowed flags'),
   output: optionalWord(['csv', 'json'], 'csv'),
   projId: optionalId.describe('Project; the Master Project when absent'),
@@ -99,7 +100,7 @@ const questionFields = (limit: NumberLimit) => fields(question(limit))
 
 function readQuestion(wire: WireQuestion): ScrubRequest {
   return {
-    items: wire.phoneList.map(readItem),
+    items: wire.phoneList,
     version: wire.version,
     output: wire.output,
     projectId: wire.projId,

@@ -44,8 +44,11 @@ export function serviceRoutes(service: Service, options: ServiceRoutesOptions): 
 function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOptions): Route[] {
   const { timeLegal, callTimes, timeZones, scrub, internalDnc, consent } = subjects
   const { consentRecords, litigators } = subjects
-  const scrubbed = async (caller: Caller, { relationships, ...request }: ScrubRequest) => {
-    const { projectId, campaignId } = request
+  const scrubbed = async (caller: Caller, { relationships, ...asked }: ScrubRequest) => {
+    const { projectId, campaignId } = asked
+    const request = caller.scrub?.aiKeepsVoiceWindows
+      ? { ...asked, aiKeepsVoiceWindows: true }
+      : asked
     if (relationships) await consent.record(caller, { ...relationships, projectId, campaignId })
     if (request.items.length > publishedScrubNumbers)
       return scrub.batches(caller.accountId, request)

@@ -172,9 +172,7 @@ const fieldsOfAll = [
   ...['DoNotCallToday', 'CallingTimeRestrictions', 'EBRType', 'IsWirelessOrVoIP', 'LineType'],
 ]
 const fieldsOf8 = [
-  ...['Phone', 'ResultCode', 'Reserved', 'Reason', 'RegionAbbrev', 'Country', 'Locale'],
-  ...['CarrierInfo', 'NewReassignedAreaCode', 'TZCode', 'UTCOffset', 'CallingWindow'],
-  ...['DoNotCallToday', 'CallingTimeRestrictions', 'EBRType', 'IsWirelessOrVoIP', 'LineType'],
+  ...fieldsOfAll,
   ...['EBRExpiresOn', 'WirelessPortDate', 'VoIPDate', 'PostalCode', 'TZSource'],
   ...['IsCallAllowedNonATDS', 'IsCallAllowedATDS', 'IsCallAllowedAI'],
 ]
@@ -227,7 +225,7 @@ describe('rows by version', () => {
     const sent = { phoneList: '2125550106|a1,x\ny|"q"', version: 8 }
     const window = '8:00-21:00;8:00-21:00;8:00-21:00'
     const carrier = '"6010;WIRELESS;""VERIZON WIRELESS:CELLCO, INC"""'
-    const rest = `;;;W,NY,US,NEW YORK,${carrier},,35,-300,${window},0,4,P,1,Wireless,,,,10001,PostalCode,1,1,0\n`
+    const rest = `;;;W,NY,US,NEW YORK,${carrier},,35,${window},-300,0,4,P,1,Wireless,,,,10001,PostalCode,1,1,0\n`
     const answer = await app.send(path, json(sent))
     expect(answer.text).toBe(`2125550106,G,a1,${rest}"x\ny",G,"""q""",${rest}`)
   })

@@ -53,12 +53,20 @@ export interface ScrubRequest extends ScopeChoice {
   readonly version: ScrubVersion
   /** The instant to judge; absent means now. */
   readonly at?: Instant | undefined
+  /** The AI flag keeps the windows of recorded voices too. */
+  readonly aiKeepsVoiceWindows?: boolean | undefined
 }
 
 /** What the account has on file for the numbers of a request. */
 interface OnFile {
   readonly entries: ReadonlyMap<string, InternalDncEntry>
   readonly records: ReadonlyMap<string, EbrRecord>
+}
+
+interface JudgedFor extends Pick<ScrubRequest, 'aiKeepsVoiceWindows'> {
+  readonly scope: ProjectScope
+  readonly onFile: OnFile
+  readonly moment: Moment
 }
 
 interface Moment {
@@ -114,24 +122,22 @@ export class Scrub {
     const { items } = request
     const now = this.#parts.clockOf(accountId).now()
     const moment = { now, at: request.at ?? now }
+    const { aiKeepsVoiceWindows } = request
     const scope = await requireScope(this.#parts.projects, accountId, request)
     const onFile = await this.#onFile(scope, distinctNumbers(items))
     return await mapInSlices(items, (item) =>
-      make(item, this.#judgeItem(item, { scope, onFile, moment })),
+      make(item, this.#judgeItem(item, { scope, onFile, moment, aiKeepsVoiceWindows })),
     )
   }
 
-  #judgeItem(
-    { phone, postalCode }: ScrubItem,
-    about: { readonly scope: ProjectScope; readonly onFile: OnFile; readonly moment: Moment },
-  ): ScrubJudgement {
-    const { scope, onFile, moment } = about
+  #judgeItem({ phone, postalCode }: ScrubItem, about: JudgedFor): ScrubJudgement {
+    const { scope, onFile, moment, aiKeepsVoiceWindows } = about
     const { at } = moment
     const entry = onFile.entries.get(phone)
     const record = onFile.records.get(phone)
     const isFixed = isFixedFact(record)
     const records = { entry, record, isFixed, at: isFixed ? moment.now : at }
-    return this.#parts.judge.judge({ scope, phone, postalCode, at, records })
+    return this.#parts.judge.judge({ scope, phone, postalCode, at, records, aiKeepsVoiceWindows })
   }
 
   async #onFile(scope: ProjectScope, numbers: readonly PhoneNumber[]): Promise<OnFile> {
