@@ -1,5 +1,5 @@
 /**
- * The older call for projects on the wire. It answers with a status and no body; with `output=xml`
+ * The older call for projects on the wire. It answers a success with a status and no body; with `output=xml`
  * with a list:
  *
  *     <account>

@@ -1,6 +1,6 @@
 /** How the rows of a scrub travel: as JSON or CSV, whole, or for a long list while they are made. */
 import type { ScrubRow } from '../domain/scrub-row.js'
-import { mapInSlices } from '../domain/slices.js'
+import { forEachInSlices, mapInSlices } from '../domain/slices.js'
 import type { LongReply, Reply } from './endpoint.js'
 import type { ScrubRequest } from './scrub.js'
 import { csvLine, jsonRow } from './scrub-row.js'
@@ -24,7 +24,7 @@ export const scrubReplyHeaders: Readonly<Record<string, string>> = {
 export async function scrubReply(rows: ScrubRows, form: Form): Promise<Reply | LongReply> {
   if (Symbol.asyncIterator in rows) return await longReply(rows, form)
   const said = new SaidOfRows()
-  said.note(rows)
+  await said.note(rows)
   const headers = said.headers()
   if (form.output === 'json') {
     return { json: await mapInSlices(rows, (row) => jsonRow(row, form.version)), headers }
@@ -66,7 +66,7 @@ async function* partsOf(
     isJson ? JSON.stringify(jsonRow(row, version)) : csvLine(row, version)
   let before = isJson ? '[' : ''
   for (let batch = first; !batch.done; batch = await rest.next()) {
-    said.note(batch.value)
+    await said.note(batch.value)
     const written = await mapInSlices(batch.value, write)
     yield `${before}${written.join(isJson ? ',' : '')}`
     before = isJson ? ',' : ''
@@ -81,13 +81,13 @@ class SaidOfRows {
   readonly #warnings: string[] = []
   #latest: ScrubRow['lists']
 
-  note(rows: readonly ScrubRow[]): void {
-    for (const { lists, warning } of rows) {
+  note(rows: readonly ScrubRow[]): Promise<void> {
+    return forEachInSlices(rows, ({ lists, warning }) => {
       if (warning !== undefined) this.#warnings.push(warning)
-      if (!lists || lists === this.#latest) continue
+      if (!lists || lists === this.#latest) return
       this.#latest = lists
       for (const { name, version } of lists) this.#lists.add(`${name}=${version}`)
-    }
+    })
   }
 
   headers(): NonNullable<Reply['headers']> {

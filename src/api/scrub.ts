@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type Caller, mostScrubNumbers, publishedScrubTerms } from '../domain/caller.js'
 import { type ScrubItem, type ScrubVersion, scrubVersions } from '../domain/scrub-row.js'
-import { mapLongInSlices } from '../domain/slices.js'
+import { mapInSlices } from '../domain/slices.js'
 import { invalidRequest } from '../errors.js'
 import { type EbrWireRecord, ebrRecords, numbersInRecords } from './consent.js'
 import {
@@ -86,9 +86,9 @@ function send({ items, version: asked, output, projectId, campaignId }: ScrubReq
 }
 
 const question = (limit: NumberLimit) => ({
-  phoneList: phoneList(limit)
-    .transform((parts) => mapLongInSlices(parts, readItem))
-    .describe('Numbers of 10 digits separated by commas; each may be `phone|your id|postal code`'),
+  phoneList: phoneList(limit).describe(
+    'Numbers of 10 digits separated by commas; each may be `phone|your id|postal code`',
+  ),
   version: version.describe('1 to 8; 5 when absent. 8 adds the three IsCallAllowed flags'),
   output: optionalWord(['csv', 'json'], 'csv'),
   projId: optionalId.describe('Project; the Master Project when absent'),
@@ -98,9 +98,9 @@ const question = (limit: NumberLimit) => ({
 type WireQuestion = z.output<ReturnType<typeof questionFields>>
 const questionFields = (limit: NumberLimit) => fields(question(limit))
 
-function readQuestion(wire: WireQuestion): ScrubRequest {
+async function readQuestion(wire: WireQuestion): Promise<ScrubRequest> {
   return {
-    items: wire.phoneList,
+    items: await mapInSlices(wire.phoneList, readItem),
     version: wire.version,
     output: wire.output,
     projectId: wire.projId,
@@ -113,8 +113,8 @@ const withRelationships = fields({
   ...question({ most: mostScrubNumbers }),
   ebrList: ebrRecords.nullish().describe('Records to store first, as in the ebr call; JSON only'),
   keepBetterEBR: optionalFlag.describe('Of two records keep the one that expires later'),
-}).transform(({ ebrList, keepBetterEBR, ...wire }): ScrubRequest => {
-  const asked = readQuestion(wire)
+}).transform(async ({ ebrList, keepBetterEBR, ...wire }): Promise<ScrubRequest> => {
+  const asked = await readQuestion(wire)
   if (!ebrList) return asked
   return { ...asked, relationships: { records: ebrList, keepBetterEbr: keepBetterEBR } }
 })

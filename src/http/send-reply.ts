@@ -1,15 +1,16 @@
 /** Writes a reply to a response of `node:http`. */
 import type { ServerResponse } from 'node:http'
-import type { LongReply, Page, Reply, WholeReply } from '../api/endpoint.js'
-import { yieldToEventLoop } from '../domain/slices.js'
+import type { LongReply, Page, PendingReply, Reply } from '../api/endpoint.js'
+import { forEachInSlices, yieldToEventLoop } from '../domain/slices.js'
 import { holdsLongList, jsonParts } from './stringify.js'
 
 /**
  * Ends the response. Further headers, such as `Allow`, must be set before. Answers are about people
  * and moments, so nobody may keep or reinterpret them.
  */
-export function sendReply(response: ServerResponse, pending: WholeReply | Page): void {
+export function sendReply(response: ServerResponse, pending: PendingReply | Page): void {
   const reply = typeof pending === 'function' ? pending() : pending
+  if ('parts' in reply) throw new TypeError('a long reply is sent while it is made')
   if ('bytes' in reply) {
     writeHead(response, reply, reply.bytes.length)
     return void response.end(reply.bytes)
@@ -89,15 +90,15 @@ function drained(response: ServerResponse): Promise<void> {
 const pieceLength = 65_536
 
 /** As bytes, since one long text would be gone through at a stretch when it is sent. */
-async function piecesOf(parts: AsyncIterable<string>): Promise<readonly Buffer[]> {
+async function piecesOf(parts: Iterable<string>): Promise<readonly Buffer[]> {
   const pieces: Buffer[] = []
   let text = ''
-  for await (const part of parts) {
+  await forEachInSlices(parts, (part) => {
     text += part
-    if (text.length < pieceLength) continue
+    if (text.length < pieceLength) return
     pieces.push(Buffer.from(text))
     text = ''
-  }
+  })
   return [...pieces, Buffer.from(text)]
 }
 
