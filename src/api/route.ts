@@ -7,6 +7,7 @@ import type { Caller } from '../domain/caller.js'
 import type { Eventually } from '../domain/compliance.js'
 import {
   type Endpoint,
+  type LongReply,
   type PendingReply,
   type Reply,
   type ReplyContext,
@@ -84,6 +85,7 @@ export function route<Request, Response>(
       if (!parsed.success) throw refusal(parsed.error)
       const request = parsed.data
       requireWithinLimits(caller, request, endpoint)
+      endpoint.holdToAccount?.(caller, request)
       if (endpoint.numbers) admitNumbers?.(endpoint.numbers(request))
       const context = { request, jsonRequested }
       const made = await handle(caller, request)
@@ -111,6 +113,6 @@ export function replyOf<Request, Response>(
   { encode }: Pick<Endpoint<Request, Response>, 'encode'>,
   response: Response,
   context: ReplyContext<Request>,
-): Eventually<Reply> {
+): Eventually<Reply | LongReply> {
   return encode ? encode(response, context) : { json: response }
 }

@@ -31,7 +31,7 @@ import {
   readBodyFields,
   readQuery,
 } from './read-fields.js'
-import { sendReply, sendReplyInSlices } from './send-reply.js'
+import { sendLongReply, sendReply, sendReplyInSlices } from './send-reply.js'
 
 /** Counts a request of an account; throws `rate-limited` when there were too many. */
 export type LimitRate = (accountId: string, rate: RateClass) => void
@@ -81,7 +81,12 @@ export function bind(route: Route, tools: BindTools): RouteHandler {
       const reply = await replyTo(request, parameters, { route, tools, charge, admitted, extra })
       if (typeof reply === 'function') return sendReply(response, reply)
       const headers = { ...reply.headers, ...extra }
-      await sendReplyInSlices(response, { ...reply, headers })
+      if ('parts' in reply) await sendLongReply(response, { ...reply, headers })
+      else await sendReplyInSlices(response, { ...reply, headers })
+    } catch (err) {
+      // Of a long answer whose head has left.
+      tools.logger.error('an answer was cut short', { endpoint: route.endpoint.name, err })
+      response.destroy()
     } finally {
       const end = () => {
         charge?.release()

@@ -98,7 +98,7 @@ describe('JSON', () => {
     expect(again.json()).toMatchObject({ ProjectName: 'Sales', FtcValidation: { OrgId: '12345' } })
     const put = await update('sales', { ProjectCode: 'SALES', ProjectName: 'New', OrgId: null })
     expect(put.status).toBe(200)
-    expect(put.json()).toMatchObject({ ProjectName: 'New', FtcValidation: { Status: null } })
+    expect(put.json()).toMatchObject({ ProjectName: 'New', FtcValidation: { Status: 'pending' } })
     expect((await read('SALES')).text).toBe(put.text)
   })
 
