@@ -106,6 +106,9 @@ export const optionalId = z
     return text === '' ? undefined : text
   })
 
+/** What older clients send with every call, also where it means nothing. */
+export const unusedVersion = z.unknown().optional().describe('Of older clients; not used')
+
 /** One of a few words, compared without letter case; absent, `null` and empty give `otherwise`. */
 export function optionalWord<const Word extends string>(words: readonly Word[], otherwise: Word) {
   return z

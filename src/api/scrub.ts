@@ -7,7 +7,7 @@ import {
   scrubVersions,
 } from '../domain/scrub-row.js'
 import { mapInSlices } from '../domain/slices.js'
-import { type EbrWireRecord, ebrRecords, numbersInRecords } from './consent.js'
+import { type EbrWireRecord, numbersInRecords, readRecords, recordFields } from './ebr-record.js'
 import {
   type Endpoint,
   endpoint,
@@ -16,14 +16,7 @@ import {
   type Reply,
   type WireRequest,
 } from './endpoint.js'
-import {
-  fields,
-  type NumberLimit,
-  optionalFlag,
-  optionalId,
-  optionalWord,
-  phoneList,
-} from './fields.js'
+import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
 import { csvLine, jsonRow, wireScrubRow } from './scrub-row.js'
 import { warningHeaders, warningReplyHeader } from './warnings.js'
 
@@ -44,6 +37,8 @@ export interface Relationships {
 }
 
 const defaultVersion: ScrubVersion = 5
+/** Old clients send the version of another call's path, `v1.2`, and mean the usual form. */
+const versionOfPaths = /^v1\.[2-5]$/i
 const versionRule = `must be a whole number from 1 to ${scrubVersions.length}`
 
 const version = z
@@ -52,6 +47,7 @@ const version = z
   .transform((value, context): ScrubVersion => {
     const text = String(value ?? '').trim()
     if (text === '') return defaultVersion
+    if (versionOfPaths.test(text)) return defaultVersion
     const found = scrubVersions.find((one) => String(one) === text)
     if (found !== undefined) return found
     context.addIssue(versionRule)
@@ -99,8 +95,7 @@ const question = (limit: NumberLimit) => ({
   campaignId: optionalId.describe("Campaign; the project's default campaign when absent"),
 })
 
-type WireQuestion = z.output<ReturnType<typeof questionFields>>
-const questionFields = (limit: NumberLimit) => fields(question(limit))
+type WireQuestion = z.output<z.ZodObject<ReturnType<typeof question>>>
 
 function readQuestion(wire: WireQuestion): ScrubRequest {
   return {
@@ -112,16 +107,14 @@ function readQuestion(wire: WireQuestion): ScrubRequest {
   }
 }
 
-/** With an `ebrList` the records are stored first, all or none, and the rows then know them. */
-const withRelationships = fields({
-  ...question({ most: 10_000 }),
-  ebrList: ebrRecords.nullish().describe('Records to store first, as in the ebr call; JSON only'),
-  keepBetterEBR: optionalFlag.describe('Of two records keep the one that expires later'),
-}).transform(({ ebrList, keepBetterEBR, ...wire }): ScrubRequest => {
-  const asked = readQuestion(wire)
-  if (!ebrList) return asked
-  return { ...asked, relationships: { records: ebrList, keepBetterEbr: keepBetterEBR } }
-})
+/** Records that are given are stored first, all or none, and the rows then know them. */
+const request = (limit: NumberLimit) =>
+  fields({ ...question(limit), ...recordFields }).transform((wire, context): ScrubRequest => {
+    const records = readRecords(wire, context)
+    const asked = readQuestion(wire)
+    if (!records) return asked
+    return { ...asked, relationships: { records, keepBetterEbr: wire.keepBetterEBR } }
+  })
 
 type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
 
@@ -143,9 +136,17 @@ function replyHeaders(rows: readonly ScrubRow[]): NonNullable<Reply['headers']> 
   }
 }
 
+const consentForRecords: NeededRight<ScrubRequest> = {
+  right: 'consent',
+  when: 'records are given',
+  applies: ({ relationships }) => relationships !== undefined,
+}
+
 const common = {
   spec: 'Scrub',
   paths: ['/app/main/rpc/scrub'],
+  rights: ['look-up', consentForRecords],
+  scopes: oneScope,
   rate: 'scrub',
   numbers: ({ items, relationships }) =>
     items.length + (relationships ? numbersInRecords(relationships.records) : 0),
@@ -177,18 +178,8 @@ export const scrubGet = endpoint<ScrubRequest, readonly ScrubRow[]>({
   method: 'GET',
   accepts: ['query'],
   keyAlsoIn: ['query'],
-  rights: ['look-up'],
-  scopes: oneScope,
-  request: questionFields({ most: 50, advice: ', the most with GET; use POST' }).transform(
-    readQuestion,
-  ),
+  request: request({ most: 50, advice: ', the most with GET; use POST' }),
 })
-
-const consentForRecords: NeededRight<ScrubRequest> = {
-  right: 'consent',
-  when: 'ebrList is given',
-  applies: ({ relationships }) => relationships !== undefined,
-}
 
 /** At most 10,000 numbers, as a form or JSON. */
 export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
@@ -198,8 +189,6 @@ export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
-  rights: ['look-up', consentForRecords],
-  scopes: oneScope,
-  request: withRelationships,
+  request: request({ most: 10_000 }),
   send,
 })

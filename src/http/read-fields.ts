@@ -4,7 +4,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { FieldSource } from '../api/endpoint.js'
+import { yieldToEventLoop } from '../domain/slices.js'
 import { AppError, invalidRequest, shorten } from '../errors.js'
+import { FormFields, mostFields } from './form-fields.js'
 import { findText, parseJsonBody, parseLongJsonBody } from './json-body.js'
 import { completeParts, parseMultipart } from './multipart-body.js'
 import { type BodyOptions, readBody } from './read-body.js'
@@ -12,16 +14,16 @@ import { type BodyOptions, readBody } from './read-body.js'
 /** Names as given; a value is text unless it came as JSON. */
 export type RawFields = Readonly<Record<string, unknown>>
 
-/** Far above what any call of the contract has. */
-const mostFields = 100
-
 export type BodyForm = Exclude<FieldSource, 'query'>
 
 /** The fields behind the `?`; a name given twice is refused. */
 export function readQuery(request: IncomingMessage): RawFields {
   const address = request.url ?? ''
   const start = address.indexOf('?')
-  return start === -1 ? {} : urlencodedFields(address.slice(start + 1))
+  if (start === -1) return {}
+  const found = new FormFields()
+  for (const [name, value] of urlencodedPairs(address.slice(start + 1))) found.add(name, value)
+  return collected(found.pairs())
 }
 
 export interface BodyRules {
@@ -112,7 +114,15 @@ const parsers: Readonly<
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
     throw invalidRequest([{ field: '', rule: `the body must be ${wanted(listBody)}` }])
   },
-  form: (body) => urlencodedFields(decoded(body)),
+  async form(body) {
+    const found = new FormFields()
+    for (const [name, value] of urlencodedPairs(decoded(body))) {
+      const turn = yieldToEventLoop()
+      if (turn) await turn
+      found.add(name, value)
+    }
+    return collected(found.pairs())
+  },
   multipart: async (body, { contentType }) =>
     collected(await parseMultipart(body, contentType, mostFields)),
 }
@@ -151,15 +161,16 @@ function decoded(body: Buffer): string {
   }
 }
 
-function urlencodedFields(text: string): RawFields {
-  let separators = 0
-  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
-    separators += 1
-    if (separators >= mostFields) {
-      throw invalidRequest([{ field: '', rule: `holds more than ${mostFields} fields` }])
-    }
+/** A piece of a form that is parsed at a stretch. */
+const pieceLength = 4_096
+
+function* urlencodedPairs(text: string): Generator<readonly [string, string]> {
+  for (let start = 0; start < text.length; ) {
+    const separator = text.indexOf('&', start + pieceLength)
+    const end = separator === -1 ? text.length : separator
+    yield* new URLSearchParams(text.slice(start, end))
+    start = end
   }
-  return collected(new URLSearchParams(text))
 }
 
 /** Joins fields from several places; a name given twice is refused. */

@@ -137,7 +137,7 @@ describe('the request is refused, in the shape the request asks for', () => {
     ],
     [
       { actionType: 'count', output: 'json' },
-      "output 'json': is not a field; known are actionType, phoneList, projId, campaignId, ignoreInvalid",
+      "output 'json': is not a field; known are actionType, phoneList, projId, campaignId, ignoreInvalid, version",
     ],
   ])('%j', async (fields, reason) => {
     const where = address(fields as Record<string, string>)
