@@ -1,11 +1,25 @@
 /** Loaded into a server that is measured: the longest time one turn of its event loop takes. */
+import { PerformanceObserver } from 'node:perf_hooks'
+
 export interface HoldReading {
   readonly longestMs: number
+  /** The longest of the turns without the garbage collection that fell into each. */
+  readonly longestBesideGcMs: number
 }
 
-let longestMs = 0
+interface Turn {
+  readonly from: number
+  readonly until: number
+  readonly ms: number
+}
+
+let turns: Turn[] = []
+let collections: { readonly startTime: number; readonly duration: number }[] = []
 let isMeasuring = false
 let last = { at: 0, cpuMs: 0 }
+
+const collector = new PerformanceObserver((list) => collections.push(...list.getEntries()))
+collector.observe({ entryTypes: ['gc'] })
 
 function now() {
   const { user, system } = process.cpuUsage()
@@ -15,18 +29,32 @@ function now() {
 /** Processor time is that of all threads, and the clock runs on while others have the processor. */
 function turn(): void {
   const { at, cpuMs } = now()
-  longestMs = Math.max(longestMs, Math.min(at - last.at, cpuMs - last.cpuMs))
+  const ms = Math.min(at - last.at, cpuMs - last.cpuMs)
+  if (ms > 1) turns.push({ from: last.at, until: at, ms })
   last = now()
   if (isMeasuring) setImmediate(turn)
+}
+
+function longest(): HoldReading {
+  const besideGc = turns.map(({ from, until, ms }) => {
+    const own = collections.filter(({ startTime }) => startTime >= from && startTime < until)
+    return ms - own.reduce((sum, { duration }) => sum + duration, 0)
+  })
+  return {
+    longestMs: Math.max(0, ...turns.map(({ ms }) => ms)),
+    longestBesideGcMs: Math.max(0, ...besideGc),
+  }
 }
 
 process.on('message', (message) => {
   if (message === 'read') {
     isMeasuring = false
-    process.send?.({ longestMs } satisfies HoldReading)
+    // Collections are told in a later turn than their own.
+    setTimeout(() => process.send?.(longest()), 50)
     return
   }
-  longestMs = 0
+  turns = []
+  collections = []
   last = now()
   isMeasuring = true
   setImmediate(turn)

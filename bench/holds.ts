@@ -39,6 +39,7 @@ const calls: readonly BulkCall[] = [
   call('pdnc status', '/app/main/rpc/pdnc', { phoneList, actionType: 'status' }),
   call('pdnc remove', '/app/main/rpc/pdnc', { phoneList, actionType: 'remove' }),
   call('ebr', '/app/main/rpc/ebr', { ebrList: records }),
+  call('scrub, CSV, with ebrList', '/app/main/rpc/scrub', { phoneList, ebrList: records }),
   call('ebr remove', '/app/main/rpc/ebr/remove', { phoneList }),
   call('IsTimeLegalToCall', '/v1.5/GeoScrub/IsTimeLegalToCall', hours('IsTimeLegalToCall')),
   call(
@@ -59,8 +60,18 @@ export async function benchHolds(): Promise<void> {
   try {
     const rows: string[][] = []
     for (const one of calls) rows.push(await measure(one, serving))
-    const holds = `hold ms, least of ${rounds}`
-    printTable([`${count} numbers, hours 1,000`, holds, 'most', 'decision p50 ms', 'longest'], rows)
+    printTable(
+      [
+        `${count} numbers, hours 1,000`,
+        `hold ms, median of ${rounds}`,
+        'least .. most',
+        'median beside GC',
+        'call ms',
+        'decision p50 ms',
+        'longest',
+      ],
+      rows,
+    )
   } finally {
     await serving.end()
   }
@@ -73,16 +84,19 @@ interface Measured {
 }
 
 async function measure({ name, path, body }: BulkCall, serving: Measured): Promise<string[]> {
-  const holds: number[] = []
+  const readings: HoldReading[] = []
+  const takes: number[] = []
   const waits: number[] = []
   const headers = { loginId: serving.sandboxKey, 'content-type': 'application/json' }
   for (let round = 0; round < rounds; round += 1) {
     await serving.ask('reset')
     let isOver = false
+    const askedAt = performance.now()
     const bulk = fetch(`${serving.url}${path}`, {
       ...{ method: 'POST', headers, body: JSON.stringify(body) },
     }).then(async (response) => {
       await response.arrayBuffer()
+      takes.push(performance.now() - askedAt)
       isOver = true
       if (!response.ok) throw new Error(`${name}: ${response.status}`)
     })
@@ -96,9 +110,13 @@ async function measure({ name, path, body }: BulkCall, serving: Measured): Promi
       await new Promise((resume) => setTimeout(resume, pauseMs))
     }
     await bulk
-    holds.push(((await serving.ask('read')) as HoldReading).longestMs)
+    readings.push((await serving.ask('read')) as HoldReading)
   }
-  const { min, max } = spreadOf(holds)
+  const { median, min, max } = spreadOf(readings.map(({ longestMs }) => longestMs))
+  const besideGc = spreadOf(readings.map(({ longestBesideGcMs }) => longestBesideGcMs))
   const decisions = spreadOf(waits)
-  return [name, figure(min), figure(max), figure(decisions.median), figure(decisions.max)]
+  return [
+    ...[name, figure(median), `${figure(min)} .. ${figure(max)}`, figure(besideGc.median)],
+    ...[figure(spreadOf(takes).median), figure(decisions.median), figure(decisions.max)],
+  ]
 }

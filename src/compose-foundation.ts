@@ -3,7 +3,7 @@ import type { Settings } from './config.js'
 import { prepareDataFolder } from './data-folders.js'
 import { Changes } from './domain/changes.js'
 import type { Clock } from './domain/clock.js'
-import { DataFileError } from './errors.js'
+import { AppError, DataFileError } from './errors.js'
 import { GuardedSender } from './outgoing/guarded-sender.js'
 import { Accounts } from './service/accounts/accounts.js'
 import { ApiKeys } from './service/accounts/api-keys.js'
@@ -94,10 +94,7 @@ export async function openFoundation(
     return { ...base, webhooks, webhookNews, close }
   } catch (cause) {
     await storage.close()
-    if (!storage.traits.isDamage(cause)) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
-    const problem = `the database is damaged (${why}). Restore a backup`
-    throw new DataFileError(storage.path, problem, cause)
+    throw cause
   }
 }
 
@@ -105,6 +102,7 @@ async function migrateOrExplain({ db, path }: OpenDatabase): Promise<void> {
   try {
     await migrate(db)
   } catch (cause) {
+    if (cause instanceof AppError) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new DataFileError(path, why, cause)
   }

@@ -63,7 +63,9 @@ const outcomeSchema = z
 
 /** The answer of a decision and its record; instants are ISO 8601 in UTC. */
 export const decisionSchema = z.object({
-  id: z.string(),
+  id: z
+    .string()
+    .describe('`-` where there is no record: of an emergency or service code without a valid key'),
   decision: z.enum(['allow', 'block']),
   reason: z.string(),
   message: z.string(),
@@ -91,7 +93,7 @@ export const decisionSchema = z.object({
     .optional()
     .describe('What policy set aside, of a block as well; absent where it is nothing'),
   findings: z.array(findingSchema).readonly(),
-  accountId: z.string(),
+  accountId: z.string().describe('Empty where there is no record'),
   keyId: z
     .string()
     .optional()

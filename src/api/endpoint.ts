@@ -18,7 +18,7 @@ export type FieldSource = 'query' | 'json' | 'form' | 'multipart'
  *   (spec, "Internal DNC list");
  * - `problem`: RFC 9457 problem details;
  * - `oauth`: `{"error", "error_description"}` of RFC 6749, section 5.2;
- * - `reason-line`: no body, the text is the reason phrase of the status line (rpc project call);
+ * - `reason-line`: plain text, which is the reason phrase of the status line as well (rpc project call);
  * - `block-line`: `block:<reason>:-:end`, which a dialplan can only read as a refusal.
  */
 export type ErrorShape =

@@ -98,7 +98,9 @@ const deciding = {
 
 export const decideCall = endpoint({
   name: 'decide',
-  summary: 'May this call be placed now? Allow and block are both status 200.',
+  summary:
+    'May this call be placed now? Allow and block are both status 200. Emergency and service codes ' +
+    'pass whatever else the request holds or lacks, also without a key.',
   spec: 'the gate',
   method: 'POST',
   paths: ['/v1/decisions'],
@@ -123,7 +125,9 @@ export interface PredialAnswer {
 const degradedHeader = 'X-Callgate-Degraded'
 
 const predial = {
-  summary: 'One line for a dialplan: allow:<number>:<id>:end or block:<reason>:<id>:end.',
+  summary:
+    'One line for a dialplan: allow:<number>:<id>:end or block:<reason>:<id>:end. Emergency and service ' +
+    'codes pass whatever else the request holds or lacks, also without a key.',
   spec: 'the gate',
   paths: ['/v1/predial'],
   keyAlsoIn: [],

@@ -23,7 +23,7 @@ const bodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
   text: [plain],
   'text-or-error': [plain, { type: 'application/json', schema: object('error') }],
   oauth: [{ type: 'application/json', schema: object('error', 'error_description') }],
-  'reason-line': [],
+  'reason-line': [plain],
   'block-line': [plain],
   problem: [
     {
@@ -71,7 +71,7 @@ export function errorResponses({
       {
         description,
         ...(status === '429' && { headers: { 'Retry-After': retryAfter } }),
-        ...(Number(status) >= 400 && bodies[errors].length > 0 && { content }),
+        ...(Number(status) >= 400 && { content }),
       },
     ]),
   )

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import type { Complaint } from '../domain/labels.js'
 import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
+import { forEachInSlices } from '../domain/slices.js'
 
 const scores = ['Clean', 'Medium', 'High', 'Processing'] as const
 const historicalScores = ['0', '1', '2', '3', '4', '5'] as const
@@ -180,17 +181,17 @@ export const numberList = z
   })
   .min(1, 'must hold at least 1 number')
   .meta({ items: { type: 'string', pattern: '^\\d{10}$' } })
-  .transform((items, context): readonly PhoneNumber[] => {
+  .transform(async (items, context): Promise<readonly PhoneNumber[]> => {
     const numbers: PhoneNumber[] = []
     let bad = 0
-    for (const [index, input] of items.entries()) {
+    await forEachInSlices(items, (input, index) => {
       const number = typeof input === 'string' ? asPhoneNumber(input) : undefined
       if (number !== undefined) numbers.push(number)
       else if (bad < mostShown) {
         bad += 1
         context.addIssue({ code: 'custom', path: [index], message: phoneRule, input })
       }
-    }
+    })
     return bad === 0 ? numbers : z.NEVER
   })
 

@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../domain/caller.js'
 import type { Eventually } from '../domain/compliance.js'
-import type { Endpoint, PendingReply, Reply } from './endpoint.js'
+import type { Endpoint, PendingReply, Reply, ReplyContext } from './endpoint.js'
 import { refusal } from './field-problems.js'
 import { requireSomeRight, requireWithinLimits } from './key-limits.js'
 
@@ -57,37 +57,35 @@ export interface Route {
   answer(fields: unknown, context: AnswerContext): Promise<PendingReply>
 }
 
-/**
- * Binds an endpoint to the method of a subject; a function it gives is a {@link PendingReply}. What
- * `isExempt` is answered whatever the key may do: an emergency call.
- */
+/** Binds an endpoint to the method of a subject; a function it gives is a {@link PendingReply}. */
 export function route<Request, Response>(
   endpoint: Endpoint<Request, Response>,
   handle: (caller: Caller, request: Request) => Eventually<Response | (() => Response)>,
-  isExempt?: (request: Request) => boolean,
 ): Route {
-  const encode = endpoint.encode ?? ((response: Response): Reply => ({ json: response }))
   return {
     endpoint,
-    admit(caller) {
-      if (!isExempt) requireSomeRight(caller, endpoint.rights)
-    },
+    admit: (caller) => requireSomeRight(caller, endpoint.rights),
     async answer(fields, { caller, jsonRequested, admitNumbers }) {
       const parsed = await endpoint.request.safeParseAsync(fields, { reportInput: true })
-      if (!parsed.success) {
-        // An exempt request was not refused before; what cannot be read is no such request.
-        requireSomeRight(caller, endpoint.rights)
-        throw refusal(parsed.error)
-      }
+      if (!parsed.success) throw refusal(parsed.error)
       const request = parsed.data
-      if (isExempt?.(request) !== true) requireWithinLimits(caller, request, endpoint)
+      requireWithinLimits(caller, request, endpoint)
       if (endpoint.numbers) admitNumbers?.(endpoint.numbers(request))
       const context = { request, jsonRequested }
       const made = await handle(caller, request)
       return typeof made === 'function'
         ? // Endpoints that answer so have one decision to write, and write it at once.
-          () => encode((made as () => Response)(), context) as Reply
-        : await encode(made, context)
+          () => replyOf(endpoint, (made as () => Response)(), context) as Reply
+        : await replyOf(endpoint, made, context)
     },
   }
+}
+
+/** An answer as it travels. */
+export function replyOf<Request, Response>(
+  { encode }: Pick<Endpoint<Request, Response>, 'encode'>,
+  response: Response,
+  context: ReplyContext<Request>,
+): Eventually<Reply> {
+  return encode ? encode(response, context) : { json: response }
 }

@@ -1,6 +1,6 @@
 /**
- * The older call for projects on the wire. It answers with a status and no body; with `output=xml`
- * with a list, whose elements and attributes are those its clients read:
+ * The older call for projects on the wire. It answers a success with a status and no body; with
+ * `output=xml` with a list, whose elements and attributes are those its clients read:
  *
  *     <DncCompliance><DncScrub><Accounts>
  *       <Account acctId="main" name="Main account">

@@ -6,7 +6,7 @@ import {
   type ScrubVersion,
   scrubVersions,
 } from '../domain/scrub-row.js'
-import { mapInSlices } from '../domain/slices.js'
+import { forEachInSlices, mapInSlices } from '../domain/slices.js'
 import { type EbrWireRecord, numbersInRecords, readRecords, recordFields } from './ebr-record.js'
 import {
   type Endpoint,
@@ -97,9 +97,9 @@ const question = (limit: NumberLimit) => ({
 
 type WireQuestion = z.output<z.ZodObject<ReturnType<typeof question>>>
 
-function readQuestion(wire: WireQuestion): ScrubRequest {
+async function readQuestion(wire: WireQuestion): Promise<ScrubRequest> {
   return {
-    items: wire.phoneList.map(readItem),
+    items: await mapInSlices(wire.phoneList, readItem),
     version: wire.version,
     output: wire.output,
     projectId: wire.projId,
@@ -109,12 +109,14 @@ function readQuestion(wire: WireQuestion): ScrubRequest {
 
 /** Records that are given are stored first, all or none, and the rows then know them. */
 const request = (limit: NumberLimit) =>
-  fields({ ...question(limit), ...recordFields }).transform((wire, context): ScrubRequest => {
-    const records = readRecords(wire, context)
-    const asked = readQuestion(wire)
-    if (!records) return asked
-    return { ...asked, relationships: { records, keepBetterEbr: wire.keepBetterEBR } }
-  })
+  fields({ ...question(limit), ...recordFields }).transform(
+    async (wire, context): Promise<ScrubRequest> => {
+      const records = readRecords(wire, context)
+      const asked = await readQuestion(wire)
+      if (!records) return asked
+      return { ...asked, relationships: { records, keepBetterEbr: wire.keepBetterEBR } }
+    },
+  )
 
 type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
 
@@ -122,17 +124,19 @@ type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
 const listsHeader = 'X-Callgate-Lists'
 
 /** Of a list that was replaced while the rows were made, both versions. */
-function replyHeaders(rows: readonly ScrubRow[]): NonNullable<Reply['headers']> {
+async function replyHeaders(rows: readonly ScrubRow[]): Promise<NonNullable<Reply['headers']>> {
   const named = new Set<string>()
+  const warnings: string[] = []
   let latest: ScrubRow['lists']
-  for (const { lists } of rows) {
-    if (!lists || lists === latest) continue
+  await forEachInSlices(rows, ({ lists, warning }) => {
+    if (warning !== undefined) warnings.push(warning)
+    if (!lists || lists === latest) return
     latest = lists
     for (const { name, version: content } of lists) named.add(`${name}=${content}`)
-  }
+  })
   return {
     ...(named.size > 0 && { [listsHeader]: [...named].join(';') }),
-    ...warningHeaders(rows.flatMap(({ warning }) => warning ?? [])),
+    ...warningHeaders(warnings),
   }
 }
 
@@ -161,7 +165,7 @@ const common = {
     ...warningReplyHeader,
   },
   encode: async (rows, { request: { output, version: asked } }) => {
-    const headers = replyHeaders(rows)
+    const headers = await replyHeaders(rows)
     if (output === 'json') {
       return { json: await mapInSlices(rows, (row) => jsonRow(row, asked)), headers }
     }

@@ -179,6 +179,7 @@ export function openDoors(
     frontDoor: createFrontDoor({
       ...shared,
       judge: (call, arrivedAtMs) => gate.judge(call, arrivedAtMs),
+      passUnrecorded: (call) => gate.passUnrecorded(call),
       document: decisionDocument,
       serviceCodes,
       clock: world.clock,

@@ -3,6 +3,7 @@
  * on disk and before it acknowledges the write, so the very next decision sees it.
  */
 import type { PhoneNumber } from './phone-number.js'
+import { yieldToEventLoop } from './slices.js'
 
 export interface ChangeListener {
   /** Internal list or relationship records of these numbers changed for one account. */
@@ -26,5 +27,21 @@ export class Changes implements ChangeListener {
 
   everythingChanged(): void {
     for (const listener of this.#listeners) listener.everythingChanged()
+  }
+}
+
+/** Numbers that are told of in well below a millisecond. */
+const announcedAtOnce = 256
+
+/** Tells of changed numbers, of many in slices; all of them have been told of when it resolves. */
+export async function announceNumbers(
+  changes: ChangeListener,
+  accountId: string,
+  numbers: readonly PhoneNumber[],
+): Promise<void> {
+  for (let from = 0; from < numbers.length; from += announcedAtOnce) {
+    const turn = numbers.length > announcedAtOnce ? yieldToEventLoop() : undefined
+    if (turn) await turn
+    changes.numbersChanged(accountId, numbers.slice(from, from + announcedAtOnce))
   }
 }

@@ -5,19 +5,23 @@
 import { monotonicSeconds } from './clock.js'
 
 /** A call may be held up for 10 ms; a piece of work runs over, and garbage is collected now and then. */
-const maxSliceSeconds = 0.005
+const maxSliceSeconds = 0.003
 
 let sliceStartedAt = Number.NEGATIVE_INFINITY
 const waiting: (() => void)[] = []
 
 /**
  * To be called between pieces of long work, and awaited when it gives a promise: all work that calls
- * it has then held the event loop for 5 ms, and other work gets its turn. `undefined` means go on. Of
+ * it has then held the event loop for 3 ms, and other work gets its turn. `undefined` means go on. Of
  * several long works one is resumed in each turn of the event loop, so many together hold it no
  * longer than one.
  */
 export function yieldToEventLoop(): Promise<void> | undefined {
-  if (monotonicSeconds() - sliceStartedAt < maxSliceSeconds) return undefined
+  return monotonicSeconds() - sliceStartedAt < maxSliceSeconds ? undefined : nextTurn()
+}
+
+/** To be awaited before a piece that takes milliseconds and cannot be cut: it begins a slice. */
+export function nextTurn(): Promise<void> {
   return new Promise((resume) => {
     if (waiting.push(resume) === 1) setImmediate(resumeNext)
   })
@@ -36,10 +40,20 @@ export async function mapInSlices<Item, Result>(
   map: (item: Item, index: number) => Result,
 ): Promise<Result[]> {
   const results: Result[] = []
-  for (const [index, item] of items.entries()) {
+  await forEachInSlices(items, (item, index) => results.push(map(item, index)))
+  return results
+}
+
+/** Calls `use` with each item in order, in slices. */
+export async function forEachInSlices<Item>(
+  items: Iterable<Item>,
+  use: (item: Item, index: number) => void,
+): Promise<void> {
+  let index = 0
+  for (const item of items) {
     const turn = index > 0 ? yieldToEventLoop() : undefined
     if (turn) await turn
-    results.push(map(item, index))
+    use(item, index)
+    index += 1
   }
-  return results
 }

@@ -118,6 +118,16 @@ export class Gate {
     return this.#giveAtOnce(request, { ...unread, detail }, arrivedAtMs)
   }
 
+  /**
+   * Allows a call to a service code of which no record can be kept, such as of somebody without a key;
+   * its id says so. Nor is it counted: strangers may ask as often as they like.
+   */
+  passUnrecorded(request: CallRequest): Decision {
+    const dialed = parseDialed(request.dialed, this.#parts.settings.serviceCodes)
+    if (dialed.kind !== 'service-code') throw new TypeError('only service codes pass unrecorded')
+    return { ...this.#decisionOf(request, judgeUnasked(dialed, 'block')), id: '-' }
+  }
+
   /** Numbers that nobody is asked about: service codes, extensions, foreign and invalid ones. */
   async #judgeUnasked(
     request: CallRequest,

@@ -201,7 +201,7 @@ function splitKey(fields: RawFields, keyAllowed: boolean) {
 }
 
 /** On a call whose fields are in the body, a field in the address would otherwise be overlooked. */
-function refuseFields(query: RawFields): void {
+export function refuseFields(query: RawFields): void {
   const rule = 'is not read from the address; send it in the body'
   const problems = Object.keys(query).map((name) => ({ field: shorten(name), rule }))
   if (problems.length > 0) throw invalidRequest(problems)

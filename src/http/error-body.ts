@@ -62,7 +62,7 @@ const oauthErrors: Readonly<Partial<Record<ErrorKind, string>>> = {
   overloaded: 'temporarily_unavailable',
 }
 
-/** A status line holds printable ASCII; the rest would end or garble it. */
+/** A status line holds printable ASCII; the rest would end or garble it. Proxies may drop it all. */
 const longestReasonPhrase = 500
 
 const shapes: Readonly<Record<ErrorShape, WriteError>> = {
@@ -85,7 +85,7 @@ const shapes: Readonly<Record<ErrorShape, WriteError>> = {
   'reason-line': (status, message) => ({
     status,
     reasonPhrase: message.replace(/[^\x20-\x7e]/g, '?').slice(0, longestReasonPhrase),
-    text: '',
+    text: message,
   }),
   problem: (status, message, { path }) => ({
     status,

@@ -15,7 +15,7 @@ const columnName = /^(\d{1,9})!ColValue\.(.+)$/is
  */
 export class FormFields {
   readonly #plain: (readonly [string, string])[] = []
-  readonly #records = new Map<number, Map<string, string>>()
+  readonly #records = new Map<number, Record<string, string>>()
   #columns = 0
 
   /** Throws when there are too many, or two values for one field of a record. */
@@ -29,8 +29,7 @@ export class FormFields {
   pairs(): readonly (readonly [string, unknown])[] {
     if (this.#records.size === 0) return this.#plain
     const ordered = [...this.#records].sort(([one], [other]) => one - other)
-    const records = ordered.map(([, record]) => Object.fromEntries(record))
-    return [...this.#plain, [columnField, records]]
+    return [...this.#plain, [columnField, ordered.map(([, record]) => record)]]
   }
 
   #addColumn(number: number, column: string, value: string): void {
@@ -38,11 +37,13 @@ export class FormFields {
     if (this.#columns > mostColumns) {
       throw refused('', `holds more than ${mostColumns} fields of records`)
     }
-    const record = this.#records.get(number) ?? new Map<string, string>()
-    if (record.has(column) && record.get(column) !== value) {
+    // Without the members of every object, which are names like any other here.
+    const record = this.#records.get(number) ?? (Object.create(null) as Record<string, string>)
+    if (record[column] !== undefined && record[column] !== value) {
       throw refused(`${number}!ColValue.${column}`, 'is given twice')
     }
-    this.#records.set(number, record.set(column, value))
+    record[column] = value
+    this.#records.set(number, record)
   }
 }
 

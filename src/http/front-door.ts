@@ -3,31 +3,30 @@
  * express would cost several times the decision itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { DecisionBody } from '../api/decision-body.js'
 import type { ErrorShape } from '../api/endpoint.js'
 import {
-  type DecisionRequest,
   decideCall,
+  type PredialAnswer,
   predialGet,
+  predialLine,
   predialPost,
-  refuseFarInstant,
 } from '../api/gate.js'
-import { type EndpointDescription, route } from '../api/route.js'
-import type { Caller } from '../domain/caller.js'
-import type { Clock } from '../domain/clock.js'
-import type { Decision } from '../domain/decision.js'
-import { parseDialed } from '../domain/phone-number.js'
+import type { EndpointDescription } from '../api/route.js'
+import { type Decision, degradedBy } from '../domain/decision.js'
 import { AppError } from '../errors.js'
-import { type BindTools, bind, pathOf } from './bind.js'
+import { pathOf } from './bind.js'
+import {
+  type DecidingCall,
+  type DecidingTools,
+  decidingHandlers,
+  type Handler,
+  type RequestContext,
+} from './deciding.js'
 import { errorReply } from './error-body.js'
 import { measureResponse, type OnRequest } from './measure.js'
-import { callOf, isQueued, type PredialOptions, predialHandler } from './predial.js'
 import { sendReply } from './send-reply.js'
 
-export interface FrontDoorOptions extends PredialOptions {
-  /** The decision as the HTTP caller reads it. */
-  readonly document: (decision: Decision) => DecisionBody
-  readonly clock: Clock
+export interface FrontDoorOptions extends DecidingTools {
   readonly onRequest?: OnRequest
 }
 
@@ -37,18 +36,6 @@ export const frontDoorEndpoints: readonly EndpointDescription[] = [
   predialGet,
   predialPost,
 ]
-
-type Handler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: RequestContext,
-) => Promise<void>
-
-/** What the server adds to a request: when it arrived, and whom to notify once its key is valid. */
-export interface RequestContext extends Pick<BindTools, 'onKnown'> {
-  /** The earliest that it can have arrived, on the monotonic clock. */
-  readonly arrivedAtMs: number
-}
 
 export type FrontDoor = (
   request: IncomingMessage,
@@ -78,14 +65,20 @@ export function createFrontDoor(options: FrontDoorOptions): FrontDoor {
 }
 
 function doorsByPath(options: FrontDoorOptions): ReadonlyMap<string, Door> {
-  const predial = predialHandler(options)
-  const decide = decisionHandler(options)
+  const deciding = decidingHandlers(options)
+  const handlerOf = <Answer>(call: DecidingCall<Answer>) => ({
+    name: call.endpoint.name,
+    handler: deciding(call),
+  })
+  const predial = { via: 'predial', answerOf: predialAnswer } as const
   return new Map<string, Door>([
     [
       '/v1/decisions',
       {
         shape: decideCall.errors,
-        handlers: { POST: { name: decideCall.name, handler: decide } },
+        handlers: {
+          POST: handlerOf({ endpoint: decideCall, via: 'http', answerOf: options.document }),
+        },
       },
     ],
     [
@@ -93,26 +86,19 @@ function doorsByPath(options: FrontDoorOptions): ReadonlyMap<string, Door> {
       {
         shape: predialGet.errors,
         handlers: {
-          GET: { name: predialGet.name, handler: predial },
-          POST: { name: predialPost.name, handler: predial },
+          GET: handlerOf({ endpoint: predialGet, ...predial }),
+          POST: handlerOf({ endpoint: predialPost, ...predial }),
         },
       },
     ],
   ])
 }
 
-function decisionHandler(options: FrontDoorOptions): Handler {
-  const isEmergency = ({ number }: DecisionRequest) =>
-    parseDialed(number, options.serviceCodes).kind === 'service-code'
-  return (request, response, { arrivedAtMs, onKnown }) => {
-    const decide = async (caller: Caller, fields: DecisionRequest) => {
-      refuseFarInstant(fields.at, options.clock.now())
-      const deliver = await options.judge(callOf(caller, fields, 'http'), arrivedAtMs)
-      return () => options.document(deliver(isQueued(response)))
-    }
-    const answered = route(decideCall, decide, isEmergency)
-    return bind(answered, { ...options, onKnown })(request, response, {})
-  }
+/** A decision that could not be made or kept is a failure, told by the status as well. */
+function predialAnswer(decision: Decision): PredialAnswer {
+  const failed = decision.reason === 'overloaded' || decision.reason === 'not-recorded'
+  const status = failed ? 503 : 200
+  return { line: predialLine(decision), status, degraded: degradedBy(decision) }
 }
 
 function normalPath(request: IncomingMessage): string {

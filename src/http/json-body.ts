@@ -3,7 +3,7 @@
  * one object (the last would win in silence), endless nesting, objects of endless names, and so many
  * values that reading them would hold the event loop and the memory for long.
  */
-import { yieldToEventLoop } from '../domain/slices.js'
+import { nextTurn, yieldToEventLoop } from '../domain/slices.js'
 import { invalidRequest, shorten } from '../errors.js'
 
 const deepestNesting = 32
@@ -22,8 +22,10 @@ export function parseJsonBody(text: string): unknown {
 /** The same for a long text, most of the work of which is done in slices beside other work. */
 export async function parseLongJsonBody(text: string): Promise<unknown> {
   for (const _piece of refuseHostileShape(text)) await yieldToEventLoop()
+  await nextTurn()
+  const value = parsed(text)
   await yieldToEventLoop()
-  return parsed(text)
+  return value
 }
 
 function parsed(text: string): unknown {

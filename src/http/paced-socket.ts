@@ -185,8 +185,10 @@ export class StrangerTurns {
   }
 
   ask(socket: PacedSocket): void {
-    this.leave(socket)
-    const queue = socket.waitingBytes > pieceBytes ? this.#large : this.#small
+    const isLarge = socket.waitingBytes > pieceBytes
+    if (isLarge) this.#small.delete(socket)
+    // Who waits already keeps the place.
+    const queue = isLarge ? this.#large : this.#small
     queue.add(socket)
     this.#schedule()
   }

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { FieldSource } from '../api/endpoint.js'
-import { yieldToEventLoop } from '../domain/slices.js'
+import { forEachInSlices } from '../domain/slices.js'
 import { AppError, invalidRequest, shorten } from '../errors.js'
 import { FormFields, mostFields } from './form-fields.js'
 import { findText, parseJsonBody, parseLongJsonBody } from './json-body.js'
@@ -116,11 +116,7 @@ const parsers: Readonly<
   },
   async form(body) {
     const found = new FormFields()
-    for (const [name, value] of urlencodedPairs(decoded(body))) {
-      const turn = yieldToEventLoop()
-      if (turn) await turn
-      found.add(name, value)
-    }
+    await forEachInSlices(urlencodedPairs(decoded(body)), ([name, value]) => found.add(name, value))
     return collected(found.pairs())
   },
   multipart: async (body, { contentType }) =>

@@ -1,7 +1,7 @@
 /** Writes a reply to a response of `node:http`. */
 import type { ServerResponse } from 'node:http'
 import type { Page, PendingReply, Reply } from '../api/endpoint.js'
-import { yieldToEventLoop } from '../domain/slices.js'
+import { forEachInSlices, yieldToEventLoop } from '../domain/slices.js'
 import { holdsLongList, jsonParts } from './stringify.js'
 
 /**
@@ -40,15 +40,15 @@ export async function sendReplyInSlices(response: ServerResponse, reply: Reply):
 const pieceLength = 65_536
 
 /** As bytes, since one long text would be gone through at a stretch when it is sent. */
-async function piecesOf(parts: AsyncIterable<string>): Promise<readonly Buffer[]> {
+async function piecesOf(parts: Iterable<string>): Promise<readonly Buffer[]> {
   const pieces: Buffer[] = []
   let text = ''
-  for await (const part of parts) {
+  await forEachInSlices(parts, (part) => {
     text += part
-    if (text.length < pieceLength) continue
+    if (text.length < pieceLength) return
     pieces.push(Buffer.from(text))
     text = ''
-  }
+  })
   return [...pieces, Buffer.from(text)]
 }
 

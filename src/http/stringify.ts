@@ -1,6 +1,4 @@
 /** JSON text of answers, whose lists may be long. */
-import { yieldToEventLoop } from '../domain/slices.js'
-
 /** Items that are written at a stretch: well below a millisecond. */
 const shortList = 50
 
@@ -11,26 +9,27 @@ export function holdsLongList(value: unknown): boolean {
   return Object.values(value).some(holdsLongList)
 }
 
-/** The text `JSON.stringify` gives of plain data, in parts; long lists are written in slices. */
-export async function* jsonParts(value: unknown): AsyncGenerator<string> {
+/** The text `JSON.stringify` gives of plain data, in parts; each is made in well below a millisecond. */
+export function* jsonParts(value: unknown): Generator<string> {
   if (!holdsLongList(value)) yield JSON.stringify(value) ?? 'null'
   else if (Array.isArray(value)) yield* listParts(value)
   else yield* objectParts(value as object)
 }
 
-async function* listParts(list: readonly unknown[]): AsyncGenerator<string> {
+function* listParts(list: readonly unknown[]): Generator<string> {
   let before = '['
   for (const item of list) {
-    await yieldToEventLoop()
-    yield before
+    if (list.length > shortList) yield before + (JSON.stringify(item) ?? 'null')
+    else {
+      yield before
+      yield* jsonParts(item)
+    }
     before = ','
-    if (list.length > shortList) yield JSON.stringify(item) ?? 'null'
-    else yield* jsonParts(item)
   }
   yield ']'
 }
 
-async function* objectParts(object: object): AsyncGenerator<string> {
+function* objectParts(object: object): Generator<string> {
   let before = '{'
   for (const [name, content] of Object.entries(object)) {
     if (content === undefined) continue

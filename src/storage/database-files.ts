@@ -23,7 +23,7 @@ const markerPath = (dataDir: string): string => join(dataDir, 'initialized')
 
 /**
  * The file that shows that the folder has held a database: the marker, or the lock file of a server,
- * for folders of versions that wrote no marker.
+ * for folders of versions that wrote no marker. Imported files show nothing: they may come first.
  */
 export const evidenceIn = (dataDir: string): string | undefined =>
   [markerPath(dataDir), join(dataDir, 'serving.lock')].find((path) => existsSync(path))

@@ -12,8 +12,8 @@ export interface EngineTraits {
   readonly maxParameters: number
   /** Whether a statement failed only because another process holds a lock; it may be tried again. */
   isLockedElsewhere(cause: unknown): boolean
-  /** Whether a statement failed because the database file is damaged. */
-  isDamage(cause: unknown): boolean
+  /** Whether a statement failed because there is no room on the disk. */
+  isFull(cause: unknown): boolean
 }
 
 export interface OpenDatabase {
@@ -24,7 +24,8 @@ export interface OpenDatabase {
   readonly traits: EngineTraits
   /**
    * Runs a whole transaction, and again while another process holds a lock, for at most
-   * `lockWaitMs`. Nothing else is held up meanwhile.
+   * `lockWaitMs`. Nothing else is held up meanwhile. Rejects with `not-available` when the lock stays or
+   * the disk is full: nothing was stored then.
    */
   patiently<Result>(work: () => Promise<Result>): Promise<Result>
   /**
@@ -38,7 +39,7 @@ export interface OpenDatabase {
   markInitialized(): void
   /**
    * Why nothing that is read or written can be relied on, for people: a file of the database was
-   * removed or replaced under the open connection, or pages are damaged.
+   * removed or replaced under the open connection, or pages are damaged, as a check or a query found.
    */
   fault(): string | undefined
   /**
@@ -82,8 +83,7 @@ export function openDatabase(settings: StorageSettings): OpenDatabase {
       try {
         return await work()
       } catch (cause) {
-        if (!opened.traits.isLockedElsewhere(cause)) throw cause
-        await pauseOrGiveUp(giveUpAt, cause)
+        await pauseOrGiveUp(cause, giveUpAt, opened)
       }
     }
   }
@@ -95,9 +95,21 @@ export type EngineConnection = Omit<OpenDatabase, 'patiently'>
 
 const lockPauseMs = 5
 
-async function pauseOrGiveUp(giveUpAtSeconds: number, cause: unknown): Promise<void> {
+async function pauseOrGiveUp(
+  cause: unknown,
+  giveUpAtSeconds: number,
+  { path, traits }: Pick<EngineConnection, 'path' | 'traits'>,
+): Promise<void> {
+  if (traits.isFull(cause)) throw full(path, cause)
+  if (!traits.isLockedElsewhere(cause)) throw cause
   if (monotonicSeconds() >= giveUpAtSeconds) throw busy(cause)
   await new Promise((resume) => setTimeout(resume, lockPauseMs))
+}
+
+function full(path: string, cause: unknown): AppError {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  const problem = `Nothing was stored, since the disk is full (${path}: ${why})`
+  return new AppError('not-available', `${problem}; free space there and send it again`, { cause })
 }
 
 /** A write that was refused so has changed nothing; the same may be sent again. */

@@ -36,8 +36,7 @@ const traits: EngineTraits = {
   maxParameters: 32_000,
   isLockedElsewhere: (cause) =>
     cause instanceof Sqlite.SqliteError && cause.code.startsWith('SQLITE_BUSY'),
-  isDamage: (cause) =>
-    cause instanceof Sqlite.SqliteError && /^SQLITE_(?:CORRUPT|NOTADB)/.test(cause.code),
+  isFull: (cause) => cause instanceof Sqlite.SqliteError && cause.code === 'SQLITE_FULL',
 }
 
 const cachedStatements = 500
@@ -59,6 +58,7 @@ export function openSqlite(settings: StorageSettings): EngineConnection {
       database: withStatementCache(connection),
       isInTransaction: () => connection.inTransaction,
       fault: () => health.fault(),
+      failed: (cause) => health.noteFailure(cause),
     }),
   })
   return {
@@ -90,6 +90,8 @@ class DatabaseHealth {
   readonly #files: OpenFiles
   #check: QuickCheck | undefined
   #damage: string | undefined
+  /** What a query came upon; a check of the pages does not look everywhere that queries do. */
+  #metDamage: string | undefined
   #closed = false
 
   constructor(path: string) {
@@ -98,7 +100,7 @@ class DatabaseHealth {
   }
 
   fault(): string | undefined {
-    if (this.#closed) return this.#damage
+    if (this.#closed) return this.#metDamage ?? this.#damage
     const { lost, hasShrunk } = this.#files.look()
     if (lost !== undefined) {
       return (
@@ -112,7 +114,14 @@ class DatabaseHealth {
       this.#check = undefined
       void this.checkPages().catch(() => undefined)
     }
-    return this.#damage
+    return this.#metDamage ?? this.#damage
+  }
+
+  /** Damage that a statement comes upon stays until the program ends, whatever is read after it. */
+  noteFailure(cause: unknown): void {
+    if (cause instanceof Sqlite.SqliteError && /^SQLITE_(?:CORRUPT|NOTADB)/.test(cause.code)) {
+      this.#metDamage ??= this.#damageText(cause.message)
+    }
   }
 
   async checkPages(): Promise<void> {
@@ -147,6 +156,8 @@ interface QueuedConfig extends SqliteDialectConfig {
   readonly isInTransaction: () => boolean
   /** Why nothing that was read or written may be relied on. */
   readonly fault: () => string | undefined
+  /** Told of every statement that fails. */
+  readonly failed: (cause: unknown) => void
 }
 
 /**
@@ -165,7 +176,9 @@ class QueuedDriver extends SqliteDriver {
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
-    this.#connection ??= super.acquireConnection()
+    this.#connection ??= super
+      .acquireConnection()
+      .then((connection) => withFailuresTold(connection, this.#config.failed))
     const connection = await this.#connection
     if (this.#taken) await new Promise<void>((resume) => this.#waiting.push(resume))
     this.#taken = true
@@ -187,6 +200,24 @@ class QueuedDriver extends SqliteDriver {
   /** A full disk has ended the transaction already; failing here would hide what the disk said. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#config.isInTransaction()) await super.rollbackTransaction(connection)
+  }
+}
+
+/** Statements run, and fail, before the promise of their result is made. */
+function withFailuresTold(
+  connection: DatabaseConnection,
+  failed: (cause: unknown) => void,
+): DatabaseConnection {
+  return {
+    executeQuery(query) {
+      try {
+        return connection.executeQuery(query)
+      } catch (cause) {
+        failed(cause)
+        throw cause
+      }
+    },
+    streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
   }
 }
 

@@ -31,9 +31,7 @@ test('two thousand random requests never give a 5xx', async () => {
     })
     const told = { drawn, request, status: answer.status, text: answer.text }
     expect(answer.status, JSON.stringify(told)).toBeLessThan(500)
-    // The older project call says why in the status line.
-    const saysWhy = answer.status >= 400 && !request.path.includes('/rpc/project')
-    if (saysWhy) expect(answer.text.length, JSON.stringify(told)).toBeGreaterThan(0)
+    if (answer.status >= 400) expect(answer.text.length, JSON.stringify(told)).toBeGreaterThan(0)
   }
   expect(bugs).toEqual([])
 }, 60_000)

@@ -307,16 +307,20 @@ describe('the older call', () => {
     ['two projects', { projId: 'main', project_code: 'X' }, 400, "projId 'main': names another"],
     ['to make by projId', { projId: 'X', handler: 'insert_project' }, 400, 'needs project_code'],
     ['a list of none', { projId: 'X', output: 'xml' }, 400, "projId 'X': is not a project of"],
-  ])('%s is refused in the status line', async (_name, fields, status, reason) => {
+  ])('%s is refused in the status line and in the body', async (_name, fields, status, reason) => {
     const answer = await rpcForm(fields)
     expect(answer[0]).toBe(status)
     expect(answer[1]).toContain(reason)
-    expect(answer[2]).toBe('')
+    // The body may hold what a status line cannot.
+    expect(answer[2].replace(/[^\x20-\x7e]/g, '?')).toContain(reason)
     expect(await parts.projects.list('main')).toHaveLength(1)
   })
 
   test('without a valid key nothing is told but that', async () => {
-    expect(await rpc(form(made), '', 'x')).toEqual([401, 'The API key is not valid', ''])
+    expect(await rpc(form(made), '', 'x')).toEqual([
+      401,
+      ...Array(2).fill('The API key is not valid'),
+    ])
     expect((await rpc(form(made), '', null))[0]).toBe(401)
   })
 

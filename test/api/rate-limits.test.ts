@@ -14,8 +14,10 @@ import { MinuteWindow } from '../../src/http/minute-window.js'
 import { bulkCallNumbers, RateLimits } from '../../src/http/rate-limits.js'
 import { loadSettings } from '../../src/load-settings.js'
 import { silentLogger } from '../../src/log.js'
+import { fakeCompliance } from '../support/fake-compliance.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { openTestCallgate } from '../support/test-callgate.js'
+import { testGate } from '../support/test-gate.js'
 import { type VirtualTime, virtualTime } from '../support/virtual-time.js'
 
 const none = {
@@ -395,6 +397,7 @@ async function open(perMinute: Partial<Record<RateClass, number>>, time: Virtual
   const frontDoor = createFrontDoor({
     ...{ ...tools, serviceCodes: new Set<string>(), clock: time },
     judge: () => Promise.reject(new Error('judged')),
+    passUnrecorded: (call) => testGate(fakeCompliance()).gate.passUnrecorded(call),
     document: () => {
       throw new Error('is not to be written')
     },
@@ -415,7 +418,7 @@ describe('over HTTP', () => {
       instance: '/v1/shapes/problem',
     },
     oauth: { error: 'invalid_request', error_description: message },
-    'reason-line': '',
+    'reason-line': message,
   }
   test.each(shapes)('too many are 429 with Retry-After, in shape %s', async (shape) => {
     const time = virtualTime()

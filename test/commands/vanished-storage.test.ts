@@ -1,5 +1,5 @@
-/** A server whose database vanishes, is locked or takes no writes: what it answers, and says of it. */
-import { renameSync, rmSync } from 'node:fs'
+/** A server whose database vanishes, is damaged, locked or takes no writes: what it answers, and says. */
+import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { CompiledQuery } from 'kysely'
@@ -71,8 +71,13 @@ describe('a server whose database is removed', () => {
     expect(state?.detail).toContain('restart callgate')
     expect(records).toMatchObject({ ready: false })
 
-    const emergency = await running.get('/v1/predial?number=911', 'no key')
-    expect(await emergency.text()).toBe('allow:911:-:end\n')
+    // The key of main has not been used before, so it cannot be looked up.
+    for (const key of ['no key', running.keys.main]) {
+      const emergency = await running.get('/v1/predial?number=911', key)
+      expect(await emergency.text()).toBe('allow:911:-:end\n')
+      const asJson = await running.postJson('/v1/decisions', { number: '911' }, key)
+      expect(await asJson.json()).toMatchObject({ decision: 'allow', id: '-', dial: '911' })
+    }
     const withKey = await running.postJson('/v1/decisions', { number: '911', callKind: 'manual' })
     expect(await withKey.json()).toMatchObject({ decision: 'allow', reason: 'service-code' })
   })
@@ -88,6 +93,39 @@ describe('a server whose database is removed', () => {
     expect((await decide()).decision).toBe('allow')
     const kept = await running.get(`/v1/decisions/${withheld.id}`)
     expect(await kept.json()).toMatchObject({ reason: 'not-recorded' })
+  })
+})
+
+describe('a server that meets a damaged page', () => {
+  const pageBytes = 4096
+
+  function damageLastPages(): void {
+    const file = openSync(database(), 'r+')
+    const junk = Buffer.alloc(10 * pageBytes, 0x5a)
+    writeSync(file, junk, 0, junk.length, statSync(database()).size - junk.length)
+    closeSync(file)
+  }
+
+  it('says at once that its database is damaged, and acknowledges nothing any more', async () => {
+    const { db } = running.callgate.storage
+    for (let index = 0; index < 100; index += 1) {
+      const row = { account_id: 'main', list: `${index}${'x'.repeat(900)}`, modified_at: 0 }
+      await db.insertInto('internal_dnc_lists').values(row).execute()
+    }
+    await running.stop()
+    damageLastPages()
+    running = await openTestCallgate({ dataDir: running.dataDir })
+    expect((await readiness()).database).toMatchObject({ ready: true })
+
+    const rows = running.callgate.storage.db.selectFrom('internal_dnc_lists').selectAll()
+    await expect(rows.execute()).rejects.toThrow('is damaged (database disk image is malformed)')
+    const { status, database: state } = await readiness()
+    expect(status).toBe(503)
+    expect(state).toMatchObject({ ready: false })
+    expect(state?.detail).toContain(`${database()}: the database is damaged (`)
+    const refused = await optOut('2125550101')
+    expect(refused.status).toBe(503)
+    expect(await refused.text()).toContain('is damaged')
   })
 })
 
@@ -145,6 +183,34 @@ describe('a server whose database takes no writes', () => {
     await running.callgate.storage.db.executeQuery(pragma('query_only = off'))
     await expect.poll(async () => (await readiness()).status, { timeout: 15_000 }).toBe(200)
   })
-
-  const pragma = (text: string) => CompiledQuery.raw(`pragma ${text}`)
 })
+
+describe('a server whose disk is full', () => {
+  it('says of an opt-out that it was not stored, and why', async () => {
+    const { db } = running.callgate.storage
+    const { rows } = await db.executeQuery<{ page_count: number }>(pragma('page_count'))
+    await db.executeQuery(pragma(`max_page_count = ${rows[0]?.page_count}`))
+    let refused: Response | undefined
+    let lastLine = 0
+    for (; refused === undefined && lastLine < 20_000; lastLine += 500) {
+      const lines = Array.from({ length: 500 }, (_, index) => 2125560000 + lastLine + index)
+      const phoneList = lines.join(',')
+      const response = await running.postJson('/app/main/rpc/pdnc', {
+        phoneList,
+        actionType: 'add',
+      })
+      if (response.status !== 200) refused = response
+    }
+    expect(refused?.status).toBe(503)
+    const said = `Nothing was stored, since the disk is full (${database()}: database or disk is full)`
+    expect(await refused?.text()).toContain(said)
+
+    await db.executeQuery(pragma('max_page_count = 1000000'))
+    const first = String(2125560000 + lastLine - 500)
+    const onList = `/app/main/rpc/pdnc?phoneList=${first}&actionType=status`
+    expect(await (await running.get(onList)).text()).toBe(`${first},,`)
+    expect((await optOut(first)).status).toBe(200)
+  })
+})
+
+const pragma = (text: string) => CompiledQuery.raw(`pragma ${text}`)

@@ -394,6 +394,7 @@ describe('doors', () => {
       frontDoor: createFrontDoor({
         authenticate: (key) => (key === adminKey ? admin : undefined),
         judge: (call) => gateOf(of).gate.judge(call),
+        passUnrecorded: (call) => gateOf(of).gate.passUnrecorded(call),
         document: decisionDocument,
         serviceCodes: new Set(),
         maxBodyBytes: 10_000,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { writeForAccount } from '../../src/service/sql/account-write.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import { useDatabase } from '../support/database.js'
+import { turnsDuring } from '../support/event-loop-turns.js'
 import { buildSubjects, caller, n } from '../support/service-subjects.js'
 
 const database = useDatabase()
@@ -81,4 +82,13 @@ test('what is read during one long write waits for that one, and not for those a
   await expect(failing).rejects.toThrow('refused')
   await Promise.all([...writes, write('last')])
   expect(order).toEqual(['first', 'read', 'second', 'third', 'last'])
+})
+
+test.each([
+  ['a long write is committed in a turn of its own', 6, 1],
+  ['a short one at once', 0, 0],
+])('%s', async (_, msPerLook, turns) => {
+  await buildSubjects(database.storage)
+  const write = () => writeForAccount(database.storage, 'main', async () => undefined)
+  expect((await turnsDuring(write, msPerLook)).turns).toBe(turns)
 })

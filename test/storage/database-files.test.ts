@@ -200,6 +200,14 @@ describe('a new folder', () => {
     expect(await accounts(await open())).toContain('kept')
   })
 
+  it('is one that holds imported files alone, which may come before the first start', async () => {
+    for (const name of ['lists', 'numbering', 'facts', 'rejects']) {
+      mkdirSync(join(dataDir(), name), { recursive: true })
+      writeFileSync(join(dataDir(), name, 'file'), 'imported')
+    }
+    expect(await accounts(await open())).toEqual(['main', 'sandbox'])
+  })
+
   it('gets no database where the settings forbid it, except on request', async () => {
     const environment = { CALLGATE_STORAGE_CREATE_DATABASE: 'false' }
     expect(await messageOf(open({ environment }))).toContain('storage.createDatabase: false')
@@ -303,7 +311,8 @@ describe('damage', () => {
     await fillAndClose('accounts')
     damagePages()
     expect(await messageOf(open())).toBe(
-      `${file()}: the database is damaged (database disk image is malformed). Restore a backup`,
+      `${file()}: the database is damaged (database disk image is malformed), so nothing is allowed ` +
+        'or stored. Stop callgate and restore a backup',
     )
   })
 })

@@ -79,7 +79,7 @@ const shapes: Readonly<Record<ErrorShape, Check>> = {
     )
   },
   oauth: (answer) => hasTexts(answer, ['error', 'error_description']),
-  'reason-line': ({ text, statusText }) => text === '' && statusText !== '',
+  'reason-line': (answer) => isText(answer) && answer.statusText !== '',
   'block-line': ({ text }) => /^block:[a-z-]+:-:end\n$/.test(text),
 }
 

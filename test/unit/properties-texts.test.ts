@@ -8,7 +8,7 @@ import { csvLine, jsonRow } from '../../src/api/scrub-row.js'
 import { asPhoneNumber, parseDialed } from '../../src/domain/phone-number.js'
 import type { ScrubRow } from '../../src/domain/scrub-row.js'
 import { scrubRow } from '../support/fake-service.js'
-import { anyText, holds, tenDigits } from './properties-support.js'
+import { anyText, holds, holdsInTime, tenDigits } from './properties-support.js'
 
 const list = phoneList({ most: 5 })
 
@@ -56,21 +56,22 @@ const item = fc.record({
 })
 
 describe('scrub items', () => {
-  test('what a client writes is what the server reads', () => {
-    holds(
-      fc.property(fc.array(item, { minLength: 1, maxLength: 8 }), (items) => {
+  test('what a client writes is what the server reads', async () => {
+    await holdsInTime(
+      fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 8 }), async (items) => {
         const request = { items, version: 8, output: 'json' } as const
         const none = { projectId: undefined, campaignId: undefined, relationships: undefined }
         const sent = scrubPost.send?.({ ...request, ...none })?.json
-        expect(scrubPost.request.safeParse(sent).data).toMatchObject(request)
+        const read = await scrubPost.request.safeParseAsync(sent)
+        expect(read.data).toMatchObject(request)
       }),
     )
   })
 
-  test('any text is read as items or refused, and a number is ten digits or none', () => {
-    holds(
-      fc.property(anyText, (text) => {
-        const read = scrubGet.request.safeParse({ phoneList: text })
+  test('any text is read as items or refused, and a number is ten digits or none', async () => {
+    await holdsInTime(
+      fc.asyncProperty(anyText, async (text) => {
+        const read = await scrubGet.request.safeParseAsync({ phoneList: text })
         if (!read.success) return
         for (const { phone } of read.data.items) {
           expect(text).toContain(phone)
@@ -80,12 +81,18 @@ describe('scrub items', () => {
     )
   })
 
-  test('an item with more parts than three is no number', () => {
-    holds(
-      fc.property(tenDigits, fc.array(tenDigits, { minLength: 3, maxLength: 5 }), (phone, more) => {
-        const read = scrubGet.request.safeParse({ phoneList: [phone, ...more].join('|') })
-        expect(asPhoneNumber(read.data?.items[0]?.phone ?? '')).toBeUndefined()
-      }),
+  test('an item with more parts than three is no number', async () => {
+    await holdsInTime(
+      fc.asyncProperty(
+        tenDigits,
+        fc.array(tenDigits, { minLength: 3, maxLength: 5 }),
+        async (phone, more) => {
+          const read = await scrubGet.request.safeParseAsync({
+            phoneList: [phone, ...more].join('|'),
+          })
+          expect(asPhoneNumber(read.data?.items[0]?.phone ?? '')).toBeUndefined()
+        },
+      ),
     )
   })
 })
@@ -199,10 +206,13 @@ describe('objects of fields', () => {
       .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
       .map((upper) => [...name].map((one, at) => (upper[at] ? one.toUpperCase() : one)).join(''))
 
-  test('names are read in any letter case', () => {
-    holds(
-      fc.property(letterCase('phonelist'), letterCase('version'), (phones, version) => {
-        const read = scrubGet.request.safeParse({ [phones]: '2125550100', [version]: '8' })
+  test('names are read in any letter case', async () => {
+    await holdsInTime(
+      fc.asyncProperty(letterCase('phonelist'), letterCase('version'), async (phones, version) => {
+        const read = await scrubGet.request.safeParseAsync({
+          [phones]: '2125550100',
+          [version]: '8',
+        })
         expect(read.data).toMatchObject({ items: [{ phone: '2125550100' }], version: 8 })
       }),
     )

@@ -1,8 +1,14 @@
 /** Long work in slices: when it gives way, to whom, and that it does the work as it would at once. */
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { mapInSlices, yieldToEventLoop } from '../../src/domain/slices.js'
+import { announceNumbers, Changes } from '../../src/domain/changes.js'
+import { phoneNumber } from '../../src/domain/phone-number.js'
+import { mapInSlices, nextTurn, yieldToEventLoop } from '../../src/domain/slices.js'
 import { parseJsonBody, parseLongJsonBody } from '../../src/http/json-body.js'
+import { sendReplyInSlices } from '../../src/http/send-reply.js'
 import { jsonParts } from '../../src/http/stringify.js'
+import { chunksOf } from '../../src/service/sql/chunks.js'
 import { turnsDuring } from '../support/event-loop-turns.js'
 
 const list = (length: number) => Array.from({ length }, (_, index) => index)
@@ -13,9 +19,16 @@ describe('work in slices', () => {
     expect(await mapInSlices([], () => 1)).toEqual([])
   })
 
-  test('lets the event loop turn after every 5 ms', async () => {
+  test('lets the event loop turn after every 3 ms', async () => {
     const { turns } = await turnsDuring(() => mapInSlices(list(1000), (value) => value))
-    expect(turns).toBeGreaterThanOrEqual(150)
+    expect(turns).toBeGreaterThanOrEqual(300)
+  })
+
+  test('what cannot be cut begins a slice, also where the slice before has just begun', async () => {
+    const { turns } = await turnsDuring(async () => {
+      for (let pieces = 0; pieces < 10; pieces += 1) await nextTurn()
+    }, 0)
+    expect(turns).toBeGreaterThanOrEqual(9)
   })
 
   test('gives way to nobody for a single item, which may be a decision', async () => {
@@ -49,11 +62,31 @@ describe('work in slices', () => {
   })
 })
 
-async function textOf(value: unknown): Promise<string> {
-  const parts: string[] = []
-  for await (const part of jsonParts(value)) parts.push(part)
-  return parts.join('')
-}
+test('a change of many numbers is told of in slices, that of one at once', async () => {
+  const changes = new Changes()
+  const told: string[] = []
+  changes.subscribe({
+    numbersChanged: (_, numbers) => void told.push(...numbers),
+    everythingChanged: () => undefined,
+  })
+  const numbers = list(10_000).map((index) => phoneNumber(String(2_122_000_000 + index)))
+  const { turns } = await turnsDuring(() => announceNumbers(changes, 'a', numbers), 6)
+  expect(told).toEqual(numbers)
+  expect(turns).toBeGreaterThanOrEqual(38)
+  const one = await turnsDuring(() => announceNumbers(changes, 'a', numbers.slice(0, 1)), 6)
+  expect(one.turns).toBe(0)
+})
+
+test.each([
+  ['numbers', 1, 256],
+  ['rows of 16 values', 16, 64],
+])('a statement carries at most so many %s', (_, values, most) => {
+  const pieces = [...chunksOf(list(10_000), { maxParameters: 32_000 }, values)]
+  expect(Math.max(...pieces.map(({ length }) => length))).toBe(most)
+  expect(pieces.flat()).toEqual(list(10_000))
+})
+
+const textOf = (value: unknown) => [...jsonParts(value)].join('')
 
 describe('JSON in slices', () => {
   const row = { a: 'text "quoted"', b: null, c: undefined, d: [1, undefined, { e: true }] }
@@ -66,17 +99,28 @@ describe('JSON in slices', () => {
     ['a list in an object in a list', [{ Response: long }, 1, undefined, null]],
     ['nothing in a long list', [...list(60), undefined]],
     ['empty ones', { a: [], b: {}, c: [[]] }],
-  ])('%s is written as JSON.stringify writes it', async (_, value) => {
-    expect(await textOf(value)).toBe(JSON.stringify(value))
+  ])('%s is written as JSON.stringify writes it', (_, value) => {
+    expect(textOf(value)).toBe(JSON.stringify(value))
   })
 
   test('a long list is written, and a long body read, beside other work', async () => {
-    const written = await turnsDuring(() => textOf({ Results: long }))
-    expect(written.turns).toBeGreaterThanOrEqual(30)
+    const response = new ServerResponse(new IncomingMessage(new Socket()))
+    const json = { Results: list(1000) }
+    const written = await turnsDuring(() => sendReplyInSlices(response, { json }))
+    expect(response.writableEnded).toBe(true)
+    expect(written.turns).toBeGreaterThanOrEqual(300)
     const text = JSON.stringify({ ebrList: list(100_000) })
     const read = await turnsDuring(() => parseLongJsonBody(text), 6)
     expect(read.result).toEqual(JSON.parse(text))
     expect(read.turns).toBeGreaterThanOrEqual(30)
+  })
+
+  test('a long body is parsed in a turn of its own', async () => {
+    const { turns } = await turnsDuring(async () => {
+      await nextTurn()
+      await parseLongJsonBody(JSON.stringify(list(100_000)))
+    }, 0)
+    expect(turns).toBeGreaterThanOrEqual(1)
   })
 
   test.each([

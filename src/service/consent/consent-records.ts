@@ -4,11 +4,11 @@
  */
 import type { Selectable } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
-import type { ChangeListener } from '../../domain/changes.js'
+import { announceNumbers, type ChangeListener } from '../../domain/changes.js'
 import { type Clock, formatInstant } from '../../domain/clock.js'
 import type { ConsentRecord, ConsentRecordsRequest } from '../../domain/consent-records.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
-import { yieldToEventLoop } from '../../domain/slices.js'
+import { forEachInSlices, yieldToEventLoop } from '../../domain/slices.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
@@ -46,7 +46,7 @@ export class ConsentRecords {
     const scope = await requireScope(projects, accountId, request)
     const owner = { accountId, projectCode: scope.ebrProject }
     const found: ConsentRecord[] = []
-    for (const chunk of chunksOf(distinct(request.numbers), storage.traits)) {
+    for (const chunk of chunksOf(await distinct(request.numbers), storage.traits)) {
       await yieldToEventLoop()
       const rows = await wholeInForce(storage.db, owner, chunk).execute()
       found.push(...rows.map(recordOf))
@@ -62,7 +62,7 @@ export class ConsentRecords {
     const { accountId } = caller
     const { storage, projects, changes, clockOf, changeHead } = this.#options
     const scope = await requireScope(projects, accountId, request)
-    const numbers = distinct(request.numbers)
+    const numbers = await distinct(request.numbers)
     const { traits } = storage
     const at = clockOf(accountId).now()
     const removed = await writeForAccount(storage, accountId, async (transaction) => {
@@ -79,19 +79,19 @@ export class ConsentRecords {
       await supersede(transaction, { at, traits }, ids)
       return ids.length
     })
-    changes.numbersChanged(accountId, numbers)
+    await announceNumbers(changes, accountId, numbers)
     return removed
   }
 }
 
-function distinct(texts: readonly string[]): readonly PhoneNumber[] {
+async function distinct(texts: readonly string[]): Promise<readonly PhoneNumber[]> {
   const numbers = new Set<PhoneNumber>()
   const problems: FieldProblem[] = []
-  for (const text of texts) {
+  await forEachInSlices(texts, (text) => {
     const number = asPhoneNumber(text)
     if (number) numbers.add(number)
     else problems.push({ field: 'phoneList', value: text, rule: 'must be exactly 10 digits' })
-  }
+  })
   if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
   return [...numbers]
 }

@@ -4,11 +4,11 @@
  * a record holds is in `ebr-expiry.ts`; what it permits is for the scrub to say.
  */
 import type { Caller } from '../../domain/caller.js'
-import type { ChangeListener } from '../../domain/changes.js'
+import { announceNumbers, type ChangeListener } from '../../domain/changes.js'
 import { type Clock, type Instant, type LocalDay, parseDay } from '../../domain/clock.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
-import { yieldToEventLoop } from '../../domain/slices.js'
+import { forEachInSlices, mapInSlices, yieldToEventLoop } from '../../domain/slices.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
@@ -92,7 +92,7 @@ export class Consent {
     const scope = await requireScope(this.#options.projects, accountId, request)
     const clock = this.#options.clockOf(accountId)
     const facts = await readEbrList(request.records, clock)
-    const numbers = [...new Set(facts.map((fact) => fact.number))]
+    const numbers = await distinctNumbers(facts)
     const at = clock.now()
     const { changeHead, storage } = this.#options
     const written = await writeForAccount(storage, accountId, async (transaction) => {
@@ -112,7 +112,7 @@ export class Consent {
       await insertRecords(transaction, write, { ...outcome, liftsOptOut })
       return { lists, outcome }
     })
-    this.#options.changes.numbersChanged(accountId, numbers)
+    await announceNumbers(this.#options.changes, accountId, numbers)
     const warnings = await this.#warnings(accountId, { ...written, numbers, at })
     return { stored: facts.length, warnings }
   }
@@ -126,13 +126,11 @@ export class Consent {
     const owner = { accountId, projectCode: ebrProject }
     const stored = await this.#storedBy(this.#db, owner, numbers)
     const records = new Map<string, EbrRecord>()
-    for (const number of numbers) {
-      const turn = numbers.length > 1 ? yieldToEventLoop() : undefined
-      if (turn) await turn
+    await forEachInSlices(numbers, (number) => {
       const row = stored.get(number)
       const record = row ? recordOf(row) : this.#overlay.ebrRecord(accountId, number)
       if (record) records.set(number, record)
-    }
+    })
     return records
   }
 
@@ -142,14 +140,15 @@ export class Consent {
     const { internalDnc, law } = this.#options
     const entries = await internalDnc.entries(accountId, lists.internalDncList, numbers)
     const records = await this.inForce(accountId, lists.ebrProject, numbers)
-    const warnings = outcome.losers.map(({ number, type }) => {
+    const warnings = await mapInSlices(outcome.losers, ({ number, type }) => {
       const inForce = recordNames[records.get(number)?.type ?? type]
       return `${number}: the ${recordNames[type]} record is not in force: a ${inForce} record is kept`
     })
     for (const { number } of outcome.winners) {
+      const turn = yieldToEventLoop()
+      if (turn) await turn
       const [record, entry] = [records.get(number), entries.get(number)]
       if (!record || (record.type === 'P' && !entry)) continue
-      await yieldToEventLoop()
       const places = this.#placesOf(number)
       const warning = ebrWarning({ record, entry, places, at, law })
       if (warning !== undefined) warnings.push(`${number}: ${warning}`)
@@ -167,28 +166,29 @@ export class Consent {
     owner: Owner,
     numbers: readonly PhoneNumber[],
   ): Promise<ReadonlyMap<string, StoredEbr>> {
+    const stored = new Map<string, StoredEbr>()
     const rows = await this.#rows.read(db, owner, numbers)
-    return new Map(rows.map((row) => [row.number, row]))
+    await forEachInSlices(rows, (row) => stored.set(row.number, row))
+    return stored
   }
 
   /** Goes through the facts in request order, so that of two for one number the later may win. */
   async #rank(accountId: string, { facts, stored, keepBetter }: Contest): Promise<Outcome> {
     const winners = new Map<PhoneNumber, EbrFact>()
     const losers: EbrFact[] = []
-    for (const fact of facts) {
-      const turn = yieldToEventLoop()
-      if (turn) await turn
+    await forEachInSlices(facts, (fact) => {
       const rival = winners.get(fact.number)
       const row = stored.get(fact.number)
       const kept = rival ?? (row ? recordOf(row) : this.#overlay.ebrRecord(accountId, fact.number))
-      if (keepBetter && kept && this.#outlasts(kept, fact)) {
-        losers.push(fact)
-        continue
-      }
+      if (keepBetter && kept && this.#outlasts(kept, fact)) return void losers.push(fact)
       if (rival) losers.push(rival)
       winners.set(fact.number, fact)
-    }
-    const replaced = [...winners.keys()].flatMap((number) => stored.get(number)?.id ?? [])
+    })
+    const replaced: number[] = []
+    await forEachInSlices(winners.keys(), (number) => {
+      const row = stored.get(number)
+      if (row) replaced.push(row.id)
+    })
     return { winners: [...winners.values()], losers, replaced }
   }
 
@@ -196,6 +196,12 @@ export class Consent {
     const regions = this.#placesOf(fact.number).map((place) => place.region)
     return outlasts(kept, fact, { regions, law: this.#options.law })
   }
+}
+
+async function distinctNumbers(facts: readonly EbrFact[]): Promise<readonly PhoneNumber[]> {
+  const distinct = new Set<PhoneNumber>()
+  await forEachInSlices(facts, ({ number }) => distinct.add(number))
+  return [...distinct]
 }
 
 interface Written {

@@ -12,7 +12,7 @@ import {
 } from '../../domain/clock.js'
 import type { EbrType } from '../../domain/compliance.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
-import { mapInSlices } from '../../domain/slices.js'
+import { forEachInSlices } from '../../domain/slices.js'
 import { type FieldProblem, invalidRequest, shorten } from '../../errors.js'
 import type { EbrTerms } from './ebr-expiry.js'
 
@@ -52,11 +52,12 @@ export async function readEbrList(
 ): Promise<readonly EbrFact[]> {
   const problems: FieldProblem[] = []
   const reader = { now: clock.now(), problems }
-  const facts = await mapInSlices(records, (record, index) =>
-    readRecord(record, { ...reader, path: `ebrList[${index}]` }),
+  const facts: EbrFact[] = []
+  await forEachInSlices(records, (record, index) =>
+    facts.push(...readRecord(record, { ...reader, path: `ebrList[${index}]` })),
   )
   if (problems.length > 0) throw refusal(problems)
-  return facts.flat()
+  return facts
 }
 
 function refusal(problems: readonly FieldProblem[]) {

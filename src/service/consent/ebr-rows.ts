@@ -84,18 +84,18 @@ export async function insertRecords(
   write: OwnerWrite,
   { winners, losers, liftsOptOut }: NewRecords,
 ): Promise<void> {
-  const facts = [
-    ...losers.map((fact) => [fact, write.at] as const),
-    ...winners.map((fact) => [fact, null] as const),
-  ]
-  for (const chunk of chunksOf(facts, write.traits, parametersPerRow)) {
-    await yieldToEventLoop()
-    const rows = chunk.map(([fact, supersededAt]) => ({
-      ...rowOf(fact, write, supersededAt),
-      lifts_opt_out: liftsOptOut ? 1 : 0,
-    }))
-    await db.insertInto('ebr_records').values(rows).execute()
+  const insert = async (facts: readonly EbrFact[], supersededAt: Instant | null) => {
+    for (const chunk of chunksOf(facts, write.traits, parametersPerRow)) {
+      await yieldToEventLoop()
+      const rows = chunk.map((fact) => ({
+        ...rowOf(fact, write, supersededAt),
+        lifts_opt_out: liftsOptOut ? 1 : 0,
+      }))
+      await db.insertInto('ebr_records').values(rows).execute()
+    }
   }
+  await insert(losers, write.at)
+  await insert(winners, null)
 }
 
 function rowOf(fact: EbrFact, write: OwnerWrite, supersededAt: Instant | null) {

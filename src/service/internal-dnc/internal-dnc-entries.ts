@@ -1,5 +1,6 @@
 /** Entries of the internal lists: stored rows first, then the fixed facts of the sandbox. */
 import type { PhoneNumber } from '../../domain/phone-number.js'
+import { forEachInSlices } from '../../domain/slices.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db } from '../../storage/tables.js'
 import type { FactsOverlay } from '../facts-overlay.js'
@@ -23,8 +24,9 @@ export class ListEntries {
     numbers: readonly PhoneNumber[],
   ): Promise<ReadonlyMap<string, ListEntry>> {
     const entries = new Map<string, ListEntry>()
-    for (const row of await this.#rows.read(this.#db, owner, numbers)) entries.set(row.number, row)
-    for (const { number, addedAt } of this.fixedAmong(owner.accountId, numbers)) {
+    const rows = await this.#rows.read(this.#db, owner, numbers)
+    await forEachInSlices(rows, (row) => entries.set(row.number, row))
+    for (const { number, addedAt } of await this.fixedAmong(owner.accountId, numbers)) {
       if (entries.has(number)) continue
       entries.set(number, {
         ...{ number, added_at: addedAt, modified_at: addedAt, removed_at: null },
@@ -36,12 +38,15 @@ export class ListEntries {
   }
 
   /** Which of the numbers fixed facts put on the list, whatever is stored. */
-  fixedAmong(accountId: string, numbers: readonly PhoneNumber[]): readonly FixedEntry[] {
+  async fixedAmong(
+    accountId: string,
+    numbers: readonly PhoneNumber[],
+  ): Promise<readonly FixedEntry[]> {
     const fixed: FixedEntry[] = []
-    for (const number of numbers) {
+    await forEachInSlices(numbers, (number) => {
       const entry = this.#overlay.internalDncEntry(accountId, number)
       if (entry) fixed.push({ number, addedAt: entry.addedAt })
-    }
+    })
     return fixed
   }
 
@@ -51,13 +56,13 @@ export class ListEntries {
     owner: Owner,
     numbers: readonly PhoneNumber[],
   ): Promise<readonly FixedEntry[]> {
-    return await this.#withoutRow(db, owner, this.fixedAmong(owner.accountId, numbers))
+    return await this.#withoutRow(db, owner, await this.fixedAmong(owner.accountId, numbers))
   }
 
   /** All entries of the list that exist by fixed facts alone. */
   async fixedWithoutRow(owner: Owner): Promise<readonly FixedEntry[]> {
     const { accountId } = owner
-    const fixed = this.fixedAmong(accountId, [...this.#overlay.internalDncNumbers(accountId)])
+    const fixed = await this.fixedAmong(accountId, [...this.#overlay.internalDncNumbers(accountId)])
     return await this.#withoutRow(this.#db, owner, fixed)
   }
 

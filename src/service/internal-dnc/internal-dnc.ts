@@ -3,10 +3,10 @@
  * it (spec, "Internal DNC list"). Whether a permission overrides an entry is for the scrub to say.
  */
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
-import type { ChangeListener } from '../../domain/changes.js'
+import { announceNumbers, type ChangeListener } from '../../domain/changes.js'
 import { type Clock, formatDay, type Instant } from '../../domain/clock.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
-import { mapInSlices } from '../../domain/slices.js'
+import { forEachInSlices, mapInSlices } from '../../domain/slices.js'
 import { AppError, shorten } from '../../errors.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/engine.js'
@@ -98,7 +98,7 @@ export class InternalDnc {
    */
   async add(caller: Caller, request: AddRequest): Promise<void> {
     const scope = await this.#scopeFor(caller, request)
-    const numbers = readNumbers(request)
+    const numbers = await readNumbers(request)
     await this.#write(caller, scope, async (transaction, write) => {
       const fixed = await this.#entries.onlyFixed(transaction, write.owner, numbers)
       const account = await findAccount(transaction, caller.accountId)
@@ -111,7 +111,7 @@ export class InternalDnc {
       await repeatOptOut(transaction, write, numbers)
       return await putOnList(transaction, write, numbers)
     })
-    this.#options.changes.numbersChanged(caller.accountId, numbers)
+    await announceNumbers(this.#options.changes, caller.accountId, numbers)
   }
 
   /**
@@ -122,19 +122,19 @@ export class InternalDnc {
   async remove(caller: Caller, request: NumbersRequest): Promise<void> {
     await this.#refuseAgent(caller)
     const scope = await this.#scopeFor(caller, request)
-    const numbers = readNumbers({ ...request, ignoreInvalid: true })
-    const fixed = this.#entries.fixedAmong(caller.accountId, numbers)
+    const numbers = await readNumbers({ ...request, ignoreInvalid: true })
+    const fixed = await this.#entries.fixedAmong(caller.accountId, numbers)
     await this.#write(caller, scope, async (transaction, write) => {
       requireOwnLists(caller, write.owner.projectCode)
       return await takeOffList(transaction, write, { numbers, fixed })
     })
-    this.#options.changes.numbersChanged(caller.accountId, numbers)
+    await announceNumbers(this.#options.changes, caller.accountId, numbers)
   }
 
   /** One item per number asked, in request order, duplicates kept. */
   async status(caller: Caller, request: NumbersRequest): Promise<readonly InternalDncStatusItem[]> {
     const owner = await this.#ownerFor(caller, request)
-    const numbers = readNumbers({ ...request, ignoreInvalid: true })
+    const numbers = await readNumbers({ ...request, ignoreInvalid: true })
     const rows = await this.#entries.read(owner, numbers)
     return await mapInSlices(request.numbers, (phone) => {
       const number = asPhoneNumber(phone)
@@ -174,14 +174,13 @@ export class InternalDnc {
     numbers: readonly PhoneNumber[],
   ): Promise<ReadonlyMap<string, InternalDncEntry>> {
     const entries = new Map<string, InternalDncEntry>()
-    for (const row of (
-      await this.#entries.read({ accountId, projectCode: list }, numbers)
-    ).values()) {
+    const rows = await this.#entries.read({ accountId, projectCode: list }, numbers)
+    await forEachInSlices(rows.values(), (row) => {
       entries.set(row.number, {
         ...{ addedAt: row.added_at, removedAt: row.removed_at },
         ...{ optedOutAt: row.opted_out_at, optedOutSeq: row.opted_out_seq },
       })
-    }
+    })
     return entries
   }
 
@@ -223,13 +222,13 @@ export class InternalDnc {
 }
 
 /** The distinct numbers. The error's text is the spec's, "Internal DNC list". */
-function readNumbers({ numbers, ignoreInvalid }: AddRequest): readonly PhoneNumber[] {
+async function readNumbers(request: AddRequest): Promise<readonly PhoneNumber[]> {
   const distinct = new Set<PhoneNumber>()
-  for (const text of numbers) {
+  await forEachInSlices(request.numbers, (text) => {
     const number = asPhoneNumber(text)
     if (number) distinct.add(number)
-    else if (!ignoreInvalid) throw improbable(text)
-  }
+    else if (!request.ignoreInvalid) throw improbable(text)
+  })
   return [...distinct]
 }
 

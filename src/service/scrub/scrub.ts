@@ -7,7 +7,7 @@ import type { Clock, Instant } from '../../domain/clock.js'
 import type { Eventually } from '../../domain/compliance.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import type { ScrubItem, ScrubVersion } from '../../domain/scrub-row.js'
-import { mapInSlices } from '../../domain/slices.js'
+import { forEachInSlices, mapInSlices } from '../../domain/slices.js'
 import type { CallingHours } from '../calling-hours/calling-hours.js'
 import type { EbrRecord } from '../consent/consent.js'
 import type { InternalDncEntry } from '../internal-dnc/internal-dnc.js'
@@ -103,7 +103,7 @@ export class Scrub {
     const now = this.#parts.clockOf(accountId).now()
     const moment = { now, at: request.at ?? now }
     const scope = await requireScope(this.#parts.projects, accountId, request)
-    const onFile = await this.#onFile(scope, distinctNumbers(items))
+    const onFile = await this.#onFile(scope, await distinctNumbers(items))
     return await mapInSlices(items, (item) =>
       make(item, this.#judgeItem(item, { scope, onFile, moment })),
     )
@@ -134,11 +134,11 @@ export class Scrub {
   }
 }
 
-function distinctNumbers(items: readonly ScrubItem[]): readonly PhoneNumber[] {
+async function distinctNumbers(items: readonly ScrubItem[]): Promise<readonly PhoneNumber[]> {
   const distinct = new Set<PhoneNumber>()
-  for (const { phone } of items) {
+  await forEachInSlices(items, ({ phone }) => {
     const number = asPhoneNumber(phone)
     if (number) distinct.add(number)
-  }
+  })
   return [...distinct]
 }

@@ -1,5 +1,7 @@
 /** Write transactions of one account, one after the other even across processes. */
 import type { Transaction } from 'kysely'
+import { monotonicSeconds } from '../../domain/clock.js'
+import { nextTurn } from '../../domain/slices.js'
 import type { OpenDatabase } from '../../storage/engine.js'
 import type { Db, Tables } from '../../storage/tables.js'
 
@@ -17,18 +19,23 @@ export async function writeForAccount<Result>(
   const once = () =>
     afterEarlierWrites(db, () =>
       db.transaction().execute(async (transaction) => {
+        const startedAt = monotonicSeconds()
         const locked = await transaction
           .updateTable('accounts')
           .set((row) => ({ name: row.ref('name') }))
           .where('id', '=', accountId)
           .executeTakeFirst()
         if (locked.numUpdatedRows === 0n) throw new Error(`account '${accountId}' does not exist`)
-        return await work(transaction)
+        const result = await work(transaction)
+        // The commit of many rows takes milliseconds.
+        if (monotonicSeconds() - startedAt > longWriteSeconds) await nextTurn()
+        return result
       }),
     )
   return await patiently(once)
 }
 
+const longWriteSeconds = 0.003
 const latestWrites = new WeakMap<Db, Promise<unknown>>()
 
 /**

@@ -1,8 +1,9 @@
 /** Splits long lists into pieces one SQL statement can carry. */
 import type { EngineTraits } from '../../storage/engine.js'
 
-/** A statement for so many rows takes a millisecond or two, after which others get their turn. */
+/** A statement of so many rows or values takes a millisecond or two, after which others get their turn. */
 const maxChunk = 256
+const maxValues = 1024
 const otherParameters = 8
 
 /**
@@ -14,7 +15,8 @@ export function* chunksOf<Item>(
   traits: Pick<EngineTraits, 'maxParameters'>,
   parametersPerItem = 1,
 ): Generator<readonly Item[]> {
-  const most = Math.floor((traits.maxParameters - otherParameters) / parametersPerItem)
+  const values = Math.min(maxValues, traits.maxParameters - otherParameters)
+  const most = Math.floor(values / parametersPerItem)
   let size = powerOfTwoWithin(Math.max(1, Math.min(maxChunk, most)))
   let from = 0
   while (from < items.length) {
