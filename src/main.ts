@@ -18,6 +18,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['projects', async () => (await import('./commands/projects.js')).addProjects],
   ['clock', async () => (await import('./commands/clock.js')).addClock],
   ['warm', async () => (await import('./commands/warm.js')).addWarm],
+  ['compare', async () => (await import('./commands/compare.js')).addCompare],
   ['fake-vendor', async () => (await import('./commands/fake-vendor.js')).addFakeVendor],
 ])
 

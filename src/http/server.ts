@@ -91,6 +91,8 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     if (!connections.begin(request, response)) return
     if (frontDoor?.(request, response, { arrivedAtMs, onKnown }) !== true) app(request, response)
   })
+  // Of a client that ends its side after the request, `http` would else drop the answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
   const turns = new StrangerTurns(() => monotonicSeconds() * 1_000)
   readInTurns(server, (socket) => {
     turns.noteAccept()
