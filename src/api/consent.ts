@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { endpoint, oneScope } from './endpoint.js'
-import { eachItem, fields, optionalFlag, optionalId } from './fields.js'
+import { eachItem, fields, numberAsText, optionalFlag, optionalId } from './fields.js'
 import { warningHeaders, warningReplyHeader } from './warnings.js'
 
 /** One record as it came, its names in the spec's spelling; values of any type. */
@@ -33,7 +33,9 @@ const mostNumbers = 10_000
 const anything = z.unknown().optional()
 
 const record = fields({
-  phoneNumber: anything.describe('10 digits; several numbers may be separated by commas'),
+  phoneNumber: z
+    .preprocess(numberAsText, anything)
+    .describe('10 digits; several numbers may be separated by commas'),
   type: anything.describe('`S` sale, `I` inquiry, `P` permission, `T` trial'),
   dateOfLastContact: anything.describe('`MM/DD/YYYY` or ISO 8601, with or without a time'),
   dateObligationEnds: anything.describe('`MM/DD/YYYY` or ISO 8601'),

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { FieldSource } from '../api/endpoint.js'
+import { joined } from '../api/open-fields.js'
 import { AppError, invalidRequest, shorten } from '../errors.js'
 import { findText, parseJsonBody, parseLongJsonBody } from './json-body.js'
 import { completeParts, parseMultipart } from './multipart-body.js'
@@ -17,17 +18,25 @@ const mostFields = 100
 
 export type BodyForm = Exclude<FieldSource, 'query'>
 
-/** The fields behind the `?`; a name given twice is refused. */
-export function readQuery(request: IncomingMessage): RawFields {
+/**
+ * What becomes of a field that stands twice: it is refused, or counts once where its values are equal
+ * or all but one are empty.
+ */
+export type Repeats = 'refused' | 'equal'
+
+/** The fields behind the `?`. */
+export function readQuery(request: IncomingMessage, repeats: Repeats = 'refused'): RawFields {
   const address = request.url ?? ''
   const start = address.indexOf('?')
-  return start === -1 ? {} : urlencodedFields(address.slice(start + 1))
+  return start === -1 ? {} : urlencodedFields(address.slice(start + 1), repeats)
 }
 
 export interface BodyRules {
   readonly accepts: readonly FieldSource[]
   /** The field that a bare JSON list as body stands for; without it a list is refused. */
   readonly listBody?: string | undefined
+  /** `refused` when absent. */
+  readonly repeats?: Repeats | undefined
 }
 
 /**
@@ -36,7 +45,7 @@ export interface BodyRules {
  */
 export async function readBodyFields(
   request: IncomingMessage,
-  { accepts, listBody, ...options }: BodyRules & BodyOptions,
+  { accepts, listBody, repeats = 'refused', ...options }: BodyRules & BodyOptions,
 ): Promise<{ readonly form: BodyForm | undefined; readonly fields: RawFields }> {
   const body = await readBody(request, options)
   if (body.length === 0) {
@@ -50,7 +59,7 @@ export async function readBodyFields(
   const contentType = request.headers['content-type'] ?? ''
   const form = bodyForm(contentType)
   if (form === undefined || !accepts.includes(form)) throw wrongContentType(contentType, accepts)
-  return { form, fields: await parsers[form](body, { contentType, listBody }) }
+  return { form, fields: await parsers[form](body, { contentType, listBody, repeats }) }
 }
 
 const wanted = (listBody: string | undefined) =>
@@ -78,7 +87,10 @@ export async function findField(
   if (form === 'json') return { [name]: findText(bytes.toString(), name) }
   const complete = isWhole ? bytes : completeIn[form](bytes, contentType)
   try {
-    const fields = await parsers[form](complete, { contentType, listBody: undefined })
+    const fields = await parsers[form](complete, {
+      ...{ contentType, listBody: undefined },
+      repeats: 'equal',
+    })
     return Object.fromEntries(Object.entries(fields).filter(([key]) => key.toLowerCase() === name))
   } catch {
     return {}
@@ -97,6 +109,7 @@ export function isJsonRequest(request: IncomingMessage): boolean {
 
 interface ParseHints extends Pick<BodyRules, 'listBody'> {
   readonly contentType: string
+  readonly repeats: Repeats
 }
 
 /** A body of more characters is looked through beside other work. */
@@ -112,9 +125,9 @@ const parsers: Readonly<
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
     throw invalidRequest([{ field: '', rule: `the body must be ${wanted(listBody)}` }])
   },
-  form: (body) => urlencodedFields(decoded(body)),
-  multipart: async (body, { contentType }) =>
-    collected(await parseMultipart(body, contentType, mostFields)),
+  form: (body, { repeats }) => urlencodedFields(decoded(body), repeats),
+  multipart: async (body, { contentType, repeats }) =>
+    collected(await parseMultipart(body, contentType, mostFields), repeats),
 }
 
 /** Content types of the spec ("Calling hours" for JSON); other charsets than UTF-8 are not read. */
@@ -151,7 +164,7 @@ function decoded(body: Buffer): string {
   }
 }
 
-function urlencodedFields(text: string): RawFields {
+function urlencodedFields(text: string, repeats: Repeats): RawFields {
   let separators = 0
   for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
     separators += 1
@@ -159,19 +172,25 @@ function urlencodedFields(text: string): RawFields {
       throw invalidRequest([{ field: '', rule: `holds more than ${mostFields} fields` }])
     }
   }
-  return collected(new URLSearchParams(text))
+  return collected(new URLSearchParams(text), repeats)
 }
 
-/** Joins fields from several places; a name given twice is refused. */
-export function joinFields(parts: readonly RawFields[]): RawFields {
-  return collected(parts.flatMap((part) => Object.entries(part)))
+/** Joins fields from several places. */
+export function joinFields(parts: readonly RawFields[], repeats: Repeats = 'refused'): RawFields {
+  return collected(
+    parts.flatMap((part) => Object.entries(part)),
+    repeats,
+  )
 }
 
-function collected(pairs: Iterable<readonly [string, unknown]>): RawFields {
+function collected(pairs: Iterable<readonly [string, unknown]>, repeats: Repeats): RawFields {
   const found = new Map<string, unknown>()
   for (const [name, value] of pairs) {
-    if (found.has(name)) throw invalidRequest([{ field: shorten(name), rule: 'is given twice' }])
-    found.set(name, value)
+    const counted = found.has(name) ? joined(found.get(name), value) : { value }
+    if (!counted || (repeats === 'refused' && found.has(name))) {
+      throw invalidRequest([{ field: shorten(name), rule: 'is given twice' }])
+    }
+    found.set(name, counted.value)
   }
   return Object.fromEntries(found)
 }

@@ -62,6 +62,10 @@ export interface AccountRow {
   webhook_secret: string | null
   /** Whether adding a number that is on the internal list already changes nothing at all. */
   ignores_repeated_add: Generated<number>
+  /** Most numbers of one scrub; null is the published most. */
+  numbers_per_scrub: number | null
+  /** Whether the AI flag of a scrub keeps the windows of recorded voices too. */
+  ai_keeps_voice_windows: Generated<number>
   created_at: number
 }
 

@@ -111,8 +111,9 @@ function readNumbers(value: unknown, reader: Reader): readonly PhoneNumber[] {
 }
 
 function readType(value: unknown, reader: Reader): EbrType {
-  if (!types.has(value)) report(reader, 'type', value, requiredOr(value, 'must be S, I, P or T'))
-  return value as EbrType
+  const letter = typeof value === 'string' ? value.trim().toUpperCase() : value
+  if (!types.has(letter)) report(reader, 'type', value, requiredOr(value, 'must be S, I, P or T'))
+  return letter as EbrType
 }
 
 interface Moment {
