@@ -38,7 +38,10 @@ export class OwnRows {
     if (!route) throw new TypeError(`nothing answers ${method} ${path}`)
     try {
       const caller = operator(question.accountId)
-      const answered = await route.answer(wire.json ?? wire.query ?? {}, { caller, jsonRequested: true })
+      const answered = await route.answer(wire.json ?? wire.query ?? {}, {
+        caller,
+        jsonRequested: true,
+      })
       const reply = typeof answered === 'function' ? answered() : answered
       const [row] = await rowsOf(reply)
       return row ? { row } : { missing: 'no row' }
