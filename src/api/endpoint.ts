@@ -157,6 +157,15 @@ export function takesOpenFields({
   return access !== 'open' && !paths.some((path) => path.startsWith('/v1/'))
 }
 
+/**
+ * A path of the API under each version that clients in use ask for, the one to be asked first;
+ * `/apiLatest` is the newest.
+ */
+export function versionedPaths(newest: '/v1.5' | '/v1.4', path: string): readonly string[] {
+  const versions = new Set([newest, '/v1.5', '/v1.4', '/v1.3', '/v1.2', '/apiLatest'])
+  return [...versions].map((version) => version + path)
+}
+
 /** Of the many requests that name one project and campaign at most. */
 export const oneScope = (request: ScopeChoice): readonly ScopeChoice[] => [request]
 

@@ -9,7 +9,7 @@ import {
   type ResOrBusiness,
 } from '../domain/lookups.js'
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
-import { type Endpoint, endpoint } from './endpoint.js'
+import { type Endpoint, endpoint, versionedPaths } from './endpoint.js'
 import { fields, numberAsText } from './fields.js'
 
 export interface LookupRequest {
@@ -141,7 +141,7 @@ export const idPremium = endpoint<LookupRequest, IdentityRow>({
   summary: 'Who carries a number now, and on what kind of line.',
   rights: ['look-up'],
   scopes: 'none',
-  paths: ['/v1.4/Data/IDPremium'],
+  paths: versionedPaths('/v1.4', '/Data/IDPremium'),
   request: phoneRequest,
   send: ({ phone }) => ({ query: { phone } }),
   response: wireIdentity,
@@ -162,7 +162,7 @@ export const realTimeDisconnect = endpoint<LineStatusRequest, LineStatusRow>({
   summary: 'Whether a line is connected.',
   rights: ['look-up'],
   scopes: 'none',
-  paths: ['/v1.4/Data/RealTimeDisconnect'],
+  paths: versionedPaths('/v1.4', '/Data/RealTimeDisconnect'),
   request: fields({ phoneNumber: anyText }).transform(({ phoneNumber }) => ({
     phone: phoneNumber,
   })),
@@ -179,7 +179,7 @@ export const resOrBusiness = endpoint<LookupRequest, ResOrBusinessRow>({
   summary: 'Whether a number is residential or of a business.',
   rights: ['look-up'],
   scopes: 'none',
-  paths: ['/v1.4/Data/ResOrBusiness'],
+  paths: versionedPaths('/v1.4', '/Data/ResOrBusiness'),
   request: phoneRequest,
   send: ({ phone }) => ({ query: { phone } }),
   response: wireResOrBusiness,

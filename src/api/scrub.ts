@@ -4,7 +4,7 @@ import { type Caller, mostScrubNumbers, publishedScrubTerms } from '../domain/ca
 import { type ScrubItem, type ScrubVersion, scrubVersions } from '../domain/scrub-row.js'
 import { mapInSlices } from '../domain/slices.js'
 import { invalidRequest } from '../errors.js'
-import { type EbrWireRecord, ebrRecords, numbersInRecords } from './consent.js'
+import { type EbrWireRecord, numbersInRecords, readRecords, recordFields } from './ebr-record.js'
 import {
   type Endpoint,
   endpoint,
@@ -12,14 +12,7 @@ import {
   oneScope,
   type WireRequest,
 } from './endpoint.js'
-import {
-  fields,
-  type NumberLimit,
-  optionalFlag,
-  optionalId,
-  optionalWord,
-  phoneList,
-} from './fields.js'
+import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
 import { type ScrubRows, scrubReply, scrubReplyHeaders } from './scrub-reply.js'
 import { wireScrubRow } from './scrub-row.js'
 
@@ -98,8 +91,7 @@ const question = (limit: NumberLimit) => ({
   campaignId: optionalId.describe("Campaign; the project's default campaign when absent"),
 })
 
-type WireQuestion = z.output<ReturnType<typeof questionFields>>
-const questionFields = (limit: NumberLimit) => fields(question(limit))
+type WireQuestion = z.output<z.ZodObject<ReturnType<typeof question>>>
 
 async function readQuestion(wire: WireQuestion): Promise<ScrubRequest> {
   return {
@@ -111,22 +103,30 @@ async function readQuestion(wire: WireQuestion): Promise<ScrubRequest> {
   }
 }
 
-/** With an `ebrList` the records are stored first, all or none, and the rows then know them. */
-const withRelationships = fields({
-  ...question({ most: mostScrubNumbers }),
-  ebrList: ebrRecords.nullish().describe('Records to store first, as in the ebr call; JSON only'),
-  keepBetterEBR: optionalFlag.describe('Of two records keep the one that expires later'),
-}).transform(async ({ ebrList, keepBetterEBR, ...wire }): Promise<ScrubRequest> => {
-  const asked = await readQuestion(wire)
-  if (!ebrList) return asked
-  return { ...asked, relationships: { records: ebrList, keepBetterEbr: keepBetterEBR } }
-})
+/** Records that are given are stored first, all or none, and the rows then know them. */
+const request = (limit: NumberLimit) =>
+  fields({ ...question(limit), ...recordFields }).transform(
+    async (wire, context): Promise<ScrubRequest> => {
+      const records = readRecords(wire, context)
+      const asked = await readQuestion(wire)
+      if (!records) return asked
+      return { ...asked, relationships: { records, keepBetterEbr: wire.keepBetterEBR } }
+    },
+  )
 
 type ScrubEndpoint = Endpoint<ScrubRequest, ScrubRows>
+
+const consentForRecords: NeededRight<ScrubRequest> = {
+  right: 'consent',
+  when: 'records are given',
+  applies: ({ relationships }) => relationships !== undefined,
+}
 
 const common = {
   spec: 'Scrub',
   paths: ['/app/main/rpc/scrub'],
+  rights: ['look-up', consentForRecords],
+  scopes: oneScope,
   rate: 'scrub',
   numbers: ({ items, relationships }) =>
     items.length + (relationships ? numbersInRecords(relationships.records) : 0),
@@ -146,11 +146,7 @@ export const scrubGet = endpoint<ScrubRequest, ScrubRows>({
   method: 'GET',
   accepts: ['query'],
   keyAlsoIn: ['query'],
-  rights: ['look-up'],
-  scopes: oneScope,
-  request: questionFields({ most: 100, advice: ', the most with GET; use POST' }).transform(
-    readQuestion,
-  ),
+  request: request({ most: 100, advice: ', the most with GET; use POST' }),
 })
 
 function requireMostNumbers({ accountId, scrub }: Caller, { items }: ScrubRequest): void {
@@ -164,12 +160,6 @@ function requireMostNumbers({ accountId, scrub }: Caller, { items }: ScrubReques
   throw invalidRequest([{ field: 'phoneList', rule }])
 }
 
-const consentForRecords: NeededRight<ScrubRequest> = {
-  right: 'consent',
-  when: 'ebrList is given',
-  applies: ({ relationships }) => relationships !== undefined,
-}
-
 /** At most 10,000 numbers, or as many as the account may send, as a form or JSON. */
 export const scrubPost = endpoint<ScrubRequest, ScrubRows>({
   ...common,
@@ -178,9 +168,7 @@ export const scrubPost = endpoint<ScrubRequest, ScrubRows>({
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
-  rights: ['look-up', consentForRecords],
-  scopes: oneScope,
   holdToAccount: requireMostNumbers,
-  request: withRelationships,
+  request: request({ most: mostScrubNumbers }),
   send,
 })

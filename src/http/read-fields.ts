@@ -5,16 +5,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { FieldSource } from '../api/endpoint.js'
 import { joined } from '../api/open-fields.js'
+import { forEachInSlices } from '../domain/slices.js'
 import { AppError, invalidRequest, shorten } from '../errors.js'
+import { FormFields, mostFields } from './form-fields.js'
 import { findText, parseJsonBody, parseLongJsonBody } from './json-body.js'
 import { completeParts, parseMultipart } from './multipart-body.js'
 import { type BodyOptions, readBody } from './read-body.js'
 
 /** Names as given; a value is text unless it came as JSON. */
 export type RawFields = Readonly<Record<string, unknown>>
-
-/** Far above what any call of the contract has. */
-const mostFields = 100
 
 export type BodyForm = Exclude<FieldSource, 'query'>
 
@@ -28,7 +27,10 @@ export type Repeats = 'refused' | 'equal'
 export function readQuery(request: IncomingMessage, repeats: Repeats = 'refused'): RawFields {
   const address = request.url ?? ''
   const start = address.indexOf('?')
-  return start === -1 ? {} : urlencodedFields(address.slice(start + 1), repeats)
+  if (start === -1) return {}
+  const found = new FormFields()
+  for (const [name, value] of urlencodedPairs(address.slice(start + 1))) found.add(name, value)
+  return collected(found.pairs(), repeats)
 }
 
 export interface BodyRules {
@@ -125,7 +127,11 @@ const parsers: Readonly<
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
     throw invalidRequest([{ field: '', rule: `the body must be ${wanted(listBody)}` }])
   },
-  form: (body, { repeats }) => urlencodedFields(decoded(body), repeats),
+  async form(body, { repeats }) {
+    const found = new FormFields()
+    await forEachInSlices(urlencodedPairs(decoded(body)), ([name, value]) => found.add(name, value))
+    return collected(found.pairs(), repeats)
+  },
   multipart: async (body, { contentType, repeats }) =>
     collected(await parseMultipart(body, contentType, mostFields), repeats),
 }
@@ -164,15 +170,16 @@ function decoded(body: Buffer): string {
   }
 }
 
-function urlencodedFields(text: string, repeats: Repeats): RawFields {
-  let separators = 0
-  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
-    separators += 1
-    if (separators >= mostFields) {
-      throw invalidRequest([{ field: '', rule: `holds more than ${mostFields} fields` }])
-    }
+/** A piece of a form that is parsed at a stretch. */
+const pieceLength = 4_096
+
+function* urlencodedPairs(text: string): Generator<readonly [string, string]> {
+  for (let start = 0; start < text.length; ) {
+    const separator = text.indexOf('&', start + pieceLength)
+    const end = separator === -1 ? text.length : separator
+    yield* new URLSearchParams(text.slice(start, end))
+    start = end
   }
-  return collected(new URLSearchParams(text), repeats)
 }
 
 /** Joins fields from several places. */

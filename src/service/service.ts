@@ -41,7 +41,7 @@ export interface AccountSubjects {
 
 /** What rests on facts from outside. */
 export interface FactSubjects {
-  readonly lookups: Pick<Lookups, 'identity' | 'lineStatus' | 'resOrBusiness'>
+  readonly lookups: Pick<Lookups, 'identity' | 'lineStatus' | 'resOrBusiness' | 'verification'>
   readonly reassigned: Pick<ReassignedChecks, 'enhanced' | 'enhancedOne' | 'basic' | 'basicOne'>
   readonly monitor: Pick<ReputationMonitor, 'add' | 'get' | 'all' | 'remove'>
   readonly flagsRemoved: Pick<FlagsRemoved, 'summary'>

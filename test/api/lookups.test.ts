@@ -9,6 +9,7 @@ import {
   wireResOrBusiness,
 } from '../../src/api/lookups.js'
 import { route } from '../../src/api/route.js'
+import { verification } from '../../src/api/verification.js'
 import { parseDay } from '../../src/domain/clock.js'
 import {
   type LineIdentity,
@@ -53,6 +54,7 @@ const app = await openTestApp({
     route(idPremium, (caller, request) => lookups.identity(caller, request)),
     route(realTimeDisconnect, (caller, request) => lookups.lineStatus(caller, request)),
     route(resOrBusiness, (caller, request) => lookups.resOrBusiness(caller, request)),
+    route(verification, (caller, request) => lookups.verification(caller, request)),
   ],
 })
 
@@ -105,6 +107,31 @@ describe('ResOrBusiness', () => {
     const row = await get(`/v1.4/Data/ResOrBusiness?phone=${number}`)
     expect(row).toEqual({ Phone: number, ResOrBusiness: expected })
     expect(wireResOrBusiness.parse(row).resOrBusiness).toBe(expected)
+  })
+})
+
+test.each([
+  ...['/v1.2/data/IDPremium', '/v1.3/Data/idpremium', '/v1.5/Data/IDPremium'],
+  ...['/apiLatest/data/IDPremium', '/v1.2/data/ResOrBusiness', '/apiLatest/data/Verification'],
+])('%s is the same call', async (path) => {
+  expect(await get(`${path}?phone=${number}`)).toMatchObject({ Phone: number })
+})
+
+describe('Verification', () => {
+  const path = `/v1.4/Data/Verification?phone=${number}&FirstName=Ada&ConsentDate=20261122`
+
+  test('knows of no person, and of the line what IDPremium knows', async () => {
+    facts.identity = { phoneType: 'V', ocn: '', telcoName: '', on: undefined }
+    const row = await get(`${path}&ReferenceID=r-1`)
+    expect(row).toEqual({
+      ...{ Phone: number, ReferenceID: 'r-1', VerificationCode: 'U', PhoneType: 'V' },
+      ...{ MatchType: '', MatchLevel: '' },
+    })
+    expect(verification.response.parse(row)).toEqual({
+      ...{ phone: number, reference: 'r-1', phoneType: 'V' },
+    })
+    facts.identity = undefined
+    expect(await get(path)).toMatchObject({ ReferenceID: '', PhoneType: 'N' })
   })
 })
 
