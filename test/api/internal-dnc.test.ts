@@ -25,6 +25,14 @@ test('HEAD adds nothing: it is refused before the list is asked', async () => {
   expect(service.asked).toHaveLength(before)
 })
 
+test('ten thousand numbers are read, in order', async () => {
+  const numbers = Array.from({ length: 10_000 }, (_, index) => String(2_125_550_000 + index))
+  const fields = { actionType: 'add', phoneList: ` ${numbers.join(' , ')},` }
+  const init = { method: 'POST', body: new URLSearchParams(fields) }
+  expect((await app.send(path, init)).status).toBe(200)
+  expect(asked()).toMatchObject({ with: { numbers } })
+})
+
 describe('the answer by action, as plain text and as JSON', () => {
   const known = {
     phone: '2125550100',
