@@ -7,7 +7,7 @@ import type { ConsentRecord, ConsentRecordsRequest } from '../domain/consent-rec
 import { type EbrAnswer, type EbrRequest, ebrReply } from './consent.js'
 import { numbersInRecords, readRecords, recordFields } from './ebr-record.js'
 import { endpoint, type NeededRight, oneScope } from './endpoint.js'
-import { fields, optionalId, phoneList, unusedVersion } from './fields.js'
+import { fields, optionalId, phoneList } from './fields.js'
 import { warningReplyHeader } from './warnings.js'
 
 export interface RecordsRemoved {
@@ -39,7 +39,9 @@ const body: z.ZodType<ConsentRecord> = z.object({
   brand: text,
   email: text,
   recordedOn: z.string().describe('UTC instant of the report'),
-  recordedBy: text.describe('Id of the key that stored it'),
+  recordedBy: text.describe(
+    'Id of the key that stored it, or `import:` and the source of an import',
+  ),
 })
 
 const paths = ['/app/main/rpc/ebr']
@@ -54,7 +56,6 @@ export type EbrGetAnswer = EbrAnswer | { readonly records: readonly ConsentRecor
 const getRequest = fields({
   phoneList: listed.optional(),
   ...recordFields,
-  version: unusedVersion,
   projId: optionalId,
   campaignId: optionalId,
 }).transform(({ phoneList: numbers, projId: projectId, campaignId, ...wire }, context) => {

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { type EbrWireRecord, numbersInRecords, readRecords, recordFields } from './ebr-record.js'
 import { endpoint, oneScope, type Reply, type ReplyContext } from './endpoint.js'
-import { fields, optionalId, unusedVersion } from './fields.js'
+import { fields, optionalId } from './fields.js'
 import { warningHeaders, warningReplyHeader } from './warnings.js'
 
 export interface EbrRequest {
@@ -29,7 +29,6 @@ const request = fields({
   ...recordFields,
   projId: optionalId,
   campaignId: optionalId,
-  version: unusedVersion,
 }).transform((wire, context): EbrRequest => {
   const records = readRecords(wire, context)
   if (!records) {

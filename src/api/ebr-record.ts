@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { specRecord } from './column-records.js'
-import { eachItem, fields, optionalFlag } from './fields.js'
+import { eachItem, fields, numberAsText, optionalFlag } from './fields.js'
 
 /** One record as it came, its names in the spec's spelling; values of any type. */
 export type EbrWireRecord = z.output<typeof record>
@@ -15,7 +15,9 @@ const mostNumbers = 10_000
 const anything = z.unknown().optional()
 
 const record = fields({
-  phoneNumber: anything.describe('10 digits; several numbers may be separated by commas'),
+  phoneNumber: z
+    .preprocess(numberAsText, anything)
+    .describe('10 digits; several numbers may be separated by commas'),
   type: anything.describe('`S` sale, `I` inquiry, `P` permission, `T` trial'),
   dateOfLastContact: anything.describe('`MM/DD/YYYY` or ISO 8601, with or without a time'),
   dateObligationEnds: anything.describe('`MM/DD/YYYY` or ISO 8601'),

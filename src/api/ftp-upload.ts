@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { AppError } from '../errors.js'
 import { endpoint } from './endpoint.js'
-import { fields, optionalFlag, unusedVersion } from './fields.js'
+import { fields, optionalFlag } from './fields.js'
 
 export interface FtpUploadRequest {
   /** What was uploaded, by the names of the fields. */
@@ -19,8 +19,8 @@ const files = {
   sendDoc: optionalFlag.describe('Documents'),
 }
 
-const request = fields({ ...files, version: unusedVersion }).transform(
-  ({ version: _version, ...wire }): FtpUploadRequest => ({
+const request = fields(files).transform(
+  (wire): FtpUploadRequest => ({
     uploaded: Object.entries(wire).flatMap(([name, isUploaded]) => (isUploaded ? [name] : [])),
   }),
 )

@@ -9,7 +9,7 @@ import {
   type Reply,
   type WireRequest,
 } from './endpoint.js'
-import { fields, optionalFlag, optionalId, phoneList, unusedVersion } from './fields.js'
+import { fields, optionalFlag, optionalId, phoneList } from './fields.js'
 
 const actions = ['add', 'remove', 'status', 'count'] as const
 export type InternalDncAction = (typeof actions)[number]
@@ -62,7 +62,6 @@ const request = fields({
   projId: optionalId.describe('Whose list; the Master Project’s when absent'),
   campaignId: optionalId.describe('Implies its project'),
   ignoreInvalid: optionalFlag,
-  version: unusedVersion,
 }).transform((wire, context): InternalDncRequest => {
   const parsed = wire.actionType === 'count' ? undefined : numbers.safeParse(wire.phoneList)
   for (const issue of parsed?.error?.issues ?? []) {

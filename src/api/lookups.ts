@@ -10,7 +10,7 @@ import {
 } from '../domain/lookups.js'
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
 import { type Endpoint, endpoint, versionedPaths } from './endpoint.js'
-import { fields } from './fields.js'
+import { fields, numberAsText } from './fields.js'
 
 export interface LookupRequest {
   readonly phone: PhoneNumber
@@ -42,12 +42,14 @@ const required = (rule: string) => ({
 })
 
 /** The strict form of a number, blanks around it forgiven. */
-export const tenDigits = z.string(required(tenDigitsRule)).transform((text, context) => {
-  const number = asPhoneNumber(text.trim())
-  if (number !== undefined) return number
-  context.addIssue(tenDigitsRule)
-  return z.NEVER
-})
+export const tenDigits = z
+  .preprocess(numberAsText, z.string(required(tenDigitsRule)))
+  .transform((text, context) => {
+    const number = asPhoneNumber(text.trim())
+    if (number !== undefined) return number
+    context.addIssue(tenDigitsRule)
+    return z.NEVER
+  })
 
 /** A number as a reply repeats it. */
 export const repliedNumber = z

@@ -21,7 +21,7 @@
  */
 import { z } from 'zod'
 import { type Endpoint, endpoint, type NeededRight, type Reply } from './endpoint.js'
-import { fields, optionalId, optionalText, unusedVersion } from './fields.js'
+import { fields, optionalId, optionalText } from './fields.js'
 
 const handlers = [
   ...(['insert_project', 'update_project'] as const),
@@ -92,7 +92,6 @@ const request = fields({
     "Use the Master Project's relationship and consent records",
   ),
   output: output.describe('xml lists projects; with nothing to change, the call only reads'),
-  version: unusedVersion,
 }).transform(
   (wire): RpcProjectRequest => ({
     code: wire.project_code,

@@ -1,24 +1,20 @@
 /** The scrub call on the wire (spec, "Scrub"): request and endpoints; rows are in `scrub-row.ts`. */
 import { z } from 'zod'
-import {
-  type ScrubItem,
-  type ScrubRow,
-  type ScrubVersion,
-  scrubVersions,
-} from '../domain/scrub-row.js'
-import { forEachInSlices, mapInSlices } from '../domain/slices.js'
+import { type Caller, mostScrubNumbers, publishedScrubTerms } from '../domain/caller.js'
+import { type ScrubItem, type ScrubVersion, scrubVersions } from '../domain/scrub-row.js'
+import { mapInSlices } from '../domain/slices.js'
+import { invalidRequest } from '../errors.js'
 import { type EbrWireRecord, numbersInRecords, readRecords, recordFields } from './ebr-record.js'
 import {
   type Endpoint,
   endpoint,
   type NeededRight,
   oneScope,
-  type Reply,
   type WireRequest,
 } from './endpoint.js'
 import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
-import { csvLine, jsonRow, wireScrubRow } from './scrub-row.js'
-import { warningHeaders, warningReplyHeader } from './warnings.js'
+import { type ScrubRows, scrubReply, scrubReplyHeaders } from './scrub-reply.js'
+import { wireScrubRow } from './scrub-row.js'
 
 export interface ScrubRequest {
   readonly items: readonly ScrubItem[]
@@ -118,27 +114,7 @@ const request = (limit: NumberLimit) =>
     },
   )
 
-type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
-
-/** Names each list that a row of the reply rests on: `us-dnc=<version>;state-dnc-fl=<version>`. */
-const listsHeader = 'X-Callgate-Lists'
-
-/** Of a list that was replaced while the rows were made, both versions. */
-async function replyHeaders(rows: readonly ScrubRow[]): Promise<NonNullable<Reply['headers']>> {
-  const named = new Set<string>()
-  const warnings: string[] = []
-  let latest: ScrubRow['lists']
-  await forEachInSlices(rows, ({ lists, warning }) => {
-    if (warning !== undefined) warnings.push(warning)
-    if (!lists || lists === latest) return
-    latest = lists
-    for (const { name, version: content } of lists) named.add(`${name}=${content}`)
-  })
-  return {
-    ...(named.size > 0 && { [listsHeader]: [...named].join(';') }),
-    ...warningHeaders(warnings),
-  }
-}
+type ScrubEndpoint = Endpoint<ScrubRequest, ScrubRows>
 
 const consentForRecords: NeededRight<ScrubRequest> = {
   right: 'consent',
@@ -158,41 +134,41 @@ const common = {
   response: z.array(wireScrubRow),
   replyTypes: ['text/csv', 'application/json'],
   errors: 'text',
-  replyHeaders: {
-    [listsHeader]:
-      'Version of each imported list a row rests on, such as us-dnc=1f2e3d4c;litigators=5b6a7988; ' +
-      'absent where none does',
-    ...warningReplyHeader,
-  },
-  encode: async (rows, { request: { output, version: asked } }) => {
-    const headers = await replyHeaders(rows)
-    if (output === 'json') {
-      return { json: await mapInSlices(rows, (row) => jsonRow(row, asked)), headers }
-    }
-    const lines = await mapInSlices(rows, (row) => csvLine(row, asked))
-    return { text: lines.join(''), contentType: 'text/csv; charset=utf-8', headers }
-  },
+  replyHeaders: scrubReplyHeaders,
+  encode: (rows, { request }) => scrubReply(rows, request),
 } satisfies Partial<ScrubEndpoint>
 
-/** At most 50 numbers; longer lists go by POST. */
-export const scrubGet = endpoint<ScrubRequest, readonly ScrubRow[]>({
+/** Published for 50 numbers at most; some clients send 100. */
+export const scrubGet = endpoint<ScrubRequest, ScrubRows>({
   ...common,
   name: 'scrub-get',
   summary: 'Whether a few numbers may be called, with the facts behind it.',
   method: 'GET',
   accepts: ['query'],
   keyAlsoIn: ['query'],
-  request: request({ most: 50, advice: ', the most with GET; use POST' }),
+  request: request({ most: 100, advice: ', the most with GET; use POST' }),
 })
 
-/** At most 10,000 numbers, as a form or JSON. */
-export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
+function requireMostNumbers({ accountId, scrub }: Caller, { items }: ScrubRequest): void {
+  const { mostNumbers } = scrub ?? publishedScrubTerms
+  if (items.length <= mostNumbers) return
+  const advice =
+    mostNumbers < mostScrubNumbers
+      ? `; its operator may allow more: callgate accounts set ${accountId} --numbers-per-scrub <n>`
+      : ''
+  const rule = `holds more than ${mostNumbers} numbers, the most of account ${accountId}${advice}`
+  throw invalidRequest([{ field: 'phoneList', rule }])
+}
+
+/** At most 10,000 numbers, or as many as the account may send, as a form or JSON. */
+export const scrubPost = endpoint<ScrubRequest, ScrubRows>({
   ...common,
   name: 'scrub-post',
   summary: 'The same for a list of numbers.',
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
-  request: request({ most: 10_000 }),
+  holdToAccount: requireMostNumbers,
+  request: request({ most: mostScrubNumbers }),
   send,
 })

@@ -1,4 +1,5 @@
 /** This callgate's side of a comparison: the rows the published API answers, and the facts behind them. */
+import type { LongReply, Reply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
 import type { Callgate } from '../compose.js'
 import { operator } from '../domain/caller.js'
@@ -37,10 +38,12 @@ export class OwnRows {
     if (!route) throw new TypeError(`nothing answers ${method} ${path}`)
     try {
       const caller = operator(question.accountId)
-      const answered = await route.answer(wire.json ?? wire.query, { caller, jsonRequested: true })
+      const answered = await route.answer(wire.json ?? wire.query ?? {}, {
+        caller,
+        jsonRequested: true,
+      })
       const reply = typeof answered === 'function' ? answered() : answered
-      if (!('json' in reply)) throw new TypeError(`${method} ${path} did not answer with JSON`)
-      const [row] = reply.json as readonly WireRow[]
+      const [row] = await rowsOf(reply)
       return row ? { row } : { missing: 'no row' }
     } catch (cause) {
       if (cause instanceof AppError) return { missing: cause.message }
@@ -110,6 +113,14 @@ function factsOf<Value>(
   texts: (value: Value) => readonly string[],
 ): readonly string[] {
   return asked.answered ? texts(asked.value) : [asked.detail]
+}
+
+async function rowsOf(reply: Reply | LongReply): Promise<readonly WireRow[]> {
+  if ('json' in reply) return reply.json as readonly WireRow[]
+  if (!('parts' in reply)) throw new TypeError('the answer here is not JSON')
+  let text = ''
+  for await (const part of reply.parts) text += part
+  return JSON.parse(text) as readonly WireRow[]
 }
 
 function since(at: number | undefined): string {

@@ -43,7 +43,9 @@ export function takeKey(fields: RawFields): {
   const entries = Object.entries(fields)
   const [given, ...more] = entries.filter(isKey)
   if (given === undefined) return { key: undefined, rest: fields }
-  if (more.length > 0) throw new AppError('invalid-request', 'loginId: is given twice')
+  if (more.some(([, other]) => other !== given[1])) {
+    throw new AppError('invalid-request', 'loginId: is given twice')
+  }
   const [, value] = given
   const text = typeof value === 'string' ? value.trim() : ''
   const key = text === '' ? undefined : ({ text, place: 'login-id' } as const)

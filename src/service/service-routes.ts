@@ -31,7 +31,7 @@ import { scanStatus, scanSubmit } from '../api/scans.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub.js'
 import { timeZoneInfo } from '../api/time-zone-info.js'
 import { verification } from '../api/verification.js'
-import type { Caller } from '../domain/caller.js'
+import { type Caller, publishedScrubNumbers } from '../domain/caller.js'
 import type { AccountSubjects, CallSubjects, FactSubjects, Service } from './service.js'
 
 export interface ServiceRoutesOptions {
@@ -46,9 +46,14 @@ export function serviceRoutes(service: Service, options: ServiceRoutesOptions): 
 function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOptions): Route[] {
   const { timeLegal, callTimes, timeZones, scrub, internalDnc, consent } = subjects
   const { consentRecords, litigators } = subjects
-  const scrubbed = async (caller: Caller, { relationships, ...request }: ScrubRequest) => {
-    const { projectId, campaignId } = request
+  const scrubbed = async (caller: Caller, { relationships, ...asked }: ScrubRequest) => {
+    const { projectId, campaignId } = asked
+    const request = caller.scrub?.aiKeepsVoiceWindows
+      ? { ...asked, aiKeepsVoiceWindows: true }
+      : asked
     if (relationships) await consent.record(caller, { ...relationships, projectId, campaignId })
+    if (request.items.length > publishedScrubNumbers)
+      return scrub.batches(caller.accountId, request)
     return await scrub.rows(caller.accountId, request)
   }
   const stored = async (caller: Caller, request: EbrRequest): Promise<EbrAnswer> => {

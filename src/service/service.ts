@@ -23,7 +23,7 @@ export interface CallSubjects {
   readonly timeLegal: Pick<TimeLegal, 'check'>
   readonly callTimes: Pick<LegalCallTimes, 'list'>
   readonly timeZones: Pick<TimeZoneInfo, 'list'>
-  readonly scrub: Pick<Scrub, 'rows'>
+  readonly scrub: Pick<Scrub, 'rows' | 'batches'>
   readonly internalDnc: Pick<InternalDnc, 'add' | 'remove' | 'status' | 'count'>
   readonly consent: Pick<Consent, 'record'>
   readonly consentRecords: Pick<ConsentRecords, 'list' | 'remove'>

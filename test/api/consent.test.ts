@@ -19,7 +19,7 @@ describe('what reaches the subject', () => {
       { ebrList: [{ PHONENUMBER: 5, Type: null }] },
       false,
       undefined,
-      [{ phoneNumber: 5, type: null }],
+      [{ phoneNumber: '5', type: null }],
     ],
   ])('%j', async (body, keepBetterEbr, projectId, records) => {
     const answer = await app.post(path, body)
@@ -38,8 +38,8 @@ describe('the request is refused with 400 and a text', () => {
     [{ ebrList: [record, 'x'] }, "ebrList[1] 'x': must be an object of fields"],
     [{ ebrList: [record], keepBetterEBR: 2 }, "keepBetterEBR '2': must be 0, 1, true or false"],
     [
-      { ebrList: [{ ...record, phone: '1' }] },
-      "ebrList[0].phone '1': is not a field; known are phoneNumber,",
+      { ebrList: [{ ...record, phone_number: '1' }] },
+      "ebrList[0].phone_number '1': is not a field; known are phoneNumber,",
     ],
     [{ ebrList: [{ ...record, TYPE: 'S' }] }, "ebrList[0].TYPE 'S': is given twice"],
     [

@@ -136,8 +136,8 @@ describe('the request is refused, in the shape the request asks for', () => {
       "ignoreInvalid 'yes': must be 0, 1, true or false",
     ],
     [
-      { actionType: 'count', output: 'json' },
-      "output 'json': is not a field; known are actionType, phoneList, projId, campaignId, ignoreInvalid, version",
+      { actionType: 'count', projld: 'SPRING' },
+      "projld 'SPRING': is not a field; known are actionType, phoneList, projId, campaignId, ignoreInvalid",
     ],
   ])('%j', async (fields, reason) => {
     const where = address(fields as Record<string, string>)

@@ -62,12 +62,9 @@ describe('the request is refused with 400 and problem details', () => {
       path,
       json({ PhoneList: '1', CampaignId: true }),
     ],
-    ["Phones '1': is not a field", path, json({ Phones: '1' })],
-    [
-      'phoneList: is not read from the address; send it in the body',
-      `${path}?phoneList=1`,
-      json({ PhoneList: '1' }),
-    ],
+    ["PhoneLst '1': is not a field", path, json({ PhoneLst: '1' })],
+    ['PhoneList: is required', path, json({ Phones: '1' })],
+    ["'2': is given twice", `${path}?phoneList=1`, json({ PhoneList: '2' })],
   ])('%s', async (detail, where, init) => {
     const answer = await app.send(where, init)
     expect(answer.status).toBe(400)

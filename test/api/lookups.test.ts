@@ -239,7 +239,7 @@ describe('is refused with 400 and problem details', () => {
     ['/v1.4/Data/IDPremium?phone=', "phone '': must be exactly 10 digits"],
     ['/v1.4/Data/IDPremium?phone=12125550100', "phone '12125550100': must be exactly 10 digits"],
     ['/v1.4/Data/IDPremium?phone=1&phone=2', 'phone: is given twice'],
-    [`/v1.4/Data/IDPremium?phoneNumber=${number}`, `phoneNumber '${number}': is not a field`],
+    [`/v1.4/Data/IDPremium?phoneNumber=${number}`, 'phone: is required'],
     ['/v1.4/Data/ResOrBusiness', 'phone: is required and must be exactly 10 digits'],
     ['/v1.4/Data/ResOrBusiness?phone=212-555-0100', "phone '212-555-0100': must be exactly"],
     ['/v1.4/Data/RealTimeDisconnect', 'phoneNumber: is required'],
