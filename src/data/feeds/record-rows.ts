@@ -10,7 +10,7 @@ import {
   parseInstant,
 } from '../../domain/clock.js'
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
-import type { PhoneNumber } from '../../domain/phone-number.js'
+import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import {
   type FactTable,
@@ -73,7 +73,7 @@ export function readOptOuts(file: OptOutFile): Promise<FileRead> {
   const table: FactTable<keyof typeof optOutColumns> = {
     what: 'a table of opt-outs (number, date)',
     ...askedOf(optOutColumns, ['date'], file.asked),
-    unnamed: () => ['number', 'date'],
+    ...(Object.keys(file.asked).length === 0 && { unnamed: () => ['number', 'date'] }),
     noDoubles: true,
     headerProblem: (found) => {
       if (file.undated || found.has('date')) return undefined
@@ -81,9 +81,12 @@ export function readOptOuts(file: OptOutFile): Promise<FileRead> {
     },
   }
   return readFactTable(file, table, (row) => {
-    const number = readNumber(row.number)
+    const number = numberIn(row.number)
     if (isFieldProblem(number)) return number
-    if (row.date === '' && file.undated) return void file.keep({ number, saidOn: undefined })
+    if (row.date === '') {
+      if (file.undated) return void file.keep({ number, saidOn: undefined })
+      return { field: 'date', rule: 'is missing; --undated takes such rows as opt-outs of now' }
+    }
     const saidOn = readMoment('date', row.date, file.today)
     if (isFieldProblem(saidOn)) return saidOn
     file.keep({ number, saidOn })
@@ -142,7 +145,7 @@ function readConsent(
   row: Row<keyof typeof consentColumns>,
   { type: typeOfAll, today }: ConsentFile,
 ): ConsentRow | FieldProblem {
-  const number = readNumber(row.number)
+  const number = numberIn(row.number)
   if (isFieldProblem(number)) return number
   const type = typeOfAll ?? ebrTypeOf(row.type)
   if (type === undefined) return { field: 'type', value: row.type, rule: 'must be S, I, P or T' }
@@ -159,6 +162,11 @@ function readConsent(
     ...{ number, type, contact, obligationEndsOn: ends?.day },
     ...{ referenceNum: textOf(row.reference), brand: textOf(row.brand), email: textOf(row.email) },
   }
+}
+
+/** Any ten digits, as the calls take them; also one that is no number in service may be on a list. */
+function numberIn(text: string): PhoneNumber | FieldProblem {
+  return asPhoneNumber(text) ?? readNumber(text)
 }
 
 /** Spec, "EBR record". */
