@@ -63,8 +63,8 @@ const request = fields({
   campaignId: optionalId.describe('Implies its project'),
   ignoreInvalid: optionalFlag,
 }).transform(async (wire, context): Promise<InternalDncRequest> => {
-  const parsed =
-    wire.actionType === 'count' ? undefined : await numbers.safeParseAsync(wire.phoneList)
+  const isCount = wire.actionType === 'count'
+  const parsed = isCount ? undefined : await numbers.safeParseAsync(wire.phoneList)
   for (const issue of parsed?.error?.issues ?? []) {
     const { message } = issue
     context.addIssue({ code: 'custom', message, path: ['phoneList'], input: wire.phoneList })
