@@ -90,6 +90,21 @@ describe('the internal list', () => {
   })
 })
 
+it('checks litigators', async () => {
+  const address =
+    '/apiLatest/scrub/litigator?phoneList=2125550105,2125550100&version=3&projId=SPRING&'
+  expect(JSON.parse(textOf(await get(address, 'projId=SPRING')))).toEqual([
+    { Phone: 2125550105, IsLitigator: true },
+    { Phone: 2125550100, IsLitigator: false },
+  ])
+})
+
+it('lists its project', async () => {
+  const address = '/app/main/rpc/project?version=3&output=xml&projId=SPRING&'
+  const reply = await get(address, 'version=3&output=xml&projId=SPRING')
+  expect([reply.status, textOf(reply)]).toEqual([200, expect.stringContaining('"SPRING"')])
+})
+
 it('takes a GET with the form of its query, on a connection that goes on', async () => {
   const address = '/app/main/rpc/pdnc?version=3&actionType=count&projId=SPRING&'
   expect(textOf(await get(address, 'projId=SPRING'))).toMatch(/^\d+,/)
