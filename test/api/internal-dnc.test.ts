@@ -193,3 +193,9 @@ describe('the response schema reads the JSON forms back', () => {
     expect(internalDncPost.response.parse(wire)).toEqual(read)
   })
 })
+
+test('takes thousands of numbers', async () => {
+  const phoneList = Array.from({ length: 2_000 }, () => '2125550100').join(',')
+  const answer = await app.post('/app/main/rpc/pdnc', { actionType: 'add', phoneList })
+  expect([answer.status, answer.text]).toEqual([200, '{"message":"success"}'])
+})

@@ -184,7 +184,7 @@ describe('its reader gets through every row', () => {
   )
   const odd = ['12345', 'abc', '']
 
-  it.each([1, 2, 3, 5])('of version %i', async (version) => {
+  it.each([1, 2, 3, 5, 8])('of version %i', async (version) => {
     const phoneList = [...numbers, ...numbers.slice(0, 3), ...odd, '2125550100'].join(',')
     const rows = await scrubbed(`version=${version}&phoneList=${phoneList}&projId=&campaignId=`)
     expect(rows.map(({ phone }) => phone)).toEqual(phoneList.split(','))
