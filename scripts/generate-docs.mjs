@@ -124,6 +124,7 @@ function observeEach(metrics) {
   metrics.sourceAsked(asked)
   metrics.sourceCircuit('provider', 'scrub', false)
   metrics.apiAnswered('decide', 200, 0)
+  metrics.fieldsIgnored('scrub-post', 1)
   metrics.recordsPending(0)
   metrics.recordFailed()
   metrics.lists([{ name: 'us-dnc', entries: 0, asOf: 0 }])

@@ -83,7 +83,8 @@ function oneOf(
   return combined(first, second, { mode, fallbackAfterMs, patienceMs, timers: world.timers })
 }
 
-function providerOptions(
+/** Throws `DataFileError` for a key file that cannot be read. */
+export function providerOptions(
   { source }: Settings,
   which: 'provider' | 'secondProvider',
   { world, metrics }: Pick<RemoteStackParts, 'world' | 'metrics'>,

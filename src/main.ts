@@ -16,8 +16,10 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['accounts', async () => (await import('./commands/accounts.js')).addAccounts],
   ['keys', async () => (await import('./commands/keys.js')).addKeys],
   ['projects', async () => (await import('./commands/projects.js')).addProjects],
+  ['records', async () => (await import('./commands/records.js')).addRecords],
   ['clock', async () => (await import('./commands/clock.js')).addClock],
   ['warm', async () => (await import('./commands/warm.js')).addWarm],
+  ['compare', async () => (await import('./commands/compare.js')).addCompare],
   ['fake-vendor', async () => (await import('./commands/fake-vendor.js')).addFakeVendor],
 ])
 

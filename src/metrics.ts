@@ -51,6 +51,8 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServiceMetrics {
   /** Providers by the names the settings give them. */
   sourceCircuit(source: string, question: QuestionName, open: boolean): void
   apiAnswered(endpoint: string, status: number, seconds: number): void
+  /** Fields that a published call does not know, each name once a request. */
+  fieldsIgnored(endpoint: string, count: number): void
   recordsPending(count: number): void
   recordFailed(): void
   logLineDropped(): void
@@ -138,7 +140,7 @@ function decisionMetrics(registry: Registry): Pick<Metrics, 'decided'> {
 
 function answerMetrics(
   registry: Registry,
-): Pick<Metrics, 'cacheAsked' | 'sourceAsked' | 'sourceCircuit' | 'apiAnswered'> {
+): Pick<Metrics, 'cacheAsked' | 'sourceAsked' | 'sourceCircuit' | 'apiAnswered' | 'fieldsIgnored'> {
   const registers = [registry]
   const cache = tally(registry, {
     name: 'callgate_cache_requests_total',
@@ -177,7 +179,14 @@ function answerMetrics(
     buckets: requestBuckets,
     registers,
   })
+  const ignored = new Counter({
+    name: 'callgate_api_ignored_fields_total',
+    help: 'Fields of requests that the endpoint does not know and passed over, each name once a request.',
+    labelNames: ['endpoint'],
+    registers,
+  })
   return {
+    fieldsIgnored: (endpoint, count) => ignored.inc({ endpoint }, count),
     cacheAsked: (source, question, result) => cache(source, question, result),
     sourceAsked({ source, question, outcome, seconds }) {
       sources(source, question, outcome)

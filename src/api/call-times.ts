@@ -8,22 +8,20 @@ import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
 import { mapInSlices } from '../domain/slices.js'
 import { endpoint, listBodyBytes } from './endpoint.js'
 import { eachItem, fields } from './fields.js'
-import { anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
+import { anyPhone, anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
 
 export interface CallTimesRequest {
   readonly items: readonly CallTimesItem[]
 }
 
-const item = itemOf(
-  fields({
-    PhoneNumber: anything.describe('10 digits'),
-    Date: anything.describe(
-      'First local day of the called party, `YYYY-MM-DD` or `MM/DD/YYYY`; a time of day is ignored. Today when absent',
-    ),
-    DNCProjId: anything.describe('Project whose own calling hours count'),
-    NumberOfDays: anything.describe('1 to 31; 1 when absent'),
-  }),
-)
+const item = itemOf({
+  PhoneNumber: anyPhone.describe('10 digits'),
+  Date: anything.describe(
+    'First local day of the called party, `YYYY-MM-DD` or `MM/DD/YYYY`; a time of day is ignored. Today when absent',
+  ),
+  DNCProjId: anything.describe('Project whose own calling hours count'),
+  NumberOfDays: anything.describe('1 to 31; 1 when absent'),
+})
 
 const request = fields({ LegalCallTimesForDate: eachItem(batch, item) }).transform(
   ({ LegalCallTimesForDate }): CallTimesRequest => ({

@@ -4,21 +4,19 @@ import { mapInSlices } from '../domain/slices.js'
 import type { TimeLegalItem, TimeLegalRow } from '../domain/time-legal-row.js'
 import { endpoint, listBodyBytes, type WireRequest } from './endpoint.js'
 import { eachItem, fields } from './fields.js'
-import { anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
+import { anyPhone, anything, batch, itemOf, rowStatus, scopesOf } from './hours-batch.js'
 
 export interface TimeLegalRequest {
   readonly items: readonly TimeLegalItem[]
 }
 
-const item = itemOf(
-  fields({
-    PhoneNumber: anything.describe('10 digits'),
-    CallProposedDateTimeInUTC: anything.describe(
-      'ISO 8601, UTC; now when absent. Within 50 years of today',
-    ),
-    DNCProjId: anything.describe('Project whose own calling hours count'),
-  }),
-)
+const item = itemOf({
+  PhoneNumber: anyPhone.describe('10 digits'),
+  CallProposedDateTimeInUTC: anything.describe(
+    'ISO 8601, UTC; now when absent. Within 50 years of today',
+  ),
+  DNCProjId: anything.describe('Project whose own calling hours count'),
+})
 
 const request = fields({ IsTimeLegalToCall: eachItem(batch, item) }).transform(
   ({ IsTimeLegalToCall }): TimeLegalRequest => ({

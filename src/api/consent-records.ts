@@ -4,25 +4,29 @@
  */
 import { z } from 'zod'
 import type { ConsentRecord, ConsentRecordsRequest } from '../domain/consent-records.js'
-import { endpoint, oneScope } from './endpoint.js'
+import { type EbrAnswer, type EbrRequest, ebrReply } from './consent.js'
+import { numbersInRecords, readRecords, recordFields } from './ebr-record.js'
+import { endpoint, type NeededRight, oneScope } from './endpoint.js'
 import { fields, optionalId, phoneList } from './fields.js'
+import { warningReplyHeader } from './warnings.js'
 
 export interface RecordsRemoved {
   readonly removed: number
 }
 
-const request = (most: number) =>
-  fields({
-    phoneList: phoneList({ most }).describe('Numbers of 10 digits separated by commas'),
-    projId: optionalId.describe('Whose records; the Master Project’s when absent'),
-    campaignId: optionalId.describe('Implies its project'),
-  }).transform(
-    ({ phoneList: numbers, projId, campaignId }): ConsentRecordsRequest => ({
-      numbers,
-      projectId: projId,
-      campaignId,
-    }),
-  )
+const listed = phoneList({ most: 500 }).describe('Numbers of 10 digits separated by commas')
+
+const removal = fields({
+  phoneList: phoneList({ most: 10_000 }).describe('Numbers of 10 digits separated by commas'),
+  projId: optionalId.describe('Whose records; the Master Project’s when absent'),
+  campaignId: optionalId.describe('Implies its project'),
+}).transform(
+  ({ phoneList: numbers, projId, campaignId }): ConsentRecordsRequest => ({
+    numbers,
+    projectId: projId,
+    campaignId,
+  }),
+)
 
 const text = z.string().nullable()
 
@@ -35,27 +39,72 @@ const body: z.ZodType<ConsentRecord> = z.object({
   brand: text,
   email: text,
   recordedOn: z.string().describe('UTC instant of the report'),
-  recordedBy: text.describe('Id of the key that stored it'),
+  recordedBy: text.describe(
+    'Id of the key that stored it, or `import:` and the source of an import',
+  ),
 })
 
 const paths = ['/app/main/rpc/ebr']
 
-/** Extension: the records in force of some numbers, expired or not. */
-export const ebrList = endpoint<ConsentRecordsRequest, readonly ConsentRecord[]>({
-  name: 'ebr-list',
-  summary: 'Extension: the relationship and consent records in force of some numbers.',
+/** Records to store, or numbers whose records are asked for (extension). */
+export type EbrGetRequest =
+  | { readonly store: EbrRequest }
+  | { readonly list: ConsentRecordsRequest }
+
+export type EbrGetAnswer = EbrAnswer | { readonly records: readonly ConsentRecord[] }
+
+const getRequest = fields({
+  phoneList: listed.optional(),
+  ...recordFields,
+  projId: optionalId,
+  campaignId: optionalId,
+}).transform(({ phoneList: numbers, projId: projectId, campaignId, ...wire }, context) => {
+  const records = readRecords(wire, context)
+  const keepBetterEbr = wire.keepBetterEBR
+  if ((records === undefined) === (numbers === undefined)) {
+    const message = 'is needed to list records, 1!ColValue.phoneNumber and so on to store some'
+    context.addIssue({ code: 'custom', path: ['phoneList'], message, input: numbers })
+  }
+  const asked: EbrGetRequest = records
+    ? { store: { keepBetterEbr, projectId, campaignId, records } }
+    : { list: { numbers: numbers ?? [], projectId, campaignId } }
+  return asked
+})
+
+const getResponse: z.ZodType<EbrGetAnswer> = z.union([
+  z.array(body).transform((records) => ({ records })),
+  z.object({ success: z.literal(true) }),
+])
+
+const getRights: readonly NeededRight<EbrGetRequest>[] = [
+  { right: 'consent', when: 'records are given', applies: (asked) => 'store' in asked },
+  { right: 'look-up', when: 'phoneList is given', applies: (asked) => 'list' in asked },
+]
+
+/**
+ * Stores records that stand in the address, as the older clients send them. Extension: with
+ * `phoneList` the records in force of some numbers, expired or not.
+ */
+export const ebrGet = endpoint<EbrGetRequest, EbrGetAnswer>({
+  name: 'ebr-get',
+  summary: 'Stores records in the address; extension: with phoneList lists those in force.',
   spec: 'Existing business relationship and consent',
   method: 'GET',
   paths,
   rate: 'ebr',
-  numbers: ({ numbers }) => numbers.length,
+  numbers: (asked) =>
+    'store' in asked ? numbersInRecords(asked.store.records) : asked.list.numbers.length,
   accepts: ['query'],
   keyAlsoIn: ['query'],
-  rights: ['look-up'],
-  scopes: oneScope,
-  request: request(500),
-  response: z.array(body),
+  rights: getRights,
+  scopes: (asked) => ['store' in asked ? asked.store : asked.list],
+  request: getRequest,
+  response: getResponse,
+  replyTypes: ['application/json', 'text/plain'],
+  replyHeaders: warningReplyHeader,
   errors: 'text',
+  encode: (answer, context) =>
+    'records' in answer ? { json: answer.records } : ebrReply(answer, context),
 })
 
 /** Extension: takes records out of force; they are kept as evidence. */
@@ -71,7 +120,7 @@ export const ebrRemove = endpoint<ConsentRecordsRequest, RecordsRemoved>({
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
   rights: ['consent'],
   scopes: oneScope,
-  request: request(10_000),
+  request: removal,
   response: z.object({ removed: z.int() }),
   errors: 'text',
 })

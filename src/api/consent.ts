@@ -3,12 +3,10 @@
  * consent"). What a record must hold is the subject's to say.
  */
 import { z } from 'zod'
-import { endpoint, oneScope } from './endpoint.js'
-import { eachItem, fields, optionalFlag, optionalId } from './fields.js'
+import { type EbrWireRecord, numbersInRecords, readRecords, recordFields } from './ebr-record.js'
+import { endpoint, oneScope, type Reply, type ReplyContext } from './endpoint.js'
+import { fields, optionalId } from './fields.js'
 import { warningHeaders, warningReplyHeader } from './warnings.js'
-
-/** One record as it came, its names in the spec's spelling; values of any type. */
-export type EbrWireRecord = z.output<typeof record>
 
 export interface EbrRequest {
   /** Keep a record that expires later than the new one. */
@@ -27,73 +25,42 @@ export interface EbrAnswer {
   readonly warnings?: readonly string[] | undefined
 }
 
-/** The spec states no limit; this is the one of its other batch calls, counted in numbers. */
-const mostNumbers = 10_000
-
-const anything = z.unknown().optional()
-
-const record = fields({
-  phoneNumber: anything.describe('10 digits; several numbers may be separated by commas'),
-  type: anything.describe('`S` sale, `I` inquiry, `P` permission, `T` trial'),
-  dateOfLastContact: anything.describe('`MM/DD/YYYY` or ISO 8601, with or without a time'),
-  dateObligationEnds: anything.describe('`MM/DD/YYYY` or ISO 8601'),
-  referenceNum: anything.describe('Your own tracking text'),
-  brand: anything.describe('Company, product or brand of the relationship'),
-  email: anything.describe('At most 100 characters'),
-})
-
-const recordList = z
-  .array(z.unknown(), {
-    error: ({ input }) =>
-      input === undefined || input === null ? 'is required and must not be null' : 'must be a list',
-  })
-  .min(1, 'must hold at least 1 record')
-  .max(mostNumbers, `must hold at most ${mostNumbers} records`)
-
-/** The records of one request: at least one, and as many numbers in all as a batch may hold. */
-export const ebrRecords = eachItem(recordList, record).refine(
-  (records) => numbersInRecords(records) <= mostNumbers,
-  `must hold at most ${mostNumbers} numbers in all its records`,
-)
-
-/** One record may name several numbers, separated by commas (spec, "EBR record"). */
-export function numbersInRecords(records: readonly EbrWireRecord[]): number {
-  return records.reduce(
-    (sum, { phoneNumber }) => sum + (typeof phoneNumber === 'string' ? partsOf(phoneNumber) : 1),
-    0,
-  )
-}
-
-/** Makes no list of the parts: thousands of records are counted at a stretch. */
-function partsOf(text: string): number {
-  let parts = 1
-  for (let at = text.indexOf(','); at !== -1; at = text.indexOf(',', at + 1)) parts += 1
-  return parts
-}
-
 const request = fields({
-  keepBetterEBR: optionalFlag,
-  ebrList: ebrRecords,
+  ...recordFields,
   projId: optionalId,
   campaignId: optionalId,
-}).transform(
-  (wire): EbrRequest => ({
+}).transform((wire, context): EbrRequest => {
+  const records = readRecords(wire, context)
+  if (!records) {
+    const message = 'is required and must not be null'
+    context.addIssue({ code: 'custom', path: ['ebrList'], message, input: wire.ebrList })
+  }
+  return {
     keepBetterEbr: wire.keepBetterEBR,
     projectId: wire.projId,
     campaignId: wire.campaignId,
-    records: wire.ebrList,
-  }),
-)
+    records: records ?? [],
+  }
+})
 
-/** Takes JSON only; the key may also stand in the address. */
+/** JSON as the spec has it; the form and the address as the older clients read success: by the status. */
+export function ebrReply(
+  { success, warnings = [] }: EbrAnswer,
+  { jsonRequested }: Pick<ReplyContext<unknown>, 'jsonRequested'>,
+): Reply {
+  const headers = warningHeaders(warnings)
+  return jsonRequested ? { json: { success }, headers } : { text: '', headers }
+}
+
+/** Records as a JSON list, or in columns as a form or in the address. */
 export const ebrPost = endpoint<EbrRequest, EbrAnswer>({
   name: 'ebr',
   summary: 'Stores business relationships and consents.',
   spec: 'Existing business relationship and consent',
   method: 'POST',
   paths: ['/app/main/rpc/ebr'],
-  accepts: ['json'],
-  keyAlsoIn: ['query', 'json'],
+  accepts: ['query', 'json', 'form', 'multipart'],
+  keyAlsoIn: ['query', 'json', 'form', 'multipart'],
   rights: ['consent'],
   scopes: oneScope,
   rate: 'ebr',
@@ -102,8 +69,6 @@ export const ebrPost = endpoint<EbrRequest, EbrAnswer>({
   response: z.object({ success: z.literal(true) }),
   errors: 'text',
   replyHeaders: warningReplyHeader,
-  encode: ({ success, warnings = [] }) => ({
-    json: { success },
-    headers: warningHeaders(warnings),
-  }),
+  replyTypes: ['application/json', 'text/plain'],
+  encode: (answer, context) => ebrReply(answer, context),
 })

@@ -3,7 +3,7 @@
  * remote client calls it, the tests and documents walk it.
  */
 import type { z } from 'zod'
-import type { Right, ScopeChoice } from '../domain/caller.js'
+import type { Caller, Right, ScopeChoice } from '../domain/caller.js'
 import type { Eventually } from '../domain/compliance.js'
 import type { CallKind } from '../domain/decision.js'
 
@@ -51,13 +51,21 @@ export interface ConditionalRight<Request> {
 /** How an answer travels. */
 export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
 
+/** Text that is made while it is sent; what it throws cuts the connection, since the head has left. */
+export interface LongReply extends ReplyHead {
+  readonly parts: AsyncIterable<string>
+  /** Headers that are known at the end alone. */
+  readonly trailerNames: readonly string[]
+  readonly trailers: () => Readonly<Record<string, string>>
+}
+
 /** One that is the same for everybody, made once. */
 export interface Page extends ReplyHead {
   readonly bytes: Buffer
 }
 
 /** A function is called right before the reply is written, and makes it. */
-export type PendingReply = Reply | (() => Reply)
+export type PendingReply = Reply | LongReply | (() => Reply)
 
 interface ReplyHead {
   readonly status?: number
@@ -113,6 +121,8 @@ export interface Endpoint<Request, Response> {
    * many of them make the request a bulk call. Calls without it are neither counted nor bulk.
    */
   readonly numbers?: (request: Request) => number
+  /** Throws `invalid-request` for a request beyond what its account may ask. */
+  readonly holdToAccount?: (caller: Caller, request: Request) => void
   /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
   readonly keyAlsoIn: readonly FieldSource[]
   /** The key may also be the password of `Authorization: Basic`. */
@@ -131,7 +141,31 @@ export interface Endpoint<Request, Response> {
   /** Statuses beside that one and those every call of its kind has, with what they mean. */
   readonly outcomes?: Readonly<Record<number, string>>
   /** How the answer is written; JSON with status 200 when absent. */
-  readonly encode?: (response: Response, context: ReplyContext<Request>) => Eventually<Reply>
+  readonly encode?: (
+    response: Response,
+    context: ReplyContext<Request>,
+  ) => Eventually<Reply | LongReply>
+}
+
+/**
+ * Unknown fields are passed over and a field may stand twice with equal values (ADR 0083): the published
+ * calls. Callgate's own under `/v1/` refuse both; a token request has rules of its own (RFC 6749,
+ * section 3.2).
+ */
+export function takesOpenFields({
+  paths,
+  access,
+}: Pick<Endpoint<unknown, unknown>, 'paths' | 'access'>): boolean {
+  return access !== 'open' && !paths.some((path) => path.startsWith('/v1/'))
+}
+
+/**
+ * A path of the API under each version that clients in use ask for, the one to be asked first;
+ * `/apiLatest` is the newest.
+ */
+export function versionedPaths(newest: '/v1.5' | '/v1.4', path: string): readonly string[] {
+  const versions = new Set([newest, '/v1.5', '/v1.4', '/v1.3', '/v1.2', '/apiLatest'])
+  return [...versions].map((version) => version + path)
 }
 
 /** Of the many requests that name one project and campaign at most. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { longestId } from '../domain/call-fields.js'
-import { mapInSlices } from '../domain/slices.js'
+import { mapInSlices, mapLongInSlices } from '../domain/slices.js'
 import { wireSchema } from './json-schema.js'
 
 /** An object that is wholly wrong need not be read to its end. */
@@ -135,6 +135,11 @@ export const optionalFlag = z
     return z.NEVER
   })
 
+/** Clients write numbers and ids as JSON numbers too; digits alone, so nothing is lost. */
+export function numberAsText(value: unknown): unknown {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? String(value) : value
+}
+
 /** How many numbers one request may hold, and what to say to somebody with more. */
 export interface NumberLimit {
   readonly most: number
@@ -145,18 +150,25 @@ const listRule = 'must be text: 10-digit numbers separated by commas'
 
 /**
  * `2125550100,2125550101`: the parts as given, trimmed, in order, duplicates kept. One comma at
- * the end is forgiven; any other empty part stays in the list, where it is a malformed number.
+ * the end is forgiven; any other empty part stays in the list, where it is a malformed number. Lists
+ * of more than 1,000 parts are read in slices, so the schema is for `safeParseAsync`.
  */
 export function phoneList({ most, advice }: NumberLimit) {
   return z
-    .string({
-      error: ({ input }) => (input === undefined ? `is required and ${listRule}` : listRule),
-    })
-    .transform((text, context): readonly string[] => {
+    .preprocess(
+      numberAsText,
+      z.string({
+        error: ({ input }) => {
+          if (Array.isArray(input)) return `${listRule}; a JSON list is not supported`
+          return input === undefined ? `is required and ${listRule}` : listRule
+        },
+      }),
+    )
+    .transform((text, context) => {
       // Two beyond the limit tell too many from a comma at the end, however long the text is.
-      const parts = text.split(',', most + 2).map((part) => part.trim())
-      if (parts.length > 1 && parts.at(-1) === '') parts.pop()
-      if (parts.every((part) => part === '')) {
+      const parts = text.split(',', most + 2)
+      if (parts.length > 1 && parts.at(-1)?.trim() === '') parts.pop()
+      if (parts.every((part) => part.trim() === '')) {
         context.addIssue('holds no numbers; at least 1 is needed')
         return z.NEVER
       }
@@ -164,6 +176,6 @@ export function phoneList({ most, advice }: NumberLimit) {
         context.addIssue(`holds more than ${most} numbers${advice ?? ''}`)
         return z.NEVER
       }
-      return parts
+      return mapLongInSlices(parts, (part) => part.trim())
     })
 }

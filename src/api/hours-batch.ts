@@ -1,6 +1,8 @@
 /** What the three calls of the calling hours have in common: their list and its errors. */
 import { z } from 'zod'
 import type { ScopeChoice } from '../domain/caller.js'
+import { fields, numberAsText } from './fields.js'
+import { isScopeName, meantField } from './open-fields.js'
 
 /** Phones of one request (spec, "Limits"). */
 export const mostPhones = 1000
@@ -17,13 +19,32 @@ export const batch = z
   .min(1, 'must hold at least 1 item')
   .max(mostPhones, `must hold at most ${mostPhones} items`)
 
-/** An item that is no object is one without fields, so that it gets a row as well. */
-export function itemOf<Item extends z.ZodType>(item: Item) {
-  return z.preprocess(
-    (value) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}),
-    item,
-  )
+/** A number as text or as a JSON number. */
+export const anyPhone = z.preprocess(numberAsText, anything)
+
+/**
+ * An item that is no object is one without fields, so that it gets a row as well; so does one with a
+ * slip in a name, as that field's value is none that any row can have.
+ */
+export function itemOf<Shape extends z.ZodRawShape>(shape: Shape) {
+  const names = Object.keys(shape)
+  return z.preprocess((value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}
+    return Object.fromEntries(
+      Object.entries(value).map(([name, content]) => {
+        const meant = isIn(names, name) ? undefined : rowFieldMeant(name, names)
+        return meant === undefined ? [name, content] : [meant, { misspelt: name }]
+      }),
+    )
+  }, fields(shape))
 }
+
+function rowFieldMeant(name: string, names: readonly string[]): string | undefined {
+  return meantField(name, names) ?? (isScopeName(name) ? names.find(isScopeName) : undefined)
+}
+
+const isIn = (names: readonly string[], name: string) =>
+  names.some((one) => one.toLowerCase() === name.toLowerCase())
 
 /** The projects that items name; what is no id names none, and is a fault of its row. */
 export function scopesOf(

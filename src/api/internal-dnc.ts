@@ -62,8 +62,9 @@ const request = fields({
   projId: optionalId.describe('Whose list; the Master Project’s when absent'),
   campaignId: optionalId.describe('Implies its project'),
   ignoreInvalid: optionalFlag,
-}).transform((wire, context): InternalDncRequest => {
-  const parsed = wire.actionType === 'count' ? undefined : numbers.safeParse(wire.phoneList)
+}).transform(async (wire, context): Promise<InternalDncRequest> => {
+  const isCount = wire.actionType === 'count'
+  const parsed = isCount ? undefined : await numbers.safeParseAsync(wire.phoneList)
   for (const issue of parsed?.error?.issues ?? []) {
     const { message } = issue
     context.addIssue({ code: 'custom', message, path: ['phoneList'], input: wire.phoneList })

@@ -1,8 +1,15 @@
-/** The litigator check on the wire (spec, "Litigator check"), versions 1.5 and 1.4 alike. */
+/** The litigator check on the wire (spec, "Litigator check"), all versions alike. */
 import { z } from 'zod'
 import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
 import { mapInSlices } from '../domain/slices.js'
-import { type Endpoint, endpoint, listBodyBytes, oneScope, type WireRequest } from './endpoint.js'
+import {
+  type Endpoint,
+  endpoint,
+  listBodyBytes,
+  oneScope,
+  versionedPaths,
+  type WireRequest,
+} from './endpoint.js'
 import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
 
 export interface LitigatorRequest {
@@ -21,7 +28,7 @@ export interface LitigatorRow {
 
 const outputFormats = ['JsonArray', 'JsonObject'] as const
 
-const paths = ['/v1.5/Scrub/litigator', '/v1.4/scrub/litigator'] as const
+const paths = versionedPaths('/v1.5', '/Scrub/litigator')
 
 function request(limit: NumberLimit): z.ZodType<LitigatorRequest> {
   return fields({

@@ -9,8 +9,8 @@ import {
   type ResOrBusiness,
 } from '../domain/lookups.js'
 import { asPhoneNumber, type PhoneNumber } from '../domain/phone-number.js'
-import { type Endpoint, endpoint } from './endpoint.js'
-import { fields } from './fields.js'
+import { type Endpoint, endpoint, versionedPaths } from './endpoint.js'
+import { fields, numberAsText } from './fields.js'
 
 export interface LookupRequest {
   readonly phone: PhoneNumber
@@ -42,12 +42,14 @@ const required = (rule: string) => ({
 })
 
 /** The strict form of a number, blanks around it forgiven. */
-export const tenDigits = z.string(required(tenDigitsRule)).transform((text, context) => {
-  const number = asPhoneNumber(text.trim())
-  if (number !== undefined) return number
-  context.addIssue(tenDigitsRule)
-  return z.NEVER
-})
+export const tenDigits = z
+  .preprocess(numberAsText, z.string(required(tenDigitsRule)))
+  .transform((text, context) => {
+    const number = asPhoneNumber(text.trim())
+    if (number !== undefined) return number
+    context.addIssue(tenDigitsRule)
+    return z.NEVER
+  })
 
 /** A number as a reply repeats it. */
 export const repliedNumber = z
@@ -139,7 +141,7 @@ export const idPremium = endpoint<LookupRequest, IdentityRow>({
   summary: 'Who carries a number now, and on what kind of line.',
   rights: ['look-up'],
   scopes: 'none',
-  paths: ['/v1.4/Data/IDPremium'],
+  paths: versionedPaths('/v1.4', '/Data/IDPremium'),
   request: phoneRequest,
   send: ({ phone }) => ({ query: { phone } }),
   response: wireIdentity,
@@ -160,7 +162,7 @@ export const realTimeDisconnect = endpoint<LineStatusRequest, LineStatusRow>({
   summary: 'Whether a line is connected.',
   rights: ['look-up'],
   scopes: 'none',
-  paths: ['/v1.4/Data/RealTimeDisconnect'],
+  paths: versionedPaths('/v1.4', '/Data/RealTimeDisconnect'),
   request: fields({ phoneNumber: anyText }).transform(({ phoneNumber }) => ({
     phone: phoneNumber,
   })),
@@ -177,7 +179,7 @@ export const resOrBusiness = endpoint<LookupRequest, ResOrBusinessRow>({
   summary: 'Whether a number is residential or of a business.',
   rights: ['look-up'],
   scopes: 'none',
-  paths: ['/v1.4/Data/ResOrBusiness'],
+  paths: versionedPaths('/v1.4', '/Data/ResOrBusiness'),
   request: phoneRequest,
   send: ({ phone }) => ({ query: { phone } }),
   response: wireResOrBusiness,

@@ -1,6 +1,7 @@
 /** Describes the endpoints in OpenAPI 3.1, from their descriptors and nothing else. */
-import type { FieldSource } from './endpoint.js'
+import { type FieldSource, takesOpenFields } from './endpoint.js'
 import { type JsonSchema, wireSchema } from './json-schema.js'
+import { ignoredFieldsHeader } from './open-fields.js'
 import { errorResponses } from './openapi-errors.js'
 import type { EndpointDescription } from './route.js'
 
@@ -88,7 +89,7 @@ const securitySchemes = {
 }
 
 function operationOf(endpoint: EndpointDescription, path: string, index: number): Operation {
-  const schema = wireSchema(endpoint.request)
+  const schema = requestSchema(endpoint)
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const parameters = parametersOf(endpoint, { schema, inPath })
   const description = notesOf(endpoint)
@@ -102,6 +103,14 @@ function operationOf(endpoint: EndpointDescription, path: string, index: number)
     ...(endpoint.method !== 'GET' && { requestBody: bodyOf(endpoint, { schema, inPath }) }),
     responses: responsesOf(endpoint),
   }
+}
+
+function requestSchema(endpoint: EndpointDescription): JsonSchema {
+  const schema = wireSchema(endpoint.request)
+  if (!takesOpenFields(endpoint)) return schema
+  const withoutClosing = (name: string, value: unknown) =>
+    name === 'additionalProperties' && value === false ? undefined : value
+  return JSON.parse(JSON.stringify(schema, withoutClosing))
 }
 
 function notesOf(endpoint: EndpointDescription): string {
@@ -208,13 +217,20 @@ function responsesOf(endpoint: EndpointDescription): Record<string, OpenApiRespo
   return { ...success, ...Object.fromEntries(others) }
 }
 
+const ignoredFields = {
+  [ignoredFieldsHeader]:
+    'Names of fields that the call does not know and passed over, separated by commas, such as ' +
+    'colour, ebrList[].colour; at most 20; absent where there are none',
+}
+
 function successOf(endpoint: EndpointDescription): Record<string, OpenApiResponse> {
   const { replyTypes = ['application/json'], replyHeaders = {}, response } = endpoint
   const content = replyTypes.map((type): [string, { schema: JsonSchema }] => [
     type,
     { schema: type === 'application/json' ? wireSchema(response) : { type: 'string' } },
   ])
-  const headers = Object.entries(replyHeaders).map(([name, description]) => [
+  const named = takesOpenFields(endpoint) ? { ...replyHeaders, ...ignoredFields } : replyHeaders
+  const headers = Object.entries(named).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
   ])

@@ -65,9 +65,8 @@ const instant = z.string().describe('UTC, ISO 8601')
 
 const ftcValidation = z.object({
   Status: z
-    .enum(['pending', 'validated', 'failed', 'expired'], 'must be a status or null')
-    .nullable()
-    .describe('Null without OrgId and San'),
+    .enum(['pending', 'validated', 'failed', 'expired'], 'must be a status')
+    .describe('Also pending without OrgId and San'),
   OrgId: z.string().nullable(),
   San: z.string().nullable(),
   CheckedOn: instant.nullable(),

@@ -59,11 +59,16 @@ const item = fields({
   Phone: tenDigits,
   Label: optionalText(longestLabel).describe("The caller's own; kept, and shown by no call"),
   LegalEntityId: z
-    .int('must be a whole number')
+    .preprocess(idAsNumber, z.int('must be a whole number'))
     .nullish()
     .describe('One of the legal entities of the account'),
   ServiceType: optionalText().describe('Of an older edition: kept, without effect'),
 })
+
+/** Clients send ids as text too. */
+function idAsNumber(id: unknown): unknown {
+  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : id
+}
 
 const itemList = z
   .array(z.unknown(), {

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Complaint } from '../domain/labels.js'
 import { asPhoneNumber, type PhoneNumber, phoneNumber } from '../domain/phone-number.js'
 import { forEachInSlices } from '../domain/slices.js'
+import { numberAsText } from './fields.js'
 
 const scores = ['Clean', 'Medium', 'High', 'Processing'] as const
 const historicalScores = ['0', '1', '2', '3', '4', '5'] as const
@@ -43,8 +44,7 @@ export type Outcome = keyof typeof outcomes
 const phoneRule = 'must be text: exactly 10 digits'
 
 export const tenDigits = z
-  .string(phoneRule)
-  .regex(/^\d{10}$/, phoneRule)
+  .preprocess(numberAsText, z.string(phoneRule).regex(/^\d{10}$/, phoneRule))
   .transform((text): PhoneNumber => phoneNumber(text))
   .describe('10 digits')
 
@@ -185,7 +185,8 @@ export const numberList = z
     const numbers: PhoneNumber[] = []
     let bad = 0
     await forEachInSlices(items, (input, index) => {
-      const number = typeof input === 'string' ? asPhoneNumber(input) : undefined
+      const given = numberAsText(input)
+      const number = typeof given === 'string' ? asPhoneNumber(given) : undefined
       if (number !== undefined) numbers.push(number)
       else if (bad < mostShown) {
         bad += 1

@@ -1,25 +1,26 @@
 /**
- * The older call for projects on the wire. It answers a success with a status and no body; with `output=xml`
- * with a list:
+ * The older call for projects on the wire. It answers a success with a status and no body; with
+ * `output=xml` with a list, whose elements and attributes are those its clients read:
  *
- *     <account>
- *       <id>main</id><name>Main account</name>
- *       <projects>
- *         <project>
- *           <code>SPRING</code><name>Spring sale</name><status>active</status>
- *           <campaigns>
- *             <campaign>
- *               <id>7</id><name>Default Campaign</name><status>active</status><default>1</default>
- *             </campaign>
- *           </campaigns>
- *         </project>
- *       </projects>
- *     </account>
+ *     <DncCompliance><DncScrub><Accounts>
+ *       <Account acctId="main" name="Main account">
+ *         <Projects>
+ *           <Project projId="SPRING" name="Spring sale" status="active" parentAcctId="main"
+ *             parentAcctName="Main account">
+ *             <Campaigns>
+ *               <Campaign campaignId="7" campaignName="Default Campaign" campaignStatus="active"
+ *                 isDefault="1"/>
+ *             </Campaigns>
+ *           </Project>
+ *         </Projects>
+ *       </Account>
+ *     </Accounts></DncScrub></DncCompliance>
  *
- * The first project of an account's whole list is its Master Project, whose code is the account's id.
+ * Clients take the first project they find, so the one that is asked about or changed stands alone. The
+ * first of an account's whole list is its Master Project, whose code is the account's id.
  */
 import { z } from 'zod'
-import { endpoint, type NeededRight, type Reply } from './endpoint.js'
+import { type Endpoint, endpoint, type NeededRight, type Reply } from './endpoint.js'
 import { fields, optionalId, optionalText } from './fields.js'
 
 const handlers = [
@@ -147,15 +148,12 @@ function onlyLists({ code, projectId, listing, ...changes }: RpcProjectRequest):
   return listing && Object.values(changes).every((value) => value === undefined)
 }
 
+type RpcProjectEndpoint = Endpoint<RpcProjectRequest, RpcProjectAnswer>
+
 /** Extension to the spec, which refers to the call and does not show it. */
-export const rpcProject = endpoint<RpcProjectRequest, RpcProjectAnswer>({
-  name: 'rpc-project',
-  summary: 'Makes, changes, switches off and on, or lists projects; the older form of the call.',
+const common = {
   spec: 'Projects',
-  method: 'POST',
   paths: ['/app/main/rpc/project'],
-  accepts: ['query', 'form', 'multipart'],
-  keyAlsoIn: ['query', 'form', 'multipart'],
   rights: rpcRights,
   // The list of all projects leaves out those the key may not name.
   scopes: ({ projectId, code }) =>
@@ -170,29 +168,56 @@ export const rpcProject = endpoint<RpcProjectRequest, RpcProjectAnswer>({
     if (listing === undefined) return { status, text: '' }
     return { status, contentType: 'application/xml; charset=utf-8', text: xmlOf(listing) }
   },
+} satisfies Partial<RpcProjectEndpoint>
+
+export const rpcProject: RpcProjectEndpoint = endpoint({
+  ...common,
+  name: 'rpc-project',
+  summary: 'Makes, changes, switches off and on, or lists projects; the older form of the call.',
+  method: 'POST',
+  accepts: ['query', 'form', 'multipart'],
+  keyAlsoIn: ['query', 'form', 'multipart'],
+})
+
+/** By GET too, changes as well: so the older clients send all of it. */
+export const rpcProjectGet: RpcProjectEndpoint = endpoint({
+  ...common,
+  name: 'rpc-project-get',
+  summary: 'The same with its fields in the address.',
+  method: 'GET',
+  accepts: ['query'],
+  keyAlsoIn: ['query'],
 })
 
 function xmlOf({ accountId, accountName, projects }: RpcProjectListing): string {
-  const items = projects.map(({ code, name, status, campaigns }) => [
-    ...['<project>', element('code', code), element('name', name), element('status', status)],
-    '<campaigns>',
-    ...campaigns.map(
-      (campaign) =>
-        `<campaign>${element('id', String(campaign.id))}${element('name', campaign.name)}` +
-        `${element('status', campaign.status)}${element('default', campaign.isDefault ? '1' : '0')}</campaign>`,
+  const items = projects.flatMap(({ code, name, status, campaigns }) => [
+    start('Project', {
+      ...{ projId: code, name, status },
+      ...{ parentAcctId: accountId, parentAcctName: accountName },
+    }),
+    '<Campaigns>',
+    ...campaigns.map((campaign) =>
+      start('Campaign', {
+        campaignId: String(campaign.id),
+        campaignName: campaign.name,
+        campaignStatus: campaign.status,
+        isDefault: campaign.isDefault ? '1' : '0',
+      }).replace(/>$/, '/>'),
     ),
-    ...['</campaigns>', '</project>'],
+    ...['</Campaigns>', '</Project>'],
   ])
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    ...['<account>', element('id', accountId), element('name', accountName), '<projects>'],
-    ...items.flat(),
-    ...['</projects>', '</account>', ''],
+    '<DncCompliance><DncScrub><Accounts>',
+    start('Account', { acctId: accountId, name: accountName }),
+    ...['<Projects>', ...items, '</Projects>', '</Account>'],
+    ...['</Accounts></DncScrub></DncCompliance>', ''],
   ].join('\n')
 }
 
-function element(name: string, text: string): string {
-  return `<${name}>${escaped(text)}</${name}>`
+function start(name: string, attributes: Readonly<Record<string, string>>): string {
+  const texts = Object.entries(attributes).map(([key, text]) => ` ${key}="${escaped(text)}"`)
+  return `<${name}${texts.join('')}>`
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -201,7 +226,9 @@ const entities: Readonly<Record<string, string>> = {
   '>': '&gt;',
   '"': '&quot;',
   "'": '&apos;',
-  // A reader would turn it into another line end.
+  // In an attribute a reader would make blanks of them.
+  '\t': '&#9;',
+  '\n': '&#10;',
   '\r': '&#13;',
 }
 
@@ -209,5 +236,5 @@ const entities: Readonly<Record<string, string>> = {
 function escaped(text: string): string {
   return text
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')
-    .replace(/[&<>"'\r]/g, (character) => entities[character] ?? character)
+    .replace(/[&<>"'\t\n\r]/g, (character) => entities[character] ?? character)
 }

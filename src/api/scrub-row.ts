@@ -8,10 +8,7 @@ import type { ScrubRow, ScrubVersion } from '../domain/scrub-row.js'
 
 type Column = readonly [name: string, write: (row: ScrubRow) => string]
 
-const callingWindow: Column = ['CallingWindow', (row) => row.callingWindow]
-const utcOffset: Column = ['UTCOffset', (row) => String(row.utcOffsetMinutes ?? '')]
-
-const columnsBeforeWindow: readonly Column[] = [
+const columns: readonly Column[] = [
   ['Phone', (row) => row.phone],
   ['ResultCode', (row) => row.letter],
   ['Reserved', (row) => row.reserved],
@@ -23,9 +20,8 @@ const columnsBeforeWindow: readonly Column[] = [
   // Filled only after an area-code split, of which no table is kept.
   ['NewReassignedAreaCode', () => ''],
   ['TZCode', (row) => row.timeZoneCode],
-]
-
-const columnsAfterWindow: readonly Column[] = [
+  ['CallingWindow', (row) => row.callingWindow],
+  ['UTCOffset', (row) => String(row.utcOffsetMinutes ?? '')],
   ['DoNotCallToday', (row) => flag(row.doNotCallToday)],
   ['CallingTimeRestrictions', (row) => row.callingTimeRestrictions],
   ['EBRType', (row) => row.ebrType],
@@ -33,20 +29,12 @@ const columnsAfterWindow: readonly Column[] = [
   ['LineType', (row) => row.lineType],
 ]
 
-const columnsOfAll: readonly Column[] = [
-  ...columnsBeforeWindow,
-  ...[callingWindow, utcOffset],
-  ...columnsAfterWindow,
-]
-
 /**
- * The order of the spec's table, which names the offset before the window. Since when a line is
- * VoIP is in no data that can be had; empty says unknown.
+ * The others stand first in their order, so that a reader of older versions reads this one. Since when
+ * a line is VoIP is in no data that can be had; empty says unknown.
  */
 const columnsOfVersion8: readonly Column[] = [
-  ...columnsBeforeWindow,
-  ...[utcOffset, callingWindow],
-  ...columnsAfterWindow,
+  ...columns,
   ['EBRExpiresOn', (row) => row.ebrExpiresOn],
   ['WirelessPortDate', (row) => row.wirelessPortDate],
   ['VoIPDate', () => ''],
@@ -63,7 +51,7 @@ function flag(value: boolean | undefined): string {
 }
 
 function columnsOf(version: ScrubVersion): readonly Column[] {
-  return version >= 8 ? columnsOfVersion8 : columnsOfAll
+  return version >= 8 ? columnsOfVersion8 : columns
 }
 
 /** One object per row. */

@@ -1,31 +1,20 @@
 /** The scrub call on the wire (spec, "Scrub"): request and endpoints; rows are in `scrub-row.ts`. */
 import { z } from 'zod'
-import {
-  type ScrubItem,
-  type ScrubRow,
-  type ScrubVersion,
-  scrubVersions,
-} from '../domain/scrub-row.js'
-import { forEachInSlices, mapInSlices } from '../domain/slices.js'
-import { type EbrWireRecord, ebrRecords, numbersInRecords } from './consent.js'
+import { type Caller, mostScrubNumbers, publishedScrubTerms } from '../domain/caller.js'
+import { type ScrubItem, type ScrubVersion, scrubVersions } from '../domain/scrub-row.js'
+import { mapInSlices } from '../domain/slices.js'
+import { invalidRequest } from '../errors.js'
+import { type EbrWireRecord, numbersInRecords, readRecords, recordFields } from './ebr-record.js'
 import {
   type Endpoint,
   endpoint,
   type NeededRight,
   oneScope,
-  type Reply,
   type WireRequest,
 } from './endpoint.js'
-import {
-  fields,
-  type NumberLimit,
-  optionalFlag,
-  optionalId,
-  optionalWord,
-  phoneList,
-} from './fields.js'
-import { csvLine, jsonRow, wireScrubRow } from './scrub-row.js'
-import { warningHeaders, warningReplyHeader } from './warnings.js'
+import { fields, type NumberLimit, optionalId, optionalWord, phoneList } from './fields.js'
+import { type ScrubRows, scrubReply, scrubReplyHeaders } from './scrub-reply.js'
+import { wireScrubRow } from './scrub-row.js'
 
 export interface ScrubRequest {
   readonly items: readonly ScrubItem[]
@@ -44,6 +33,8 @@ export interface Relationships {
 }
 
 const defaultVersion: ScrubVersion = 5
+/** Old clients send the version of another call's path, `v1.2`, and mean the usual form. */
+const versionOfPaths = /^v1\.[2-5]$/i
 const versionRule = `must be a whole number from 1 to ${scrubVersions.length}`
 
 const version = z
@@ -52,6 +43,7 @@ const version = z
   .transform((value, context): ScrubVersion => {
     const text = String(value ?? '').trim()
     if (text === '') return defaultVersion
+    if (versionOfPaths.test(text)) return defaultVersion
     const found = scrubVersions.find((one) => String(one) === text)
     if (found !== undefined) return found
     context.addIssue(versionRule)
@@ -99,8 +91,7 @@ const question = (limit: NumberLimit) => ({
   campaignId: optionalId.describe("Campaign; the project's default campaign when absent"),
 })
 
-type WireQuestion = z.output<ReturnType<typeof questionFields>>
-const questionFields = (limit: NumberLimit) => fields(question(limit))
+type WireQuestion = z.output<z.ZodObject<ReturnType<typeof question>>>
 
 async function readQuestion(wire: WireQuestion): Promise<ScrubRequest> {
   return {
@@ -112,42 +103,30 @@ async function readQuestion(wire: WireQuestion): Promise<ScrubRequest> {
   }
 }
 
-/** With an `ebrList` the records are stored first, all or none, and the rows then know them. */
-const withRelationships = fields({
-  ...question({ most: 10_000 }),
-  ebrList: ebrRecords.nullish().describe('Records to store first, as in the ebr call; JSON only'),
-  keepBetterEBR: optionalFlag.describe('Of two records keep the one that expires later'),
-}).transform(async ({ ebrList, keepBetterEBR, ...wire }): Promise<ScrubRequest> => {
-  const asked = await readQuestion(wire)
-  if (!ebrList) return asked
-  return { ...asked, relationships: { records: ebrList, keepBetterEbr: keepBetterEBR } }
-})
+/** Records that are given are stored first, all or none, and the rows then know them. */
+const request = (limit: NumberLimit) =>
+  fields({ ...question(limit), ...recordFields }).transform(
+    async (wire, context): Promise<ScrubRequest> => {
+      const records = readRecords(wire, context)
+      const asked = await readQuestion(wire)
+      if (!records) return asked
+      return { ...asked, relationships: { records, keepBetterEbr: wire.keepBetterEBR } }
+    },
+  )
 
-type ScrubEndpoint = Endpoint<ScrubRequest, readonly ScrubRow[]>
+type ScrubEndpoint = Endpoint<ScrubRequest, ScrubRows>
 
-/** Names each list that a row of the reply rests on: `us-dnc=<version>;state-dnc-fl=<version>`. */
-const listsHeader = 'X-Callgate-Lists'
-
-/** Of a list that was replaced while the rows were made, both versions. */
-async function replyHeaders(rows: readonly ScrubRow[]): Promise<NonNullable<Reply['headers']>> {
-  const named = new Set<string>()
-  const warnings: string[] = []
-  let latest: ScrubRow['lists']
-  await forEachInSlices(rows, ({ lists, warning }) => {
-    if (warning !== undefined) warnings.push(warning)
-    if (!lists || lists === latest) return
-    latest = lists
-    for (const { name, version: content } of lists) named.add(`${name}=${content}`)
-  })
-  return {
-    ...(named.size > 0 && { [listsHeader]: [...named].join(';') }),
-    ...warningHeaders(warnings),
-  }
+const consentForRecords: NeededRight<ScrubRequest> = {
+  right: 'consent',
+  when: 'records are given',
+  applies: ({ relationships }) => relationships !== undefined,
 }
 
 const common = {
   spec: 'Scrub',
   paths: ['/app/main/rpc/scrub'],
+  rights: ['look-up', consentForRecords],
+  scopes: oneScope,
   rate: 'scrub',
   numbers: ({ items, relationships }) =>
     items.length + (relationships ? numbersInRecords(relationships.records) : 0),
@@ -155,53 +134,41 @@ const common = {
   response: z.array(wireScrubRow),
   replyTypes: ['text/csv', 'application/json'],
   errors: 'text',
-  replyHeaders: {
-    [listsHeader]:
-      'Version of each imported list a row rests on, such as us-dnc=1f2e3d4c;litigators=5b6a7988; ' +
-      'absent where none does',
-    ...warningReplyHeader,
-  },
-  encode: async (rows, { request: { output, version: asked } }) => {
-    const headers = await replyHeaders(rows)
-    if (output === 'json') {
-      return { json: await mapInSlices(rows, (row) => jsonRow(row, asked)), headers }
-    }
-    const lines = await mapInSlices(rows, (row) => csvLine(row, asked))
-    return { text: lines.join(''), contentType: 'text/csv; charset=utf-8', headers }
-  },
+  replyHeaders: scrubReplyHeaders,
+  encode: (rows, { request }) => scrubReply(rows, request),
 } satisfies Partial<ScrubEndpoint>
 
-/** At most 50 numbers; longer lists go by POST. */
-export const scrubGet = endpoint<ScrubRequest, readonly ScrubRow[]>({
+/** Published for 50 numbers at most; some clients send 100. */
+export const scrubGet = endpoint<ScrubRequest, ScrubRows>({
   ...common,
   name: 'scrub-get',
   summary: 'Whether a few numbers may be called, with the facts behind it.',
   method: 'GET',
   accepts: ['query'],
   keyAlsoIn: ['query'],
-  rights: ['look-up'],
-  scopes: oneScope,
-  request: questionFields({ most: 50, advice: ', the most with GET; use POST' }).transform(
-    readQuestion,
-  ),
+  request: request({ most: 100, advice: ', the most with GET; use POST' }),
 })
 
-const consentForRecords: NeededRight<ScrubRequest> = {
-  right: 'consent',
-  when: 'ebrList is given',
-  applies: ({ relationships }) => relationships !== undefined,
+function requireMostNumbers({ accountId, scrub }: Caller, { items }: ScrubRequest): void {
+  const { mostNumbers } = scrub ?? publishedScrubTerms
+  if (items.length <= mostNumbers) return
+  const advice =
+    mostNumbers < mostScrubNumbers
+      ? `; its operator may allow more: callgate accounts set ${accountId} --numbers-per-scrub <n>`
+      : ''
+  const rule = `holds more than ${mostNumbers} numbers, the most of account ${accountId}${advice}`
+  throw invalidRequest([{ field: 'phoneList', rule }])
 }
 
-/** At most 10,000 numbers, as a form or JSON. */
-export const scrubPost = endpoint<ScrubRequest, readonly ScrubRow[]>({
+/** At most 10,000 numbers, or as many as the account may send, as a form or JSON. */
+export const scrubPost = endpoint<ScrubRequest, ScrubRows>({
   ...common,
   name: 'scrub-post',
   summary: 'The same for a list of numbers.',
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
-  rights: ['look-up', consentForRecords],
-  scopes: oneScope,
-  request: withRelationships,
+  holdToAccount: requireMostNumbers,
+  request: request({ most: mostScrubNumbers }),
   send,
 })

@@ -4,7 +4,7 @@ import type { TimeZoneRow } from '../domain/call-times.js'
 import { formatInstant, type Instant, parseInstant } from '../domain/clock.js'
 import { mapInSlices } from '../domain/slices.js'
 import { endpoint, listBodyBytes } from './endpoint.js'
-import { fields } from './fields.js'
+import { fields, numberAsText } from './fields.js'
 import { batch } from './hours-batch.js'
 
 export interface TimeZoneInfoRequest {
@@ -29,7 +29,7 @@ const request = fields({
   OverwriteTodaysTime: overwrittenTime.describe('Answer as at this instant, UTC'),
 }).transform(
   ({ PhoneList, OverwriteTodaysTime }): TimeZoneInfoRequest => ({
-    phoneNumbers: PhoneList,
+    phoneNumbers: PhoneList.map(numberAsText),
     at: OverwriteTodaysTime,
   }),
 )

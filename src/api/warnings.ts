@@ -1,7 +1,7 @@
 /** Warnings beside an answer whose body has a published form: one header, for people to read. */
 import type { Reply } from './endpoint.js'
 
-const warningHeader = 'X-Callgate-Warning'
+export const warningHeader = 'X-Callgate-Warning'
 const maxShown = 5
 
 /** For the description of an endpoint. */

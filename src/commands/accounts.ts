@@ -1,10 +1,13 @@
 /** `callgate accounts ...`: the accounts there are, and what each may do. */
 import { type Command, Option } from 'commander'
+import { mostScrubNumbers, publishedScrubNumbers } from '../domain/caller.js'
 import { formatInstant } from '../domain/clock.js'
 import { type Account, type AccountSwitches, repeatedAdds } from '../service/accounts/accounts.js'
 import { type AddCommand, CommandFailure, type Terminal } from './command.js'
 import { withFoundation } from './foundation.js'
 import { table } from './table.js'
+
+const scrubNumbersRule = `${publishedScrubNumbers} (as published) to ${mostScrubNumbers}`
 
 type YesOrNo = 'yes' | 'no'
 
@@ -15,6 +18,8 @@ interface SetOptions {
   readonly mayScan?: YesOrNo
   readonly scanCredits?: string
   readonly autoPrefix?: YesOrNo
+  readonly numbersPerScrub?: string
+  readonly aiKeepsVoiceWindows?: YesOrNo
 }
 
 /** What each switch is called for people. */
@@ -25,6 +30,8 @@ const labels: Readonly<Record<keyof AccountSwitches, string>> = {
   scanCredits: 'scan credits',
   autoPrefix: 'auto prefix',
   repeatedAdd: 'repeated add',
+  numbersPerScrub: 'numbers per scrub',
+  aiKeepsVoiceWindows: 'AI keeps voice windows',
 }
 
 const switchNames = Object.keys(labels) as (keyof AccountSwitches)[]
@@ -61,7 +68,7 @@ function addCreate(group: Command, terminal: Terminal): void {
 function addSet(group: Command, terminal: Terminal): void {
   group
     .command('set')
-    .description('change what an account may do; running servers follow at once')
+    .description('change what an account may do; running servers follow within a second')
     .argument('<id>', 'the id shown by accounts list')
     .addOption(yesOrNo('--agents-may-remove', 'role Agent may take numbers off the internal list'))
     .addOption(
@@ -76,6 +83,13 @@ function addSet(group: Command, terminal: Terminal): void {
     .addOption(yesOrNo('--may-scan', 'one-time reputation scans are authorized'))
     .option('--scan-credits <n>', 'numbers it may still scan, or unlimited')
     .addOption(yesOrNo('--auto-prefix', 'codes of new projects get <id>_ in front'))
+    .option('--numbers-per-scrub <n>', `most numbers of one scrub: ${scrubNumbersRule}`)
+    .addOption(
+      yesOrNo(
+        '--ai-keeps-voice-windows',
+        'IsCallAllowedAI of a scrub keeps the calling hours of recorded voices, as the gate does',
+      ),
+    )
     .action((id: string, options: SetOptions, command: Command) =>
       withFoundation(command, async ({ accounts }) => {
         const changes = changesOf(options)
@@ -113,6 +127,7 @@ function unknown(id: string): CommandFailure {
 
 function changesOf(options: SetOptions): Partial<AccountSwitches> {
   const { agentsMayRemove, repeatedAdd, country, mayScan, scanCredits, autoPrefix } = options
+  const { numbersPerScrub, aiKeepsVoiceWindows } = options
   const changes = {
     ...(agentsMayRemove !== undefined && { agentsMayRemove: agentsMayRemove === 'yes' }),
     ...(repeatedAdd !== undefined && { repeatedAdd }),
@@ -120,10 +135,15 @@ function changesOf(options: SetOptions): Partial<AccountSwitches> {
     ...(mayScan !== undefined && { mayScan: mayScan === 'yes' }),
     ...(scanCredits !== undefined && { scanCredits: creditsIn(scanCredits) }),
     ...(autoPrefix !== undefined && { autoPrefix: autoPrefix === 'yes' }),
+    ...(numbersPerScrub !== undefined && { numbersPerScrub: scrubNumbersIn(numbersPerScrub) }),
+    ...(aiKeepsVoiceWindows !== undefined && {
+      aiKeepsVoiceWindows: aiKeepsVoiceWindows === 'yes',
+    }),
   }
   if (Object.keys(changes).length > 0) return changes
   const flags =
-    '--agents-may-remove, --country, --may-scan, --scan-credits, --auto-prefix, --repeated-add'
+    '--agents-may-remove, --country, --may-scan, --scan-credits, --auto-prefix, --repeated-add, ' +
+    '--numbers-per-scrub, --ai-keeps-voice-windows'
   throw new CommandFailure(`nothing to set: give at least one of ${flags}`, 2)
 }
 
@@ -131,6 +151,12 @@ function creditsIn(text: string): number | 'unlimited' {
   if (text === 'unlimited') return text
   if (/^\d{1,9}$/.test(text)) return Number(text)
   throw new CommandFailure(`--scan-credits '${text}': must be a whole number, or unlimited`, 2)
+}
+
+function scrubNumbersIn(text: string): number {
+  const numbers = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (numbers >= publishedScrubNumbers && numbers <= mostScrubNumbers) return numbers
+  throw new CommandFailure(`--numbers-per-scrub '${text}': must be ${scrubNumbersRule}`, 2)
 }
 
 function shown(value: Account[keyof AccountSwitches]): string {

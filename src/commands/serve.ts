@@ -12,6 +12,7 @@ import { policyWarnings } from '../gate/policy-of.js'
 import { warmRoutes } from '../gate/warm-routes.js'
 import { descriptionAnswers } from '../http/description.js'
 import { createFrontDoor, frontDoorEndpoints } from '../http/front-door.js'
+import { reportIgnoredFields } from '../http/ignored-fields.js'
 import type { RequestMeasure } from '../http/measure.js'
 import type { ReadinessCheck } from '../http/ops.js'
 import { RateLimits } from '../http/rate-limits.js'
@@ -171,6 +172,11 @@ export function openDoors(
     limits: settings.http,
     routes,
     limitRate: (accountId, rate) => limits.take(accountId, rate),
+    onIgnored: reportIgnoredFields({
+      count: (endpoint, fields) => metrics.fieldsIgnored(endpoint, fields),
+      clock: world.clock,
+      log: world.log,
+    }),
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
     pages: descriptionAnswers({ version, endpoints }),
     ops: {

@@ -31,12 +31,31 @@ export interface ProjectLimit {
   readonly campaignIds: ReadonlySet<number>
 }
 
+/** What an account may ask of a scrub beyond what is published. */
+export interface ScrubTerms {
+  /** Most numbers of one request. */
+  readonly mostNumbers: number
+  /** `IsCallAllowedAI` keeps the windows of recorded voices too. */
+  readonly aiKeepsVoiceWindows: boolean
+}
+
+/** The most numbers of a scrub that is published, and the most an account may be given. */
+export const publishedScrubNumbers = 10_000
+export const mostScrubNumbers = 100_000
+
+export const publishedScrubTerms: ScrubTerms = Object.freeze({
+  mostNumbers: publishedScrubNumbers,
+  aiKeepsVoiceWindows: false,
+})
+
 export interface Caller {
   readonly accountId: string
   readonly role: Role
   /** Identifies the key without revealing it. */
   readonly keyId: string
   readonly limits: KeyLimits
+  /** Those of the account; absent means {@link publishedScrubTerms}. */
+  readonly scrub?: ScrubTerms | undefined
 }
 
 /** Of a key that may do everything its role may. */

@@ -123,7 +123,8 @@ export type ResultLetter =
   | ('F' | 'V' | 'D' | 'P' | 'B' | 'I' | 'M' | 'S' | 'T')
 
 /** Sale, inquiry, permission (express written consent), newspaper trial. */
-export type EbrType = 'S' | 'I' | 'P' | 'T'
+export const ebrTypes = ['S', 'I', 'P', 'T'] as const
+export type EbrType = (typeof ebrTypes)[number]
 
 /** What a scrub row of version 8 says of a call. */
 export interface ScrubVerdict {

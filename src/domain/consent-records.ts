@@ -25,6 +25,6 @@ export interface ConsentRecord {
   readonly email: string | null
   /** UTC instant of the report. */
   readonly recordedOn: string
-  /** Id of the key that stored it; null where that was not kept yet. */
+  /** Id of the key that stored it, or `import:<source>`; null where that was not kept yet. */
   readonly recordedBy: string | null
 }

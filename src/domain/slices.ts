@@ -34,6 +34,17 @@ function resumeNext(): void {
   if (waiting.length > 0) setImmediate(resumeNext)
 }
 
+/** A list that is gone through at a stretch: well below a millisecond. */
+const shortList = 1_000
+
+/** `items.map(map)`, of a long list in slices. */
+export function mapLongInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item) => Result,
+): readonly Result[] | Promise<readonly Result[]> {
+  return items.length > shortList ? mapInSlices(items, map) : items.map((item) => map(item))
+}
+
 /** `items.map(map)`, in slices. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],

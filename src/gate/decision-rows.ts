@@ -25,6 +25,32 @@ export async function findDecision(
   return outcome === undefined ? document : { ...document, outcome: outcomeDocument(outcome) }
 }
 
+const recordsPerPage = 1_000
+
+/** Records of an account decided at or after an instant, a page at a time; what-ifs are left out. */
+export async function* decisionsSince(
+  db: Db,
+  accountId: string,
+  since: number,
+): AsyncGenerator<readonly DecisionDocument[]> {
+  for (let after = ''; ; ) {
+    const rows = await db
+      .selectFrom('decisions')
+      .select(['id', 'body'])
+      .where('id', '>', after)
+      .where('account_id', '=', accountId)
+      .where('decided_at', '>=', since)
+      .where('what_if', '=', 0)
+      .orderBy('id')
+      .limit(recordsPerPage)
+      .execute()
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows.map(({ body }) => JSON.parse(body) as DecisionDocument)
+    after = last.id
+  }
+}
+
 /** The same id again replaces the record: that of an allow that was withheld. */
 export function insertDecision(db: Db): CompiledQuery {
   return db

@@ -53,10 +53,12 @@ export function takeKey(fields: RawFields): {
   return { key: keyAmong(entries), rest: Object.fromEntries(rest) }
 }
 
-/** The key among fields by name; throws when there are two. */
+/** The key among fields by name; throws when there are two different ones. */
 export function keyAmong(fields: Iterable<readonly [string, unknown]>): Credential | undefined {
   const [given, ...more] = [...fields].filter(([name]) => isKeyName(name))
-  if (more.length > 0) throw new AppError('invalid-request', 'loginId: is given twice')
+  if (more.some(([, other]) => other !== given?.[1])) {
+    throw new AppError('invalid-request', 'loginId: is given twice')
+  }
   return credential(given?.[1])
 }
 

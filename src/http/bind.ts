@@ -3,7 +3,8 @@
  * Every outcome, refusals and bugs included, leaves in the shape the endpoint declares.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { PendingReply, RateClass } from '../api/endpoint.js'
+import { type PendingReply, type RateClass, takesOpenFields } from '../api/endpoint.js'
+import { ignoredFieldsHeader } from '../api/open-fields.js'
 import type { Route } from '../api/route.js'
 import { type Caller, nobody } from '../domain/caller.js'
 import { AppError, type ErrorKind, invalidRequest, shorten } from '../errors.js'
@@ -27,10 +28,11 @@ import {
   isJsonRequest,
   joinFields,
   type RawFields,
+  type Repeats,
   readBodyFields,
   readQuery,
 } from './read-fields.js'
-import { sendReply, sendReplyInSlices } from './send-reply.js'
+import { sendLongReply, sendReply, sendReplyInSlices } from './send-reply.js'
 
 /** Counts a request of an account; throws `rate-limited` when there were too many. */
 export type LimitRate = (accountId: string, rate: RateClass) => void
@@ -54,7 +56,15 @@ export interface BindTools {
   readonly bodies?: BodyBudget | undefined
   /** Called once the sender of a request has shown a valid key. */
   readonly onKnown?: ((request: IncomingMessage) => void) | undefined
+  readonly onIgnored?: ((ignored: IgnoredFields) => void) | undefined
   readonly logger: Logger
+}
+
+/** Fields of a request that its call does not know and passed over. */
+export interface IgnoredFields {
+  readonly endpoint: string
+  readonly caller: Caller
+  readonly names: readonly string[]
 }
 
 /** Path parameters come decoded, by name. */
@@ -69,11 +79,17 @@ export function bind(route: Route, tools: BindTools): RouteHandler {
   return async (request, response, parameters) => {
     const charge = tools.bodies?.open()
     const admitted: AdmittedNumbers[] = []
+    const extra: Record<string, string> = {}
     try {
-      const reply = await replyTo(request, parameters, { route, tools, charge, admitted })
+      const reply = await replyTo(request, parameters, { route, tools, charge, admitted, extra })
       if (typeof reply === 'function') return sendReply(response, reply)
-      const headers = Object.assign({}, reply.headers, ...admitted.map((one) => one.headers))
-      await sendReplyInSlices(response, { ...reply, headers })
+      const headers = { ...reply.headers, ...extra }
+      if ('parts' in reply) await sendLongReply(response, { ...reply, headers })
+      else await sendReplyInSlices(response, { ...reply, headers })
+    } catch (err) {
+      // Of a long answer whose head has left.
+      tools.logger.error('an answer was cut short', { endpoint: route.endpoint.name, err })
+      response.destroy()
     } finally {
       const end = () => {
         charge?.release()
@@ -92,6 +108,8 @@ interface Bound {
   readonly charge: BodyCharge | undefined
   /** What was admitted for the request, to be ended when it has been answered. */
   readonly admitted: AdmittedNumbers[]
+  /** Headers of the answer that are not the endpoint's. */
+  readonly extra: Record<string, string>
 }
 
 async function replyTo(
@@ -106,10 +124,16 @@ async function replyTo(
     const { caller, fields } = await readRequest(request, bound, sender)
     const admitNumbers = (count: number) => {
       const numbers = tools.admitNumbers?.(caller.accountId, route.endpoint.rate, count)
-      if (numbers) bound.admitted.push(numbers)
+      if (!numbers) return
+      bound.admitted.push(numbers)
+      Object.assign(bound.extra, numbers.headers)
     }
-    const context = { caller, jsonRequested, admitNumbers }
-    return await route.answer(joinFields([parameters, fields]), context)
+    const onIgnored = (names: readonly string[]) => {
+      bound.extra[ignoredFieldsHeader] = names.join(', ')
+      tools.onIgnored?.({ endpoint: route.endpoint.name, caller, names })
+    }
+    const context = { caller, jsonRequested, admitNumbers, onIgnored }
+    return await route.answer(joinFields([parameters, fields], repeatsIn(route)), context)
   } catch (error) {
     const isKnown = sender.caller !== undefined && sender.caller !== nobody
     discardRest(request, isKnown ? tools.maxBodyBytes : anonymousBodyBytes)
@@ -130,19 +154,22 @@ async function readRequest(
 ): Promise<{ readonly caller: Caller; readonly fields: RawFields }> {
   const { endpoint } = bound.route
   const { accepts, keyAlsoIn } = endpoint
-  const query = splitKey(readQuery(request), keyAlsoIn.includes('query'))
+  const query = splitKey(readQuery(request, repeatsIn(bound.route)), keyAlsoIn.includes('query'))
   admitKeyInAddress(query.key, bound.tools.keysInAddress)
   const earlyKey = keyInHeaders(request) ?? query.key
   const keyMayBeInBody = keyAlsoIn.some((source) => source !== 'query')
   const isBodyFirst = earlyKey === undefined && keyMayBeInBody && endpoint.method !== 'GET'
   if (!isBodyFirst) await sender.identify(earlyKey)
   const { form, fields } = endpoint.method === 'GET' ? noBody : await bodyOf(request, bound, sender)
-  if (!accepts.includes('query')) refuseFields(query.rest)
+  if (!takesOpenFields(endpoint) && !accepts.includes('query')) refuseFields(query.rest)
   const body = splitKey(fields, form !== undefined && keyAlsoIn.includes(form))
   const caller = sender.caller ?? (await sender.identify(body.key))
   const rest = endpoint.access === 'open' ? withBasicClient(request, body.rest) : body.rest
-  return { caller, fields: joinFields([query.rest, rest]) }
+  return { caller, fields: joinFields([query.rest, rest], repeatsIn(bound.route)) }
 }
+
+const repeatsIn = ({ endpoint }: Route): Repeats =>
+  takesOpenFields(endpoint) ? 'equal' : 'refused'
 
 const noBody = { form: undefined, fields: {} } as const
 
@@ -161,7 +188,7 @@ async function bodyOf(request: IncomingMessage, { route, tools, charge }: Bound,
   const isKnown = sender.caller !== undefined
   try {
     return await readBodyFields(request, {
-      ...{ accepts, listBody, maxBytes, charge },
+      ...{ accepts, listBody, maxBytes, charge, repeats: repeatsIn(route) },
       ...(!isKnown && { identify }),
     })
   } catch (error) {

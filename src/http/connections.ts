@@ -3,6 +3,7 @@
  * way on each. Senders that are not known yet give way to newer connections when there are too many.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { keyInHeaders } from './authenticate.js'
 import { type PacedSocket, pacedSocketOf } from './paced-socket.js'
 
 export interface ConnectionsOptions {
@@ -15,7 +16,7 @@ export interface ConnectionsOptions {
 
 /** A client that sends requests ahead without reading the answers is cut beyond so many. */
 const maxRequestsAhead = 16
-const maxUnknownRequestsAhead = 4
+const maxKeylessRequestsAhead = 4
 
 type UnderWay = Map<ServerResponse, IncomingMessage>
 
@@ -64,7 +65,8 @@ export class Connections {
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const socket = pacedSocketOf(request)
     const underWay = this.#open.get(socket)
-    const most = this.#unknown.has(socket) ? maxUnknownRequestsAhead : maxRequestsAhead
+    const hasKey = !this.#unknown.has(socket) || keyInHeaders(request) !== undefined
+    const most = hasKey ? maxRequestsAhead : maxKeylessRequestsAhead
     if (underWay === undefined || underWay.size >= most) {
       socket.holdThenCut()
       return false

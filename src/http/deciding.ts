@@ -12,20 +12,13 @@ import type { Clock } from '../domain/clock.js'
 import type { CallRequest, Decision, DeliverDecision } from '../domain/decision.js'
 import { parseDialed } from '../domain/phone-number.js'
 import { sampledWarning } from '../log.js'
-import {
-  admitKeyInAddress,
-  type Credential,
-  callerOf,
-  keyAmong,
-  keyAsPassword,
-  keyInHeaders,
-  takeKey,
-} from './authenticate.js'
+import { keyAmong, takeKey } from './authenticate.js'
 import { type BindTools, pathOf, refuseFields } from './bind.js'
 import { errorReply } from './error-body.js'
 import { anonymousBodyBytes, discardRest } from './read-body.js'
-import { joinFields, type RawFields, readBodyFields, readQuery } from './read-fields.js'
+import { joinFields, queryPairs, type RawFields, readBodyFields, readQuery } from './read-fields.js'
 import { sendReply } from './send-reply.js'
+import { findSender, type KeyInBody } from './sender.js'
 
 export interface DecidingTools
   extends Pick<BindTools, 'authenticate' | 'keysInAddress' | 'maxBodyBytes' | 'logger'> {
@@ -108,45 +101,6 @@ export function decidingHandlers(
   }
 }
 
-type KeyPlaces = Pick<Endpoint<unknown, unknown>, 'keyAlsoIn' | 'keyAsPassword'>
-
-/**
- * Looks a key in headers or address up while the body is read, which may hold an emergency call
- * whatever the key is.
- */
-function findSender(
-  request: IncomingMessage,
-  places: KeyPlaces,
-  tools: Pick<BindTools, 'authenticate' | 'keysInAddress' | 'onKnown'>,
-) {
-  const lookUp = async (key: Credential | undefined) => {
-    const caller = await callerOf(key, tools.authenticate)
-    sender.isKnown = true
-    tools.onKnown?.(request)
-    return caller
-  }
-  const early = keyBeforeBody(request, places, tools).then((key) => key && lookUp(key))
-  early.catch(() => undefined)
-  const sender = {
-    isKnown: false,
-    callerWith: async (keyInBody: AskedCall['keyInBody']) =>
-      (await early) ?? (await lookUp(keyInBody())),
-  }
-  return sender
-}
-
-async function keyBeforeBody(
-  request: IncomingMessage,
-  places: KeyPlaces,
-  { keysInAddress }: Pick<BindTools, 'keysInAddress'>,
-): Promise<Credential | undefined> {
-  const mayBeInAddress = places.keyAlsoIn.includes('query')
-  const inAddress = mayBeInAddress ? keyAmong(addressPairs(request)) : undefined
-  admitKeyInAddress(inAddress, keysInAddress)
-  const inHeaders = keyInHeaders(request) ?? (places.keyAsPassword && keyAsPassword(request))
-  return inHeaders || inAddress
-}
-
 /** An earlier answer on the same connection is not finished, so this one cannot leave yet. */
 function isQueued(response: ServerResponse): boolean {
   return response.socket === null && !response.destroyed
@@ -162,7 +116,7 @@ interface AskedCall {
   /** The emergency or service code, when that is what is dialled. */
   readonly code: string | undefined
   /** Throws a refusal for a key that is given twice. */
-  readonly keyInBody: () => Credential | undefined
+  readonly keyInBody: KeyInBody
   /** Throws a refusal for a body that cannot be read, and for a field that is given twice. */
   readonly fields: () => RawFields
 }
@@ -177,7 +131,7 @@ async function readCall(
   { serviceCodes, maxBodyBytes }: DecidingTools,
 ): Promise<AskedCall> {
   const { method, accepts, keyAlsoIn } = endpoint
-  const address = [...addressPairs(request)]
+  const address = [...queryPairs(request)]
   const codeInAddress = accepts.includes('query') ? codeIn(address, serviceCodes) : undefined
   const query = () => {
     const all = readQuery(request)
@@ -204,10 +158,6 @@ async function readCall(
     }
     return { code: undefined, keyInBody, fields: refuse }
   }
-}
-
-function addressPairs(request: IncomingMessage): Iterable<readonly [string, string]> {
-  return new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'))
 }
 
 /**

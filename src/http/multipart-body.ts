@@ -1,6 +1,7 @@
 /** Reads `multipart/form-data` with plain fields. The one door to busboy. */
 import { Readable } from 'node:stream'
 import { Busboy } from '@fastify/busboy'
+import { yieldToEventLoop } from '../domain/slices.js'
 import { invalidRequest } from '../errors.js'
 
 /** The parser does all of a chunk before it can be stopped, and parts can be very small. */
@@ -60,6 +61,9 @@ function openParser(body: Buffer, contentType: string, mostFields: number) {
   }
 }
 
-function* chunksOf(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += chunkBytes) yield body.subarray(at, at + chunkBytes)
+async function* chunksOf(body: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < body.length; at += chunkBytes) {
+    await yieldToEventLoop()
+    yield body.subarray(at, at + chunkBytes)
+  }
 }

@@ -7,8 +7,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
-/** Most requests fit in; so many bytes cost about a millisecond at worst. */
-export const pieceBytes = 1_024
+/** Most requests fit in; so many bytes cost the parser a millisecond at worst. */
+export const pieceBytes = 4_096
 /** At least so long a connection is held unread: one that is cut at once would be opened anew at once. */
 const holdMs = 5_000
 
@@ -25,6 +25,7 @@ export class PacedSocket extends Duplex {
   readonly #turns: StrangerTurns
   readonly #arrivalOf: ArrivalOf
   #waiting: Buffer | undefined
+  #isWanted = false
   #isKnown = false
   #isHeld = false
   #hasRead = false
@@ -62,6 +63,7 @@ export class PacedSocket extends Duplex {
     if (waiting === undefined || this.destroyed || this.#isHeld) return
     const length = this.#isKnown ? waiting.length : pieceBytes
     this.#waiting = waiting.length > length ? waiting.subarray(length) : undefined
+    this.#isWanted = false
     this.push(waiting.subarray(0, length))
     if (this.#hasEnded) this.#takeEnd()
   }
@@ -72,8 +74,9 @@ export class PacedSocket extends Duplex {
     this.#isHeld = true
     this.#waiting = undefined
     this.#socket.pause()
-    // Not all at the same time, or those that were held together would come back together.
-    const cut = setTimeout(() => this.destroy(), holdMs * (1 + Math.random()))
+    // Spread by the port, or those that were held together would come back together.
+    const spread = ((this.#socket.remotePort ?? 0) % 64) / 64
+    const cut = setTimeout(() => this.destroy(), holdMs * (1 + spread))
     this.once('close', () => clearTimeout(cut))
   }
 
@@ -92,9 +95,10 @@ export class PacedSocket extends Duplex {
   }
 
   override _read(): void {
+    this.#isWanted = true
     if (this.#isHeld) return
     if (this.#waiting) this.#turns.ask(this)
-    else if (this.#socket.isPaused()) this.#socket.resume()
+    else if (this.#socket.isPaused()) this.#resumeReading()
   }
 
   override _write(
@@ -128,8 +132,8 @@ export class PacedSocket extends Duplex {
   }
 
   #take(chunk: Buffer): void {
-    // What came while nothing was read may be as old as the end of the reading.
-    this.arrivedAtMs = Math.min(this.#arrivalOf(!this.#hasRead), this.#pausedAtMs)
+    const arrivedAtMs = Math.min(this.#arrivalOf(!this.#hasRead), this.#pausedAtMs)
+    this.arrivedAtMs = this.#waiting ? Math.min(this.arrivedAtMs, arrivedAtMs) : arrivedAtMs
     this.#hasRead = true
     this.#pausedAtMs = Number.POSITIVE_INFINITY
     if (this.#isKnown && this.#waiting === undefined) {
@@ -137,8 +141,8 @@ export class PacedSocket extends Duplex {
       return
     }
     this.#waiting = this.#waiting ? Buffer.concat([this.#waiting, chunk]) : chunk
-    if (this.waitingBytes > pieceBytes) this.#stopReading()
-    this.#turns.ask(this)
+    if (this.waitingBytes > pieceBytes || !this.#isWanted) this.#stopReading()
+    if (this.#isWanted) this.#turns.ask(this)
   }
 
   #takeEnd(): void {
@@ -146,9 +150,22 @@ export class PacedSocket extends Duplex {
     if (this.#waiting === undefined) this.push(null)
   }
 
+  /** What comes meanwhile waits in the kernel, and may be as old as this. */
   #stopReading(): void {
     this.#pausedAtMs = this.arrivedAtMs
     this.#socket.pause()
+  }
+
+  #resumeReading(): void {
+    this.#socket.resume()
+    const pausedAtMs = this.#pausedAtMs
+    // The poll of the next turn reads what has waited; what comes after that poll has not.
+    setImmediate(() => setImmediate(() => this.#forgetPause(pausedAtMs)))
+  }
+
+  #forgetPause(pausedAtMs: number): void {
+    if (this.#pausedAtMs !== pausedAtMs || this.#socket.isPaused()) return
+    this.#pausedAtMs = Number.POSITIVE_INFINITY
   }
 }
 
@@ -160,12 +177,12 @@ export function pacedSocketOf({ socket }: IncomingMessage): PacedSocket {
 /** Senders without a key get about so much of each turn of the event loop. */
 const turnMs = 2
 /** While connections wait to be accepted, senders without a key wait as well, but no longer. */
-const mostDeferralMs = 20
+const mostDeferralMs = 5
 
 /**
- * Whose turn it is among the senders without a key. Those with no more than a piece are served in the
- * order they came, and of those with more one in each turn of the event loop: a flood always has more,
- * and who awaits answers has not.
+ * Whose turn it is among the senders without a key. Those with no more than a piece come first, in the
+ * order they came, and then those with more, at least one in each turn of the event loop: a flood always
+ * has more, and who awaits answers has not.
  */
 export class StrangerTurns {
   readonly #monotonicMs: () => number
@@ -218,7 +235,7 @@ export class StrangerTurns {
         queue.delete(socket)
         socket.handOn()
         this.#lastTurnAtMs = this.#monotonicMs()
-        if (queue === this.#large || this.#lastTurnAtMs - startedAtMs >= turnMs) break
+        if (this.#lastTurnAtMs - startedAtMs >= turnMs) break
       }
     }
   }

@@ -4,7 +4,10 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { FieldSource } from '../api/endpoint.js'
+import { joined } from '../api/open-fields.js'
+import { forEachInSlices } from '../domain/slices.js'
 import { AppError, invalidRequest, shorten } from '../errors.js'
+import { FormFields, mostFields } from './form-fields.js'
 import { findText, parseJsonBody, parseLongJsonBody } from './json-body.js'
 import { completeParts, parseMultipart } from './multipart-body.js'
 import { type BodyOptions, readBody } from './read-body.js'
@@ -12,22 +15,35 @@ import { type BodyOptions, readBody } from './read-body.js'
 /** Names as given; a value is text unless it came as JSON. */
 export type RawFields = Readonly<Record<string, unknown>>
 
-/** Far above what any call of the contract has. */
-const mostFields = 100
-
 export type BodyForm = Exclude<FieldSource, 'query'>
 
-/** The fields behind the `?`; a name given twice is refused. */
-export function readQuery(request: IncomingMessage): RawFields {
+/**
+ * What becomes of a field that stands twice: it is refused, or counts once where its values are equal
+ * or all but one are empty.
+ */
+export type Repeats = 'refused' | 'equal'
+
+/** What stands behind the `?`, name by name. */
+export function queryPairs(request: IncomingMessage): Iterable<readonly [string, string]> {
+  return new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'))
+}
+
+/** The fields behind the `?`. */
+export function readQuery(request: IncomingMessage, repeats: Repeats = 'refused'): RawFields {
   const address = request.url ?? ''
   const start = address.indexOf('?')
-  return start === -1 ? {} : urlencodedFields(address.slice(start + 1))
+  if (start === -1) return {}
+  const found = new FormFields()
+  for (const [name, value] of urlencodedPairs(address.slice(start + 1))) found.add(name, value)
+  return collected(found.pairs(), repeats)
 }
 
 export interface BodyRules {
   readonly accepts: readonly FieldSource[]
   /** The field that a bare JSON list as body stands for; without it a list is refused. */
   readonly listBody?: string | undefined
+  /** `refused` when absent. */
+  readonly repeats?: Repeats | undefined
 }
 
 /**
@@ -36,7 +52,7 @@ export interface BodyRules {
  */
 export async function readBodyFields(
   request: IncomingMessage,
-  { accepts, listBody, ...options }: BodyRules & BodyOptions,
+  { accepts, listBody, repeats = 'refused', ...options }: BodyRules & BodyOptions,
 ): Promise<{ readonly form: BodyForm | undefined; readonly fields: RawFields }> {
   const body = await readBody(request, options)
   if (body.length === 0) {
@@ -50,7 +66,7 @@ export async function readBodyFields(
   const contentType = request.headers['content-type'] ?? ''
   const form = bodyForm(contentType)
   if (form === undefined || !accepts.includes(form)) throw wrongContentType(contentType, accepts)
-  return { form, fields: await parsers[form](body, { contentType, listBody }) }
+  return { form, fields: await parsers[form](body, { contentType, listBody, repeats }) }
 }
 
 const wanted = (listBody: string | undefined) =>
@@ -78,7 +94,10 @@ export async function findField(
   if (form === 'json') return { [name]: findText(bytes.toString(), name) }
   const complete = isWhole ? bytes : completeIn[form](bytes, contentType)
   try {
-    const fields = await parsers[form](complete, { contentType, listBody: undefined })
+    const fields = await parsers[form](complete, {
+      ...{ contentType, listBody: undefined },
+      repeats: 'equal',
+    })
     return Object.fromEntries(Object.entries(fields).filter(([key]) => key.toLowerCase() === name))
   } catch {
     return {}
@@ -97,6 +116,7 @@ export function isJsonRequest(request: IncomingMessage): boolean {
 
 interface ParseHints extends Pick<BodyRules, 'listBody'> {
   readonly contentType: string
+  readonly repeats: Repeats
 }
 
 /** A body of more characters is looked through beside other work. */
@@ -112,9 +132,13 @@ const parsers: Readonly<
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
     throw invalidRequest([{ field: '', rule: `the body must be ${wanted(listBody)}` }])
   },
-  form: (body) => urlencodedFields(decoded(body)),
-  multipart: async (body, { contentType }) =>
-    collected(await parseMultipart(body, contentType, mostFields)),
+  async form(body, { repeats }) {
+    const found = new FormFields()
+    await forEachInSlices(urlencodedPairs(decoded(body)), ([name, value]) => found.add(name, value))
+    return collected(found.pairs(), repeats)
+  },
+  multipart: async (body, { contentType, repeats }) =>
+    collected(await parseMultipart(body, contentType, mostFields), repeats),
 }
 
 /** Content types of the spec ("Calling hours" for JSON); other charsets than UTF-8 are not read. */
@@ -151,27 +175,34 @@ function decoded(body: Buffer): string {
   }
 }
 
-function urlencodedFields(text: string): RawFields {
-  let separators = 0
-  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
-    separators += 1
-    if (separators >= mostFields) {
-      throw invalidRequest([{ field: '', rule: `holds more than ${mostFields} fields` }])
-    }
+/** A piece of a form that is parsed at a stretch. */
+const pieceLength = 4_096
+
+function* urlencodedPairs(text: string): Generator<readonly [string, string]> {
+  for (let start = 0; start < text.length; ) {
+    const separator = text.indexOf('&', start + pieceLength)
+    const end = separator === -1 ? text.length : separator
+    yield* new URLSearchParams(text.slice(start, end))
+    start = end
   }
-  return collected(new URLSearchParams(text))
 }
 
-/** Joins fields from several places; a name given twice is refused. */
-export function joinFields(parts: readonly RawFields[]): RawFields {
-  return collected(parts.flatMap((part) => Object.entries(part)))
+/** Joins fields from several places. */
+export function joinFields(parts: readonly RawFields[], repeats: Repeats = 'refused'): RawFields {
+  return collected(
+    parts.flatMap((part) => Object.entries(part)),
+    repeats,
+  )
 }
 
-function collected(pairs: Iterable<readonly [string, unknown]>): RawFields {
+function collected(pairs: Iterable<readonly [string, unknown]>, repeats: Repeats): RawFields {
   const found = new Map<string, unknown>()
   for (const [name, value] of pairs) {
-    if (found.has(name)) throw invalidRequest([{ field: shorten(name), rule: 'is given twice' }])
-    found.set(name, value)
+    const counted = found.has(name) ? joined(found.get(name), value) : { value }
+    if (!counted || (repeats === 'refused' && found.has(name))) {
+      throw invalidRequest([{ field: shorten(name), rule: 'is given twice' }])
+    }
+    found.set(name, counted.value)
   }
   return Object.fromEntries(found)
 }

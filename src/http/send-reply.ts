@@ -1,6 +1,6 @@
 /** Writes a reply to a response of `node:http`. */
 import type { ServerResponse } from 'node:http'
-import type { Page, PendingReply, Reply } from '../api/endpoint.js'
+import type { LongReply, Page, PendingReply, Reply } from '../api/endpoint.js'
 import { forEachInSlices, yieldToEventLoop } from '../domain/slices.js'
 import { holdsLongList, jsonParts } from './stringify.js'
 
@@ -10,6 +10,7 @@ import { holdsLongList, jsonParts } from './stringify.js'
  */
 export function sendReply(response: ServerResponse, pending: PendingReply | Page): void {
   const reply = typeof pending === 'function' ? pending() : pending
+  if ('parts' in reply) throw new TypeError('a long reply is sent while it is made')
   if ('bytes' in reply) {
     writeHead(response, reply, reply.bytes.length)
     return void response.end(reply.bytes)
@@ -37,6 +38,55 @@ export async function sendReplyInSlices(response: ServerResponse, reply: Reply):
   response.end()
 }
 
+/**
+ * Sends text while it is made, no faster than it is read. Rejects with what stopped the making, having
+ * cut the connection: nobody must take a part for the whole.
+ */
+export async function sendLongReply(response: ServerResponse, reply: LongReply): Promise<void> {
+  // Without chunks the end of the connection would be the end of the text, also of one cut short.
+  if (response.req.httpVersion === '1.0') return await sendGathered(response, reply)
+  writeHead(response, { ...reply, headers: { ...reply.headers, ...trailerHeader(reply) } })
+  try {
+    for await (const part of reply.parts) {
+      if (!response.write(part)) await drained(response)
+      if (response.destroyed) return
+    }
+    response.addTrailers(reply.trailers())
+  } catch (cause) {
+    response.destroy()
+    throw cause
+  }
+  response.end()
+}
+
+async function sendGathered(response: ServerResponse, reply: LongReply): Promise<void> {
+  const parts: string[] = []
+  for await (const part of reply.parts) parts.push(part)
+  const { contentType, headers } = reply
+  const text = parts.join('')
+  sendReply(response, {
+    text,
+    ...(contentType !== undefined && { contentType }),
+    headers: { ...headers, ...reply.trailers() },
+  })
+}
+
+function trailerHeader({ trailerNames }: LongReply): NonNullable<Reply['headers']> {
+  return trailerNames.length === 0 ? {} : { Trailer: trailerNames.join(', ') }
+}
+
+/** Resolves as well when the connection is gone. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      response.off('drain', go).off('close', go)
+      resolve()
+    }
+    response.on('drain', go).on('close', go)
+    if (response.destroyed) go()
+  })
+}
+
 const pieceLength = 65_536
 
 /** As bytes, since one long text would be gone through at a stretch when it is sent. */
@@ -52,14 +102,19 @@ async function piecesOf(parts: Iterable<string>): Promise<readonly Buffer[]> {
   return [...pieces, Buffer.from(text)]
 }
 
-function writeHead(response: ServerResponse, reply: Reply | Page, length: number): void {
+/** Without a length the text comes in chunks. */
+function writeHead(
+  response: ServerResponse,
+  reply: Reply | Page | LongReply,
+  length?: number,
+): void {
   const isJson = 'json' in reply
   const usualType = isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
   const headers = {
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
     'Content-Type': reply.contentType ?? usualType,
-    'Content-Length': length,
+    ...(length !== undefined && { 'Content-Length': length }),
     ...reply.headers,
   }
   const status = reply.status ?? 200

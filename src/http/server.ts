@@ -57,6 +57,8 @@ const defaultLimits: ServerLimits = {
   requestTimeoutMs: 30_000,
 }
 const defaultCloseGraceMs = 10_000
+/** Clients in use put a list of numbers into one address of 16 KB; its headers come on top. */
+const maxHeaderSize = 24_576
 /** Longer than usual proxies keep an idle connection, so that they close first. */
 const keepAliveMs = 75_000
 /** How often node looks for connections whose time is up. */
@@ -77,17 +79,20 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const onKnown = (request: IncomingMessage) => connections.markKnown(pacedSocketOf(request))
   const app = createApp({ ...options, maxBodyBytes, bodies, onKnown })
   eventLoop.start()
-  const timeouts = {
+  const bounds = {
+    maxHeaderSize,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: timeoutSweepMs,
     keepAliveTimeout: keepAliveMs,
   }
-  const server = createServer(timeouts, (request, response) => {
+  const server = createServer(bounds, (request, response) => {
     const { arrivedAtMs } = pacedSocketOf(request)
     if (!connections.begin(request, response)) return
     if (frontDoor?.(request, response, { arrivedAtMs, onKnown }) !== true) app(request, response)
   })
+  // Of a client that ends its side after the request, `http` would else drop the answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
   const turns = new StrangerTurns(() => monotonicSeconds() * 1_000)
   readInTurns(server, (socket) => {
     turns.noteAccept()

@@ -4,7 +4,7 @@
  * `list-facts.ts`.
  */
 import type { ListAges } from '../data/number-list/list-ages.js'
-import { type Clock, formatInstant, type Instant } from '../domain/clock.js'
+import { type Clock, formatInstant, type Instant, type LocalDay } from '../domain/clock.js'
 import type { ListVersion, NumberSet } from '../domain/number-set.js'
 import { areaCodeOf, type PhoneNumber } from '../domain/phone-number.js'
 
@@ -26,7 +26,12 @@ export interface Evidence {
 /** What one list, or several together, say of a number. */
 export type ListFinding = Evidence &
   (
-    | { readonly status: 'listed'; readonly asOf: Instant }
+    | {
+        readonly status: 'listed'
+        readonly asOf: Instant
+        /** The day the source gives for the number, where it gives one. */
+        readonly listedOn?: LocalDay | undefined
+      }
     | { readonly status: 'clear' }
     /** No list that speaks for the number can be asked; `detail` tells the operator what to do. */
     | {
@@ -86,7 +91,7 @@ export class ImportedLists {
     if (!set.covers(number)) return notCovered(name, number, [list])
     const isListed = set.has(number)
     const now = this.#parts.clock.now()
-    if (now < staleAt) return isListed ? listed : clear
+    if (now < staleAt) return isListed ? withDay(listed, set.dayOf?.(number)) : clear
     if (isListed && whenStale === 'still-lists') return plainFindings(list, forEver).listed
     return this.#stale(list, now)
   }
@@ -131,6 +136,10 @@ export class ImportedLists {
     const detail = `${name}: ${problem.detail}`
     return { status: 'not-covered', detail, isUnusable: true, ...lastingFor([]) }
   }
+}
+
+function withDay(listed: ListFinding, listedOn: LocalDay | undefined): ListFinding {
+  return listedOn === undefined ? listed : ({ ...listed, listedOn } as ListFinding)
 }
 
 export function plainFindings(list: ListVersion, holdsUntil: Instant): PlainFindings {

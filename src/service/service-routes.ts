@@ -2,8 +2,9 @@
 import { grantToken, validateAccess } from '../api/auth.js'
 import { legalCallTimes } from '../api/call-times.js'
 import { isTimeLegalToCall } from '../api/calling-hours.js'
-import { type EbrAnswer, ebrPost } from '../api/consent.js'
-import { ebrList, ebrRemove } from '../api/consent-records.js'
+import { type EbrAnswer, type EbrRequest, ebrPost } from '../api/consent.js'
+import { type EbrGetAnswer, ebrGet, ebrRemove } from '../api/consent-records.js'
+import { ftpUploadComplete, refuseFiles } from '../api/ftp-upload.js'
 import {
   type InternalDncAnswer,
   type InternalDncRequest,
@@ -25,11 +26,12 @@ import {
   reputationRemove,
 } from '../api/reputation-monitor.js'
 import { type Route, route } from '../api/route.js'
-import { rpcProject } from '../api/rpc-project.js'
+import { rpcProject, rpcProjectGet } from '../api/rpc-project.js'
 import { scanStatus, scanSubmit } from '../api/scans.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub.js'
 import { timeZoneInfo } from '../api/time-zone-info.js'
-import type { Caller } from '../domain/caller.js'
+import { verification } from '../api/verification.js'
+import { type Caller, publishedScrubNumbers } from '../domain/caller.js'
 import type { AccountSubjects, CallSubjects, FactSubjects, Service } from './service.js'
 
 export interface ServiceRoutesOptions {
@@ -44,10 +46,19 @@ export function serviceRoutes(service: Service, options: ServiceRoutesOptions): 
 function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOptions): Route[] {
   const { timeLegal, callTimes, timeZones, scrub, internalDnc, consent } = subjects
   const { consentRecords, litigators } = subjects
-  const scrubbed = async (caller: Caller, { relationships, ...request }: ScrubRequest) => {
-    const { projectId, campaignId } = request
+  const scrubbed = async (caller: Caller, { relationships, ...asked }: ScrubRequest) => {
+    const { projectId, campaignId } = asked
+    const request = caller.scrub?.aiKeepsVoiceWindows
+      ? { ...asked, aiKeepsVoiceWindows: true }
+      : asked
     if (relationships) await consent.record(caller, { ...relationships, projectId, campaignId })
+    if (request.items.length > publishedScrubNumbers)
+      return scrub.batches(caller.accountId, request)
     return await scrub.rows(caller.accountId, request)
+  }
+  const stored = async (caller: Caller, request: EbrRequest): Promise<EbrAnswer> => {
+    const { warnings } = await consent.record(caller, request)
+    return { success: true, warnings }
   }
   const listed = internalDncActions(internalDnc)
   const checked = ({ accountId }: Caller, request: LitigatorRequest) =>
@@ -62,16 +73,20 @@ function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOption
     route(scrubPost, scrubbed),
     route(internalDncGet, listed),
     route(internalDncPost, listed),
-    route(ebrPost, async (caller, request): Promise<EbrAnswer> => {
-      const { warnings } = await consent.record(caller, request)
-      return { success: true, warnings }
-    }),
-    route(ebrList, (caller, request) => consentRecords.list(caller, request)),
+    route(ebrPost, stored),
+    route(
+      ebrGet,
+      async (caller, asked): Promise<EbrGetAnswer> =>
+        'store' in asked
+          ? await stored(caller, asked.store)
+          : { records: await consentRecords.list(caller, asked.list) },
+    ),
     route(ebrRemove, async (caller, request) => ({
       removed: await consentRecords.remove(caller, request),
     })),
     route(litigatorGet, checked),
     route(litigatorPost, checked),
+    route(ftpUploadComplete, async (_caller, request) => refuseFiles(request)),
   ]
 }
 
@@ -101,6 +116,7 @@ function accountRoutes(subjects: AccountSubjects): Route[] {
     route(projectSave, (caller, request) => projects.save(caller, request)),
     route(projectUpdate, (caller, request) => projects.update(caller, request)),
     route(rpcProject, (caller, request) => projectRpc.answer(caller, request)),
+    route(rpcProjectGet, (caller, request) => projectRpc.answer(caller, request)),
     route(legalEntitiesGet, (caller) => legalEntities.list(caller)),
     route(legalEntityCreate, (caller, input) => legalEntities.create(caller, input)),
     route(legalEntityUpdate, (caller, input) => legalEntities.update(caller, input)),
@@ -112,6 +128,7 @@ function factRoutes(subjects: FactSubjects): Route[] {
   return [
     route(idPremium, (caller, request) => lookups.identity(caller, request)),
     route(realTimeDisconnect, (caller, request) => lookups.lineStatus(caller, request)),
+    route(verification, (caller, request) => lookups.verification(caller, request)),
     route(resOrBusiness, (caller, request) => lookups.resOrBusiness(caller, request)),
     route(enhancedRndGet, (caller, request) => reassigned.enhancedOne(caller, request)),
     route(enhancedRndPost, (caller, request) => reassigned.enhanced(caller, request)),

@@ -23,7 +23,7 @@ export interface CallSubjects {
   readonly timeLegal: Pick<TimeLegal, 'check'>
   readonly callTimes: Pick<LegalCallTimes, 'list'>
   readonly timeZones: Pick<TimeZoneInfo, 'list'>
-  readonly scrub: Pick<Scrub, 'rows'>
+  readonly scrub: Pick<Scrub, 'rows' | 'batches'>
   readonly internalDnc: Pick<InternalDnc, 'add' | 'remove' | 'status' | 'count'>
   readonly consent: Pick<Consent, 'record'>
   readonly consentRecords: Pick<ConsentRecords, 'list' | 'remove'>
@@ -41,7 +41,7 @@ export interface AccountSubjects {
 
 /** What rests on facts from outside. */
 export interface FactSubjects {
-  readonly lookups: Pick<Lookups, 'identity' | 'lineStatus' | 'resOrBusiness'>
+  readonly lookups: Pick<Lookups, 'identity' | 'lineStatus' | 'resOrBusiness' | 'verification'>
   readonly reassigned: Pick<ReassignedChecks, 'enhanced' | 'enhancedOne' | 'basic' | 'basicOne'>
   readonly monitor: Pick<ReputationMonitor, 'add' | 'get' | 'all' | 'remove'>
   readonly flagsRemoved: Pick<FlagsRemoved, 'summary'>

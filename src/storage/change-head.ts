@@ -58,6 +58,12 @@ export class ChangeHead {
     return { seq: row.seq, storedAt, lateMs: Math.max(0, this.#newestAt - storedAt) }
   }
 
+  /** Number of the latest change that is committed. */
+  async latest(): Promise<number> {
+    const head = this.#db.selectFrom('change_head').select('seq').where('id', '=', 1)
+    return (await head.executeTakeFirstOrThrow()).seq
+  }
+
   /** Something was stored at this instant, such as a decision. */
   note(at: Instant): void {
     this.#newestAt = Math.max(this.#newestAt, at)

@@ -6,6 +6,7 @@ import * as callOutcomes from './migrations/0002-call-outcomes.js'
 import * as wholeService from './migrations/0003-whole-service.js'
 import * as changeSequence from './migrations/0004-change-sequence.js'
 import * as keyRights from './migrations/0005-key-rights.js'
+import * as scrubTerms from './migrations/0006-scrub-terms.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -14,6 +15,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0003-whole-service': wholeService,
   '0004-change-sequence': changeSequence,
   '0005-key-rights': keyRights,
+  '0006-scrub-terms': scrubTerms,
 }
 
 const provider: MigrationProvider = { getMigrations: async () => ({ ...migrations }) }

@@ -62,6 +62,10 @@ export interface AccountRow {
   webhook_secret: string | null
   /** Whether adding a number that is on the internal list already changes nothing at all. */
   ignores_repeated_add: Generated<number>
+  /** Most numbers of one scrub; null is the published most. */
+  numbers_per_scrub: number | null
+  /** Whether the AI flag of a scrub keeps the windows of recorded voices too. */
+  ai_keeps_voice_windows: Generated<number>
   created_at: number
 }
 
@@ -175,7 +179,10 @@ export interface InternalDncRow {
    * opt-out that was imported with a date of its own.
    */
   opted_out_seq: number
-  /** The API key that stored the latest opt-out; null for rows written before keys were kept. */
+  /**
+   * The API key that stored the latest opt-out, or `import:<source>`; null for rows written before
+   * keys were kept.
+   */
   key_id: string | null
 }
 
@@ -216,7 +223,7 @@ export interface EbrRecordRow {
   stored_seq: number
   /** Whether it may lift an opt-out: 0 for a record of an Agent's key where Agents may not remove. */
   lifts_opt_out: number
-  /** The API key that stored it; null for rows written before keys were kept. */
+  /** The API key that stored it, or `import:<source>`; null for rows written before keys were kept. */
   key_id: string | null
   /** Null for the record in force; a replaced record is kept as evidence. */
   superseded_at: number | null

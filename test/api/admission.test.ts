@@ -261,6 +261,30 @@ describe('connections', () => {
     clearInterval(drip)
   })
 
+  test('that end their side after the request are answered', async () => {
+    const slow = await openTestApp({
+      routes: serviceRoutes(
+        fakeService({
+          litigators: { check: () => new Promise((go) => setTimeout(() => go([]), 100)) },
+        }),
+        { wrappedRows: false },
+      ),
+    })
+    const client = await rawClient(slow)
+    const key = `loginId: ${adminKey}`
+    client.socket.end(`GET ${litigator}?PhoneList=2125550100 HTTP/1.1\r\nHost: x\r\n${key}\r\n\r\n`)
+    await until('the answer', () => client.text().startsWith('HTTP/1.1 200'))
+    await until('the end', client.isClosed)
+  })
+
+  test('that are new may send more requests ahead when each has a key', async () => {
+    const client = await rawClient()
+    const key = `loginId: ${adminKey}`
+    client.socket.write(`GET ${litigator} HTTP/1.1\r\nHost: x\r\n${key}\r\n\r\n`.repeat(12))
+    await until('all answers', () => client.text().split('HTTP/1.1 400').length - 1 === 12)
+    client.socket.destroy()
+  })
+
   test('without a key that send requests ahead are answered the first few and read no more', async () => {
     const client = await rawClient()
     client.socket.write('GET /v1/none HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000))

@@ -25,6 +25,14 @@ test('HEAD adds nothing: it is refused before the list is asked', async () => {
   expect(service.asked).toHaveLength(before)
 })
 
+test('ten thousand numbers are read, in order', async () => {
+  const numbers = Array.from({ length: 10_000 }, (_, index) => String(2_125_550_000 + index))
+  const fields = { actionType: 'add', phoneList: ` ${numbers.join(' , ')},` }
+  const init = { method: 'POST', body: new URLSearchParams(fields) }
+  expect((await app.send(path, init)).status).toBe(200)
+  expect(asked()).toMatchObject({ with: { numbers } })
+})
+
 describe('the answer by action, as plain text and as JSON', () => {
   const known = {
     phone: '2125550100',
@@ -136,8 +144,8 @@ describe('the request is refused, in the shape the request asks for', () => {
       "ignoreInvalid 'yes': must be 0, 1, true or false",
     ],
     [
-      { actionType: 'count', output: 'json' },
-      "output 'json': is not a field; known are actionType, phoneList, projId, campaignId, ignoreInvalid",
+      { actionType: 'count', projld: 'SPRING' },
+      "projld 'SPRING': is not a field; known are actionType, phoneList, projId, campaignId, ignoreInvalid",
     ],
   ])('%j', async (fields, reason) => {
     const where = address(fields as Record<string, string>)
@@ -184,4 +192,10 @@ describe('the response schema reads the JSON forms back', () => {
   ])('%j', (wire, read) => {
     expect(internalDncPost.response.parse(wire)).toEqual(read)
   })
+})
+
+test('takes thousands of numbers', async () => {
+  const phoneList = Array.from({ length: 2_000 }, () => '2125550100').join(',')
+  const answer = await app.post('/app/main/rpc/pdnc', { actionType: 'add', phoneList })
+  expect([answer.status, answer.text]).toEqual([200, '{"message":"success"}'])
 })

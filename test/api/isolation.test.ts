@@ -262,7 +262,7 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       projId: project,
     },
   }),
-  'ebr-list': [
+  'ebr-get': [
     scoped({ path: `${rpc}/ebr`, query: { phoneList: consented, projId: project } }),
     {
       ask: () => ({ path: `${rpc}/ebr`, query: { phoneList: consented } }),
@@ -295,6 +295,8 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     path: '/v1.4/Data/ResOrBusiness',
     query: { phone: consented },
   }),
+  verification: forEverybody({ path: '/v1.4/Data/Verification', query: { phone: consented } }),
+  'ftp-upload-complete': forEverybody({ path: `${rpc}/ftpUploadComplete` }),
   'enhanced-rnd-get': scoped({
     path: '/v1.5/Data/EnhancedRND',
     query: { ...rndItem, projId: project },
@@ -350,6 +352,11 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       mine: holding('Mine alone'),
     },
   ],
+  'rpc-project-get': {
+    ask: () => ({ path: `${rpc}/project`, query: { projId: project, notes: 'taken over' } }),
+    theirs: status(400),
+    mine: status(200),
+  },
   'legal-entities': {
     ask: () => ({ path: '/v1.5/Reputation/GetAllLegalEntities' }),
     theirs: holding(/^\[\]$/),

@@ -73,7 +73,7 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     const ebrList = [{ phoneNumber: number, type: 'S', dateOfLastContact: '11/20/2026' }]
     return { path: `${rpc}/ebr`, json: { ebrList, projId } }
   },
-  'ebr-list': (projId) => ({ path: `${rpc}/ebr`, query: { phoneList: number, projId } }),
+  'ebr-get': (projId) => ({ path: `${rpc}/ebr`, query: { phoneList: number, projId } }),
   'ebr-remove': (projId) => ({ path: `${rpc}/ebr/remove`, form: { phoneList: number, projId } }),
   'litigator-get': (projId) => ({
     path: '/v1.5/Scrub/litigator',
@@ -98,6 +98,10 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
   'rpc-project': (project_code) => ({
     path: `${rpc}/project`,
     form: { project_code, notes: 'n' },
+  }),
+  'rpc-project-get': (project_code) => ({
+    path: `${rpc}/project`,
+    query: { project_code, notes: 'n' },
   }),
   decide: (projectId) => decision({ projectId }),
   'predial-get': (project) => ({
@@ -231,8 +235,8 @@ describe('a key limited to a project', () => {
     const { key } = await keyWith({ projects: ['SALES'] })
     const listed = await send(key, { path: `${rpc}/project`, form: { output: 'xml' } })
     expect(listed.status).toBe(200)
-    expect(listed.text).toContain('<code>SALES</code>')
-    expect(listed.text).not.toMatch(/<code>(OTHER|main)</)
+    expect(listed.text).toContain(' projId="SALES"')
+    expect(listed.text).not.toMatch(/ projId="(OTHER|main)"/)
   })
 
   it('reads records of its decisions, and of no other', async () => {

@@ -16,6 +16,11 @@ const rpc = '/app/main/rpc'
 const hours = '/v1.5/GeoScrub'
 const webhook = 'http://127.0.0.1:9/receiver'
 const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '11/20/2026' }]
+const columns = {
+  '1!ColValue.phoneNumber': number,
+  '1!ColValue.type': 'P',
+  '1!ColValue.dateOfLastContact': '11/20/2026',
+}
 const rnd = { phoneNumber: number, date: '2026-01-31' }
 const lookUp = ['look-up'] as const
 const decide = ['decide'] as const
@@ -49,7 +54,14 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     needs: lookUp,
     ask: { path: `${hours}/GetTimeZoneInfo`, json: { PhoneList: [number] } },
   },
-  'scrub-get': { needs: lookUp, ask: { path: `${rpc}/scrub`, query: { phoneList: number } } },
+  'scrub-get': [
+    { needs: lookUp, ask: { path: `${rpc}/scrub`, query: { phoneList: number } } },
+    {
+      about: 'with records',
+      needs: ['look-up', 'consent'],
+      ask: { path: `${rpc}/scrub`, query: { phoneList: number, ...columns } },
+    },
+  ],
   'scrub-post': [
     { needs: lookUp, ask: { path: `${rpc}/scrub`, form: { phoneList: number } } },
     {
@@ -83,7 +95,10 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     },
   ],
   ebr: { needs: ['consent'], ask: { path: `${rpc}/ebr`, json: { ebrList } } },
-  'ebr-list': { needs: lookUp, ask: { path: `${rpc}/ebr`, query: { phoneList: number } } },
+  'ebr-get': [
+    { about: 'list', needs: lookUp, ask: { path: `${rpc}/ebr`, query: { phoneList: number } } },
+    { about: 'store', needs: ['consent'], ask: { path: `${rpc}/ebr`, query: columns } },
+  ],
   'ebr-remove': {
     needs: ['consent'],
     ask: { path: `${rpc}/ebr/remove`, form: { phoneList: number } },
@@ -105,6 +120,11 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     needs: lookUp,
     ask: { path: '/v1.4/Data/ResOrBusiness', query: { phone: number } },
   },
+  verification: {
+    needs: lookUp,
+    ask: { path: '/v1.4/Data/Verification', query: { phone: number } },
+  },
+  'ftp-upload-complete': { needs: [], ask: { path: `${rpc}/ftpUploadComplete` } },
   'enhanced-rnd-get': { needs: lookUp, ask: { path: '/v1.5/Data/EnhancedRND', query: rnd } },
   'enhanced-rnd-post': {
     needs: lookUp,
@@ -137,6 +157,14 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
       ask: { path: `${rpc}/project`, form: { projId: 'main', notes: 'more', output: 'xml' } },
     },
     { about: 'list', needs: lookUp, ask: { path: `${rpc}/project`, form: { output: 'xml' } } },
+  ],
+  'rpc-project-get': [
+    {
+      about: 'change',
+      needs: manage,
+      ask: { path: `${rpc}/project`, query: { projId: 'main', notes: 'by GET' } },
+    },
+    { about: 'list', needs: lookUp, ask: { path: `${rpc}/project`, query: { output: 'xml' } } },
   ],
   'legal-entities': { needs: lookUp, ask: { path: '/v1.5/Reputation/GetAllLegalEntities' } },
   'legal-entity-create': {

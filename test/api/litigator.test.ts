@@ -1,11 +1,14 @@
-/** The litigator check over HTTP: both versions' paths, limits, both output formats. */
+/** The litigator check over HTTP: the paths of all versions, limits, both output formats. */
 import { describe, expect, test } from 'vitest'
 import { litigatorPost } from '../../src/api/litigator.js'
 import { serviceRoutes } from '../../src/service/service-routes.js'
 import { fakeService } from '../support/fake-service.js'
 import { openTestApp } from '../support/test-app.js'
 
-const paths = ['/v1.5/Scrub/litigator', '/v1.4/scrub/litigator']
+const paths = [
+  ...['/v1.5/Scrub/litigator', '/v1.4/scrub/litigator', '/v1.3/scrub/Litigator'],
+  ...['/V1.2/SCRUB/LITIGATOR', '/apiLatest/scrub/litigator'],
+]
 const service = fakeService()
 const app = await openTestApp({ routes: serviceRoutes(service, { wrappedRows: false }) })
 const numbers = (count: number) => Array.from({ length: count }, () => '2125550100').join(',')
@@ -59,12 +62,9 @@ describe('the request is refused with 400 and problem details', () => {
       path,
       json({ PhoneList: '1', CampaignId: true }),
     ],
-    ["Phones '1': is not a field", path, json({ Phones: '1' })],
-    [
-      'phoneList: is not read from the address; send it in the body',
-      `${path}?phoneList=1`,
-      json({ PhoneList: '1' }),
-    ],
+    ["PhoneLst '1': is not a field", path, json({ PhoneLst: '1' })],
+    ['PhoneList: is required', path, json({ Phones: '1' })],
+    ["'2': is given twice", `${path}?phoneList=1`, json({ PhoneList: '2' })],
   ])('%s', async (detail, where, init) => {
     const answer = await app.send(where, init)
     expect(answer.status).toBe(400)

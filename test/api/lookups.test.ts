@@ -9,6 +9,7 @@ import {
   wireResOrBusiness,
 } from '../../src/api/lookups.js'
 import { route } from '../../src/api/route.js'
+import { verification } from '../../src/api/verification.js'
 import { parseDay } from '../../src/domain/clock.js'
 import {
   type LineIdentity,
@@ -53,6 +54,7 @@ const app = await openTestApp({
     route(idPremium, (caller, request) => lookups.identity(caller, request)),
     route(realTimeDisconnect, (caller, request) => lookups.lineStatus(caller, request)),
     route(resOrBusiness, (caller, request) => lookups.resOrBusiness(caller, request)),
+    route(verification, (caller, request) => lookups.verification(caller, request)),
   ],
 })
 
@@ -105,6 +107,31 @@ describe('ResOrBusiness', () => {
     const row = await get(`/v1.4/Data/ResOrBusiness?phone=${number}`)
     expect(row).toEqual({ Phone: number, ResOrBusiness: expected })
     expect(wireResOrBusiness.parse(row).resOrBusiness).toBe(expected)
+  })
+})
+
+test.each([
+  ...['/v1.2/data/IDPremium', '/v1.3/Data/idpremium', '/v1.5/Data/IDPremium'],
+  ...['/apiLatest/data/IDPremium', '/v1.2/data/ResOrBusiness', '/apiLatest/data/Verification'],
+])('%s is the same call', async (path) => {
+  expect(await get(`${path}?phone=${number}`)).toMatchObject({ Phone: number })
+})
+
+describe('Verification', () => {
+  const path = `/v1.4/Data/Verification?phone=${number}&FirstName=Ada&ConsentDate=20261122`
+
+  test('knows of no person, and of the line what IDPremium knows', async () => {
+    facts.identity = { phoneType: 'V', ocn: '', telcoName: '', on: undefined }
+    const row = await get(`${path}&ReferenceID=r-1`)
+    expect(row).toEqual({
+      ...{ Phone: number, ReferenceID: 'r-1', VerificationCode: 'U', PhoneType: 'V' },
+      ...{ MatchType: '', MatchLevel: '' },
+    })
+    expect(verification.response.parse(row)).toEqual({
+      ...{ phone: number, reference: 'r-1', phoneType: 'V' },
+    })
+    facts.identity = undefined
+    expect(await get(path)).toMatchObject({ ReferenceID: '', PhoneType: 'N' })
   })
 })
 
@@ -212,7 +239,7 @@ describe('is refused with 400 and problem details', () => {
     ['/v1.4/Data/IDPremium?phone=', "phone '': must be exactly 10 digits"],
     ['/v1.4/Data/IDPremium?phone=12125550100', "phone '12125550100': must be exactly 10 digits"],
     ['/v1.4/Data/IDPremium?phone=1&phone=2', 'phone: is given twice'],
-    [`/v1.4/Data/IDPremium?phoneNumber=${number}`, `phoneNumber '${number}': is not a field`],
+    [`/v1.4/Data/IDPremium?phoneNumber=${number}`, 'phone: is required'],
     ['/v1.4/Data/ResOrBusiness', 'phone: is required and must be exactly 10 digits'],
     ['/v1.4/Data/ResOrBusiness?phone=212-555-0100', "phone '212-555-0100': must be exactly"],
     ['/v1.4/Data/RealTimeDisconnect', 'phoneNumber: is required'],

@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { projectGet, projectSave, projectUpdate } from '../../src/api/projects.js'
 import { route } from '../../src/api/route.js'
-import { rpcProject } from '../../src/api/rpc-project.js'
+import { rpcProject, rpcProjectGet } from '../../src/api/rpc-project.js'
+import { readSdkProject } from '../clients/sdk-reader.js'
 import {
   buildProjects,
   keptEvents,
@@ -24,6 +25,7 @@ const app = await openTestApp({
     route(projectSave, (who, request) => parts.projects.records.save(who, request)),
     route(projectUpdate, (who, request) => parts.projects.records.update(who, request)),
     route(rpcProject, (who, request) => parts.projects.rpc.answer(who, request)),
+    route(rpcProjectGet, (who, request) => parts.projects.rpc.answer(who, request)),
   ],
   authenticate: (key) =>
     key === adminKey ? admin : key === otherKey ? caller('other') : undefined,
@@ -98,7 +100,7 @@ describe('JSON', () => {
     expect(again.json()).toMatchObject({ ProjectName: 'Sales', FtcValidation: { OrgId: '12345' } })
     const put = await update('sales', { ProjectCode: 'SALES', ProjectName: 'New', OrgId: null })
     expect(put.status).toBe(200)
-    expect(put.json()).toMatchObject({ ProjectName: 'New', FtcValidation: { Status: null } })
+    expect(put.json()).toMatchObject({ ProjectName: 'New', FtcValidation: { Status: 'pending' } })
     expect((await read('SALES')).text).toBe(put.text)
   })
 
@@ -131,7 +133,7 @@ describe('JSON', () => {
       "ProjectCode '../X'",
     ],
     ['a list as name', () => save({ ProjectCode: 'X', ProjectName: [] }), 400, 'must be text'],
-    ['an unknown field', () => save({ ProjectCode: 'X', Status: 'active' }), 400, 'is not a field'],
+    ['a slip', () => save({ ProjectCode: 'X', Project_Name: 'x' }), 400, 'is not a field'],
     ['text as a switch', () => save({ ProjectCode: 'X', InheritEbr: '1' }), 400, 'true or false'],
     [
       'half a number as id',
@@ -156,7 +158,6 @@ describe('JSON', () => {
       'cannot be changed',
     ],
     ['the code given again', () => update('main', { code: 'X' }), 400, 'is given twice'],
-    ['a query field', () => read('main?x=1'), 400, "x '1': is not a field"],
     ['no key', () => read('main', null), 401, 'is missing'],
     ['a bad key', () => read('main', 'x'), 401, 'is not valid'],
     ['a bad key on a change', () => save({}, 'x'), 401, 'is not valid'],
@@ -207,6 +208,10 @@ describe('the older call', () => {
 
   test.each([
     ['query', (fields: typeof made) => rpc({}, `?${new URLSearchParams(fields)}`)],
+    [
+      'query, by GET',
+      (fields: typeof made) => rpc({ method: 'GET' }, `?${new URLSearchParams(fields)}`),
+    ],
     ['form', rpcForm],
     [
       'multipart',
@@ -295,7 +300,7 @@ describe('the older call', () => {
     ['a bad id', { ...made, nat_dnc_org_id: '1 2' }, 400, "nat_dnc_org_id '1 2': must be"],
     ['a bad switch', { ...made, use_master_override_database: '2' }, 400, 'must be 0, 1, true'],
     ['an unknown handler', { ...made, handler: 'drop' }, 400, "handler 'drop': must be one of"],
-    ['an unknown field', { ...made, project: '1' }, 400, "project '1': is not a field"],
+    ['a slip', { ...made, projectname: '1' }, 400, "projectname '1': is not a field"],
     ['an unknown output', { ...made, output: 'json' }, 400, "output 'json': must be xml"],
     ['projId of none', { projId: 'X', project_name: 'x' }, 400, "projId 'X': is not a project of"],
     ['two projects', { projId: 'main', project_code: 'X' }, 400, "projId 'main': names another"],
@@ -350,35 +355,38 @@ describe('the list as XML', () => {
     const [master, b] = await parts.projects.list('main')
     const [status, contentType, text] = await xml()
     expect([status, contentType]).toEqual([200, 'application/xml; charset=utf-8'])
+    const campaign = (which: { readonly id: number } | undefined, name: string, isDefault: 0 | 1) =>
+      `<Campaign campaignId="${which?.id}" campaignName="${name}" campaignStatus="active" isDefault="${isDefault}"/>`
     expect(text).toBe(
       [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        '<account>',
-        '<id>main</id>',
-        '<name>main</name>',
-        '<projects>',
-        '<project>',
-        '<code>main</code>',
-        '<name>Master Project</name>',
-        '<status>active</status>',
-        '<campaigns>',
-        `<campaign><id>${master?.campaigns[0]?.id}</id><name>Default Campaign</name><status>active</status><default>1</default></campaign>`,
-        '</campaigns>',
-        '</project>',
-        '<project>',
-        '<code>B</code>',
-        '<name>&lt;&amp;&gt;&quot;&apos; é \u{1f986} \ufffd ]]&gt;</name>',
-        '<status>inactive</status>',
-        '<campaigns>',
-        `<campaign><id>${b?.campaigns[0]?.id}</id><name>Default Campaign</name><status>active</status><default>1</default></campaign>`,
-        `<campaign><id>${b?.campaigns[1]?.id}</id><name>a&lt;b</name><status>active</status><default>0</default></campaign>`,
-        '</campaigns>',
-        '</project>',
-        '</projects>',
-        '</account>',
+        '<DncCompliance><DncScrub><Accounts>',
+        '<Account acctId="main" name="main">',
+        '<Projects>',
+        '<Project projId="main" name="Master Project" status="active" parentAcctId="main" parentAcctName="main">',
+        '<Campaigns>',
+        campaign(master?.campaigns[0], 'Default Campaign', 1),
+        '</Campaigns>',
+        '</Project>',
+        '<Project projId="B" name="&lt;&amp;&gt;&quot;&apos; é \u{1f986} \ufffd ]]&gt;" status="inactive" parentAcctId="main" parentAcctName="main">',
+        '<Campaigns>',
+        campaign(b?.campaigns[0], 'Default Campaign', 1),
+        campaign(b?.campaigns[1], 'a&lt;b', 0),
+        '</Campaigns>',
+        '</Project>',
+        '</Projects>',
+        '</Account>',
+        '</Accounts></DncScrub></DncCompliance>',
         '',
       ].join('\n'),
     )
+  })
+
+  test('is read as it was meant by the reader of a client', async () => {
+    const name = `<&>"' é \u{1f986} ]]> &amp;`
+    await save({ ProjectCode: 'B', ProjectName: name })
+    const [, , text] = await xml({ project_code: 'B' })
+    expect(readSdkProject(text)).toMatchObject({ projId: 'B', name, parentAcctName: 'main' })
   })
 
   test.each([
@@ -390,7 +398,7 @@ describe('the list as XML', () => {
     await setAutoPrefix(database.db)
     await save({ ProjectCode: 'P', ProjectName: 'p' })
     const [, , text] = await xml(fields as Record<string, string>)
-    expect([...text.matchAll(/<code>(.*?)<\/code>/g)].map((match) => match[1])).toEqual(codes)
+    expect([...text.matchAll(/ projId="(.*?)"/g)].map((match) => match[1])).toEqual(codes)
   })
 
   test('changes nothing by itself', async () => {

@@ -221,14 +221,14 @@ describe('lists', () => {
       [item, { ...item, phoneNumber: '212' }],
     ],
     [
-      "Data[0].phoneNumber '2127365001': must be exactly 10 digits",
-      [{ ...item, phoneNumber: 2127365001 }],
+      "Data[0].phoneNumber '212736500': must be exactly 10 digits",
+      [{ ...item, phoneNumber: 212736500 }],
     ],
     ['Data[0].date: is required', { Data: [{ phoneNumber: number }] }],
-    ["Data[0].since '1': is not a field", { Data: [{ ...item, since: 1 }] }],
+    ["Data[0].phone_number '1': is not a field", { Data: [{ ...item, phone_number: 1 }] }],
     ["useSandbox 'maybe': must be 0, 1, true or false", { Data: [item], useSandbox: 'maybe' }],
     ["projId 'P2': ", { Data: [item], ProjId: 'P2' }],
-    ["More '1': is not a field", { Data: [item], More: 1 }],
+    ["usesandbx '1': is not a field", { Data: [item], usesandbx: 1 }],
   ])('are refused with 400: %s', async (detail, body) => {
     for (const path of [enhanced, basic]) {
       const answer = await app.post(path, body)

@@ -99,11 +99,11 @@ describe('the request is refused with 400 and a text', () => {
     ['phoneList: is required', path, json({})],
     ["phoneList '': holds no numbers; at least 1 is needed", `${path}?phoneList=`, {}],
     ["phoneList ' , ,': holds no numbers", path, json({ phoneList: ' , ,' })],
-    ["phoneList '5': must be text", path, json({ phoneList: 5 })],
+    ["phoneList '5.5': must be text", path, json({ phoneList: 5.5 })],
     ["phoneList 'a list of 1': must be text", path, json({ phoneList: [one] })],
     [
-      'holds more than 50 numbers, the most with GET; use POST',
-      `${path}?phoneList=${numbers(51)}`,
+      'holds more than 100 numbers, the most with GET; use POST',
+      `${path}?phoneList=${numbers(101)}`,
       {},
     ],
     ['holds more than 10000 numbers', path, json({ phoneList: numbers(10_001) })],
@@ -123,6 +123,9 @@ describe('the request is refused with 400 and a text', () => {
     ['phoneList: is given twice', `${path}?phoneList=1&phoneList=2`, {}],
     ['is given twice', `${path}?phoneList=1&PHONELIST=2`, {}],
     ['phoneList: is given twice', `${path}?phoneList=1`, json({ phoneList: one })],
+    ["phone_list '1': is not a field", `${path}?phoneList=1&phone_list=1`, {}],
+    ["projld 'SPRING': is not a field", path, json({ phoneList: one, projld: 'SPRING' })],
+    ["project 'SPRING': is not a field", path, json({ phoneList: one, project: 'SPRING' })],
     [
       'multipart',
       path,
@@ -172,9 +175,7 @@ const fieldsOfAll = [
   ...['DoNotCallToday', 'CallingTimeRestrictions', 'EBRType', 'IsWirelessOrVoIP', 'LineType'],
 ]
 const fieldsOf8 = [
-  ...['Phone', 'ResultCode', 'Reserved', 'Reason', 'RegionAbbrev', 'Country', 'Locale'],
-  ...['CarrierInfo', 'NewReassignedAreaCode', 'TZCode', 'UTCOffset', 'CallingWindow'],
-  ...['DoNotCallToday', 'CallingTimeRestrictions', 'EBRType', 'IsWirelessOrVoIP', 'LineType'],
+  ...fieldsOfAll,
   ...['EBRExpiresOn', 'WirelessPortDate', 'VoIPDate', 'PostalCode', 'TZSource'],
   ...['IsCallAllowedNonATDS', 'IsCallAllowedATDS', 'IsCallAllowedAI'],
 ]
@@ -227,7 +228,7 @@ describe('rows by version', () => {
     const sent = { phoneList: '2125550106|a1,x\ny|"q"', version: 8 }
     const window = '8:00-21:00;8:00-21:00;8:00-21:00'
     const carrier = '"6010;WIRELESS;""VERIZON WIRELESS:CELLCO, INC"""'
-    const rest = `;;;W,NY,US,NEW YORK,${carrier},,35,-300,${window},0,4,P,1,Wireless,,,,10001,PostalCode,1,1,0\n`
+    const rest = `;;;W,NY,US,NEW YORK,${carrier},,35,${window},-300,0,4,P,1,Wireless,,,,10001,PostalCode,1,1,0\n`
     const answer = await app.send(path, json(sent))
     expect(answer.text).toBe(`2125550106,G,a1,${rest}"x\ny",G,"""q""",${rest}`)
   })
@@ -236,7 +237,7 @@ describe('rows by version', () => {
     const unknown = { ...scrubRow, utcOffsetMinutes: undefined, doNotCallToday: undefined }
     const rows = [{ ...unknown, isWirelessOrVoip: undefined }]
     const other = await openTestApp({
-      routes: serviceRoutes(fakeService({ scrub: { rows: async () => rows } }), {
+      routes: serviceRoutes(fakeService({ scrub: { ...service.scrub, rows: async () => rows } }), {
         wrappedRows: false,
       }),
     })

@@ -57,12 +57,16 @@ describe('callgate accounts list', () => {
     expect(await listed()).toEqual([
       [
         ...['id', 'kind', 'country', 'agents may remove numbers', 'may scan', 'scan credits'],
-        ...['auto prefix', 'repeated add', 'created', 'name'],
+        ...['auto prefix', 'repeated add', 'numbers per scrub', 'AI keeps voice windows'],
+        ...['created', 'name'],
       ],
-      ['main', 'real', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', time, 'Main account'],
       [
-        ...['sandbox', 'sandbox', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', time],
-        'Sandbox',
+        ...['main', 'real', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000', 'no'],
+        ...[time, 'Main account'],
+      ],
+      [
+        ...['sandbox', 'sandbox', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000'],
+        ...['no', time, 'Sandbox'],
       ],
     ])
   })
@@ -74,7 +78,7 @@ describe('callgate accounts create', () => {
       ...{ code: 0, out: 'acme-2\n', err: '' },
     })
     expect(await rowOf('acme-2')).toEqual([
-      ...['acme-2', 'real', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent'],
+      ...['acme-2', 'real', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000', 'no'],
       ...[expect.stringMatching(/Z$/), 'Acme, Inc.'],
     ])
   })
@@ -111,6 +115,20 @@ describe('callgate accounts set', () => {
     expect((await rowOf('main'))?.[7]).toBe('ends-consent')
   })
 
+  it('lets a scrub hold more numbers, and its AI flag keep the hours of recorded voices', async () => {
+    const setTerms = (numbers: string, keeps: string) =>
+      run(
+        ...['accounts', 'set', 'main', '--numbers-per-scrub', numbers],
+        ...['--ai-keeps-voice-windows', keeps],
+      )
+    expect((await setTerms('60000', 'yes')).err).toBe(
+      'main: numbers per scrub: 60000\nmain: AI keeps voice windows: yes\n',
+    )
+    expect((await rowOf('main'))?.slice(8, 10)).toEqual(['60000', 'yes'])
+    await setTerms('10000', 'no')
+    expect((await rowOf('main'))?.slice(8, 10)).toEqual(['10000', 'no'])
+  })
+
   it('changes several things at once and leaves the rest', async () => {
     const ended = await run(
       ...['accounts', 'set', 'main', '--country', 'CA', '--scan-credits', '250'],
@@ -133,6 +151,8 @@ describe('callgate accounts set', () => {
     [['main', '--country', 'MX'], 'Allowed choices are US, CA'],
     [['main', '--scan-credits', '-1'], "--scan-credits '-1': must be a whole number, or unlimited"],
     [['main', '--scan-credits', 'many'], "--scan-credits 'many': must be a whole number"],
+    [['main', '--numbers-per-scrub', '9999'], 'must be 10000 (as published) to 100000'],
+    [['main', '--numbers-per-scrub', '100001'], 'must be 10000 (as published) to 100000'],
     [['main'], 'nothing to set: give at least one of --agents-may-remove, --country'],
   ])('refuses %j', async (args, text) => {
     const before = await listed()

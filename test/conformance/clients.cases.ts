@@ -12,6 +12,7 @@ import { project, projectPath } from './support/project.js'
 import { run } from './support/run.js'
 import { plainRow, scrubPath } from './support/scrubbed.js'
 import { asRow, asRows, type Row, section, sentence, sentences } from './support/sentence.js'
+import { askTimeLegal } from './support/time-legal.js'
 import { askToken, goodForm, tokenAddresses, tokenAnswer } from './support/tokens.js'
 
 const phones = ['2125550100', '2125550101', '2125550100']
@@ -154,10 +155,10 @@ section('clients', () => {
     expectRefused(await scrub({ query: { phoneList, projId: 'NO-SUCH-CODE' } }))
   })
 
-  sentence('scrub by GET takes 50 numbers and not 51', async () => {
+  sentence('scrub by GET takes 50 numbers and not 101', async () => {
     const list = (count: number) => Array.from({ length: count }, () => '2125550100').join(',')
     expect((await scrub({ query: { phoneList: list(50) } })).status).toBe(200)
-    expectRefused(await scrub({ query: { phoneList: list(51) } }))
+    expectRefused(await scrub({ query: { phoneList: list(101) } }))
   })
 
   sentence('scrub by POST takes 10,000 numbers and not 10,001', async () => {
@@ -412,6 +413,85 @@ section('clients', () => {
         expect(reply.status).toBe(400)
         expect(reply.json()).toHaveProperty('ReasonPhrase')
       }
+    },
+  )
+
+  sentences(
+    [
+      ['scrub', scrubPath, { phoneList }],
+      ['pdnc', pdncPath, { actionType: 'status', phoneList }],
+      ['ebr', '/app/main/rpc/ebr', { phoneList }],
+    ] as const,
+    ([call]) => `${call} takes version, loginId, projId and what it does not know, by GET`,
+    async ([, path, query]) => {
+      const more = { version: '3', projId: '', campaignId: '', keepBetterEBR: '0', _: '1' }
+      expect((await ask({ at: 'rpc', path, query: { ...query, ...more } })).status).toBe(200)
+    },
+  )
+
+  sentences(
+    ['1', 'v1.2', 'v1.3'],
+    (version) => `pdnc count takes version ${version} and output`,
+    async (version) => {
+      const query = { actionType: 'count', version, output: 'csv' }
+      expect((await pdnc({ query })).status).toBe(200)
+    },
+  )
+
+  sentences(
+    ['v1.2', 'v1.3'],
+    (version) => `scrub version ${version} is read as 5`,
+    async (version) => {
+      expect(Object.keys(await plainRow(version))).toEqual(fieldsOfFive)
+    },
+  )
+
+  sentences(
+    [
+      ['a comma at the end', `?phoneList=${phones[0]},`],
+      ['an ampersand at the end', `?phoneList=${phones[0]}&`],
+      ['a field twice with equal values', `?phoneList=${phones[0]}&phoneList=${phones[0]}`],
+    ] as const,
+    ([what]) => `scrub takes ${what}`,
+    async ([, query]) => {
+      const reply = await ask({ at: 'rpc', path: `${scrubPath}${query}` })
+      expect(linesOf(reply).map((line) => line.split(',')[0])).toEqual([phones[0]])
+    },
+  )
+
+  sentence('scrub takes a number as a JSON number', async () => {
+    const reply = await scrub({ json: { phoneList: 2125550100, output: 'json', extra: [1] } })
+    expect(reply.json()).toMatchObject([{ Phone: '2125550100' }])
+  })
+
+  sentence('scrub takes fields in the address and in the body alike', async () => {
+    const query = { phoneList: '2125550100', version: '8' }
+    const reply = await scrub({ query, form: { phoneList: '2125550100', output: 'json' } })
+    expect(reply.json()).toMatchObject([{ Phone: '2125550100' }])
+  })
+
+  sentences(
+    ['/v1.5/Scrub/litigator', '/v1.4/Data/IDPremium', '/v1.4/Data/ResOrBusiness'],
+    (path) => `${path} ignores what it does not know`,
+    async (path) => {
+      const name = path.endsWith('litigator') ? 'phoneList' : 'phone'
+      const query = { [name]: '2125550100', version: '3', output: 'json', colour: 'red' }
+      expect((await ask({ path, query })).status).toBe(200)
+    },
+  )
+
+  sentence('an unknown key in an item is ignored', async () => {
+    const item = { PhoneNumber: '2125550100', Zone: 5 }
+    const [row] = asRows((await askTimeLegal([item])).json())
+    expect(row).toMatchObject({ PhoneNumber: '2125550100', Status: 'OK' })
+  })
+
+  sentences(
+    [{ numbers: phoneList }, { actionType: 'status' }, { _: '1' }],
+    (query) => `a request without what it needs is refused: ${JSON.stringify(query)}`,
+    async (query) => {
+      expectRefused(await scrub({ query }))
+      expectRefused(await pdnc({ query }))
     },
   )
 

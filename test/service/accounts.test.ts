@@ -67,6 +67,7 @@ describe('what an account may do', () => {
   const untouched = {
     ...{ agentsMayRemove: false, country: 'US', mayScan: true },
     ...{ scanCredits: 'unlimited', autoPrefix: false },
+    ...{ numbersPerScrub: 10_000, aiKeepsVoiceWindows: false },
   }
 
   test('is this from the beginning', async () => {

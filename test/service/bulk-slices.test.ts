@@ -43,6 +43,7 @@ test.each<[name: string, fields: object, leastTurns: number]>([
   ['pdnc-post', { phoneList, actionType: 'status' }, 5 * perRow + 6],
   ['pdnc-post', { phoneList, actionType: 'remove' }, 2 * perRow + 6],
   ['ebr', { ebrList }, 11 * perRow + 38],
+  ['ebr', { ColValue: ebrList }, 11 * perRow + 38],
   ['ebr', { ebrList, keepBetterEBR: 1 }, 12 * perRow + 38],
   ['ebr', { ebrList: [{ ...ebrList[0], phoneNumber: phoneList }] }, 10 * perRow + 38],
   ['scrub-post', { phoneList: numbers[0], ebrList }, 12 * perRow + 38],

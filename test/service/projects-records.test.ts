@@ -22,7 +22,7 @@ async function build(input: ProjectInput = {}) {
 }
 
 const unknownFederal = {
-  ...{ Status: null, OrgId: null, San: null, CheckedOn: null, Message: null },
+  ...{ Status: 'pending', OrgId: null, San: null, CheckedOn: null, Message: null },
   ...{ Expiration: null, HasEntireUs: false, AreaCodes: [] },
 }
 
@@ -252,7 +252,7 @@ describe('the federal ids', () => {
     ['another SAN', { san: '1-2-27' }, 'pending'],
     ['another organization', { orgId: '8' }, 'pending'],
     ['no SAN, the organization stays', { san: null }, 'pending'],
-    ['neither', { san: null, orgId: null }, null],
+    ['neither', { san: null, orgId: null }, 'pending'],
     ['the SAN in the common field', { federalId: '1-2-26' }, 'validated'],
     ['the resolved organization in the common field', { federalId: '7' }, 'validated'],
     ['another in the common field', { federalId: '9' }, 'pending'],

@@ -6,6 +6,7 @@ import type { ScrubItem } from '../../src/domain/scrub-row.js'
 import type { EbrRecord } from '../../src/service/consent/consent.js'
 import type { JudgedRow } from '../../src/service/scrub/scrub-row.js'
 import {
+  agesWith,
   areaCodePlan,
   cleanLists,
   fakeLists,
@@ -413,14 +414,14 @@ describe('fields of a row', () => {
   })
 
   it.each([
-    { phone: '212', letter: 'M' },
-    { phone: '9997361000', letter: 'I' },
-    { phone: '8007361000', letter: 'I' },
-  ])('a $letter row has no others', async ({ phone, letter }) => {
+    { phone: '212', letter: 'M', reason: 'not a valid number' },
+    { phone: '9997361000', letter: 'I', reason: '' },
+    { phone: '8007361000', letter: 'I', reason: '' },
+  ])('a $letter row has no others', async ({ phone, letter, reason }) => {
     const { detail, ...row } = await rowOf(phone, { plan, postalCode: '10001' })
     expect(detail).toEqual(expect.any(String))
     expect(row).toEqual({
-      ...{ phone, letter, reserved: '', reason: '', region: '', country: '', locale: '' },
+      ...{ phone, letter, reserved: '', reason, region: '', country: '', locale: '' },
       ...{ carrierInfo: '', timeZoneCode: '', callingWindow: '', utcOffsetMinutes: undefined },
       ...{ doNotCallToday: undefined, callingTimeRestrictions: '', ebrType: '', lineType: '' },
       ...{ isWirelessOrVoip: undefined, ebrExpiresOn: '', postalCode: '', timeZoneSource: '' },
@@ -445,11 +446,60 @@ describe('fields of a row', () => {
     )
     expect(rows.map((row) => [row.letter, row.callingWindow !== '', row.doNotCallToday])).toEqual([
       ['W', true, false],
-      ['D', false, false],
+      ['D', false, undefined],
       ['P', false, false],
       ['H', true, false],
       ['L', false, false],
     ])
+  })
+})
+
+describe('what a reason tells', () => {
+  const plan = knownAs('wireline', ny, '3057361000')
+  const both = { numbers: [ny, '3057361000'] }
+
+  it('the day a number was put on its lists, or else the day of the list', async () => {
+    const lists = fakeLists({
+      ...cleanLists,
+      'us-dnc': { ...both, days: { '3057361000': '2019-05-06' } },
+      'state-dnc-fl': { ...both, days: { '3057361000': '2021-07-08' } },
+    })
+    const reasons = await rowsOf([{ phone: ny }, { phone: '3057361000' }], { plan, lists })
+    expect(reasons.map(({ reason }) => reason)).toEqual([
+      'National (USA) 2026-11-01;;;',
+      'National (USA) 2019-05-06;State (FL) 2021-07-08;;',
+    ])
+  })
+
+  it('a litigator, also where the national list is too old to answer', async () => {
+    const lists = fakeLists({
+      ...{ litigators: both, 'us-dnc': { asOf: '2026-01-01' }, 'canada-dnc': {} },
+    })
+    const row = await rowOf(ny, { plan, lists, ages: agesWith({ usDnc: 31 }) })
+    expect([row.letter, row.reason]).toEqual(['B', 'Litigator'])
+    expect(row.allowed).toEqual({ manual: false, autodialed: false, ai: false })
+  })
+})
+
+describe('the hours of recorded voices', () => {
+  // Maine lets recorded voices call on working days from 9:00 to 17:00.
+  const maine = '2077361000'
+  const asked = {
+    plan: knownAs('wireline', maine),
+    records: { [`main ${maine}`]: record('P', '2026-09-01') },
+  }
+  const flagsAt = async (at: string, aiKeepsVoiceWindows?: boolean) => {
+    const { scrub } = testScrub({ clock: testClock(), ...asked })
+    const terms = { items: [{ phone: maine }], version: 8 as const, at: instant(at) }
+    return (await scrub.rows('main', { ...terms, aiKeepsVoiceWindows }))[0]?.allowed
+  }
+  const all = { manual: true, autodialed: true, ai: true }
+
+  it('close the AI flag where the account says so, and no other', async () => {
+    const evening = '2026-11-23T23:00:00Z'
+    expect(await flagsAt(evening)).toEqual(all)
+    expect(await flagsAt(evening, true)).toEqual({ ...all, ai: false })
+    expect(await flagsAt(noon, true)).toEqual(all)
   })
 })
 

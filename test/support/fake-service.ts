@@ -1,5 +1,6 @@
 /** Subjects that note what they were asked and answer plainly, for the rules of the wire alone. */
 import { asPhoneNumber } from '../../src/domain/phone-number.js'
+import type { ScrubItem } from '../../src/domain/scrub-row.js'
 import { AppError, invalidRequest } from '../../src/errors.js'
 import type { JudgedRow } from '../../src/service/scrub/scrub-row.js'
 import type { Service } from '../../src/service/service.js'
@@ -55,6 +56,9 @@ const others = Object.fromEntries(otherNames.map((name) => [name, knowsNothing])
   Asked
 >
 
+const rowsOf = (items: readonly ScrubItem[]): JudgedRow[] =>
+  items.map(({ phone, reserved = '' }) => ({ ...scrubRow, phone, reserved }))
+
 export function fakeService(parts: Partial<Service> = {}): FakeService {
   const asked: { call: string; with: unknown }[] = []
   const note = (call: string, request: unknown) => void asked.push({ call, with: request })
@@ -76,7 +80,12 @@ export function fakeService(parts: Partial<Service> = {}): FakeService {
     scrub: {
       rows: async (_accountId, request) => {
         note('scrub.rows', request)
-        return request.items.map(({ phone, reserved = '' }) => ({ ...scrubRow, phone, reserved }))
+        return rowsOf(request.items)
+      },
+      async *batches(_accountId, request) {
+        note('scrub.batches', request)
+        yield rowsOf(request.items.slice(0, 7_000))
+        yield rowsOf(request.items.slice(7_000))
       },
     },
     internalDnc: {

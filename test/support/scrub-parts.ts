@@ -4,7 +4,7 @@ import { type ListAges, listAges } from '../../src/data/number-list/list-ages.js
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
 import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
 import type { ScopeChoice } from '../../src/domain/caller.js'
-import type { Clock, Instant } from '../../src/domain/clock.js'
+import { type Clock, type Instant, parseDay } from '../../src/domain/clock.js'
 import type { NumberSet } from '../../src/domain/number-set.js'
 import type { PhoneNumber } from '../../src/domain/phone-number.js'
 import type { NumberFacts, NumberingPlan } from '../../src/domain/place.js'
@@ -50,6 +50,8 @@ export interface FakeList {
   /** Area codes it speaks for; absent is all. */
   readonly covers?: readonly string[]
   readonly asOf?: string
+  /** Days of some of its numbers. */
+  readonly days?: Readonly<Record<string, string>>
 }
 
 export function fakeLists(
@@ -57,7 +59,8 @@ export function fakeLists(
   problems: ReturnType<Lists['problems']> = [],
 ): Lists {
   const sets = new Map<string, NumberSet>()
-  for (const [name, { numbers = [], covers, asOf = '2026-11-01' }] of Object.entries(lists)) {
+  for (const [name, list] of Object.entries(lists)) {
+    const { numbers = [], covers, asOf = '2026-11-01', days = {} } = list
     sets.set(name, {
       name,
       size: numbers.length,
@@ -65,6 +68,7 @@ export function fakeLists(
       asOf: instant(asOf),
       has: (number) => numbers.includes(number),
       covers: (number) => covers?.includes(number.slice(0, 3)) ?? true,
+      dayOf: (number) => parseDay(days[number] ?? ''),
     })
   }
   return { get: (name) => sets.get(name), problems: () => problems }

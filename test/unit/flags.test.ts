@@ -33,8 +33,10 @@ function flagsOf(
   letter: ResultLetter,
   record: 'none' | EbrType,
   time = { doNotCallToday: false, insideWindow: true },
+  insideVoiceWindow = true,
 ): string {
-  const flags = callFlags({ letter, ebrType: record === 'none' ? '' : record, ...time })
+  const ebrType = record === 'none' ? '' : record
+  const flags = callFlags({ letter, ebrType, insideVoiceWindow, ...time })
   return [flags.manual, flags.autodialed, flags.ai].map((flag) => (flag ? '1' : '0')).join('')
 }
 
@@ -45,6 +47,12 @@ describe('IsCallAllowed flags: manual, autodialed, AI', () => {
       expect(given).toEqual(expectations[letter])
     })
   }
+
+  it('are the same but for AI outside the window of recorded voices', () => {
+    const time = { doNotCallToday: false, insideWindow: true }
+    const flags = (['C', 'E', 'G'] as const).map((letter) => flagsOf(letter, 'P', time, false))
+    expect(flags).toEqual(['110', '110', '110'])
+  })
 
   it.each([
     { when: 'on a restricted day', time: { doNotCallToday: true, insideWindow: true } },

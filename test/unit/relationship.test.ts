@@ -20,6 +20,8 @@ interface Told {
   readonly removed?: string
   /** A further opt-out while the number was on the list. */
   readonly again?: string
+  /** The opt-out was imported: dates alone count. */
+  readonly byDate?: boolean
   readonly liftsOptOut?: boolean
   readonly places?: readonly string[]
   readonly now?: string
@@ -35,13 +37,13 @@ function judge(told: Told) {
     storedSeq: instant(told.recorded ?? '2026-11-01'),
     liftsOptOut: told.liftsOptOut ?? true,
   }
-  const { added, removed, again = added } = told
+  const { added, removed, again = added, byDate = false } = told
   const removedAt = removed === undefined ? null : instant(removed)
   const optedOutAt = instant(again ?? '2026-10-01')
   const entry =
     added === undefined
       ? undefined
-      : { addedAt: instant(added), removedAt, optedOutAt, optedOutSeq: optedOutAt }
+      : { addedAt: instant(added), removedAt, optedOutAt, optedOutSeq: byDate ? 0 : optedOutAt }
   const found = judgeRecords({
     ...{ entry, record, places: places.map(candidate), at: instant(now), law: testLaw },
   })
@@ -186,6 +188,42 @@ describe('which came last, permission or list entry', () => {
   ]
   it.each(cases)('$because: $is', ({ is, because: _, ...told }) => {
     expect(judge(told)).toBe(is)
+  })
+})
+
+describe('an imported opt-out of which only the day is known', () => {
+  const onTheFifth = { type: 'P', added: '2026-10-05T23:59:59.999Z', byDate: true } as const
+  const cases: readonly (Told & { readonly is: string; readonly because: string })[] = [
+    { because: 'a permission of the day before', on: '2026-10-04', is: 'listed expired P' },
+    { because: 'one of the same day', on: '2026-10-05', is: 'listed expired P' },
+    { because: 'one of the next day', on: '2026-10-06', is: 'overridden current P' },
+    {
+      because: 'one of the next day east of UTC',
+      ...{ on: '2026-10-06', places: guam, is: 'overridden current P' },
+    },
+    {
+      because: 'one of the same evening, the next day in UTC',
+      ...{ on: '2026-10-06', at: '2026-10-06T03:59:59Z', is: 'listed expired P' },
+    },
+    {
+      because: 'one of the first second of the next day there',
+      ...{ on: '2026-10-06', at: '2026-10-06T04:00:00Z', is: 'overridden current P' },
+    },
+    {
+      because: 'one stored before the import, of a later day',
+      ...{ on: '2026-10-06', recorded: '2026-10-01', is: 'overridden current P' },
+    },
+    {
+      because: 'taking the number off revives none of the same day',
+      ...{ on: '2026-10-05', removed: '2026-10-07T10:00:00Z', is: 'absent expired P' },
+    },
+    {
+      because: 'one of the next day counts after the removal',
+      ...{ on: '2026-10-06', removed: '2026-10-07T10:00:00Z', is: 'absent current P' },
+    },
+  ]
+  it.each(cases)('$because: $is', ({ is, because: _, ...told }) => {
+    expect(judge({ ...onTheFifth, ...told })).toBe(is)
   })
 })
 

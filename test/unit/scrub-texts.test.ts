@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { parseDay } from '../../src/domain/clock.js'
 import { carrierText, type ReasonFacts, reasonText } from '../../src/service/scrub/reason.js'
 import { timeZoneCode } from '../../src/service/scrub/time-zone-codes.js'
 import { instant } from '../support/test-clock.js'
@@ -8,12 +9,12 @@ describe('reason of a scrub row', () => {
     letter: 'C',
     isLitigator: false,
     country: 'US',
-    nationalAsOf: undefined,
+    nationalOn: undefined,
     state: undefined,
     isWireless: false,
   }
-  const national = { letter: 'D', nationalAsOf: instant('2024-01-31') } as const
-  const texas = { region: 'TX', asOf: instant('2024-03-01T12:00:00Z') }
+  const national = { letter: 'D', nationalOn: parseDay('2024-01-31') } as const
+  const texas = { region: 'TX', on: parseDay('2024-03-01') ?? 0 }
   const cases: readonly (Partial<ReasonFacts> & { readonly text: string })[] = [
     { text: ';;;' },
     { letter: 'W', isWireless: true, text: ';;;W' },
@@ -30,7 +31,8 @@ describe('reason of a scrub row', () => {
     { ...national, isLitigator: true, text: 'Litigator' },
     { ...national, letter: 'P', isWireless: true, text: '' },
     { ...national, letter: 'P', isLitigator: true, text: '' },
-    { letter: 'B', isLitigator: true, isWireless: true, text: '' },
+    { ...national, letter: 'B', isWireless: true, text: '' },
+    { letter: 'B', isLitigator: true, isWireless: true, text: 'Litigator' },
     { letter: 'I', text: '' },
     { letter: 'M', text: '' },
   ]

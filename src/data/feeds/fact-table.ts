@@ -47,6 +47,8 @@ export interface FactTable<Name extends string> {
   readonly unnamed?: (cells: readonly string[]) => readonly Name[]
   /** What is wrong with the columns a header has, if anything. */
   readonly headerProblem?: (found: ReadonlySet<Name>, width: number) => string | undefined
+  /** Refuse a header in which several cells may be the same column. */
+  readonly noDoubles?: true
   /**
    * What a last row without a line end must look like to be whole. Left out, none is taken for it:
    * `no` may be the beginning of `no data`.
@@ -138,7 +140,7 @@ function layoutOf<Name extends string>(
   const width = cells.length
   const found = new Set(names.filter((_, index) => positions[index] !== -1))
   const layout = { delimiter, width, names, positions, found, needed, isRow }
-  const problem = isRow ? undefined : headerProblemOf(table, layout)
+  const problem = isRow ? undefined : (headerProblemOf(table, layout) ?? doubleIn(cells, table))
   if (problem === undefined) return layout
   const shown = shorten(line.trim())
   throw new DataFileError(path, `header '${shown}': ${problem}; must be that of ${table.what}`)
@@ -154,7 +156,22 @@ function headerProblemOf<Name extends string>(
   return `no column ${asked.join(', ')}`
 }
 
-function plain(cell: string): string {
+function doubleIn<Name extends string>(
+  cells: readonly string[],
+  { columns, noDoubles }: FactTable<Name>,
+): string | undefined {
+  if (!noDoubles) return undefined
+  for (const name of Object.keys(columns) as Name[]) {
+    const found = cells.filter((cell) => columns[name].includes(plain(cell)))
+    if (found.length > 1) {
+      return `'${found.join("' and '")}' may all be the column ${name}; say which with --column ${name}=<header>`
+    }
+  }
+  return undefined
+}
+
+/** The letters and digits of a column's name. */
+export function plain(cell: string): string {
   return cell.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 

@@ -48,7 +48,7 @@ class CsvRejectFile implements RejectFile {
   add({ file, line, value, rule }: BadLine): void {
     this.#file ??= openForOwner(this.#path)
     this.#lines += 1
-    this.#text += `${cell(file)},${line},${cell(value)},${cell(rule)}\r\n`
+    this.#text += `${csvCell(file)},${line},${csvCell(value)},${csvCell(rule)}\r\n`
     if (this.#text.length >= writtenAtOnce) this.#write(this.#file)
   }
 
@@ -109,6 +109,7 @@ function refuseOther(path: string, file: number): void {
   throw new DataFileError(path, rule)
 }
 
-function cell(text: string): string {
+/** One value as RFC 4180 has it. */
+export function csvCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -164,6 +164,7 @@ export class AccessTokens {
     const row = await this.#options.storage.db
       .selectFrom('access_tokens')
       .innerJoin('api_keys', 'api_keys.id', 'access_tokens.key_id')
+      .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
       .select([...callerColumns, 'access_tokens.expires_at as token_expires_at'])
       .where('access_tokens.token_hash', '=', hash)
       .where('api_keys.revoked_at', 'is', null)

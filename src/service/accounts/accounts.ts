@@ -27,6 +27,10 @@ export interface AccountSwitches {
   readonly scanCredits: number | 'unlimited'
   /** Whether the codes of new projects get `<account>_` in front. */
   readonly autoPrefix: boolean
+  /** Most numbers of one scrub, 10,000 as published or more. */
+  readonly numbersPerScrub: number
+  /** Whether `IsCallAllowedAI` of a scrub keeps the windows of recorded voices, as the gate does. */
+  readonly aiKeepsVoiceWindows: boolean
 }
 
 export interface Account extends AccountSwitches {

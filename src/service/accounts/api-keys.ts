@@ -154,6 +154,7 @@ export class ApiKeys {
   async #findCaller(hash: string): Promise<Caller | undefined> {
     const row = await this.#db
       .selectFrom('api_keys')
+      .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
       .select(callerColumns)
       .where('key_hash', '=', hash)
       .where('revoked_at', 'is', null)

@@ -5,12 +5,14 @@ import {
   type KeyLimits,
   noLimits,
   type ProjectLimit,
+  publishedScrubNumbers,
   type Right,
   rights,
+  type ScrubTerms,
 } from '../../domain/caller.js'
 import type { Instant } from '../../domain/clock.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
-import type { ApiKeyRow, Db } from '../../storage/tables.js'
+import type { AccountRow, ApiKeyRow, Db } from '../../storage/tables.js'
 
 /** What an operator sets for a key; absent is no limit. */
 export interface KeyGrant {
@@ -52,9 +54,12 @@ function knownWords<Word extends string>(text: string, known: readonly Word[]): 
 export const callerColumns = [
   ...(['api_keys.id', 'api_keys.account_id', 'api_keys.role', 'api_keys.rights'] as const),
   ...(['api_keys.projects', 'api_keys.call_kinds', 'api_keys.expires_at'] as const),
+  ...(['accounts.numbers_per_scrub', 'accounts.ai_keeps_voice_windows'] as const),
 ] as const
 
-type CallerRow = Pick<Selectable<ApiKeyRow>, 'id' | 'account_id' | 'role' | keyof LimitRow>
+type TermsRow = Pick<Selectable<AccountRow>, 'numbers_per_scrub' | 'ai_keeps_voice_windows'>
+type CallerRow = Pick<Selectable<ApiKeyRow>, 'id' | 'account_id' | 'role' | keyof LimitRow> &
+  TermsRow
 
 /** Who holds the key of a row; reads the campaigns of its projects, so that none need be later. */
 export async function readCaller(db: Db, row: CallerRow): Promise<Caller> {
@@ -66,7 +71,13 @@ export async function readCaller(db: Db, row: CallerRow): Promise<Caller> {
     callKinds: grant.callKinds ? new Set(grant.callKinds) : 'any',
     expiresAt: grant.expiresAt ?? noLimits.expiresAt,
   })
-  return Object.freeze({ accountId, role, keyId, limits })
+  return Object.freeze({ accountId, role, keyId, limits, scrub: scrubTerms(row) })
+}
+
+function scrubTerms(row: TermsRow): ScrubTerms | undefined {
+  const aiKeepsVoiceWindows = row.ai_keeps_voice_windows === 1
+  if (row.numbers_per_scrub === null && !aiKeepsVoiceWindows) return undefined
+  return { mostNumbers: row.numbers_per_scrub ?? publishedScrubNumbers, aiKeepsVoiceWindows }
 }
 
 async function readProjectLimit(

@@ -228,7 +228,7 @@ interface Outcome {
  * A contact counts from its report at the latest: whoever opts out after the report of a consent
  * dated ahead (its place may have tomorrow's date already) must be the newer of the two.
  */
-function recordOf(row: StoredEbr): EbrRecord {
+export function recordOf(row: Omit<StoredEbr, 'id' | 'number'>): EbrRecord {
   const contactOn = storedDay(row.contact_on)
   return {
     type: row.type,

@@ -10,7 +10,7 @@ import {
   parseDay,
   parseInstant,
 } from '../../domain/clock.js'
-import type { EbrType } from '../../domain/compliance.js'
+import { type EbrType, ebrTypes } from '../../domain/compliance.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import { forEachInSlices } from '../../domain/slices.js'
 import { type FieldProblem, invalidRequest, shorten } from '../../errors.js'
@@ -43,7 +43,7 @@ export interface EbrFact extends EbrTerms {
 const longestEmail = 100
 const mostProblems = 20
 const dayMs = 86_400_000
-const types: ReadonlySet<unknown> = new Set<EbrType>(['S', 'I', 'P', 'T'])
+const types: ReadonlySet<unknown> = new Set(ebrTypes)
 
 /** One fact per record and number, in request order. Throws an `AppError` that lists what is wrong. */
 export async function readEbrList(
@@ -111,8 +111,9 @@ function readNumbers(value: unknown, reader: Reader): readonly PhoneNumber[] {
 }
 
 function readType(value: unknown, reader: Reader): EbrType {
-  if (!types.has(value)) report(reader, 'type', value, requiredOr(value, 'must be S, I, P or T'))
-  return value as EbrType
+  const letter = typeof value === 'string' ? value.trim().toUpperCase() : value
+  if (!types.has(letter)) report(reader, 'type', value, requiredOr(value, 'must be S, I, P or T'))
+  return letter as EbrType
 }
 
 interface Moment {

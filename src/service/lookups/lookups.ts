@@ -58,6 +58,17 @@ export class Lookups {
     return { ...(found ?? notIdentified), phone }
   }
 
+  /** Whose a number is nobody here knows; its line may be known. */
+  async verification(
+    caller: Caller,
+    { phone, reference }: { readonly phone: PhoneNumber; readonly reference: string },
+  ): Promise<
+    Pick<LineIdentity, 'phoneType'> & { readonly phone: string; readonly reference: string }
+  > {
+    const { phoneType } = await this.identity(caller, { phone })
+    return { phone, reference, phoneType }
+  }
+
   /** What is no number is told by the status, as the outcomes of single rows are everywhere. */
   async lineStatus(
     { accountId }: Caller,

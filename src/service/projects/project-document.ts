@@ -9,8 +9,8 @@ import type { LastDelivery } from '../webhooks/webhook-queue.js'
 import type { StoredProject } from './project-rows.js'
 
 export interface FtcValidationDocument {
-  /** Null as long as the project has neither `OrgId` nor `San`. */
-  readonly Status: FtcStatus | null
+  /** `pending` as well as long as the project has neither `OrgId` nor `San`. */
+  readonly Status: FtcStatus
   readonly OrgId: string | null
   readonly San: string | null
   readonly CheckedOn: string | null
@@ -78,7 +78,8 @@ export function projectDocument(parts: ProjectParts): ProjectDocument {
 
 export function ftcDocument(project: StoredProject): FtcValidationDocument {
   return {
-    Status: project.ftc_status,
+    // Always text, as published; without an id nothing has been validated either.
+    Status: project.ftc_status ?? 'pending',
     OrgId: project.org_id,
     San: project.san,
     CheckedOn: instantOrNull(project.ftc_checked_at),

@@ -14,6 +14,8 @@ export interface FlagFacts {
   readonly doNotCallToday: boolean
   /** The judged instant is inside the calling window of every such place. */
   readonly insideWindow: boolean
+  /** As well as of the windows of recorded voices; true where they are not asked for. */
+  readonly insideVoiceWindow: boolean
 }
 
 /** Known to permit a call that a person dials. Any other letter, known or not, permits none. */
@@ -34,5 +36,5 @@ export function callFlags(facts: FlagFacts): ScrubVerdict['allowed'] {
   const permission = facts.ebrType === 'P' && relatedLetters.has(letter)
   const manual = timeAllows && manualLetters.has(letter)
   const autodialed = manual && (landlineLetters.has(letter) || permission)
-  return { manual, autodialed, ai: manual && permission }
+  return { manual, autodialed, ai: manual && permission && facts.insideVoiceWindow }
 }

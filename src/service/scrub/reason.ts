@@ -2,20 +2,24 @@
  * The texts of a scrub row that clients take apart: `Reason` in four parts separated by semicolons
  * (national list, state list, telephone preference service, wireless mark) and `CarrierInfo`. Pure.
  */
-import { formatDay, type Instant } from '../../domain/clock.js'
+import { formatDay, type LocalDay } from '../../domain/clock.js'
 import type { ResultLetter } from '../../domain/compliance.js'
 import type { Country, LineClass, OriginalCarrier } from '../../domain/place.js'
 
-/** The one reason without parts. */
+/** The reasons without parts: clients look for these words. */
 const litigatorReason = 'Litigator'
+export const malformedReason = 'not a valid number'
 
 export interface ReasonFacts {
   readonly letter: ResultLetter
   readonly isLitigator: boolean
   readonly country: Country
-  /** As-of instants of the lists the number is on; absent when it is not on one. */
-  readonly nationalAsOf: Instant | undefined
-  readonly state: { readonly region: string; readonly asOf: Instant } | undefined
+  /**
+   * The days the number was put on the lists, or as of which the lists are where they keep none; absent
+   * when it is not on one.
+   */
+  readonly nationalOn: LocalDay | undefined
+  readonly state: { readonly region: string; readonly on: LocalDay } | undefined
   readonly isWireless: boolean
 }
 
@@ -24,18 +28,16 @@ const withoutReason: ReadonlySet<ResultLetter> = new Set(['M', 'I', 'B', 'P'])
 
 /** `National (USA) 2026-01-31;State (TX) 2026-01-31;;W`; empty parts stay empty. */
 export function reasonText(facts: ReasonFacts): string {
+  // A national list that cannot be asked hides no litigator.
+  const saysNothing = withoutReason.has(facts.letter) && facts.letter !== 'B'
+  if (facts.isLitigator && !saysNothing) return litigatorReason
   if (withoutReason.has(facts.letter)) return ''
-  if (facts.isLitigator) return litigatorReason
-  const { country, nationalAsOf, state } = facts
+  const { country, nationalOn, state } = facts
   const countryName = country === 'US' ? 'USA' : 'CAN'
   const national =
-    nationalAsOf === undefined ? '' : `National (${countryName}) ${day(nationalAsOf)}`
-  const ofState = state ? `State (${state.region}) ${day(state.asOf)}` : ''
+    nationalOn === undefined ? '' : `National (${countryName}) ${formatDay(nationalOn)}`
+  const ofState = state ? `State (${state.region}) ${formatDay(state.on)}` : ''
   return [national, ofState, '', facts.isWireless ? 'W' : ''].join(';')
-}
-
-function day(at: Instant): string {
-  return formatDay(Math.floor(at / 86_400_000))
 }
 
 const carrierTypes: Readonly<Record<LineClass, string>> = {

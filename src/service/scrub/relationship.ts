@@ -4,13 +4,14 @@
  * "Internal DNC membership"); which was stored first is a matter of the database's sequence, not of
  * any clock. How long a record holds is in `ebr-expiry.ts`.
  */
-import { formatInstant, type Instant, type LocalDay } from '../../domain/clock.js'
+import { formatDay, formatInstant, type Instant, type LocalDay } from '../../domain/clock.js'
 import type { EbrType } from '../../domain/compliance.js'
 import type { CandidatePlace } from '../../domain/place.js'
 import { instantOf, localTime } from '../../domain/zones.js'
 import type { EbrRecord } from '../consent/consent.js'
 import { type EbrLaw, exemptsOn, expiryIn, federalExpiry } from '../consent/ebr-expiry.js'
 import type { InternalDncEntry } from '../internal-dnc/internal-dnc.js'
+import { dayKnownAlone } from '../internal-dnc/opt-out-day.js'
 import type { LetterFacts } from './letter.js'
 
 const msPerDay = 86_400_000
@@ -54,7 +55,8 @@ export const recordNames: Readonly<Record<EbrType, string>> = {
 
 /** For people, about a record on file. */
 export function optOutText(type: EbrType, { effect, optedOutAt }: OptOutEffect): string {
-  const optOut = `the opt-out of ${formatInstant(optedOutAt)}`
+  const day = dayKnownAlone(optedOutAt)
+  const optOut = `the opt-out of ${day === undefined ? formatInstant(optedOutAt) : formatDay(day)}`
   const record = `the ${recordNames[type]} record on file`
   if (effect === 'ended') return `${optOut} ended ${record}`
   return `${record} was stored with an Agent's key and does not lift ${optOut}`
@@ -85,10 +87,10 @@ export function judgeRecords(question: RecordsQuestion): RecordsFinding {
 }
 
 /** A permission that is newer than the entry lifts it, unless it was stored with an Agent's key. */
-function optOutAgainst(
+export function optOutAgainst(
   record: EbrRecord,
   entry: InternalDncEntry | undefined,
-  places: readonly CandidatePlace[],
+  places: readonly Pick<CandidatePlace, 'zone'>[],
 ): OptOutEffect | undefined {
   if (!entry) return undefined
   const { optedOutAt } = entry
@@ -106,23 +108,25 @@ function expiryOf(record: EbrRecord, { isFixed, law, places }: RecordsQuestion):
  * A record ends when its number is put on the list (spec, "EBR record"), and taking the number off
  * again does not revive it. One that was stored before the opt-out has ended whatever its date: a
  * clock may have been wrong when either was written. One stored after it must also be dated after
- * it, and once the number is off the list not before the day of the opt-out.
+ * it, and once the number is off the list not before the day of the opt-out. Where dates alone count,
+ * nobody knows which of one day came first, and the record has ended.
  */
 function isEnded(
   record: EbrRecord,
   entry: InternalDncEntry,
-  places: readonly CandidatePlace[],
+  places: readonly Pick<CandidatePlace, 'zone'>[],
 ): boolean {
   if (record.storedSeq < entry.optedOutSeq) return true
   if (isNewer(record, entry.optedOutAt, places)) return false
   if (entry.removedAt === null || record.storedSeq <= entry.optedOutSeq) return true
+  if (entry.optedOutSeq === 0) return true
   return lastMomentOf(record, places) < entry.optedOutAt
 }
 
 /** The latest instant that may be meant: of a day alone, its end in UTC or in one of the places. */
 function lastMomentOf(
   { contactOn, contactAt }: Pick<EbrRecord, 'contactOn' | 'contactAt'>,
-  places: readonly CandidatePlace[],
+  places: readonly Pick<CandidatePlace, 'zone'>[],
 ): Instant {
   if (contactAt !== undefined) return contactAt
   const ends = places.map(({ zone }) => instantOf(zone, contactOn + 1, 0, 'later'))
@@ -130,17 +134,26 @@ function lastMomentOf(
 }
 
 /**
- * Whether a contact is newer than an instant. A contact known to its day alone counts from the
- * first moment that may be meant: the start of that day in UTC or in one of the places. So an entry
- * of the same day always wins.
+ * Whether a contact is newer than an opt-out. A contact known to its day alone counts from the first
+ * moment that may be meant: the start of that day in UTC or in one of the places. So an opt-out of
+ * the same day always wins. One known to its day alone counts until the last moment that may be meant.
  */
 function isNewer(
   contact: Pick<EbrRecord, 'contactOn' | 'contactAt'>,
-  than: Instant,
-  places: readonly CandidatePlace[],
+  optedOutAt: Instant,
+  places: readonly Pick<CandidatePlace, 'zone'>[],
 ): boolean {
   const { contactOn, contactAt } = contact
-  if (contactAt !== undefined) return Math.floor(contactAt / 1000) > Math.floor(than / 1000)
-  const starts = places.map(({ zone }) => instantOf(zone, contactOn, 0, 'earlier'))
-  return than < Math.min(contactOn * msPerDay, ...starts)
+  const optedOutOn = dayKnownAlone(optedOutAt)
+  if (contactAt === undefined) {
+    if (optedOutOn !== undefined) return contactOn > optedOutOn
+    const starts = places.map(({ zone }) => instantOf(zone, contactOn, 0, 'earlier'))
+    return optedOutAt < Math.min(contactOn * msPerDay, ...starts)
+  }
+  const ends = optedOutOn === undefined ? [] : places.map(({ zone }) => endIn(zone, optedOutOn))
+  return Math.floor(contactAt / 1000) > Math.floor(Math.max(optedOutAt, ...ends) / 1000)
+}
+
+function endIn(zone: CandidatePlace['zone'], day: LocalDay): Instant {
+  return instantOf(zone, day + 1, 0, 'later') - 1
 }

@@ -3,7 +3,7 @@
  * and hours in; letter, reason and flags out. What the account has on file is handed in, so that a
  * batch is read in one go; how a row is written out is the business of `scrub-row.ts`.
  */
-import type { Instant } from '../../domain/clock.js'
+import type { Instant, LocalDay } from '../../domain/clock.js'
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
 import type {
@@ -15,14 +15,14 @@ import type {
 } from '../../domain/place.js'
 import type { CallingHours, HoursQuestion } from '../calling-hours/calling-hours.js'
 import type { EbrLaw } from '../consent/ebr-expiry.js'
-import type { ListFacts } from '../list-facts.js'
+import type { ListFacts, ListFinding } from '../list-facts.js'
 import type { ProjectScope } from '../projects/project-scope.js'
 import type { Sandbox } from '../sandbox/sandbox.js'
 import { callFlags } from './flags.js'
 import { type LetterFacts, letterOf } from './letter.js'
 import { type ListFindings, ListsLookedAt, lackOf, listsHoldUntil } from './list-evidence.js'
 import { bothPlaces, nextMidnight } from './places.js'
-import { reasonText } from './reason.js'
+import { malformedReason, reasonText } from './reason.js'
 import {
   judgeRecords,
   optOutText,
@@ -50,6 +50,8 @@ export interface NumberQuery {
   readonly phone: string
   readonly postalCode: string | undefined
   readonly at: Instant
+  /** The AI flag keeps the windows of recorded voices too. */
+  readonly aiKeepsVoiceWindows?: boolean | undefined
   /** What the account has on file for the number. */
   readonly records: Pick<RecordsQuestion, 'entry' | 'record' | 'at' | 'isFixed'>
 }
@@ -117,13 +119,17 @@ export class ScrubJudge {
     const window = callingHours.judge({ recordedVoice: false, lawToo: false, ...hours })
     const doNotCallToday = callingHours.doNotCallToday(hours)
     const { ebrType, expiresOn } = found.records
+    const insideVoiceWindow =
+      query.aiKeepsVoiceWindows !== true ||
+      callingHours.judge({ recordedVoice: true, lawToo: false, ...hours }).permitted
+    const insideWindow = window.permitted
     return {
       verdict: {
         letter,
         reason: reasonOf(letter, found, facts),
         ebrType,
         doNotCallToday,
-        allowed: callFlags({ letter, ebrType, doNotCallToday, insideWindow: window.permitted }),
+        allowed: callFlags({ letter, ebrType, doNotCallToday, insideWindow, insideVoiceWindow }),
         ...detailOf(found, facts),
         ...(found.records.optOut && { optOut: found.records.optOut.effect }),
         lists: this.#listsLookedAt.of(found),
@@ -215,17 +221,22 @@ function reasonOf(
   { national, state, litigator }: Findings,
   { place, lineClass }: Located['facts'],
 ): string {
+  const { region } = state
+  const stateOn = listedOn(state)
   return reasonText({
     letter,
     isLitigator: litigator.status === 'listed',
     country: place.country,
-    nationalAsOf: national.status === 'listed' ? national.asOf : undefined,
-    state:
-      state.status === 'listed' && state.region !== undefined
-        ? { region: state.region, asOf: state.asOf }
-        : undefined,
+    nationalOn: listedOn(national),
+    state: stateOn === undefined || region === undefined ? undefined : { region, on: stateOn },
     isWireless: lineClass === 'wireless' || lineClass === 'unknown',
   })
+}
+
+/** The list's own day stands in where it has none for the number. */
+function listedOn(found: ListFinding): LocalDay | undefined {
+  if (found.status !== 'listed') return undefined
+  return found.listedOn ?? Math.floor(found.asOf / 86_400_000)
 }
 
 function detailOf(
@@ -247,7 +258,7 @@ function refused(standing: 'malformed' | 'not-in-service', detail: string): Scru
   return {
     verdict: {
       letter: standing === 'malformed' ? 'M' : 'I',
-      reason: '',
+      reason: standing === 'malformed' ? malformedReason : '',
       ebrType: '',
       doNotCallToday: false,
       allowed: { manual: false, autodialed: false, ai: false },

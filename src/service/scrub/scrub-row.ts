@@ -3,6 +3,7 @@
  * the wire form of each version is the business of `api/`. Field facts that the spec leaves open
  * are as observed of compatible services.
  */
+import { localeName } from '../../data/numbering/locale-name.js'
 import { formatDay, type Instant } from '../../domain/clock.js'
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { CandidatePlace, LineClass, Ported } from '../../domain/place.js'
@@ -49,10 +50,11 @@ export function scrubRow(judgement: ScrubJudgement, terms: RowTerms): JudgedRow 
     ...timeFields(located),
     region: onlyOne(facts.place.candidates.map(({ region }) => region)) ?? '',
     country: facts.place.country,
-    locale: facts.locality,
+    locale: localeName(facts.place, facts.locality),
     carrierInfo: carrierText(facts.carrier, facts.originalClass),
     callingWindow: hasWindow ? terms.callingHours.callingWindowText(located.hours) : '',
-    doNotCallToday: verdict.doNotCallToday,
+    // As observed: like the window, it is of no use where no call is allowed at any hour.
+    doNotCallToday: letter === 'D' ? undefined : verdict.doNotCallToday,
     isWirelessOrVoip: facts.lineClass !== 'wireline',
     lineType: lineTypes[facts.lineClass],
     ebrExpiresOn: expiresOn === undefined ? '' : formatDay(expiresOn),

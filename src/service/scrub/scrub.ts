@@ -53,6 +53,8 @@ export interface ScrubRequest extends ScopeChoice {
   readonly version: ScrubVersion
   /** The instant to judge; absent means now. */
   readonly at?: Instant | undefined
+  /** The AI flag keeps the windows of recorded voices too. */
+  readonly aiKeepsVoiceWindows?: boolean | undefined
 }
 
 /** What the account has on file for the numbers of a request. */
@@ -61,11 +63,20 @@ interface OnFile {
   readonly records: ReadonlyMap<string, EbrRecord>
 }
 
+interface JudgedFor extends Pick<ScrubRequest, 'aiKeepsVoiceWindows'> {
+  readonly scope: ProjectScope
+  readonly onFile: OnFile
+  readonly moment: Moment
+}
+
 interface Moment {
   readonly now: Instant
   /** The instant to judge. */
   readonly at: Instant
 }
+
+/** About 80 KB of CSV. */
+const batchNumbers = 512
 
 export class Scrub {
   readonly #parts: ScrubParts
@@ -86,6 +97,15 @@ export class Scrub {
     )
   }
 
+  /** The same rows in batches, so that of a long list never all are held. They are judged for one instant. */
+  async *batches(accountId: string, request: ScrubRequest): AsyncGenerator<readonly JudgedRow[]> {
+    const { items, at = this.#parts.clockOf(accountId).now() } = request
+    for (let from = 0; from < items.length; from += batchNumbers) {
+      const batch = items.slice(from, from + batchNumbers)
+      yield await this.rows(accountId, { ...request, at, items: batch })
+    }
+  }
+
   /** The verdicts behind the rows, for askers that need no row. */
   async judge(
     accountId: string,
@@ -102,24 +122,22 @@ export class Scrub {
     const { items } = request
     const now = this.#parts.clockOf(accountId).now()
     const moment = { now, at: request.at ?? now }
+    const { aiKeepsVoiceWindows } = request
     const scope = await requireScope(this.#parts.projects, accountId, request)
     const onFile = await this.#onFile(scope, await distinctNumbers(items))
     return await mapInSlices(items, (item) =>
-      make(item, this.#judgeItem(item, { scope, onFile, moment })),
+      make(item, this.#judgeItem(item, { scope, onFile, moment, aiKeepsVoiceWindows })),
     )
   }
 
-  #judgeItem(
-    { phone, postalCode }: ScrubItem,
-    about: { readonly scope: ProjectScope; readonly onFile: OnFile; readonly moment: Moment },
-  ): ScrubJudgement {
-    const { scope, onFile, moment } = about
+  #judgeItem({ phone, postalCode }: ScrubItem, about: JudgedFor): ScrubJudgement {
+    const { scope, onFile, moment, aiKeepsVoiceWindows } = about
     const { at } = moment
     const entry = onFile.entries.get(phone)
     const record = onFile.records.get(phone)
     const isFixed = isFixedFact(record)
     const records = { entry, record, isFixed, at: isFixed ? moment.now : at }
-    return this.#parts.judge.judge({ scope, phone, postalCode, at, records })
+    return this.#parts.judge.judge({ scope, phone, postalCode, at, records, aiKeepsVoiceWindows })
   }
 
   async #onFile(scope: ProjectScope, numbers: readonly PhoneNumber[]): Promise<OnFile> {

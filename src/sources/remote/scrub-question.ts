@@ -54,7 +54,7 @@ const read: BatchQuestion<Question, ScrubVerdict>['read'] = (reply, questions) =
   })
 
 /** The only letters that may permit a kind of call; which kind is for the gate to say. */
-const permittingLetters: ReadonlySet<ResultLetter> = new Set([
+export const permittingLetters: ReadonlySet<ResultLetter> = new Set([
   ...(['C', 'X', 'E', 'O', 'R'] as const),
   ...(['W', 'Y', 'G', 'H'] as const),
 ])

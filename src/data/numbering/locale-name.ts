@@ -1,0 +1,66 @@
+/**
+ * The name of a place for people, where NANPA names its rate center by a code: `NWYRCYZN01` is zone 1
+ * of New York City. Other rate centers are names, cut to ten letters at most, and stay as they are.
+ */
+import type { Place } from '../../domain/place.js'
+
+/** A place, then the zone of it: `ZN01`, `ZON1`, `Z5`, ` DA 01`, `236`, `236Z13`. */
+const withZone = /^([A-Z]+?)(?: DA \d+|ZO?N?\d+|2\d\d(?:Z\d+)?)$/
+
+/** California: four letters for a place, then a part of it: `SNJS WEST`. */
+const withPart = /^([A-Z]{4}) [A-Z-]+$/
+
+/** By region and code. */
+const names: Readonly<Record<string, string>> = {
+  'CA BKFD': 'BAKERSFIELD',
+  'CA BRBN': 'BURBANK',
+  'CA CLFX': 'COLFAX',
+  'CA CMTN': 'COMPTON',
+  'CA LSAN': 'LOS ANGELES',
+  'CA OKLD': 'OAKLAND',
+  'CA PLDL': 'PALMDALE',
+  'CA PLVL': 'PLACERVILLE',
+  'CA PSBG': 'PITTSBURG',
+  'CA PSDN': 'PASADENA',
+  'CA PTLM': 'PETALUMA',
+  'CA RSVL': 'ROSEVILLE',
+  'CA SCRM': 'SACRAMENTO',
+  'CA SNDG': 'SAN DIEGO',
+  'CA SNFC': 'SAN FRANCISCO',
+  'CA SNFN': 'SAN FERNANDO',
+  'CA SNJS': 'SAN JOSE',
+  'CA SNMN': 'SANTA MONICA',
+  'CA VTVL': 'VICTORVILLE',
+  'CA WTFR': 'WATERFORD',
+  'DC WSHNGTN': 'WASHINGTON',
+  'IL CHICGO': 'CHICAGO',
+  'MD DAMASCS': 'DAMASCUS',
+  'MD WATERLO': 'WATERLOO',
+  'MD WSHNGTN': 'WASHINGTON',
+  'MD WSNG': 'WASHINGTON',
+  'MD WSNGTN': 'WASHINGTON',
+  'NY NWYRCY': 'NEW YORK',
+  'NY WSCHST': 'WESTCHESTER',
+  'PA HARISBG': 'HARRISBURG',
+  'PA PHLDLPH': 'PHILADELPHIA',
+  'PA PHPHSB': 'PHILADELPHIA SUBURBAN',
+  'PA PTGSBN': 'PITTSBURGH SUBURBAN',
+  'PA PTTSBG': 'PITTSBURGH',
+  'VA NRFOLK': 'NORFOLK',
+  'VA NWPTNWS': 'NEWPORT NEWS',
+  'VA WSNGTN': 'WASHINGTON',
+  'WI MILWAUK': 'MILWAUKEE',
+  'WV CHRLSTN': 'CHARLESTON',
+  'WV HNTNGTN': 'HUNTINGTON',
+  'WV PRKRSBG': 'PARKERSBURG',
+  'WV WHELNG': 'WHEELING',
+}
+
+/** The rate center of a number as a name. */
+export function localeName({ candidates }: Pick<Place, 'candidates'>, rateCenter: string): string {
+  const region = candidates[0]?.region
+  const zoned = withZone.exec(rateCenter)?.[1]
+  if (zoned !== undefined) return names[`${region} ${zoned}`] ?? zoned
+  const parted = withPart.exec(rateCenter)?.[1]
+  return (parted !== undefined && names[`${region} ${parted}`]) || rateCenter
+}
