@@ -103,6 +103,20 @@ describe('beside callgate', () => {
     expect(await statusesOf([allowedNumber, litigator])).toEqual([200, 403])
   })
 
+  it('takes the key as a password too, once it is asked for one', async () => {
+    const url = new URL(`${callgate.url}/v1/predial`)
+    url.username = 'kamailio'
+    url.password = callgate.keys.sandbox
+    const other = await startKamailio({ url: url.href, key: '' })
+    const far = await startTrunk({ server: other })
+    const numbers = [allowedNumber, litigator]
+    const { calls } = await placeCalls({ server: other, numbers, followsRoutes: true })
+    expect(calls.map(({ status }) => status)).toEqual([200, 403])
+    expect(far.arrived().map(({ number }) => number)).toEqual([allowedNumber])
+    await far.close()
+    await other.close()
+  })
+
   it('dials nothing but emergency and service codes once callgate is dead', async () => {
     await callgate.killHard()
     const before = dialed().length
