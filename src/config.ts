@@ -75,6 +75,13 @@ const everySetting = z.strictObject({
       headersTimeoutMs: milliseconds(100, 60_000)
         .default(5_000)
         .describe('How long a connection may take to send the line and headers of a request'),
+      keysInAddress: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Take an API key in the address of a request, where the call allows it. With false such a ' +
+            'request is 401, so that no key gets into the logs of a proxy',
+        ),
       requestTimeoutMs: milliseconds(1_000, 600_000)
         .default(30_000)
         .describe('How long it may take to send the whole request, body included'),

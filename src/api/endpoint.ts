@@ -125,6 +125,8 @@ export interface Endpoint<Request, Response> {
   readonly holdToAccount?: (caller: Caller, request: Request) => void
   /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
   readonly keyAlsoIn: readonly FieldSource[]
+  /** The key may also be the password of `Authorization: Basic`. */
+  readonly keyAsPassword?: boolean
   readonly request: z.ZodType<Request>
   /** How a client writes a request; on endpoints that this program asks of others. */
   readonly send?: (request: Request) => WireRequest

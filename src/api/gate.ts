@@ -59,7 +59,10 @@ const decisionRequest = fields({
   at,
 })
 
-export type DecisionRequest = z.output<typeof decisionRequest>
+export type DecisionRequest = z.output<typeof decisionRequest> & {
+  /** The line names the number as it was sent, not as it was judged. */
+  readonly asSent?: boolean
+}
 
 /** Throws for an instant the calling rules say nothing of, as the time-legal call does. */
 export function refuseFarInstant(at: Instant | undefined, now: Instant): void {
@@ -76,8 +79,9 @@ const predialRequest = fields({
   postal: postalCode,
   callerid: optionalText(longestCallerId),
   ref: optionalText(longestReference),
+  format: z.enum(['judged', 'sent'], 'must be judged or sent').optional(),
 }).transform(
-  ({ number, kind, project, campaign, postal, callerid, ref }): DecisionRequest => ({
+  ({ number, kind, project, campaign, postal, callerid, ref, format }): DecisionRequest => ({
     number,
     callKind: kind,
     projectId: project,
@@ -86,6 +90,7 @@ const predialRequest = fields({
     callerId: callerid,
     reference: ref,
     at: undefined,
+    asSent: format === 'sent',
   }),
 )
 
@@ -126,11 +131,12 @@ const degradedHeader = 'X-Callgate-Degraded'
 
 const predial = {
   summary:
-    'One line for a dialplan: allow:<number>:<id>:end or block:<reason>:<id>:end. Emergency and service ' +
+    'One line for a dialplan: allow:<number>:<id>:end or block:<reason>:<id>:end. With format=sent the ' +
+    'number is that of the request, digits with or without a plus, and not its ten digits. Emergency and service ' +
     'codes pass whatever else the request holds or lacks, also without a key.',
   spec: 'the gate',
   paths: ['/v1/predial'],
-  keyAlsoIn: [],
+  keyAsPassword: true,
   ...deciding,
   request: predialRequest,
   response: z.object({
@@ -166,6 +172,7 @@ export const predialGet = endpoint({
   name: 'predial-get',
   method: 'GET',
   accepts: ['query'],
+  keyAlsoIn: ['query'],
 })
 
 export const predialPost = endpoint({
@@ -173,6 +180,7 @@ export const predialPost = endpoint({
   name: 'predial-post',
   method: 'POST',
   accepts: ['form', 'json', 'query'],
+  keyAlsoIn: ['form', 'query'],
   maxBodyBytes: smallBodyBytes,
 })
 

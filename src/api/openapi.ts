@@ -114,7 +114,7 @@ function requestSchema(endpoint: EndpointDescription): JsonSchema {
 }
 
 function notesOf(endpoint: EndpointDescription): string {
-  const { keyAlsoIn, accepts, method, rate, rights } = endpoint
+  const { keyAlsoIn, keyAsPassword, accepts, method, rate, rights } = endpoint
   const needed = rights.map((one) =>
     typeof one === 'string' ? `\`${one}\`` : `\`${one.right}\` (if ${one.when})`,
   )
@@ -123,6 +123,7 @@ function notesOf(endpoint: EndpointDescription): string {
     ...(keyAlsoIn.length > 0
       ? [`The key may also be a field loginId (${keyAlsoIn.join(', ')}).`]
       : []),
+    ...(keyAsPassword ? ['The key may also be the password of `Authorization: Basic`.'] : []),
     ...(method !== 'GET' && accepts.includes('query')
       ? ['The fields may also stand in the address.']
       : []),

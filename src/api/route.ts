@@ -31,6 +31,7 @@ export type EndpointFacts = Pick<
   | 'rights'
   | 'rate'
   | 'keyAlsoIn'
+  | 'keyAsPassword'
   | 'errors'
 >
 

@@ -151,6 +151,7 @@ export function openDoors(
   const serviceCodes: ReadonlySet<string> = new Set(settings.gate.serviceCodes)
   const shared = {
     authenticate: callgate.authenticate,
+    keysInAddress: settings.http.keysInAddress,
     maxBodyBytes: settings.http.maxBodyBytes,
     logger: world.log,
     onRequest: ({ endpoint, status, seconds }: RequestMeasure) =>

@@ -34,22 +34,46 @@ export function keyInHeaders(request: IncomingMessage): Credential | undefined {
   return bearer === undefined ? undefined : { text: bearer, place: 'bearer' }
 }
 
+/** The key as password of `Authorization: Basic`; the user is not looked at. */
+export function keyAsPassword(request: IncomingMessage): Credential | undefined {
+  const encoded = basicOf(request)
+  if (encoded === undefined) return undefined
+  const [, text] = /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? []
+  return credential(text)
+}
+
 /** Parts the key from the other fields, under any letter case of `loginId`. */
 export function takeKey(fields: RawFields): {
   readonly key: Credential | undefined
   readonly rest: RawFields
 } {
-  const isKey = ([name]: readonly [string, unknown]) => name.toLowerCase() === keyField
   const entries = Object.entries(fields)
-  const [given, ...more] = entries.filter(isKey)
-  if (given === undefined) return { key: undefined, rest: fields }
-  if (more.some(([, other]) => other !== given[1])) {
+  const rest = entries.filter(([name]) => !isKeyName(name))
+  if (rest.length === entries.length) return { key: undefined, rest: fields }
+  return { key: keyAmong(entries), rest: Object.fromEntries(rest) }
+}
+
+/** The key among fields by name; throws when there are two. */
+export function keyAmong(fields: Iterable<readonly [string, unknown]>): Credential | undefined {
+  const [given, ...more] = [...fields].filter(([name]) => isKeyName(name))
+  if (more.some(([, other]) => other !== given?.[1])) {
     throw new AppError('invalid-request', 'loginId: is given twice')
   }
-  const [, value] = given
+  return credential(given?.[1])
+}
+
+/** Throws `unauthenticated` for a key in the address where the setting `http.keysInAddress` forbids it. */
+export function admitKeyInAddress(key: Credential | undefined, allowed = true): void {
+  if (key === undefined || allowed) return
+  const problem = 'A key in the address is not taken here; send it in header loginId'
+  throw new AppError('unauthenticated', problem)
+}
+
+const isKeyName = (name: string) => name.toLowerCase() === keyField
+
+function credential(value: unknown): Credential | undefined {
   const text = typeof value === 'string' ? value.trim() : ''
-  const key = text === '' ? undefined : ({ text, place: 'login-id' } as const)
-  return { key, rest: Object.fromEntries(entries.filter((entry) => !isKey(entry))) }
+  return text === '' ? undefined : { text, place: 'login-id' }
 }
 
 const refusals: Readonly<Record<CredentialPlace, string>> = {
@@ -76,13 +100,17 @@ export async function callerOf(
  * (section 3.2.1) and may not hold a secret as well.
  */
 export function withBasicClient(request: IncomingMessage, fields: RawFields): RawFields {
-  const encoded = /^basic +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
+  const encoded = basicOf(request)
   if (encoded === undefined) return fields
   const client = basicClient(encoded)
   const { client_id: id = client.client_id, client_secret: secret } = fields
   if (id === client.client_id && secret === undefined) return { ...fields, ...client }
   const problem = 'The client shows itself in the body and by Authorization: Basic; use one of them'
   throw new AppError('invalid-request', problem)
+}
+
+function basicOf(request: IncomingMessage): string | undefined {
+  return /^basic +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
 }
 
 /** Both parts are form-encoded before they are joined. */

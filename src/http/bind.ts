@@ -11,6 +11,7 @@ import { AppError, type ErrorKind, invalidRequest, shorten } from '../errors.js'
 import type { Logger } from '../log.js'
 import {
   type Authenticate,
+  admitKeyInAddress,
   type Credential,
   callerOf,
   keyField,
@@ -45,6 +46,8 @@ export type AdmitNumbers = (
 
 export interface BindTools {
   readonly authenticate: Authenticate
+  /** Whether a key may stand in the address; absent means yes. */
+  readonly keysInAddress?: boolean | undefined
   /** Absent means no limits. */
   readonly limitRate?: LimitRate | undefined
   readonly admitNumbers?: AdmitNumbers | undefined
@@ -152,6 +155,7 @@ async function readRequest(
   const { endpoint } = bound.route
   const { accepts, keyAlsoIn } = endpoint
   const query = splitKey(readQuery(request, repeatsIn(bound.route)), keyAlsoIn.includes('query'))
+  admitKeyInAddress(query.key, bound.tools.keysInAddress)
   const earlyKey = keyInHeaders(request) ?? query.key
   const keyMayBeInBody = keyAlsoIn.some((source) => source !== 'query')
   const isBodyFirst = earlyKey === undefined && keyMayBeInBody && endpoint.method !== 'GET'

@@ -12,14 +12,23 @@ import type { Clock } from '../domain/clock.js'
 import type { CallRequest, Decision, DeliverDecision } from '../domain/decision.js'
 import { parseDialed } from '../domain/phone-number.js'
 import { sampledWarning } from '../log.js'
-import { callerOf, keyInHeaders } from './authenticate.js'
+import {
+  admitKeyInAddress,
+  type Credential,
+  callerOf,
+  keyAmong,
+  keyAsPassword,
+  keyInHeaders,
+  takeKey,
+} from './authenticate.js'
 import { type BindTools, pathOf, refuseFields } from './bind.js'
 import { errorReply } from './error-body.js'
 import { anonymousBodyBytes, discardRest } from './read-body.js'
 import { joinFields, type RawFields, readBodyFields, readQuery } from './read-fields.js'
 import { sendReply } from './send-reply.js'
 
-export interface DecidingTools extends Pick<BindTools, 'authenticate' | 'maxBodyBytes' | 'logger'> {
+export interface DecidingTools
+  extends Pick<BindTools, 'authenticate' | 'keysInAddress' | 'maxBodyBytes' | 'logger'> {
   /** Judges a call whose request arrived at that instant of the monotonic clock. */
   readonly judge: (call: CallRequest, arrivedAtMs: number) => Promise<DeliverDecision>
   /** Allows a call to a service code of which no record can be kept. */
@@ -46,7 +55,7 @@ export type Handler = (
 export interface DecidingCall<Answer> {
   readonly endpoint: Endpoint<DecisionRequest, Answer>
   readonly via: CallRequest['via']
-  readonly answerOf: (decision: Decision) => Answer
+  readonly answerOf: (decision: Decision, request: DecisionRequest) => Answer
 }
 
 export function decidingHandlers(
@@ -58,17 +67,17 @@ export function decidingHandlers(
   )
   return ({ endpoint, via, answerOf }) => {
     return async (request, response, { arrivedAtMs, onKnown }) => {
-      const sender = findSender(request, { ...tools, onKnown })
+      const sender = findSender(request, endpoint, { ...tools, onKnown })
       const judge = (caller: Caller, fields: DecisionRequest) =>
         tools.judge(callOf(caller, fields, via), arrivedAtMs)
       const judged = route(endpoint, async (caller, fields) => {
         refuseFarInstant(fields.at, tools.clock.now())
         const deliver = await judge(caller, fields)
-        return () => answerOf(deliver(isQueued(response)))
+        return () => answerOf(deliver(isQueued(response)), fields)
       })
-      const passed = async (known: DecisionRequest) => {
+      const passed = async (known: DecisionRequest, { keyInBody }: AskedCall) => {
         try {
-          return (await judge(await soon(sender.caller), known))()
+          return (await judge(await soon(sender.callerWith(keyInBody)), known))()
         } catch (cause) {
           const because = cause instanceof Error ? cause.message : String(cause)
           warnUnrecorded({ number: known.number, because })
@@ -76,16 +85,17 @@ export function decidingHandlers(
         }
       }
       try {
-        const { code, fields } = await readCall(request, endpoint, tools)
+        const asked = await readCall(request, endpoint, tools)
+        const { code, fields } = asked
         if (code !== undefined) {
           const known = knownOf(endpoint, fields, code)
           const context = { request: known, jsonRequested: false }
           return sendReply(
             response,
-            await replyOf(endpoint, answerOf(await passed(known)), context),
+            await replyOf(endpoint, answerOf(await passed(known, asked), known), context),
           )
         }
-        const caller = await sender.caller
+        const caller = await sender.callerWith(asked.keyInBody)
         judged.admit(caller)
         sendReply(response, await judged.answer(fields(), { caller, jsonRequested: false }))
       } catch (error) {
@@ -98,21 +108,43 @@ export function decidingHandlers(
   }
 }
 
-/** Looks the key up while the body is read, which may hold an emergency call whatever the key is. */
+type KeyPlaces = Pick<Endpoint<unknown, unknown>, 'keyAlsoIn' | 'keyAsPassword'>
+
+/**
+ * Looks a key in headers or address up while the body is read, which may hold an emergency call
+ * whatever the key is.
+ */
 function findSender(
   request: IncomingMessage,
-  { authenticate, onKnown }: Pick<BindTools, 'authenticate' | 'onKnown'>,
+  places: KeyPlaces,
+  tools: Pick<BindTools, 'authenticate' | 'keysInAddress' | 'onKnown'>,
 ) {
-  const caller = callerOf(keyInHeaders(request), authenticate)
-  const sender = { caller, isKnown: false }
-  caller.then(
-    () => {
-      sender.isKnown = true
-      onKnown?.(request)
-    },
-    () => undefined,
-  )
+  const lookUp = async (key: Credential | undefined) => {
+    const caller = await callerOf(key, tools.authenticate)
+    sender.isKnown = true
+    tools.onKnown?.(request)
+    return caller
+  }
+  const early = keyBeforeBody(request, places, tools).then((key) => key && lookUp(key))
+  early.catch(() => undefined)
+  const sender = {
+    isKnown: false,
+    callerWith: async (keyInBody: AskedCall['keyInBody']) =>
+      (await early) ?? (await lookUp(keyInBody())),
+  }
   return sender
+}
+
+async function keyBeforeBody(
+  request: IncomingMessage,
+  places: KeyPlaces,
+  { keysInAddress }: Pick<BindTools, 'keysInAddress'>,
+): Promise<Credential | undefined> {
+  const mayBeInAddress = places.keyAlsoIn.includes('query')
+  const inAddress = mayBeInAddress ? keyAmong(addressPairs(request)) : undefined
+  admitKeyInAddress(inAddress, keysInAddress)
+  const inHeaders = keyInHeaders(request) ?? (places.keyAsPassword && keyAsPassword(request))
+  return inHeaders || inAddress
 }
 
 /** An earlier answer on the same connection is not finished, so this one cannot leave yet. */
@@ -121,7 +153,7 @@ function isQueued(response: ServerResponse): boolean {
 }
 
 function callOf(caller: Caller, request: DecisionRequest, via: CallRequest['via']): CallRequest {
-  const { number: dialed, ...rest } = request
+  const { number: dialed, asSent: _, ...rest } = request
   const keyId = caller === nobody ? undefined : caller.keyId
   return { dialed, accountId: caller.accountId, keyId, via, ...rest }
 }
@@ -129,6 +161,8 @@ function callOf(caller: Caller, request: DecisionRequest, via: CallRequest['via'
 interface AskedCall {
   /** The emergency or service code, when that is what is dialled. */
   readonly code: string | undefined
+  /** Throws a refusal for a key that is given twice. */
+  readonly keyInBody: () => Credential | undefined
   /** Throws a refusal for a body that cannot be read, and for a field that is given twice. */
   readonly fields: () => RawFields
 }
@@ -139,29 +173,36 @@ interface AskedCall {
  */
 async function readCall(
   request: IncomingMessage,
-  endpoint: Pick<Endpoint<unknown, unknown>, 'method' | 'accepts' | 'maxBodyBytes'>,
+  endpoint: Pick<Endpoint<unknown, unknown>, 'method' | 'accepts' | 'keyAlsoIn' | 'maxBodyBytes'>,
   { serviceCodes, maxBodyBytes }: DecidingTools,
 ): Promise<AskedCall> {
-  const { method, accepts } = endpoint
+  const { method, accepts, keyAlsoIn } = endpoint
   const address = [...addressPairs(request)]
   const codeInAddress = accepts.includes('query') ? codeIn(address, serviceCodes) : undefined
   const query = () => {
-    const fields = readQuery(request)
+    const all = readQuery(request)
+    const fields = keyAlsoIn.includes('query') ? takeKey(all).rest : all
     if (!accepts.includes('query')) refuseFields(fields)
     return fields
   }
-  if (method === 'GET') return { code: codeInAddress, fields: query }
+  const keyInBody = () => undefined
+  if (method === 'GET') return { code: codeInAddress, keyInBody, fields: query }
   try {
     const maxBytes = Math.min(endpoint.maxBodyBytes ?? maxBodyBytes, maxBodyBytes)
-    const { fields } = await readBodyFields(request, { accepts, maxBytes })
+    const { form, fields } = await readBodyFields(request, { accepts, maxBytes })
     const code = codeIn([...address, ...Object.entries(fields)], serviceCodes)
-    return { code, fields: () => joinFields([query(), fields]) }
+    const mayHoldKey = form !== undefined && keyAlsoIn.includes(form)
+    return {
+      code,
+      keyInBody: () => (mayHoldKey ? keyAmong(Object.entries(fields)) : undefined),
+      fields: () => joinFields([query(), mayHoldKey ? takeKey(fields).rest : fields]),
+    }
   } catch (error) {
-    if (codeInAddress !== undefined) return { code: codeInAddress, fields: query }
+    if (codeInAddress !== undefined) return { code: codeInAddress, keyInBody, fields: query }
     const refuse = () => {
       throw error
     }
-    return { code: undefined, fields: refuse }
+    return { code: undefined, keyInBody, fields: refuse }
   }
 }
 

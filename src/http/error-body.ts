@@ -32,9 +32,14 @@ export function errorReply(error: unknown, context: ErrorContext, logger: Logger
   return shapes[context.shape](500, 'The request failed; the cause has been logged', context)
 }
 
-/** How a caller may show itself (RFC 6750, section 3); a client that wants a token: RFC 6749, 5.2. */
+/**
+ * How a caller may show itself (RFC 6750, section 3); a client that wants a token: RFC 6749, 5.2. The
+ * HTTP clients of some dialplans send a password only to a server that has asked for one.
+ */
 function challengeOf(shape: ErrorShape): string {
-  return `${shape === 'oauth' ? 'Basic' : 'Bearer'} realm="callgate"`
+  const schemes =
+    shape === 'block-line' ? ['Bearer', 'Basic'] : [shape === 'oauth' ? 'Basic' : 'Bearer']
+  return schemes.map((scheme) => `${scheme} realm="callgate"`).join(', ')
 }
 
 type WriteError = (

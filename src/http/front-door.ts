@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorShape } from '../api/endpoint.js'
 import {
+  type DecisionRequest,
   decideCall,
   type PredialAnswer,
   predialGet,
@@ -95,10 +96,13 @@ function doorsByPath(options: FrontDoorOptions): ReadonlyMap<string, Door> {
 }
 
 /** A decision that could not be made or kept is a failure, told by the status as well. */
-function predialAnswer(decision: Decision): PredialAnswer {
+function predialAnswer(decision: Decision, { asSent }: DecisionRequest): PredialAnswer {
+  const { dialed } = decision.request
+  // What else a URI or punctuation holds would not stay one part of the line.
+  const number = asSent && /^\+?\d+$/.test(dialed) ? dialed : decision.number
   const failed = decision.reason === 'overloaded' || decision.reason === 'not-recorded'
   const status = failed ? 503 : 200
-  return { line: predialLine(decision), status, degraded: degradedBy(decision) }
+  return { line: predialLine({ ...decision, number }), status, degraded: degradedBy(decision) }
 }
 
 function normalPath(request: IncomingMessage): string {

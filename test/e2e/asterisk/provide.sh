@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Puts Asterisk and SIPp from Debian's packages into a folder of their own, to be run from there.
+# Puts Asterisk and SIPp, or Kamailio, from Debian's packages into a folder of their own, to be run
+# from there.
 #
-#   provide.sh TARGET SUITE     SUITE: sid for Asterisk 22, bullseye for Asterisk 16
+#   provide.sh TARGET SUITE     SUITE: sid for Asterisk 22, bullseye for Asterisk 16, bookworm for
+#                               Kamailio 5
 #
-# TARGET/bin/asterisk and TARGET/bin/sipp start the unpacked programs with the unpacked loader and
-# libraries, so nothing is installed on this machine and neither root nor a container is needed.
+# TARGET/bin/asterisk, sipp or kamailio start the unpacked programs with the unpacked loader and
+# libraries, their modules are in TARGET/modules, so nothing is installed on this machine and neither root nor a container is needed.
 # TARGET appears whole or not at all. When it is there already, the script returns at once.
 #
 # CALLGATE_E2E_MIRROR   Debian mirror; by default the one that apt uses on this machine
@@ -19,16 +21,29 @@ fail() {
 target=$1
 case $2 in
   # sid moves on; the next release follows it and may have the wanted version for longer.
-  sid) wanted=22 places=('MIRROR sid' 'MIRROR forky') ;;
+  sid) name=Asterisk wanted=22 places=('MIRROR sid' 'MIRROR forky') ;;
   # A suite at the end of its life moves from the mirrors to the archive.
-  bullseye) wanted=16 places=('MIRROR bullseye' 'http://archive.debian.org/debian bullseye') ;;
-  *) fail "suite '$2': must be sid or bullseye" ;;
+  bullseye)
+    name=Asterisk wanted=16
+    places=('MIRROR bullseye' 'http://archive.debian.org/debian bullseye')
+    ;;
+  bookworm)
+    name=Kamailio wanted=5
+    places=('MIRROR bookworm' 'http://archive.debian.org/debian bookworm')
+    ;;
+  *) fail "suite '$2': must be sid, bullseye or bookworm" ;;
+esac
+case $name in
+  Asterisk) programs=(asterisk sipp) packages=(asterisk asterisk-modules sip-tester) ;;
+  Kamailio) programs=(kamailio) packages=(kamailio kamailio-utils-modules) ;;
 esac
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-is_whole() { [ -x "$target/bin/asterisk" ] && [ -x "$target/bin/sipp" ]; }
+is_whole() {
+  for program in "${programs[@]}"; do [ -x "$target/bin/$program" ] || return 1; done
+}
 is_whole && exit 0
-[ ! -e "$target" ] || fail "$target exists and holds no Asterisk and SIPp; remove it"
+[ ! -e "$target" ] || fail "$target exists and holds no ${programs[*]}; remove it"
 
 for tool in apt-get dpkg dpkg-deb tar flock timeout; do
   command -v "$tool" > /dev/null || fail "$tool is missing; this needs Debian or a derivative of it"
@@ -69,20 +84,19 @@ ours=(
 # A suite that gets no more updates has a Release file past its date, signed all the same.
 [ "$2" = sid ] || ours+=(-o Acquire::Check-Valid-Until=false)
 
-# Points apt at a mirror and a suite, and says which version of Asterisk is there.
+# Points apt at a mirror and a suite, and says which version of the program is there.
 version_at() {
   rm -rf "$apt"
   mkdir -p "$apt/lists/partial" "$apt/archives/partial"
   : > "$apt/status"
   echo "deb [signed-by=$keyring] $1 $2 main" > "$apt/sources.list"
   timeout 300 apt-get "${ours[@]}" -qq update >&2 || return 1
-  { apt-cache "${ours[@]}" show --no-all-versions asterisk 2> /dev/null || true; } |
+  { apt-cache "${ours[@]}" show --no-all-versions "${packages[0]}" 2> /dev/null || true; } |
     sed -n 's/^Version: \([0-9]*:\)\{0,1\}//p'
 }
 
 download() {
-  timeout 600 apt-get "${ours[@]}" -qq --yes --download-only install \
-    asterisk asterisk-modules sip-tester >&2
+  timeout 600 apt-get "${ours[@]}" -qq --yes --download-only install "${packages[@]}" >&2
 }
 
 found='' tried=''
@@ -91,7 +105,7 @@ for place in "${places[@]}"; do
   if ! version=$(version_at "$from" "$suite"); then
     tried+=$'\n'"  $from $suite: its index cannot be read"
   elif [ "${version%%.*}" != "$wanted" ]; then
-    tried+=$'\n'"  $from $suite: has ${version:-no Asterisk}"
+    tried+=$'\n'"  $from $suite: has ${version:-no $name}"
   elif ! download; then
     tried+=$'\n'"  $from $suite: has $version, which cannot be fetched"
   else
@@ -99,7 +113,7 @@ for place in "${places[@]}"; do
   fi
 done
 [ -n "$found" ] ||
-  fail "no Asterisk $wanted; CALLGATE_E2E_MIRROR may name another Debian mirror. Tried:$tried"
+  fail "no $name $wanted; CALLGATE_E2E_MIRROR may name another Debian mirror. Tried:$tried"
 
 # Older packages use /lib and /bin beside /usr; one tree serves both.
 for folder in bin sbin lib lib64; do
@@ -113,38 +127,43 @@ for package in "$apt"/archives/*.deb; do
 done
 
 # This link is made when the package of sounds is configured, which nobody does here.
-ln -sfn en_US_f_Allison "$root/usr/share/asterisk/sounds/en"
+[ "$name" != Asterisk ] || ln -sfn en_US_f_Allison "$root/usr/share/asterisk/sounds/en"
 
 # The starters find the tree by their own place, so it may be moved.
 find_in_tree() { (cd "$root" && find usr/lib "$@" -print -quit); }
+find_in_programs() { (cd "$root" && find usr/sbin usr/bin -name "$1" -print -quit); }
 loader=$(find_in_tree -type f '(' -name 'ld-linux*.so.*' -o -name 'ld-[0-9]*.so' ')')
 libraries=$(dirname "$(find_in_tree -name libc.so.6)")
-modules=$(find_in_tree -type d -path '*/asterisk/modules')
+modules=$(find_in_tree -type d -path "*/${programs[0]}/modules")
 [ -n "$loader" ] && [ -n "$modules" ] || fail "the packages of $found hold no loader or no modules"
 starter() {
   cat > "$build/$1" << STARTER
 #!/bin/sh
 root=\$(cd "\$(dirname "\$0")/../root" && pwd -P)
 exec env OPENSSL_CONF=/dev/null TERMINFO="\$root/usr/share/terminfo" "\$root/$loader" \\
-  --library-path "\$root/$libraries:\$root/usr/lib" "\$root/$2" "\$@"
+  --library-path "\$root/$libraries:\$root/usr/lib:\$root/$(dirname "$modules")" "\$root/$2" "\$@"
 STARTER
   chmod 755 "$build/$1"
 }
 mkdir "$build/bin"
-starter bin/asterisk usr/sbin/asterisk
-starter bin/sipp usr/bin/sipp
+for program in "${programs[@]}"; do
+  starter "bin/$program" "$(find_in_programs "$program")"
+done
 ln -s "root/$modules" "$build/modules"
 
-started=$("$build/bin/asterisk" -V) || fail "the unpacked Asterisk of $found does not start"
-case $started in
-  "Asterisk $wanted."*) ;;
-  *) fail "expected Asterisk $wanted, $found has $started" ;;
-esac
-case $("$build/bin/sipp" -v || true) in
-  *'SIPp v'*) ;;
-  *) fail "the unpacked SIPp of $found does not start" ;;
+says() {
+  local said
+  said=$("$build/bin/$1" "$2" || true)
+  case $said in
+    *"$3"*) ;;
+    *) fail "expected $3, the unpacked $1 of $found says '$said'" ;;
+  esac
+}
+case $name in
+  Asterisk) says asterisk -V "Asterisk $wanted." && says sipp -v 'SIPp v' ;;
+  Kamailio) says kamailio -v "kamailio $wanted." ;;
 esac
 
 rm -rf "$apt"
 mv --no-target-directory "$build" "$target"
-printf '%s from %s, with SIPp, in %s\n' "${started%%~*}" "$found" "$target"
+printf '%s %s from %s in %s\n' "$name" "$version" "$found" "$target"

@@ -11,6 +11,8 @@ export interface CallerScenario {
   readonly giveUpAfterMs: number
   /** Number to which the caller transfers an answered call (REFER), and leaves. */
   readonly transferTo?: string | undefined
+  /** Sends what follows an answer along its Record-Route to its Contact, as behind a SIP proxy. */
+  readonly followsRoutes?: boolean | undefined
 }
 
 /** Every final answer that is no success; another one would end the call as unexpected. */
@@ -27,14 +29,15 @@ const refusals: readonly number[] = [
  * a millisecond too early.
  */
 export function callerScenario(scenario: CallerScenario): string {
+  const way = scenario.followsRoutes ? alongRoutes : straight
   return `<?xml version="1.0" encoding="UTF-8"?>
 <scenario name="caller">
   ${invite(scenario.context)}
-  ${answers(scenario.giveUpAfterMs)}
+  ${answers(scenario.giveUpAfterMs, way)}
   ${logEvent('ANSWERED', place)}
-  ${request('ACK', target, { via: newBranch, to: '[last_To:]', cseq: '1 ACK' })}
+  ${request('ACK', way.uri, { via: newBranch, to: '[last_To:]', cseq: '1 ACK', more: way.more })}
   ${scenario.transferTo === undefined ? '' : transfer(scenario.transferTo)}
-  ${talk(scenario.hangUpAfterMs)}
+  ${talk(scenario.hangUpAfterMs, way)}
   ${refused}
   ${givenUp}
   <label id="end"/>
@@ -49,6 +52,13 @@ const place = '[call_number]'
 const ownBranch = 'Via: SIP/2.0/UDP 127.0.0.1:[local_port];branch=z9hG4bK-[pid]-[call_number]'
 const newBranch = 'Via: SIP/2.0/UDP 127.0.0.1:[local_port];branch=[branch]'
 const target = 'sip:[field0]@127.0.0.1:[remote_port]'
+const straight = { uri: target, more: ['Content-Length: 0'], ofAnswer: '' }
+const alongRoutes = {
+  uri: '[next_url]',
+  more: ['[routes]', 'Content-Length: 0'],
+  ofAnswer: 'rrs="true"',
+}
+type Way = typeof straight
 const from = 'From: <sip:[field1]@127.0.0.1:[local_port]>;tag=caller[pid]-[call_number]'
 const to = `To: <${target}>`
 
@@ -98,12 +108,12 @@ const keep =
   '<action><ereg regexp="SIP/2.0 ([0-9]+)" search_in="msg" assign_to="line,status"/></action>'
 
 /** The limit stands on each step that may be waited at; a provisional answer begins it anew. */
-function answers(giveUpAfterMs: number): string {
+function answers(giveUpAfterMs: number, { ofAnswer }: Way): string {
   const limit = `timeout="${giveUpAfterMs}" ontimeout="giveup"`
   return `
   ${[100, 180, 181, 182, 183, 199].map((status) => `<recv response="${status}" optional="true" ${limit}/>`).join('\n  ')}
   ${refusalsGoTo('refused')}
-  <recv response="200" ${limit}/>
+  <recv response="200" ${ofAnswer} ${limit}/>
   <Reference variables="line,status"/>`
 }
 
@@ -120,7 +130,7 @@ const transfer = (number: string) => `
   ${logEvent('REFERRED', place, '[$status]')}`
 
 /** Until the time is over or Asterisk hangs up. */
-const talk = (ms: number) => `
+const talk = (ms: number, { uri, more }: Way) => `
   <recv request="BYE" timeout="${Math.max(1, ms)}" ontimeout="hangup"/>
   <send next="end"><![CDATA[
 
@@ -134,7 +144,7 @@ const talk = (ms: number) => `
 
   ]]></send>
   <label id="hangup"/>
-  ${request('BYE', target, { via: newBranch, to: '[last_To:]', cseq: '3 BYE', attributes: 'retrans="500"' })}
+  ${request('BYE', uri, { via: newBranch, to: '[last_To:]', cseq: '3 BYE', more, attributes: 'retrans="500"' })}
   <recv response="200" timeout="5000" ontimeout="end" next="end"/>`
 
 const refused = `

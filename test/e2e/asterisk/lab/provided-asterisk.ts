@@ -1,9 +1,9 @@
-/** An unpacked Asterisk and SIPp to run, made by `provide.sh` when they are not there yet. */
+/** An unpacked Asterisk, SIPp and Kamailio to run, made by `provide.sh` when they are not there yet. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { projectRoot } from './project-root.js'
 
 /** 16 is the old end of what is supported, 22 the current one. */
@@ -21,21 +21,26 @@ const suites: Readonly<Record<AsteriskVersion, string>> = { 22: 'sid', 16: 'bull
 const script = join(projectRoot, 'test/e2e/asterisk/provide.sh')
 
 /** Named after the script's text, so that another version of the script takes another folder. */
-function folderOf(version: AsteriskVersion): string {
+function folderOf(program: string): string {
   const recipe = createHash('sha256').update(readFileSync(script)).digest('hex').slice(0, 8)
   const cache = process.env.CALLGATE_E2E_CACHE ?? join(homedir(), '.cache/callgate/e2e')
-  return join(cache, `asterisk-${version}-${recipe}`)
+  return join(cache, `${program}-${recipe}`)
 }
 
 /** Takes some 10 s and the network the first time; rejects with the words of the script. */
-export async function provideAsterisk(version: AsteriskVersion): Promise<ProvidedAsterisk> {
-  const folder = folderOf(version)
+async function provide(program: string, suite: string): Promise<string> {
+  const folder = folderOf(program)
   await new Promise<void>((resolve, reject) => {
-    execFile(script, [folder, suites[version]], (error, _out, err) => {
-      if (error) reject(new Error(`Asterisk ${version} cannot be had:\n${err || error.message}`))
+    execFile(script, [folder, suite], (error, _out, err) => {
+      if (error) reject(new Error(`${program} cannot be had:\n${err || error.message}`))
       else resolve()
     })
   })
+  return folder
+}
+
+export async function provideAsterisk(version: AsteriskVersion): Promise<ProvidedAsterisk> {
+  const folder = await provide(`asterisk-${version}`, suites[version])
   return {
     asterisk: join(folder, 'bin/asterisk'),
     modules: join(folder, 'modules'),
@@ -45,6 +50,17 @@ export async function provideAsterisk(version: AsteriskVersion): Promise<Provide
 
 /** One SIPp for all: the older one cannot be told to end while calls are under way. */
 export async function provideSipp(): Promise<string> {
-  await provideAsterisk(22)
-  return join(folderOf(22), 'bin/sipp')
+  const { asterisk } = await provideAsterisk(22)
+  return join(dirname(asterisk), 'sipp')
+}
+
+export interface ProvidedKamailio {
+  readonly kamailio: string
+  readonly modules: string
+}
+
+/** Kamailio 5.6, that of Debian 12. */
+export async function provideKamailio(): Promise<ProvidedKamailio> {
+  const folder = await provide('kamailio-5', 'bookworm')
+  return { kamailio: join(folder, 'bin/kamailio'), modules: join(folder, 'modules') }
 }

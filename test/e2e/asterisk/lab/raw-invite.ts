@@ -1,14 +1,16 @@
 /** One INVITE whose parts are sent as they are, also where no phone would write them so. */
 import { createSocket, type Socket } from 'node:dgram'
 import { contextHeader } from './asterisk-files.js'
-import type { AsteriskServer } from './asterisk-server.js'
+import type { CalledServer } from './sipp-caller.js'
 
 export interface RawInvite {
-  readonly server: AsteriskServer
+  readonly server: Pick<CalledServer, 'ports'>
   /** What stands in the request line, such as `sip:2125550106@127.0.0.1`. */
   readonly uri: string
   /** Value of From, without its tag; `<sip:3025559999@127.0.0.1>` unless given. */
   readonly from?: string
+  /** Value of To; `<sip:anyone@127.0.0.1>` unless given. */
+  readonly to?: string
   /** More header lines. */
   readonly headers?: readonly string[]
   /** Context of the dialplan; `outbound` unless given. */
@@ -87,7 +89,7 @@ function request(method: string, dialog: Dialog, about: { to?: string; uri?: str
     `${method} ${about.uri ?? dialog.uri} SIP/2.0`,
     `Via: SIP/2.0/UDP 127.0.0.1:${port};branch=z9hG4bK-${branch}`,
     `From: ${from};tag=${id}`,
-    `To: ${about.to ?? '<sip:anyone@127.0.0.1>'}`,
+    `To: ${about.to ?? dialog.to ?? '<sip:anyone@127.0.0.1>'}`,
     `Call-ID: ${id}@127.0.0.1`,
     `CSeq: ${method === 'BYE' ? 2 : 1} ${method}`,
     `Contact: <sip:raw@127.0.0.1:${port}>`,

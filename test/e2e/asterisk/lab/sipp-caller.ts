@@ -7,8 +7,13 @@ import { callerScenario } from './caller-scenario.js'
 import { freeUdpPort } from './ports.js'
 import { type LoggedEvent, type Sipp, type SippStatistics, startSipp } from './sipp-process.js'
 
+/** Whoever takes SIP calls, with the SIPp for it. */
+export interface CalledServer extends Pick<AsteriskServer, 'sipp' | 'folder'> {
+  readonly ports: { readonly sip: number }
+}
+
 export interface CallsOptions {
-  readonly server: AsteriskServer
+  readonly server: CalledServer
   /** What is dialled; any text, it is percent-encoded for the URI. */
   readonly numbers: readonly string[]
   /** How many calls, going round the numbers; as many as there are numbers unless given. */
@@ -25,6 +30,8 @@ export interface CallsOptions {
   readonly giveUpAfterMs?: number
   /** Number to which the caller transfers the call once it is answered (SIP REFER). */
   readonly transferTo?: string
+  /** For a SIP proxy, which is between the caller and whoever answers. */
+  readonly followsRoutes?: boolean
 }
 
 /** Times are milliseconds since the epoch, to the microsecond, on the clock of `Arrival.at`. */
@@ -86,6 +93,7 @@ export async function startCalls(options: CallsOptions): Promise<RunningCalls> {
       context: options.context ?? 'outbound',
       hangUpAfterMs: options.hangUpAfterMs ?? 0,
       giveUpAfterMs: options.giveUpAfterMs ?? 10_000,
+      followsRoutes: options.followsRoutes,
       transferTo: options.transferTo === undefined ? undefined : inUri(options.transferTo),
     }),
     args: [

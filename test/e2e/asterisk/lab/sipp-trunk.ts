@@ -6,8 +6,8 @@ import { type TrunkBehaviour, trunkScenario } from './trunk-scenario.js'
 import { until } from './until.js'
 
 export interface TrunkOptions {
-  readonly server: AsteriskServer
-  /** Which trunk of that Asterisk to be; `trunk` unless given. */
+  readonly server: Pick<AsteriskServer, 'sipp' | 'folder' | 'trunkPort'>
+  /** Which trunk of that server to be; `trunk` unless given. */
   readonly trunk?: string
   /** Answers at once and waits for the hangup unless told otherwise. */
   readonly behaviour?: TrunkBehaviour

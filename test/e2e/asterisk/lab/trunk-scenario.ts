@@ -79,7 +79,8 @@ function reply(status: string, { tag = '', contact, cseq, body, next }: Reply = 
     `[last_To:]${tag}`,
     '[last_Call-ID:]',
     cseq ?? '[last_CSeq:]',
-    ...(contact === undefined ? [] : [contact]),
+    // SIPp leaves the first out where the request has none.
+    ...(contact === undefined ? [] : ['[last_Record-Route:]', contact]),
     ...(body === undefined ? ['Content-Length: 0'] : ['Content-Type: application/sdp', body]),
   ]
   return message(lines, next)

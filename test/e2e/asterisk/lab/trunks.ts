@@ -1,6 +1,5 @@
 /** The trunks of one Asterisk together: each a SIPp, and what arrived at any of them. */
-import type { AsteriskServer } from './asterisk-server.js'
-import { type Arrival, startTrunk } from './sipp-trunk.js'
+import { type Arrival, startTrunk, type TrunkOptions } from './sipp-trunk.js'
 import type { TrunkBehaviour } from './trunk-scenario.js'
 
 export interface TrunkArrival extends Arrival {
@@ -15,7 +14,7 @@ export interface Trunks {
 }
 
 export async function startTrunks(
-  server: AsteriskServer,
+  server: TrunkOptions['server'],
   behaviours: Readonly<Record<string, TrunkBehaviour>>,
 ): Promise<Trunks> {
   const trunks = await Promise.all(
