@@ -135,8 +135,7 @@ async function replyTo(
     const context = { caller, jsonRequested, admitNumbers, onIgnored }
     return await route.answer(joinFields([parameters, fields], repeatsIn(route)), context)
   } catch (error) {
-    const isKnown = sender.caller !== undefined && sender.caller !== nobody
-    discardRest(request, isKnown ? tools.maxBodyBytes : anonymousBodyBytes)
+    discardRest(request, sender.hasKey ? tools.maxBodyBytes : anonymousBodyBytes)
     const { errors: shape, name } = route.endpoint
     const path = pathOf(request)
     return errorReply(error, { shape, jsonRequested, path, endpoint: name }, tools.logger)
@@ -203,6 +202,8 @@ class Sender {
   readonly #request: IncomingMessage
   readonly #bound: Bound
   caller: Caller | undefined
+  /** Has shown a valid key, also where it may not ask, or not now. */
+  hasKey = false
 
   constructor(request: IncomingMessage, bound: Bound) {
     this.#request = request
@@ -218,6 +219,7 @@ class Sender {
       return nobody
     }
     const caller = await callerOf(key, tools.authenticate)
+    this.hasKey = true
     tools.onKnown?.(this.#request)
     route.admit(caller)
     if (rate !== undefined) tools.limitRate?.(caller.accountId, rate)

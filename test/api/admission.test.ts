@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { grantToken } from '../../src/api/auth.js'
 import { decideCall } from '../../src/api/gate.js'
 import { route } from '../../src/api/route.js'
+import { AppError } from '../../src/errors.js'
 import { serviceRoutes } from '../../src/service/service-routes.js'
 import { until } from '../e2e/asterisk/lab/until.js'
 import { fakeService } from '../support/fake-service.js'
@@ -259,6 +260,25 @@ describe('connections', () => {
     const drip = setInterval(() => client.socket.write(' '), 50)
     await until('the connection is cut', client.isClosed)
     clearInterval(drip)
+  })
+
+  test('with a key go on after a long request that is refused before its body is read', async () => {
+    const busy = await openTestApp({
+      routes,
+      limitRate: () => {
+        throw new AppError('rate-limited', 'Too many requests', { retryAfterSeconds: 1 })
+      },
+    })
+    const client = await rawClient(busy)
+    const body = JSON.stringify({ PhoneList: '2125550100,'.repeat(20_000) })
+    const head = { ...json, loginId: adminKey, 'Content-Length': String(body.length) }
+    const answers = () => client.text().split('HTTP/1.1 429').length - 1
+    for (const sent of [1, 2, 3]) {
+      client.socket.write(post(litigator, head) + body)
+      await until('the answer', () => answers() === sent)
+    }
+    expect(client.isClosed()).toBe(false)
+    client.socket.destroy()
   })
 
   test('that end their side after the request are answered', async () => {
