@@ -5,14 +5,16 @@
 import { expect } from 'vitest'
 import { calls, wrongKey } from './support/calls.js'
 import { type Ask, ask, askOnce, type Reply } from './support/client.js'
-import { pdncPath, statusOf, takeOff } from './support/internal-dnc.js'
+import { ebrPath, pdncPath, statusOf, takeOff } from './support/internal-dnc.js'
 import { reassigned } from './support/look-ups.js'
-import { listNumber, listNumbers, runMark } from './support/numbers.js'
+import { listNumber, listNumbers, runMark, writableNumber } from './support/numbers.js'
 import { project, projectPath } from './support/project.js'
+import { noteRecords } from './support/records.js'
 import { run } from './support/run.js'
 import { plainRow, scrubPath } from './support/scrubbed.js'
 import { asRow, asRows, type Row, section, sentence, sentences } from './support/sentence.js'
 import { askTimeLegal } from './support/time-legal.js'
+import { american, dayFromToday } from './support/times.js'
 import { askToken, goodForm, tokenAddresses, tokenAnswer } from './support/tokens.js'
 
 const phones = ['2125550100', '2125550101', '2125550100']
@@ -495,6 +497,36 @@ section('clients', () => {
     },
   )
 
+  sentences(
+    ['query', 'form'] as const,
+    (where) => `records in columns are stored, and answered without a body: ${where}`,
+    async (where, needs) => {
+      const phone = writableNumber(needs, 'wireless')
+      const fields = { version: 'v1.2', keepBetterEBR: '0', ...columnsOf(phone) }
+      noteRecords(fields)
+      const stored = await ask({ at: 'rpc', path: ebrPath, [where]: fields })
+      expect([stored.status, stored.text]).toEqual([200, ''])
+      const [row] = linesOf(await scrub({ query: { phoneList: phone } }))
+      expect(row?.split(',')[1]).toBe('G')
+    },
+  )
+
+  sentence(
+    'records in columns are stored before the numbers beside them are looked at',
+    async (needs) => {
+      const phone = writableNumber(needs, 'wireless')
+      noteRecords([phone])
+      const [row] = linesOf(await scrub({ form: { phoneList: phone, ...columnsOf(phone) } }))
+      expect(row?.split(',')[1]).toBe('G')
+    },
+  )
+
+  sentence('projects are listed by GET as the tree that its clients read', async () => {
+    const reply = await ask({ at: 'rpc', path: '/app/main/rpc/project', query: { output: 'xml' } })
+    expect(reply.status).toBe(200)
+    expect(reply.text).toMatch(/<DncCompliance>.*<Account.*<Projects>.*<Project /s)
+  })
+
   sentence('a list filter posts multipart and matches line n to number n', async () => {
     const list = listNumbers(20)
     const body = parts({
@@ -510,6 +542,17 @@ section('clients', () => {
 
 function hoursOf({ StartInUTC, EndInUTC }: Row): number {
   return (Date.parse(String(EndInUTC)) - Date.parse(String(StartInUTC))) / 3_600_000
+}
+
+/** A sale of a week ago, with the fields that the columns' clients cannot leave out. */
+function columnsOf(phone: string): Readonly<Record<string, string>> {
+  const record = {
+    ...{ phoneNumber: phone, type: 'S', dateOfLastContact: american(dayFromToday(-7)) },
+    ...{ dateObligationEnds: '01/01/0001', referenceNum: '', brand: '', email: '' },
+  }
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [`1!ColValue.${name}`, value]),
+  )
 }
 
 function rpcProject(form: Readonly<Record<string, string>>): Promise<Reply> {
