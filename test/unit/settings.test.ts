@@ -36,7 +36,12 @@ describe('settings', () => {
     const settings = load('')
     expect(settings.http).toEqual({
       ...{ host: '127.0.0.1', port: 8480, maxBodyBytes: 8_388_608, maxBodiesBytes: 67_108_864 },
-      ...{ maxConnections: 1_000, headersTimeoutMs: 5_000, requestTimeoutMs: 30_000 },
+      ...{
+        maxConnections: 1_000,
+        headersTimeoutMs: 5_000,
+        requestTimeoutMs: 30_000,
+        keysInAddress: true,
+      },
     })
     expect(settings.gate.deadlineMs).toBeUndefined()
     expect(settings.dataDir).toBe('./var')
