@@ -39,6 +39,7 @@ function specDay(value: unknown): unknown {
   if (typeof value !== 'string') return value
   const [, month, day, year = ''] = slashed.exec(value.trim()) ?? []
   if (year === '0001' || value.trim().startsWith('0001-')) return undefined
-  if (month === undefined) return value
+  // 12/31/99 is no day of this century that anybody means, and which other one is a guess.
+  if (month === undefined || (year.length === 2 && Number(year) >= 70)) return value
   return `${month}/${day}/${year.length === 2 ? `20${year}` : year}`
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ScopeChoice } from '../domain/caller.js'
 import { fields, numberAsText } from './fields.js'
-import { isScopeName, meantField } from './open-fields.js'
+import { isDateName, isScopeName, meantField } from './open-fields.js'
 
 /** Phones of one request (spec, "Limits"). */
 export const mostPhones = 1000
@@ -30,14 +30,20 @@ export function itemOf<Shape extends z.ZodRawShape>(shape: Shape) {
   const names = Object.keys(shape)
   return z.preprocess((value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}
+    const hasDate = Object.keys(value).some((name) => isIn(names, name) && isDateName(name))
+    const dateField = hasDate ? undefined : names.find(isDateName)
     return Object.fromEntries(
       Object.entries(value).map(([name, content]) => {
-        const meant = isIn(names, name) ? undefined : rowFieldMeant(name, names)
+        const known = isIn(names, name)
+        const meant = known ? undefined : (rowFieldMeant(name, names) ?? dateMeant(name, dateField))
         return meant === undefined ? [name, content] : [meant, { misspelt: name }]
       }),
     )
   }, fields(shape))
 }
+
+const dateMeant = (name: string, dateField: string | undefined) =>
+  isDateName(name) ? dateField : undefined
 
 function rowFieldMeant(name: string, names: readonly string[]): string | undefined {
   return meantField(name, names) ?? (isScopeName(name) ? names.find(isScopeName) : undefined)

@@ -110,12 +110,21 @@ function knownOnly(given: object, reading: Reading): Map<string, unknown> {
     if (field === undefined) unknown.push([name, value])
     else keep(kept, { field, name, value })
   }
-  const needsScope = reading.takesScope && ![...kept].some(isScope)
+  const mayMean = missedBy(kept, reading)
   for (const [name, value] of unknown) {
-    if (isSlip(name, spelling) || (needsScope && isScope([name, value]))) kept.set(name, value)
+    if (isSlip(name, spelling) || mayMean(name, value)) kept.set(name, value)
     else if (!oftenSent.has(name.toLowerCase())) ignore(name, reading)
   }
   return kept
+}
+
+/** Whether a field may be meant for what the call is judged by and has not been given: a project, a time. */
+function missedBy(kept: ReadonlyMap<string, unknown>, { known, takesScope }: Reading) {
+  const needsScope = takesScope && ![...kept].some(isScope)
+  const takesDate = [...known.spelling.keys()].some(isDateName)
+  const needsDate = takesDate && ![...kept.keys()].some(isDateName)
+  return (name: string, value: unknown): boolean =>
+    (needsScope && isScope([name, value])) || (needsDate && isDateName(name))
 }
 
 function isSlip(name: string, spelling: KnownFields['spelling']): boolean {
@@ -176,6 +185,11 @@ export function isScopeName(name: string): boolean {
   if (name.length > longestName) return false
   const letters = lettersOf(name)
   return scopeNames.some((one) => isOneEdit(letters, one))
+}
+
+/** However a client spells it, the name of a day or a time by which something is judged. */
+export function isDateName(name: string): boolean {
+  return /date|time(?!stamp|zone|out)/i.test(name)
 }
 
 const respelled = (name: string) =>

@@ -137,8 +137,13 @@ const parsers: Readonly<
     await forEachInSlices(urlencodedPairs(decoded(body)), ([name, value]) => found.add(name, value))
     return collected(found.pairs(), repeats)
   },
-  multipart: async (body, { contentType, repeats }) =>
-    collected(await parseMultipart(body, contentType, mostFields), repeats),
+  async multipart(body, { contentType, repeats }) {
+    const found = new FormFields()
+    for (const [name, value] of await parseMultipart(body, contentType, mostFields)) {
+      found.add(name, value)
+    }
+    return collected(found.pairs(), repeats)
+  },
 }
 
 /** Content types of the spec ("Calling hours" for JSON); other charsets than UTF-8 are not read. */

@@ -56,6 +56,11 @@ describe('an item reaches the subject whatever its values are', () => {
     [{ ...item, Zone: 5 }, '2125550100', undefined, undefined],
     [{ ...item, DNCProjld: 7 }, '2125550100', undefined, { misspelt: 'DNCProjld' }],
     [{ ...item, ProjId: 7 }, '2125550100', undefined, { misspelt: 'ProjId' }],
+    [{ ...item, CallTime: 1 }, '2125550100', { misspelt: 'CallTime' }, undefined],
+    [
+      { ...item, CallProposedDateTimeUTC: 1, TimeZone: 5 },
+      ...(['2125550100', { misspelt: 'CallProposedDateTimeUTC' }, undefined] as const),
+    ],
     ['2125550100', undefined, undefined, undefined],
     [null, undefined, undefined, undefined],
     [[item], undefined, undefined, undefined],

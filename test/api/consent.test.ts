@@ -165,17 +165,28 @@ test('two thousand records fit into a form, whoever sends the key in it', async 
   expect(service.asked.at(-1)?.with).toHaveProperty('records.length', 2_000)
 })
 
-test('very many fields of records are refused', async () => {
-  const body = Array.from({ length: 70_001 }, (_none, index) => `${index}!ColValue.a=1`).join('&')
+test.each([
+  ['very many records', (index: number) => `${index}!ColValue.a`, 'more than 10000 records'],
+  ['very many fields of one', (index: number) => `1!ColValue.a${index}`, 'more than 20 fields'],
+  ['a name of nearly that form', () => '2!ColValues.phoneNumber', 'is not of the form'],
+  ['a number that is too long', () => '1234567890!ColValue.phoneNumber', 'is not of the form'],
+])('records in columns are refused: %s', async (_what, nameOf, rule) => {
+  const names = Array.from({ length: 10_001 }, (_none, index) => `${nameOf(index)}=1`)
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  const answer = await app.send(path, { method: 'POST', body, headers })
-  expect([answer.status, answer.text]).toEqual([
-    400,
-    'request: holds more than 70000 fields of records',
-  ])
+  const answer = await app.send(path, { method: 'POST', body: names.join('&'), headers })
+  expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(rule)])
 })
 
-test('ten thousand records are taken', async () => {
-  const answer = await app.post(path, { ebrList: Array.from({ length: 10_000 }, () => record) })
-  expect(answer.json()).toEqual({ success: true })
+test('records in columns may come as multipart', async () => {
+  const body = new FormData()
+  for (const [name, value] of Object.entries(columns(1, sent))) body.append(name, value)
+  expect((await app.send(path, { method: 'POST', body })).status).toBe(200)
+  expect(service.asked.at(-1)?.with).toHaveProperty('records.length', 1)
+})
+
+test('two digits that mean no year of this century are no year', async () => {
+  const ends = { dateObligationEnds: '12/31/99' }
+  const body = new URLSearchParams(columns(1, { ...sent, ...ends }))
+  await app.send(path, { method: 'POST', body })
+  expect(service.asked.at(-1)?.with).toMatchObject({ records: [ends] })
 })

@@ -148,6 +148,34 @@ describe('opt-outs', () => {
     expect(await pdnc('count')).toMatchObject({ count: 1 })
   })
 
+  test('one of a day counts until that day has ended everywhere', async () => {
+    await pdnc('add')
+    running.clock.at = Date.UTC(2026, 10, 24, 8)
+    await pdnc('remove')
+    running.clock.at = Date.UTC(2026, 10, 25, 12)
+    expect(await optOuts(oneOptOut('2026-11-23'))).toBe('1 put on the list again')
+  })
+
+  test('one of a day beside one of its evening, which is the next day in UTC, ends both', async () => {
+    const evening = `number,date\n${number},2026-03-06T02:00:00Z\n${number},2026-03-05\n`
+    await optOuts(evening)
+    await consents(`number,type,date\n${number},P,2026-03-06T03:00:00Z\n`)
+    expect(await decide()).toBe('block consent-revoked')
+    expect(await optOuts(evening)).toBe('1 on the list already')
+  })
+
+  test('one of the day of a consent ends it, also with an older opt-out of the API', async () => {
+    await pdnc('add')
+    running.clock.at += 24 * hour
+    await ebr('2026-11-24', 'S')
+    await pdnc('remove')
+    running.clock.at += 48 * hour
+    await optOuts(oneOptOut('2026-11-24'))
+    await pdnc('remove')
+    const written = { accountId: 'main', write: () => undefined }
+    expect(await exportConsents(parts(), written)).toMatchObject({ rows: 0, leftOut: 1 })
+  })
+
   test('one of which the same is on file changes nothing', async () => {
     expect(await optOuts(oneOptOut('2026-03-05'))).toBe('1 put on the list')
     expect(await optOuts(oneOptOut('2026-03-05'))).toBe('1 on the list already')
@@ -205,6 +233,13 @@ describe('consents', () => {
     expect(await consents(oneConsent('2026-11-23'))).toMatch('left out')
     running.clock.at += 24 * hour
     expect(await consents(oneConsent('2026-11-24'))).toBe('1 stored')
+  })
+
+  test('one of tomorrow does not come back either', async () => {
+    await consents(oneConsent('2026-06-01'))
+    running.clock.at = Date.UTC(2026, 10, 23, 18)
+    await running.postJson('/app/main/rpc/ebr/remove', { phoneList: number }, running.keys.main)
+    expect(await consents(oneConsent('2026-11-24'))).toMatch('left out')
   })
 
   test('keep what their rows tell', async () => {
@@ -341,6 +376,15 @@ describe('an export', () => {
     const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '2026-03-06' }]
     await running.postJson('/app/main/rpc/ebr', { ebrList }, key)
     expect(await decide()).toBe('block internal-dnc')
+    expect(await exported(exportConsents)).toMatchObject({ rows: 0, leftOut: 1 })
+  })
+
+  test("has no permission of an Agent's key, which would lift an opt-out where it is imported", async () => {
+    const { key } = await running.callgate.keys.create({
+      ...{ accountId: 'main', role: 'Agent', label: 'agent' },
+    })
+    const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '2026-03-06' }]
+    await running.postJson('/app/main/rpc/ebr', { ebrList }, key)
     expect(await exported(exportConsents)).toMatchObject({ rows: 0, leftOut: 1 })
   })
 })

@@ -198,8 +198,8 @@ describe('an imported opt-out of which only the day is known', () => {
     { because: 'one of the same day', on: '2026-10-05', is: 'listed expired P' },
     { because: 'one of the next day', on: '2026-10-06', is: 'overridden current P' },
     {
-      because: 'one of the next day east of UTC',
-      ...{ on: '2026-10-06', places: guam, is: 'overridden current P' },
+      because: 'one of the next day east of UTC, which begins before the day has ended in UTC',
+      ...{ on: '2026-10-06', places: guam, is: 'listed expired P' },
     },
     {
       because: 'one of the same evening, the next day in UTC',

@@ -25,7 +25,7 @@ export interface RecordsExported {
   /** Code of the project whose list or records these are. */
   readonly project: string
   readonly rows: number
-  /** Records that an opt-out ended, which are not in the table. */
+  /** Records that an opt-out ended, and permissions that may lift none, which are not in the table. */
   readonly leftOut: number
 }
 
@@ -155,6 +155,8 @@ function recordsAfter(
 }
 
 function isActing(row: Consent): boolean {
+  // A table cannot say that a permission lifts no opt-out; an import would let it.
+  if (row.type === 'P' && !row.lifts_opt_out) return false
   const { added_at: addedAt, opted_out_at: optedOutAt, opted_out_seq: optedOutSeq } = row
   if (addedAt === null || optedOutAt === null || optedOutSeq === null) return true
   const entry = { addedAt, removedAt: row.removed_at, optedOutAt, optedOutSeq }

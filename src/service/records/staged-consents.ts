@@ -1,7 +1,7 @@
 /** Consents of an import: put aside as they are read, compared with those on file, stored at once. */
 import { type RawBuilder, sql } from 'kysely'
 import type { ConsentRow } from '../../data/feeds/record-rows.js'
-import { formatDay } from '../../domain/clock.js'
+import { formatDay, type Instant } from '../../domain/clock.js'
 import type { Db } from '../../storage/tables.js'
 import { msPerDay } from '../internal-dnc/opt-out-day.js'
 import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
@@ -42,10 +42,12 @@ const staged = sql`number, ${detailColumns}, counts_from`
 export class StagedConsents implements StagedRecords<ConsentRow> {
   readonly outcomes: Outcomes = outcomes
   readonly stores = ['added', 'replacing']
+  readonly #options: StageOptions
   readonly #db: Db
   readonly #inserts: RowInserts
 
   constructor(options: StageOptions) {
+    this.#options = options
     this.#db = options.storage.db
     this.#inserts = new RowInserts(options.storage, insertOf)
   }
@@ -65,7 +67,7 @@ export class StagedConsents implements StagedRecords<ConsentRow> {
   }
 
   async put(rows: readonly ConsentRow[]): Promise<void> {
-    await this.#inserts.insert(rows.map(valuesOf))
+    await this.#inserts.insert(rows.map((row) => valuesOf(row, this.#options.now)))
   }
 
   async sort(): Promise<void> {
@@ -123,11 +125,12 @@ function insertOf(values: RawBuilder<unknown>) {
   return sql`insert into import_rows (${staged}) values ${values}`
 }
 
-function valuesOf({ number, type, contact, obligationEndsOn, ...texts }: ConsentRow) {
+/** One dated ahead of its import, in a zone whose day has begun, counts from the import. */
+function valuesOf({ number, type, contact, obligationEndsOn, ...texts }: ConsentRow, now: Instant) {
   return [
     ...[number, type, formatDay(contact.day), contact.at ?? null],
     ...[obligationEndsOn === undefined ? null : formatDay(obligationEndsOn)],
     ...[texts.referenceNum ?? null, texts.brand ?? null, texts.email ?? null],
-    contact.at ?? contact.day * msPerDay,
+    Math.min(contact.at ?? contact.day * msPerDay, now),
   ]
 }

@@ -60,8 +60,9 @@ export class StagedOptOuts implements StagedRecords<OptOutRow> {
 
   /** Of several opt-outs of one number the latest counts. */
   async sort(): Promise<void> {
+    const latest = latestOf(sql`max(said_at)`, sql`max(${lastMomentOf(sql`said_at`)})`)
     await sql`insert into import_opt_outs (number, said_at, undated)
-      select number, max(said_at), max(undated) from import_rows
+      select number, ${latest}, max(undated) from import_rows
       group by number order by number`.execute(this.#db)
   }
 
@@ -73,10 +74,10 @@ export class StagedOptOuts implements StagedRecords<OptOutRow> {
     await sql`insert into import_judged (number, outcome)
       select said.number, case
         when entry.number is null then 'added'
-        when entry.removed_at <= said.said_at then 'back'
+        when entry.removed_at <= ${lastMomentOf(sql`said.said_at`)} then 'back'
         when entry.removed_at is not null then 'removed'
         when said.undated = 1 then ${repeated}
-        when said.said_at > entry.opted_out_at then 'later'
+        when ${laterOf(sql`said.said_at`, sql`entry.opted_out_at`)} > entry.opted_out_at then 'later'
         else 'unchanged' end
       from import_opt_outs as said left join internal_dnc as entry
         on entry.account_id = ${accountId} and entry.list = ${projectCode}
@@ -91,7 +92,9 @@ export class StagedOptOuts implements StagedRecords<OptOutRow> {
    */
   async store(transaction: Db, write: OwnerWrite): Promise<void> {
     const { owner, at, storedAt, seq, keyId } = write
-    const isBack = sql`excluded.opted_out_at >= internal_dnc.removed_at`
+    const [said, kept] = [sql`excluded.opted_out_at`, sql`internal_dnc.opted_out_at`]
+    const isBack = sql`${lastMomentOf(said)} >= internal_dnc.removed_at`
+    const later = laterOf(said, kept)
     await sql`insert into internal_dnc (account_id, list, number, added_at, modified_at, removed_at,
         opted_out_at, stored_at, opted_out_seq, key_id)
       select ${owner.accountId}, ${owner.projectCode}, said.number, ${beginning}, ${at}, null,
@@ -102,11 +105,11 @@ export class StagedOptOuts implements StagedRecords<OptOutRow> {
         added_at = case when ${isBack} then excluded.added_at else internal_dnc.added_at end,
         modified_at = case when ${isBack} then ${at} else internal_dnc.modified_at end,
         removed_at = case when ${isBack} then null else internal_dnc.removed_at end,
-        opted_out_at = ${laterOf('opted_out_at')},
-        opted_out_seq = ${laterOf('opted_out_seq')},
+        opted_out_at = ${later},
+        opted_out_seq = ${greaterOf(sql`excluded.opted_out_seq`, sql`internal_dnc.opted_out_seq`)},
         stored_at = excluded.stored_at,
         key_id = excluded.key_id
-      where excluded.opted_out_at > internal_dnc.opted_out_at
+      where ${later} > ${kept}
         or excluded.opted_out_seq > internal_dnc.opted_out_seq or ${isBack}`.execute(transaction)
     await touchList(transaction, write)
   }
@@ -126,7 +129,26 @@ function insertOf(values: RawBuilder<unknown>) {
 const beginning = sql`case when said.said_at % ${msPerDay} = ${msPerDay} - 1
   then said.said_at - ${msPerDay} + 1 else said.said_at end`
 
-function laterOf(column: string) {
-  const [added, kept] = [sql.ref(`excluded.${column}`), sql.ref(`internal_dnc.${column}`)]
-  return sql`case when ${added} > ${kept} then ${added} else ${kept} end`
+type Value = RawBuilder<unknown>
+
+/** How long a day goes on in American Samoa after it has ended in UTC. */
+const longestLagMs = 11 * 3_600_000
+
+const isDayAlone = (at: Value) => sql`${at} % ${msPerDay} = ${msPerDay} - 1`
+
+/** The last moment that may be meant, wherever the number is. */
+function lastMomentOf(at: Value): Value {
+  return sql`(${at} + case when ${isDayAlone(at)} then ${longestLagMs} else 0 end)`
+}
+
+const greaterOf = (one: Value, other: Value): Value =>
+  sql`(case when ${one} > ${other} then ${one} else ${other} end)`
+
+/** The latest of several: the last moment of a day alone, where an exact time falls into its evening. */
+function latestOf(greatest: Value, lastMoment: Value): Value {
+  return sql`(case when ${isDayAlone(greatest)} then ${greatest} else ${lastMoment} end)`
+}
+
+function laterOf(one: Value, other: Value): Value {
+  return latestOf(greaterOf(one, other), greaterOf(lastMomentOf(one), lastMomentOf(other)))
 }

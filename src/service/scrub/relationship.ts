@@ -119,7 +119,7 @@ function isEnded(
   if (record.storedSeq < entry.optedOutSeq) return true
   if (isNewer(record, entry.optedOutAt, places)) return false
   if (entry.removedAt === null || record.storedSeq <= entry.optedOutSeq) return true
-  if (entry.optedOutSeq === 0) return true
+  if (entry.optedOutSeq === 0 || dayKnownAlone(entry.optedOutAt) !== undefined) return true
   return lastMomentOf(record, places) < entry.optedOutAt
 }
 
@@ -146,7 +146,6 @@ function isNewer(
   const { contactOn, contactAt } = contact
   const optedOutOn = dayKnownAlone(optedOutAt)
   if (contactAt === undefined) {
-    if (optedOutOn !== undefined) return contactOn > optedOutOn
     const starts = places.map(({ zone }) => instantOf(zone, contactOn, 0, 'earlier'))
     return optedOutAt < Math.min(contactOn * msPerDay, ...starts)
   }
