@@ -24,7 +24,14 @@ export function sendReply(response: ServerResponse, pending: PendingReply | Page
 /** The same for a reply that may hold a long list, which is written beside other work. */
 export async function sendReplyInSlices(response: ServerResponse, reply: Reply): Promise<void> {
   if (!('json' in reply && holdsLongList(reply.json))) return void sendReply(response, reply)
-  const pieces = await piecesOf(jsonParts(reply.json))
+  await sendPieces(response, reply, await piecesOf(jsonParts(reply.json)))
+}
+
+async function sendPieces(
+  response: ServerResponse,
+  reply: Reply | LongReply,
+  pieces: readonly Buffer[],
+): Promise<void> {
   writeHead(
     response,
     reply,
@@ -60,15 +67,10 @@ export async function sendLongReply(response: ServerResponse, reply: LongReply):
 }
 
 async function sendGathered(response: ServerResponse, reply: LongReply): Promise<void> {
-  const parts: string[] = []
-  for await (const part of reply.parts) parts.push(part)
-  const { contentType, headers } = reply
-  const text = parts.join('')
-  sendReply(response, {
-    text,
-    ...(contentType !== undefined && { contentType }),
-    headers: { ...headers, ...reply.trailers() },
-  })
+  const pieces: Buffer[] = []
+  for await (const part of reply.parts) pieces.push(Buffer.from(part))
+  const headers = { ...reply.headers, ...reply.trailers() }
+  await sendPieces(response, { ...reply, headers }, pieces)
 }
 
 function trailerHeader({ trailerNames }: LongReply): NonNullable<Reply['headers']> {
