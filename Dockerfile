@@ -1,4 +1,4 @@
-# Builds with the compiler and headers that better-sqlite3 needs, runs without them.
+# The build stage has the compiler and headers for better-sqlite3; the final image does not.
 FROM node:22-bookworm-slim AS build
 RUN apt-get update \
  && apt-get install -y --no-install-recommends python3 make g++ \

@@ -1,15 +1,61 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 
-/** `npm test`: everything that needs no telephone system. */
+const processes = 'test/process/**/*.test.ts'
+/** Files of these folders keep a core busy, so they do not run beside those that wait for real time. */
+const busy = 'test/process/{data,clients,fake-vendor}/**/*.test.ts'
+
+/** Deadlines are real here, and a machine with other work may miss one. The reporter shows each retry. */
+const retry = process.env.CI ? 2 : 0
+
+/**
+ * The two tiers that need no telephone system: `first` (`npm test`), which starts no process and
+ * waits for no clock, and `process` with `imports` (`npm run test:process`), which run the built
+ * program, kill it, import whole files and wait real time.
+ */
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, 'test/e2e/**'],
-    globalSetup: ['test/support/build.ts'],
-    setupFiles: ['test/support/left-open.ts'],
-    // One process for each core of the machine the checks run on; the usual is one less.
-    maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    setupFiles: ['test/support/left-open.ts', 'test/support/load-once.ts'],
+    // For a machine that is slow at the moment; nothing waits for it on a quiet one.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'first',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, processes, 'test/e2e/**'],
+          // Files share what they import, which costs as much as the tests; none keeps a state there.
+          isolate: false,
+          // One for each core of the machine the checks run on: each imports the program for itself.
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'process',
+          include: [processes],
+          exclude: [...configDefaults.exclude, busy],
+          globalSetup: ['test/support/build.ts'],
+          // They wait for other processes most of the time, but their deadlines are real.
+          maxWorkers: 3,
+          retry,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'imports',
+          include: [busy],
+          globalSetup: ['test/support/build.ts'],
+          maxWorkers: 2,
+          retry,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
   },
 })

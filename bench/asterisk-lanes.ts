@@ -1,11 +1,11 @@
 /**
- * The ways a call can take to the trunk, each on an Asterisk of its own, so that none costs another
- * anything: without a gate, through a trivial application, through callgate by ARI and by CURL().
+ * The ways a call can take to the trunk: without a gate, through a trivial application, through callgate
+ * over ARI and CURL(). Each has a separate Asterisk, so that none slows down another.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inServiceAreaCodes } from '../src/data/numbering/area-codes.js'
+import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import { startAlwaysAllow } from '../test/e2e/asterisk/lab/always-allow.js'
 import { type AsteriskServer, startAsterisk } from '../test/e2e/asterisk/lab/asterisk-server.js'
 import { type CallgateProcess, startCallgate } from '../test/e2e/asterisk/lab/callgate-process.js'
@@ -13,21 +13,21 @@ import { type CallgateProcess, startCallgate } from '../test/e2e/asterisk/lab/ca
 export interface Lane {
   readonly name: string
   readonly server: AsteriskServer
-  /** Context of the dialplan in which calls come in. */
+  /** The dialplan context in which calls enter. */
   readonly context: string
-  /** Processor time of the program beside Asterisk, in seconds; 0 where there is none. */
+  /** Processor time of the program beside Asterisk, in seconds; 0 without one. */
   appSeconds(): number
 }
 
 export interface Lanes {
   readonly plain: Lane
-  /** A trivial application in a dialplan that is no longer than a gate must be. */
+  /** A trivial application in the shortest dialplan that a gate can have. */
   readonly shortest: Lane
   /** The same application in the shipped recipe. */
   readonly trivial: Lane
   readonly stasis: Lane
   readonly curl: Lane
-  /** Allowed by callgate for the calls of the lanes, one of each area code. */
+  /** Numbers that callgate allows, one per area code. */
   readonly numbers: readonly string[]
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ exten => _X.,1,Dial(PJSIP/\${EXTEN}@trunk,60)
  same => n,Hangup()
 `
 
-/** Fails closed, and does nothing else: no facts, no emergency codes, no header, no other number. */
+/** Fails closed and does nothing else: no facts, no emergency codes, no header, no number formats. */
 const shortestGate = `
 [shortest]
 exten => _X.,1,Set(CALLGATE_DECISION=)
@@ -126,11 +126,11 @@ function askingBy({ url, keys }: CallgateProcess, atEnd: AtEnd): Readonly<Record
   return { CALLGATE_URL: `${url}/v1/predial`, CALLGATE_KEY_FILE: file }
 }
 
-/** The line with a permission record; some states have a holiday or have not got up yet. */
+/** The line with a permission record; in some states it is a holiday or too early to call. */
 async function allowedNumbers({ url, keys }: CallgateProcess): Promise<readonly string[]> {
   const headers = { loginId: keys.sandbox }
   const allowed: string[] = []
-  for (const areaCode of inServiceAreaCodes()) {
+  for (const areaCode of listAreaCodes()) {
     const number = `${areaCode}5550106`
     const reply = await fetch(`${url}/v1/predial?number=${number}&kind=ai`, { headers })
     if ((await reply.text()).startsWith('allow:')) allowed.push(number)

@@ -1,7 +1,7 @@
 /**
- * What a gate adds to a call: milliseconds from the caller's INVITE to the INVITE at the trunk, and
- * processor time, with a real Asterisk between SIPp as caller and SIPp as trunk. The ways to the
- * trunk take turns.
+ * The cost that a gate adds to a call: milliseconds from the caller's INVITE to the INVITE at the trunk,
+ * and processor time, with a real Asterisk between SIPp as caller and SIPp as trunk. The ways to the
+ * trunk are measured in turns.
  */
 import { msToTrunk, quantile } from '../test/e2e/asterisk/lab/latency.js'
 import { type CallsReport, placeCalls } from '../test/e2e/asterisk/lab/sipp-caller.js'
@@ -11,24 +11,24 @@ import { type Lane, type Lanes, openLanes } from './asterisk-lanes.js'
 import { figure, printTable, type Spread, spreadOf } from './rounds.js'
 
 const rounds = 3
-/** Calls a second, and for how many seconds. */
+/** Calls per second, and the duration in seconds. */
 const loads = [
   { rate: 20, seconds: 6 },
   { rate: 100, seconds: 5 },
   { rate: 200, seconds: 5 },
 ] as const
 type Load = (typeof loads)[number]
-/** Enough for node to compile what a call needs, and for callgate to know all numbers. */
+/** Enough for Node to compile the code of a call, and for callgate to cache all numbers. */
 const warmUp = { rate: 200, seconds: 6 } as const
 
-/** The trunk refuses each call as busy, so that calls are short and no gate is kept from its work. */
+/** The trunk refuses each call as busy, so that calls are short and cost no other work. */
 const trunkAnswers = 486
 
 interface Cell {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly failed: number
-  /** Milliseconds of processor time for each call. */
+  /** Milliseconds of processor time per call. */
   readonly asteriskMs: number
   readonly appMs: number
 }
@@ -106,7 +106,7 @@ async function measure(
   }
 }
 
-/** Calls that did not get the answer of the trunk. */
+/** Calls that did not get the trunk's answer. */
 function failedOf({ calls }: CallsReport, total: number): number {
   return total - calls.filter(({ status }) => status === trunkAnswers).length
 }
@@ -132,7 +132,7 @@ function printLoad({ rate }: Load, rows: readonly Measured[]): void {
   )
 }
 
-/** `others`: what the rows are held against, and what is to be said of the ratio. */
+/** `others`: the baselines of the rows, and the text shown with the ratio. */
 function printRatios(
   rows: readonly Measured[],
   others: readonly (readonly [Measured, note: string])[],

@@ -1,21 +1,22 @@
 /**
- * The whole program in process, over a data folder with a registry, litigators, list entries and
- * relationship records in it. Log lines are formatted and written, to nowhere.
+ * The whole program in process, with a data folder that has a registry, litigators, list entries and
+ * relationship records. Log lines are formatted and written, but discarded.
  */
 import { mkdtempSync, openSync, rmSync } from 'node:fs'
 import { devNull, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Callgate, openCallgate } from '../src/compose.js'
-import { mainAccountId } from '../src/compose-foundation.js'
-import { NumberListBuilder } from '../src/data/number-list/number-list-builder.js'
-import { numberListExtension } from '../src/data/number-list/number-list-format.js'
-import { listsFolder, numberingFolder } from '../src/data-folders.js'
+import { mainAccountId } from '../src/app/app-context.js'
+import { type Callgate, openCallgate } from '../src/app/callgate.js'
+import { getListsFolder, getNumberingFolder } from '../src/app/data-folders.js'
+import { loadSettings } from '../src/config/load.js'
+import { NumberListBuilder } from '../src/data/number-list/format/number-list-builder.js'
+import { numberListExtension } from '../src/data/number-list/format/number-list-format.js'
 import { type Caller, noLimits } from '../src/domain/caller.js'
-import { type Clock, formatDay, systemClock } from '../src/domain/clock.js'
 import type { PhoneNumber } from '../src/domain/phone-number.js'
-import { loadSettings } from '../src/load-settings.js'
-import { createLogger, LineWriter } from '../src/log.js'
-import { realWorld } from '../src/world.js'
+import type { Clock } from '../src/domain/time/clock.js'
+import { formatDay } from '../src/domain/time/dates.js'
+import { createLogger, LineWriter } from '../src/observability/log.js'
+import { nodeRuntime, systemClock } from '../src/runtime/runtime.js'
 import { importNumberingIfPresent } from './numbering-data.js'
 import { randomNumbers } from './random.js'
 
@@ -23,14 +24,14 @@ export interface DecisionFixture {
   readonly callgate: Callgate
   readonly dataDir: string
   readonly accountId: string
-  /** In service, different from one another. */
+  /** Distinct numbers in service. */
   readonly numbers: readonly PhoneNumber[]
-  /** What the data folder holds, for the reader of the figures. */
+  /** Describes the content of the data folder, to be printed with the figures. */
   readonly description: string
   close(): Promise<void>
 }
 
-/** A Monday, noon in New York, when most calls are allowed; the clock runs on from there. */
+/** A Monday, noon in New York, when most calls are allowed; the clock starts there. */
 const startsAt = Date.UTC(2026, 10, 23, 17)
 const dayMs = 86_400_000
 const caller: Caller = {
@@ -40,30 +41,35 @@ const caller: Caller = {
   limits: noLimits,
 }
 
-/** `asked` numbers that will be decided about; as many more fill the tables around them. */
+/** `asked` is how many numbers are decided about; the tables also get as many other numbers. */
 export async function openDecisionFixture(asked: number): Promise<DecisionFixture> {
   const dataDir = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
   const settings = loadSettings({ environment: { CALLGATE_DATA_DIR: dataDir } })
-  const numbering = await importNumberingIfPresent(numberingFolder(settings))
+  const numbering = await importNumberingIfPresent(getNumberingFolder(settings))
   await writeList(
-    listsFolder(settings),
+    getListsFolder(settings),
     'us-dnc',
     randomNumbers(1_000_000, 3, () => true),
   )
   await writeList(
-    listsFolder(settings),
+    getListsFolder(settings),
     'canada-dnc',
     randomNumbers(100_000, 4, () => true),
   )
   await writeList(
-    listsFolder(settings),
+    getListsFolder(settings),
     'litigators',
     randomNumbers(20_000, 5, () => true),
   )
   const clock = clockFrom(startsAt)
   const sink = openSync(devNull, 'w')
   const log = createLogger('info', new LineWriter(sink))
-  const callgate = await openCallgate(settings, { ...realWorld, clock, log, processMetrics: false })
+  const callgate = await openCallgate(settings, {
+    ...nodeRuntime,
+    clock,
+    log,
+    processMetrics: false,
+  })
   const { plan } = callgate.data
   const numbers = randomNumbers(asked * 2, 6, (number) => plan.lookup(number).status === 'ok')
   const stored = await storeRows(callgate, numbers)

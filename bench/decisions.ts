@@ -1,4 +1,4 @@
-/** What one decision costs in process: answers at hand (warm) and from the tables (cold). */
+/** The cost of one decision in process, with answers from the cache (warm) and from the tables (cold). */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
@@ -31,7 +31,7 @@ export async function benchDecisions(): Promise<void> {
 
 function warm({ callgate, accountId, numbers }: DecisionFixture): readonly Contender[] {
   const calls = numbers.slice(0, warmNumbers).map((dialed) => callTo(accountId, dialed))
-  const judge: Decide = (call) => callgate.dryGate.decide(call)
+  const judge: Decide = (call) => callgate.dryRunGate.decide(call)
   const record: Decide = (call) => callgate.gate.decide(call)
   const timed = (decide: Decide, count: number, atOnce: number) => async () => {
     await microsecondsEach(calls, { decide: judge, atOnce: 1 })
@@ -45,7 +45,7 @@ function warm({ callgate, accountId, numbers }: DecisionFixture): readonly Conte
   ]
 }
 
-/** Each round asks about numbers nobody has asked about before. */
+/** Each round asks about new numbers. */
 function cold({ callgate, accountId, numbers }: DecisionFixture): readonly Contender[] {
   let next = 0
   const timed = (decide: Decide, atOnce: number) => async () => {
@@ -53,10 +53,11 @@ function cold({ callgate, accountId, numbers }: DecisionFixture): readonly Conte
       .slice(next, next + coldDecisions)
       .map((dialed) => callTo(accountId, dialed))
     next += coldDecisions
-    callgate.own.everythingChanged()
+    callgate.embedded.real.everythingChanged()
+    callgate.embedded.sandbox.everythingChanged()
     return await microsecondsEach(calls, { decide, atOnce })
   }
-  const judge: Decide = (call) => callgate.dryGate.decide(call)
+  const judge: Decide = (call) => callgate.dryRunGate.decide(call)
   const record: Decide = (call) => callgate.gate.decide(call)
   return [
     { name: 'cold, judged', run: timed(judge, 1), note: 'aim: below 80' },
@@ -68,7 +69,7 @@ function callTo(accountId: string, dialed: string): CallRequest {
   return { accountId, dialed, callKind: 'manual', via: 'predial' }
 }
 
-/** Wall time over decisions made, with so many under way at any moment. */
+/** Wall time per decision, at the given concurrency. */
 async function microsecondsEach(
   calls: readonly CallRequest[],
   { decide, atOnce }: { readonly decide: Decide; readonly atOnce: number },
@@ -93,7 +94,7 @@ interface Baselines {
 
 async function openBaselines(fixture: DecisionFixture): Promise<Baselines> {
   const { callgate, accountId, dataDir, numbers } = fixture
-  const decision = await callgate.dryGate.decide(callTo(accountId, at(numbers, 0)))
+  const decision = await callgate.dryRunGate.decide(callTo(accountId, at(numbers, 0)))
   const database = new Sqlite(join(dataDir, 'callgate.sqlite'), { readonly: true })
   const query = database.prepare(
     'select added_at from internal_dnc where account_id = ? and list = ? and number = ?',
@@ -135,7 +136,7 @@ function each(count: number, work: (index: number) => unknown): () => Promise<nu
   }
 }
 
-/** Goes round and round. */
+/** Starts over at the end. */
 function at<Value>(values: readonly Value[], index: number): Value {
   return values[index % values.length] as Value
 }

@@ -1,6 +1,6 @@
 /**
  * A child process that answers every request with its address: `http` on bare `node:http`,
- * `express` on express. Tells its parent the port.
+ * `express` on express. Sends the port to its parent.
  */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** How much memory something keeps. */
+/** Measures how much memory something keeps. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collectRubbish = runInNewContext('gc') as () => void
 
-/** Bytes in use more than before, after rubbish was collected: heap and array buffers. */
+/** Additional bytes in use after garbage collection: heap and array buffers. */
 export async function heapGrowth<Made>(
   make: () => Made | Promise<Made>,
 ): Promise<{ readonly made: Made; readonly bytes: number }> {
@@ -15,7 +15,7 @@ export async function heapGrowth<Made>(
   return { made, bytes: (await bytesInUse()) - before }
 }
 
-/** Buffers of collected objects are only given back in a later turn. */
+/** Buffers of collected objects are only released in a later turn of the event loop. */
 async function bytesInUse(): Promise<number> {
   for (let times = 0; times < 4; times += 1) {
     collectRubbish()

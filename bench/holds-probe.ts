@@ -1,9 +1,9 @@
-/** Loaded into a server that is measured: the longest time one turn of its event loop takes. */
+/** Loaded into the measured server: records the longest time that one turn of its event loop takes. */
 import { PerformanceObserver } from 'node:perf_hooks'
 
 export interface HoldReading {
   readonly longestMs: number
-  /** The longest of the turns without the garbage collection that fell into each. */
+  /** The longest turn, not counting the garbage collection in each turn. */
   readonly longestBesideGcMs: number
 }
 
@@ -26,7 +26,7 @@ function now() {
   return { at: performance.now(), cpuMs: (user + system) / 1000 }
 }
 
-/** Processor time is that of all threads, and the clock runs on while others have the processor. */
+/** Processor time includes all threads; wall time includes waiting for the processor. */
 function turn(): void {
   const { at, cpuMs } = now()
   const ms = Math.min(at - last.at, cpuMs - last.cpuMs)
@@ -49,7 +49,7 @@ function longest(): HoldReading {
 process.on('message', (message) => {
   if (message === 'read') {
     isMeasuring = false
-    // Collections are told in a later turn than their own.
+    // Garbage collections are reported in a later turn than the one they happened in.
     setTimeout(() => process.send?.(longest()), 50)
     return
   }

@@ -1,6 +1,6 @@
 /**
- * The longest time that each bulk call holds the event loop of a server, and what decisions wait
- * meanwhile. The server is a process of its own that measures itself; processor time is compared with
+ * The longest time that each bulk request blocks the event loop of a server, and how long decisions wait
+ * meanwhile. The server runs in a separate process and measures itself; processor time is compared with
  * the clock, so that other programs on the machine do not count.
  */
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { serveCallgate } from './serving.js'
 
 const rounds = 5
 const count = 10_000
-/** Decisions asked one after the other beside each call. */
+/** Decisions requested one after the other during each bulk request. */
 const pauseMs = 5
 
 interface BulkCall {
@@ -29,7 +29,10 @@ const hours = (name: string, more: object = {}) => ({
   [name]: numbers.slice(0, 1_000).map((PhoneNumber) => ({ PhoneNumber, ...more })),
 })
 const records = numbers.map((phoneNumber) => ({
-  ...{ phoneNumber, type: 'P', dateOfLastContact: '11/20/2026', referenceNum: 'bench' },
+  phoneNumber,
+  type: 'P',
+  dateOfLastContact: '11/20/2026',
+  referenceNum: 'bench',
 }))
 
 const calls: readonly BulkCall[] = [
@@ -93,7 +96,9 @@ async function measure({ name, path, body }: BulkCall, serving: Measured): Promi
     let isOver = false
     const askedAt = performance.now()
     const bulk = fetch(`${serving.url}${path}`, {
-      ...{ method: 'POST', headers, body: JSON.stringify(body) },
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
     }).then(async (response) => {
       await response.arrayBuffer()
       takes.push(performance.now() - askedAt)

@@ -1,11 +1,11 @@
-/** A child process that attacks a server without a key, on the connections it is told to open. */
+/** A child process that attacks a server without a key, on the given number of connections. */
 import { connect } from 'node:net'
 
 export interface Attack {
   readonly url: string
-  /** One connection each, opened anew whenever it is cut. */
+  /** One connection each, reopened whenever it is closed. */
   readonly connections: number
-  /** What all of them send; everything in turn when absent. */
+  /** The attack that all of them use; all attacks in turn when absent. */
   readonly payload?: PayloadName | undefined
 }
 

@@ -1,11 +1,11 @@
 /**
- * Decisions under attack: 100 a second, beside anonymous connections that send what costs the most
- * and one client that sends whole batches. The clients are processes of their own.
+ * Decisions under attack: 100 a second, together with anonymous connections that send the most expensive
+ * data and one client that sends whole batches. The clients are separate processes.
  */
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inServiceAreaCodes } from '../src/data/numbering/area-codes.js'
+import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import { type Attack, type PayloadName, payloadNames } from './hostile-senders.js'
 import { figure, printTable } from './rounds.js'
 import { type Serving, serveCallgate } from './serving.js'
@@ -15,7 +15,7 @@ const hostileConnections = 8
 const deadlineMs = 250
 const aimMs = 300
 const healthAimMs = 100
-/** Numbers in each request of the client with batches. */
+/** Numbers in each request of the batch client. */
 const batch = 10_000
 
 interface Seen {
@@ -29,7 +29,7 @@ interface Load {
   readonly name: string
   readonly hostile: number
   readonly bulk: boolean
-  /** What the hostile connections send; everything in turn when absent. */
+  /** The attack that the hostile connections use; all attacks in turn when absent. */
   readonly payload?: PayloadName
 }
 
@@ -40,9 +40,12 @@ const loads: readonly Load[] = [
   { name: `${hostileConnections} hostile, one bulk`, hostile: hostileConnections, bulk: true },
   { name: '500 hostile, one bulk', hostile: 500, bulk: true },
 ]
-/** In the long form alone. */
+/** Only in the long form. */
 const singleLoads: readonly Load[] = payloadNames.map((payload) => ({
-  ...{ name: `60 hostile: ${payload}`, hostile: 60, bulk: false, payload },
+  name: `60 hostile: ${payload}`,
+  hostile: 60,
+  bulk: false,
+  payload,
 }))
 
 export async function benchHostile({ small }: { readonly small: boolean }): Promise<void> {
@@ -99,9 +102,9 @@ async function measure(
   return [name, ...counts, ...times, String(late), `${figure(await probing)} ms`]
 }
 
-/** One after the other at the pace, whether or not those before have been answered. */
+/** Sends requests at a fixed rate, whether or not earlier ones have been answered. */
 async function decisions({ url, sandboxKey }: Serving, seconds: number): Promise<readonly Seen[]> {
-  const areaCodes = inServiceAreaCodes()
+  const areaCodes = listAreaCodes()
   const asking: Promise<Seen>[] = []
   const startedAt = performance.now()
   for (let sent = 0; sent < seconds * perSecond; sent += 1) {
@@ -148,7 +151,7 @@ async function slowestProbe({ url }: Serving, signal: AbortSignal): Promise<numb
   while (!signal.aborted) {
     for (const path of ['/healthz', '/readyz']) {
       const startedAt = performance.now()
-      // One that is cut counts with the time it took.
+      // A closed connection counts with the time it took.
       await fetch(`${url}${path}`)
         .then((reply) => reply.arrayBuffer())
         .catch(() => undefined)

@@ -1,4 +1,4 @@
-/** A child process that loads a server for a while, on request of its parent. */
+/** A child process that puts load on a server when its parent asks. */
 import autocannon from 'autocannon'
 
 export interface LoadOrder {
@@ -9,7 +9,7 @@ export interface LoadOrder {
   readonly seconds: number
   /** Every answer must begin with it. */
   readonly expected: string
-  /** As many as the connections can take when left out. */
+  /** Unlimited when absent: as many as the connections allow. */
   readonly perSecond?: number
 }
 

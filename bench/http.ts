@@ -1,11 +1,11 @@
 /**
- * Pre-dial requests per second over kept-alive connections, as a ratio to echo servers that do
- * nothing. Server and load are processes of their own; the three take turns.
+ * Pre-dial requests per second over keep-alive connections, as a ratio to echo servers that do
+ * nothing. Server and load are separate processes; the three servers take turns.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { inServiceAreaCodes } from '../src/data/numbering/area-codes.js'
+import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import type { LoadOrder, LoadResult } from './http-load.js'
 import { figure, printTable, type Spread, spreadOf, takeTurns } from './rounds.js'
 import { serveCallgate } from './serving.js'
@@ -49,9 +49,9 @@ async function ask(load: ChildProcess, order: LoadOrder): Promise<LoadResult> {
   return result
 }
 
-/** The clean landline of some area codes; the server's sandbox stands at a weekday noon. */
+/** The clean landline of some area codes; the server's sandbox time is a weekday noon. */
 function orderFor(url: string, key: string, expected: string): LoadOrder {
-  const paths = inServiceAreaCodes()
+  const paths = listAreaCodes()
     .slice(0, areaCodes)
     .map((areaCode) => `/v1/predial?number=${areaCode}5550100&kind=manual`)
   return { url, paths, headers: { loginId: key }, connections, seconds, expected }

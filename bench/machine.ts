@@ -1,6 +1,6 @@
-/** The machine and the moment a figure belongs to. */
+/** The machine and time of a measurement. */
 import { cpus, loadavg, totalmem } from 'node:os'
-import { version } from '../src/version.js'
+import { version } from '../src/config/version.js'
 
 export function machineFacts(): string {
   const processors = cpus()

@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- decisions|http|holds|hostile|lists|sources|asterisk] [--small]`: measures and prints tables.
- * Nothing here passes or fails; every figure stands beside a baseline of the same run. `--small`
- * is for a quick look at the lists and the attack.
+ * Nothing here passes or fails; every figure is shown with a baseline of the same run. `--small`
+ * is a quick form of the lists and the attack.
  */
 import { benchAsterisk } from './asterisk.js'
 import { benchDecisions } from './decisions.js'

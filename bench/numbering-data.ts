@@ -1,8 +1,8 @@
-/** Imports the public numbering files where they are at hand; says what was used. */
+/** Imports the public numbering files if they are available; returns what was used. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { importNumbering, importOcnClasses } from '../src/data/numbering/numbering-import.js'
-import { systemClock } from '../src/domain/clock.js'
+import { importNumbering, importOcnClasses } from '../src/data/numbering/import/numbering-import.js'
+import { systemClock } from '../src/runtime/runtime.js'
 
 const files = {
   nanpa: 'nanpa/CoCodeAssignment_Utilized_AllStates_Public.zip',
@@ -10,7 +10,7 @@ const files = {
   ocn: 'linetype/ocn-class.csv',
 } as const
 
-/** `folder` is where the prepared files go. The downloads are not ours to ship. */
+/** `folder` gets the prepared files. The downloads are not part of this project. */
 export async function importNumberingIfPresent(folder: string): Promise<string> {
   const source = resolve(process.env.CALLGATE_TEST_DATA ?? '../shared/data')
   const pathOf = (file: keyof typeof files) => {
@@ -22,5 +22,5 @@ export async function importNumberingIfPresent(folder: string): Promise<string> 
   const { US, CA } = await importNumbering({ nanpa, cnac, folder, clock: systemClock })
   if (ocn) await importOcnClasses({ file: ocn, folder })
   const classes = ocn ? 'imported' : 'by company name'
-  return `${US?.kept ?? 0} US and ${CA?.kept ?? 0} Canadian prefixes, line classes ${classes}`
+  return `${US?.accepted ?? 0} US and ${CA?.accepted ?? 0} Canadian prefixes, line classes ${classes}`
 }

@@ -1,8 +1,8 @@
-/** Repeatable chance, so that every run measures the same numbers. */
-import { inServiceAreaCodes } from '../src/data/numbering/area-codes.js'
-import { type PhoneNumber, phoneNumber } from '../src/domain/phone-number.js'
+/** Reproducible random numbers, so that every run measures the same telephone numbers. */
+import { listAreaCodes } from '../src/data/numbering/area-codes.js'
+import { type PhoneNumber, toPhoneNumber } from '../src/domain/phone-number.js'
 
-/** Mulberry32: whole numbers from 0 up to, not including, the given bound. */
+/** Mulberry32: integers from 0 up to, but not including, the given bound. */
 export function seededRandom(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -13,19 +13,19 @@ export function seededRandom(seed: number): (below: number) => number {
   }
 }
 
-/** Different numbers of area codes in service that pass the test, in no order. */
+/** Distinct numbers of area codes in service that pass the test, in random order. */
 export function randomNumbers(
   count: number,
   seed: number,
   accepts: (number: PhoneNumber) => boolean,
 ): readonly PhoneNumber[] {
   const below = seededRandom(seed)
-  const areaCodes = inServiceAreaCodes()
+  const areaCodes = listAreaCodes()
   const found = new Set<PhoneNumber>()
   while (found.size < count) {
     const areaCode = areaCodes[below(areaCodes.length)] ?? '212'
     const line = String(below(10_000)).padStart(4, '0')
-    const number = phoneNumber(`${areaCode}${200 + below(800)}${line}`)
+    const number = toPhoneNumber(`${areaCode}${200 + below(800)}${line}`)
     if (accepts(number)) found.add(number)
   }
   return [...found]

@@ -1,13 +1,13 @@
 /**
- * Repeats measurements and prints what they gave. Contenders take turns, so that whatever else the
- * machine does meanwhile strikes all of them alike.
+ * Repeats measurements and prints the results. Contenders take turns, so that other load on the machine
+ * affects all of them alike.
  */
 
 export interface Contender {
   readonly name: string
-  /** Gives one measured value, in the unit of the table. */
+  /** Returns one measured value, in the unit of the table. */
   readonly run: () => number | Promise<number>
-  /** Shown behind the row, such as an aim. */
+  /** Shown after the row, such as a goal. */
   readonly note?: string
 }
 
@@ -40,7 +40,7 @@ export function spreadOf(values: readonly number[]): Spread {
   }
 }
 
-/** Lets the contenders take turns and prints a row for each; gives the medians. */
+/** Measures the contenders in turns and prints a row for each; returns the medians. */
 export async function compare(
   title: string,
   contenders: readonly Contender[],
@@ -58,7 +58,7 @@ export async function compare(
   return spreads.map(({ median }) => median)
 }
 
-/** Three significant digits, and no digit of a whole number lost. */
+/** Three significant digits; all digits of an integer. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '-'
   return Math.abs(value) >= 100
@@ -66,7 +66,7 @@ export function figure(value: number): string {
     : String(Number(value.toPrecision(3)))
 }
 
-/** The first column is text, the others are figures and stand to the right; a last empty one falls away. */
+/** The first column is text, the others are right-aligned figures; an empty last column is omitted. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),

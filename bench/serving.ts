@@ -1,4 +1,4 @@
-/** The program as an operator runs it: a process of its own whose log goes to a file. */
+/** Runs the program like an operator: in a separate process whose log goes to a file. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Serving {
   readonly url: string
   readonly sandboxKey: string
-  /** Asks the probe, where there is one; gives its answer. */
+  /** Asks the probe, if there is one, and returns its answer. */
   ask(message: string): Promise<unknown>
   end(): Promise<void>
 }
@@ -61,7 +61,7 @@ async function listeningAt(child: ChildProcess, output: string): Promise<string>
   throw new Error('serve did not start in time')
 }
 
-/** The file is there before the address is printed. */
+/** The file exists before the URL is printed. */
 function sandboxKeyIn(dataDir: string): string {
   const keys = readFileSync(join(dataDir, 'first-keys.txt'), 'utf8')
   return /^sandbox: (\S{44})$/m.exec(keys)?.[1] ?? ''

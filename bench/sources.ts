@@ -1,6 +1,6 @@
 /**
- * What a provider that takes 600 ms costs: how rarely it is asked, and how long calls wait. Provider
- * and callgate are processes of their own program; decisions are recorded on disk.
+ * The cost of a provider that takes 600 ms: how rarely it is asked, and how long calls wait. Provider
+ * and callgate are separate processes; decisions are recorded on disk.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,11 +8,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Callgate, openCallgate } from '../src/compose.js'
-import { type Clock, parseInstant } from '../src/domain/clock.js'
+import { type Callgate, openCallgate } from '../src/app/callgate.js'
+import { loadSettings } from '../src/config/load.js'
 import { questionNames } from '../src/domain/compliance.js'
-import { loadSettings } from '../src/load-settings.js'
-import { realWorld } from '../src/world.js'
+import type { Clock } from '../src/domain/time/clock.js'
+import { parseInstant } from '../src/domain/time/dates.js'
+import { nodeRuntime } from '../src/runtime/runtime.js'
 import { seededRandom } from './random.js'
 import { figure, printTable } from './rounds.js'
 
@@ -85,19 +86,19 @@ function addressOf(child: ChildProcess): Promise<string> {
 
 interface Gated {
   readonly callgate: Callgate
-  /** Milliseconds until the decision, which must allow. */
+  /** Milliseconds until the decision, which must be an allow. */
   decide(number: string): Promise<number>
   close(): Promise<void>
 }
 
-/** A callgate with settings as shipped but its source; its day is the vendor's. */
+/** A callgate with default settings except for its source; its time is that of the vendor. */
 async function openGated(environment: Readonly<Record<string, string>>): Promise<Gated> {
   const dataDir = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
   const settings = loadSettings({ environment: { ...environment, CALLGATE_DATA_DIR: dataDir } })
   const begun = performance.now()
   const start = parseInstant(noon) ?? 0
   const clock: Clock = { now: () => start + Math.floor(performance.now() - begun) }
-  const callgate = await openCallgate(settings, { ...realWorld, clock, processMetrics: false })
+  const callgate = await openCallgate(settings, { ...nodeRuntime, clock, processMetrics: false })
   return {
     callgate,
     async decide(dialed) {
@@ -127,7 +128,7 @@ function remote(vendor: Vendor): Readonly<Record<string, string>> {
   }
 }
 
-/** Numbers of New York; the vendor knows them as clean. */
+/** Numbers of New York, which are clean at the vendor. */
 const numberAt = (index: number) => String(2_122_000_000 + index)
 
 const numbersFrom = (first: number, count: number): readonly string[] =>
@@ -140,7 +141,7 @@ async function requestRow(name: string, vendor: Vendor, aim: string): Promise<re
   return [name, ...questionNames.map((question) => figure(counts[question]?.requests ?? 0)), aim]
 }
 
-/** 1,000 numbers nobody has asked about, all at once; then the same again. */
+/** 1,000 new numbers, all at once; then the same again. */
 async function askSeldom(vendor: Vendor): Promise<void> {
   const gated = await openGated(remote(vendor))
   const numbers = numbersFrom(0, 1_000)
@@ -205,7 +206,7 @@ async function askAtPace(vendor: Vendor): Promise<void> {
 const rounds = 5
 const callsPerRound = 20
 
-/** One call after another, in turns: no provider, a provider's kept answer, its answer had anew. */
+/** One call after another, in turns: no provider, a provider's cached answer, a new answer. */
 async function waitForAnswers(vendor: Vendor): Promise<void> {
   const embedded = await openGated({})
   const gated = await openGated(remote(vendor))
@@ -231,7 +232,7 @@ async function waitForAnswers(vendor: Vendor): Promise<void> {
       for (const [index, [, run]] of lanes.entries()) {
         for (let call = 0; call < callsPerRound; call += 1) {
           waits[index]?.push(await run())
-          // The provider's burst is a tenth of its minute; beyond it the rate would be measured.
+          // The provider's burst is a tenth of its minute; beyond that, this would measure the rate limit.
           if (index === lanes.length - 1) await sleep(100)
         }
       }

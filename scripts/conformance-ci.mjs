@@ -1,21 +1,19 @@
 /**
- * The conformance suite against a fresh callgate: compiles, serves from a temporary folder, makes the
- * keys and the project the cases need, runs the suite on the sandbox account, ends the server.
- * Options are handed on to the suite, such as `--json report.json` and `--section scrub`.
+ * Runs the conformance suite against a fresh callgate: compiles, serves from a temporary folder, creates
+ * the keys and the project that the cases need, runs the suite on the sandbox account, stops the server.
+ * Options are passed on to the suite, such as `--json report.json` and `--section scrub`.
  */
-import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { runChild, startChild } from './children.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Another callgate may be tried: the path of its `dist/main.js`. */
+/** The path of `dist/main.js` of another callgate to test. */
 const program = process.env.CONFORMANCE_PROGRAM ?? join(root, 'dist/main.js')
 const home = join(dirname(program), '..')
 const limitMs = 60_000
-const run = promisify(execFile)
 
 const folder = mkdtempSync(join(tmpdir(), 'callgate-conformance-'))
 const environment = {
@@ -31,14 +29,13 @@ const environment = {
 const project = 'CONFORMANCE'
 
 async function command(...args) {
-  const { stdout } = await run(process.execPath, [program, ...args], {
-    cwd: home,
-    env: environment,
-  })
-  return stdout.trim()
+  const options = { cwd: home, env: environment }
+  const { code, out, err } = await runChild(process.execPath, [program, ...args], options)
+  if (code !== 0) throw new Error(`callgate ${args.join(' ')}: ${err}`)
+  return out.trim()
 }
 
-/** Resolves with the address a first start prints, and the keys in the file it writes before that. */
+/** Resolves with the URL that a first start prints, and the keys in the file that it writes before. */
 function started(server) {
   return new Promise((resolve, reject) => {
     let seen = ''
@@ -60,7 +57,7 @@ function started(server) {
   })
 }
 
-/** What the cases need and no call of the API gives; the sandbox is the account they write to. */
+/** Creates what the cases need and the API cannot create; they write to the account sandbox. */
 async function prepare() {
   const account = ['--account', 'sandbox']
   const keyOf = (id, role = 'Administrator') =>
@@ -83,7 +80,7 @@ async function prepare() {
   }
 }
 
-/** A project with hours of its own, a validated subscription and two registrations. */
+/** A project with its own calling hours, a validated subscription and two registrations. */
 async function prepareProject(account) {
   await command('projects', 'create', project, ...account, '--name', 'Conformance')
   const hours = ['--mon-fri', '10:00-16:00', '--sat', '10:00-16:00', '--sun', 'none']
@@ -122,7 +119,7 @@ function suite({ url, main, sandbox }, made) {
     ...['--account-id', 'sandbox', '--receiver-host', '127.0.0.1'],
     ...['--facts', 'callgate-sandbox', '--facts', facts, ...process.argv.slice(2)],
   ]
-  const child = spawn(process.execPath, [join(root, 'scripts/conformance.mjs'), ...args], {
+  const child = startChild(process.execPath, [join(root, 'scripts/conformance.mjs'), ...args], {
     stdio: 'inherit',
   })
   return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
@@ -130,19 +127,14 @@ function suite({ url, main, sandbox }, made) {
 
 let code = 1
 if (!process.env.CONFORMANCE_PROGRAM) {
-  await run(process.execPath, [join(root, 'scripts/build-if-needed.mjs')])
+  await runChild(process.execPath, [join(root, 'scripts/build-if-needed.mjs')])
 }
-const server = spawn(process.execPath, [program, 'serve'], {
+const server = startChild(process.execPath, [program, 'serve'], {
   cwd: home,
   env: environment,
   stdio: ['ignore', 'pipe', 'inherit'],
 })
-for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, () => {
-    server.kill(signal)
-    process.exit(1)
-  })
-}
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 try {
   const serving = await started(server)
   server.removeAllListeners('exit')

@@ -1,15 +1,15 @@
 /**
- * Holds the specification against a server of this API, over HTTP alone:
+ * Checks a server of this API against the specification, only over HTTP:
  *
  *     npm run conformance -- --base-url http://127.0.0.1:8480 --login-id <key> --facts callgate-sandbox
  *
- * Exit codes: 0 every sentence holds, 1 one does not, 2 wrong usage or a server that does not answer.
+ * Exit codes: 0 all cases pass, 1 a case fails, 2 wrong usage or the server does not answer.
  */
-import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { startChild } from './children.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'test/conformance')
@@ -91,7 +91,7 @@ function readOptions() {
   }
 }
 
-/** A key may begin with a dash, which is no option only where it is joined to the one before. */
+/** A key may begin with a dash; joined to its option with `=`, it is not read as an option. */
 function withValues(words) {
   const joined = []
   for (let at = 0; at < words.length; at += 1) {
@@ -133,7 +133,7 @@ function filesOf(sections) {
   })
 }
 
-/** The server must answer, and know the key. */
+/** The server must answer and accept the key. */
 async function refuseUnreachable({ rpcUrl, loginId }) {
   const path = '/app/main/rpc/pdnc?actionType=count'
   let response
@@ -178,7 +178,7 @@ const vitest = [
   ...[join(root, 'node_modules/vitest/vitest.mjs'), 'run'],
   ...['--config', join(root, 'vitest.conformance.config.ts'), ...files],
 ]
-const child = spawn(process.execPath, vitest, {
+const child = startChild(process.execPath, vitest, {
   cwd: root,
   stdio: 'inherit',
   env: {
@@ -187,5 +187,5 @@ const child = spawn(process.execPath, vitest, {
     ...(values.json && { CONFORMANCE_JSON: resolve(values.json) }),
   },
 })
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill(signal))
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 child.once('exit', (code) => process.exit(code === 0 ? 0 : 1))

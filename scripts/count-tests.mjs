@@ -1,6 +1,6 @@
 /**
  * Prints `N passed, N failed` from the exit code of the start check and the JSON reports of vitest.
- * A run that failed without a failed test, or left no report, counts as one failure.
+ * A run that failed without a failed test, or wrote no report, counts as one failure.
  */
 import { existsSync, readFileSync } from 'node:fs'
 

@@ -1,23 +1,23 @@
 /**
- * Writes docs/settings.md and docs/metrics.md from the compiled program, so that they cannot say
- * anything else than the code. With `--check` writes nothing and ends with 1 when a page differs.
+ * Writes docs/settings.md and docs/metrics.md from the compiled program, so that they always match
+ * the code. With `--check` it writes nothing and exits with 1 when a page differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
-import { settingsSchema } from '../dist/config.js'
+import { listSettingLeaves, unwrapSchema } from '../dist/config/load.js'
+import { settingsSchema } from '../dist/config/settings.js'
 import { factFeedNames } from '../dist/data/facts/fact-feeds.js'
-import { notCarriedOutCauses } from '../dist/domain/call-outcome.js'
-import { questionNames, unansweredReasons } from '../dist/domain/compliance.js'
+import { handoverFailures } from '../dist/domain/call-outcome.js'
+import { answerFailureReasons, questionNames } from '../dist/domain/compliance.js'
 import { callKinds, checkNames, reasonTexts } from '../dist/domain/decision.js'
-import { gateRoutes } from '../dist/gate/gate-routes.js'
-import { warmRoutes } from '../dist/gate/warm-routes.js'
-import { frontDoorEndpoints } from '../dist/http/front-door.js'
-import { settingLeaves, unwrapped } from '../dist/load-settings.js'
-import { createMetrics } from '../dist/metrics.js'
-import { measuredListStates } from '../dist/metrics-lists.js'
-import { serviceRoutes } from '../dist/service/service-routes.js'
-import { attemptOutcomes } from '../dist/service/webhooks/retry-plan.js'
-import { lookupNames } from '../dist/sources/remote/lookup-options.js'
+import { journalRoutes } from '../dist/gate/journal/journal-routes.js'
+import { decisionEndpoints } from '../dist/http/decision-routes.js'
+import { listMetricStates } from '../dist/observability/list-metrics.js'
+import { createMetrics } from '../dist/observability/metrics.js'
+import { createServiceRoutes } from '../dist/service/service-routes.js'
+import { attemptOutcomes } from '../dist/service/webhooks/webhook-retry-policy.js'
+import { lookupNames } from '../dist/sources/remote/lookups/lookup-options.js'
+import { warmupRoutes } from '../dist/sources/warming/warmup-routes.js'
 
 const pages = { 'docs/settings.md': settingsPage(), 'docs/metrics.md': await metricsPage() }
 const onlyCheck = process.argv.includes('--check')
@@ -32,7 +32,7 @@ for (const [path, text] of Object.entries(pages)) {
 }
 
 function settingsPage() {
-  const leaves = settingLeaves()
+  const leaves = listSettingLeaves()
   const defaults = settingsSchema.parse({})
   const sections = new Map()
   for (const leaf of leaves) {
@@ -43,14 +43,14 @@ function settingsPage() {
   const parts = [...sections].map(([name, rows]) => `## ${name}\n\n${table(head, rows)}`)
   return `# Settings
 
-Generated from \`src/config.ts\` and the \`src/config-*.ts\` beside it by \`npm run docs\`; do not edit.
+Generated from \`src/config/\` by \`npm run docs\`; do not edit.
 
 Settings come from one YAML file (\`--config <file>\`, else \`CALLGATE_CONFIG\`, else
-\`config/callgate.yaml\`) and from environment variables, which win over the file. A variable is
-named after the path of its setting; numbers, truth values, lists and maps are written in it as in
-YAML, such as \`CALLGATE_GATE_SERVICE_CODES='["112"]'\`. A variable that begins with \`CALLGATE_\` and is
-no setting, an unknown setting, a wrong type and a value out of range stop the start, all of them
-listed at once.
+\`config/callgate.yaml\`) and from environment variables, which override the file. A variable is
+named after the path of its setting. Numbers, booleans, lists and maps are written as in YAML, such as
+\`CALLGATE_GATE_SERVICE_CODES='["112"]'\`. The program refuses to start on an unknown setting, an unknown
+variable that begins with \`CALLGATE_\`, a wrong type or a value out of range, and lists all such
+mistakes at once.
 
 ${parts.join('\n')}`
 }
@@ -66,9 +66,9 @@ function settingRow({ path, variable, schema }, defaults) {
   ]
 }
 
-/** What may be written: the words, the range and unit, or the kind of value. */
+/** The permitted values: the words, the range and unit, or the type. */
 function valuesOf(schema) {
-  const inner = unwrapped(schema)
+  const inner = unwrapSchema(schema)
   if (inner instanceof z.ZodEnum) return inner.options.map(code).join(', ')
   if (inner instanceof z.ZodBoolean) return '`true`, `false`'
   if (inner instanceof z.ZodArray) return 'list'
@@ -89,19 +89,19 @@ function unitOf(schema) {
 async function metricsPage() {
   const metrics = createMetrics({ version: '0', processMetrics: false })
   observeEach(metrics)
-  const { body } = await metrics.text()
+  const { body } = await metrics.render()
   const rows = [...body.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm)].map(
     ([, name, help, type]) => [code(name), type, labelsOf(name, body), help],
   )
   const values = Object.entries(labelValues()).map(([label, texts]) => [code(label), texts])
   return `# Metrics
 
-Generated from \`src/metrics.ts\` and the \`src/metrics-*.ts\` beside it by \`npm run docs\`; do not edit.
+Generated from \`src/observability/\` by \`npm run docs\`; do not edit.
 
-\`GET /metrics\` answers in the Prometheus text format and asks for no key. No label ever holds a
-telephone number, a channel id or a caller's text. Histograms have \`_bucket\`, \`_sum\` and
-\`_count\` series. Beside these there are the usual process metrics of prom-client (\`process_*\`,
-\`nodejs_*\`): memory, CPU, event loop, garbage collection.
+\`GET /metrics\` answers in the Prometheus text format and needs no key. No label ever contains a
+telephone number, a channel id or text from a caller. Histograms have \`_bucket\`, \`_sum\` and
+\`_count\` series. The default process metrics of prom-client (\`process_*\`, \`nodejs_*\`) are there as
+well: memory, CPU, event loop, garbage collection.
 
 ${table(['Metric', 'Type', 'Labels', 'Meaning'], rows)}
 ## Label values
@@ -109,40 +109,48 @@ ${table(['Metric', 'Type', 'Labels', 'Meaning'], rows)}
 ${table(['Label', 'Values'], values)}`
 }
 
-/** One observation of everything, so that each metric shows its labels. */
+/** Records one observation of every metric, so that each one shows its labels. */
 function observeEach(metrics) {
-  metrics.decided({
-    ...{ decision: 'allow', reason: 'permitted', kind: 'ai', via: 'http', seconds: 0 },
+  metrics.recordDecision({
+    decision: 'allow',
+    reason: 'permitted',
+    kind: 'ai',
+    via: 'http',
+    seconds: 0,
     findings: [{ check: 'litigator', verdict: 'pass' }],
     effects: [
       { check: 'litigator', effect: 'unknown-allowed', because: '' },
       { check: 'litigator', effect: 'shadowed', because: '' },
     ],
   })
-  metrics.cacheAsked('embedded', 'scrub', 'hit')
-  const asked = { source: 'embedded', question: 'scrub', outcome: 'answered', seconds: 0 }
-  metrics.sourceAsked(asked)
-  metrics.sourceCircuit('provider', 'scrub', false)
-  metrics.apiAnswered('decide', 200, 0)
-  metrics.fieldsIgnored('scrub-post', 1)
-  metrics.recordsPending(0)
-  metrics.recordFailed()
-  metrics.lists([{ name: 'us-dnc', entries: 0, asOf: 0 }])
-  metrics.listAges(() => [
-    { name: 'us-dnc', ageSeconds: 0, maxAgeSeconds: 0, states: [measuredListStates[0]] },
+  metrics.recordCacheLookup('embedded', 'scrub', 'hit')
+  metrics.recordSourceRequest('embedded', 'scrub', 'answered', 0)
+  metrics.setSourceCircuit('provider', 'scrub', false)
+  metrics.recordApiRequest('decide', 200, 0)
+  metrics.countIgnoredFields('scrub-post', 1)
+  metrics.setPendingRecords(0)
+  metrics.countRecordFailure()
+  metrics.setLists([{ name: 'us-dnc', entries: 0, asOf: 0 }])
+  metrics.setListAgesReader(() => [
+    { name: 'us-dnc', ageSeconds: 0, maxAgeSeconds: 0, states: [listMetricStates[0]] },
   ])
-  metrics.areaCodeMode('US', false)
-  metrics.lookupAsked({ source: 'lookups', question: 'identity', outcome: 'answered', seconds: 0 })
-  metrics.lookupCircuit('lookups', 'identity', false)
-  metrics.facts([{ name: 'reassigned', entries: 0, asOf: 0 }])
-  metrics.webhookAttempted('delivered')
-  metrics.webhooksPending(0)
-  metrics.scanEnded('Complete')
-  metrics.monitored({ monitored: 0, overdue: 0 })
-  metrics.asteriskConnected('asterisk', false)
-  metrics.asteriskReconnected('asterisk')
-  metrics.callNotCarriedOut('asterisk', 'timed-out')
-  metrics.ungatedCall({ server: 'asterisk', trunk: 'carrier-a', hungUp: false })
+  metrics.setAreaCodeMode('US', false)
+  metrics.recordLookupRequest({
+    source: 'lookups',
+    question: 'identity',
+    outcome: 'answered',
+    seconds: 0,
+  })
+  metrics.setLookupCircuit('lookups', 'identity', false)
+  metrics.setFacts([{ name: 'reassigned', entries: 0, asOf: 0 }])
+  metrics.countWebhookAttempt('delivered')
+  metrics.setPendingWebhooks(0)
+  metrics.countEndedScan('Complete')
+  metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 })
+  metrics.setAsteriskConnected('asterisk', false)
+  metrics.countAsteriskReconnect('asterisk')
+  metrics.countHandoverFailure('asterisk', 'timed-out')
+  metrics.countUngatedCall({ server: 'asterisk', trunk: 'carrier-a', hungUp: false })
 }
 
 function labelsOf(name, body) {
@@ -162,38 +170,38 @@ function labelValues() {
     server: `${code('asterisk')}, and the names of ${code('asterisk.servers')}`,
     trunk: `the names of ${code('asterisk.trunks')}`,
     hung_up: words(['true', 'false']),
-    why: words(notCarriedOutCauses),
+    why: words(handoverFailures),
     check: words(checkNames),
     verdict: words(['pass', 'deny', 'unknown']),
-    source: `${code('embedded')}, and of caches ${code('remote')}, otherwise the names of ${code('source.provider')} and ${code('source.secondProvider')}; of look-ups ${code('lookups.name')}`,
-    question: `${words(questionNames)}; of look-ups ${words(lookupNames)}`,
+    source: `${code('embedded')}; for caches also ${code('remote')}, otherwise the names of ${code('source.provider')} and ${code('source.secondProvider')}; for look-ups ${code('lookups.name')}`,
+    question: `${words(questionNames)}; for look-ups ${words(lookupNames)}`,
     result: words(['hit', 'miss', 'expired', 'bypass', 'stale', 'refresh']),
-    outcome: `${words(['answered', 'unanswered', ...unansweredReasons])}; of webhooks ${words(attemptOutcomes)}`,
-    endpoint: `${words(endpointNames())}; ${code('unmatched')} when path or method mean none`,
-    status: `HTTP status; ${code('499')} when the client left before the answer; of scans ${words(['Complete', 'Failed'])}`,
+    outcome: `${words(['answered', 'unanswered', ...answerFailureReasons])}; for webhooks ${words(attemptOutcomes)}`,
+    endpoint: `${words(endpointNames())}; ${code('unmatched')} when path and method match none`,
+    status: `HTTP status; ${code('499')} when the client disconnected before the answer; for scans ${words(['Complete', 'Failed'])}`,
     list: 'names of imported lists',
-    state: words(measuredListStates),
+    state: words(listMetricStates),
     feed: words(factFeedNames),
     country: words(['US', 'CA']),
   }
 }
 
-/** Binding asks a subject nothing, so none is needed. */
+/** Creating the routes calls no service, so empty objects suffice. */
 function endpointNames() {
-  const nobody = {}
+  const services = {}
   const routes = [
-    ...serviceRoutes(nobody, { wrappedRows: false }),
-    ...gateRoutes(nobody),
-    ...warmRoutes(nobody, { serviceCodes: new Set() }),
+    ...createServiceRoutes(services, { wrappedRows: false }),
+    ...journalRoutes(services),
+    ...warmupRoutes(services, { serviceCodes: new Set() }),
   ]
-  return [...frontDoorEndpoints, ...routes.map(({ endpoint }) => endpoint)].map(({ name }) => name)
+  return [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)].map(({ name }) => name)
 }
 
 function code(text) {
   return `\`${text}\``
 }
 
-/** Columns are padded to one width, as the formatter wants them. */
+/** Pads all cells of a column to the same width. */
 function table(head, rows) {
   const widths = head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at].length)))
   const line = (cells) => `| ${cells.map((cell, at) => cell.padEnd(widths[at])).join(' | ')} |\n`

@@ -1,18 +1,16 @@
 /**
- * What a newcomer does first: `npm start` on a machine that has never run callgate, then paste the
- * printed curl line into a shell. Exits with 0 when the line gets a decision.
+ * The first steps of a new user: `npm start` on a machine that has never run callgate, then paste the
+ * printed curl line into a shell. Exits with 0 when that line gets a decision.
  */
-import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { runChild, startChild } from './children.mjs'
 
 const limitMs = 120_000
 const folder = mkdtempSync(join(tmpdir(), 'callgate-smoke-'))
 const port = String(20_000 + (process.pid % 20_000))
-const server = spawn('npm', ['start'], {
-  detached: true,
+const server = startChild('npm', ['start'], {
   env: { ...process.env, CALLGATE_DATA_DIR: join(folder, 'var'), CALLGATE_HTTP_PORT: port },
   stdio: ['ignore', 'pipe', 'inherit'],
 })
@@ -45,9 +43,9 @@ function curlLine() {
 let code = 1
 try {
   const line = await curlLine()
-  const { stdout } = await promisify(execFile)('bash', ['-c', line], { timeout: 20_000 })
-  const { decision, reason } = JSON.parse(stdout)
-  if (decision !== 'allow' && decision !== 'block') throw new Error(`no decision in: ${stdout}`)
+  const { out } = await runChild('bash', ['-c', line], { timeout: 20_000 })
+  const { decision, reason } = JSON.parse(out)
+  if (decision !== 'allow' && decision !== 'block') throw new Error(`no decision in: ${out}`)
   console.log(`start check: the printed curl line answers ${decision}, ${reason}`)
   code = 0
 } catch (error) {

@@ -4,7 +4,7 @@
  */
 
 /** Every kind of refusal, with the HTTP status it has unless an endpoint says otherwise. */
-export const errorKinds = {
+export const statusByErrorKind = {
   'invalid-request': 400,
   unauthenticated: 401,
   forbidden: 403,
@@ -19,7 +19,7 @@ export const errorKinds = {
   /** The server has too much to do right now; the same request may be sent again. */
   overloaded: 503,
 } as const
-export type ErrorKind = keyof typeof errorKinds
+export type ErrorKind = keyof typeof statusByErrorKind
 
 /** One field of a request that breaks a rule. */
 export interface FieldProblem {
@@ -53,7 +53,7 @@ export class AppError extends Error {
   }
 }
 
-const longestShownValue = 60
+const maxShownLength = 60
 
 /** A refusal that names the fields, their values and the rules they break. */
 export function invalidRequest(problems: readonly FieldProblem[]): AppError {
@@ -62,11 +62,11 @@ export function invalidRequest(problems: readonly FieldProblem[]): AppError {
 
 export function describeProblem({ field, value, rule }: FieldProblem): string {
   const where = field === '' ? 'request' : field
-  return value === undefined ? `${where}: ${rule}` : `${where} '${shorten(value)}': ${rule}`
+  return value === undefined ? `${where}: ${rule}` : `${where} '${truncate(value)}': ${rule}`
 }
 
-export function shorten(text: string): string {
-  return text.length <= longestShownValue ? text : `${text.slice(0, longestShownValue)}...`
+export function truncate(text: string): string {
+  return text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}...`
 }
 
 /** A data or configuration file that cannot be used; the message names the file and what is wrong. */
@@ -78,4 +78,15 @@ export class DataFileError extends Error {
     this.name = 'DataFileError'
     this.path = path
   }
+}
+
+/** The message of an error, or what was thrown in its place as text. */
+export function getErrorMessage(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+/** The code of a system error, such as `ENOENT`; `undefined` if it has none. */
+export function getErrorCode(cause: unknown): string | undefined {
+  const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : undefined
+  return typeof code === 'string' && code !== '' ? code : undefined
 }

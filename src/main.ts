@@ -1,26 +1,26 @@
 #!/usr/bin/env node
 /** The command line: one table of commands, and what an error means for the exit code. */
 import { Command, CommanderError } from 'commander'
-import { type AddCommand, CommandFailure, type Terminal } from './commands/command.js'
-import { namedCommand } from './commands/named-command.js'
+import { CommandFailure, type RegisterCommand, type Terminal } from './commands/command.js'
+import { findCommandName } from './commands/command-name.js'
+import { SettingsError } from './config/load.js'
+import { version } from './config/version.js'
 import { AppError, DataFileError } from './errors.js'
-import { SettingsError } from './load-settings.js'
-import { version } from './version.js'
 
 /** Loaded when it is wanted: what the service needs makes no other command slow to start. */
-const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
-  ['serve', async () => (await import('./commands/serve.js')).addServe],
-  ['check', async () => (await import('./commands/check.js')).addCheck],
-  ['import', async () => (await import('./commands/import.js')).addImport],
-  ['lists', async () => (await import('./commands/lists.js')).addLists],
-  ['accounts', async () => (await import('./commands/accounts.js')).addAccounts],
-  ['keys', async () => (await import('./commands/keys.js')).addKeys],
-  ['projects', async () => (await import('./commands/projects.js')).addProjects],
-  ['records', async () => (await import('./commands/records.js')).addRecords],
-  ['clock', async () => (await import('./commands/clock.js')).addClock],
-  ['warm', async () => (await import('./commands/warm.js')).addWarm],
-  ['compare', async () => (await import('./commands/compare.js')).addCompare],
-  ['fake-vendor', async () => (await import('./commands/fake-vendor.js')).addFakeVendor],
+const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
+  ['serve', async () => (await import('./commands/serve/serve.js')).registerServe],
+  ['check', async () => (await import('./commands/check.js')).registerCheck],
+  ['import', async () => (await import('./commands/import/import.js')).registerImport],
+  ['lists', async () => (await import('./commands/lists/lists.js')).registerLists],
+  ['accounts', async () => (await import('./commands/accounts/accounts.js')).registerAccounts],
+  ['keys', async () => (await import('./commands/accounts/keys.js')).registerKeys],
+  ['projects', async () => (await import('./commands/accounts/projects.js')).registerProjects],
+  ['records', async () => (await import('./commands/records/records.js')).registerRecords],
+  ['clock', async () => (await import('./commands/clock.js')).registerClock],
+  ['warm', async () => (await import('./commands/warm/warm.js')).registerWarm],
+  ['compare', async () => (await import('./commands/compare/compare.js')).registerCompare],
+  ['fake-vendor', async () => (await import('./commands/fake-vendor.js')).registerFakeVendor],
 ])
 
 // What callgate makes holds telephone numbers and secrets: for its user alone.
@@ -43,7 +43,7 @@ const program = new Command('callgate')
   .description('May this number be called now? A call gate and telephone-compliance service.')
   .version(version)
   .option('--config <file>', 'settings file (default: config/callgate.yaml)')
-  .showHelpAfterError('(callgate --help tells more)')
+  .showHelpAfterError('(see callgate --help)')
   .exitOverride()
   .addHelpText(
     'after',
@@ -56,7 +56,7 @@ const program = new Command('callgate')
       '\nSettings are in config/callgate.yaml and CALLGATE_* variables; docs/settings.md lists them.\n',
   )
 
-const named = commands.get(namedCommand(process.argv.slice(2)) ?? '')
+const named = commands.get(findCommandName(process.argv.slice(2)) ?? '')
 for (const load of named ? [named] : commands.values()) (await load())(program, terminal)
 
 /** What is expected to go wrong says so in words; anything else is a bug and shows where. */

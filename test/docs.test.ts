@@ -1,8 +1,6 @@
-/** The documents say what the program does: generated pages, tables of the README, links. */
-import { execFile } from 'node:child_process'
+/** The documents say what the program does: tables of reasons and of the sandbox, links. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { callKinds, reasonTexts } from '../src/domain/decision.js'
@@ -10,42 +8,59 @@ import { type TableRow, tableRows } from './support/markdown-table.js'
 import { openTestCallgate, type TestCallgate } from './support/test-callgate.js'
 
 const root = join(import.meta.dirname, '..')
-const readme = join(root, 'README.md')
-const run = promisify(execFile)
+const gatePage = join(root, 'docs/gate.md')
+const sandboxPage = join(root, 'docs/sandbox.md')
 
 /** A cell without the marks of code. */
 const cell = (row: TableRow, name: string): string => (row.get(name) ?? '').replaceAll('`', '')
-const rowsWith = (column: string): TableRow[] => tableRows(readme).filter((row) => row.has(column))
+const rowsWith = (page: string, column: string): TableRow[] =>
+  tableRows(page).filter((row) => row.has(column))
 
-describe('generated pages', () => {
-  it('are those the code generates', async () => {
-    const script = join(root, 'scripts/generate-docs.mjs')
-    await expect(run(process.execPath, [script, '--check'])).resolves.toMatchObject({ stderr: '' })
+describe('README', () => {
+  it('is short enough to read at once', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8').split('\n').length).toBeLessThan(200)
   })
 })
 
-describe('README', () => {
-  it('lists every reason with its text, in order of rank', () => {
-    const listed = rowsWith('Reason').map((row) => [cell(row, 'Reason'), cell(row, 'Meaning')])
+describe('the glossary', () => {
+  it('has at most 40 terms, in order', () => {
+    const terms = rowsWith(join(root, 'docs/architecture.md'), 'Term').map((row) =>
+      cell(row, 'Term'),
+    )
+    expect(terms.length).toBeGreaterThan(20)
+    expect(terms.length).toBeLessThanOrEqual(40)
+    expect(terms).toEqual(terms.toSorted((one, other) => one.localeCompare(other, 'en')))
+  })
+})
+
+describe('the pages of the gate and of the sandbox', () => {
+  it('list every reason with its text, in order of rank', () => {
+    const listed = rowsWith(gatePage, 'Reason').map((row) => [
+      cell(row, 'Reason'),
+      cell(row, 'Meaning'),
+    ])
     expect(listed).toEqual(Object.entries(reasonTexts))
   })
 
-  it('lists every line of the sandbox with its facts', () => {
+  it('list every line of the sandbox with its facts', () => {
     const { lines } = parse(readFileSync(join(root, 'config/sandbox.yaml'), 'utf8')) as {
       lines: Record<string, { about: string }>
     }
-    const listed = rowsWith('Line').map((row) => [cell(row, 'Line'), cell(row, 'Facts')])
+    const listed = rowsWith(sandboxPage, 'Line').map((row) => [
+      cell(row, 'Line'),
+      cell(row, 'Facts'),
+    ])
     expect(listed).toEqual(Object.entries(lines).map(([line, { about }]) => [line, about]))
   })
 
-  describe('says of each sandbox line', () => {
+  describe('say of each sandbox line', () => {
     let testCallgate: TestCallgate
     beforeAll(async () => {
       testCallgate = await openTestCallgate()
     })
     afterAll(() => testCallgate.end())
 
-    it.each(rowsWith('Line').map((row) => [cell(row, 'Line'), row] as const))(
+    it.each(rowsWith(sandboxPage, 'Line').map((row) => [cell(row, 'Line'), row] as const))(
       'what becomes of a call to %s',
       async (line, row) => {
         const number = `212555${line}`

@@ -1,10 +1,10 @@
-/** The same membership in a number list, in Redis, SQLite and PostgreSQL, on the same machine. */
+/** Compares look-ups in a number list, Redis, SQLite and PostgreSQL on the same machine. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openNumberList } from '../../src/data/number-list/number-list.js'
-import { NumberListBuilder } from '../../src/data/number-list/number-list-builder.js'
-import { phoneNumber } from '../../src/domain/phone-number.js'
+import { openNumberList } from '../../src/data/number-list/format/number-list.js'
+import { NumberListBuilder } from '../../src/data/number-list/format/number-list-builder.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import { heapGrowth } from '../heap-growth.js'
 import { seededRandom } from '../random.js'
 import { figure, printTable, spreadOf } from '../rounds.js'
@@ -87,7 +87,7 @@ function numbersOf(registry: Registry, wanted: number): Float64Array {
   return numbers.subarray(0, count)
 }
 
-/** Half of them at random among those that are there, half anywhere near. */
+/** Half of them are random listed numbers, half are random numbers close to these. */
 function questions(numbers: Float64Array, registry: Registry, count: number): Float64Array {
   const below = seededRandom(12)
   const last = numbers.at(-1) ?? 0
@@ -109,8 +109,13 @@ function listStore(): Store {
       const builder = new NumberListBuilder()
       for (const number of numbers) builder.addDigits(Math.floor(number / 1e4), number % 1e4)
       await builder.write(path, {
-        ...{ name: 'custom-bench', asOf: 0, importedAt: 0, coverage: 'all', sources: [] },
-        ...{ feed: 'list', previous: null },
+        name: 'custom-bench',
+        asOf: 0,
+        importedAt: 0,
+        coverage: 'all',
+        sources: [],
+        feed: 'list',
+        previous: null,
       })
       opened = await heapGrowth(() => openNumberList(path))
     },
@@ -118,7 +123,7 @@ function listStore(): Store {
     async lookUp(numbers) {
       const { made } = opened
       if (!made) throw new Error('the list is not filled')
-      const texts = Array.from(numbers, (number) => phoneNumber(String(number)))
+      const texts = Array.from(numbers, (number) => toPhoneNumber(String(number)))
       let found = 0
       const started = performance.now()
       for (const text of texts) if (made.has(text)) found += 1

@@ -1,7 +1,7 @@
 /**
- * Lists at the size of a national registry: import, load, look-ups, a day's changes, the same
- * membership in other stores, and what an import beside a running server does to its answers.
- * `--small` measures a few million numbers instead of 258.5 million.
+ * Lists at the size of a national registry: import, load, look-ups, a day's changes, the same look-ups
+ * in other stores, and how an import affects the answers of a running server. `--small` measures a few
+ * million numbers instead of 258.5 million.
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,10 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import {
   openNumberList,
   openNumberListInBackground,
-} from '../../src/data/number-list/number-list.js'
-import { inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
-import { readPrefixFile } from '../../src/data/numbering/prefix-file.js'
-import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
+} from '../../src/data/number-list/format/number-list.js'
+import { listAreaCodes } from '../../src/data/numbering/area-codes.js'
+import { readNumberingTable } from '../../src/data/numbering/numbering-table.js'
+import { type PhoneNumber, toPhoneNumber } from '../../src/domain/phone-number.js'
 import { heapGrowth } from '../heap-growth.js'
 import { importNumberingIfPresent } from '../numbering-data.js'
 import { seededRandom } from '../random.js'
@@ -25,7 +25,7 @@ import { benchSwap } from './swap.js'
 
 const rounds = 5
 const registrySize = 258_500_000
-/** As crowded as the whole, and so of fewer prefixes. */
+/** As dense as the full list, so with fewer prefixes. */
 const smallShare = 1 / 64
 
 export async function benchLists({ small }: { readonly small: boolean }): Promise<void> {
@@ -63,7 +63,7 @@ export async function benchLists({ small }: { readonly small: boolean }): Promis
 }
 
 export interface Bench {
-  /** Everything is below it, and goes with it. */
+  /** Contains all files; removed at the end. */
   readonly folder: string
   readonly registry: Registry
   readonly files: readonly string[]
@@ -81,9 +81,9 @@ interface Figure {
 async function assignedPrefixes(folder: string) {
   mkdirSync(folder, { recursive: true })
   await importNumberingIfPresent(folder)
-  const us = readPrefixFile(folder, 'US')
-  if (us) return { prefixes: us.prefixes, from: 'those assigned in the US' }
-  const made = inServiceAreaCodes().flatMap((areaCode) =>
+  const us = readNumberingTable(folder, 'US')
+  if (us) return { prefixes: us.keys, from: 'those assigned in the US' }
+  const made = listAreaCodes().flatMap((areaCode) =>
     Array.from({ length: 800 }, (_, nth) => Number(areaCode) * 1000 + 200 + nth),
   )
   return {
@@ -115,7 +115,7 @@ async function importAll(bench: Bench): Promise<readonly Figure[]> {
   ]
 }
 
-/** The changes of a day: the list is read, changed and written. */
+/** Applies the changes of a day: reads, changes and writes the list. */
 async function importChanges(bench: Bench): Promise<readonly Figure[]> {
   const rows = bench.small ? 20_000 : 1_000_000
   const path = join(bench.folder, 'changes.txt')
@@ -171,7 +171,7 @@ interface Members {
   has(number: PhoneNumber): boolean
 }
 
-/** Half of the questions are about listed numbers. Texts are new, as those of requests are. */
+/** Half of the look-ups are of listed numbers. Strings are new, like those of requests. */
 function lookUps({ registry }: Bench, list: Members, seed: number): number {
   const below = seededRandom(seed + 100)
   const { prefixes } = registry
@@ -190,7 +190,7 @@ function lookUps({ registry }: Bench, list: Members, seed: number): number {
   return (elapsedMs * 1e6) / texts.length
 }
 
-/** What the memory of this machine takes, whatever is looked up in it. */
+/** Memory access time of this machine, independent of the data structure. */
 function randomReads(memory: Uint16Array, seed: number): number {
   const below = seededRandom(seed + 200)
   const places = Uint32Array.from({ length: 500_000 }, () => below(memory.length))
@@ -202,7 +202,7 @@ function randomReads(memory: Uint16Array, seed: number): number {
   return (elapsedMs * 1e6) / places.length
 }
 
-/** Every line of some prefixes, spread over all of them, against the input. */
+/** Compares every line of some prefixes, spread over all of them, with the input. */
 function countWrong({ registry, small }: Bench, list: Members) {
   const every = small ? 7 : 101
   let [asked, wrong] = [0, 0]
@@ -217,10 +217,10 @@ function countWrong({ registry, small }: Bench, list: Members) {
 }
 
 function numberOf(prefix: number, line: number): PhoneNumber {
-  return phoneNumber(`${prefix}${String(line).padStart(4, '0')}`)
+  return toPhoneNumber(`${prefix}${String(line).padStart(4, '0')}`)
 }
 
-/** Milliseconds for which nothing else had its turn while the list was read in the background. */
+/** Longest block of the event loop, in milliseconds, while the list was read in the background. */
 async function longestHold(path: string): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()

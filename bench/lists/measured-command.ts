@@ -1,4 +1,4 @@
-/** Runs the program as an operator does and tells what it took. */
+/** Runs a command like an operator and measures its time and memory. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -6,21 +6,21 @@ import { join } from 'node:path'
 
 export interface Taken {
   readonly seconds: number
-  /** Largest resident set, by the kernel's own mark. */
+  /** Largest resident set, as measured by the kernel. */
   readonly peakMb: number
   readonly output: string
 }
 
 const lookEveryMs = 100
 
-export const program = join(import.meta.dirname, '../../src/main.js')
+const program = join(import.meta.dirname, '../../src/main.js')
 
-/** Throws with what it said when it ends with another code than 0. */
+/** Throws with the output of the command if its exit code is not 0. */
 export async function measuredCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<Taken> {
-  // What was written before must not be paid for by this command.
+  // Earlier writes must not slow down this command.
   execFileSync('sync')
   const started = performance.now()
   const child = spawn(process.execPath, [program, ...args], {

@@ -1,6 +1,6 @@
 /**
- * The numbers as the primary key of a PostgreSQL table, asked by pgbench with a prepared statement
- * over a Unix socket. Started by root it runs as the user `postgres`: the server refuses root.
+ * The numbers as the primary key of a PostgreSQL table, queried by pgbench with a prepared statement
+ * over a Unix socket. If started by root, it runs as the user `postgres`: the server refuses root.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -43,7 +43,7 @@ export async function postgresStore(): Promise<Store | Missing> {
     (await as('psql', '-h', folder, '-At', '-c', text, 'postgres')).stdout.trim()
   await as('initdb', '-D', data, '--auth=trust')
   const options = `-k ${folder} -c listen_addresses='' -c shared_buffers=1GB -c fsync=off`
-  // Its output would be kept open by the server, and this would wait for it.
+  // The server would keep the output open, and this would wait for it.
   const start = [join(bin, 'pg_ctl'), '-D', data, '-w', '-o', options, 'start']
   const starting = spawn(command, [...before, ...start], { stdio: 'ignore', cwd: folder })
   await once(starting, 'exit')
@@ -65,7 +65,7 @@ export async function postgresStore(): Promise<Store | Missing> {
     bytes: async () => Number(await sql("select pg_total_relation_size('numbers')")),
     async lookUp(numbers) {
       const script = join(folder, 'script.sql')
-      // Numbers of the scale of those that are there, so that some are and some are not.
+      // Random numbers in the range of the stored ones, so that some are found and some are not.
       const least = Math.min(...numbers.subarray(0, 1_000))
       const most = Math.max(...numbers.subarray(0, 1_000))
       writeFileSync(

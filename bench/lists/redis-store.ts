@@ -1,4 +1,4 @@
-/** The numbers as members of one Redis set, asked with SISMEMBER over a Unix socket. */
+/** The numbers as members of one Redis set, queried with SISMEMBER over a Unix socket. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -63,7 +63,7 @@ function connect(path: string): Promise<Socket | undefined> {
   })
 }
 
-/** One command after the other: as much of the protocol as three commands need. */
+/** Sends one command at a time; implements only what three commands need of the protocol. */
 class Redis {
   readonly #socket: Socket
   #received: Buffer = Buffer.alloc(0)

@@ -1,7 +1,7 @@
 /**
- * A made-up registry of the size and shape of a real one: numbers of assigned prefixes, crowded in
- * some thousands blocks and absent from others, in one flat file for each area code. Whether a
- * number is listed is computed from its digits, so that the truth takes no memory.
+ * A made-up registry with the size and distribution of a real one: numbers of assigned prefixes, dense
+ * in some thousands blocks and absent from others, in one flat file per area code. Whether a number is
+ * listed is computed from its digits, so that the expected result takes no memory.
  */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,12 +9,12 @@ import { join } from 'node:path'
 const linesPerPrefix = 10_000
 const linesPerBlock = 1_000
 const bytesPerLine = 12
-/** The mean of {@link crowding}, by its formula. */
+/** The mean of {@link crowding}, from its formula. */
 const meanCrowding = 0.6 / 3
 const shareOfBlocks = 0.7
 
 export class Registry {
-  /** Six digits each, rising. */
+  /** Six digits each, ascending. */
   readonly prefixes: Uint32Array
   readonly #scale: number
 
@@ -29,7 +29,7 @@ export class Registry {
     return mixed(prefix * linesPerPrefix + line) < this.#thresholdOf(prefix, block)
   }
 
-  /** The listed lines of a prefix, rising; gives how many there are. */
+  /** Fills in the listed lines of a prefix, ascending; returns how many there are. */
   linesOf(prefix: number, into: Uint16Array): number {
     let count = 0
     for (let block = 0; block < 10; block += 1) {
@@ -51,13 +51,13 @@ export class Registry {
   }
 }
 
-/** Few prefixes are crowded, most are not: a square of chance, up to 60 %. */
+/** Few prefixes are dense, most are not: the square of a random number, up to 60%. */
 function crowding(prefix: number): number {
   const chance = mixed(prefix * 13 + 5) / 2 ** 32
   return chance * chance * 0.6
 }
 
-/** A 32-bit hash of a whole number (the finalizer of MurmurHash3). */
+/** A 32-bit hash of an integer (the finalizer of MurmurHash3). */
 function mixed(value: number): number {
   let hash = (value ^ Math.floor(value / 2 ** 32)) >>> 0
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
@@ -116,7 +116,7 @@ function writePrefix(file: number, registry: Registry, prefix: number): number {
   return count
 }
 
-/** A change file: half of the rows add a number that is not listed, half take one off. */
+/** A change file: half of the rows add an unlisted number, half delete a listed one. */
 export function writeChanges(registry: Registry, path: string, rows: number, stamp: string): void {
   const file = openSync(path, 'w')
   const { prefixes } = registry

@@ -1,4 +1,4 @@
-/** The numbers as the primary key of a SQLite table without a rowid, asked in process. */
+/** The numbers as the primary key of a SQLite table without a rowid, queried in process. */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

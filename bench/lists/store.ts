@@ -1,16 +1,16 @@
-/** What a store of numbers is measured by. */
+/** A store of numbers to measure. */
 export interface Store {
   readonly name: string
-  /** Fills it with the numbers, ten digits each, and indexes them. */
+  /** Stores the numbers, ten digits each, and indexes them. */
   fill(numbers: Float64Array): Promise<void>
-  /** What the membership takes once it is filled: memory of the server, or pages on disk. */
+  /** Size of the filled store: memory of the server, or pages on disk. */
   bytes(): Promise<number>
-  /** Nanoseconds a look-up, one after the other over one connection. */
+  /** Nanoseconds per look-up, one after the other over one connection. */
   lookUp(numbers: Float64Array): Promise<number>
   close(): Promise<void>
 }
 
-/** Why a store cannot be measured here. */
+/** The reason why a store cannot be measured here. */
 export interface Missing {
   readonly name: string
   readonly why: string
@@ -20,7 +20,7 @@ export function isMissing(store: Store | Missing): store is Missing {
   return 'why' in store
 }
 
-/** Nanoseconds for each of the questions, all of which must give a boolean. */
+/** Nanoseconds per look-up; each must return a boolean. */
 export async function nsEach(
   numbers: Float64Array,
   ask: (number: number) => Promise<boolean> | boolean,

@@ -1,9 +1,9 @@
-/** Pre-dial answers of a running server: quiet, and while a new version is imported and taken up. */
+/** Pre-dial answers of a running server: without load, and while a new version is imported and loaded. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
+import { listAreaCodes } from '../../src/data/numbering/area-codes.js'
 import type { LoadOrder, LoadResult } from '../http-load.js'
 import { figure, printTable, spreadOf } from '../rounds.js'
 import { serveCallgate } from '../serving.js'
@@ -13,7 +13,7 @@ import { measuredCommand } from './measured-command.js'
 const perSecond = 200
 const full = { seconds: 3, quietRounds: 5 }
 const quick = { seconds: 1, quietRounds: 2 }
-/** A running server looks for new lists every second, and reads the largest in about one more. */
+/** A running server checks for new lists every second, and reads the largest in about one more. */
 const takenUpWithinMs = 4_000
 
 export async function benchSwap(bench: Bench): Promise<void> {
@@ -46,7 +46,7 @@ export async function benchSwap(bench: Bench): Promise<void> {
 }
 
 function orderFor(url: string, key: string, seconds: number): LoadOrder {
-  const paths = inServiceAreaCodes()
+  const paths = listAreaCodes()
     .slice(0, 24)
     .map((areaCode) => `/v1/predial?number=${areaCode}5550100&kind=manual`)
   const rest = { connections: 4, seconds, expected: 'allow:', perSecond }

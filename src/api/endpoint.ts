@@ -1,17 +1,17 @@
 /**
- * What an endpoint is: one descriptor per call of the published contract. The server binds it, a
- * remote client calls it, the tests and documents walk it.
+ * The descriptor of one call of the published contract. The server, the remote client, the tests and
+ * the documents all use it.
  */
 import type { z } from 'zod'
 import type { Caller, Right, ScopeChoice } from '../domain/caller.js'
-import type { Eventually } from '../domain/compliance.js'
+import type { MaybePromise } from '../domain/compliance.js'
 import type { CallKind } from '../domain/decision.js'
 
-/** Where a request's fields may come from. Names are compared without letter case. */
+/** Where a request's fields may come from. Names ignore letter case. */
 export type FieldSource = 'query' | 'json' | 'form' | 'multipart'
 
 /**
- * The body an error has:
+ * The form of an error body:
  * - `reason-phrase`: `{"ReasonPhrase": text}` (spec, time-legal);
  * - `text`: plain text (rpc paths);
  * - `text-or-error`: plain text, or `{"error": text}` when the request's content type is JSON
@@ -19,7 +19,7 @@ export type FieldSource = 'query' | 'json' | 'form' | 'multipart'
  * - `problem`: RFC 9457 problem details;
  * - `oauth`: `{"error", "error_description"}` of RFC 6749, section 5.2;
  * - `reason-line`: plain text, which is the reason phrase of the status line as well (rpc project call);
- * - `block-line`: `block:<reason>:-:end`, which a dialplan can only read as a refusal.
+ * - `block-line`: `block:<reason>:-:end`, which a dialplan reads as a refusal.
  */
 export type ErrorShape =
   | 'reason-phrase'
@@ -37,42 +37,39 @@ export const rateClasses = [
 ] as const
 export type RateClass = (typeof rateClasses)[number]
 
-/** A right that every request of an endpoint needs, or one that only some of its requests need. */
-export type NeededRight<Request> = Right | ConditionalRight<Request>
+/** A right that every request of an endpoint needs, or one that only some requests need. */
+export type RequiredRight<Request> = Right | ConditionalRight<Request>
 
-export interface ConditionalRight<Request> {
+interface ConditionalRight<Request> {
   readonly right: Right
-  /** Which requests need it, for people: `actionType is add or remove`. */
-  readonly when: string
+  /** Describes the requests that need it: `actionType is add or remove`. */
+  readonly condition: string
   // A method, so that descriptors of different requests fit into one table.
-  applies(request: Request): boolean
+  appliesTo(request: Request): boolean
 }
 
-/** How an answer travels. */
+/** An answer as it is sent. */
 export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
 
-/** Text that is made while it is sent; what it throws cuts the connection, since the head has left. */
-export interface LongReply extends ReplyHead {
+/** Text produced while it is sent; an error closes the connection, since the headers are already sent. */
+export interface StreamedReply extends ReplyHead {
   readonly parts: AsyncIterable<string>
-  /** Headers that are known at the end alone. */
+  /** Headers that are known only at the end. */
   readonly trailerNames: readonly string[]
   readonly trailers: () => Readonly<Record<string, string>>
 }
 
-/** One that is the same for everybody, made once. */
-export interface Page extends ReplyHead {
+/** A reply that is the same for every request, built once. */
+export interface StaticPage extends ReplyHead {
   readonly bytes: Buffer
 }
 
-/** A function is called right before the reply is written, and makes it. */
-export type PendingReply = Reply | LongReply | (() => Reply)
-
 interface ReplyHead {
   readonly status?: number
-  /** Text of the status line in place of the status's own. */
+  /** Overrides the standard text of the status line. */
   readonly reasonPhrase?: string
   readonly contentType?: string
-  /** Beside those that every answer has. */
+  /** In addition to the headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -85,7 +82,7 @@ export interface WireRequest {
   readonly jsonRequested?: boolean | undefined
 }
 
-/** What an encoder may look at beside the answer. */
+/** What an encoder may use besides the answer. */
 export interface ReplyContext<Request> {
   readonly request: Request
   /** The request's content type is JSON. */
@@ -99,60 +96,60 @@ export interface Endpoint<Request, Response> {
   /** The section of the specification it implements. */
   readonly spec: string
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** One or more paths that mean the same; compared without letter case. `:name` is a parameter. */
+  /** One or more equivalent paths; letter case is ignored. `:name` is a parameter. */
   readonly paths: readonly string[]
   readonly accepts: readonly FieldSource[]
-  /** The field that a bare JSON list as body stands for. */
-  readonly listBody?: string
-  /** `open` needs no key: what it is given are credentials. */
+  /** The field that a bare JSON list as body is read into. */
+  readonly bareListField?: string
+  /** `open` needs no key, since the request itself contains credentials. */
   readonly access?: 'key' | 'open'
-  /** What the key must be able to do; empty where every key may ask, or no key is needed. */
-  readonly rights: readonly NeededRight<Request>[]
-  /** The projects and campaigns a request names, or means by naming none. */
+  /** The rights the key needs; empty when every key is enough or no key is needed. */
+  readonly rights: readonly RequiredRight<Request>[]
+  /** The projects and campaigns a request applies to, explicitly or by default. */
   readonly scopes: 'none' | ((request: Request) => readonly ScopeChoice[])
-  /** The kind of call a request wants decided. */
+  /** The kind of call that a request is about. */
   readonly callKind?: (request: Request) => CallKind
-  /** Largest body in bytes, where that is below the setting `http.maxBodyBytes`. */
+  /** Largest body in bytes, when below the setting `http.maxBodyBytes`. */
   readonly maxBodyBytes?: number
-  /** Counts against that limit; without it there is none. */
-  readonly rate?: RateClass
+  /** The rate limit that applies; no limit when absent. */
+  readonly rateClass?: RateClass
   /**
-   * How many numbers a request holds. They count against the limit of numbers of the rate class, and
-   * many of them make the request a bulk call. Calls without it are neither counted nor bulk.
+   * The count of numbers in a request. It counts against the number limit of the rate class, and a
+   * high count makes the request a bulk call. Without it a call is neither counted nor bulk.
    */
-  readonly numbers?: (request: Request) => number
-  /** Throws `invalid-request` for a request beyond what its account may ask. */
-  readonly holdToAccount?: (caller: Caller, request: Request) => void
-  /** Places besides the `loginId` header where the key may stand, under the name `loginId`. */
+  readonly countNumbers?: (request: Request) => number
+  /** Throws `invalid-request` for a request beyond the limits of its account. */
+  readonly requireAccountLimits?: (caller: Caller, request: Request) => void
+  /** Field sources besides the `loginId` header that may contain the key, as field `loginId`. */
   readonly keyAlsoIn: readonly FieldSource[]
   /** The key may also be the password of `Authorization: Basic`. */
   readonly keyAsPassword?: boolean
   readonly request: z.ZodType<Request>
-  /** How a client writes a request; on endpoints that this program asks of others. */
-  readonly send?: (request: Request) => WireRequest
+  /** Encodes a request; only on endpoints that this program calls as a client. */
+  readonly encodeRequest?: (request: Request) => WireRequest
   readonly response: z.ZodType<Response>
   readonly errors: ErrorShape
-  /** Media types of the answer; JSON when absent. For the description. */
+  /** Media types of the answer, for the description; JSON when absent. */
   readonly replyTypes?: readonly string[]
-  /** Headers the answer may have beside those of every answer, by what they say. For the description. */
+  /** Additional headers of the answer with their meaning, for the description. */
   readonly replyHeaders?: Readonly<Record<string, string>>
-  /** Status of the answer; 200 when absent. For the description. */
-  readonly success?: number
-  /** Statuses beside that one and those every call of its kind has, with what they mean. */
-  readonly outcomes?: Readonly<Record<number, string>>
-  /** How the answer is written; JSON with status 200 when absent. */
+  /** Status of the answer, for the description; 200 when absent. */
+  readonly successStatus?: number
+  /** Additional statuses with their meaning, for the description. */
+  readonly otherStatuses?: Readonly<Record<number, string>>
+  /** Encodes the answer; JSON with status 200 when absent. */
   readonly encode?: (
     response: Response,
     context: ReplyContext<Request>,
-  ) => Eventually<Reply | LongReply>
+  ) => MaybePromise<Reply | StreamedReply>
 }
 
 /**
- * Unknown fields are passed over and a field may stand twice with equal values (ADR 0083): the published
- * calls. Callgate's own under `/v1/` refuse both; a token request has rules of its own (RFC 6749,
- * section 3.2).
+ * The published calls ignore unknown fields and accept a field twice with equal values
+ * (docs/spec-interpretations.md). Callgate's own calls under `/v1/` refuse both; a token request has
+ * rules of its own (RFC 6749, section 3.2).
  */
-export function takesOpenFields({
+export function ignoresUnknownFields({
   paths,
   access,
 }: Pick<Endpoint<unknown, unknown>, 'paths' | 'access'>): boolean {
@@ -160,24 +157,24 @@ export function takesOpenFields({
 }
 
 /**
- * A path of the API under each version that clients in use ask for, the one to be asked first;
- * `/apiLatest` is the newest.
+ * A path of the API under each version that existing clients use, the given version first;
+ * `/apiLatest` means the newest.
  */
-export function versionedPaths(newest: '/v1.5' | '/v1.4', path: string): readonly string[] {
+export function listVersionedPaths(newest: '/v1.5' | '/v1.4', path: string): readonly string[] {
   const versions = new Set([newest, '/v1.5', '/v1.4', '/v1.3', '/v1.2', '/apiLatest'])
   return [...versions].map((version) => version + path)
 }
 
-/** Of the many requests that name one project and campaign at most. */
-export const oneScope = (request: ScopeChoice): readonly ScopeChoice[] => [request]
+/** `scopes` of requests that name at most one project and campaign. */
+export const singleScope = (request: ScopeChoice): readonly ScopeChoice[] => [request]
 
-/** Largest body of calls that are about one thing: a decision, a token. */
-export const smallBodyBytes = 16_384
-/** Of calls with lists whose length has a documented maximum. */
-export const listBodyBytes = 1_048_576
+/** Largest body of calls about a single item, such as a decision or a token. */
+export const maxSmallBodyBytes = 16_384
+/** Largest body of calls with lists of documented maximum length. */
+export const maxListBodyBytes = 1_048_576
 
-/** Keeps the types of one descriptor without repeating them. */
-export function endpoint<Request, Response>(
+/** Infers the types of a descriptor, so that they need not be repeated. */
+export function defineEndpoint<Request, Response>(
   descriptor: Endpoint<Request, Response>,
 ): Endpoint<Request, Response> {
   return Object.freeze(descriptor)

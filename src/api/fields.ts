@@ -1,63 +1,55 @@
 /**
- * The kinds of field the contract is made of: objects whose names ignore letter case, ids, lists
- * of telephone numbers in one string. What a number or an id must be is left to the subjects.
+ * The field types of the contract: objects whose names ignore letter case, ids, lists of telephone
+ * numbers in one string. Numbers and ids are validated by the services.
  */
 import { z } from 'zod'
-import { longestId } from '../domain/call-fields.js'
-import { mapInSlices, mapLongInSlices } from '../domain/slices.js'
-import { wireSchema } from './json-schema.js'
+import { maxIdLength } from '../domain/decision.js'
+import { mapInSlices, mapLongListInSlices } from '../runtime/yield-to-event-loop.js'
 
-/** An object that is wholly wrong need not be read to its end. */
-const mostProblems = 20
+/** Stop reading an object after this many problems. */
+const maxProblems = 20
 
 /**
- * An object of known fields. Names are matched without letter case and come out in the spelling of
- * `shape`; an unknown name and a name given twice are problems of that field. `null` counts as
- * absent only where the field's own schema says so.
+ * An object of known fields. Names ignore letter case and are returned in the spelling of `shape`;
+ * an unknown name and a name given twice are problems of that field. `null` is treated as absent
+ * only when the field's own schema does so.
  */
 export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
   const spelling = new Map(Object.keys(shape).map((name) => [name.toLowerCase(), name]))
-  const known = `known are ${[...spelling.values()].join(', ')}`
+  const known = `known fields are ${[...spelling.values()].join(', ')}`
   return z.preprocess(
     (value, context) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-      const { named, repeated } = spelledOut(value, spelling)
-      for (const [field, input] of repeated) {
-        context.addIssue({ code: 'custom', path: [field], message: 'is given twice', input })
+      const named = new Map<string, unknown>()
+      let unknown = 0
+      let repeated = 0
+      for (const [name, input] of Object.entries(value)) {
+        const field = spelling.get(name.toLowerCase())
+        // Unknown names are kept for the error message.
+        if (field === undefined) unknown += 1
+        if (unknown > maxProblems || repeated > maxProblems) break
+        if (named.has(field ?? name)) {
+          repeated += 1
+          context.addIssue({ code: 'custom', path: [name], message: 'is given twice', input })
+        } else named.set(field ?? name, input)
       }
-      return named
+      return Object.fromEntries(named)
     },
     z.strictObject(shape, {
       error: ({ code }) =>
-        code === 'unrecognized_keys' ? `is not a field; ${known}` : 'must be an object of fields',
+        code === 'unrecognized_keys'
+          ? `is an unknown field; ${known}`
+          : 'must be an object of fields',
     }),
   )
 }
 
-/** The fields in the known spelling; unknown ones keep theirs, so that they can be named. */
-function spelledOut(
-  value: object,
-  spelling: ReadonlyMap<string, string>,
-): { readonly named: object; readonly repeated: readonly (readonly [string, unknown])[] } {
-  const named = new Map<string, unknown>()
-  const repeated: [string, unknown][] = []
-  let unknown = 0
-  for (const [given, content] of Object.entries(value)) {
-    const field = spelling.get(given.toLowerCase())
-    if (field === undefined) unknown += 1
-    if (unknown > mostProblems || repeated.length > mostProblems) break
-    if (named.has(field ?? given)) repeated.push([given, content])
-    else named.set(field ?? given, content)
-  }
-  return { named: Object.fromEntries(named), repeated }
-}
-
 /**
- * Reads each item of a list whose own rules, such as its length, hold. The items are read in slices,
- * so the schema this is part of is for `safeParseAsync`.
+ * Reads each item after the list's own rules, such as its length, are checked. The items are read in
+ * slices, so the enclosing schema must be used with `safeParseAsync`.
  */
 export function eachItem<Item extends z.ZodType>(list: z.ZodType<unknown[]>, item: Item) {
-  return list.meta({ items: wireSchema(item) }).transform(async (values, context) => {
+  return list.meta({ items: toJsonSchema(item) }).transform(async (values, context) => {
     const items: z.output<Item>[] = []
     await mapInSlices(values, (value, index) => {
       const read = item.safeParse(value, { reportInput: true })
@@ -71,19 +63,19 @@ export function eachItem<Item extends z.ZodType>(list: z.ZodType<unknown[]>, ite
   })
 }
 
-/** Text of at most `longest` characters; absent, `null` and empty all mean not given. */
-export function optionalText(longest = 100) {
+/** Text of at most `maxLength` characters; absent, `null` and empty give `undefined`. */
+export function optionalText(maxLength = 100) {
   return z
     .string('must be text')
-    .max(longest, `must not be longer than ${longest} characters`)
-    .nullish()
+    .max(maxLength, `must not be longer than ${maxLength} characters`)
+    .nullable()
     .transform((text) => text?.trim() || undefined)
+    .optional()
 }
 
 /**
- * Id of a project or campaign: text, or a whole number in JSON, as clients send both. It comes out
- * as text; absent, `null` and empty mean the account's default (spec gives no default for an
- * unknown id, so that is the subject's refusal).
+ * Id of a project or campaign: text, or a whole number in JSON, since clients send both. The result
+ * is text; absent, `null` and empty mean the account's default. The service refuses unknown ids.
  */
 export const optionalId = z
   .union(
@@ -96,25 +88,26 @@ export const optionalId = z
     ],
     { error: () => 'must be text or a whole number' },
   )
-  .nullish()
+  .nullable()
   .transform((id, context) => {
-    const text = id === null || id === undefined ? '' : String(id).trim()
-    if (text.length > longestId) {
-      context.addIssue(`must not be longer than ${longestId} characters`)
+    const text = String(id ?? '').trim()
+    if (text.length > maxIdLength) {
+      context.addIssue(`must not be longer than ${maxIdLength} characters`)
       return z.NEVER
     }
     return text === '' ? undefined : text
   })
+  .optional()
 
-/** One of a few words, compared without letter case; absent, `null` and empty give `otherwise`. */
-export function optionalWord<const Word extends string>(words: readonly Word[], otherwise: Word) {
+/** One of a few words, ignoring letter case; absent, `null` and empty give `defaultWord`. */
+export function optionalEnum<const Word extends string>(words: readonly Word[], defaultWord: Word) {
   return z
     .string('must be text')
-    .meta({ enum: [...words], default: otherwise })
+    .meta({ enum: [...words], default: defaultWord })
     .nullish()
     .transform((text, context): Word => {
-      if (text === null || text === undefined || text.trim() === '') return otherwise
-      const word = words.find((one) => one.toLowerCase() === text.trim().toLowerCase())
+      if (text === null || text === undefined || text.trim() === '') return defaultWord
+      const word = words.find((known) => known.toLowerCase() === text.trim().toLowerCase())
       if (word !== undefined) return word
       context.addIssue(`must be one of ${words.join(', ')}`)
       return z.NEVER
@@ -135,28 +128,28 @@ export const optionalFlag = z
     return z.NEVER
   })
 
-/** Clients write numbers and ids as JSON numbers too; digits alone, so nothing is lost. */
-export function numberAsText(value: unknown): unknown {
+/** Clients also send numbers and ids as JSON numbers; safe integers convert to text without loss. */
+export function numberToText(value: unknown): unknown {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? String(value) : value
 }
 
-/** How many numbers one request may hold, and what to say to somebody with more. */
-export interface NumberLimit {
-  readonly most: number
+/** Maximum numbers of one request, and advice for the error message. */
+export interface NumberListLimit {
+  readonly max: number
   readonly advice?: string
 }
 
 const listRule = 'must be text: 10-digit numbers separated by commas'
 
 /**
- * `2125550100,2125550101`: the parts as given, trimmed, in order, duplicates kept. One comma at
- * the end is forgiven; any other empty part stays in the list, where it is a malformed number. Lists
- * of more than 1,000 parts are read in slices, so the schema is for `safeParseAsync`.
+ * `2125550100,2125550101`: the parts as sent, trimmed, in order, including duplicates. One trailing
+ * comma is accepted; any other empty part stays in the list as a malformed number. Lists of more
+ * than 1,000 parts are read in slices, so the schema must be used with `safeParseAsync`.
  */
-export function phoneList({ most, advice }: NumberLimit) {
+export function phoneList({ max, advice }: NumberListLimit) {
   return z
     .preprocess(
-      numberAsText,
+      numberToText,
       z.string({
         error: ({ input }) => {
           if (Array.isArray(input)) return `${listRule}; a JSON list is not supported`
@@ -165,17 +158,25 @@ export function phoneList({ most, advice }: NumberLimit) {
       }),
     )
     .transform((text, context) => {
-      // Two beyond the limit tell too many from a comma at the end, however long the text is.
-      const parts = text.split(',', most + 2)
+      // Splitting at most two beyond the limit is enough to tell an excess from a trailing comma.
+      const parts = text.split(',', max + 2)
       if (parts.length > 1 && parts.at(-1)?.trim() === '') parts.pop()
       if (parts.every((part) => part.trim() === '')) {
-        context.addIssue('holds no numbers; at least 1 is needed')
+        context.addIssue('has no numbers; at least 1 is required')
         return z.NEVER
       }
-      if (parts.length > most) {
-        context.addIssue(`holds more than ${most} numbers${advice ?? ''}`)
+      if (parts.length > max) {
+        context.addIssue(`holds more than ${max} numbers${advice ?? ''}`)
         return z.NEVER
       }
-      return mapLongInSlices(parts, (part) => part.trim())
+      return mapLongListInSlices(parts, (part) => part.trim())
     })
+}
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** The wire form of a schema, before parsing, as JSON Schema 2020-12. */
+export function toJsonSchema(schema: z.ZodType): JsonSchema {
+  const { $schema, ...wire } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  return wire
 }

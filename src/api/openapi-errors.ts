@@ -1,7 +1,7 @@
-/** What refusals look like, for the description of the endpoints. */
+/** Describes the error responses of the endpoints. */
 import type { ErrorShape } from './endpoint.js'
-import type { JsonSchema } from './json-schema.js'
-import type { OpenApiResponse } from './openapi.js'
+import type { JsonSchema } from './fields.js'
+
 import type { EndpointDescription } from './route.js'
 
 interface ErrorBody {
@@ -18,7 +18,7 @@ function object(...names: readonly string[]): JsonSchema {
 
 const plain: ErrorBody = { type: 'text/plain', schema: text }
 
-const bodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
+const errorBodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
   'reason-phrase': [{ type: 'application/json', schema: object('ReasonPhrase') }],
   text: [plain],
   'text-or-error': [plain, { type: 'application/json', schema: object('error') }],
@@ -31,8 +31,11 @@ const bodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
       schema: {
         type: 'object',
         properties: {
-          ...{ type: text, title: text, status: { type: 'integer' } },
-          ...{ detail: text, instance: text },
+          type: text,
+          title: text,
+          status: { type: 'integer' },
+          detail: text,
+          instance: text,
         },
         required: ['type', 'title', 'status', 'detail', 'instance'],
       },
@@ -40,30 +43,32 @@ const bodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
   ],
 }
 
-const beyondLimits = 'the key lacks a right, or is limited to other projects or kinds of call'
+const forbiddenMeaning = 'the key lacks a right, or is limited to other projects or kinds of call'
 
 function capitalize(parts: readonly (string | undefined)[]): string {
   const text = parts.filter((part) => part !== undefined).join('; or ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** By status: those every endpoint of its kind has, and its own. */
-export function errorResponses({
+/** Responses by status: those common to all endpoints of its kind, and its own. */
+export function createErrorResponses({
   errors,
   access,
-  rate,
-  outcomes = {},
+  rateClass,
+  otherStatuses = {},
 }: EndpointDescription): Record<string, OpenApiResponse> {
   const meanings: Record<string, string> = {
-    400: 'The request breaks a rule; the text names field, value and rule',
+    400: 'The request is invalid; the text names field, value and rule',
     401: 'The key or token is missing, not valid, revoked or expired',
-    ...(rate !== undefined && {
-      429: 'Too many requests or numbers in a minute, or bulk calls at once',
+    ...(rateClass !== undefined && {
+      429: 'Too many requests or numbers in a minute, or too many concurrent bulk calls',
     }),
-    ...outcomes,
-    ...(access !== 'open' && { 403: capitalize([outcomes[403], beyondLimits]) }),
+    ...otherStatuses,
+    ...(access !== 'open' && { 403: capitalize([otherStatuses[403], forbiddenMeaning]) }),
   }
-  const content = Object.fromEntries(bodies[errors].map(({ type, schema }) => [type, { schema }]))
+  const content = Object.fromEntries(
+    errorBodies[errors].map(({ type, schema }) => [type, { schema }]),
+  )
   const retryAfter = { description: 'Seconds to wait', schema: { type: 'integer' } }
   return Object.fromEntries(
     Object.entries(meanings).map(([status, description]) => [
@@ -75,4 +80,10 @@ export function errorResponses({
       },
     ]),
   )
+}
+
+export interface OpenApiResponse {
+  readonly description: string
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>
 }

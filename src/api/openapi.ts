@@ -1,9 +1,10 @@
-/** Describes the endpoints in OpenAPI 3.1, from their descriptors and nothing else. */
-import { type FieldSource, takesOpenFields } from './endpoint.js'
-import { type JsonSchema, wireSchema } from './json-schema.js'
-import { ignoredFieldsHeader } from './open-fields.js'
-import { errorResponses } from './openapi-errors.js'
+/** Describes the endpoints in OpenAPI 3.1, generated only from their descriptors. */
+
+import { type FieldSource, ignoresUnknownFields } from './endpoint.js'
+import { type JsonSchema, toJsonSchema } from './fields.js'
+import { createErrorResponses, type OpenApiResponse } from './openapi-errors.js'
 import type { EndpointDescription } from './route.js'
+import { ignoredFieldsHeader } from './unknown-fields.js'
 
 export interface OpenApiOptions {
   readonly version: string
@@ -35,7 +36,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, OpenApiResponse>>
 }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query'
   readonly required: boolean
@@ -43,13 +44,7 @@ export interface Parameter {
   readonly schema: JsonSchema
 }
 
-export interface OpenApiResponse {
-  readonly description: string
-  readonly headers?: Readonly<Record<string, unknown>>
-  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>
-}
-
-export function openApiDocument({ version, endpoints }: OpenApiOptions): OpenApiDocument {
+export function createOpenApiDocument({ version, endpoints }: OpenApiOptions): OpenApiDocument {
   const paths: Record<string, Record<string, Operation>> = {}
   for (const endpoint of endpoints) {
     for (const [index, path] of endpoint.paths.entries()) {
@@ -67,8 +62,8 @@ export function openApiDocument({ version, endpoints }: OpenApiOptions): OpenApi
       version,
       summary: 'May this number be called now?',
       description:
-        'The gate and the telephone-compliance service. Paths and field names are compared ' +
-        'without letter case. Telephone numbers have 10 digits.',
+        'The gate and the telephone-compliance service. Paths and field names ignore letter ' +
+        'case. Telephone numbers have 10 digits.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -83,7 +78,7 @@ const securitySchemes = {
   loginId: { type: 'apiKey', in: 'header', name: 'loginId', description: 'The API key' },
   token: {
     type: 'oauth2',
-    description: 'A bearer token; an API key is taken as one as well',
+    description: 'A bearer token; an API key is accepted as one too',
     flows: { clientCredentials: { tokenUrl: '/oauth/token', scopes: {} } },
   },
 }
@@ -92,7 +87,7 @@ function operationOf(endpoint: EndpointDescription, path: string, index: number)
   const schema = requestSchema(endpoint)
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const parameters = parametersOf(endpoint, { schema, inPath })
-  const description = notesOf(endpoint)
+  const description = describeAccess(endpoint)
   return {
     operationId: index === 0 ? endpoint.name : `${endpoint.name}-${index + 1}`,
     summary: endpoint.summary,
@@ -106,17 +101,17 @@ function operationOf(endpoint: EndpointDescription, path: string, index: number)
 }
 
 function requestSchema(endpoint: EndpointDescription): JsonSchema {
-  const schema = wireSchema(endpoint.request)
-  if (!takesOpenFields(endpoint)) return schema
+  const schema = toJsonSchema(endpoint.request)
+  if (!ignoresUnknownFields(endpoint)) return schema
   const withoutClosing = (name: string, value: unknown) =>
     name === 'additionalProperties' && value === false ? undefined : value
   return JSON.parse(JSON.stringify(schema, withoutClosing))
 }
 
-function notesOf(endpoint: EndpointDescription): string {
-  const { keyAlsoIn, keyAsPassword, accepts, method, rate, rights } = endpoint
+function describeAccess(endpoint: EndpointDescription): string {
+  const { keyAlsoIn, keyAsPassword, accepts, method, rateClass, rights } = endpoint
   const needed = rights.map((one) =>
-    typeof one === 'string' ? `\`${one}\`` : `\`${one.right}\` (if ${one.when})`,
+    typeof one === 'string' ? `\`${one}\`` : `\`${one.right}\` (if ${one.condition})`,
   )
   const notes = [
     ...(needed.length > 0 ? [`The key needs the right ${needed.join(' and ')}.`] : []),
@@ -125,19 +120,19 @@ function notesOf(endpoint: EndpointDescription): string {
       : []),
     ...(keyAsPassword ? ['The key may also be the password of `Authorization: Basic`.'] : []),
     ...(method !== 'GET' && accepts.includes('query')
-      ? ['The fields may also stand in the address.']
+      ? ['The fields may also be in the query.']
       : []),
-    ...(rate === undefined ? [] : [`Counts against the limit of requests for ${rate}.`]),
+    ...(rateClass === undefined ? [] : [`Counts against the limit of requests for ${rateClass}.`]),
   ]
   return notes.join(' ')
 }
 
-interface Read {
+interface RequestSchema {
   readonly schema: JsonSchema
   readonly inPath: readonly string[]
 }
 
-/** The properties of an object schema, with whether each must be there. */
+/** The properties of an object schema, and whether each is required. */
 function propertiesOf(schema: JsonSchema): readonly {
   readonly name: string
   readonly required: boolean
@@ -152,27 +147,35 @@ function propertiesOf(schema: JsonSchema): readonly {
   }))
 }
 
-function parametersOf(endpoint: EndpointDescription, { schema, inPath }: Read): Parameter[] {
+function parametersOf(
+  endpoint: EndpointDescription,
+  { schema, inPath }: RequestSchema,
+): Parameter[] {
   const fields = propertiesOf(schema)
   const ofPath = inPath.map((name): Parameter => {
     const field = fields.find((one) => isNamed(one, [name]))
-    return { name, in: 'path', required: true, ...described(field?.schema ?? { type: 'string' }) }
+    return {
+      name,
+      in: 'path',
+      required: true,
+      ...splitDescription(field?.schema ?? { type: 'string' }),
+    }
   })
   if (endpoint.method !== 'GET') return ofPath
   const ofQuery = fields
     .filter((one) => !isNamed(one, inPath))
     .map(({ name, required, schema: one }): Parameter => {
-      return { name, in: 'query', required, ...described(one) }
+      return { name, in: 'query', required, ...splitDescription(one) }
     })
   return [...ofPath, ...ofQuery]
 }
 
-/** Names of fields are compared without letter case. */
+/** Field names ignore letter case. */
 function isNamed({ name }: { readonly name: string }, names: readonly string[]): boolean {
   return names.some((one) => one.toLowerCase() === name.toLowerCase())
 }
 
-function described({
+function splitDescription({
   description,
   ...schema
 }: JsonSchema): Pick<Parameter, 'description' | 'schema'> {
@@ -185,11 +188,14 @@ const mediaTypes: Readonly<Record<Exclude<FieldSource, 'query'>, string>> = {
   multipart: 'multipart/form-data',
 }
 
-function bodyOf({ accepts, listBody }: EndpointDescription, { schema, inPath }: Read) {
+function bodyOf(
+  { accepts, bareListField }: EndpointDescription,
+  { schema, inPath }: RequestSchema,
+) {
   const body = withoutFields(schema, inPath)
-  const list = propertiesOf(body).find(({ name }) => name === listBody)?.schema
-  const isListAlone = list !== undefined && propertiesOf(body).length === 1
-  const json = list === undefined ? body : isListAlone ? list : { anyOf: [body, list] }
+  const list = propertiesOf(body).find(({ name }) => name === bareListField)?.schema
+  const isOnlyList = list !== undefined && propertiesOf(body).length === 1
+  const json = list === undefined ? body : isOnlyList ? list : { anyOf: [body, list] }
   const forms = accepts.filter((source) => source !== 'query')
   const content = forms.map((source): [string, { schema: JsonSchema }] => [
     mediaTypes[source],
@@ -210,26 +216,28 @@ function withoutFields(schema: JsonSchema, names: readonly string[]): JsonSchema
 
 function responsesOf(endpoint: EndpointDescription): Record<string, OpenApiResponse> {
   const success = successOf(endpoint)
-  const others = Object.entries(errorResponses(endpoint)).map(([status, response]) => [
+  const others = Object.entries(createErrorResponses(endpoint)).map(([status, response]) => [
     status,
-    Number(status) < 400 ? { ...success[endpoint.success ?? 200], ...response } : response,
+    Number(status) < 400 ? { ...success[endpoint.successStatus ?? 200], ...response } : response,
   ])
   return { ...success, ...Object.fromEntries(others) }
 }
 
 const ignoredFields = {
   [ignoredFieldsHeader]:
-    'Names of fields that the call does not know and passed over, separated by commas, such as ' +
-    'colour, ebrList[].colour; at most 20; absent where there are none',
+    'Names of unknown fields that were ignored, separated by commas, such as color, ' +
+    'ebrList[].color; at most 20; absent when there are none',
 }
 
 function successOf(endpoint: EndpointDescription): Record<string, OpenApiResponse> {
   const { replyTypes = ['application/json'], replyHeaders = {}, response } = endpoint
   const content = replyTypes.map((type): [string, { schema: JsonSchema }] => [
     type,
-    { schema: type === 'application/json' ? wireSchema(response) : { type: 'string' } },
+    { schema: type === 'application/json' ? toJsonSchema(response) : { type: 'string' } },
   ])
-  const named = takesOpenFields(endpoint) ? { ...replyHeaders, ...ignoredFields } : replyHeaders
+  const named = ignoresUnknownFields(endpoint)
+    ? { ...replyHeaders, ...ignoredFields }
+    : replyHeaders
   const headers = Object.entries(named).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
@@ -239,5 +247,5 @@ function successOf(endpoint: EndpointDescription): Record<string, OpenApiRespons
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
     content: Object.fromEntries(content),
   }
-  return { [endpoint.success ?? 200]: answer }
+  return { [endpoint.successStatus ?? 200]: answer }
 }

@@ -1,52 +1,54 @@
 /**
  * An endpoint together with the method that answers it. Tables of routes are what a server binds;
- * reading the request off the wire and the body of an error are left to `http/`.
+ * reading the request off the wire and the body of an error are left to `http/`. A request is held
+ * against the limits of the key that asks (ADR 0073); every refusal of that kind is a `forbidden`
+ * {@link AppError} that names the key's id, never the key.
  */
 import type { z } from 'zod'
-import type { Caller } from '../domain/caller.js'
-import type { Eventually } from '../domain/compliance.js'
+import { type Caller, canUseScope, type Right, type ScopeChoice } from '../domain/caller.js'
+import type { MaybePromise } from '../domain/compliance.js'
+import type { CallKind } from '../domain/decision.js'
+import { AppError, truncate } from '../errors.js'
 import {
   type Endpoint,
-  type LongReply,
-  type PendingReply,
+  ignoresUnknownFields,
   type Reply,
-  type ReplyContext,
-  takesOpenFields,
+  type RequiredRight,
+  type StreamedReply,
 } from './endpoint.js'
-import { refusal } from './field-problems.js'
-import { wireSchema } from './json-schema.js'
-import { requireSomeRight, requireWithinLimits } from './key-limits.js'
-import { openFields } from './open-fields.js'
+import { toJsonSchema } from './fields.js'
+import { createKnownFieldsReader } from './unknown-fields.js'
+import { createValidationError } from './validation-error.js'
 
-/** What a server must know of an endpoint before it can read the request. */
-export type EndpointFacts = Pick<
+/** The parts of an endpoint that a server needs before it can read a request. */
+export type EndpointDescriptor = Pick<
   Endpoint<unknown, unknown>,
   | 'name'
   | 'method'
   | 'paths'
   | 'accepts'
-  | 'listBody'
+  | 'bareListField'
   | 'maxBodyBytes'
   | 'access'
   | 'rights'
-  | 'rate'
+  | 'rateClass'
   | 'keyAlsoIn'
   | 'keyAsPassword'
   | 'errors'
 >
 
-export interface AnswerContext {
+interface RouteContext {
   readonly caller: Caller
   /** The request's content type is JSON. */
   readonly jsonRequested: boolean
-  /** Told how many numbers the request holds, before they are worked on; throws to refuse them. */
+  /** Called with the count of numbers before they are processed; throws to refuse them. */
   readonly admitNumbers?: ((count: number) => void) | undefined
-  /** Told the names of fields the call does not know and passed over, if there are any. */
-  readonly onIgnored?: ((names: readonly string[]) => void) | undefined
+  /** Called with the names of unknown fields that were ignored, if there are any. */
+  readonly onIgnoredFields?: ((names: readonly string[]) => void) | undefined
 }
 
-/** What is told of an endpoint to people and programs. */
-export type EndpointDescription = EndpointFacts &
+/** The parts of an endpoint that the OpenAPI description uses. */
+export type EndpointDescription = EndpointDescriptor &
   Pick<
     Endpoint<unknown, unknown>,
     | 'summary'
@@ -55,65 +57,126 @@ export type EndpointDescription = EndpointFacts &
     | 'response'
     | 'replyTypes'
     | 'replyHeaders'
-    | 'success'
-    | 'outcomes'
+    | 'successStatus'
+    | 'otherStatuses'
   >
 
 export interface Route {
   readonly endpoint: EndpointDescription
-  /** Throws `forbidden` for a caller none of whose requests could be answered. */
-  admit(caller: Caller): void
+  /** Throws `forbidden` when the caller lacks the rights for any request of this endpoint. */
+  requireRights(caller: Caller): void
   /**
-   * Checks the fields as they were read and what the key may do, asks the subject and writes its
-   * answer. Refusals are {@link AppError}s; anything else that is thrown is a bug.
+   * Validates the fields and the limits of the key, calls the handler and encodes its answer.
+   * Refusals are {@link AppError}s; anything else that is thrown is a bug.
    */
-  answer(fields: object, context: AnswerContext): Promise<PendingReply>
+  handle(fields: object, context: RouteContext): Promise<Reply | StreamedReply>
 }
 
-/** Binds an endpoint to the method of a subject; a function it gives is a {@link PendingReply}. */
-export function route<Request, Response>(
+/** Binds an endpoint to the method of a subject. */
+export function createRoute<Request, Response>(
   endpoint: Endpoint<Request, Response>,
-  handle: (caller: Caller, request: Request) => Eventually<Response | (() => Response)>,
+  handle: (caller: Caller, request: Request) => MaybePromise<Response>,
 ): Route {
-  const read = readerOf(endpoint)
+  const read = createFieldsReader(endpoint)
   return {
     endpoint,
-    admit: (caller) => requireSomeRight(caller, endpoint.rights),
-    async answer(given, { caller, jsonRequested, admitNumbers, onIgnored }) {
+    requireRights: (caller) => requireSomeRight(caller, endpoint.rights),
+    async handle(given, { caller, jsonRequested, admitNumbers, onIgnoredFields }) {
       const { fields, ignored } = await read(given)
-      if (ignored.length > 0) onIgnored?.(ignored)
-      const parsed = await endpoint.request.safeParseAsync(fields, { reportInput: true })
-      if (!parsed.success) throw refusal(parsed.error)
-      const request = parsed.data
-      requireWithinLimits(caller, request, endpoint)
-      endpoint.holdToAccount?.(caller, request)
-      if (endpoint.numbers) admitNumbers?.(endpoint.numbers(request))
-      const context = { request, jsonRequested }
-      const made = await handle(caller, request)
-      return typeof made === 'function'
-        ? // Endpoints that answer so have one decision to write, and write it at once.
-          () => replyOf(endpoint, (made as () => Response)(), context) as Reply
-        : await replyOf(endpoint, made, context)
+      if (ignored.length > 0) onIgnoredFields?.(ignored)
+      const request = await parseRequest(endpoint, fields, caller)
+      endpoint.requireAccountLimits?.(caller, request)
+      if (endpoint.countNumbers) admitNumbers?.(endpoint.countNumbers(request))
+      const answer = await handle(caller, request)
+      if (!endpoint.encode) return { json: answer }
+      return await endpoint.encode(answer, { request, jsonRequested })
     },
   }
 }
 
-function readerOf(endpoint: EndpointFacts & { readonly request: z.ZodType }) {
-  if (!takesOpenFields(endpoint)) {
+/**
+ * The request that the fields mean. Throws `invalid-request`, and `forbidden` for one beyond the rights,
+ * projects or kinds of call of the caller's key.
+ */
+export async function parseRequest<Request>(
+  endpoint: Pick<Endpoint<Request, unknown>, 'request' | 'rights' | 'scopes' | 'callKind'>,
+  fields: object,
+  caller: Caller,
+): Promise<Request> {
+  const parsed = await endpoint.request.safeParseAsync(fields, { reportInput: true })
+  if (!parsed.success) throw createValidationError(parsed.error)
+  const request = parsed.data
+  const { limits } = caller
+  for (const one of endpoint.rights) {
+    const right = typeof one === 'string' ? one : one.appliesTo(request) && one.right
+    if (right && !limits.rights.has(right)) throw createMissingRightError(caller, [right])
+  }
+  if (endpoint.scopes !== 'none' && limits.projects !== 'any') {
+    for (const scope of endpoint.scopes(request)) requireScopeAllowed(caller, scope)
+  }
+  if (endpoint.callKind && limits.callKinds !== 'any') {
+    requireCallKindAllowed(caller, endpoint.callKind(request))
+  }
+  return request
+}
+
+function createFieldsReader(endpoint: EndpointDescriptor & { readonly request: z.ZodType }) {
+  if (!ignoresUnknownFields(endpoint)) {
     return async (fields: object) => ({ fields, ignored: [] as readonly string[] })
   }
-  let made: ReturnType<typeof openFields> | undefined
+  let made: ReturnType<typeof createKnownFieldsReader> | undefined
   return (fields: object) => {
-    made ??= openFields(wireSchema(endpoint.request))
+    made ??= createKnownFieldsReader(toJsonSchema(endpoint.request))
     return made(fields)
   }
 }
 
-/** An answer as it travels. */
-export function replyOf<Request, Response>(
-  { encode }: Pick<Endpoint<Request, Response>, 'encode'>,
-  response: Response,
-  context: ReplyContext<Request>,
-): Eventually<Reply | LongReply> {
-  return encode ? encode(response, context) : { json: response }
+/**
+ * Refuses a caller none of whose requests to an endpoint could be answered, so that no body need be
+ * read: the key lacks a right that every request needs, or all of those that some requests need.
+ */
+export function requireSomeRight(caller: Caller, needed: readonly RequiredRight<never>[]): void {
+  const missing: Right[] = []
+  for (const one of needed) {
+    const right = typeof one === 'string' ? one : one.right
+    if (caller.limits.rights.has(right)) continue
+    if (typeof one === 'string') throw createMissingRightError(caller, [right])
+    missing.push(right)
+  }
+  if (missing.length > 0 && missing.length === needed.length) {
+    throw createMissingRightError(caller, missing)
+  }
+}
+
+function createMissingRightError({ keyId, limits }: Caller, rights: readonly Right[]): AppError {
+  const names = rights.map((right) => `'${right}'`).join(' or ')
+  const held = [...limits.rights].join(', ') || 'none'
+  const advice = 'use a key created with that right (callgate keys create --can)'
+  return new AppError(
+    'forbidden',
+    `key ${keyId} lacks the right ${names}; it has ${held}; ${advice}`,
+  )
+}
+
+/** Refuses a project or campaign that a key limited to some projects may not name. */
+export function requireScopeAllowed(caller: Caller, scope: ScopeChoice): void {
+  const { keyId, limits } = caller
+  if (limits.projects === 'any' || canUseScope(caller, scope)) return
+  const codes = truncate([...limits.projects.codes].join(', '))
+  const rule = `key ${keyId} is limited to the projects ${codes}`
+  throw new AppError('forbidden', `${describeScope(scope)}: ${rule}; name one of them`)
+}
+
+function describeScope({ projectId, campaignId }: ScopeChoice): string {
+  const named = [
+    ...(projectId === undefined ? [] : [`project '${truncate(projectId)}'`]),
+    ...(campaignId === undefined ? [] : [`campaign '${truncate(campaignId)}'`]),
+  ]
+  return named.join(', ') || 'no project is named, so the Master Project applies'
+}
+
+function requireCallKindAllowed({ keyId, limits: { callKinds } }: Caller, kind: CallKind): void {
+  if (callKinds === 'any' || callKinds.has(kind)) return
+  const rule = `key ${keyId} is limited to calls of kind ${[...callKinds].join(', ')}`
+  throw new AppError('forbidden', `kind '${kind}': ${rule}`)
 }

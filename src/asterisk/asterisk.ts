@@ -1,133 +1,125 @@
 /**
- * Every configured Asterisk joined to the gate: one connection each, the gate for the channels that
- * enter it and the watch over the legs it dials.
+ * Connects every configured Asterisk to the gate: one connection each, the gate for channels that
+ * enter the application, and the monitor of the legs it dials.
  */
-import type { AsteriskSettings } from '../config.js'
-import { firstServerName } from '../config-asterisk.js'
-import type { OutcomeRecorder } from '../domain/call-outcome.js'
-import type { Clock } from '../domain/clock.js'
-import type { EventLoopWatch } from '../domain/event-loop.js'
-import type { Logger } from '../log.js'
-import type { Metrics } from '../metrics.js'
-import { AriConnection, type AriServer } from './ari-connection.js'
-import { ariServers } from './ari-servers.js'
-import type { AsteriskEvents } from './asterisk-port.js'
-import { BypassWatch } from './bypass-watch.js'
-import { LegOutcomes } from './leg-outcomes.js'
-import { Permits } from './permit.js'
-import { loadPermitKey } from './permit-key.js'
-import { StasisGate, type StasisGateParts } from './stasis-gate.js'
-import { Trunks } from './trunks.js'
 
-export interface AsteriskParts {
+import { defaultServerName } from '../config/asterisk.js'
+import type { AsteriskSettings } from '../config/settings.js'
+import type { OutcomeRecorder } from '../domain/call-outcome.js'
+import type { Clock } from '../domain/time/clock.js'
+import type { Logger } from '../observability/log.js'
+import type { Metrics } from '../observability/metrics.js'
+import type { EventLoopMonitor } from '../runtime/runtime.js'
+import { AriConnection, type AriServer } from './ari/ari-connection.js'
+import { resolveAriServers } from './ari/ari-servers.js'
+import type { AsteriskEvents } from './asterisk-port.js'
+import { StasisGate, type StasisGateDeps } from './gate/stasis-gate.js'
+import { PermitSigner } from './permit.js'
+import { loadPermitKey } from './permit-key.js'
+import { Trunks } from './trunks.js'
+import { BypassMonitor } from './watch/bypass-monitor.js'
+import { LegOutcomeTracker } from './watch/leg-outcomes.js'
+
+export interface AsteriskDeps {
   readonly settings: AsteriskSettings
-  /** The account that calls are judged for. */
+  /** The account of the calls. */
   readonly accountId: string
   readonly serviceCodes: ReadonlySet<string>
   readonly dataDir: string
-  readonly gate: StasisGateParts['gate']
+  readonly gate: StasisGateDeps['gate']
   readonly outcomes: OutcomeRecorder
   readonly clock: Clock
-  readonly eventLoop: EventLoopWatch
+  readonly eventLoop: EventLoopMonitor
   readonly randomBytes: (size: number) => Buffer
   readonly metrics: Metrics
   readonly log: Logger
 }
 
+interface ReadinessCheck {
+  readonly name: string
+  check(): { readonly ready: boolean; readonly detail: string }
+}
+
 export interface Asterisk {
-  /** One for each server: ready while its calls reach the gate. */
-  readonly readiness: readonly {
-    readonly name: string
-    check(): { readonly ready: boolean; readonly detail: string }
-  }[]
-  /** Takes no more calls, ends those that wait, and closes the connections. */
+  /** One check per server: ready while its calls reach the gate. */
+  readonly readiness: readonly ReadinessCheck[]
+  /** Stops accepting calls, finishes waiting ones, and closes the connections. */
   close(): Promise<void>
 }
 
-interface Attached {
-  readonly connection: AriConnection
-  readonly stasisGate: StasisGate
-}
-
 /**
- * Connects in the background and for ever; an Asterisk that is down is a matter of readiness.
- * Throws for files that the settings name and that cannot be used.
+ * Connects in the background and reconnects forever; an Asterisk that is down only affects readiness.
+ * Throws for files in the settings that cannot be used.
  */
-export function openAsterisk(parts: AsteriskParts): Asterisk {
-  const servers = ariServers(parts.settings)
-  parts.eventLoop.start()
-  const { dataDir, randomBytes, settings } = parts
+export function openAsterisk(deps: AsteriskDeps): Asterisk {
+  const servers = resolveAriServers(deps.settings)
+  deps.eventLoop.start()
+  const { dataDir, randomBytes, settings } = deps
   const file = settings.permitKeyFile
-  const permits = new Permits(loadPermitKey({ file, dataDir, randomBytes }))
+  const permits = new PermitSigner(loadPermitKey({ file, dataDir, randomBytes }))
   const trunks = new Trunks(settings.trunks)
-  const attached = servers.map((server) => attach(server, parts, { permits, trunks }))
+  const attached = servers.map((server) => attachServer(server, deps, { permits, trunks }))
   return {
-    readiness: servers.map(({ name }, index) => ({
-      name: name === firstServerName ? name : `${firstServerName} ${name}`,
-      check: () => attached[index]?.connection.readiness() ?? { ready: false, detail: 'unknown' },
-    })),
+    readiness: attached,
     async close() {
-      await Promise.all(
-        attached.map(async ({ connection, stasisGate }) => {
-          stasisGate.stopTaking()
-          await stasisGate.drain()
-          await connection.close()
-        }),
-      )
+      await Promise.all(attached.map((server) => server.close()))
     },
   }
 }
 
-interface Shared {
-  readonly permits: Permits
-  readonly trunks: Trunks
-}
-
-function attach(server: AriServer, parts: AsteriskParts, { permits, trunks }: Shared): Attached {
-  const { settings, metrics, clock, log, outcomes, serviceCodes } = parts
+function attachServer(
+  server: AriServer,
+  deps: AsteriskDeps,
+  { permits, trunks }: { readonly permits: PermitSigner; readonly trunks: Trunks },
+): ReadinessCheck & Pick<Asterisk, 'close'> {
+  const { settings, metrics, clock, log, outcomes, serviceCodes } = deps
   const { name } = server
   const connection = new AriConnection({
     server,
-    limits: {
-      connectMs: settings.connectTimeoutMs,
-      actionMs: settings.actionTimeoutMs,
-      pongMs: settings.pongTimeoutMs,
-    },
+    timeouts: settings,
     clock,
     log,
-    watch: {
-      connected: (up) => metrics.asteriskConnected(name, up),
-      reconnected: () => metrics.asteriskReconnected(name),
+    observer: {
+      connected: (up) => metrics.setAsteriskConnected(name, up),
+      reconnected: () => metrics.countAsteriskReconnect(name),
     },
   })
   const common = { server: name, actions: connection, permits, metrics, clock, log, serviceCodes }
   const stasisGate = new StasisGate({
     app: server.app,
-    accountId: parts.accountId,
-    gate: parts.gate,
-    eventLoop: parts.eventLoop,
+    accountId: deps.accountId,
+    gate: deps.gate,
+    eventLoop: deps.eventLoop,
     settings,
     outcomes,
     ...common,
   })
-  const legs = new LegOutcomes({ outcomes })
-  const watch = new BypassWatch({ trunks, enforce: settings.enforce, legs, ...common })
-  connection.start(eventsFor(stasisGate, watch))
-  return { connection, stasisGate }
+  const legOutcomes = new LegOutcomeTracker({ outcomes })
+  const monitor = new BypassMonitor({ trunks, enforce: settings.enforce, legOutcomes, ...common })
+  connection.start(createEvents(stasisGate, monitor))
+  return {
+    name: name === defaultServerName ? name : `${defaultServerName} ${name}`,
+    check: () => connection.readiness(),
+    async close() {
+      stasisGate.stopAccepting()
+      await stasisGate.drain()
+      await connection.close()
+    },
+  }
 }
 
-function eventsFor(stasisGate: StasisGate, watch: BypassWatch): AsteriskEvents {
+function createEvents(stasisGate: StasisGate, monitor: BypassMonitor): AsteriskEvents {
   return {
-    entered: (channel, args) => stasisGate.entered(channel, args),
-    left: (channelId) => stasisGate.left(channelId),
-    offered: (channel) => stasisGate.offered(channel),
-    dial: (event) => watch.dial(event),
-    dialUnseen: (dialString) => watch.dialUnseen(dialString),
-    ended: (channelId, cause, at) => watch.ended(channelId, cause, at),
-    disconnected: () => watch.disconnected(),
-    resynchronised(channels) {
-      stasisGate.resynchronised(channels)
-      watch.resynchronised(channels)
+    onChannelEntered: (channel, args) => stasisGate.onChannelEntered(channel, args),
+    onChannelLeft: (channelId) => stasisGate.onChannelLeft(channelId),
+    onChannelOffered: (channel) => stasisGate.onChannelOffered(channel),
+    onDial: (event) => monitor.onDial(event),
+    onUnseenDial: (dialString) => monitor.onUnseenDial(dialString),
+    onChannelEnded: (channelId, cause, at) => monitor.onChannelEnded(channelId, cause, at),
+    onDisconnected: () => monitor.onDisconnected(),
+    onResynchronized(channels) {
+      stasisGate.onResynchronized(channels)
+      monitor.onResynchronized(channels)
     },
   }
 }

@@ -1,55 +1,50 @@
-/** Where the secret that signs permits comes from: a file the settings name, or one of our own. */
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+/** Loads the secret that signs permits from a configured file, or from a generated one. */
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DataFileError } from '../errors.js'
-import { makeFolder } from '../folders.js'
+import { DataFileError, getErrorCode } from '../errors.js'
+import { ensureFolder } from '../runtime/folders.js'
 
-export interface PermitKeyPlace {
+export interface PermitKeyOptions {
   /** `asterisk.permitKeyFile`. */
   readonly file?: string | undefined
   readonly dataDir: string
   readonly randomBytes: (size: number) => Buffer
 }
 
-const shortestKey = 32
+const minKeyLength = 32
 
 /**
- * The first line of the file. Without a file the key is `permit-key` in the data folder, made when
- * it is not there. Throws a `DataFileError` that names the file and the rule, never the content.
+ * The first line of the file. Without a file, the key is in `permit-key` in the data folder, which is
+ * created if missing. Throws a `DataFileError` that names the file and the rule, never the content.
  */
-export function loadPermitKey({ file, dataDir, randomBytes }: PermitKeyPlace): string {
+export function loadPermitKey({ file, dataDir, randomBytes }: PermitKeyOptions): string {
   if (file !== undefined) return readKey(file, 'asterisk.permitKeyFile')
   const path = join(dataDir, 'permit-key')
-  makeFolder(dataDir)
-  makeKey(path, randomBytes)
-  return readKey(path, 'the permit key (without asterisk.permitKeyFile it is kept here)')
+  ensureFolder(dataDir)
+  createKeyFile(path, randomBytes)
+  return readKey(path, 'the permit key (used without asterisk.permitKeyFile)')
 }
 
 /**
- * Links a whole file into place, which fails where one is: of several processes that start at once
- * each ends up with the key of the first, and none reads half a key.
+ * Links a complete file into place, which fails if one exists: when several processes start at once,
+ * all use the key of the first, and none reads a partial key.
  */
-function makeKey(path: string, randomBytes: (size: number) => Buffer): void {
-  if (exists(path)) return
+function createKeyFile(path: string, randomBytes: (size: number) => Buffer): void {
+  if (existsSync(path)) return
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   try {
-    const key = randomBytes(shortestKey).toString('base64url')
+    const key = randomBytes(minKeyLength).toString('base64url')
     writeFileSync(draft, `${key}\n`, { flag: 'wx', mode: 0o600, flush: true })
     linkSync(draft, path)
   } catch (cause) {
-    if (codeOf(cause) === 'EEXIST') return
-    throw new DataFileError(path, `the permit key cannot be made (${codeOf(cause)})`, cause)
+    if (getErrorCode(cause) === 'EEXIST') return
+    throw new DataFileError(
+      path,
+      `the permit key cannot be created (${getErrorCode(cause) ?? 'unknown'})`,
+      cause,
+    )
   } finally {
     rmSync(draft, { force: true })
-  }
-}
-
-function exists(path: string): boolean {
-  try {
-    readFileSync(path)
-    return true
-  } catch (cause) {
-    return codeOf(cause) !== 'ENOENT'
   }
 }
 
@@ -58,16 +53,16 @@ function readKey(path: string, what: string): string {
   try {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new DataFileError(path, `${what} cannot be read (${codeOf(cause)})`, cause)
+    throw new DataFileError(
+      path,
+      `${what} cannot be read (${getErrorCode(cause) ?? 'unknown'})`,
+      cause,
+    )
   }
   const key = (text.split('\n', 1)[0] ?? '').trim()
-  if (key.length >= shortestKey) return key
+  if (key.length >= minKeyLength) return key
   throw new DataFileError(
     path,
-    `${what} must hold at least ${shortestKey} characters on its first line`,
+    `${what} must have at least ${minKeyLength} characters on its first line`,
   )
-}
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
 }

@@ -1,32 +1,32 @@
 /**
- * The permit on a channel: a text that only who holds the key can make, and that is good for one
- * channel, one number and a short time. Sidecars that share the key need no memory in common.
+ * The permit on a channel: a signed text that is valid for one channel, one number and a short time.
+ * Sidecars with the same key accept each other's permits without shared state.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
-import type { Instant } from '../domain/clock.js'
+import type { Instant } from '../domain/time/clock.js'
 
-export interface Permitted {
+export interface PermitClaims {
   readonly channelId: string
   readonly number: string
   readonly decisionId: string
-  /** The permit is good before this instant. */
+  /** The permit is valid before this instant. */
   readonly expiresAt: Instant
 }
 
-export interface PermitQuestion {
-  /** The channel that carries the permit. */
+export interface PermitCheck {
+  /** The channel that has the permit. */
   readonly channelId: string
-  /** The number it dials, in the form the decision gives it. */
+  /** The number it dials, in the form of the decision. */
   readonly number: string
   readonly now: Instant
 }
 
 const version = '1'
-const decisionIdForm = /^[\w-]{1,64}$/
+const decisionIdPattern = /^[\w-]{1,64}$/
 /** Version, expiry, decision id, and 32 bytes in base64url: at most 122 characters. */
-const permitForm = /^1\.([0-9a-z]{1,11})\.([\w-]{1,64})\.([\w-]{43})$/
+const permitPattern = /^1\.([0-9a-z]{1,11})\.([\w-]{1,64})\.([\w-]{43})$/
 
-export class Permits {
+export class PermitSigner {
   readonly #key: KeyObject
 
   constructor(key: string | Buffer) {
@@ -34,27 +34,28 @@ export class Permits {
   }
 
   /** Letters, digits, `_`, `-` and points only. Throws for a decision id with anything else. */
-  issue({ channelId, number, decisionId, expiresAt }: Permitted): string {
-    if (!decisionIdForm.test(decisionId)) {
-      throw new TypeError(`a permit cannot name the decision '${decisionId}'`)
+  sign({ channelId, number, decisionId, expiresAt }: PermitClaims): string {
+    if (!decisionIdPattern.test(decisionId)) {
+      throw new TypeError(`decision id '${decisionId}' cannot be part of a permit`)
     }
     const expiry = Math.floor(expiresAt).toString(36)
     return `${version}.${expiry}.${decisionId}.${this.#mac({ channelId, number, decisionId, expiry })}`
   }
 
-  /** The decision it was issued for; `undefined` unless every part of it holds. Never throws. */
-  read(
+  /** The decision it was issued for; `undefined` unless the permit is fully valid. Never throws. */
+  verify(
     text: string,
-    { channelId, number, now }: PermitQuestion,
+    { channelId, number, now }: PermitCheck,
   ): { readonly decisionId: string } | undefined {
-    const [, expiry, decisionId, given] = permitForm.exec(text) ?? []
-    if (expiry === undefined || decisionId === undefined || given === undefined) return undefined
-    const wanted = this.#mac({ channelId, number, decisionId, expiry })
-    if (!timingSafeEqual(Buffer.from(given), Buffer.from(wanted))) return undefined
+    const [, expiry, decisionId, signature] = permitPattern.exec(text) ?? []
+    if (expiry === undefined || decisionId === undefined || signature === undefined)
+      return undefined
+    const expected = this.#mac({ channelId, number, decisionId, expiry })
+    if (!timingSafeEqual(Buffer.from(signature), Buffer.from(expected))) return undefined
     return now < Number.parseInt(expiry, 36) ? { decisionId } : undefined
   }
 
-  /** Over a JSON array, which no two lists of texts have in common; in base64url, 43 characters. */
+  /** HMAC over a JSON array, which encodes the parts unambiguously; 43 characters in base64url. */
   #mac(parts: {
     readonly channelId: string
     readonly number: string

@@ -1,22 +1,25 @@
-/** `callgate check`: a verdict for people, with every finding, its source and its rule. */
+/** `callgate check`: prints a decision with every finding, its source and its rule. */
 import { type Command, Option } from 'commander'
-import { refusal } from '../api/field-problems.js'
-import { type DecisionRequest, decideCall, refuseFarInstant } from '../api/gate.js'
-import { openCallgate } from '../compose.js'
-import { systemClock } from '../domain/clock.js'
+import {
+  type DecisionRequest,
+  decideEndpoint,
+  requireInstantInRange,
+} from '../api/gate/decisions.js'
+import { createValidationError } from '../api/validation-error.js'
+import { openCallgate } from '../app/callgate.js'
 import { type CallKind, type CallRequest, callKinds } from '../domain/decision.js'
-import { isFictional, parseDialed } from '../domain/phone-number.js'
+import { isFictional, parseDialString } from '../domain/phone-number.js'
 import { AppError, describeProblem } from '../errors.js'
 import {
   type DecisionDocument,
-  decisionDocument,
   type FindingDocument,
-  policyText,
+  formatPolicyEffect,
+  toDecisionDocument,
 } from '../gate/decision-document.js'
+import { nodeRuntime, systemClock } from '../runtime/runtime.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
-import { realWorld } from '../world.js'
-import { type AddCommand, CommandFailure, settingsFor } from './command.js'
-import { requireAccount } from './foundation.js'
+import { requireAccount } from './accounts/foundation.js'
+import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'
 
 interface CheckOptions {
   readonly kind: CallKind
@@ -29,24 +32,24 @@ interface CheckOptions {
   readonly exitCode?: boolean
 }
 
-/** The exit code of a block under `--exit-code`, apart from those of failures. */
+/** The exit code of a block with `--exit-code`; distinct from those of failures. */
 const blockedExitCode = 3
 
-export const addCheck: AddCommand = (program, terminal) => {
+export const registerCheck: RegisterCommand = (program, terminal) => {
   program
     .command('check')
-    .description('may this call be placed? looks, and records nothing')
+    .description('decide whether a call may be placed, without recording anything')
     .argument('<number>', 'as dialed: 2125550100, +1 (212) 555-0100, sip:...')
     .addOption(
       new Option('--kind <kind>', 'who speaks').choices(callKinds).makeOptionMandatory(true),
     )
-    .option('--at <instant>', 'judge as of this instant, such as 2026-11-23T17:00:00Z')
-    .option('--postal <code>', 'ZIP or postal code of the person called')
+    .option('--at <instant>', 'decide as of this instant, such as 2026-11-23T17:00:00Z')
+    .option('--postal <code>', 'ZIP or postal code of the called person')
     .option('--project <id>', 'project')
     .option('--campaign <id>', 'campaign')
     .option('--account <id>', 'account (default: gate.account; sandbox for 555-01XX numbers)')
     .option('--json', 'the whole decision as JSON')
-    .option('--exit-code', `end with ${blockedExitCode} when the call is blocked`)
+    .option('--exit-code', `exit with ${blockedExitCode} when the call is blocked`)
     .addHelpText(
       'after',
       '\nExamples:\n' +
@@ -55,52 +58,54 @@ export const addCheck: AddCommand = (program, terminal) => {
         '  callgate check 205-555-0100 --kind manual --at 2026-11-22T18:00:00Z   Alabama, Sunday\n',
     )
     .action(async (number: string, options: CheckOptions, command: Command) => {
-      const decision = await judge(number, options, command)
-      terminal.out(options.json ? `${JSON.stringify(decision, null, 2)}\n` : describe(decision))
+      const decision = await decide(number, options, command)
+      terminal.out(
+        options.json ? `${JSON.stringify(decision, null, 2)}\n` : describeDecision(decision),
+      )
       if (options.exitCode && decision.decision === 'block') {
         throw new CommandFailure('', blockedExitCode)
       }
     })
 }
 
-async function judge(
+async function decide(
   number: string,
   options: CheckOptions,
   command: Command,
 ): Promise<DecisionDocument> {
-  const settings = settingsFor(command)
-  const { number: dialed, ...request } = requestOf(number, options)
-  const callgate = await openCallgate(settings, { ...realWorld, processMetrics: false })
+  const settings = loadCommandSettings(command)
+  const { number: dialed, ...request } = parseRequest(number, options)
+  const callgate = await openCallgate(settings, { ...nodeRuntime, processMetrics: false })
   try {
-    const accountId = options.account ?? usualAccount(number, settings.gate.account)
+    const accountId = options.account ?? defaultAccount(number, settings.gate.account)
     await requireAccount(callgate, accountId)
     const call: CallRequest = { ...request, accountId, dialed, via: 'check' }
-    return decisionDocument(await callgate.dryGate.decide(call))
+    return toDecisionDocument(await callgate.dryRunGate.decide(call))
   } finally {
     await callgate.close()
   }
 }
 
-/** What the gate's own endpoint would make of it; what that refuses is refused here. */
-function requestOf(number: string, options: CheckOptions): DecisionRequest {
+/** Validates with the schema of the decision endpoint, so both accept the same requests. */
+function parseRequest(number: string, options: CheckOptions): DecisionRequest {
   const { kind: callKind, project: projectId, campaign: campaignId, postal, at } = options
   const fields = { number, callKind, projectId, campaignId, postalCode: postal, at }
   try {
-    const read = decideCall.request.safeParse(fields, { reportInput: true })
-    if (!read.success) throw refusal(read.error)
-    refuseFarInstant(read.data.at, systemClock.now())
+    const read = decideEndpoint.request.safeParse(fields, { reportInput: true })
+    if (!read.success) throw createValidationError(read.error)
+    if (read.data.at !== undefined) requireInstantInRange(read.data.at, systemClock.now())
     return read.data
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const named = error.problems.map((problem) =>
-      describeProblem({ ...problem, field: optionOf[problem.field] ?? problem.field }),
+      describeProblem({ ...problem, field: optionNames[problem.field] ?? problem.field }),
     )
     throw new CommandFailure(named.join('; '), 2)
   }
 }
 
-/** Field of the decision call -> what it is called on the command line. */
-const optionOf: Readonly<Record<string, string>> = {
+/** Field of the decision request -> its name on the command line. */
+const optionNames: Readonly<Record<string, string>> = {
   number: '<number>',
   callKind: '--kind',
   projectId: '--project',
@@ -109,10 +114,10 @@ const optionOf: Readonly<Record<string, string>> = {
   at: '--at',
 }
 
-/** Fictional numbers have facts in the sandbox only. */
-function usualAccount(number: string, otherwise: string): string {
-  const dialed = parseDialed(number)
-  return dialed.kind === 'nanp' && isFictional(dialed.number) ? sandboxAccountId : otherwise
+/** Only the sandbox has facts about fictional numbers. */
+function defaultAccount(number: string, accountId: string): string {
+  const dialed = parseDialString(number)
+  return dialed.kind === 'nanp' && isFictional(dialed.number) ? sandboxAccountId : accountId
 }
 
 const marks: Readonly<Record<FindingDocument['verdict'], string>> = {
@@ -121,20 +126,20 @@ const marks: Readonly<Record<FindingDocument['verdict'], string>> = {
   unknown: '??',
 }
 
-function describe(decision: DecisionDocument): string {
+function describeDecision(decision: DecisionDocument): string {
   const { number, callKind, accountId, judgedAt, validUntil, nextAllowedAt } = decision
   const { degraded, policy = [] } = decision
   const widest = Math.max(0, ...decision.findings.map(({ check }) => check.length))
   return [
     `${decision.decision.toUpperCase()}  ${number}  ${callKind} call, account ${accountId}`,
     `  ${decision.reason}: ${decision.message}`,
-    `  judged at ${judgedAt}, holds until ${validUntil}`,
+    `  decided as of ${judgedAt}, valid until ${validUntil}`,
     ...(nextAllowedAt === undefined ? [] : [`  may be called from ${nextAllowedAt}`]),
     ...decision.findings.map(
       ({ check, verdict, detail, source }) =>
         `  [${marks[verdict]}] ${check.padEnd(widest)}  ${detail} (${source})`,
     ),
-    ...policy.map((effect) => `  policy: ${policyText(effect)}`),
+    ...policy.map((effect) => `  policy: ${formatPolicyEffect(effect)}`),
     ...(degraded.length === 0 ? [] : [`  degraded: ${degraded.join(', ')}`]),
     '',
   ].join('\n')

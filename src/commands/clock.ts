@@ -1,26 +1,26 @@
-/** `callgate clock ...`: what to do about records that a clock which ran ahead has stored. */
+/** `callgate clock ...`: recovers after records were stored while the clock was ahead. */
 import type { Command } from 'commander'
-import { formatInstant } from '../domain/clock.js'
-import type { AddCommand } from './command.js'
-import { withFoundation } from './foundation.js'
+import { formatInstant } from '../domain/time/dates.js'
+import { withFoundation } from './accounts/foundation.js'
+import type { RegisterCommand } from './command.js'
 
-export const addClock: AddCommand = (program, terminal) => {
+export const registerClock: RegisterCommand = (program, terminal) => {
   program
     .command('clock')
-    .description('the clock of this machine, against the newest stored record')
+    .description('compare this machine’s clock with the newest stored record')
     .command('accept')
     .description(
-      'say that the clock is right now, when it ran ahead before: calls are allowed again, and ' +
-        'opt-outs dated later than now are dated now; running servers follow within a second',
+      'confirm that the clock is correct now after it was ahead: calls are allowed again, and ' +
+        'opt-outs with a later date get the current time; running servers follow within a second',
     )
     .action((_options, command: Command) =>
-      withFoundation(command, async ({ changeHead, storage, world }) => {
+      withFoundation(command, async ({ changeHead, storage, runtime }) => {
         const newest = formatInstant(changeHead.newestAt)
-        const now = formatInstant(world.clock.now())
-        const dated = await storage.patiently(() => changeHead.acceptClock())
+        const now = formatInstant(runtime.clock.now())
+        const dated = await storage.retryWhileLocked(() => changeHead.acceptClock())
         terminal.note(
-          `the newest stored record was of ${newest}; the clock is accepted as of ${now}\n` +
-            `opt-outs that were dated later: ${dated}\n`,
+          `the newest stored record was from ${newest}; the clock is accepted as of ${now}\n` +
+            `opt-outs redated from a later time: ${dated}\n`,
         )
       }),
     )

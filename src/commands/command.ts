@@ -1,22 +1,22 @@
-/** What every command is handed, and how it ends. */
+/** The types and helpers shared by all commands. */
 import type { Command } from 'commander'
-import type { Settings } from '../config.js'
-import { loadSettings } from '../load-settings.js'
+import { loadSettings } from '../config/load.js'
+import type { Settings } from '../config/settings.js'
 
-/** The standard streams; tests hand in their own. */
+/** The standard streams; tests pass their own. */
 export interface Terminal {
   /** Standard output: the answer and nothing else. */
   out(text: string): void
   /** Standard error: progress, hints and problems. */
   note(text: string): void
-  /** Whether a person watches standard error. */
+  /** Whether standard error is a terminal. */
   readonly interactive: boolean
 }
 
 /** A command adds itself to the program. */
-export type AddCommand = (program: Command, terminal: Terminal) => void
+export type RegisterCommand = (program: Command, terminal: Terminal) => void
 
-/** Ends the program with a message for people and without a stack trace. */
+/** Ends the program with a message and without a stack trace. */
 export class CommandFailure extends Error {
   readonly exitCode: number
 
@@ -27,8 +27,21 @@ export class CommandFailure extends Error {
   }
 }
 
-/** Settings as the `--config` option before the command and the environment say. */
-export function settingsFor(command: Command): Settings {
+/** Loads the settings from the `--config` option of the program and the environment. */
+export function loadCommandSettings(command: Command): Settings {
   const { config } = command.optsWithGlobals<{ config?: string }>()
   return loadSettings({ file: config })
+}
+
+/** Rows in columns for a terminal. */
+export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) =>
+    Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+  return `${[head, ...rows].map(line).join('\n')}\n`
 }

@@ -1,20 +1,20 @@
-/** `callgate fake-vendor`: the compliance provider for tests, until a signal ends it. */
+/** `callgate fake-vendor`: runs the compliance provider for tests until a signal arrives. */
 import type { Command } from 'commander'
-import { type Instant, parseInstant } from '../domain/clock.js'
 import { AppError } from '../errors.js'
 import {
   type FakeVendor,
   type FakeVendorOptions,
   openFakeVendor,
 } from '../fake-vendor/fake-vendor.js'
-import { type Fault, faultTable, longestWaitMs } from '../fake-vendor/fault.js'
-import { parseFaultText } from '../fake-vendor/read-fault.js'
-import type { FaultTarget } from '../fake-vendor/target.js'
-import { openLog } from '../log.js'
-import { type AddCommand, CommandFailure } from './command.js'
-import { firstSignal } from './signals.js'
+import { type Fault, faultDescriptions, maxWaitMs } from '../fake-vendor/fault.js'
+import { parseFaultText } from '../fake-vendor/parse-fault.js'
+import type { FaultTarget } from '../fake-vendor/request-target.js'
+import { openLog } from '../observability/log.js'
+import { CommandFailure, type RegisterCommand } from './command.js'
+import { parseInstantOption } from './figures.js'
+import { waitForSignal } from './signals.js'
 
-interface Options {
+interface FakeVendorCommandOptions {
   readonly host: string
   readonly port: string
   readonly loginId?: string
@@ -28,33 +28,36 @@ interface Options {
   readonly fault: readonly string[]
 }
 
-const gather = (text: string, gathered: readonly string[]) => [...gathered, text]
+const collectOption = (text: string, previous: readonly string[]) => [...previous, text]
 
-export const addFakeVendor: AddCommand = (program, terminal) => {
+export const registerFakeVendor: RegisterCommand = (program, terminal) => {
   program
     .command('fake-vendor')
-    .description('run a compliance provider for tests, with fictional answers and faults on demand')
-    .option('--host <address>', 'where it listens', '127.0.0.1')
-    .option('--port <n>', 'port; 0 takes a free one', '8490')
-    .option('--login-id <key>', 'API key it takes (default: made up)')
-    .option('--client-id <id>', 'account id it takes for OAuth (default: fake-vendor)')
-    .option('--client-secret <key>', 'key it takes for OAuth (default: made up)')
-    .option('--token-seconds <n>', 'how long its tokens hold (default: 3600)')
-    .option('--latency <ms>', 'how long every answer takes, at least')
-    .option('--requests-per-minute <n>', 'answers 429 beyond so many of a question in any minute')
+    .description('run a compliance provider for tests, with made-up answers and faults on demand')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <n>', 'port; 0 for any free port', '8490')
+    .option('--login-id <key>', 'API key it accepts (default: random)')
+    .option('--client-id <id>', 'account id it accepts for OAuth (default: fake-vendor)')
+    .option('--client-secret <key>', 'key it accepts for OAuth (default: random)')
+    .option('--token-seconds <n>', 'how long its tokens are valid (default: 3600)')
+    .option('--latency <ms>', 'minimum time of every answer')
+    .option(
+      '--requests-per-minute <n>',
+      'answer 429 above this many requests per question in any minute',
+    )
     .option('--at <instant>', 'answer as at this instant, such as 2026-11-23T17:00:00Z')
-    .option('--project <code>', 'a project it knows; may be repeated', gather, [])
-    .option('--fault <target=fault>', 'a fault from the start; may be repeated', gather, [])
+    .option('--project <code>', 'a project that exists there; may be repeated', collectOption, [])
+    .option('--fault <target=fault>', 'a fault from the start; may be repeated', collectOption, [])
     .addHelpText('after', helpText())
     .action(async (_options, command: Command) => {
-      const options = command.opts<Options>()
-      const wanted = vendorOptions(options)
-      const faults = options.fault.map(faultOf)
-      const ended = firstSignal()
-      const vendor = await open(wanted)
+      const options = command.opts<FakeVendorCommandOptions>()
+      const vendorOptions = parseVendorOptions(options)
+      const faults = options.fault.map(parseFault)
+      const ended = waitForSignal()
+      const vendor = await open(vendorOptions)
       try {
         for (const [target, fault] of faults) vendor.setFault(target, fault)
-        terminal.out(greeting(vendor))
+        terminal.out(describeVendor(vendor))
         await ended
       } finally {
         await vendor.close()
@@ -73,7 +76,7 @@ async function open(options: FakeVendorOptions): Promise<FakeVendor> {
   }
 }
 
-function vendorOptions(options: Options): FakeVendorOptions {
+function parseVendorOptions(options: FakeVendorCommandOptions): FakeVendorOptions {
   const { host, loginId, clientId, clientSecret, project: projects } = options
   for (const [name, key] of Object.entries({ loginId, clientId, clientSecret })) {
     if (key === undefined || /^[\x21-\x7e]{1,200}$/.test(key)) continue
@@ -81,16 +84,24 @@ function vendorOptions(options: Options): FakeVendorOptions {
     throw new CommandFailure(`--${option}: must be 1 to 200 visible ASCII characters`, 2)
   }
   return {
-    ...{ host, loginId, clientId, clientSecret, projects },
-    port: numberOf('--port', options.port, [0, 65_535]),
-    tokenSeconds: numberOf('--token-seconds', options.tokenSeconds, [1, 86_400]),
-    latencyMs: numberOf('--latency', options.latency, [0, longestWaitMs]),
-    requestsPerMinute: numberOf('--requests-per-minute', options.requestsPerMinute, [1, 1_000_000]),
-    at: instantOf(options.at),
+    host,
+    loginId,
+    clientId,
+    clientSecret,
+    projects,
+    port: parseNumberOption('--port', options.port, [0, 65_535]),
+    tokenSeconds: parseNumberOption('--token-seconds', options.tokenSeconds, [1, 86_400]),
+    latencyMs: parseNumberOption('--latency', options.latency, [0, maxWaitMs]),
+    requestsPerMinute: parseNumberOption(
+      '--requests-per-minute',
+      options.requestsPerMinute,
+      [1, 1_000_000],
+    ),
+    at: parseInstantOption('--at', options.at),
   }
 }
 
-function numberOf(
+function parseNumberOption(
   option: string,
   text: string | undefined,
   [min, max]: readonly [number, number],
@@ -101,13 +112,7 @@ function numberOf(
   throw new CommandFailure(`${option} '${text}': must be a whole number from ${min} to ${max}`, 2)
 }
 
-function instantOf(text: string | undefined): Instant | undefined {
-  const at = text === undefined ? undefined : parseInstant(text)
-  if (text === undefined || at !== undefined) return at
-  throw new CommandFailure(`--at '${text}': must be an instant such as 2026-11-23T17:00:00Z`, 2)
-}
-
-function faultOf(text: string): readonly [FaultTarget, Fault | undefined] {
+function parseFault(text: string): readonly [FaultTarget, Fault | undefined] {
   try {
     return parseFaultText(text)
   } catch (error) {
@@ -117,9 +122,9 @@ function faultOf(text: string): readonly [FaultTarget, Fault | undefined] {
 }
 
 function helpText(): string {
-  const kinds = Object.entries(faultTable).map(([kind, { about, parameter }]) => {
+  const kinds = Object.entries(faultDescriptions).map(([kind, { description, parameter }]) => {
     const shape = parameter ? `${kind}:<${parameter.name}>` : kind
-    return `  ${shape.padEnd(34)}${about.replaceAll('`', '')}\n`
+    return `  ${shape.padEnd(34)}${description.replaceAll('`', '')}\n`
   })
   return (
     '\nExamples:\n' +
@@ -131,25 +136,25 @@ function helpText(): string {
   )
 }
 
-function greeting({ url, authUrl, loginId, clientId, clientSecret }: FakeVendor): string {
-  return `callgate fake-vendor listens on ${url}; what it answers is true of nobody
+function describeVendor({ url, authUrl, loginId, clientId, clientSecret }: FakeVendor): string {
+  return `callgate fake-vendor listens on ${url}; its answers are made up
 
 key:    ${loginId}
 OAuth:  client id ${clientId}, client secret ${clientSecret}, tokens at ${authUrl}
 
-For a callgate that asks it, in its settings file:
+To use it as a provider, in the settings file of callgate:
   source:
     kind: remote
     provider:
       baseUrl: ${url}
       loginId: ${loginId}
 
-or in its environment:
+or in the environment:
   CALLGATE_SOURCE_KIND=remote
   CALLGATE_SOURCE_PROVIDER_BASE_URL=${url}
   CALLGATE_SOURCE_PROVIDER_LOGIN_ID=${loginId}
 
-A fault, the end of all faults, and what was asked so far:
+To set a fault, clear all faults, and list the requests so far:
   curl -s -X PUT ${url}/fake-vendor/faults -d '{"scrub": {"kind": "slow", "ms": 2000}}'
   curl -s -X POST ${url}/fake-vendor/reset
   curl -s ${url}/fake-vendor

@@ -1,19 +1,20 @@
-/** Reads a file of numbers to be called: one a line, or a CSV whose header names the columns. */
+/** Reads a file of phone numbers: one per line, or CSV with a header. */
 import { type BadLine, describeBadLine } from '../data/feeds/bad-lines.js'
-import { readSourceLines } from '../data/feeds/source-lines.js'
-import { delimiterOf, splitCells } from '../data/feeds/table.js'
-import { parseDialed } from '../domain/phone-number.js'
-import { DataFileError, shorten } from '../errors.js'
-import { type NumberToWarm, readNumberToWarm } from '../gate/warm-numbers.js'
+import { detectDelimiter, splitCells } from '../data/feeds/cells.js'
+import { computeReadDigest, openSourceFile, tablePattern } from '../data/files/source-file.js'
+import { readTextLines } from '../data/files/text-lines.js'
+import { parseDialString } from '../domain/phone-number.js'
+import { DataFileError, truncate } from '../errors.js'
+import { parseWarmupNumber, type WarmupNumber } from '../sources/warming/read-warmup-numbers.js'
 
-export interface ListedNumber extends NumberToWarm {
-  /** From 1. */
+export interface ListedNumber extends WarmupNumber {
+  /** Line number, starting at 1. */
   readonly line: number
 }
 
 export interface NumbersFile {
   readonly numbers: readonly ListedNumber[]
-  /** Lines that hold no number anybody can be asked about. */
+  /** Lines without a number that can be looked up. */
   readonly refused: readonly BadLine[]
 }
 
@@ -24,21 +25,21 @@ interface Layout {
 }
 
 /**
- * Names of columns as letters and digits in lower case; the digits of `phone1` say nothing more. A
- * column called `number` alone may be one of running numbers, so the others go before it.
+ * Column names, normalized to lower-case letters and digits; digits at the end, as in `phone1`, are
+ * ignored. A column called just `number` may be a row number, so it is tried last.
  */
 const numberColumns = [
   /^(?:home|work|cell|mobile|contact|customer|primary)?(?:tele)?phone(?:number|no)?\d*$/,
   /^(?:mobile|cell|tel)(?:number|no)?\d*$/,
   /^number\d*$/,
 ]
-const shownColumns = "'phone', 'telephone', 'mobile', 'cell' or 'number'"
+const columnHint = "'phone', 'telephone', 'mobile', 'cell' or 'number'"
 const postalColumns = ['postal', 'postalcode', 'postcode', 'zip', 'zipcode']
 
 /**
- * Blank lines and `#` comments are passed over; text, gzip or zip. Throws {@link DataFileError} for
- * a file that is missing, empty, a web page or without a number, and for a first row that neither
- * holds a telephone number nor names a column of them.
+ * Reads text, gzip or zip; blank lines and `#` comments are skipped. Throws {@link DataFileError} for
+ * a file that is missing, empty, a web page or without a number, and for a first row that has
+ * neither a telephone number nor the name of a number column.
  */
 export async function readNumbersFile(
   path: string,
@@ -47,7 +48,10 @@ export async function readNumbersFile(
   const numbers: ListedNumber[] = []
   const refused: BadLine[] = []
   let layout: Layout | undefined
-  await readSourceLines(path, (text, line) => {
+  const source = await openSourceFile(path, { entryPattern: tablePattern })
+  let isEmpty = true
+  await readTextLines(source, (text, line) => {
+    isEmpty = false
     const row = text.trim()
     if (row === '' || row.startsWith('#')) return
     if (!layout) {
@@ -59,8 +63,11 @@ export async function readNumbersFile(
     if (typeof read === 'string') refused.push({ file: path, line, value: row, rule: read })
     else numbers.push({ ...read, line })
   })
+  // A file that changed while it was read is refused.
+  await computeReadDigest(source)
+  if (isEmpty) throw new DataFileError(path, 'is empty')
   if (numbers.length > 0) return { numbers, refused }
-  const rule = 'holds no number that anybody can be asked about'
+  const rule = 'contains no number that can be looked up'
   throw new DataFileError(path, [rule, ...describeRefused(refused)].join('\n  '))
 }
 
@@ -69,27 +76,27 @@ interface FirstRow {
   readonly isHeader: boolean
 }
 
-/** Names of columns, else data whose first telephone number shows where the numbers are. */
+/** Either a header, or data whose first telephone number shows which column has the numbers. */
 function readFirstRow(row: string, path: string, serviceCodes: ReadonlySet<string>): FirstRow {
-  const delimiter = delimiterOf(row)
+  const delimiter = detectDelimiter(row)
   const cells = splitCells(row, delimiter) ?? []
   const names = cells.map((cell) => cell.toLowerCase().replace(/[^a-z0-9]/g, ''))
-  const named = numberColumns
+  const headerAt = numberColumns
     .map((pattern) => names.findIndex((name) => pattern.test(name)))
     .find((at) => at >= 0)
-  if (named !== undefined) {
+  if (headerAt !== undefined) {
     const postalAt = names.findIndex((name) => postalColumns.includes(name))
-    return { layout: { delimiter, numberAt: named, postalAt }, isHeader: true }
+    return { layout: { delimiter, numberAt: headerAt, postalAt }, isHeader: true }
   }
   const numberAt = cells.findIndex((cell) => isTelephoneNumber(cell, serviceCodes))
   if (numberAt >= 0) return { layout: { delimiter, numberAt, postalAt: -1 }, isHeader: false }
-  const rule = `the first row must hold a telephone number, or name a column ${shownColumns}`
-  throw new DataFileError(path, `'${shorten(row)}': ${rule}`)
+  const rule = `the first row must contain a telephone number or a column named ${columnHint}`
+  throw new DataFileError(path, `'${truncate(row)}': ${rule}`)
 }
 
-/** Also one that nobody is asked about. Few digits may be anything. */
+/** Foreign numbers and service codes count too; short digit strings could be anything else. */
 function isTelephoneNumber(cell: string, serviceCodes: ReadonlySet<string>): boolean {
-  const { kind } = parseDialed(cell, serviceCodes)
+  const { kind } = parseDialString(cell, serviceCodes)
   return kind === 'nanp' || kind === 'foreign' || kind === 'service-code'
 }
 
@@ -97,22 +104,22 @@ function readRow(
   row: string,
   { delimiter, numberAt, postalAt }: Layout,
   serviceCodes: ReadonlySet<string>,
-): NumberToWarm | string {
+): WarmupNumber | string {
   const cells = splitCells(row, delimiter)
-  if (!cells) return 'has a quote that is out of place or not closed'
+  if (!cells) return 'has a misplaced or unclosed quote'
   const number = cells[numberAt]
-  if (number === undefined) return `has ${cells.length} cells, and no number among them`
+  if (number === undefined) return `has only ${cells.length} cells, so the number column is missing`
   const postalCode = postalAt < 0 ? undefined : cells[postalAt]
-  return readNumberToWarm({ number, postalCode }, serviceCodes)
+  return parseWarmupNumber({ number, postalCode }, serviceCodes)
 }
 
-const mostShown = 20
+const maxShownLines = 20
 
-/** The first lines that were refused, for the operator's eyes, and how many of `count` are not shown. */
+/** The first refused lines, and how many of `count` are not shown. */
 export function describeRefused(
   refused: readonly BadLine[],
   count: number = refused.length,
 ): readonly string[] {
-  const shown = refused.slice(0, mostShown).map(describeBadLine)
+  const shown = refused.slice(0, maxShownLines).map(describeBadLine)
   return count > shown.length ? [...shown, `... and ${count - shown.length} more`] : shown
 }

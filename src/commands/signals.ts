@@ -1,4 +1,4 @@
-/** The signals that end a command which runs until it is told to stop. */
+/** Handles the signals that stop a long-running command. */
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -7,13 +7,13 @@ export function onHangup(run: () => void): void {
   process.on('SIGHUP', run)
 }
 
-/** The first signal drains; a second one ends the process at once, as signals do by themselves. */
-export function firstSignal(): Promise<string> {
+/** Resolves with the first signal, so that the command can drain; a second one ends the process immediately. */
+export function waitForSignal(): Promise<string> {
   return new Promise((resolve) => {
     const first = (signal: NodeJS.Signals) => {
-      for (const one of signals) process.removeListener(one, first)
+      for (const name of signals) process.removeListener(name, first)
       resolve(signal)
     }
-    for (const one of signals) process.on(one, first)
+    for (const name of signals) process.on(name, first)
   })
 }

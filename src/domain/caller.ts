@@ -1,15 +1,19 @@
-/** Who is asking: the account, the role and the limits of an API key. */
-import type { Instant } from './clock.js'
+/**
+ * The caller of a request: the account, role and limits of an API key. Also parses the project codes
+ * and campaign ids of requests.
+ */
+
 import type { CallKind } from './decision.js'
-import { readCode } from './project-code.js'
+
+import type { Instant } from './time/clock.js'
 
 /** Roles of the spec ("Authentication", role rules). */
 export const roles = ['Agent', 'Supervisor', 'Administrator'] as const
 export type Role = (typeof roles)[number]
 
 /**
- * What a key may do (ADR 0073): ask about calls, look up facts, write opt-outs, write consent, and
- * change the account or spend its credits. Each endpoint names the rights it needs.
+ * The rights of keys (ADR 0073): decide on calls, look up facts, write opt-outs, write consent, and
+ * manage the account or spend its credits. Each endpoint lists the rights it needs.
  */
 export const rights = ['decide', 'look-up', 'records', 'consent', 'manage'] as const
 export type Right = (typeof rights)[number]
@@ -17,13 +21,13 @@ export type Right = (typeof rights)[number]
 export interface KeyLimits {
   readonly rights: ReadonlySet<Right>
   readonly projects: ProjectLimit | 'any'
-  /** The kinds of call it may have decided. */
+  /** The kinds of call that it may request decisions for. */
   readonly callKinds: ReadonlySet<CallKind> | 'any'
   /** The key is refused at and after this instant; infinity when it does not expire. */
   readonly expiresAt: Instant
 }
 
-/** The only projects a key may name. */
+/** The projects that a limited key may use. */
 export interface ProjectLimit {
   /** As stored; the Master Project's code is the account's id. */
   readonly codes: ReadonlySet<string>
@@ -31,20 +35,20 @@ export interface ProjectLimit {
   readonly campaignIds: ReadonlySet<number>
 }
 
-/** What an account may ask of a scrub beyond what is published. */
-export interface ScrubTerms {
-  /** Most numbers of one request. */
-  readonly mostNumbers: number
-  /** `IsCallAllowedAI` keeps the windows of recorded voices too. */
+/** An account's scrub settings beyond the published ones. */
+export interface ScrubLimits {
+  /** Maximum numbers of one request. */
+  readonly maxNumbers: number
+  /** `IsCallAllowedAI` also respects the windows for recorded voices. */
   readonly aiKeepsVoiceWindows: boolean
 }
 
-/** The most numbers of a scrub that is published, and the most an account may be given. */
-export const publishedScrubNumbers = 10_000
-export const mostScrubNumbers = 100_000
+/** The published maximum numbers of a scrub, and the highest maximum an account can get. */
+export const defaultMaxScrubNumbers = 10_000
+export const maxScrubNumbers = 100_000
 
-export const publishedScrubTerms: ScrubTerms = Object.freeze({
-  mostNumbers: publishedScrubNumbers,
+export const defaultScrubLimits: ScrubLimits = Object.freeze({
+  maxNumbers: defaultMaxScrubNumbers,
   aiKeepsVoiceWindows: false,
 })
 
@@ -54,11 +58,11 @@ export interface Caller {
   /** Identifies the key without revealing it. */
   readonly keyId: string
   readonly limits: KeyLimits
-  /** Those of the account; absent means {@link publishedScrubTerms}. */
-  readonly scrub?: ScrubTerms | undefined
+  /** The account's limits; absent means {@link defaultScrubLimits}. */
+  readonly scrub?: ScrubLimits | undefined
 }
 
-/** Of a key that may do everything its role may. */
+/** The limits of a key that may do everything its role may. */
 export const noLimits: KeyLimits = Object.freeze({
   rights: new Set(rights),
   projects: 'any',
@@ -66,20 +70,20 @@ export const noLimits: KeyLimits = Object.freeze({
   expiresAt: Number.POSITIVE_INFINITY,
 })
 
-/** The operator at the command line, who may do everything and has no key. */
-export function operator(accountId: string): Caller {
+/** The caller for the operator at the command line, who may do everything and has no key. */
+export function createOperatorCaller(accountId: string): Caller {
   return { accountId, role: 'Administrator', keyId: '', limits: noLimits }
 }
 
-/** Who asks where no key is needed; holds nothing. */
-export const nobody: Caller = Object.freeze({
+/** The caller of requests that need no key; has no rights. */
+export const anonymousCaller: Caller = Object.freeze({
   accountId: '',
   role: 'Agent',
   keyId: '',
   limits: { ...noLimits, rights: new Set<Right>() },
 })
 
-/** The project and campaign a request names; blank means none. */
+/** The project and campaign of a request; blank means none. */
 export interface ScopeChoice {
   readonly projectId?: string | undefined
   readonly campaignId?: string | undefined
@@ -88,24 +92,55 @@ export interface ScopeChoice {
 /** Campaign ids are numbers of at most eight digits. */
 const campaignPattern = /^\d{1,8}$/
 
-/** The number of a campaign; `undefined` for text that no campaign has as its id. */
-export function readCampaignId(text: string): number | undefined {
+/** Parses a campaign id; `undefined` for text that cannot be one. */
+export function parseCampaignId(text: string): number | undefined {
   const id = text.trim()
   return campaignPattern.test(id) ? Number(id) : undefined
 }
 
 /**
- * Whether a key may name a project and campaign. A campaign alone stands for its project; neither
- * stands for the Master Project, as everywhere (spec, "Resources and their fields").
+ * Whether a key may use a project and campaign. A campaign alone implies its project; without either,
+ * the Master Project applies (spec, "Resources and their fields").
  */
-export function mayName(
+export function canUseScope(
   { accountId, limits: { projects } }: Caller,
   { projectId = '', campaignId = '' }: ScopeChoice,
 ): boolean {
   if (projects === 'any') return true
-  const code = readCode(accountId, projectId)
+  const code = parseProjectCode(accountId, projectId)
   if (campaignId.trim() === '') return projects.codes.has(code ?? accountId)
-  const id = readCampaignId(campaignId)
+  const id = parseCampaignId(campaignId)
   if (id === undefined || !projects.campaignIds.has(id)) return false
   return code === undefined || projects.codes.has(code)
+}
+
+/** The request for an access token (spec, "Authentication"; RFC 6749, section 4.4). */
+
+export interface TokenRequest {
+  /** As sent; validated by the service. */
+  readonly grantType: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+export interface TokenResponse {
+  /** Appears only in this answer; stored hashed. */
+  readonly token: string
+  readonly expiresInSeconds: number
+}
+
+/**
+ * Project codes are trimmed and in upper case, except the Master Project's code, which is the account's
+ * id as stored. `undefined` for blank text.
+ */
+export function parseProjectCode(accountId: string, text: string): string | undefined {
+  const code = normalizeProjectCode(text)
+  if (code === '') return undefined
+  return code === accountId.toUpperCase() ? accountId : code
+}
+
+/** Only ASCII text is changed: the upper case of letters such as `ſ` or `ß` could be another code. */
+export function normalizeProjectCode(text: string): string {
+  const trimmed = text.trim()
+  return /^[\x20-\x7e]*$/.test(trimmed) ? trimmed.toUpperCase() : trimmed
 }

@@ -1,119 +1,137 @@
 /**
- * The narrow port through which the gate asks about a call, and the shapes of the answers.
- * Whoever fills it (our own service in process, a vendor over HTTP) never throws at the asker:
- * an answer that could not be had is an {@link Unanswered}, and is never taken for permission.
+ * The port through which the gate asks questions about a call, and the shapes of the answers. An
+ * implementation (the embedded service, or a provider over HTTP) never throws: a missing answer is an
+ * {@link AnswerFailure}, which is never treated as permission.
  */
-import type { Instant } from './clock.js'
+
 import type { CallKind } from './decision.js'
 import type { ListVersion } from './number-set.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { PlaceSource } from './place.js'
+import type { Instant } from './time/clock.js'
 
-export type Eventually<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>
 
-/** Goes on at once when the value is there, without a turn of the event loop. */
-export function when<T, R>(value: Eventually<T>, then: (value: T) => Eventually<R>): Eventually<R> {
-  return value instanceof Promise ? value.then(then) : then(value)
+/** Continues synchronously when the value is not a promise, without a turn of the event loop. */
+export function mapMaybePromise<T, R>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<R>,
+): MaybePromise<R> {
+  return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Whom and when a question is about. Absent project and campaign mean the account's defaults. */
+/** The number, scope and time of a question. Absent project and campaign mean the account's defaults. */
 export interface Question {
   readonly accountId: string
   readonly number: PhoneNumber
   readonly projectId?: string | undefined
   readonly campaignId?: string | undefined
   readonly postalCode?: string | undefined
-  /** The instant to judge; absent means now. */
+  /** The instant the question is about; absent means now. */
   readonly at?: Instant | undefined
   /**
-   * The kind of call the asker has in mind. No answer depends on it; it tells whether an old answer
-   * forbids this call or only another kind.
+   * The intended kind of call. Answers do not depend on it; the cache uses it to see whether a stale
+   * answer forbids this kind of call or only another one.
    */
   readonly callKind?: CallKind | undefined
-  /** Nobody waits for the answer: it may be had later, and only where others do not suffer. */
+  /** The answer is not urgent: it may be delayed in favor of other questions. */
   readonly inBackground?: boolean | undefined
 }
 
-/** The questions by the name they have in settings, logs and metrics. */
+/** The names of the questions in settings, logs and metrics. */
 export const questionNames = ['scrub', 'internal-dnc', 'litigator', 'legal-time'] as const
 export type QuestionName = (typeof questionNames)[number]
 
-/** What the gate asks of calling hours beyond the plain API. */
+/** The gate's question about calling hours, with options beyond the plain API. */
 export interface LegalTimeQuestion extends Question {
-  /** A recorded, artificial or AI voice: the state's window for those applies as well. */
+  /** A recorded, artificial or AI voice: the state's window for those also applies. */
   readonly recordedVoice: boolean
-  /** The law's own window must permit too, so that a project override can only narrow it. */
-  readonly lawToo: boolean
+  /** The statutory window must permit too, so that a project override can only narrow it. */
+  readonly requireStatutoryWindow: boolean
   /**
-   * A postal code adds to the places the number may be in instead of replacing them. One whose
-   * place is unknown, such as that of the armed forces, leaves the question unanswered.
+   * A postal code adds to the possible places of the number instead of replacing them. One whose place
+   * is unknown, such as a military one, leaves the question unanswered.
    */
   readonly strictestPlace: boolean
 }
 
-/** The source that was to answer. */
-export interface InsteadOf<T> {
+/** Describes the primary source that was not used. */
+export interface UnavailablePrimary<T> {
   /** Why it was not waited for. */
-  readonly because: string
-  /** Its own answer, where it may still come. */
-  readonly late?: Promise<Asked<T>> | undefined
+  readonly reason: string
+  /** Its own answer, if it may still arrive. */
+  readonly lateAnswer?: Promise<Answer<T>> | undefined
 }
 
-export interface Answered<T> {
-  readonly answered: true
+export interface AnswerSuccess<T> {
+  readonly ok: true
   readonly value: T
-  /** Who answered: `embedded`, or the name of a remote provider. */
+  /** `embedded`, or the name of a remote provider. */
   readonly source: string
-  /** When the answer was made, by the account's clock. */
+  /** When the answer was given, by the account's clock. */
   readonly asOf: Instant
-  /** The answer must not be used at or after this instant; infinity when nothing bounds it. */
+  /** The answer must not be used at or after this instant; infinity without a limit. */
   readonly holdsUntil: Instant
   /**
-   * Set on an answer that is older than the cache keeps it, and is given because its source does
-   * not answer: why it does not.
+   * Set on an answer beyond its maximum age that is used because its source does not answer: the
+   * reason why it does not.
    */
-  readonly staleBecause?: string | undefined
-  /** Set on the answer of one source that stands in for another, which is slow or silent. */
-  readonly insteadOf?: InsteadOf<T> | undefined
-  /** What others say to the same question: the call is permitted only if all of them permit it. */
-  readonly also?: readonly Asked<T>[] | undefined
+  readonly staleReason?: string | undefined
+  /** Set on the answer of a fallback source when the primary is slow or does not answer. */
+  readonly unavailablePrimary?: UnavailablePrimary<T> | undefined
+  /** Answers of other sources: the call is permitted only if all of them permit it. */
+  readonly otherAnswers?: readonly Answer<T>[] | undefined
+}
+
+/** The answer and those of all others that were asked, without nesting. */
+export function flattenAnswers<T>(answer: Answer<T>): readonly Answer<T>[] {
+  if (!answer.ok || answer.otherAnswers === undefined) return [answer]
+  return [answer, ...answer.otherAnswers.flatMap(flattenAnswers)]
+}
+
+/** Whether the value of any source that answered passes the test. */
+export function hasAnswerWhere<T>(answer: Answer<T>, test: (value: T) => boolean): boolean {
+  if (!answer.ok) return false
+  return (
+    test(answer.value) || (answer.otherAnswers?.some((more) => hasAnswerWhere(more, test)) ?? false)
+  )
 }
 
 /** Why a question has no answer; also the outcome label of the metrics. */
-export const unansweredReasons = [
+export const answerFailureReasons = [
   ...(['source-failed', 'deadline', 'list-missing', 'list-stale', 'not-understood'] as const),
-  /** The list is there and cannot be used. */
+  /** The list exists but cannot be used. */
   'list-unusable',
   /** The source does not accept the key. */
   'refused',
-  /** The source refuses the question as it is put, such as for a project it does not know. */
+  /** The source refuses the question itself, for example for an unknown project. */
   'bad-question',
-  /** The source has said that it was asked too often, or would be. */
+  /** A rate limit of the source was or would be exceeded. */
   'rate-limited',
-  /** The source has failed so often that it is left alone for a while. */
+  /** The circuit breaker of the source is open after repeated failures. */
   'circuit-open',
-  /** More questions wait for the source than may. */
+  /** The queue of questions for the source is full. */
   'overloaded',
   /** The source's API has no such question. */
   'not-askable',
 ] as const
-export type UnansweredReason = (typeof unansweredReasons)[number]
+export type AnswerFailureReason = (typeof answerFailureReasons)[number]
 
-/** Whether the question is at fault and not the source: asked otherwise, it would be answered. */
-export function isOfTheQuestion(why: UnansweredReason): boolean {
+/** Whether the failure was caused by the question and not by the source. */
+export function isRequestError(why: AnswerFailureReason): boolean {
   return why === 'bad-question' || why === 'not-askable'
 }
 
-export interface Unanswered {
-  readonly answered: false
-  readonly why: UnansweredReason
+export interface AnswerFailure {
+  readonly ok: false
+  readonly reason: AnswerFailureReason
   readonly detail: string
   readonly source: string
 }
 
-export type Asked<T> = Answered<T> | Unanswered
+export type Answer<T> = AnswerSuccess<T> | AnswerFailure
 
-/** Letters of a scrub row that are known; any other letter is not understood (spec, "Scrub"). */
+/** The known result letters of a scrub row; any other letter is refused (spec, "Scrub"). */
 export const resultLetters = [
   ...['C', 'X', 'E', 'O', 'R', 'W', 'Y', 'G', 'H', 'L'],
   ...['F', 'V', 'D', 'P', 'B', 'I', 'M', 'S', 'T'],
@@ -126,7 +144,7 @@ export type ResultLetter =
 export const ebrTypes = ['S', 'I', 'P', 'T'] as const
 export type EbrType = (typeof ebrTypes)[number]
 
-/** What a scrub row of version 8 says of a call. */
+/** The parts of a version 8 scrub row that matter for a call. */
 export interface ScrubVerdict {
   readonly letter: ResultLetter
   /** The row's `Reason`, such as `National (USA) 2024-01-31;;;W` or `Litigator`. */
@@ -139,22 +157,22 @@ export interface ScrubVerdict {
     readonly autodialed: boolean
     readonly ai: boolean
   }
-  /** Said by our own service where a letter alone would leave the caller guessing. */
+  /** Additional explanation, set only by the embedded service. */
   readonly detail: string | undefined
   /**
-   * Set by our own service where it is because of an opt-out that the record on file does not act;
-   * `detail` has the opt-out. `ended`: it ended the record. `not-lifted`: the record is newer, but of
-   * an Agent's key.
+   * Set by the embedded service when an opt-out makes the record on file ineffective; `detail` has the
+   * opt-out. `ended`: it ended the record. `not-lifted`: the record is newer but was stored with an
+   * Agent's key.
    */
   readonly optOut?: 'ended' | 'not-lifted' | undefined
   /**
-   * When time alone forbids the call: from when it no longer does, infinity when no such instant is
-   * near or the letter will be another by then. Absent where the source cannot tell.
+   * If only the time forbids the call: when it no longer does; infinity when that is not soon or the
+   * letter will have changed by then. Absent when the source does not report it.
    */
   readonly opensAt?: Instant | undefined
-  /** The letter is `B` because a list is too old to answer, not because none covers the number. */
+  /** The letter is `B` because a list is too old, not because no list covers the number. */
   readonly isListStale?: boolean | undefined
-  /** The imported lists that were looked at; absent where the source cannot tell. */
+  /** The imported lists that were checked; absent when the source does not report them. */
   readonly lists?: readonly ListVersion[] | undefined
 }
 
@@ -165,7 +183,7 @@ export interface InternalDncStatus {
 
 export interface LitigatorStatus {
   readonly isLitigator: boolean
-  /** The imported list that was looked at; absent where the source cannot tell. */
+  /** The imported list that was checked; absent when the source does not report it. */
   readonly list?: ListVersion | undefined
 }
 
@@ -182,9 +200,9 @@ export interface LegalTime {
   readonly permitted: boolean
   /** Seconds left in the window; 0 when not permitted. */
   readonly secondsLeft: number
-  /** First instant from the asked one on at which the call is permitted; absent when none is near. */
+  /** First instant, from the one in question, at which the call is permitted; absent when none is soon. */
   readonly opensAt: Instant | undefined
-  /** The rule that decided, for people: citation, window, place. */
+  /** Describes the rule that applied: citation, window, place. */
   readonly rule: string
   /** Name of the restricted day or emergency that closes the local date. */
   readonly restrictedDay: string | undefined
@@ -193,8 +211,28 @@ export interface LegalTime {
 }
 
 export interface Compliance {
-  scrub(question: Question): Eventually<Asked<ScrubVerdict>>
-  internalDnc(question: Question): Eventually<Asked<InternalDncStatus>>
-  litigator(question: Question): Eventually<Asked<LitigatorStatus>>
-  legalTime(question: LegalTimeQuestion): Eventually<Asked<LegalTime>>
+  scrub(question: Question): MaybePromise<Answer<ScrubVerdict>>
+  internalDnc(question: Question): MaybePromise<Answer<InternalDncStatus>>
+  litigator(question: Question): MaybePromise<Answer<LitigatorStatus>>
+  legalTime(question: LegalTimeQuestion): MaybePromise<Answer<LegalTime>>
+}
+
+/**
+ * A failure, of the answer itself or of another source's; preferably one that the question itself
+ * caused.
+ */
+export function findUnanswered<T>(answer: Answer<T>): AnswerFailure | undefined {
+  if (!answer.ok) return answer
+  if (answer.otherAnswers === undefined) return undefined
+  const failures = flattenAnswers(answer).flatMap((one) => (one.ok ? [] : [one]))
+  return failures.find(({ reason }) => isRequestError(reason)) ?? failures[0]
+}
+
+/** The answer and those of other sources, marked as given because a source does not answer. */
+export function markStale<T>(answer: AnswerSuccess<T>, staleReason: string): AnswerSuccess<T> {
+  const { value, source, asOf, holdsUntil, otherAnswers } = answer
+  const stale = { ok: true, value, source, asOf, holdsUntil, staleReason } as const
+  if (otherAnswers === undefined) return stale
+  const marked = otherAnswers.map((more) => (more.ok ? markStale(more, staleReason) : more))
+  return { ...stale, otherAnswers: marked }
 }

@@ -1,23 +1,23 @@
 /**
- * Relationship and consent records (spec, "Existing business relationship and consent") as they are
- * looked at and taken out of force.
+ * Relationship and consent records (spec, "Existing business relationship and consent") as listed and
+ * removed.
  */
 import type { EbrType } from './compliance.js'
 
 export interface ConsentRecordsRequest {
-  /** 10 digits each; whatever else is refused by the subject. */
+  /** 10 digits each; the service refuses anything else. */
   readonly numbers: readonly string[]
-  /** Whose records; the Master Project's when absent. */
+  /** Project of the records; absent means the Master Project. */
   readonly projectId?: string | undefined
   /** Implies its project. */
   readonly campaignId?: string | undefined
 }
 
-/** A record in force, expired or not, as it was reported. Days are `YYYY-MM-DD`. */
+/** A current record, expired or not, as reported. Days are `YYYY-MM-DD`. */
 export interface ConsentRecord {
   readonly phoneNumber: string
   readonly type: EbrType
-  /** A day, or a UTC instant where a time was given. */
+  /** A day, or a UTC instant if a time was given. */
   readonly dateOfLastContact: string
   readonly dateObligationEnds: string | null
   readonly referenceNum: string | null
@@ -25,6 +25,6 @@ export interface ConsentRecord {
   readonly email: string | null
   /** UTC instant of the report. */
   readonly recordedOn: string
-  /** Id of the key that stored it, or `import:<source>`; null where that was not kept yet. */
+  /** Id of the key that stored it, or `import:<source>`; null for records from before this was stored. */
   readonly recordedBy: string | null
 }

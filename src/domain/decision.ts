@@ -1,8 +1,9 @@
 /**
- * A call to be judged, the findings of the checks, and the pure function from findings to verdict.
+ * A call to decide on, the findings of the checks, and the pure function from findings to ruling.
  */
-import type { Instant } from './clock.js'
+
 import type { ListVersion } from './number-set.js'
+import type { Instant } from './time/clock.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
 export const callKinds = ['manual', 'autodialed', 'ai'] as const
@@ -12,38 +13,38 @@ export const checkNames = ['litigator', 'internal-dnc', 'permission', 'calling-h
 export type CheckName = (typeof checkNames)[number]
 
 /**
- * Why a call was allowed or blocked. The order is the rank: of several denying findings the first
- * one here is the decision's reason. Also the metric label and the word in a pre-dial reply.
+ * Why a call was allowed or blocked. The order is the rank: of several denying findings, the first
+ * one here becomes the decision's reason. The codes are also metric labels and part of a pre-dial reply.
  */
 export const reasonTexts = {
-  'not-recorded': 'the decision could not be written to disk, so it was not given',
-  'clock-behind': 'the clock runs behind the newest stored record, so no time can be relied on',
-  expired: 'the facts ceased to hold before the decision could be given',
-  'invalid-request': 'the facts of the call cannot be read, so it was not judged',
-  'invalid-number': 'the dialled text is no telephone number',
+  'not-recorded': 'the decision could not be written to disk, so the call is blocked',
+  'clock-behind': 'the clock is behind the newest stored record, so times are unreliable',
+  expired: 'the facts expired before the decision could be returned',
+  'invalid-request': 'the facts of the call are invalid, so it was not checked',
+  'invalid-number': 'the dialed text is not a telephone number',
   'foreign-number': 'the number belongs to another country; policy blocks those',
   extension: 'the digits are an internal extension; policy blocks those',
-  litigator: 'the number is linked to a known TCPA litigator; consent does not lift this',
+  litigator: 'the number is linked to a known TCPA litigator; consent does not override this',
   'consent-revoked': 'an opt-out is newer than the permission on file',
   'internal-dnc': 'the number is on the internal do-not-call list',
   'national-dnc': 'the number is on a national do-not-call list and no exemption applies',
   'state-dnc': 'the number is on a state do-not-call list and no exemption applies',
-  'wireless-state': 'the state bars sales calls to wireless numbers',
+  'wireless-state': 'the state prohibits sales calls to wireless numbers',
   'list-not-covering':
-    'no imported national list covers this area code; no list is not a clean list',
-  'list-stale': 'an imported list is too old to answer; an old list is not a clean list',
+    'no imported national list covers this area code, so the number is not known to be clean',
+  'list-stale': 'an imported list is too old to be used, so the number is not known to be clean',
   'toll-free': 'toll-free numbers are not called',
   'unknown-prefix': 'the area code or exchange is not in service',
-  'no-consent': 'this kind of call needs a permission record, and none is current',
+  'no-consent': 'this kind of call requires a permission record, and there is no current one',
   'not-permitted': 'the scrub result does not permit this kind of call',
-  'unknown-project': 'the project or campaign is not one of the account',
-  'restricted-day': 'calls are barred on this local date',
+  'unknown-project': 'the account has no such project or campaign',
+  'restricted-day': 'calls are prohibited on this local date',
   'outside-calling-hours': 'the local time is outside the lawful calling hours',
   'list-missing': 'a list this check needs has not been imported',
-  'check-unanswered': 'a check could not be answered, and unknown blocks',
+  'check-unanswered': 'a check could not be answered, so the call is blocked',
   overloaded: 'the gate is overloaded',
-  'policy-allows': 'policy lets extensions and numbers of other countries pass unchecked',
-  'service-code': 'emergency and service codes always pass',
+  'policy-allows': 'policy allows extensions and numbers of other countries unchecked',
+  'service-code': 'emergency and service codes are always allowed',
   permitted: 'every check passed',
 } as const
 export type ReasonCode = keyof typeof reasonTexts
@@ -52,8 +53,11 @@ const reasonRank: ReadonlyMap<ReasonCode, number> = new Map(
   (Object.keys(reasonTexts) as ReasonCode[]).map((code, rank) => [code, rank]),
 )
 
-/** Reasons that time alone will lift. */
-const passingReasons: ReadonlySet<ReasonCode> = new Set(['restricted-day', 'outside-calling-hours'])
+/** Reasons that end by themselves with time. */
+const temporaryReasons: ReadonlySet<ReasonCode> = new Set([
+  'restricted-day',
+  'outside-calling-hours',
+])
 
 /** A channel of one of the configured Asterisk servers. */
 export interface CallChannel {
@@ -63,9 +67,9 @@ export interface CallChannel {
 
 export interface CallRequest {
   readonly accountId: string
-  /** Id of the key that asked; absent where none was used, as over Asterisk. */
+  /** Id of the API key; absent when none was used, as for calls from Asterisk. */
   readonly keyId?: string | undefined
-  /** The number as handed in. */
+  /** The number as received. */
   readonly dialed: string
   readonly callKind: CallKind
   readonly projectId?: string | undefined
@@ -73,52 +77,52 @@ export interface CallRequest {
   readonly postalCode?: string | undefined
   readonly callerId?: string | undefined
   readonly reference?: string | undefined
-  /** A what-if: judged as of this instant, never counted as an attempt. */
+  /** A what-if: decided as of this instant, never counted as an attempt. */
   readonly at?: Instant | undefined
-  /** The channel that waits for the decision, of a call that came through an Asterisk. */
+  /** The channel that waits for the decision, for calls from Asterisk. */
   readonly channel?: CallChannel | undefined
-  /** The door the call came through. */
+  /** How the call reached callgate. */
   readonly via: 'http' | 'predial' | 'asterisk' | 'check'
 }
 
 export type Verdict = 'pass' | 'deny' | 'unknown'
 
-/** What one check found. */
+/** The result of one check. */
 export interface Finding {
   readonly check: CheckName
   readonly verdict: Verdict
   readonly reason: ReasonCode
-  /** For people: the rule and its citation, the letter, the list. */
+  /** Explanation for people: the rule and its citation, the letter, the list. */
   readonly detail: string
   readonly source: string
   /** When the fact was established. */
   readonly asOf: Instant
   /** The finding must not be relied on at or after this instant. */
   readonly holdsUntil: Instant
-  /** When this finding would pass, where time is the cause; infinity when no time is near. */
+  /** When this finding would pass, if time is the cause; infinity when that is not soon. */
   readonly opensAt?: Instant | undefined
   /**
-   * Of an unknown: whoever asked is the cause, such as by a campaign that does not exist. Policy on
-   * outages does not let it pass.
+   * Set on an unknown that the request itself caused, for example with an unknown campaign. Policy on
+   * unknowns does not allow it.
    */
-  readonly isOfTheQuestion?: boolean | undefined
-  /** Set when the answer was past its age: why its source does not give a newer one. */
-  readonly staleBecause?: string | undefined
-  /** The imported lists that were looked at; absent where the source cannot tell. */
+  readonly isRequestError?: boolean | undefined
+  /** Set when the answer exceeded its maximum age: why its source does not give a newer one. */
+  readonly staleReason?: string | undefined
+  /** The imported lists that were checked; absent when the source does not report them. */
   readonly lists?: readonly ListVersion[] | undefined
 }
 
-/** What policy makes of one check. Unless it says otherwise, anything but a pass blocks. */
+/** The policy for one check. By default, anything but a pass blocks. */
 export interface CheckPolicy {
-  /** In `shadow` the finding is recorded and counted, and blocks nothing. */
+  /** In `shadow` the finding is recorded and counted but blocks nothing. */
   readonly mode: 'enforce' | 'shadow'
-  /** Lets an `unknown` pass, for a reason somebody answers for and before an instant. */
+  /** Allows an `unknown` until an instant, for the stated reason. */
   readonly allowUnknown?: { readonly reason: string; readonly until: Instant } | undefined
 }
 
 export type Policy = Readonly<Record<CheckName, CheckPolicy>>
 
-/** Everything blocks that does not pass. */
+/** Anything but a pass blocks. */
 export const strictPolicy: Policy = {
   litigator: { mode: 'enforce' },
   'internal-dnc': { mode: 'enforce' },
@@ -127,122 +131,124 @@ export const strictPolicy: Policy = {
 }
 
 /**
- * What policy set aside of the findings:
- * - `unknown-allowed`: the check could not be answered, and policy lets that pass;
- * - `stale-allowed`: it passes by an answer past its age, as its source does not answer;
- * - `shadowed`: it would have blocked the call, and is not enforced.
+ * How policy overrode a finding:
+ * - `unknown-allowed`: the check could not be answered, and policy allows that;
+ * - `stale-allowed`: the check passed with an answer older than its maximum age, since its source does
+ *   not answer;
+ * - `shadowed`: the check would have blocked the call but is not enforced.
  */
 export const policyEffects = ['unknown-allowed', 'stale-allowed', 'shadowed'] as const
 
 export interface PolicyEffect {
   readonly check: CheckName
   readonly effect: (typeof policyEffects)[number]
-  /** The reason policy gives; why the source is silent; the detail of the finding. */
+  /** The reason set in policy, why the source does not answer, or the detail of the finding. */
   readonly because: string
-  /** Of `unknown-allowed`: from when on it blocks. */
+  /** For `unknown-allowed`: when unknown blocks again. */
   readonly until?: Instant | undefined
 }
 
 export interface Ruling {
   readonly decision: 'allow' | 'block'
   readonly reason: ReasonCode
-  /** What policy set aside, of a block as well; empty on almost every call. */
+  /** Findings that policy overrode, also on blocks. Usually empty. */
   readonly effects: readonly PolicyEffect[]
   /**
-   * Bound by the findings it rests on, and by the end of what policy lets pass; infinity when
-   * nothing bounds it.
+   * The earliest end of the findings and policy exceptions that it depends on; infinity when there is
+   * none.
    */
   readonly holdsUntil: Instant
   readonly nextAllowedAt: Instant | undefined
 }
 
-/** A decision as given to the caller and kept as evidence. */
+/** A decision as returned to the caller and stored as evidence. */
 export interface Decision extends Ruling {
   readonly id: string
   readonly accountId: string
   readonly request: CallRequest
   /**
-   * What was judged, and on an allow all that may be dialed: ten digits, a service code, an extension,
-   * or a foreign number with its `+`, `011` or `00`. Empty where nothing could be judged.
+   * The number that was checked, and on an allow exactly what may be dialed: ten digits, a service
+   * code, an extension, or a foreign number with its `+`, `011` or `00`. Empty when the input is not a
+   * number.
    */
   readonly number: string
   readonly findings: readonly Finding[]
   readonly decidedAt: Instant
-  /** The instant the rules were applied to: `decidedAt`, or the request's `at`. */
+  /** The instant the rules were applied for: `decidedAt`, or the request's `at`. */
   readonly judgedAt: Instant
-  /** Now by the account's clock: the age of the findings counts to here, also in a what-if. */
-  readonly usedAt: Instant
-  /** What the reason's own text cannot tell, of a call that was refused unjudged. */
+  /** Current time of the account's clock; the age of findings is measured to it, also in a what-if. */
+  readonly accountTime: Instant
+  /** Additional explanation for a call that was refused without checks. */
   readonly detail?: string | undefined
-  /** An allow may be acted on before this instant; a block need not be asked again before it. */
+  /** An allow may be acted on before this instant; a block remains valid until then. */
   readonly validUntil: Instant
 }
 
 /**
- * The last step of a decision, to be called once, right before the answer is sent: an allow that has
- * become late or has expired by then is given as a block. `isDelayed`: the answer must wait for
- * another one to be sent first, so when it would leave is unknown.
+ * The last step of a decision, to be called once, right before the answer is sent: it turns an allow
+ * that is late or has expired by then into a block. `isDelayed`: the answer must wait for another one
+ * to be sent first, so its sending time is unknown.
  */
-export type DeliverDecision = (isDelayed?: boolean) => Decision
+export type DecisionFinalizer = (isDelayed?: boolean) => Decision
 
 /**
- * Allows only when there are findings and each one passes, is an `unknown` that policy lets pass at
- * that instant, or is in shadow. A finding in shadow neither blocks nor bounds the ruling. Pure: the
- * same arguments always give the same ruling.
+ * Allows only when there are findings and each one passes, is an `unknown` that policy allows at that
+ * instant, or is in shadow. A finding in shadow neither blocks nor limits the validity of the ruling.
+ * Pure: the same arguments always give the same ruling.
  */
 export function decide(findings: readonly Finding[], policy: Policy, at: Instant): Ruling {
   const effects: PolicyEffect[] = []
-  const against: Finding[] = []
+  const denials: Finding[] = []
   let holdsUntil = Number.POSITIVE_INFINITY
-  let letPassUntil = Number.POSITIVE_INFINITY
+  let exceptionUntil = Number.POSITIVE_INFINITY
   for (const finding of findings) {
     const checkPolicy = policy[finding.check]
-    const effect = effectOf(finding, checkPolicy, at)
+    const effect = findPolicyEffect(finding, checkPolicy, at)
     if (effect) effects.push(effect)
     if (checkPolicy.mode === 'shadow') continue
     if (effect?.until !== undefined) {
-      letPassUntil = Math.min(letPassUntil, effect.until)
+      exceptionUntil = Math.min(exceptionUntil, effect.until)
       continue
     }
     holdsUntil = Math.min(holdsUntil, finding.holdsUntil)
-    if (finding.verdict !== 'pass') against.push(finding)
+    if (finding.verdict !== 'pass') denials.push(finding)
   }
-  const allowed = findings.length > 0 && against.length === 0
+  const allowed = findings.length > 0 && denials.length === 0
   return {
     decision: allowed ? 'allow' : 'block',
-    reason: allowed ? 'permitted' : reasonOf(against),
+    reason: allowed ? 'permitted' : pickReason(denials),
     effects,
-    holdsUntil: Math.min(holdsUntil, letPassUntil),
-    nextAllowedAt: nextAllowedAt(against, letPassUntil),
+    holdsUntil: Math.min(holdsUntil, exceptionUntil),
+    nextAllowedAt: findNextAllowedAt(denials, exceptionUntil),
   }
 }
 
 /**
- * There is none where the finding counts as it is. In shadow only what would have blocked the call
- * is told, so that its count is that of the calls that enforcing would cost.
+ * `undefined` when policy does not change the finding. In shadow mode only findings that would have
+ * blocked are reported, so that their count equals the calls that enforcing would block.
  */
-function effectOf(
+function findPolicyEffect(
   finding: Finding,
   { mode, allowUnknown }: CheckPolicy,
   at: Instant,
 ): PolicyEffect | undefined {
-  const { check, verdict, staleBecause } = finding
+  const { check, verdict, staleReason } = finding
   if (verdict === 'pass') {
-    if (staleBecause === undefined || mode === 'shadow') return undefined
-    return { check, effect: 'stale-allowed', because: staleBecause }
+    if (staleReason === undefined || mode === 'shadow') return undefined
+    return { check, effect: 'stale-allowed', because: staleReason }
   }
-  const isOutage = verdict === 'unknown' && finding.isOfTheQuestion !== true
-  const isLetPass = isOutage && allowUnknown !== undefined && at < allowUnknown.until
+  const isOutage = verdict === 'unknown' && finding.isRequestError !== true
+  const isExempt = isOutage && allowUnknown !== undefined && at < allowUnknown.until
   if (mode === 'shadow') {
-    return isLetPass ? undefined : { check, effect: 'shadowed', because: finding.detail }
+    return isExempt ? undefined : { check, effect: 'shadowed', because: finding.detail }
   }
-  if (!isLetPass) return undefined
+  if (!isExempt) return undefined
   const { reason, until } = allowUnknown
   return { check, effect: 'unknown-allowed', because: reason, until }
 }
 
-/** Checks without a fresh answer on which an allow rests all the same; of a block there are none. */
-export function degradedBy({
+/** Checks of an allow without a fresh answer that policy allowed; empty for a block. */
+export function listDegradedChecks({
   decision,
   effects,
 }: Pick<Ruling, 'decision' | 'effects'>): readonly CheckName[] {
@@ -252,24 +258,43 @@ export function degradedBy({
 
 const noChecks: readonly CheckName[] = []
 
-/** That of the highest rank; a decision without findings was not answered by any check. */
-function reasonOf(against: readonly Finding[]): ReasonCode {
-  return against.map((finding) => finding.reason).reduce(higherRanking, 'check-unanswered')
+/** The reason with the highest rank; without findings, no check was answered. */
+function pickReason(denials: readonly Finding[]): ReasonCode {
+  return denials.map((finding) => finding.reason).reduce(pickHigherRankedReason, 'check-unanswered')
 }
 
-/** Of two reasons the one a decision with both gives. */
-export function higherRanking(one: ReasonCode, other: ReasonCode): ReasonCode {
-  return (reasonRank.get(other) ?? 0) < (reasonRank.get(one) ?? 0) ? other : one
+/** The reason that a decision with both reasons gets. */
+export function pickHigherRankedReason(a: ReasonCode, b: ReasonCode): ReasonCode {
+  return (reasonRank.get(b) ?? 0) < (reasonRank.get(a) ?? 0) ? b : a
 }
 
 /**
- * The latest opening of the denying findings, when each of them is one that time lifts soon. Not one
- * at which an unknown that policy lets pass now will block again.
+ * The latest opening of the denying findings, if each of them ends soon with time and no policy
+ * exception for an unknown ends before it.
  */
-function nextAllowedAt(against: readonly Finding[], letPassUntil: Instant): Instant | undefined {
-  if (against.length === 0) return undefined
-  if (!against.every((finding) => passingReasons.has(finding.reason))) return undefined
-  const openings = against.flatMap((finding) => finding.opensAt ?? [])
+function findNextAllowedAt(
+  denials: readonly Finding[],
+  exceptionUntil: Instant,
+): Instant | undefined {
+  if (denials.length === 0) return undefined
+  if (!denials.every((finding) => temporaryReasons.has(finding.reason))) return undefined
+  const openings = denials.flatMap((finding) => finding.opensAt ?? [])
   const opening = Math.max(...openings)
-  return Number.isFinite(opening) && opening < letPassUntil ? opening : undefined
+  return Number.isFinite(opening) && opening < exceptionUntil ? opening : undefined
 }
+
+/** The limits of a call's facts, the same for HTTP, Asterisk and the command line. */
+
+export const maxDialedLength = 128
+
+/** Maximum length of a project or campaign id. */
+export const maxIdLength = 64
+
+export const maxCallerIdLength = 100
+
+export const maxReferenceLength = 200
+
+/** Also matches empty text, which is treated as absent. */
+export const postalCodePattern = /^(?:\d{5}(?:-?\d{4})?|[A-Za-z]\d[A-Za-z][ -]?\d[A-Za-z]\d)?$/
+
+export const postalCodeRule = 'must be a US ZIP code or a Canadian postal code'

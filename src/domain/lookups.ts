@@ -1,9 +1,11 @@
 /**
- * Facts about a line that come from outside: who carries it, whether it is connected, who lives
- * there, whether it has changed hands (spec, "Number identification result" and following).
+ * Facts about a line from external sources: its carrier, connection status, residential or business
+ * use, and reassignment (spec, "Number identification result" and following), and the requests and
+ * rows of the reassigned-number checks (spec, "Reassigned-number check").
  */
-import type { LocalDay } from './clock.js'
+
 import type { PhoneNumber } from './phone-number.js'
+import type { LocalDay } from './time/clock.js'
 
 /** `N` not available, `L` landline, `V` VoIP, `W` wireless, `O` other. */
 export const phoneTypes = ['N', 'L', 'V', 'W', 'O'] as const
@@ -14,7 +16,7 @@ export interface LineIdentity {
   /** Operating company number, 4 characters, or empty. */
   readonly ocn: string
   readonly telcoName: string
-  /** Day of the live look-up. */
+  /** Day of the live lookup. */
   readonly on: LocalDay | undefined
 }
 
@@ -34,25 +36,52 @@ export interface LineStatusAnswer {
 
 export type ResOrBusiness = 'R' | 'B' | 'U'
 
-/** What one body of data says: `null` is too little information. */
-export type Reassigned = boolean | null
+/** The result of one data source: `null` means too little information. */
+export type ReassignedFlag = boolean | null
 
 export interface ReassignedAnswer {
   /** The national database's answer. */
-  readonly national: Reassigned
-  /** A federal safe harbour may be available. */
+  readonly national: ReassignedFlag
+  /** A federal safe harbor may be available. */
   readonly hasSafeHarbor: boolean
   /** The service's own carrier data. */
-  readonly own: Reassigned
+  readonly own: ReassignedFlag
 }
 
-/** Answers look-ups; `undefined` is no fact. Each rejects when it cannot be asked now. */
-export interface LookupBook {
+/** Answers lookups; `undefined` means no fact. Each method rejects when the source is unavailable. */
+export interface LookupSource {
   identity(number: PhoneNumber): Promise<LineIdentity | undefined>
   lineStatus(number: PhoneNumber): Promise<LineStatusAnswer | undefined>
   resOrBusiness(number: PhoneNumber): Promise<ResOrBusiness | undefined>
-  /** In request order, `undefined` where nothing is known. */
+  /** In request order, `undefined` for numbers without facts. */
   reassigned(
-    asked: readonly { readonly number: PhoneNumber; readonly consentOn: LocalDay }[],
+    items: readonly { readonly number: PhoneNumber; readonly consentOn: LocalDay }[],
   ): Promise<readonly (ReassignedAnswer | undefined)[]>
+}
+
+export interface ReassignedItem {
+  readonly number: PhoneNumber
+  /** The day consent was given. */
+  readonly consentOn: LocalDay
+}
+
+export interface ReassignedRequest {
+  /** Exactly one with GET. */
+  readonly items: readonly ReassignedItem[]
+  /** Answer with test data instead of real lookups. */
+  readonly useSandbox: boolean
+  readonly projectId: string | undefined
+}
+
+/** The result of the national database only. */
+export interface NationalReassignedRow {
+  readonly phoneNumber: PhoneNumber
+  readonly isReassigned: ReassignedFlag
+  readonly hasSafeHarbor: boolean
+  readonly isSandbox: boolean
+}
+
+/** `isReassigned` combines the national database and the service's own carrier data. */
+export interface ReassignedRow extends NationalReassignedRow {
+  readonly ownIsReassigned: ReassignedFlag
 }

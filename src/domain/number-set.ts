@@ -1,17 +1,18 @@
 /** A set of telephone numbers as large as a national registry. */
-import type { Instant, LocalDay } from './clock.js'
-import type { PhoneNumber } from './phone-number.js'
 
-/** Which content of a list something rests on. */
+import type { PhoneNumber } from './phone-number.js'
+import type { Instant, LocalDay } from './time/clock.js'
+
+/** Identifies the content of a list that was used. */
 export interface ListVersion {
   readonly name: string
-  /** Names this exact content; changes with every import. */
+  /** Identifies this exact content; changes with every import. */
   readonly version: string
-  /** When the content was true, as told by whoever supplied it. */
+  /** The date of the content according to its supplier. */
   readonly asOf: Instant
 }
 
-/** By age: `soon-stale` is to be replaced, `stale` answers nothing. */
+/** State by age: `soon-stale` should be replaced, `stale` is not used. */
 export const listStates = ['fresh', 'soon-stale', 'stale'] as const
 export type ListState = (typeof listStates)[number]
 
@@ -20,10 +21,10 @@ export interface NumberSet extends ListVersion {
   readonly size: number
   has(number: PhoneNumber): boolean
   /**
-   * Whether the set speaks for this number's area code at all. A number that is absent from a set
-   * which does not cover it is not known to be clean.
+   * Whether the set covers this number's area code. A number that is absent from a set which does not
+   * cover it is not known to be clean.
    */
   covers(number: PhoneNumber): boolean
-  /** The day the source gives for a number that is in it; absent or `undefined` when it gives none. */
+  /** The listing day of a number in the set; absent or `undefined` when the source gives none. */
   dayOf?(number: PhoneNumber): LocalDay | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Telephone numbers of the North American plan: one normaliser for what people, dialplans and SIP
- * hand in, the strict ten-digit form of the API, and the codes that are no ordinary number.
+ * Telephone numbers of the North American plan: the parser for dial strings from people, dialplans
+ * and SIP, the strict ten-digit form of the API, and the codes that are not ordinary numbers.
  */
 
 declare const brand: unique symbol
@@ -8,27 +8,27 @@ declare const brand: unique symbol
 /** Exactly ten decimal digits: area code, exchange, line. */
 export type PhoneNumber = string & { readonly [brand]: 'PhoneNumber' }
 
-/** What a dialed string turned out to be. */
-export type Dialed =
+/** The result of parsing a dial string. */
+export type ParsedDialString =
   | { readonly kind: 'nanp'; readonly number: PhoneNumber }
-  /** Emergency or N11 service code: allowed at once, never looked up. */
+  /** Emergency or N11 service code: always allowed, never looked up. */
   | { readonly kind: 'service-code'; readonly code: string }
-  /** Two to six digits that are no service code: an internal extension. */
+  /** Two to six digits that are not a service code: an internal extension. */
   | { readonly kind: 'extension'; readonly digits: string }
-  /** Another country's number without separators: `+` or `011`/`00`, and not country code 1. */
+  /** Another country's number without separators, with `+`, `011` or `00` and a country code other than 1. */
   | { readonly kind: 'foreign'; readonly digits: string }
   | { readonly kind: 'invalid'; readonly detail: string }
 
 const tenDigits = /^\d{10}$/
 
-/** The strict form of the API: ten digits and nothing else (spec, "Resources and their fields"). */
-export function asPhoneNumber(text: string): PhoneNumber | undefined {
+/** Parses the strict form of the API: exactly ten digits (spec, "Resources and their fields"). */
+export function parsePhoneNumber(text: string): PhoneNumber | undefined {
   return tenDigits.test(text) ? (text as PhoneNumber) : undefined
 }
 
-/** For numbers whose form the caller has already proved, such as rows of our own tables. */
-export function phoneNumber(text: string): PhoneNumber {
-  const number = asPhoneNumber(text)
+/** For numbers that are already validated, such as rows of callgate's own tables. */
+export function toPhoneNumber(text: string): PhoneNumber {
+  const number = parsePhoneNumber(text)
   if (!number) throw new TypeError(`'${text}' is not ten digits`)
   return number
 }
@@ -40,61 +40,67 @@ const serviceCodes: ReadonlySet<string> = new Set([
   '988',
 ])
 
-const longestDialedText = 128
+const maxDialStringLength = 128
 
-const plainNumber = /^(\+?[\d\p{Zs}().\-/]+)$/u
-
-/**
- * RFC 3966, of its parameters `phone-context` alone: `+1` names the country by whose plan a number
- * without a plus is judged, and a domain without digits names nobody. All others may hold or change a
- * number.
- */
-const telUri = /^tel:(?!\+.*;)(\+?[\d().-]+)(?:;phone-context=(?:\+1|[a-z][a-z.-]*))?$/i
+const plainNumberPattern = /^(\+?[\d\p{Zs}().\-/]+)$/u
 
 /**
- * RFC 3261 without user parameters, password, port, headers and escapes. Each label of the host holds
- * a letter: digits alone, as of an IP address, may be another number.
+ * RFC 3966 with `phone-context` as the only parameter: `+1` or a domain without digits, neither of
+ * which changes the number. All other parameters may contain or change a number.
  */
-const sipUri =
+const telUriPattern = /^tel:(?!\+.*;)(\+?[\d().-]+)(?:;phone-context=(?:\+1|[a-z][a-z.-]*))?$/i
+
+/**
+ * RFC 3261 without user parameters, password, port, headers and escapes. Each label of the host must
+ * contain a letter, since digits only, as in an IP address, may be another number.
+ */
+const sipUriPattern =
   /^sips?:(\+?[\d().-]+)@([\d-]*[a-z][a-z\d-]*(?:\.[\d-]*[a-z][a-z\d-]*)*)(?:;(?:user=phone|transport=[a-z]+|lr))*$/i
 
 /**
- * Reads the whole of a dialed string or refuses it, so that every digit in it is in the number that is
- * judged: `2125550123`, `+1 (212) 555-0123`, `tel:+1-212-555-0123`,
- * `sip:12125550123@pbx.example.com;user=phone`. Left out are only what comes before a North American
- * number (`+1`, `1`, `011 1`, `00 1`), `phone-context=+1`, and digits in the name of the host that a
- * service code is sent to. `moreServiceCodes` are the operator's own emergency numbers.
+ * Parses a complete dial string or refuses it, so that every digit in it belongs to the number that is
+ * checked: `2125550123`, `+1 (212) 555-0123`, `tel:+1-212-555-0123`,
+ * `sip:12125550123@pbx.example.com;user=phone`. Ignored are only the prefix of a North American number
+ * (`+1`, `1`, `011 1`, `00 1`), `phone-context=+1`, and digits in the host name of a service code.
+ * `moreServiceCodes` are the operator's own emergency numbers.
  */
-export function parseDialed(
+export function parseDialString(
   text: string,
-  moreServiceCodes: ReadonlySet<string> = noMoreCodes,
-): Dialed {
-  if (text.length > longestDialedText) {
-    return { kind: 'invalid', detail: `is longer than ${longestDialedText} characters` }
+  moreServiceCodes: ReadonlySet<string> = noExtraServiceCodes,
+): ParsedDialString {
+  if (text.length > maxDialStringLength) {
+    return { kind: 'invalid', detail: `is longer than ${maxDialStringLength} characters` }
   }
   const trimmed = text.trim()
-  if (trimmed === '') return { kind: 'invalid', detail: 'holds no digits' }
+  if (trimmed === '') return { kind: 'invalid', detail: 'has no digits' }
   const [, number, host = ''] =
-    plainNumber.exec(trimmed) ?? sipUri.exec(trimmed) ?? telUri.exec(trimmed) ?? []
-  if (number === undefined) return { kind: 'invalid', detail: notOneNumber }
+    plainNumberPattern.exec(trimmed) ??
+    sipUriPattern.exec(trimmed) ??
+    telUriPattern.exec(trimmed) ??
+    []
+  if (number === undefined) return { kind: 'invalid', detail: dialStringRule }
   const digits = number.replace(/\D/g, '')
-  if (digits === '') return { kind: 'invalid', detail: 'holds no digits' }
-  const dialed = classify(digits, number.startsWith('+'), moreServiceCodes)
+  if (digits === '') return { kind: 'invalid', detail: 'has no digits' }
+  const dialed = classifyDigits(digits, number.startsWith('+'), moreServiceCodes)
   if (dialed.kind === 'service-code' || !/\d/.test(host)) return dialed
   return {
     kind: 'invalid',
-    detail: `the host '${host}' holds digits, which may be another number: hand in the number without it`,
+    detail: `the host '${host}' holds digits, which may be another number; send the number without it`,
   }
 }
 
-const notOneNumber =
-  'is not one telephone number: must be digits, with an optional + and blanks or ( ) . - / between ' +
-  'them, or a tel: or sip: URI that holds no other digits'
+const dialStringRule =
+  'is not one telephone number: must be digits, with an optional + and spaces or ( ) . - / between ' +
+  'them, or a tel: or sip: URI without other digits'
 
-const noMoreCodes: ReadonlySet<string> = new Set()
+const noExtraServiceCodes: ReadonlySet<string> = new Set()
 
-function classify(digits: string, international: boolean, more: ReadonlySet<string>): Dialed {
-  // Some telephone systems put a plus before every number; no country's number has three digits.
+function classifyDigits(
+  digits: string,
+  international: boolean,
+  more: ReadonlySet<string>,
+): ParsedDialString {
+  // Some telephone systems put a plus before every number; no international number has three digits.
   if (serviceCodes.has(digits)) return { kind: 'service-code', code: digits }
   if (!international && more.has(digits)) return { kind: 'service-code', code: digits }
   if (international) return classifyInternational(digits, '+')
@@ -103,35 +109,38 @@ function classify(digits: string, international: boolean, more: ReadonlySet<stri
   if (digits.length === 10) return { kind: 'nanp', number: digits as PhoneNumber }
   if (/^1\d{10}$/.test(digits)) return { kind: 'nanp', number: digits.slice(1) as PhoneNumber }
   if (/^\d{2,6}$/.test(digits)) return { kind: 'extension', digits }
-  return { kind: 'invalid', detail: `${digits.length} digits are no North American number` }
+  return {
+    kind: 'invalid',
+    detail: `${digits.length} digits are not a North American number, which has 10`,
+  }
 }
 
 /**
- * `digits` begin with a country code. Country code 1 is ours, and ten digits behind a plus may be a
- * national number that somebody put a plus before: neither may pass as foreign.
+ * `digits` begin with a country code. Country code 1 is North America, and ten digits after a plus may
+ * be a national number with a plus added: neither may be treated as foreign.
  */
-function classifyInternational(digits: string, prefix: string): Dialed {
+function classifyInternational(digits: string, prefix: string): ParsedDialString {
   if (digits.startsWith('1') && digits.length === 11) {
     return { kind: 'nanp', number: digits.slice(1) as PhoneNumber }
   }
   const code = digits.slice(1)
   if (digits.startsWith('1') && serviceCodes.has(code)) {
-    const detail = `holds a 1 before the service code ${code}: must be ${code} alone`
+    const detail = `has a 1 before the service code ${code}; must be just ${code}`
     return { kind: 'invalid', detail }
   }
   if (/^[01]/.test(digits)) {
     return {
       kind: 'invalid',
-      detail: 'is no number of a country: country code 0 or a wrong length',
+      detail: 'is not a valid international number: country code 0 or wrong length',
     }
   }
-  // 15 is the most of ITU-T E.164.
+  // ITU-T E.164 allows at most 15 digits.
   if (digits.length < 5 || digits.length > 15) {
-    const detail = `${digits.length} digits behind ${prefix} are no other country's number, which has 5 to 15`
+    const detail = `${digits.length} digits after ${prefix} are not an international number, which has 5 to 15`
     return { kind: 'invalid', detail }
   }
   if (prefix === '+' && /^[2-9]\d{2}[2-9]\d{6}$/.test(digits)) {
-    return { kind: 'invalid', detail: 'may be a national number with a plus before it' }
+    return { kind: 'invalid', detail: 'may be a national number with a plus added' }
   }
   return { kind: 'foreign', digits: prefix + digits }
 }
@@ -140,7 +149,7 @@ export function areaCodeOf(number: PhoneNumber): string {
   return number.slice(0, 3)
 }
 
-/** Toll-free codes in service and the reserved ones the spec names ("Calling hours", status rules). */
+/** Toll-free codes in service, and the reserved ones in the spec ("Calling hours", status rules). */
 const tollFreeCodes: ReadonlySet<string> = new Set([
   ...['800', '833', '844', '855', '866', '877', '888'],
   ...['822', '880', '881', '882', '883', '884', '886', '887', '889'],
@@ -150,12 +159,12 @@ export function isTollFree(number: PhoneNumber): boolean {
   return tollFreeCodes.has(areaCodeOf(number))
 }
 
-/** 555-0100 to 555-0199: set aside for fiction in every area code, used by the sandbox. */
+/** 555-0100 to 555-0199 are reserved for fiction in every area code; the sandbox uses them. */
 export function isFictional(number: PhoneNumber): boolean {
   return number.startsWith('55501', 3)
 }
 
-/** `212555****`: enough to find a call in a log, too little to dial. */
+/** `212555****`: enough to find a call in a log, but not enough to dial. */
 export function maskNumber(number: string): string {
   return number.length <= 4 ? '*'.repeat(number.length) : `${number.slice(0, -4)}****`
 }

@@ -1,6 +1,7 @@
-/** Where a called party may be, and what is known of a number from the numbering plan. */
-import type { Instant, LocalDay } from './clock.js'
+/** The possible places of a called party, and the facts about a number from the numbering plan. */
+
 import type { PhoneNumber } from './phone-number.js'
+import type { Instant, LocalDay } from './time/clock.js'
 
 export type Country = 'US' | 'CA'
 
@@ -22,18 +23,18 @@ export interface Place {
   readonly source: PlaceSource
 }
 
-/** Kind of line; `unknown` counts as wireless wherever consent matters. */
+/** Kind of line; `unknown` is treated as wireless wherever consent matters. */
 export type LineClass = 'wireless' | 'wireline' | 'voip' | 'unknown'
 
-/** Operating company the prefix or block was first assigned to, not the one a number was ported to. */
+/** The company the prefix or block was originally assigned to, regardless of porting. */
 export interface OriginalCarrier {
   /** Operating company number, four characters. */
   readonly ocn: string
   readonly company: string
 }
 
-/** That a number has left the kind of line it was assigned as. */
-export interface Ported {
+/** Records that a number was ported to another kind of line. */
+export interface PortingRecord {
   readonly to: 'wireless' | 'wireline'
   /** `undefined` when the list of ported numbers gives no day. */
   readonly on: LocalDay | undefined
@@ -43,18 +44,18 @@ export type NumberFacts =
   | {
       readonly status: 'ok'
       readonly place: Place
-      /** Rate centre or exchange area; empty when only the area code is known. */
+      /** Rate center or exchange area; empty when only the area code is known. */
       readonly locality: string
       readonly carrier: OriginalCarrier | undefined
-      /** As the line is now, as far as it is known: the one that counts. */
+      /** The current class as far as it is known; decisions use this one. */
       readonly lineClass: LineClass
-      /** As {@link carrier} serves it, whatever became of the number since. */
+      /** The class of the original assignment to {@link carrier}, regardless of porting. */
       readonly originalClass: LineClass
-      /** Absent when no list of ported numbers that is in force names the number. */
-      readonly ported?: Ported
+      /** Absent when no usable list of ported numbers contains the number. */
+      readonly ported?: PortingRecord
     }
   | { readonly status: 'toll-free' }
-  /** Not in the master list; `areaCodeInUse` tells an unassigned exchange from a dead area code. */
+  /** Not in the master list; `areaCodeInUse` distinguishes an unassigned exchange from an unused area code. */
   | {
       readonly status: 'unknown-prefix'
       readonly detail: string
@@ -62,20 +63,20 @@ export type NumberFacts =
     }
 
 /**
- * How a country's prefixes are known: from an imported master list or from area codes alone, or not
- * at all, because the rule is strict or the imported file is damaged.
+ * How the prefixes of a country are resolved: by an imported master list, by area code only, or not
+ * at all because the rule is strict or the imported file is damaged.
  */
-export interface PlanCoverage {
+export interface NumberingCoverage {
   readonly mode: 'imported' | 'area-code' | 'strict' | 'damaged'
   readonly prefixes: number
   readonly asOf: Instant | undefined
-  /** Thousands blocks that are known by their own holder; absent when none are imported. */
+  /** Number of thousands blocks with their own holder; absent when none are imported. */
   readonly blocks?: number
 }
 
 export interface NumberingPlan {
   lookup(number: PhoneNumber): NumberFacts
-  coverage(): Readonly<Record<Country, PlanCoverage>>
+  coverage(): Readonly<Record<Country, NumberingCoverage>>
 }
 
 /** Place of a US ZIP or Canadian postal code; `undefined` when it is well formed but unknown. */

@@ -1,42 +1,42 @@
-/** The vendor's own paths, for whoever tests: what it was asked, and which faults it has. */
+/** The vendor's control paths for tests: its requests so far and its faults. */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.js'
-import { pathOf } from '../http/bind.js'
-import { errorReply } from '../http/error-body.js'
-import { parseJsonBody } from '../http/json-body.js'
-import { readBody } from '../http/read-body.js'
-import type { Logger } from '../log.js'
+import { createErrorReply } from '../http/error-reply.js'
+import { parseJsonBody, readBody } from '../http/request/read-body.js'
+import { pathOf } from '../http/router.js'
+import type { Logger } from '../observability/log.js'
 import type { FaultPlan } from './fault-plan.js'
-import { readFaults } from './read-fault.js'
-import type { RequestRecord } from './request-record.js'
-import { type VendorReply, vendorReply } from './vendor-reply.js'
+import { parseFaults } from './parse-fault.js'
+import type { RequestLog } from './request-log.js'
+import { toVendorReply, type VendorReply } from './vendor-reply.js'
 
-/** Below it nothing is counted, limited or struck by a fault, and no key is asked for. */
-export const controlPath = '/fake-vendor'
+/** Requests below it need no key and are not counted, limited or subject to faults. */
+const controlPath = '/fake-vendor'
 
-export interface ControlParts {
+export interface ControlDeps {
   readonly faults: FaultPlan
-  readonly record: RequestRecord
-  /** Ends all faults and forgets all requests and tokens. */
+  readonly record: RequestLog
+  /** Removes all faults, requests and tokens. */
   readonly reset: () => void
   readonly logger: Logger
 }
 
-export function isControl(path: string): boolean {
+export function isControlPath(path: string): boolean {
   return path === controlPath || path.startsWith(`${controlPath}/`)
 }
 
-const largestBody = 65_536
+const maxBodyBytes = 65_536
 
-type Action = (request: IncomingMessage, parts: ControlParts) => Promise<void> | void
+type ControlAction = (request: IncomingMessage, parts: ControlDeps) => Promise<void> | void
 
 /** By method and path; each is answered with the state after it. */
-const actions: Readonly<Record<string, Action>> = {
+const actions: Readonly<Record<string, ControlAction>> = {
   [`GET ${controlPath}`]: () => undefined,
   [`PUT ${controlPath}/faults`]: async (request, { faults }) => {
-    const body = (await readBody(request, { maxBytes: largestBody })).toString()
-    // All are read before one is set.
-    for (const [target, fault] of readFaults(parseJsonBody(body))) faults.set(target, fault)
+    const body = (await readBody(request, { maxBytes: maxBodyBytes })).toString()
+    // All are parsed before the first is set.
+    const all = parseFaults(await parseJsonBody(body))
+    for (const [target, fault] of all) faults.set(target, fault)
   },
   [`POST ${controlPath}/reset`]: (_request, { reset }) => reset(),
 }
@@ -45,7 +45,7 @@ const actions: Readonly<Record<string, Action>> = {
 export async function answerControl(
   request: IncomingMessage,
   path: string,
-  parts: ControlParts,
+  parts: ControlDeps,
 ): Promise<VendorReply> {
   try {
     const action = actions[`${request.method} ${path}`]
@@ -55,9 +55,11 @@ export async function answerControl(
     }
     await action(request, parts)
     const { faults, record } = parts
-    return vendorReply({ json: { faults: faults.state(), requests: record.counts() } })
+    return toVendorReply({ json: { faults: faults.state(), requests: record.counts() } })
   } catch (error) {
     const context = { shape: 'problem', jsonRequested: true, endpoint: 'fake-vendor' } as const
-    return vendorReply(errorReply(error, { ...context, path: pathOf(request) }, parts.logger))
+    return toVendorReply(
+      createErrorReply(error, { ...context, path: pathOf(request) }, parts.logger),
+    )
   }
 }

@@ -4,19 +4,18 @@
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { grantToken } from '../api/auth.js'
-import { route } from '../api/route.js'
-import type { Instant, Timers } from '../domain/clock.js'
-import { type Logger, silentLogger } from '../log.js'
-import { realWorld } from '../world.js'
-import { answerRequest, type ExchangeParts } from './exchange.js'
+import { tokenEndpoint } from '../api/accounts/authentication.js'
+import { createRoute } from '../api/route.js'
+import type { Instant, Timers } from '../domain/time/clock.js'
+import { type Logger, silentLogger } from '../observability/log.js'
+import { nodeRuntime } from '../runtime/runtime.js'
+import { type AnswerRequestDeps, answerRequest, VendorRateLimiter } from './answer-request.js'
 import type { Fault } from './fault.js'
 import { FaultPlan } from './fault-plan.js'
-import { RateLimit } from './rate-limit.js'
-import { type RecordedRequest, type RequestCounts, RequestRecord } from './request-record.js'
-import { ServiceReplies } from './service-replies.js'
-import type { FaultTarget } from './target.js'
-import { Tokens } from './tokens.js'
+import { type RecordedRequest, type RequestCounts, RequestLog } from './request-log.js'
+import type { FaultTarget } from './request-target.js'
+import { ServiceDispatcher } from './service-dispatcher.js'
+import { TokenIssuer } from './token-issuer.js'
 import { openVendorService, type VendorService, vendorCaller } from './vendor-service.js'
 
 export interface FakeVendorOptions {
@@ -24,44 +23,44 @@ export interface FakeVendorOptions {
   readonly host?: string | undefined
   /** A free one when absent or 0. */
   readonly port?: number | undefined
-  /** The API key it takes; made up when absent, as the other two are. */
+  /** The API key it accepts; random when absent, like the client secret. */
   readonly loginId?: string | undefined
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
-  /** How long its tokens hold; 3600 when absent (spec, "Limits"). */
+  /** How long its tokens are valid; 3600 when absent (spec, "Limits"). */
   readonly tokenSeconds?: number | undefined
-  /** It answers as at this instant; absent means now. */
+  /** It answers as of this instant; now when absent. */
   readonly at?: Instant | undefined
-  /** Projects it has beside the Master Project. */
+  /** Projects besides the Master Project. */
   readonly projects?: readonly string[] | undefined
-  /** Of each question in any 60 seconds; more are answered 429 with Retry-After. */
+  /** For each question in any 60 seconds; more are answered 429 with Retry-After. */
   readonly requestsPerMinute?: number | undefined
-  /** From the head of a request to its answer, at least. */
+  /** Minimum time from the head of a request to its answer. */
   readonly latencyMs?: number | undefined
   readonly log?: Logger | undefined
-  /** Of latency, slowness, tokens and the minute; the machine's when absent. */
+  /** For latency, slowness, tokens and rate limits; the machine's when absent. */
   readonly timers?: Timers | undefined
-  /** From 0 up to, not including, 1: whether a fault with a chance strikes. */
+  /** From 0 up to, not including, 1; decides whether a fault with a chance applies. */
   readonly random?: (() => number) | undefined
 }
 
 export interface FakeVendor {
   readonly port: number
-  /** `http://host:port`, without a slash at its end: every address of a provider but `authUrl`. */
+  /** `http://host:port`, without a slash at its end; for every address of a provider except `authUrl`. */
   readonly url: string
   /** The token endpoint, path included. */
   readonly authUrl: string
   readonly loginId: string
   readonly clientId: string
   readonly clientSecret: string
-  /** Replaces the fault of a target or ends it. Throws an `AppError` for one that cannot strike. */
+  /** Replaces or removes the fault of a target. Throws an `AppError` for one that cannot apply. */
   setFault(target: FaultTarget, fault: Fault | undefined): void
-  /** The latest 10,000 requests, oldest first; those to its own paths are not counted. */
+  /** The latest 10,000 requests, oldest first, without those to its control paths. */
   requests(): readonly RecordedRequest[]
   counts(): RequestCounts
-  /** Ends all faults; forgets all requests, what was taken of the minute, and all tokens. */
+  /** Removes all faults, requests, rate-limit counts and tokens. */
   reset(): void
-  /** At once, open connections and unanswered requests included; removes its data. */
+  /** Closes it immediately, with open connections and unanswered requests, and removes its data. */
   close(): Promise<void>
 }
 
@@ -71,11 +70,10 @@ const keyBytes = 33
 
 /** Rejects when it cannot listen, such as on a port in use. */
 export async function openFakeVendor(options: FakeVendorOptions = {}): Promise<FakeVendor> {
-  const { log = silentLogger, random = realWorld.random } = options
-  const world = { ...realWorld, log, random, processMetrics: false }
-  const service = await openVendorService({
-    ...{ world, at: options.at, projects: options.projects ?? [] },
-  })
+  const { log = silentLogger, random = nodeRuntime.random } = options
+  const runtime = { ...nodeRuntime, log, random, processMetrics: false }
+  const { at, projects = [] } = options
+  const service = await openVendorService({ runtime, at, projects })
   const server = createServer({ keepAliveTimeout: keepAliveMs })
   try {
     await listen(server, options)
@@ -97,35 +95,61 @@ function listen(server: Server, { port = 0, host = '127.0.0.1' }: FakeVendorOpti
 }
 
 function serve(server: Server, service: VendorService, options: FakeVendorOptions): FakeVendor {
-  const url = urlOf(server)
-  const credentials = credentialsOf(options)
-  const parts = createParts(service, options, { ...credentials, url })
-  const { logger, faults, record } = parts
-  const underWay = new Set<Promise<void>>()
+  const { randomBytes } = nodeRuntime
+  const { log: logger = silentLogger, timers = nodeRuntime.timers, latencyMs = 0 } = options
+  const { tokenSeconds = 3_600, requestsPerMinute = Number.POSITIVE_INFINITY } = options
+  const randomKey = () => randomBytes(keyBytes).toString('base64url')
+  const { loginId = randomKey(), clientId = 'fake-vendor', clientSecret = randomKey() } = options
+  const url = formatServerUrl(server)
+  const record = new RequestLog()
+  const faults = new FaultPlan(options.random ?? nodeRuntime.random)
+  const limit = new VendorRateLimiter(requestsPerMinute)
+  const monotonicMs = () => timers.monotonicMs()
+  const tokens = new TokenIssuer({ clientId, clientSecret, tokenSeconds, monotonicMs, randomBytes })
+  const reset = () => {
+    for (const part of [faults, record, limit, tokens]) part.reset()
+  }
+  const dispatcher = new ServiceDispatcher({
+    routes: [
+      createRoute(tokenEndpoint, (_caller, request) => tokens.issue(request)),
+      ...service.routes,
+    ],
+    authenticate: (key) => (key === loginId || tokens.isValid(key) ? vendorCaller : undefined),
+    logger,
+  })
+  const deps: AnswerRequestDeps = {
+    ...{ url, record, faults, limit, reset, latencyMs, timers, randomBytes, logger },
+    service: dispatcher,
+  }
+  const inProgress = new Set<Promise<void>>()
   server.on('request', (request, response) => {
-    const answering = answerRequest(request, response, parts)
+    const answering = answerRequest(request, response, deps)
       .catch((err: unknown) => {
         logger.error('request failed', { err })
         response.destroy()
       })
-      .finally(() => underWay.delete(answering))
-    underWay.add(answering)
+      .finally(() => inProgress.delete(answering))
+    inProgress.add(answering)
   })
   let closing: Promise<void> | undefined
   const close = async () => {
     const closed = new Promise((resolve) => server.close(resolve))
     server.closeAllConnections()
     await closed
-    await Promise.all(underWay)
+    await Promise.all(inProgress)
     await service.close()
   }
   return {
-    ...{ url, authUrl: `${url}/oauth/token`, ...credentials },
+    url,
+    authUrl: `${url}/oauth/token`,
+    loginId,
+    clientId,
+    clientSecret,
     port: Number(new URL(url).port),
     setFault: (target, fault) => faults.set(target, fault),
     requests: () => record.requests(),
     counts: () => record.counts(),
-    reset: parts.reset,
+    reset,
     close() {
       closing ??= close()
       return closing
@@ -133,45 +157,7 @@ function serve(server: Server, service: VendorService, options: FakeVendorOption
   }
 }
 
-type Credentials = Pick<FakeVendor, 'loginId' | 'clientId' | 'clientSecret'>
-
-function createParts(
-  { routes }: VendorService,
-  options: FakeVendorOptions,
-  { url, loginId, clientId, clientSecret }: Credentials & { readonly url: string },
-): ExchangeParts {
-  const { log: logger = silentLogger, timers = realWorld.timers } = options
-  const { randomBytes } = realWorld
-  const { tokenSeconds = 3_600, requestsPerMinute = Number.POSITIVE_INFINITY } = options
-  const record = new RequestRecord()
-  const faults = new FaultPlan(options.random ?? realWorld.random)
-  const limit = new RateLimit(requestsPerMinute)
-  const monotonicMs = () => timers.monotonicMs()
-  const tokens = new Tokens({ clientId, clientSecret, tokenSeconds, monotonicMs, randomBytes })
-  const authenticate = (key: string) =>
-    key === loginId || tokens.accepts(key) ? vendorCaller : undefined
-  const granted = route(grantToken, (_caller, request) => tokens.grant(request))
-  const service = new ServiceReplies({ routes: [granted, ...routes], authenticate, logger })
-  const reset = () => {
-    for (const part of [faults, record, limit, tokens]) part.reset()
-  }
-  const { latencyMs = 0 } = options
-  return {
-    ...{ url, record, faults, limit, service, reset },
-    ...{ latencyMs, timers, randomBytes, logger },
-  }
-}
-
-function credentialsOf({ loginId, clientId, clientSecret }: FakeVendorOptions): Credentials {
-  const madeUp = () => realWorld.randomBytes(keyBytes).toString('base64url')
-  return {
-    loginId: loginId ?? madeUp(),
-    clientId: clientId ?? 'fake-vendor',
-    clientSecret: clientSecret ?? madeUp(),
-  }
-}
-
-function urlOf(server: Server): string {
+function formatServerUrl(server: Server): string {
   const { address, port } = server.address() as AddressInfo
   return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
 }

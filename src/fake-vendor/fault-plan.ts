@@ -1,9 +1,9 @@
-/** Which fault strikes a request: those that are set, how often each still does, and chance. */
+/** Decides which fault applies to a request: those that are set, how many times are left, and chance. */
 import { type Fault, isRowFault } from './fault.js'
-import { readFault } from './read-fault.js'
-import { type FaultTarget, isQuestion, type RequestTarget } from './target.js'
+import { parseFault } from './parse-fault.js'
+import { type FaultTarget, isQuestionName, type RequestTarget } from './request-target.js'
 
-interface SetFault {
+interface ActiveFault {
   readonly fault: Fault
   /** Infinity without a limit. */
   timesLeft: number
@@ -11,29 +11,29 @@ interface SetFault {
 
 export class FaultPlan {
   readonly #random: () => number
-  readonly #faults = new Map<FaultTarget, SetFault>()
+  readonly #faults = new Map<FaultTarget, ActiveFault>()
 
   /** `random` gives from 0 up to, not including, 1. */
   constructor(random: () => number) {
     this.#random = random
   }
 
-  /** Replaces the fault of a target, or ends it. Throws a refusal for a fault that could not strike. */
+  /** Replaces or removes the fault of a target. Throws an `AppError` for a fault that cannot apply. */
   set(target: FaultTarget, fault: Fault | undefined): void {
-    const read = readFault(fault, target)
+    const read = parseFault(fault, target)
     if (!read) this.#faults.delete(target)
     else
       this.#faults.set(target, { fault: read, timesLeft: read.times ?? Number.POSITIVE_INFINITY })
   }
 
   /**
-   * The fault of one request, which uses up one of its times. While a question has a fault of its
-   * own, that of `all` passes it by.
+   * The fault of one request, which uses up one of its times. A fault of the question itself replaces
+   * the one of `all`.
    */
   take(target: RequestTarget): Fault | undefined {
     const name = target !== 'other' && this.#faults.has(target) ? target : 'all'
     const set = this.#faults.get(name)
-    if (!set || (isRowFault(set.fault) && !isQuestion(target))) return undefined
+    if (!set || (isRowFault(set.fault) && !isQuestionName(target))) return undefined
     const { chance = 1 } = set.fault
     if (chance < 1 && this.#random() >= chance) return undefined
     set.timesLeft -= 1
@@ -45,7 +45,7 @@ export class FaultPlan {
     this.#faults.clear()
   }
 
-  /** The faults that are set, with `times` as many as are left. */
+  /** The faults that are set; `times` is how many are left. */
   state(): Readonly<Partial<Record<FaultTarget, Fault>>> {
     return Object.fromEntries(
       [...this.#faults].map(([target, { fault, timesLeft }]) => [

@@ -1,8 +1,8 @@
-/** Replies that stand in place of the right one, as vendors and what stands before them give them. */
+/** Replies in place of the correct one, as vendors and their proxies give them. */
 import { defaultServerError, type ReplyFault } from './fault.js'
 import { jsonType, textType, type VendorReply } from './vendor-reply.js'
 
-export interface ReplyFaultTools {
+export interface ReplyFaultDeps {
   /** Address of the vendor itself, without a slash at its end. */
   readonly url: string
   readonly randomBytes: (size: number) => Buffer
@@ -16,38 +16,42 @@ const loginPage = `<!DOCTYPE html>
 </form></body></html>
 `
 
-export function faultReply(fault: ReplyFault, tools: ReplyFaultTools): VendorReply {
+export function createFaultReply(fault: ReplyFault, deps: ReplyFaultDeps): VendorReply {
   switch (fault.kind) {
     case 'garbage':
-      // No text of UTF-8 begins so, whatever follows.
-      return reply(200, jsonType, Buffer.concat([Buffer.of(0xff), tools.randomBytes(garbageBytes)]))
+      // No text in UTF-8 begins with this byte.
+      return createReply(
+        200,
+        jsonType,
+        Buffer.concat([Buffer.of(0xff), deps.randomBytes(garbageBytes)]),
+      )
     case 'empty':
-      return reply(200, jsonType, '')
+      return createReply(200, jsonType, '')
     case 'login-page':
-      return reply(200, 'text/html; charset=utf-8', loginPage)
+      return createReply(200, 'text/html; charset=utf-8', loginPage)
     case 'csv-error':
-      return reply(200, textType, '212555010 is not a valid number\n')
+      return createReply(200, textType, '212555010 is not a valid number\n')
     case 'unauthorized':
-      return reply(401, textType, 'The API key is not valid')
+      return createReply(401, textType, 'The API key is not valid')
     case 'rate-limited':
-      return tooMany(fault.retryAfterSeconds)
+      return createRateLimitReply(fault.retryAfterSeconds)
     case 'server-error':
-      return reply(fault.status ?? defaultServerError, textType, 'The server has failed')
+      return createReply(fault.status ?? defaultServerError, textType, 'The server has failed')
     case 'redirect': {
-      const moved = reply(302, textType, 'It is elsewhere')
-      const Location = fault.location ?? `${tools.url}/elsewhere`
+      const moved = createReply(302, textType, 'It is elsewhere')
+      const Location = fault.location ?? `${deps.url}/elsewhere`
       return { ...moved, headers: { ...moved.headers, Location } }
     }
   }
 }
 
-/** Status 429; seconds are those of `Retry-After`, which is left out when absent. */
-export function tooMany(seconds: number | undefined): VendorReply {
-  const refused = reply(429, textType, 'Too many requests')
+/** Status 429, with `Retry-After` if `seconds` is given. */
+export function createRateLimitReply(seconds: number | undefined): VendorReply {
+  const refused = createReply(429, textType, 'Too many requests')
   if (seconds === undefined) return refused
   return { ...refused, headers: { ...refused.headers, 'Retry-After': String(seconds) } }
 }
 
-function reply(status: number, contentType: string, body: string | Buffer): VendorReply {
+function createReply(status: number, contentType: string, body: string | Buffer): VendorReply {
   return { status, headers: { 'Content-Type': contentType }, body: Buffer.from(body) }
 }

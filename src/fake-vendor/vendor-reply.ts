@@ -1,9 +1,9 @@
-/** A whole reply in hand, before anything of it is sent. */
+/** A complete reply that has not been sent. */
 import type { Reply } from '../api/endpoint.js'
 
 export interface VendorReply {
   readonly status: number
-  /** Without the length, which is the body's. */
+  /** Without the length. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
@@ -11,8 +11,8 @@ export interface VendorReply {
 export const jsonType = 'application/json; charset=utf-8'
 export const textType = 'text/plain; charset=utf-8'
 
-/** As the service writes a reply. */
-export function vendorReply(reply: Reply, headers: VendorReply['headers'] = {}): VendorReply {
+/** With the same headers as the service. */
+export function toVendorReply(reply: Reply, headers: VendorReply['headers'] = {}): VendorReply {
   const isJson = 'json' in reply
   return {
     status: reply.status ?? 200,

@@ -1,21 +1,22 @@
-/** A callgate of its own behind the fake vendor: the sandbox account over a folder that goes again. */
+/** The callgate behind the fake vendor: its sandbox account, with data in a temporary folder. */
 import { appendFileSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Route } from '../api/route.js'
-import { type Callgate, openCallgate } from '../compose.js'
-import { settingsSchema } from '../config.js'
+import { type Callgate, openCallgate } from '../app/callgate.js'
+import { resolveShippedFile } from '../config/load.js'
+import { settingsSchema } from '../config/settings.js'
 import { type Caller, noLimits } from '../domain/caller.js'
-import { formatInstant, type Instant } from '../domain/clock.js'
-import { shippedOr } from '../load-settings.js'
+import type { Instant } from '../domain/time/clock.js'
+import { formatInstant } from '../domain/time/dates.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
-import { serviceRoutes } from '../service/service-routes.js'
-import type { World } from '../world.js'
+import { createServiceRoutes } from '../service/service-routes.js'
 
-/** The line of an area code whose facts every number of it has that is not fictional. */
-export const lineOfOthers = '0100'
+/** The fictional line whose facts apply to all other numbers of its area code. */
+const defaultLine = '0100'
 
-/** Whoever holds the vendor's key or a token of it. */
+/** The caller with the vendor's key or a token. */
 export const vendorCaller: Caller = {
   accountId: sandboxAccountId,
   role: 'Administrator',
@@ -30,21 +31,21 @@ export interface VendorService {
 }
 
 export interface VendorServiceOptions {
-  readonly world: World
-  /** The service stands still there; absent means the world's clock. */
+  readonly runtime: Runtime
+  /** Fixed time of the service; the clock of the runtime when absent. */
   readonly at: Instant | undefined
-  /** Codes of the projects the account has beside its Master Project. */
+  /** Codes of the projects besides the Master Project. */
   readonly projects: readonly string[]
 }
 
-/** Settings files and variables of the user are not looked at: they are for the callgate under test. */
+/** Ignores settings files and variables, which are for the callgate under test. */
 export async function openVendorService(options: VendorServiceOptions): Promise<VendorService> {
   const dataDir = mkdtempSync(join(tmpdir(), 'callgate-fake-vendor-'))
   const removeData = () => rmSync(dataDir, { recursive: true, force: true })
   try {
-    const callgate = await openIn(dataDir, options)
+    const callgate = await openCallgateIn(dataDir, options)
     return {
-      routes: serviceRoutes(callgate.service, { wrappedRows: false }),
+      routes: createServiceRoutes(callgate.service, { wrappedRows: false }),
       async close() {
         await callgate.close()
         removeData()
@@ -56,10 +57,12 @@ export async function openVendorService(options: VendorServiceOptions): Promise<
   }
 }
 
-async function openIn(dataDir: string, options: VendorServiceOptions): Promise<Callgate> {
-  const { world, at, projects } = options
+async function openCallgateIn(dataDir: string, options: VendorServiceOptions): Promise<Callgate> {
+  const { runtime, at, projects } = options
   const sandbox = { file: writeFacts(dataDir), ...(at !== undefined && { at: formatInstant(at) }) }
-  const callgate = await openCallgate(settingsSchema.parse({ dataDir, sandbox }), world)
+  // Its service is asked, never its gate, so the gate needs no cache.
+  const gate = { cache: { maxEntries: 0 } }
+  const callgate = await openCallgate(settingsSchema.parse({ dataDir, sandbox, gate }), runtime)
   try {
     for (const code of projects) {
       await callgate.projects.create({ accountId: sandboxAccountId, code, name: code })
@@ -71,10 +74,10 @@ async function openIn(dataDir: string, options: VendorServiceOptions): Promise<C
   }
 }
 
-/** The shipped facts, and facts for all other numbers. */
+/** The shipped facts, plus facts for all other numbers. */
 function writeFacts(dataDir: string): string {
   const file = join(dataDir, 'sandbox.yaml')
-  copyFileSync(shippedOr('config/sandbox.yaml'), file)
-  appendFileSync(file, `\notherNumbers: "${lineOfOthers}"\n`)
+  copyFileSync(resolveShippedFile('config/sandbox.yaml'), file)
+  appendFileSync(file, `\notherNumbers: "${defaultLine}"\n`)
   return file
 }

@@ -1,19 +1,19 @@
-/** A decision as people and programs read it: the answer of the HTTP call and the kept record. */
-import type { CallOutcome, NotCarriedOut, OutcomeState } from '../domain/call-outcome.js'
-import { formatInstant, type Instant } from '../domain/clock.js'
+/** A decision as people and programs read it: the reply to the HTTP call, and the stored record. */
+import type { CallOutcome, HandoverFailure, OutcomeState } from '../domain/call-outcome.js'
 import {
   type CallChannel,
   type Decision,
-  degradedBy,
-  type Finding,
+  listDegradedChecks,
   type PolicyEffect,
   reasonTexts,
   type Verdict,
 } from '../domain/decision.js'
 import type { ListVersion } from '../domain/number-set.js'
+import type { Instant } from '../domain/time/clock.js'
+import { formatInstant } from '../domain/time/dates.js'
 
-/** Which content of an imported list a finding rests on. */
-export interface ListDocument {
+/** The version of an imported list that a finding is based on. */
+interface ListDocument {
   readonly name: string
   readonly version: string
   readonly asOf: string
@@ -27,35 +27,35 @@ export interface FindingDocument {
   readonly source: string
   /** Milliseconds from establishing the fact to using it. */
   readonly ageMs: number
-  /** The answer is past its age; the detail says why there is no newer one. */
-  readonly stale?: true
-  /** Instants are ISO 8601 in UTC; absent where there is none. */
-  readonly opensAt?: string
-  /** Absent where no imported list was looked at, or the source cannot tell. */
-  readonly lists?: readonly ListDocument[]
+  /** The answer is older than its maximum age; the detail says why there is no newer one. */
+  readonly stale?: true | undefined
+  /** Instants are ISO 8601 in UTC. */
+  readonly opensAt?: string | undefined
+  /** Absent if no imported list was checked, or the source does not report it. */
+  readonly lists?: readonly ListDocument[] | undefined
 }
 
-/** What policy set aside of a finding, and why. */
+/** How policy overrode a finding, and why. */
 export interface PolicyDocument {
   readonly check: string
   readonly effect: PolicyEffect['effect']
   readonly because: string
-  readonly until?: string
+  readonly until?: string | undefined
 }
 
-/** What became of the call, as far as it is known. */
+/** What happened to the call, as far as it is known. */
 export interface OutcomeDocument {
   readonly state: OutcomeState
-  readonly handedOverAt?: string
-  readonly notCarriedOutAt?: string
-  readonly notCarriedOut?: NotCarriedOut
-  readonly leg?: string
-  readonly dialledAt?: string
-  readonly answeredAt?: string
-  readonly failedAt?: string
-  readonly endedAt?: string
-  readonly dialStatus?: string
-  readonly cause?: number
+  readonly handedOverAt?: string | undefined
+  readonly notCarriedOutAt?: string | undefined
+  readonly notCarriedOut?: HandoverFailure | undefined
+  readonly leg?: string | undefined
+  readonly dialledAt?: string | undefined
+  readonly answeredAt?: string | undefined
+  readonly failedAt?: string | undefined
+  readonly endedAt?: string | undefined
+  readonly dialStatus?: string | undefined
+  readonly cause?: number | undefined
 }
 
 export interface DecisionDocument {
@@ -64,85 +64,104 @@ export interface DecisionDocument {
   readonly reason: string
   readonly message: string
   readonly number: string
-  /** The digits that were judged, to be dialed as they are; on an allow only. */
-  readonly dial?: string
+  /** The digits that were checked, to be dialed unchanged; on an allow only. */
+  readonly dial?: string | undefined
   readonly callKind: string
   readonly decidedAt: string
   readonly judgedAt: string
   readonly validUntil: string
-  readonly nextAllowedAt?: string
+  readonly nextAllowedAt?: string | undefined
   readonly whatIf: boolean
-  /** Checks without a fresh answer on which an allow rests all the same. */
+  /** Checks without a fresh answer that policy allowed; empty for a block. */
   readonly degraded: readonly string[]
-  /** Absent where policy set nothing aside. */
-  readonly policy?: readonly PolicyDocument[]
+  /** Absent if policy overrode no finding. */
+  readonly policy?: readonly PolicyDocument[] | undefined
   readonly findings: readonly FindingDocument[]
   readonly accountId: string
-  /** Id of the key that asked. */
-  readonly keyId?: string
+  /** Id of the API key. */
+  readonly keyId?: string | undefined
   readonly via: string
   readonly dialed: string
-  readonly channel?: CallChannel
-  readonly projectId?: string
-  readonly campaignId?: string
-  readonly postalCode?: string
-  readonly callerId?: string
-  readonly reference?: string
-  /** Of a kept record only, and where anything is known. */
-  readonly outcome?: OutcomeDocument
+  readonly channel?: CallChannel | undefined
+  readonly projectId?: string | undefined
+  readonly campaignId?: string | undefined
+  readonly postalCode?: string | undefined
+  readonly callerId?: string | undefined
+  readonly reference?: string | undefined
+  /** Only in a stored record, if anything is known. */
+  readonly outcome?: OutcomeDocument | undefined
 }
 
-export function decisionDocument(decision: Decision): DecisionDocument {
-  const { request } = decision
-  return {
+const documents = new WeakMap<Decision, DecisionDocument>()
+
+/** Built once per decision: the record and the reply are the same object. */
+export function toDecisionDocument(decision: Decision): DecisionDocument {
+  const known = documents.get(decision)
+  if (known) return known
+  const { request, effects, accountTime } = decision
+  // JSON leaves out what is undefined.
+  const document: DecisionDocument = {
     id: decision.id,
     decision: decision.decision,
     reason: decision.reason,
-    message: messageOf(decision),
+    message: formatMessage(decision),
     number: decision.number,
-    ...(decision.decision === 'allow' && { dial: decision.number }),
+    dial: decision.decision === 'allow' ? decision.number : undefined,
     callKind: request.callKind,
     decidedAt: formatInstant(decision.decidedAt),
     judgedAt: formatInstant(decision.judgedAt),
     validUntil: formatInstant(decision.validUntil),
-    ...instantField('nextAllowedAt', decision.nextAllowedAt),
+    nextAllowedAt: formatFinite(decision.nextAllowedAt),
     whatIf: request.at !== undefined,
-    degraded: degradedBy(decision),
-    ...(decision.effects.length > 0 && { policy: decision.effects.map(policyDocument) }),
-    findings: decision.findings.map((finding) => findingDocument(finding, decision.usedAt)),
+    degraded: listDegradedChecks(decision),
+    policy: effects.length > 0 ? effects.map(toPolicyDocument) : undefined,
+    findings: decision.findings.map((finding) => ({
+      check: finding.check,
+      verdict: finding.verdict,
+      reason: finding.reason,
+      detail: finding.detail,
+      source: finding.source,
+      ageMs: Math.max(0, accountTime - finding.asOf),
+      stale: finding.staleReason === undefined ? undefined : true,
+      opensAt: formatFinite(finding.opensAt),
+      lists: finding.lists?.length ? finding.lists.map(toListDocument) : undefined,
+    })),
     accountId: decision.accountId,
-    ...given('keyId', request.keyId),
+    keyId: request.keyId,
     via: request.via,
     dialed: request.dialed,
-    ...(request.channel && { channel: request.channel }),
-    ...given('projectId', request.projectId),
-    ...given('campaignId', request.campaignId),
-    ...given('postalCode', request.postalCode),
-    ...given('callerId', request.callerId),
-    ...given('reference', request.reference),
+    channel: request.channel,
+    projectId: request.projectId,
+    campaignId: request.campaignId,
+    postalCode: request.postalCode,
+    callerId: request.callerId,
+    reference: request.reference,
   }
+  documents.set(decision, document)
+  return document
 }
 
-export function outcomeDocument(outcome: CallOutcome): OutcomeDocument {
+export function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {
   return {
     state: outcome.state,
-    ...instantField('handedOverAt', outcome.handedOverAt),
-    ...instantField('notCarriedOutAt', outcome.notCarriedOutAt),
-    ...(outcome.notCarriedOut && { notCarriedOut: outcome.notCarriedOut }),
-    ...given('leg', outcome.leg),
-    ...instantField('dialledAt', outcome.dialledAt),
-    ...instantField('answeredAt', outcome.answeredAt),
-    ...instantField('failedAt', outcome.failedAt),
-    ...instantField('endedAt', outcome.endedAt),
-    ...given('dialStatus', outcome.dialStatus),
-    ...(outcome.cause !== undefined && { cause: outcome.cause }),
+    handedOverAt: formatFinite(outcome.handedOverAt),
+    notCarriedOutAt: formatFinite(outcome.notCarriedOutAt),
+    notCarriedOut: outcome.notCarriedOut,
+    leg: outcome.leg,
+    dialledAt: formatFinite(outcome.dialledAt),
+    answeredAt: formatFinite(outcome.answeredAt),
+    failedAt: formatFinite(outcome.failedAt),
+    endedAt: formatFinite(outcome.endedAt),
+    dialStatus: outcome.dialStatus,
+    cause: outcome.cause,
   }
 }
 
-/** The reason in words, and what the finding it comes from, or policy, has to say. */
-function messageOf({ decision, reason, findings, effects, detail }: Decision): string {
+/** The reason in words, with the detail of the finding it comes from, or what policy overrode. */
+function formatMessage({ decision, reason, findings, effects, detail }: Decision): string {
   if (detail !== undefined) return `${reasonTexts[reason]}: ${detail}`
-  if (decision === 'allow') return effects.length === 0 ? reasonTexts[reason] : letPass(effects)
+  if (decision === 'allow')
+    return effects.length === 0 ? reasonTexts[reason] : formatPolicyAllow(effects)
   const decisive = findings.find(
     (finding) =>
       finding.reason === reason &&
@@ -152,15 +171,15 @@ function messageOf({ decision, reason, findings, effects, detail }: Decision): s
   return decisive ? `${reasonTexts[reason]}: ${decisive.detail}` : reasonTexts[reason]
 }
 
-/** Why a call was let pass that not every check passed on a fresh answer. */
-function letPass(effects: readonly PolicyEffect[]): string {
+/** Why a call is allowed although not every check passed with a fresh answer. */
+function formatPolicyAllow(effects: readonly PolicyEffect[]): string {
   const isStaleOnly = effects.every(({ effect }) => effect === 'stale-allowed')
-  const passed = isStaleOnly ? 'every check passed, not all by fresh answers' : 'policy let it pass'
-  return `${passed}: ${effects.map(policyText).join('; ')}`
+  const passed = isStaleOnly ? 'every check passed, some by stale answers' : 'policy let it pass'
+  return `${passed}: ${effects.map(formatPolicyEffect).join('; ')}`
 }
 
-/** One thing that policy set aside, as a person reads it. */
-export function policyText({
+/** How policy overrode one finding, for people. */
+export function formatPolicyEffect({
   check,
   effect,
   because,
@@ -168,61 +187,28 @@ export function policyText({
 }: PolicyDocument | PolicyEffect): string {
   switch (effect) {
     case 'unknown-allowed':
-      return `${check} unknown, allowed${untilText(until)} (${because})`
+      return `${check} unknown, allowed${formatUntil(until)} (${because})`
     case 'stale-allowed':
-      return `${check} by an answer past its age (${because})`
+      return `${check} by a stale answer (${because})`
     case 'shadowed':
       return `${check} in shadow, would have blocked (${because})`
   }
 }
 
-function untilText(until: string | Instant | undefined): string {
+function formatUntil(until: string | Instant | undefined): string {
   if (typeof until === 'string') return ` until ${until}`
   return until !== undefined && Number.isFinite(until) ? ` until ${formatInstant(until)}` : ''
 }
 
-function policyDocument({ check, effect, because, until }: PolicyEffect): PolicyDocument {
-  return { check, effect, because, ...instantField('until', until) }
+function toPolicyDocument({ check, effect, because, until }: PolicyEffect): PolicyDocument {
+  return { check, effect, because, until: formatFinite(until) }
 }
 
-function findingDocument(finding: Finding, usedAt: Instant): FindingDocument {
-  return {
-    check: finding.check,
-    verdict: finding.verdict,
-    reason: finding.reason,
-    detail: finding.detail,
-    source: finding.source,
-    ageMs: Math.max(0, usedAt - finding.asOf),
-    ...(finding.staleBecause !== undefined && { stale: true as const }),
-    ...instantField('opensAt', finding.opensAt),
-    ...(finding.lists && finding.lists.length > 0 && { lists: finding.lists.map(listDocument) }),
-  }
+function toListDocument({ name, version, asOf }: ListVersion): ListDocument {
+  return { name, version, asOf: formatInstant(asOf) }
 }
 
-/** Each version is written out once: it is the same in a great many records. */
-const listDocuments = new WeakMap<ListVersion, ListDocument>()
-
-function listDocument(list: ListVersion): ListDocument {
-  const known = listDocuments.get(list)
-  if (known) return known
-  const { name, version, asOf } = list
-  const made = { name, version, asOf: formatInstant(asOf) }
-  listDocuments.set(list, made)
-  return made
-}
-
-function instantField<Name extends string>(
-  name: Name,
-  at: Instant | undefined,
-): { readonly [key in Name]?: string } {
-  return at === undefined || !Number.isFinite(at)
-    ? {}
-    : ({ [name]: formatInstant(at) } as { [key in Name]: string })
-}
-
-function given<Name extends string>(
-  name: Name,
-  value: string | undefined,
-): { readonly [key in Name]?: string } {
-  return value === undefined ? {} : ({ [name]: value } as { [key in Name]: string })
+/** Infinity, for an instant that is not soon, is left out. */
+function formatFinite(at: Instant | undefined): string | undefined {
+  return at === undefined || !Number.isFinite(at) ? undefined : formatInstant(at)
 }

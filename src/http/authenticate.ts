@@ -1,15 +1,13 @@
-/**
- * Finds the credential of a request and turns it into a {@link Caller} (spec, "Authentication").
- * Who holds which key or token is known elsewhere.
- */
+/** Finds the credential of a request, and the {@link Caller} it belongs to (spec, "Authentication"). */
 import type { IncomingMessage } from 'node:http'
+import type { Endpoint } from '../api/endpoint.js'
 import type { Caller } from '../domain/caller.js'
-import type { Eventually } from '../domain/compliance.js'
+import type { MaybePromise } from '../domain/compliance.js'
 import { AppError } from '../errors.js'
-import type { RawFields } from './read-fields.js'
+import type { RawFields } from './request/read-fields.js'
 
 /** Under the name `loginId`, or after `Authorization: Bearer`. */
-export type CredentialPlace = 'login-id' | 'bearer'
+type CredentialPlace = 'login-id' | 'bearer'
 
 export interface Credential {
   readonly text: string
@@ -20,13 +18,13 @@ export interface Credential {
 export type Authenticate = (
   credential: string,
   place: CredentialPlace,
-) => Eventually<Caller | undefined>
+) => MaybePromise<Caller | undefined>
 
 /** In lower case: names of headers and fields are compared so. */
 export const keyField = 'loginid'
 
-/** The key in header `loginId`, or a key or token as `Authorization: Bearer`; the former goes first. */
-export function keyInHeaders(request: IncomingMessage): Credential | undefined {
+/** The key in header `loginId`, or a key or token as `Authorization: Bearer`; `loginId` takes precedence. */
+export function findKeyInHeaders(request: IncomingMessage): Credential | undefined {
   const header = request.headers[keyField]
   const login = typeof header === 'string' ? header.trim() : ''
   if (login !== '') return { text: login, place: 'login-id' }
@@ -34,44 +32,37 @@ export function keyInHeaders(request: IncomingMessage): Credential | undefined {
   return bearer === undefined ? undefined : { text: bearer, place: 'bearer' }
 }
 
-/** The key as password of `Authorization: Basic`; the user is not looked at. */
-export function keyAsPassword(request: IncomingMessage): Credential | undefined {
-  const encoded = basicOf(request)
+/** The key as password of `Authorization: Basic`; the user name is ignored. */
+function findKeyInBasicAuth(request: IncomingMessage): Credential | undefined {
+  const encoded = readBasicCredentials(request)
   if (encoded === undefined) return undefined
   const [, text] = /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? []
-  return credential(text)
+  return toCredential(text)
 }
 
-/** Parts the key from the other fields, under any letter case of `loginId`. */
-export function takeKey(fields: RawFields): {
+/** Separates the key from the other fields, under any letter case of `loginId`. */
+export function extractKey(fields: RawFields): {
   readonly key: Credential | undefined
   readonly rest: RawFields
 } {
   const entries = Object.entries(fields)
   const rest = entries.filter(([name]) => !isKeyName(name))
   if (rest.length === entries.length) return { key: undefined, rest: fields }
-  return { key: keyAmong(entries), rest: Object.fromEntries(rest) }
+  return { key: findKey(entries), rest: Object.fromEntries(rest) }
 }
 
 /** The key among fields by name; throws when there are two different ones. */
-export function keyAmong(fields: Iterable<readonly [string, unknown]>): Credential | undefined {
+export function findKey(fields: Iterable<readonly [string, unknown]>): Credential | undefined {
   const [given, ...more] = [...fields].filter(([name]) => isKeyName(name))
   if (more.some(([, other]) => other !== given?.[1])) {
     throw new AppError('invalid-request', 'loginId: is given twice')
   }
-  return credential(given?.[1])
-}
-
-/** Throws `unauthenticated` for a key in the address where the setting `http.keysInAddress` forbids it. */
-export function admitKeyInAddress(key: Credential | undefined, allowed = true): void {
-  if (key === undefined || allowed) return
-  const problem = 'A key in the address is not taken here; send it in header loginId'
-  throw new AppError('unauthenticated', problem)
+  return toCredential(given?.[1])
 }
 
 const isKeyName = (name: string) => name.toLowerCase() === keyField
 
-function credential(value: unknown): Credential | undefined {
+function toCredential(value: unknown): Credential | undefined {
   const text = typeof value === 'string' ? value.trim() : ''
   return text === '' ? undefined : { text, place: 'login-id' }
 }
@@ -81,44 +72,81 @@ const refusals: Readonly<Record<CredentialPlace, string>> = {
   bearer: 'The access token or API key is not valid, or has expired',
 }
 
-/** Throws `unauthenticated` without naming the key. */
-export async function callerOf(
-  key: Credential | undefined,
-  authenticate: Authenticate,
-): Promise<Caller> {
+/** The sender of one request. */
+export interface Sender {
+  readonly authenticate: Authenticate
+  /** Its connection, where a `ConnectionTracker` keeps it. */
+  readonly connection: { isAuthenticated: boolean; holdThenDestroy(): void } | undefined
+  /** Has shown a valid key with this request, even if it may not make this call, or not now. */
+  hasKey: boolean
+}
+
+/**
+ * Finds the caller by the key that comes before the body: in the headers, as a password, or in the
+ * address. Gives `undefined` where there is none. Throws `unauthenticated` for one that is not valid, and
+ * for one in the address where the setting `http.keysInAddress` forbids it.
+ */
+export async function identifyBeforeBody(
+  request: IncomingMessage,
+  sender: Sender,
+  { endpoint, query, keysInAddress = true }: KeyPlaces,
+): Promise<Caller | undefined> {
+  const inAddress = endpoint.keyAlsoIn.includes('query') ? findKey(query) : undefined
+  if (inAddress !== undefined && !keysInAddress) {
+    const problem = 'A key in the address is not taken here; send it in header loginId'
+    throw new AppError('unauthenticated', problem)
+  }
+  const inHeaders = findKeyInHeaders(request)
+  const asPassword = endpoint.keyAsPassword ? findKeyInBasicAuth(request) : undefined
+  const key = inHeaders ?? asPassword ?? inAddress
+  return key && (await identify(sender, key))
+}
+
+interface KeyPlaces {
+  readonly endpoint: Pick<Endpoint<unknown, unknown>, 'keyAlsoIn' | 'keyAsPassword'>
+  /** The fields of the address. */
+  readonly query: Iterable<readonly [string, unknown]>
+  /** The setting; yes when absent. */
+  readonly keysInAddress: boolean | undefined
+}
+
+/** Finds whose key it is. Throws `unauthenticated` without naming the key. */
+export async function identify(sender: Sender, key: Credential | undefined): Promise<Caller> {
   if (key === undefined) {
     throw new AppError('unauthenticated', 'The API key is missing; send it in header loginId')
   }
-  const caller = await authenticate(key.text, key.place)
+  const caller = await sender.authenticate(key.text, key.place)
   if (caller === undefined) throw new AppError('unauthenticated', refusals[key.place])
+  sender.hasKey = true
+  if (sender.connection) sender.connection.isAuthenticated = true
   return caller
 }
 
 /**
- * The fields of a token request together with those of a client that shows itself by
- * `Authorization: Basic` (RFC 6749, section 2.3.1). The body may name the same client once more
- * (section 3.2.1) and may not hold a secret as well.
+ * The fields of a token request together with those of a client that identifies itself by
+ * `Authorization: Basic` (RFC 6749, section 2.3.1). The body may name the same client again
+ * (section 3.2.1) but may not also hold a secret.
  */
-export function withBasicClient(request: IncomingMessage, fields: RawFields): RawFields {
-  const encoded = basicOf(request)
+export function addBasicClient(request: IncomingMessage, fields: RawFields): RawFields {
+  const encoded = readBasicCredentials(request)
   if (encoded === undefined) return fields
-  const client = basicClient(encoded)
+  const client = parseBasicClient(encoded)
   const { client_id: id = client.client_id, client_secret: secret } = fields
   if (id === client.client_id && secret === undefined) return { ...fields, ...client }
   const problem = 'The client shows itself in the body and by Authorization: Basic; use one of them'
   throw new AppError('invalid-request', problem)
 }
 
-function basicOf(request: IncomingMessage): string | undefined {
+function readBasicCredentials(request: IncomingMessage): string | undefined {
   return /^basic +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
 }
 
 /** Both parts are form-encoded before they are joined. */
-function basicClient(encoded: string) {
+function parseBasicClient(encoded: string) {
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? []
   try {
     if (id !== undefined && secret !== undefined) {
-      return { client_id: formDecoded(id), client_secret: formDecoded(secret) }
+      return { client_id: decodeFormValue(id), client_secret: decodeFormValue(secret) }
     }
   } catch {
     // A stray percent sign: refused below like any other malformed credential.
@@ -126,4 +154,4 @@ function basicClient(encoded: string) {
   throw new AppError('unauthenticated', 'Authorization: Basic is not well formed')
 }
 
-const formDecoded = (text: string) => decodeURIComponent(text.replaceAll('+', ' '))
+const decodeFormValue = (text: string) => decodeURIComponent(text.replaceAll('+', ' '))

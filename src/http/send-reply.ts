@@ -1,16 +1,13 @@
 /** Writes a reply to a response of `node:http`. */
 import type { ServerResponse } from 'node:http'
-import type { LongReply, Page, PendingReply, Reply } from '../api/endpoint.js'
-import { forEachInSlices, yieldToEventLoop } from '../domain/slices.js'
-import { holdsLongList, jsonParts } from './stringify.js'
+import type { Reply, StaticPage, StreamedReply } from '../api/endpoint.js'
+import { forEachInSlices, yieldToEventLoop } from '../runtime/yield-to-event-loop.js'
 
 /**
  * Ends the response. Further headers, such as `Allow`, must be set before. Answers are about people
- * and moments, so nobody may keep or reinterpret them.
+ * and valid only now, so no cache may keep them and no browser may guess their type.
  */
-export function sendReply(response: ServerResponse, pending: PendingReply | Page): void {
-  const reply = typeof pending === 'function' ? pending() : pending
-  if ('parts' in reply) throw new TypeError('a long reply is sent while it is made')
+export function sendReply(response: ServerResponse, reply: Reply | StaticPage): void {
   if ('bytes' in reply) {
     writeHead(response, reply, reply.bytes.length)
     return void response.end(reply.bytes)
@@ -23,13 +20,13 @@ export function sendReply(response: ServerResponse, pending: PendingReply | Page
 
 /** The same for a reply that may hold a long list, which is written beside other work. */
 export async function sendReplyInSlices(response: ServerResponse, reply: Reply): Promise<void> {
-  if (!('json' in reply && holdsLongList(reply.json))) return void sendReply(response, reply)
-  await sendPieces(response, reply, await piecesOf(jsonParts(reply.json)))
+  if (!('json' in reply && hasLongList(reply.json))) return void sendReply(response, reply)
+  await sendPieces(response, reply, await encodePieces(generateJson(reply.json)))
 }
 
 async function sendPieces(
   response: ServerResponse,
-  reply: Reply | LongReply,
+  reply: Reply | StreamedReply,
   pieces: readonly Buffer[],
 ): Promise<void> {
   writeHead(
@@ -47,15 +44,18 @@ async function sendPieces(
 
 /**
  * Sends text while it is made, no faster than it is read. Rejects with what stopped the making, having
- * cut the connection: nobody must take a part for the whole.
+ * cut the connection, so that a part is never mistaken for the whole.
  */
-export async function sendLongReply(response: ServerResponse, reply: LongReply): Promise<void> {
+export async function sendStreamedReply(
+  response: ServerResponse,
+  reply: StreamedReply,
+): Promise<void> {
   // Without chunks the end of the connection would be the end of the text, also of one cut short.
-  if (response.req.httpVersion === '1.0') return await sendGathered(response, reply)
-  writeHead(response, { ...reply, headers: { ...reply.headers, ...trailerHeader(reply) } })
+  if (response.req.httpVersion === '1.0') return await sendBufferedReply(response, reply)
+  writeHead(response, { ...reply, headers: { ...reply.headers, ...createTrailerHeader(reply) } })
   try {
     for await (const part of reply.parts) {
-      if (!response.write(part)) await drained(response)
+      if (!response.write(part)) await waitForDrain(response)
       if (response.destroyed) return
     }
     response.addTrailers(reply.trailers())
@@ -66,19 +66,22 @@ export async function sendLongReply(response: ServerResponse, reply: LongReply):
   response.end()
 }
 
-async function sendGathered(response: ServerResponse, reply: LongReply): Promise<void> {
+async function sendBufferedReply(response: ServerResponse, reply: StreamedReply): Promise<void> {
   const pieces: Buffer[] = []
-  for await (const part of reply.parts) pieces.push(Buffer.from(part))
+  for await (const part of reply.parts) {
+    if (response.destroyed) return
+    pieces.push(Buffer.from(part))
+  }
   const headers = { ...reply.headers, ...reply.trailers() }
   await sendPieces(response, { ...reply, headers }, pieces)
 }
 
-function trailerHeader({ trailerNames }: LongReply): NonNullable<Reply['headers']> {
+function createTrailerHeader({ trailerNames }: StreamedReply): NonNullable<Reply['headers']> {
   return trailerNames.length === 0 ? {} : { Trailer: trailerNames.join(', ') }
 }
 
 /** Resolves as well when the connection is gone. */
-function drained(response: ServerResponse): Promise<void> {
+function waitForDrain(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
       response.off('drain', go).off('close', go)
@@ -91,8 +94,8 @@ function drained(response: ServerResponse): Promise<void> {
 
 const pieceLength = 65_536
 
-/** As bytes, since one long text would be gone through at a stretch when it is sent. */
-async function piecesOf(parts: Iterable<string>): Promise<readonly Buffer[]> {
+/** As bytes, since one long text would be encoded in one go when it is sent. */
+async function encodePieces(parts: Iterable<string>): Promise<readonly Buffer[]> {
   const pieces: Buffer[] = []
   let text = ''
   await forEachInSlices(parts, (part) => {
@@ -107,7 +110,7 @@ async function piecesOf(parts: Iterable<string>): Promise<readonly Buffer[]> {
 /** Without a length the text comes in chunks. */
 function writeHead(
   response: ServerResponse,
-  reply: Reply | Page | LongReply,
+  reply: Reply | StaticPage | StreamedReply,
   length?: number,
 ): void {
   const isJson = 'json' in reply
@@ -122,4 +125,45 @@ function writeHead(
   const status = reply.status ?? 200
   if (reply.reasonPhrase === undefined) response.writeHead(status, headers)
   else response.writeHead(status, reply.reasonPhrase, headers)
+}
+
+/** Items that are written in one go: well below a millisecond. */
+const maxShortListItems = 50
+
+/** Whether the value is a list of more than 50 items or holds one. */
+function hasLongList(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value) && value.length > maxShortListItems) return true
+  return Object.values(value).some(hasLongList)
+}
+
+/** The text `JSON.stringify` gives of plain data, in parts; each is made in well below a millisecond. */
+export function* generateJson(value: unknown): Generator<string> {
+  if (!hasLongList(value)) yield JSON.stringify(value) ?? 'null'
+  else if (Array.isArray(value)) yield* generateList(value)
+  else yield* generateObject(value as object)
+}
+
+function* generateList(list: readonly unknown[]): Generator<string> {
+  let before = '['
+  for (const item of list) {
+    if (list.length > maxShortListItems) yield before + (JSON.stringify(item) ?? 'null')
+    else {
+      yield before
+      yield* generateJson(item)
+    }
+    before = ','
+  }
+  yield ']'
+}
+
+function* generateObject(object: object): Generator<string> {
+  let before = '{'
+  for (const [name, content] of Object.entries(object)) {
+    if (content === undefined) continue
+    yield `${before}${JSON.stringify(name)}:`
+    before = ','
+    yield* generateJson(content)
+  }
+  yield '}'
 }

@@ -1,36 +1,30 @@
-/** A `node:http` server over the app that opens and closes cleanly. What it answers is the app's. */
-import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
-import { monotonicSeconds } from '../domain/clock.js'
-import type { EventLoopWatch } from '../domain/event-loop.js'
-import { type AppOptions, createApp } from './app.js'
-import { BodyBudget } from './body-budget.js'
-import { Connections } from './connections.js'
-import type { FrontDoor } from './front-door.js'
-import { PacedSocket, pacedSocketOf, StrangerTurns } from './paced-socket.js'
+/** A `node:http` server that opens and closes cleanly. The router decides what it answers. */
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, Server as NetServer } from 'node:net'
+import type { EventLoopMonitor } from '../runtime/runtime.js'
+import { BodyBudget } from './limits/body-budget.js'
+import { ConnectionTracker, type RequestMetrics } from './limits/connections.js'
+import { createRouter, type RouterOptions } from './router.js'
 
-export type { RequestMeasure } from './measure.js'
-
-export interface ServerOptions extends Omit<AppOptions, 'maxBodyBytes' | 'bodies' | 'onKnown'> {
+export interface ServerOptions extends Omit<RouterOptions, 'maxBodyBytes' | 'bodyBudget'> {
+  readonly metrics?: RequestMetrics | undefined
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
   /** Largest request body; 8 MiB when absent. */
   readonly maxBodyBytes?: number | undefined
-  /** Handed every request first; `true` means that it answers this one itself. */
-  readonly frontDoor?: FrontDoor | undefined
-  /** Finds when a request arrived; without it, requests arrive when they are handled. */
-  readonly eventLoop: EventLoopWatch
+  /** Finds when a request arrived. */
+  readonly eventLoop: EventLoopMonitor
   readonly limits?: Partial<ServerLimits> | undefined
-  /** How long `close` waits for requests under way before it cuts them off; 10 s when absent. */
+  /** How long `close` waits for requests in progress before it cuts them off; 10 s when absent. */
   readonly closeGraceMs?: number | undefined
 }
 
 /** What senders may take of the server (`http.*`). */
-export interface ServerLimits {
-  /** Open connections; see {@link Connections}. */
+interface ServerLimits {
+  /** Open connections; see {@link ConnectionTracker}. */
   readonly maxConnections: number
-  /** Bytes of all request bodies under way; see {@link BodyBudget}. */
+  /** Bytes of all request bodies in progress; see {@link BodyBudget}. */
   readonly maxBodiesBytes: number
   /** From the first byte of a request, or from connecting, to the end of its headers. */
   readonly headersTimeoutMs: number
@@ -43,10 +37,11 @@ export interface RunningServer {
   /** `http://host:port`, without a slash at the end. */
   readonly url: string
   /**
-   * Takes no new connections, answers what is under way and says in each answer that the connection
+   * Takes no new connections, answers what is in progress and says in each answer that the connection
    * closes, then cuts idle and half-sent requests, and what outlasts the grace. May be called again.
+   * `idleGraceMs`, 400 when absent, is the time for requests that are on their way.
    */
-  close(): Promise<void>
+  close(idleGraceMs?: number): Promise<void>
 }
 
 const defaultMaxBodyBytes = 8 * 1024 * 1024
@@ -66,18 +61,16 @@ const timeoutSweepMs = 500
 /** Turns of the event loop without a new connection after which the server stops listening. */
 const quietTurnsToStop = 3
 const maxAcceptTurns = 1_000
-const idleSweepMs = 50
-/** Sweeps without effect when the server stops: time for requests that are on their way. */
-const keptSweeps = 8
+const defaultIdleGraceMs = 400
+/** The grace is counted in sweeps, so that a busy process reads what has come before it cuts. */
+const sweepsPerIdleGrace = 8
 
 /** Resolves when the server listens; rejects when it cannot, such as on a port in use. */
 export async function openServer(options: ServerOptions): Promise<RunningServer> {
-  const { frontDoor, eventLoop, maxBodyBytes = defaultMaxBodyBytes } = options
+  const { eventLoop, metrics, maxBodyBytes = defaultMaxBodyBytes } = options
   const limits = { ...defaultLimits, ...options.limits }
-  const connections = new Connections(limits)
-  const bodies = new BodyBudget(limits.maxBodiesBytes)
-  const onKnown = (request: IncomingMessage) => connections.markKnown(pacedSocketOf(request))
-  const app = createApp({ ...options, maxBodyBytes, bodies, onKnown })
+  const connections = new ConnectionTracker({ ...limits, eventLoop, metrics })
+  const bodyBudget = new BodyBudget(limits.maxBodiesBytes)
   eventLoop.start()
   const bounds = {
     maxHeaderSize,
@@ -86,23 +79,13 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     connectionsCheckingInterval: timeoutSweepMs,
     keepAliveTimeout: keepAliveMs,
   }
-  const server = createServer(bounds, (request, response) => {
-    const { arrivedAtMs } = pacedSocketOf(request)
-    if (!connections.begin(request, response)) return
-    if (frontDoor?.(request, response, { arrivedAtMs, onKnown }) !== true) app(request, response)
-  })
-  // Of a client that ends its side after the request, `http` would else drop the answer.
+  const server = createServer(
+    bounds,
+    createRouter({ ...options, maxBodyBytes, bodyBudget }, connections),
+  )
+  // Otherwise `http` drops the answer to a client that ends its side after the request.
   Object.assign(server, { httpAllowHalfOpen: true })
-  const turns = new StrangerTurns(() => monotonicSeconds() * 1_000)
-  readInTurns(server, (socket) => {
-    turns.noteAccept()
-    const accepted = eventLoop.markAccept()
-    const arrivalOf = (isFirst: boolean) =>
-      isFirst ? eventLoop.earliestArrivalSince(accepted) : eventLoop.earliestArrivalMs()
-    const paced = new PacedSocket(socket, { turns, arrivalOf })
-    connections.accept(paced)
-    return paced
-  })
+  installThrottledSockets(server, connections)
   await listen(server, options)
   const { port } = server.address() as AddressInfo
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
@@ -110,20 +93,21 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   return {
     port,
     url: `http://${host}:${port}`,
-    close() {
-      closing ??= drain(server, connections, options.closeGraceMs ?? defaultCloseGraceMs)
+    close(idleGraceMs = defaultIdleGraceMs) {
+      const graceMs = options.closeGraceMs ?? defaultCloseGraceMs
+      closing ??= drainServer(server, connections, { graceMs, idleGraceMs })
       return closing
     },
   }
 }
 
-/** The parser of the server reads from what `pace` makes of each connection. */
-function readInTurns(server: Server, pace: (socket: Socket) => PacedSocket): void {
+/** The parser of the server reads from the throttled socket of each connection. */
+function installThrottledSockets(server: Server, connections: ConnectionTracker): void {
   const parsers = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket) => {
-    const paced = pace(socket)
-    for (const parse of parsers) parse.call(server, paced)
+    const throttled = connections.accept(socket)
+    for (const parse of parsers) parse.call(server, throttled)
   })
 }
 
@@ -137,17 +121,21 @@ function listen(server: Server, { host, port }: ServerOptions): Promise<void> {
   })
 }
 
-async function drain(server: Server, connections: Connections, graceMs: number): Promise<void> {
+async function drainServer(
+  server: Server,
+  connections: ConnectionTracker,
+  { graceMs, idleGraceMs }: { readonly graceMs: number; readonly idleGraceMs: number },
+): Promise<void> {
   connections.stop()
-  await acceptWaiting(connections)
+  await acceptPendingConnections(connections)
   const cutOff = setTimeout(() => connections.closeAll(), graceMs)
   let sweeps = 0
   const sweep = setInterval(() => {
     sweeps += 1
-    // After the poll of this turn, so that what has come while the process stood still is read first.
-    if (sweeps > keptSweeps) setImmediate(() => connections.closeIdle())
-  }, idleSweepMs)
-  // The `close` of `http` would cut at once every connection that it takes for idle, also one whose
+    // After the poll of this turn, so that what has come while the process was busy is read first.
+    if (sweeps > sweepsPerIdleGrace) setImmediate(() => connections.closeIdle())
+  }, idleGraceMs / sweepsPerIdleGrace)
+  // The `close` of `http` would cut at once every connection that it considers idle, also one whose
   // request is on its way.
   await new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
   clearInterval(sweep)
@@ -157,7 +145,7 @@ async function drain(server: Server, connections: Connections, graceMs: number):
 }
 
 /** Closing would reset the connections that the kernel has taken and that are not accepted yet. */
-async function acceptWaiting(connections: Connections): Promise<void> {
+async function acceptPendingConnections(connections: ConnectionTracker): Promise<void> {
   let quietTurns = 0
   for (let turn = 0; quietTurns < quietTurnsToStop && turn < maxAcceptTurns; turn += 1) {
     const before = connections.accepted

@@ -1,49 +1,70 @@
 /** Endpoint -> method: the service's whole API on one page. */
-import { grantToken, validateAccess } from '../api/auth.js'
-import { legalCallTimes } from '../api/call-times.js'
-import { isTimeLegalToCall } from '../api/calling-hours.js'
-import { type EbrAnswer, type EbrRequest, ebrPost } from '../api/consent.js'
-import { type EbrGetAnswer, ebrGet, ebrRemove } from '../api/consent-records.js'
-import { ftpUploadComplete, refuseFiles } from '../api/ftp-upload.js'
+import { accessCheckEndpoint, tokenEndpoint } from '../api/accounts/authentication.js'
 import {
-  type InternalDncAnswer,
+  legalEntitiesGet,
+  legalEntityCreate,
+  legalEntityUpdate,
+} from '../api/accounts/legal-entities.js'
+import { projectGet, projectSave, projectUpdate } from '../api/accounts/projects.js'
+import { rpcProject, rpcProjectGet } from '../api/accounts/rpc-project.js'
+import { legalCallTimes } from '../api/calling-hours/legal-call-times.js'
+import { createTimeLegalEndpoint } from '../api/calling-hours/time-legal.js'
+import { timeZoneInfo } from '../api/calling-hours/time-zone-info.js'
+import { idPremium, realTimeDisconnect, resOrBusiness } from '../api/lookups/line-lookups.js'
+import { type LitigatorRequest, litigatorGet, litigatorPost } from '../api/lookups/litigator.js'
+import {
+  enhancedRndGet,
+  enhancedRndPost,
+  rndBasicGet,
+  rndBasicPost,
+} from '../api/lookups/reassigned.js'
+import { verification } from '../api/lookups/verification.js'
+import {
+  type EbrGetResponse,
+  type EbrRequest,
+  type EbrResponse,
+  ebrGet,
+  ebrPost,
+  ebrRemove,
+} from '../api/records/ebr.js'
+import { ftpUploadComplete, refuseUploadedFiles } from '../api/records/ftp-upload.js'
+import {
   type InternalDncRequest,
+  type InternalDncResponse,
   internalDncGet,
   internalDncPost,
-} from '../api/internal-dnc.js'
-import { legalEntitiesGet } from '../api/legal-entities.js'
-import { legalEntityCreate, legalEntityUpdate } from '../api/legal-entity-write.js'
-import { type LitigatorRequest, litigatorGet, litigatorPost } from '../api/litigator.js'
-import { idPremium, realTimeDisconnect, resOrBusiness } from '../api/lookups.js'
-import { projectGet, projectSave, projectUpdate } from '../api/projects.js'
-import { enhancedRndGet, enhancedRndPost, rndBasicGet, rndBasicPost } from '../api/reassigned.js'
-import { flagsRemovedSummary } from '../api/reputation-flags.js'
+} from '../api/records/internal-dnc.js'
+import { flagsRemovedSummary } from '../api/reputation/flags-removed.js'
 import {
   reputationAdd,
   reputationGet,
   reputationGetAll,
   reputationGetPost,
   reputationRemove,
-} from '../api/reputation-monitor.js'
-import { type Route, route } from '../api/route.js'
-import { rpcProject, rpcProjectGet } from '../api/rpc-project.js'
-import { scanStatus, scanSubmit } from '../api/scans.js'
-import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub.js'
-import { timeZoneInfo } from '../api/time-zone-info.js'
-import { verification } from '../api/verification.js'
-import { type Caller, publishedScrubNumbers } from '../domain/caller.js'
-import type { AccountSubjects, CallSubjects, FactSubjects, Service } from './service.js'
+} from '../api/reputation/monitor.js'
+import { scanStatus, scanSubmit } from '../api/reputation/scans.js'
+import { createRoute, type Route } from '../api/route.js'
+import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub/scrub.js'
+import { type Caller, defaultMaxScrubNumbers } from '../domain/caller.js'
+import type { AccountServices, CallServices, FactServices, Service } from './service.js'
 
 export interface ServiceRoutesOptions {
   /** Answer IsTimeLegalToCall as `[{"Response": [rows]}]` instead of a flat list. */
   readonly wrappedRows: boolean
 }
 
-export function serviceRoutes(service: Service, options: ServiceRoutesOptions): readonly Route[] {
-  return [...callRoutes(service, options), ...accountRoutes(service), ...factRoutes(service)]
+export function createServiceRoutes(
+  service: Service,
+  options: ServiceRoutesOptions,
+): readonly Route[] {
+  return [
+    ...listCallRoutes(service, options),
+    ...listAccountRoutes(service),
+    ...listFactRoutes(service),
+  ]
 }
 
-function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOptions): Route[] {
+function listCallRoutes(subjects: CallServices, { wrappedRows }: ServiceRoutesOptions): Route[] {
   const { timeLegal, callTimes, timeZones, scrub, internalDnc, consent } = subjects
   const { consentRecords, litigators } = subjects
   const scrubbed = async (caller: Caller, { relationships, ...asked }: ScrubRequest) => {
@@ -52,11 +73,11 @@ function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOption
       ? { ...asked, aiKeepsVoiceWindows: true }
       : asked
     if (relationships) await consent.record(caller, { ...relationships, projectId, campaignId })
-    if (request.items.length > publishedScrubNumbers)
-      return scrub.batches(caller.accountId, request)
-    return await scrub.rows(caller.accountId, request)
+    if (request.items.length > defaultMaxScrubNumbers)
+      return scrub.streamRows(caller.accountId, request)
+    return await scrub.listRows(caller.accountId, request)
   }
-  const stored = async (caller: Caller, request: EbrRequest): Promise<EbrAnswer> => {
+  const stored = async (caller: Caller, request: EbrRequest): Promise<EbrResponse> => {
     const { warnings } = await consent.record(caller, request)
     return { success: true, warnings }
   }
@@ -64,34 +85,34 @@ function callRoutes(subjects: CallSubjects, { wrappedRows }: ServiceRoutesOption
   const checked = ({ accountId }: Caller, request: LitigatorRequest) =>
     litigators.check(accountId, request)
   return [
-    route(isTimeLegalToCall({ wrappedRows }), (caller, { items }) =>
+    createRoute(createTimeLegalEndpoint({ wrappedRows }), (caller, { items }) =>
       timeLegal.check(caller, items),
     ),
-    route(legalCallTimes, (caller, { items }) => callTimes.list(caller, items)),
-    route(timeZoneInfo, (caller, request) => timeZones.list(caller, request)),
-    route(scrubGet, scrubbed),
-    route(scrubPost, scrubbed),
-    route(internalDncGet, listed),
-    route(internalDncPost, listed),
-    route(ebrPost, stored),
-    route(
+    createRoute(legalCallTimes, (caller, { items }) => callTimes.list(caller, items)),
+    createRoute(timeZoneInfo, (caller, request) => timeZones.list(caller, request)),
+    createRoute(scrubGet, scrubbed),
+    createRoute(scrubPost, scrubbed),
+    createRoute(internalDncGet, listed),
+    createRoute(internalDncPost, listed),
+    createRoute(ebrPost, stored),
+    createRoute(
       ebrGet,
-      async (caller, asked): Promise<EbrGetAnswer> =>
+      async (caller, asked): Promise<EbrGetResponse> =>
         'store' in asked
           ? await stored(caller, asked.store)
           : { records: await consentRecords.list(caller, asked.list) },
     ),
-    route(ebrRemove, async (caller, request) => ({
+    createRoute(ebrRemove, async (caller, request) => ({
       removed: await consentRecords.remove(caller, request),
     })),
-    route(litigatorGet, checked),
-    route(litigatorPost, checked),
-    route(ftpUploadComplete, async (_caller, request) => refuseFiles(request)),
+    createRoute(litigatorGet, checked),
+    createRoute(litigatorPost, checked),
+    createRoute(ftpUploadComplete, async (_caller, request) => refuseUploadedFiles(request)),
   ]
 }
 
-function internalDncActions(internalDnc: CallSubjects['internalDnc']) {
-  return async (caller: Caller, request: InternalDncRequest): Promise<InternalDncAnswer> => {
+function internalDncActions(internalDnc: CallServices['internalDnc']) {
+  return async (caller: Caller, request: InternalDncRequest): Promise<InternalDncResponse> => {
     switch (request.action) {
       case 'add':
         await internalDnc.add(caller, request)
@@ -100,47 +121,47 @@ function internalDncActions(internalDnc: CallSubjects['internalDnc']) {
         await internalDnc.remove(caller, request)
         return { done: true }
       case 'status':
-        return { items: await internalDnc.status(caller, request) }
+        return { items: await internalDnc.readStatus(caller, request) }
       case 'count':
         return await internalDnc.count(caller, request)
     }
   }
 }
 
-function accountRoutes(subjects: AccountSubjects): Route[] {
+function listAccountRoutes(subjects: AccountServices): Route[] {
   const { tokens, access, projects, projectRpc, legalEntities } = subjects
   return [
-    route(grantToken, (_nobody, request) => tokens.grant(request)),
-    route(validateAccess, (caller, question) => access.check(caller, question)),
-    route(projectGet, (caller, { code }) => projects.get(caller, code)),
-    route(projectSave, (caller, request) => projects.save(caller, request)),
-    route(projectUpdate, (caller, request) => projects.update(caller, request)),
-    route(rpcProject, (caller, request) => projectRpc.answer(caller, request)),
-    route(rpcProjectGet, (caller, request) => projectRpc.answer(caller, request)),
-    route(legalEntitiesGet, (caller) => legalEntities.list(caller)),
-    route(legalEntityCreate, (caller, input) => legalEntities.create(caller, input)),
-    route(legalEntityUpdate, (caller, input) => legalEntities.update(caller, input)),
+    createRoute(tokenEndpoint, (_nobody, request) => tokens.issue(request)),
+    createRoute(accessCheckEndpoint, (caller, question) => access.check(caller, question)),
+    createRoute(projectGet, (caller, { code }) => projects.get(caller, code)),
+    createRoute(projectSave, (caller, request) => projects.save(caller, request)),
+    createRoute(projectUpdate, (caller, request) => projects.update(caller, request)),
+    createRoute(rpcProject, (caller, request) => projectRpc.handle(caller, request)),
+    createRoute(rpcProjectGet, (caller, request) => projectRpc.handle(caller, request)),
+    createRoute(legalEntitiesGet, (caller) => legalEntities.list(caller)),
+    createRoute(legalEntityCreate, (caller, input) => legalEntities.create(caller, input)),
+    createRoute(legalEntityUpdate, (caller, input) => legalEntities.update(caller, input)),
   ]
 }
 
-function factRoutes(subjects: FactSubjects): Route[] {
+function listFactRoutes(subjects: FactServices): Route[] {
   const { lookups, reassigned, monitor, flagsRemoved, scans } = subjects
   return [
-    route(idPremium, (caller, request) => lookups.identity(caller, request)),
-    route(realTimeDisconnect, (caller, request) => lookups.lineStatus(caller, request)),
-    route(verification, (caller, request) => lookups.verification(caller, request)),
-    route(resOrBusiness, (caller, request) => lookups.resOrBusiness(caller, request)),
-    route(enhancedRndGet, (caller, request) => reassigned.enhancedOne(caller, request)),
-    route(enhancedRndPost, (caller, request) => reassigned.enhanced(caller, request)),
-    route(rndBasicGet, (caller, request) => reassigned.basicOne(caller, request)),
-    route(rndBasicPost, (caller, request) => reassigned.basic(caller, request)),
-    route(reputationAdd, (caller, request) => monitor.add(caller, request)),
-    route(reputationGet, (caller, request) => monitor.get(caller, request)),
-    route(reputationGetPost, (caller, request) => monitor.get(caller, request)),
-    route(reputationGetAll, (caller, request) => monitor.all(caller, request)),
-    route(reputationRemove, (caller, request) => monitor.remove(caller, request)),
-    route(flagsRemovedSummary, (caller, request) => flagsRemoved.summary(caller, request)),
-    route(scanSubmit, (caller, request) => scans.submit(caller, request)),
-    route(scanStatus, (caller, request) => scans.status(caller, request)),
+    createRoute(idPremium, (caller, request) => lookups.findIdentity(caller, request)),
+    createRoute(realTimeDisconnect, (caller, request) => lookups.findLineStatus(caller, request)),
+    createRoute(verification, (caller, request) => lookups.verify(caller, request)),
+    createRoute(resOrBusiness, (caller, request) => lookups.findResOrBusiness(caller, request)),
+    createRoute(enhancedRndGet, (caller, request) => reassigned.checkEnhancedOne(caller, request)),
+    createRoute(enhancedRndPost, (caller, request) => reassigned.checkEnhanced(caller, request)),
+    createRoute(rndBasicGet, (caller, request) => reassigned.checkBasicOne(caller, request)),
+    createRoute(rndBasicPost, (caller, request) => reassigned.checkBasic(caller, request)),
+    createRoute(reputationAdd, (caller, request) => monitor.add(caller, request)),
+    createRoute(reputationGet, (caller, request) => monitor.get(caller, request)),
+    createRoute(reputationGetPost, (caller, request) => monitor.get(caller, request)),
+    createRoute(reputationGetAll, (caller, request) => monitor.all(caller, request)),
+    createRoute(reputationRemove, (caller, request) => monitor.remove(caller, request)),
+    createRoute(flagsRemovedSummary, (caller, request) => flagsRemoved.summary(caller, request)),
+    createRoute(scanSubmit, (caller, request) => scans.submit(caller, request)),
+    createRoute(scanStatus, (caller, request) => scans.status(caller, request)),
   ]
 }

@@ -1,33 +1,34 @@
 /**
- * Makes a fact file: rows in any order are put aside as they come, then sorted into the table in
- * one pass, so that its cost grows with the number of rows and not with their disorder. Nothing is
- * safe from a crash until the file is finished, synchronised and renamed by the caller.
+ * Builds a fact file: rows in any order are buffered as they arrive, then sorted into the table in one
+ * pass, so that the cost depends on the number of rows and not on their order. Nothing survives a crash
+ * until the caller has finished, synced and renamed the file.
  */
-import { closeSync, copyFileSync, fsyncSync, openSync, rmSync } from 'node:fs'
+import { copyFileSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
-import type { Instant } from '../domain/clock.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
-import { DataFileError } from '../errors.js'
+import type { Instant } from '../domain/time/clock.js'
+import { DataFileError, getErrorMessage } from '../errors.js'
+import { syncFile } from '../runtime/folders.js'
 import {
   applicationId,
+  type FactFileSchema,
   type FactRow,
-  type FactShape,
-  type FactSource,
+  type FactSourceFile,
   type FactValue,
-} from './fact-shape.js'
+} from './fact-file-schema.js'
 
-export interface BuilderOptions<Row extends FactRow> {
-  /** The file to be made; what is there is removed. SQLite sorts in its own temporary folder. */
+export interface FactFileBuilderOptions<Row extends FactRow> {
+  /** The file to create; an existing one is removed. SQLite sorts in its own temporary folder. */
   readonly path: string
-  readonly shape: FactShape<Row>
-  /** A fact file of the same shape to add to, left as it is; without it the new one begins empty. */
-  readonly over?: string | undefined
+  readonly shape: FactFileSchema<Row>
+  /** A fact file of the same shape to copy and add to; without it the new one starts empty. */
+  readonly basePath?: string | undefined
 }
 
 export interface FinishOptions {
   readonly asOf: Instant
   readonly importedAt: Instant
-  readonly sources: readonly FactSource[]
+  readonly sources: readonly FactSourceFile[]
   readonly complete: readonly string[]
 }
 
@@ -42,27 +43,27 @@ export interface FactDifference {
   readonly removed: number
 }
 
-/** A statement for many rows costs half of one for each. */
-const rowsAtOnce = 40
+/** One statement for many rows costs half as much as one for each. */
+const rowsPerInsert = 40
 
-/** Any method throws {@link DataFileError} when the disk is full or the file to add to is damaged. */
+/** Any method throws {@link DataFileError} if the disk is full or the file to add to is damaged. */
 export class FactFileBuilder<Row extends FactRow> {
   readonly #path: string
-  readonly #shape: FactShape<Row>
+  readonly #shape: FactFileSchema<Row>
   readonly #columns: readonly (keyof Row & string)[]
   readonly #connection: Sqlite.Database
   readonly #insert: Sqlite.Statement
-  /** Values of rows that are not put aside yet. */
-  #waiting: FactValue[] = []
+  /** Values of rows that are not buffered in the file yet. */
+  #buffer: FactValue[] = []
 
-  constructor({ path, shape, over }: BuilderOptions<Row>) {
+  constructor({ path, shape, basePath }: FactFileBuilderOptions<Row>) {
     this.#path = path
     this.#shape = shape
     this.#columns = Object.keys(shape.columns) as (keyof Row & string)[]
-    this.#connection = openToWrite(path, over)
+    this.#connection = openToWrite(path, basePath)
     try {
-      this.#prepare(over === undefined)
-      this.#insert = this.#inserting(rowsAtOnce)
+      this.#prepare(basePath === undefined)
+      this.#insert = this.#insertStatement(rowsPerInsert)
     } catch (cause) {
       this.discard()
       throw this.#refusal(cause)
@@ -70,16 +71,16 @@ export class FactFileBuilder<Row extends FactRow> {
   }
 
   add(number: PhoneNumber, row: Row): void {
-    this.#waiting.push(Number(number))
-    for (const column of this.#columns) this.#waiting.push(row[column] ?? null)
-    if (this.#waiting.length < rowsAtOnce * (this.#columns.length + 1)) return
-    this.#guard(() => this.#insert.run(this.#waiting))
-    this.#waiting = []
+    this.#buffer.push(Number(number))
+    for (const column of this.#columns) this.#buffer.push(row[column] ?? null)
+    if (this.#buffer.length < rowsPerInsert * (this.#columns.length + 1)) return
+    this.#guard(() => this.#insert.run(this.#buffer))
+    this.#buffer = []
   }
 
-  /** Sorts the rows in; to be called once, after the last {@link add}. */
+  /** Sorts the rows into the table; to be called once, after the last {@link add}. */
   merge(): FactCounts {
-    this.#putAsideRest()
+    this.#flush()
     const { key, newestBy } = this.#shape
     const order = ['number', ...[...key, ...(newestBy ? [newestBy] : [])].map(quoted), 'rowid']
     this.#run(
@@ -96,14 +97,14 @@ export class FactFileBuilder<Row extends FactRow> {
     return { entries, numbers: this.#shape.key.length === 0 ? entries : one('DISTINCT number') }
   }
 
-  /** Removes the rows whose column has a lower value. Gives how many there were. */
+  /** Removes the rows whose column has a lower value. Returns how many. */
   removeBelow(column: keyof Row & string, value: FactValue): number {
     const text = `DELETE FROM main.facts WHERE ${quoted(column)} < ?`
     return this.#guard(() => this.#connection.prepare(text).run(value).changes)
   }
 
   /** Compares, after {@link merge}, with an older file of the same shape. */
-  differenceFrom(older: string): FactDifference {
+  computeDifference(older: string): FactDifference {
     const { entries } = this.counts()
     this.#run('COMMIT')
     try {
@@ -131,7 +132,7 @@ export class FactFileBuilder<Row extends FactRow> {
     }
   }
 
-  /** Writes what the file says of itself, closes it and brings it to the disk. */
+  /** Writes the metadata, closes the file and syncs it to the disk. */
   finish({ asOf, importedAt, sources, complete }: FinishOptions): void {
     const { feed } = this.#shape
     const meta = { feed, asOf, importedAt, ...this.counts(), complete: complete.join(',') }
@@ -144,26 +145,26 @@ export class FactFileBuilder<Row extends FactRow> {
       for (const one of sources) source.run(one.sha256, one.file, one.rows, one.asOf)
       this.#connection.exec('COMMIT')
       this.#connection.close()
-      synchronise(this.#path)
+      syncFile(this.#path)
     })
   }
 
-  /** Ends the work and removes the file; to be called when it is not to be used. */
+  /** Closes and removes the file, if it is not to be used. */
   discard(): void {
     this.#connection.close()
     rmSync(this.#path, { force: true })
   }
 
-  #inserting(rows: number): Sqlite.Statement {
+  #insertStatement(rows: number): Sqlite.Statement {
     const row = `(${['?', ...this.#columns.map(() => '?')].join(', ')})`
     const all = new Array<string>(rows).fill(row).join(', ')
     return this.#connection.prepare(`INSERT INTO temp.stage VALUES ${all}`)
   }
 
-  #putAsideRest(): void {
-    const rows = this.#waiting.length / (this.#columns.length + 1)
-    if (rows > 0) this.#guard(() => this.#inserting(rows).run(this.#waiting))
-    this.#waiting = []
+  #flush(): void {
+    const rows = this.#buffer.length / (this.#columns.length + 1)
+    if (rows > 0) this.#guard(() => this.#insertStatement(rows).run(this.#buffer))
+    this.#buffer = []
   }
 
   #prepare(empty: boolean): void {
@@ -183,7 +184,7 @@ export class FactFileBuilder<Row extends FactRow> {
     this.#connection.pragma(`application_id = ${applicationId}`)
     this.#connection.pragma(`user_version = ${formatVersion}`)
     const primary = `PRIMARY KEY (${['number', ...key.map(quoted)].join(', ')})`
-    // With the number alone as key, SQLite's own row id is the number, which is quicker still.
+    // With the number alone as key, it is SQLite's own row id, which is faster.
     const kind = key.length === 0 ? '' : ' WITHOUT ROWID'
     this.#connection.exec(
       `CREATE TABLE facts (${columns.join(', ')}, ${primary})${kind};` +
@@ -225,20 +226,11 @@ function openToWrite(path: string, over: string | undefined): Sqlite.Database {
     if (over !== undefined) copyFileSync(over, path)
     return new Sqlite(path)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = getErrorMessage(cause)
     throw new DataFileError(path, `cannot be written: ${why}`, cause)
   }
 }
 
 function quoted(name: string): string {
   return `"${name}"`
-}
-
-function synchronise(path: string): void {
-  const handle = openSync(path, 'r+')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }

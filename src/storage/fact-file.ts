@@ -1,26 +1,30 @@
 /**
- * Files of imported facts about telephone numbers: one SQLite file a feed, made once and only read
- * afterwards. What is in the rows is the feed's business; where files lie and how they replace one
- * another is left to `data/facts/`. With `sqlite.ts` the door to better-sqlite3.
+ * Files of imported facts about telephone numbers: one SQLite file per feed, written once and then only
+ * read. The feed defines the rows; `data/facts/` decides where files are and how they replace each other.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
-import type { Instant } from '../domain/clock.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
-import { DataFileError } from '../errors.js'
-import { applicationId, type FactRow, type FactShape, type FactSource } from './fact-shape.js'
+import type { Instant } from '../domain/time/clock.js'
+import { DataFileError, getErrorMessage } from '../errors.js'
+import {
+  applicationId,
+  type FactFileSchema,
+  type FactRow,
+  type FactSourceFile,
+} from './fact-file-schema.js'
 
-/** What a file says of itself. */
+/** The metadata of a file. */
 export interface FactFileInfo {
   readonly feed: string
-  /** Rows, of which a number may have several. */
+  /** Number of rows; a number may have several. */
   readonly entries: number
   /** Different numbers. */
   readonly numbers: number
   /** When the content was true. */
   readonly asOf: Instant
   readonly importedAt: Instant
-  /** Sources for which a number without a row is a fact as well; see the feed. */
+  /** Sources for which the absence of a row is a fact as well; see the feed. */
   readonly complete: readonly string[]
 }
 
@@ -28,26 +32,26 @@ export interface FactFile<Row extends FactRow> {
   readonly path: string
   readonly info: FactFileInfo
   /**
-   * What is known of a number: one look into the file, without leaving the thread. Throws
-   * {@link DataFileError} when the file turns out to be damaged, and from then on `damage` says so.
+   * The rows of a number, read synchronously. Throws {@link DataFileError} if the file is damaged, and
+   * `damage` is set from then on.
    */
-  rows(number: PhoneNumber): readonly Row[]
-  /** The files it was made of. */
-  sources(): readonly FactSource[]
+  findRows(number: PhoneNumber): readonly Row[]
+  /** The files it was imported from. */
+  listSources(): readonly FactSourceFile[]
   readonly damage: string | undefined
   close(): void
 }
 
 /**
- * Opens a file for reading, at the cost of a few pages: a file of another kind, feed or version and
- * one that was cut off are refused with {@link DataFileError}. Nobody may write it from then on.
+ * Opens a file for reading, which reads only a few pages. Throws {@link DataFileError} for a file of
+ * another kind, feed or version, and for a truncated one. Nobody may write to it from then on.
  */
 export function openFactFile<Row extends FactRow>(
   path: string,
-  shape: FactShape<Row>,
+  shape: FactFileSchema<Row>,
 ): FactFile<Row> {
-  refuseCutOff(path)
-  return guarded(path, () => {
+  refuseTruncated(path)
+  return withFileErrors(path, () => {
     const connection = connectReadOnly(path)
     try {
       return new OpenFactFile<Row>(path, connection, shape)
@@ -58,10 +62,10 @@ export function openFactFile<Row extends FactRow>(
   })
 }
 
-/** Reads every page. Throws {@link DataFileError} unless the file is whole and holds `entries`. */
+/** Reads every page. Throws {@link DataFileError} unless the file is intact and has `entries` rows. */
 export function verifyFactFile(path: string, entries: number): void {
-  refuseCutOff(path)
-  guarded(path, () => {
+  refuseTruncated(path)
+  withFileErrors(path, () => {
     const connection = connectReadOnly(path)
     try {
       const verdict = connection.pragma('quick_check(1)', { simple: true })
@@ -75,18 +79,18 @@ export function verifyFactFile(path: string, entries: number): void {
 }
 
 /**
- * Keeps a second import of the same file out until `release` or the end of the process, however it
- * ends. Throws {@link DataFileError} when another one is under way.
+ * Prevents a second import of the same file until `release` or the end of the process, however it
+ * ends. Throws {@link DataFileError} if another import is running.
  */
-export function lockForImport(path: string): { release(): void } {
-  const lock = guarded(path, () => new Sqlite(path, { timeout: 0 }))
+export function lockFactFile(path: string): { release(): void } {
+  const lock = withFileErrors(path, () => new Sqlite(path, { timeout: 0 }))
   try {
     lock.pragma('journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
     return { release: () => void lock.close() }
   } catch (cause) {
     lock.close()
-    throw new DataFileError(path, 'another import of this feed is under way', cause)
+    throw new DataFileError(path, 'another import of this feed is running', cause)
   }
 }
 
@@ -97,19 +101,19 @@ class OpenFactFile<Row extends FactRow> implements FactFile<Row> {
   readonly #ofNumber: Sqlite.Statement
   #damage: string | undefined
 
-  constructor(path: string, connection: Sqlite.Database, shape: FactShape<Row>) {
+  constructor(path: string, connection: Sqlite.Database, shape: FactFileSchema<Row>) {
     this.path = path
     this.#connection = connection
     refuseOtherKind(path, connection, shape)
-    this.info = infoOf(path, connection)
-    this.#ofNumber = connection.prepare(queryOf(shape))
+    this.info = readInfo(path, connection)
+    this.#ofNumber = connection.prepare(buildQuery(shape))
   }
 
   get damage(): string | undefined {
     return this.#damage
   }
 
-  rows(number: PhoneNumber): readonly Row[] {
+  findRows(number: PhoneNumber): readonly Row[] {
     try {
       return this.#ofNumber.all(Number(number)) as Row[]
     } catch (cause) {
@@ -119,11 +123,11 @@ class OpenFactFile<Row extends FactRow> implements FactFile<Row> {
     }
   }
 
-  sources(): readonly FactSource[] {
+  listSources(): readonly FactSourceFile[] {
     const statement = this.#connection.prepare(
       'SELECT file, sha256, rows, as_of AS asOf FROM sources ORDER BY as_of, file',
     )
-    return guarded(this.path, () => statement.all() as FactSource[])
+    return withFileErrors(this.path, () => statement.all() as FactSourceFile[])
   }
 
   close(): void {
@@ -131,14 +135,14 @@ class OpenFactFile<Row extends FactRow> implements FactFile<Row> {
   }
 }
 
-function queryOf({ columns, key, most }: FactShape<FactRow>): string {
+function buildQuery({ columns, key, maxRows }: FactFileSchema<FactRow>): string {
   const names = Object.keys(columns).map((name) => `"${name}"`)
   const query = `SELECT ${names.join(', ')} FROM facts WHERE number = ?`
-  if (most === undefined) return query
-  return `${query} ORDER BY ${key.map((name) => `"${name}" DESC`).join(', ')} LIMIT ${most}`
+  if (maxRows === undefined) return query
+  return `${query} ORDER BY ${key.map((name) => `"${name}" DESC`).join(', ')} LIMIT ${maxRows}`
 }
 
-/** The file never changes while it is open: its lock is taken once and kept, not at each look. */
+/** The file never changes while it is open, so its lock is taken once and not for each read. */
 function connectReadOnly(path: string): Sqlite.Database {
   const connection = new Sqlite(path, { readonly: true, fileMustExist: true })
   connection.pragma('locking_mode = EXCLUSIVE')
@@ -148,13 +152,13 @@ function connectReadOnly(path: string): Sqlite.Database {
 function refuseOtherKind(
   path: string,
   connection: Sqlite.Database,
-  { feed, formatVersion }: FactShape<FactRow>,
+  { feed, formatVersion }: FactFileSchema<FactRow>,
 ): void {
   const number = (pragma: string) => connection.pragma(pragma, { simple: true })
   if (number('application_id') !== applicationId) {
-    throw new DataFileError(path, 'is no file of imported facts')
+    throw new DataFileError(path, 'is not a file of imported facts')
   }
-  const held = metaOf(connection).get('feed')
+  const held = readMeta(connection).get('feed')
   if (held !== feed) throw new DataFileError(path, `holds '${String(held)}', not '${feed}'`)
   const version = number('user_version')
   if (version === formatVersion) return
@@ -164,13 +168,13 @@ function refuseOtherKind(
   )
 }
 
-function metaOf(connection: Sqlite.Database): ReadonlyMap<string, unknown> {
+function readMeta(connection: Sqlite.Database): ReadonlyMap<string, unknown> {
   const rows = connection.prepare('SELECT name, value FROM meta').raw().all()
   return new Map(rows as [string, unknown][])
 }
 
-function infoOf(path: string, connection: Sqlite.Database): FactFileInfo {
-  const meta = metaOf(connection)
+function readInfo(path: string, connection: Sqlite.Database): FactFileInfo {
+  const meta = readMeta(connection)
   const number = (name: string): number => {
     const value = meta.get(name)
     if (typeof value === 'number' && Number.isSafeInteger(value)) return value
@@ -187,14 +191,14 @@ function infoOf(path: string, connection: Sqlite.Database): FactFileInfo {
   }
 }
 
-/** SQLite itself notices a missing page only when it is asked for it. */
-function refuseCutOff(path: string): void {
+/** SQLite notices a missing page only when it reads it. */
+function refuseTruncated(path: string): void {
   const handle = openSync(path, 'r')
   try {
     const start = Buffer.alloc(100)
     const read = readSync(handle, start, 0, start.length, 0)
     if (read < start.length || start.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
-      throw new DataFileError(path, 'is no file of imported facts, or was cut off at the start')
+      throw new DataFileError(path, 'is not a file of imported facts, or was cut off at the start')
     }
     const pageSize = start.readUInt16BE(16) === 1 ? 65_536 : start.readUInt16BE(16)
     const expected = pageSize * start.readUInt32BE(28)
@@ -206,7 +210,7 @@ function refuseCutOff(path: string): void {
   }
 }
 
-function guarded<Result>(path: string, work: () => Result): Result {
+function withFileErrors<Result>(path: string, work: () => Result): Result {
   try {
     return work()
   } catch (cause) {
@@ -216,5 +220,5 @@ function guarded<Result>(path: string, work: () => Result): Result {
 }
 
 function textOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
+  return getErrorMessage(cause)
 }

@@ -1,12 +1,13 @@
 /** Brings the schema up to this program's version, under Kysely's lock. */
 import { type Migration, type MigrationProvider, Migrator } from 'kysely'
-import { shorten } from '../errors.js'
+import { getErrorMessage, truncate } from '../errors.js'
 import * as initial from './migrations/0001-initial.js'
 import * as callOutcomes from './migrations/0002-call-outcomes.js'
 import * as wholeService from './migrations/0003-whole-service.js'
 import * as changeSequence from './migrations/0004-change-sequence.js'
 import * as keyRights from './migrations/0005-key-rights.js'
 import * as scrubTerms from './migrations/0006-scrub-terms.js'
+import * as importedRecords from './migrations/0007-imported-records.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -16,17 +17,18 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0004-change-sequence': changeSequence,
   '0005-key-rights': keyRights,
   '0006-scrub-terms': scrubTerms,
+  '0007-imported-records': importedRecords,
 }
 
 const provider: MigrationProvider = { getMigrations: async () => ({ ...migrations }) }
 
 /**
- * Runs the missing migrations. Throws, and changes nothing, when the database was written by a newer
- * program, and when it does not say which migrations it has had. Messages are for people.
+ * Runs the missing migrations. Throws, and changes nothing, if the database was written by a newer
+ * program, or has no record of its migrations. Messages are for people.
  */
-export async function migrate(db: Db): Promise<void> {
+export async function migrateSchema(db: Db): Promise<void> {
   const known = Object.keys(migrations)
-  const { tables, executed } = await stateOf(db)
+  const { tables, executed } = await readSchemaState(db)
   const newer = executed.filter((name) => !known.includes(name))
   if (newer.length > 0) {
     throw new Error(
@@ -36,14 +38,14 @@ export async function migrate(db: Db): Promise<void> {
   }
   if (executed.length === 0 && tables.length > 0) {
     throw new Error(
-      `the database holds tables (${shorten(tables.join(', '))}) but no record of its schema: ` +
+      `the database holds tables (${truncate(tables.join(', '))}) but no record of its schema: ` +
         'table kysely_migration is missing or empty. It is not a complete callgate database. ' +
         'Restore a backup, or move the file away and run: callgate serve --init',
     )
   }
   const { error } = await new Migrator({ db, provider }).migrateToLatest()
   if (!error) return
-  const why = error instanceof Error ? error.message : String(error)
+  const why = getErrorMessage(error)
   throw new Error(
     `the database schema could not be updated from ${executed.at(-1) ?? 'empty'} to ` +
       `${known.at(-1)}: ${why}. Restore a backup, or run the callgate that made the database`,
@@ -58,7 +60,7 @@ interface SchemaState {
   readonly executed: readonly string[]
 }
 
-async function stateOf(db: Db): Promise<SchemaState> {
+async function readSchemaState(db: Db): Promise<SchemaState> {
   const all = await db.introspection.getTables({ withInternalKyselyTables: true })
   const names = all.map(({ name }) => name)
   const tables = names.filter((name) => !name.startsWith('kysely_'))

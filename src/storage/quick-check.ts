@@ -1,18 +1,18 @@
 /**
- * SQLite's quick_check in a process of its own: it reads every page, which takes seconds on a large
- * database and would hold the event loop as long. A process, because a thread inside SQLite cannot
- * be stopped when the server stops.
+ * SQLite's quick_check in a separate process: it reads every page, which takes seconds on a large
+ * database and would block the event loop. Not in a thread, since a thread inside SQLite cannot be
+ * stopped when the server stops.
  */
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 
 export interface QuickCheck {
-  /** What is damaged, `undefined` when nothing is. Rejects when the check could not be made. */
+  /** What is damaged, `undefined` if nothing is. Rejects if the check failed to run. */
   readonly damage: Promise<string | undefined>
   stop(): void
 }
 
-/** At the lowest priority: calls go first. */
+/** At the lowest priority, since calls are more urgent. */
 const script = `
   require('node:os').setPriority(19)
   const [library, path] = process.argv.slice(1)
@@ -27,7 +27,7 @@ const script = `
   }
 `
 
-export function quickCheck(path: string): QuickCheck {
+export function startQuickCheck(path: string): QuickCheck {
   const library = createRequire(import.meta.url).resolve('better-sqlite3')
   const child = spawn(process.execPath, ['-e', script, library, path], {
     env: {},

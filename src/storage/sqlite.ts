@@ -1,7 +1,8 @@
 /**
- * SQLite, the default engine: one file in the data folder, nothing else to run.
- * The only file that knows better-sqlite3.
+ * SQLite: one file in the data folder, nothing else to run. The only file of the database that imports
+ * better-sqlite3.
  */
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import {
@@ -16,19 +17,17 @@ import {
   SqliteDriver,
   type SqliteStatement,
 } from 'kysely'
-import { AppError, DataFileError } from '../errors.js'
-import { makeFolder } from '../folders.js'
+import { AppError, DataFileError, getErrorMessage } from '../errors.js'
+import { ensureFolder } from '../runtime/folders.js'
 import {
-  databasePath,
-  evidenceIn,
-  hasBytes,
-  type MayCreate,
+  type DatabaseCreationOptions,
+  findDatabaseEvidence,
   markInitialized,
-  OpenFiles,
   refuseUnwantedDatabase,
+  resolveDatabasePath,
 } from './database-files.js'
-import type { EngineConnection, EngineTraits, StorageSettings } from './engine.js'
-import { type QuickCheck, quickCheck } from './quick-check.js'
+import type { EngineConnection, EngineTraits, StorageSettings } from './open-database.js'
+import { type QuickCheck, startQuickCheck } from './quick-check.js'
 import type { Tables } from './tables.js'
 
 const traits: EngineTraits = {
@@ -42,38 +41,34 @@ const traits: EngineTraits = {
 const cachedStatements = 500
 
 /**
- * Opens `callgate.sqlite` in the folder, making both if needed. Every acknowledged write is on
- * disk (`synchronous=FULL`); readers are not held up by writers (WAL).
+ * Opens `callgate.sqlite` in the folder, and creates both if needed. Every acknowledged write is on
+ * disk (`synchronous=FULL`); writers do not block readers (WAL).
  */
 export function openSqlite(settings: StorageSettings): EngineConnection {
   const { dataDir, blockForLockMs, createDatabase = true, init = false } = settings
-  const path = databasePath(dataDir)
+  const path = resolveDatabasePath(dataDir)
   const connection = connect(dataDir, { blockForLockMs, createDatabase, init })
-  // Reading makes the -wal and -shm files, which are watched from here on.
+  // Reading creates the -wal and -shm files, which are monitored from here on.
   const version = Number(connection.pragma('user_version', { simple: true }))
   const health = new DatabaseHealth(path)
   let serving: Sqlite.Database | undefined
-  const db = new Kysely<Tables>({
-    dialect: new QueuedDialect({
-      database: withStatementCache(connection),
-      isInTransaction: () => connection.inTransaction,
-      fault: () => health.fault(),
-      failed: (cause) => health.noteFailure(cause),
-    }),
-  })
+  const config = { database: addStatementCache(connection), connection, health }
+  const driver = new QueuedDriver(config)
+  const db = new Kysely<Tables>({ dialect: new QueuedDialect(driver, config) })
   return {
     path,
     db,
     traits,
-    changedElsewhere: foreignWrites(connection),
-    serveAlone: () => {
+    runForEach: driver.runForEach.bind(driver),
+    hasExternalChanges: createExternalWriteProbe(connection),
+    lockForServing: () => {
       serving ??= lockServing(dataDir)
     },
     markInitialized: () => markInitialized(dataDir),
-    fault: () => health.fault(),
-    checkPages: () => health.checkPages(),
-    // Setting the same version again changes nothing, and is a commit on disk like any other.
-    writeNothing: async () => {
+    findFault: () => health.findFault(),
+    checkIntegrity: () => health.checkIntegrity(),
+    // Setting the same version again changes nothing, but is a commit on disk like any other.
+    probeWrite: async () => {
       await db.executeQuery(CompiledQuery.raw(`pragma user_version = ${version}`))
     },
     close: async () => {
@@ -84,49 +79,77 @@ export function openSqlite(settings: StorageSettings): EngineConnection {
   }
 }
 
-/** Why the open database cannot be trusted, if it cannot. */
+/**
+ * Why the open database cannot be trusted, if it cannot. SQLite keeps writing to a file that was
+ * removed or replaced, and reports success. So the open files are compared with what their paths name
+ * now. They are never opened for that: closing one would release SQLite's locks on it.
+ */
 class DatabaseHealth {
   readonly #path: string
-  readonly #files: OpenFiles
+  readonly #logPath: string
+  readonly #files: readonly { readonly path: string; readonly identity: string | undefined }[]
+  /** Of the `-wal` file. There is none if the file system does not support the WAL mode. */
+  readonly #logDescriptor: number | undefined
+  #size: bigint
   #check: QuickCheck | undefined
   #damage: string | undefined
-  /** What a query came upon; a check of the pages does not look everywhere that queries do. */
-  #metDamage: string | undefined
+  /** Found by a query. The check of the pages does not look everywhere that queries do. */
+  #observedDamage: string | undefined
   #closed = false
 
   constructor(path: string) {
     this.#path = path
-    this.#files = new OpenFiles(path)
+    this.#logPath = `${path}-wal`
+    this.#files = [path, this.#logPath, `${path}-shm`].map((one) => ({
+      path: one,
+      identity: inspectFile(one).identity,
+    }))
+    this.#size = inspectFile(path).size
+    this.#logDescriptor = existsSync(this.#logPath) ? openSync(this.#logPath, 'r') : undefined
   }
 
-  fault(): string | undefined {
-    if (this.#closed) return this.#metDamage ?? this.#damage
-    const { lost, hasShrunk } = this.#files.look()
-    if (lost !== undefined) {
-      return (
-        `${lost}: the file was removed, replaced or emptied while callgate runs, so nothing is allowed or ` +
-        'stored. Move the same file back, or restore a backup and restart callgate'
-      )
+  findFault(): string | undefined {
+    if (this.#closed) return this.#observedDamage ?? this.#damage
+    let size = 0n
+    for (const { path, identity } of this.#files) {
+      const found = inspectFile(path)
+      if (path === this.#path) size = found.size
+      if (size === 0n || found.identity !== identity) return describeLostFile(path)
     }
-    if (hasShrunk) {
+    if (this.#isLogTruncated()) return describeLostFile(this.#logPath)
+    // By a VACUUM, or because it was truncated.
+    if (size < this.#size) {
       this.#damage = `${this.#path}: the file became smaller; its pages are being checked`
       this.#check?.stop()
       this.#check = undefined
-      void this.checkPages().catch(() => undefined)
+      void this.checkIntegrity().catch(() => undefined)
     }
-    return this.#metDamage ?? this.#damage
+    this.#size = size
+    return this.#observedDamage ?? this.#damage
   }
 
-  /** Damage that a statement comes upon stays until the program ends, whatever is read after it. */
-  noteFailure(cause: unknown): void {
+  /**
+   * Whether the `-wal` file was emptied and written to again: SQLite continues where it was, and the
+   * next start ignores a file without the header. A checkpoint may empty it; what follows begins with a
+   * header.
+   */
+  #isLogTruncated(): boolean {
+    if (this.#logDescriptor === undefined) return false
+    const start = Buffer.alloc(4)
+    const read = readSync(this.#logDescriptor, start, 0, start.length, 0)
+    return read > 0 && (start.readUInt32BE(0) & ~1) !== walMagic
+  }
+
+  /** Damage that a statement finds remains until the program ends, whatever is read after it. */
+  observeFailure(cause: unknown): void {
     if (cause instanceof Sqlite.SqliteError && /^SQLITE_(?:CORRUPT|NOTADB)/.test(cause.code)) {
-      this.#metDamage ??= this.#damageText(cause.message)
+      this.#observedDamage ??= this.#damageText(cause.message)
     }
   }
 
-  async checkPages(): Promise<void> {
+  async checkIntegrity(): Promise<void> {
     if (this.#closed) return
-    const check = quickCheck(this.#path)
+    const check = startQuickCheck(this.#path)
     this.#check = check
     try {
       const damage = await check.damage
@@ -148,16 +171,35 @@ class DatabaseHealth {
   close(): void {
     this.#closed = true
     this.#check?.stop()
-    this.#files.close()
+    if (this.#logDescriptor !== undefined) closeSync(this.#logDescriptor)
   }
 }
 
-interface QueuedConfig extends SqliteDialectConfig {
-  readonly isInTransaction: () => boolean
-  /** Why nothing that was read or written may be relied on. */
-  readonly fault: () => string | undefined
-  /** Told of every statement that fails. */
-  readonly failed: (cause: unknown) => void
+/** From the SQLite file format; the last bit is the byte order of checksums. */
+const walMagic = 0x377f0682
+
+function describeLostFile(path: string): string {
+  return (
+    `${path}: the file was removed, replaced or emptied while callgate runs, so nothing is allowed or ` +
+    'stored. Move the same file back, or restore a backup and restart callgate'
+  )
+}
+
+/** A file that cannot be looked at may be gone, so it has no identity either. */
+function inspectFile(path: string): {
+  readonly identity: string | undefined
+  readonly size: bigint
+} {
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+    if (found) return { identity: `${found.dev}:${found.ino}`, size: found.size }
+  } catch {}
+  return { identity: undefined, size: 0n }
+}
+
+interface QueuedDriverConfig extends SqliteDialectConfig {
+  readonly connection: Sqlite.Database
+  readonly health: DatabaseHealth
 }
 
 /**
@@ -165,55 +207,76 @@ interface QueuedConfig extends SqliteDialectConfig {
  * waiting query at each turn, which makes many decisions at once cost the square of their number.
  */
 class QueuedDriver extends SqliteDriver {
-  readonly #config: QueuedConfig
+  readonly #config: QueuedDriverConfig
   readonly #waiting: (() => void)[] = []
-  #connection: Promise<DatabaseConnection> | undefined
-  #taken = false
+  #kyselyConnection: Promise<DatabaseConnection> | undefined
+  #isTaken = false
 
-  constructor(config: QueuedConfig) {
+  constructor(config: QueuedDriverConfig) {
     super(config)
     this.#config = config
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
-    this.#connection ??= super
+    this.#kyselyConnection ??= super
       .acquireConnection()
-      .then((connection) => withFailuresTold(connection, this.#config.failed))
-    const connection = await this.#connection
-    if (this.#taken) await new Promise<void>((resume) => this.#waiting.push(resume))
-    this.#taken = true
+      .then((connection) => withFailureReporting(connection, this.#config.health))
+    const connection = await this.#kyselyConnection
+    await this.#waitForTurn()
     return connection
   }
 
+  async #waitForTurn(): Promise<void> {
+    if (this.#isTaken) await new Promise<void>((resume) => this.#waiting.push(resume))
+    this.#isTaken = true
+  }
+
   /**
-   * Every query and every transaction ends here, after its commit. One whose files are gone fails,
-   * although SQLite has reported success.
+   * Every query and every transaction ends here, after its commit. It fails if the files are gone,
+   * although SQLite reported success.
    */
   override async releaseConnection(): Promise<void> {
     const next = this.#waiting.shift()
     if (next) next()
-    else this.#taken = false
-    const fault = this.#config.fault()
+    else this.#isTaken = false
+    const fault = this.#config.health.findFault()
     if (fault !== undefined) throw new AppError('not-available', fault)
   }
 
-  /** A full disk has ended the transaction already; failing here would hide what the disk said. */
+  /** A full disk has ended the transaction already; failing here would hide the original error. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    if (this.#config.isInTransaction()) await super.rollbackTransaction(connection)
+    if (this.#config.connection.inTransaction) await super.rollbackTransaction(connection)
+  }
+
+  /** As {@link OpenDatabase.runForEach}, in turn with the queries of Kysely. */
+  async runForEach(sql: string, rows: readonly object[]): Promise<void> {
+    const { connection, health } = this.#config
+    await this.#waitForTurn()
+    try {
+      const statement = connection.prepare(sql)
+      connection.transaction(() => {
+        for (const row of rows) statement.run(row)
+      })()
+    } catch (cause) {
+      health.observeFailure(cause)
+      throw cause
+    } finally {
+      await this.releaseConnection()
+    }
   }
 }
 
-/** Statements run, and fail, before the promise of their result is made. */
-function withFailuresTold(
+/** Statements run, and fail, before the promise of their result is created. */
+function withFailureReporting(
   connection: DatabaseConnection,
-  failed: (cause: unknown) => void,
+  health: DatabaseHealth,
 ): DatabaseConnection {
   return {
     executeQuery(query) {
       try {
         return connection.executeQuery(query)
       } catch (cause) {
-        failed(cause)
+        health.observeFailure(cause)
         throw cause
       }
     },
@@ -221,31 +284,31 @@ function withFailuresTold(
   }
 }
 
-class AtomicMigrations extends SqliteAdapter {
+class TransactionalMigrationAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
   }
 }
 
 class QueuedDialect extends SqliteDialect {
-  readonly #config: QueuedConfig
+  readonly #driver: QueuedDriver
 
-  constructor(config: QueuedConfig) {
+  constructor(driver: QueuedDriver, config: SqliteDialectConfig) {
     super(config)
-    this.#config = config
+    this.#driver = driver
   }
 
   /** All missing migrations together or none: SQLite can, although Kysely does not rely on it. */
   override createAdapter(): SqliteAdapter {
-    return new AtomicMigrations()
+    return new TransactionalMigrationAdapter()
   }
 
   override createDriver(): Driver {
-    return new QueuedDriver(this.#config)
+    return this.#driver
   }
 }
 
-/** A lock that ends with the process, however it ends: an open transaction on a file of its own. */
+/** A lock that ends with the process, however it ends: an open transaction on a separate file. */
 function lockServing(dataDir: string): Sqlite.Database {
   const path = join(dataDir, 'serving.lock')
   const lock = new Sqlite(path, { timeout: 0 })
@@ -258,15 +321,16 @@ function lockServing(dataDir: string): Sqlite.Database {
   }
 }
 
-interface ConnectOptions extends MayCreate {
+interface ConnectOptions extends DatabaseCreationOptions {
   readonly blockForLockMs: number
 }
 
 function connect(dataDir: string, { blockForLockMs, ...mayCreate }: ConnectOptions) {
-  const path = databasePath(dataDir)
-  const evidence = evidenceIn(dataDir)
-  if (!hasBytes(path)) refuseUnwantedDatabase(path, { hasContent: false, evidence }, mayCreate)
-  makeFolder(dataDir)
+  const path = resolveDatabasePath(dataDir)
+  const evidence = findDatabaseEvidence(dataDir)
+  if (inspectFile(path).size === 0n)
+    refuseUnwantedDatabase(path, { hasContent: false, evidence }, mayCreate)
+  ensureFolder(dataDir)
   let connection: Sqlite.Database | undefined
   try {
     connection = new Sqlite(path, { timeout: blockForLockMs })
@@ -279,13 +343,13 @@ function connect(dataDir: string, { blockForLockMs, ...mayCreate }: ConnectOptio
   } catch (cause) {
     connection?.close()
     if (cause instanceof DataFileError) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = getErrorMessage(cause)
     throw new DataFileError(path, `the database cannot be opened: ${why}`, cause)
   }
 }
 
-/** SQLite's data version moves with every commit of another connection, and not with our own. */
-function foreignWrites(connection: Sqlite.Database): () => boolean {
+/** SQLite's data version changes with every commit of another connection, and not with our own. */
+function createExternalWriteProbe(connection: Sqlite.Database): () => boolean {
   const read = () => connection.pragma('data_version', { simple: true })
   let seen = read()
   return () => {
@@ -296,8 +360,8 @@ function foreignWrites(connection: Sqlite.Database): () => boolean {
   }
 }
 
-/** Preparing a statement costs several times what running a point query does. */
-function withStatementCache(connection: Sqlite.Database): SqliteDatabase {
+/** Preparing a statement costs several times as much as running a point query. */
+function addStatementCache(connection: Sqlite.Database): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>()
   return {
     prepare(sql) {

@@ -1,9 +1,9 @@
 /**
  * Row types of all tables. Instants are milliseconds since the epoch, days are `YYYY-MM-DD`,
- * numbers are ten digits, truth values are 0 and 1, so that every engine stores them alike.
+ * numbers are ten digits, truth values are 0 and 1.
  */
 import type { Generated, Kysely } from 'kysely'
-import type { NotCarriedOut, OutcomeState } from '../domain/call-outcome.js'
+import type { HandoverFailure, OutcomeState } from '../domain/call-outcome.js'
 import type {
   AccessTokenRow,
   FlagRemovalRow,
@@ -14,9 +14,9 @@ import type {
   ScanNumberRow,
   WebhookAttemptRow,
   WebhookEventRow,
-} from './tables-service.js'
+} from './service-tables.js'
 
-export type * from './tables-service.js'
+export type * from './service-tables.js'
 
 export interface Tables {
   accounts: AccountRow
@@ -52,19 +52,19 @@ export interface AccountRow {
   agents_may_remove: number
   /** Decides which carriers label the account's numbers. */
   country: Generated<'US' | 'CA'>
-  /** Whether one-time scans are authorized at all. */
+  /** Whether one-time scans are allowed at all. */
   may_scan: Generated<number>
-  /** Numbers that may still be scanned once; null is no limit. */
+  /** Remaining one-time scans of numbers; null is no limit. */
   scan_credits: number | null
   /** Whether new project codes get `<account>_` in front. */
   auto_prefix: Generated<number>
-  /** Signs the account's webhooks; made when first needed. */
+  /** Signs the account's webhooks; created when first needed. */
   webhook_secret: string | null
-  /** Whether adding a number that is on the internal list already changes nothing at all. */
+  /** Whether adding a number that is already on the internal list changes nothing at all. */
   ignores_repeated_add: Generated<number>
-  /** Most numbers of one scrub; null is the published most. */
+  /** Maximum number of numbers in one scrub; null is the published maximum. */
   numbers_per_scrub: number | null
-  /** Whether the AI flag of a scrub keeps the windows of recorded voices too. */
+  /** Whether the AI flag of a scrub also follows the windows for recorded voices. */
   ai_keeps_voice_windows: Generated<number>
   created_at: number
 }
@@ -169,9 +169,9 @@ export interface InternalDncRow {
   modified_at: number
   /** Null while the number is on the list; kept afterwards as evidence. */
   removed_at: number | null
-  /** The latest time the number was asked onto the list, also while it was on it already. */
+  /** The latest opt-out of the number, even if it was on the list already. */
   opted_out_at: number
-  /** When that was written, by the machine's clock. Evidence; it orders nothing. */
+  /** When that was written, by the machine's clock. Evidence only; nothing is ordered by it. */
   stored_at: number
   /**
    * Number of the change that stored the latest opt-out, from `change_head`; orders it against
@@ -180,6 +180,11 @@ export interface InternalDncRow {
    */
   opted_out_seq: number
   /**
+   * 1 where `opted_out_at` is the date of an imported row, which `opted_out_seq` need not belong to:
+   * an older opt-out may have a number.
+   */
+  opted_out_by_date: number
+  /**
    * The API key that stored the latest opt-out, or `import:<source>`; null for rows written before
    * keys were kept.
    */
@@ -187,17 +192,17 @@ export interface InternalDncRow {
 }
 
 /** One row, with id 1. */
-export interface ChangeHeadRow {
+interface ChangeHeadRow {
   id: number
   /** Number of the latest change. */
   seq: number
   /** The newest instant at which anything was stored, by the machine's clock. */
   newest_at: number
-  /** How often an operator has said that the clock is right and `newest_at` was not. */
+  /** How often an operator has confirmed that the clock is right and `newest_at` was not. */
   acceptances: Generated<number>
 }
 
-export interface InternalDncListRow {
+interface InternalDncListRow {
   account_id: string
   list: string
   modified_at: number
@@ -217,10 +222,12 @@ export interface EbrRecordRow {
   brand: string | null
   email: string | null
   recorded_at: number
-  /** As `recorded_at`, but always by the machine's clock: a sandbox may stand still. */
+  /** As `recorded_at`, but always by the machine's clock; a sandbox's may be fixed. */
   stored_at: number
   /** Number of the change that stored it, from `change_head`; orders it against opt-outs. */
   stored_seq: number
+  /** 1 for a record of an import: when it was stored says nothing of when the consent was given. */
+  imported: number
   /** Whether it may lift an opt-out: 0 for a record of an Agent's key where Agents may not remove. */
   lifts_opt_out: number
   /** The API key that stored it, or `import:<source>`; null for rows written before keys were kept. */
@@ -243,13 +250,13 @@ export interface DecisionRow {
   body: string
 }
 
-/** What became of a decided call; null is not known. */
+/** What happened to a decided call; null is not known. */
 export interface CallOutcomeRow {
   decision_id: string
   state: OutcomeState
   handed_over_at: number | null
   not_carried_out_at: number | null
-  not_carried_out: NotCarriedOut | null
+  not_carried_out: HandoverFailure | null
   /** Name of the channel on the trunk. */
   leg: string | null
   dialled_at: number | null

@@ -1,13 +1,13 @@
 /** Access tokens, the authentication check and roles over HTTP. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { grantToken, validateAccess } from '../../src/api/auth.js'
-import { type ErrorShape, endpoint } from '../../src/api/endpoint.js'
+import { accessCheckEndpoint, tokenEndpoint } from '../../src/api/accounts/authentication.js'
+import { defineEndpoint, type ErrorShape } from '../../src/api/endpoint.js'
 import { fields } from '../../src/api/fields.js'
-import { type Route, route } from '../../src/api/route.js'
+import { createRoute, type Route } from '../../src/api/route.js'
 import { type Role, roles } from '../../src/domain/caller.js'
-import { createFrontDoor } from '../../src/http/front-door.js'
-import { createLogger, silentLogger } from '../../src/log.js'
+import { createDecisionRoutes } from '../../src/http/decision-routes.js'
+import { createLogger, silentLogger } from '../../src/observability/log.js'
 import { openAccessApp } from '../support/access-app.js'
 import { useDatabase } from '../support/database.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
@@ -23,7 +23,9 @@ const bearer = (token: string) => ({ key: null, headers: { authorization: `Beare
 const basic = (id: string, secret: string) =>
   `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 const formOf = (key: string): Record<string, string> => ({
-  ...{ grant_type: 'client_credentials', client_id: 'main', client_secret: key },
+  grant_type: 'client_credentials',
+  client_id: 'main',
+  client_secret: key,
 })
 const multipart = (form: Record<string, string>) => {
   const data = new FormData()
@@ -49,12 +51,13 @@ describe('a token is given', () => {
       'application/json; charset=utf-8',
     ])
     expect(answer.json()).toEqual({
-      ...{ token_type: 'Bearer', expires_in: 3600 },
+      token_type: 'Bearer',
+      expires_in: 3600,
       access_token: expect.stringMatching(/^cgt_[\w-]{44}$/),
     })
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('pragma')).toBe('no-cache')
-    const { token } = grantToken.response.parse(answer.json())
+    const { token } = tokenEndpoint.response.parse(answer.json())
     expect((await app.send(validate, bearer(token))).status).toBe(200)
   })
 
@@ -84,12 +87,10 @@ describe('a token is given', () => {
     const { key } = await newKey()
     const ask = (form: Record<string, string>, authorization = basic('main', key)) =>
       app.send('/oauth/token', {
-        ...{
-          method: 'POST',
-          body: new URLSearchParams(form),
-          headers: { authorization },
-          key: null,
-        },
+        method: 'POST',
+        body: new URLSearchParams(form),
+        headers: { authorization },
+        key: null,
       })
     const grant = { grant_type: 'client_credentials' }
     expect((await ask(grant)).status).toBe(200)
@@ -309,11 +310,18 @@ const shapes = [
   ...(['reason-phrase', 'text', 'text-or-error', 'problem', 'oauth', 'reason-line'] as const),
 ] satisfies readonly ErrorShape[]
 const shapeRoutes: readonly Route[] = shapes.map((shape) =>
-  route(
-    endpoint({
-      ...{ name: shape, summary: 'Answers.', spec: 'none', method: 'GET', keyAlsoIn: [] },
-      ...{ paths: [`/v1/shapes/${shape}`], accepts: ['query'], errors: shape },
-      ...{ rights: [], scopes: 'none' },
+  createRoute(
+    defineEndpoint({
+      name: shape,
+      summary: 'Answers.',
+      spec: 'none',
+      method: 'GET',
+      keyAlsoIn: [],
+      paths: [`/v1/shapes/${shape}`],
+      accepts: ['query'],
+      errors: shape,
+      rights: [],
+      scopes: 'none',
       request: fields({}),
       response: z.object({}),
     }),
@@ -329,7 +337,10 @@ describe('a token that holds no more is 401 in each shape', () => {
     'text-or-error': (text) => expect(text).toBe(message),
     problem: (text) =>
       expect(JSON.parse(text)).toEqual({
-        ...{ type: 'about:blank', title: 'Unauthorized', status: 401, detail: message },
+        type: 'about:blank',
+        title: 'Unauthorized',
+        status: 401,
+        detail: message,
         instance: '/v1/shapes/problem',
       }),
     oauth: (text) =>
@@ -360,16 +371,21 @@ describe('a token that holds no more is 401 in each shape', () => {
 
   test('block-line; an emergency number passes all the same', async () => {
     const opened = await open()
-    const frontDoor = createFrontDoor({
-      ...{ authenticate: opened.authenticate, logger: silentLogger, maxBodyBytes: 1000 },
-      ...{ serviceCodes: new Set<string>(), clock: opened.clock },
-      judge: () => Promise.reject(new Error('is not to be asked')),
-      passUnrecorded: (call) => testGate(fakeCompliance()).gate.passUnrecorded(call),
-      document: () => {
+    const decisionRoutes = createDecisionRoutes({
+      authenticate: opened.authenticate,
+      logger: silentLogger,
+      maxBodyBytes: 1000,
+      serviceCodes: new Set<string>(),
+      clock: opened.clock,
+      gate: {
+        judge: () => Promise.reject(new Error('is not to be asked')),
+        allowUnrecorded: (call) => testGate(fakeCompliance()).gate.allowUnrecorded(call),
+      },
+      toDocument: () => {
         throw new Error('is not to be written')
       },
     })
-    const { app, clock, newKey, tokenFor } = await open({ frontDoor })
+    const { app, clock, newKey, tokenFor } = await open({ decisionRoutes })
     const token = await tokenFor((await newKey()).key)
     clock.advance(hour)
     opened.clock.advance(hour)
@@ -389,7 +405,8 @@ describe('the authentication check', () => {
     const campaign = async (accountId: string, projectCode: string) =>
       String(await opened.projects.createCampaign({ accountId, projectCode, name: 'C' }))
     return {
-      ...{ ...opened, key: (await opened.newKey()).key },
+      ...opened,
+      key: (await opened.newKey()).key,
       ids: { MINE: await campaign('main', 'MINE'), THEIRS: await campaign('other', 'THEIRS') },
     }
   }
@@ -403,7 +420,10 @@ describe('the authentication check', () => {
         200,
         { AcctId: 'other', IsValid: true, Role: role },
       ])
-      expect(validateAccess.response.parse(answer.json())).toEqual({ accountId: 'other', role })
+      expect(accessCheckEndpoint.response.parse(answer.json())).toEqual({
+        accountId: 'other',
+        role,
+      })
     }
   })
 
@@ -435,7 +455,10 @@ describe('the authentication check', () => {
     ['campaignId=abc', "campaignId 'abc': is not an active campaign of this account"],
     ['projectId=MINE&projId=OTHER', "projId 'OTHER': must not differ from projectId"],
     [`projectId=${'x'.repeat(5000)}`, 'must not be longer than'],
-    ['project=MINE', "project 'MINE': is not a field; known are campaignId, projectId, projId"],
+    [
+      'project=MINE',
+      "project 'MINE': is an unknown field; known fields are campaignId, projectId, projId",
+    ],
   ])('refuses %s as a problem', async (query, detail) => {
     const { app, key, ids } = await build()
     const filled = (text: string) => text.replace('$MINE', ids.MINE).replace('$THEIRS', ids.THEIRS)
@@ -445,7 +468,10 @@ describe('the authentication check', () => {
       'application/problem+json',
     ])
     expect(answer.json()).toEqual({
-      ...{ type: 'about:blank', title: 'Bad Request', status: 400, instance: validate },
+      type: 'about:blank',
+      title: 'Bad Request',
+      status: 400,
+      instance: validate,
       detail: expect.stringContaining(filled(detail)),
     })
   })
@@ -457,7 +483,10 @@ describe('the authentication check', () => {
       expect([answer.status, answer.json()]).toEqual([
         401,
         {
-          ...{ type: 'about:blank', title: 'Unauthorized', status: 401, instance: validate },
+          type: 'about:blank',
+          title: 'Unauthorized',
+          status: 401,
+          instance: validate,
           detail: expect.stringMatching(/^The API key is (missing|not valid)/),
         },
       ])

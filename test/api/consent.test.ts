@@ -1,12 +1,12 @@
 /** Relationship records over HTTP: what reaches the subject, what the edge refuses. */
 import { describe, expect, test } from 'vitest'
-import { serviceRoutes } from '../../src/service/service-routes.js'
+import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { fakeService } from '../support/fake-service.js'
 import { adminKey, openTestApp } from '../support/test-app.js'
 
 const path = '/app/main/rpc/ebr'
 const service = fakeService()
-const app = await openTestApp({ routes: serviceRoutes(service, { wrappedRows: false }) })
+const app = await openTestApp({ routes: createServiceRoutes(service, { wrappedRows: false }) })
 const record = { phoneNumber: '2125550100', type: 'P', dateOfLastContact: '11/01/2026' }
 const manyNumbers = (count: number) => Array.from({ length: count }, () => '2125550100').join(',')
 
@@ -39,12 +39,12 @@ describe('the request is refused with 400 and a text', () => {
     [{ ebrList: [record], keepBetterEBR: 2 }, "keepBetterEBR '2': must be 0, 1, true or false"],
     [
       { ebrList: [{ ...record, phone_number: '1' }] },
-      "ebrList[0].phone_number '1': is not a field; known are phoneNumber,",
+      "ebrList[0].phone_number '1': is an unknown field; known fields are phoneNumber,",
     ],
     [{ ebrList: [{ ...record, TYPE: 'S' }] }, "ebrList[0].TYPE 'S': is given twice"],
     [
       { ebrList: [{ ...record, phoneNumber: manyNumbers(10_001) }] },
-      "ebrList 'a list of 1': must hold at most 10000 numbers in all its records",
+      "ebrList 'a list of 1': must hold at most 10000 numbers in all records together",
     ],
     [
       { ebrList: Array.from({ length: 10_001 }, () => record) },
@@ -65,7 +65,8 @@ function columns(index: number, given: Readonly<Record<string, string>>): Record
 
 const sent = { phoneNumber: '2125550100', type: 'S', dateOfLastContact: '11/1/2026' }
 const asForm = (fields: Readonly<Record<string, string>>): RequestInit => ({
-  ...{ method: 'POST', body: new URLSearchParams(fields) },
+  method: 'POST',
+  body: new URLSearchParams(fields),
 })
 const ways = [
   ['GET', (fields: Record<string, string>) => app.send(`${path}?${new URLSearchParams(fields)}`)],
@@ -83,6 +84,7 @@ describe.each(ways)('records in columns, by %s', (_way, send) => {
     ['with empty fields', { referenceNum: '', brand: '', email: '', dateObligationEnds: '' }, {}],
     ['a day of year 1', { dateObligationEnds: '01/01/0001 00:00:00' }, {}],
     ['the same in American', { dateObligationEnds: '1/1/0001 12:00:00 AM' }, {}],
+    ['the same in ISO 8601', { dateObligationEnds: '0001-01-01T00:00:00' }, {}],
     [
       'a day with its midnight',
       { dateObligationEnds: '6/30/2027 12:00:00 AM' },
@@ -102,8 +104,10 @@ describe.each(ways)('records in columns, by %s', (_way, send) => {
   ])('%s', async (_what, more, expected) => {
     const answer = await send({ projId: 'P', ...columns(1, { ...sent, ...more }) })
     expect([answer.status, answer.text]).toEqual([200, ''])
-    expect(service.asked.at(-1)?.with).toMatchObject({
-      ...{ projectId: 'P', keepBetterEbr: false, records: [{ ...sent, ...expected }] },
+    expect(service.asked.at(-1)?.with).toEqual({
+      projectId: 'P',
+      keepBetterEbr: false,
+      records: [{ ...sent, ...expected }],
     })
   })
 
@@ -133,15 +137,27 @@ test('a value that stands twice counts once when it is the same', async () => {
   const twice = (value: string) =>
     `${path}?${new URLSearchParams(columns(1, sent))}&1!ColValue.type=${value}`
   expect((await app.send(twice('S'))).status).toBe(200)
+  expect((await app.send(twice(''))).status).toBe(200)
+  expect(service.asked.at(-1)).toMatchObject({ with: { records: [sent] } })
   const answer = await app.send(twice('P'))
   expect([answer.status, answer.text]).toEqual([400, '1!ColValue.type: is given twice'])
+})
+
+test('records in address and form alike count once when they are the same', async () => {
+  const query = new URLSearchParams({ version: '5', ...columns(1, sent) })
+  const repeated = (fields: Record<string, string>) =>
+    app.send(`${path}?${query}`, asForm(columns(1, fields)))
+  expect((await repeated(sent)).status).toBe(200)
+  expect(service.asked.at(-1)).toMatchObject({ with: { records: [sent] } })
+  const answer = await repeated({ ...sent, type: 'P' })
+  expect([answer.status, answer.text]).toEqual([400, 'ColValue: is given twice'])
 })
 
 test('one address is for storing or for listing', async () => {
   const both = new URLSearchParams({ phoneList: '2125550100', ...columns(1, sent) })
   const answer = await app.send(`${path}?${both}`)
   expect(answer.status).toBe(400)
-  expect(answer.text).toContain('1!ColValue.phoneNumber and so on to store some')
+  expect(answer.text).toContain('to store records, send 1!ColValue.phoneNumber and so on')
 })
 
 test('scrub takes records in columns by GET and POST', async () => {

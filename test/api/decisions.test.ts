@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { importList } from '../../src/data/number-list/list-import.js'
-import { listsFolder } from '../../src/data-folders.js'
+import { getListsFolder } from '../../src/app/data-folders.js'
+import { importList } from '../../src/data/number-list/import/list-import.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import { callKinds, sandboxLines } from '../support/sandbox-lines.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -23,35 +24,10 @@ async function decide(body: Record<string, unknown>, key?: string): Promise<Deci
 }
 
 const noon = '2026-11-23T17:00:00Z'
-const kinds = ['manual', 'autodialed', 'ai'] as const
 
 describe('the sandbox lines at noon on a Monday in New York', () => {
-  const rows: readonly (readonly [string, string, string, string])[] = [
-    // line, manual, autodialed, ai
-    ['0100', 'permitted', 'permitted', 'no-consent'],
-    ['0101', 'permitted', 'no-consent', 'no-consent'],
-    ['0102', 'permitted', 'no-consent', 'no-consent'],
-    ['0103', 'national-dnc', 'national-dnc', 'national-dnc'],
-    ['0104', 'internal-dnc', 'internal-dnc', 'internal-dnc'],
-    ['0105', 'litigator', 'litigator', 'litigator'],
-    ['0106', 'permitted', 'permitted', 'permitted'],
-    ['0107', 'permitted', 'permitted', 'permitted'],
-    ['0108', 'permitted', 'permitted', 'permitted'],
-    ['0109', 'permitted', 'permitted', 'no-consent'],
-    ['0110', 'permitted', 'no-consent', 'no-consent'],
-    ['0111', 'consent-revoked', 'consent-revoked', 'consent-revoked'],
-    ['0112', 'permitted', 'permitted', 'permitted'],
-    ['0113', 'permitted', 'no-consent', 'no-consent'],
-    ['0114', 'permitted', 'permitted', 'no-consent'],
-    ['0115', 'permitted', 'permitted', 'no-consent'],
-    ['0116', 'permitted', 'no-consent', 'no-consent'],
-    ['0117', 'permitted', 'no-consent', 'no-consent'],
-    ['0118', 'permitted', 'no-consent', 'no-consent'],
-    ['0119', 'permitted', 'permitted', 'no-consent'],
-    ['0120', 'unknown-prefix', 'unknown-prefix', 'unknown-prefix'],
-  ]
-  for (const [line, ...reasons] of rows) {
-    kinds.forEach((callKind, index) => {
+  for (const { line, reasons } of sandboxLines) {
+    callKinds.forEach((callKind, index) => {
       it(`212-555-${line} ${callKind}: ${reasons[index]}`, async () => {
         const decision = await decide({ number: `212-555-${line}`, callKind, at: noon })
         expect(decision.reason).toBe(reasons[index])
@@ -269,7 +245,7 @@ describe('a real account', () => {
   })
 
   it('is judged by the lists it has imported, at once', async () => {
-    const folder = listsFolder(running.callgate.settings)
+    const folder = getListsFolder(running.callgate.settings)
     const file = join(running.dataDir, 'registry.txt')
     writeFileSync(file, '212,7365001\n2127365002\n')
     const clock = { now: () => mondayNoon }
@@ -312,11 +288,13 @@ describe('records', () => {
     const { outcomes } = running.callgate
     const dialledAt = running.clock.at + 1_250
     const [leg, handedOverAt] = ['PJSIP/carrier-a-0000001f', running.clock.at]
-    outcomes.note(made.id, { state: 'handed-over', handedOverAt }, true)
-    outcomes.note(made.id, { state: 'dialled', leg, dialledAt }, false)
+    outcomes.record(made.id, { state: 'handed-over', handedOverAt }, true)
+    outcomes.record(made.id, { state: 'dialled', leg, dialledAt }, false)
     await outcomes.drain()
     const outcome = {
-      ...{ state: 'dialled', handedOverAt: '2026-11-23T17:00:00Z', leg },
+      state: 'dialled',
+      handedOverAt: '2026-11-23T17:00:00Z',
+      leg,
       dialledAt: '2026-11-23T17:00:01.250Z',
     }
     const read = await running.get(`/v1/decisions/${made.id}`)
@@ -371,7 +349,7 @@ describe('bad input', () => {
     ],
     [{ number: '2'.repeat(200), callKind: 'ai' }, 'must not be longer than 128 characters'],
     [{ number: '2125550100', callKind: 'ai', postalCode: 'x1' }, "postalCode 'x1'"],
-    [{ number: '2125550100', callKind: 'ai', colour: 'red' }, "colour 'red': is not a field"],
+    [{ number: '2125550100', callKind: 'ai', colour: 'red' }, "colour 'red': is an unknown field"],
     [{ number: '2125550100', callKind: 'ai', callerId: ['x'] }, 'callerId'],
   ]
   for (const [body, part] of bad) {
@@ -523,7 +501,10 @@ describe('the pre-dial line', () => {
     const line = await lineOf('?number=911&kind=ai&ref=channel-7')
     const id = line.split(':')[2] ?? ''
     expect(await (await running.get(`/v1/decisions/${id}`)).json()).toMatchObject({
-      ...{ number: '911', callKind: 'ai', reference: 'channel-7', via: 'predial' },
+      number: '911',
+      callKind: 'ai',
+      reference: 'channel-7',
+      via: 'predial',
     })
   })
 
@@ -612,7 +593,7 @@ describe('operations', () => {
 
   it('a damaged list is told by readiness and blocks', async () => {
     const broken = await openTestCallgate()
-    const folder = listsFolder(broken.callgate.settings)
+    const folder = getListsFolder(broken.callgate.settings)
     const file = join(broken.dataDir, 'n.txt')
     writeFileSync(file, '2127365001\n')
     await importList({ name: 'us-dnc', files: [file], folder, clock: { now: () => mondayNoon } })

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
-import { gateRoutes } from '../../src/gate/gate-routes.js'
-import { warmRoutes } from '../../src/gate/warm-routes.js'
-import { frontDoorEndpoints } from '../../src/http/front-door.js'
-import { serviceRoutes } from '../../src/service/service-routes.js'
+import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
+import { decisionEndpoints } from '../../src/http/decision-routes.js'
+import { createServiceRoutes } from '../../src/service/service-routes.js'
+import { warmupRoutes } from '../../src/sources/warming/warmup-routes.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -25,13 +25,13 @@ beforeAll(async () => {
 afterAll(() => running.end())
 
 function everyEndpoint() {
-  const { service, journal, warmer } = running.callgate
+  const { service, journal, warmup } = running.callgate
   return [
-    ...frontDoorEndpoints,
+    ...decisionEndpoints,
     ...[
-      ...serviceRoutes(service, { wrappedRows: false }),
-      ...gateRoutes(journal),
-      ...warmRoutes(warmer, { serviceCodes: new Set() }),
+      ...createServiceRoutes(service, { wrappedRows: false }),
+      ...journalRoutes(journal),
+      ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),
   ]
 }
@@ -100,7 +100,9 @@ describe('/openapi.json', () => {
   })
 
   it('has 401 on every call that needs a key, and 429 where there is a limit', () => {
-    const limited = new Set(everyEndpoint().flatMap(({ rate, name }) => (rate ? [name] : [])))
+    const limited = new Set(
+      everyEndpoint().flatMap(({ rateClass, name }) => (rateClass ? [name] : [])),
+    )
     for (const [path, , { responses, operationId, security }] of operations) {
       if (!security) expect(Object.keys(responses), path).toContain('401')
       const name = operationId.replace(/-\d+$/, '')
@@ -113,7 +115,8 @@ describe('/openapi.json', () => {
     for (const [path, , { responses, operationId, description = '', security }] of operations) {
       const rights = needing.get(operationId.replace(/-\d+$/, '')) ?? []
       for (const one of rights) {
-        const wanted = typeof one === 'string' ? `\`${one}\`` : `\`${one.right}\` (if ${one.when})`
+        const wanted =
+          typeof one === 'string' ? `\`${one}\`` : `\`${one.right}\` (if ${one.condition})`
         expect(description, path).toContain(wanted)
       }
       expect(description.includes('The key needs'), path).toBe(rights.length > 0)
@@ -132,6 +135,12 @@ describe('/openapi.json', () => {
 })
 
 describe('/docs', () => {
+  it('is where a browser at the root is led', async () => {
+    const response = await fetch(`${running.url}/`)
+    expect([response.redirected, response.url]).toEqual([true, `${running.url}/docs`])
+    expect(response.headers.get('content-type')).toMatch(/^text\/html/)
+  })
+
   it('needs no key, no script and nothing from anywhere', async () => {
     const response = await fetch(`${running.url}/docs`)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')

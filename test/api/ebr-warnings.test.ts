@@ -107,7 +107,9 @@ describe('ebr warns of a record that cannot act', () => {
 
   test('five of many, and how many more', async () => {
     const records = Array.from({ length: 300 }, (_, index) => ({
-      ...{ phoneNumber: `212736${1000 + index}`, type: 'S', dateOfLastContact: '2020-01-01' },
+      phoneNumber: `212736${1000 + index}`,
+      type: 'S',
+      dateOfLastContact: '2020-01-01',
     }))
     const parts = (await ebr(records))?.split(' | ') ?? []
     expect(parts).toHaveLength(6)
@@ -185,7 +187,9 @@ describe('what an opt-out ended says so', () => {
 
 test('opt-outs and records name the key that stored them', async () => {
   const made = await running.callgate.keys.create({
-    ...{ accountId: 'main', role: 'Administrator', label: '' },
+    accountId: 'main',
+    role: 'Administrator',
+    label: '',
   })
   await ebr([{ dateOfLastContact: '2026-11-20' }], { key: made.key })
   const body = { actionType: 'add', phoneList: number }

@@ -1,14 +1,14 @@
 /** What every endpoint does alike: keys, methods, paths, content types, sizes, shapes of errors. */
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../src/errors.js'
-import { serviceRoutes } from '../../src/service/service-routes.js'
+import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { fakeService } from '../support/fake-service.js'
 import { adminKey, openTestApp } from '../support/test-app.js'
 
 const logged: unknown[] = []
 const measured: { endpoint: string; status: number }[] = []
 const app = await openTestApp({
-  routes: serviceRoutes(
+  routes: createServiceRoutes(
     fakeService({
       consent: { record: () => Promise.reject(new Error('disk on fire')) },
       litigators: {
@@ -20,7 +20,7 @@ const app = await openTestApp({
     { wrappedRows: false },
   ),
   maxBodyBytes: 20_000,
-  onRequest: ({ endpoint, status }) => measured.push({ endpoint, status }),
+  metrics: { recordApiRequest: (endpoint, status) => measured.push({ endpoint, status }) },
   logger: {
     error: (message, fields) => logged.push({ message, ...fields }),
     warn: () => undefined,
@@ -62,7 +62,7 @@ describe.each(Object.keys(valid))('%s', (path) => {
     [
       'a slip in a name',
       400,
-      /is not a field/,
+      /is an unknown field/,
       { body: body.replace(/^\{"(\w+)(\w)"/, '{"$1":1,"$1$2"') },
     ],
     ['broken JSON', 400, /not well-formed JSON/, { body: body.slice(0, -1) }],

@@ -74,7 +74,10 @@ describe('an emergency or service code passes', () => {
       id: string
     }
     expect(await (await running.get(`/v1/decisions/${id}`)).json()).toMatchObject({
-      ...{ number: '911', dialed: 'tel:911', callKind: 'ai', reference: 'channel-7' },
+      number: '911',
+      dialed: 'tel:911',
+      callKind: 'ai',
+      reference: 'channel-7',
     })
   })
 })

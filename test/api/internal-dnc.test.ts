@@ -1,14 +1,14 @@
 /** The internal list over HTTP: actions, forms of the request, plain text and JSON answers. */
 import { describe, expect, test } from 'vitest'
-import { internalDncPost } from '../../src/api/internal-dnc.js'
+import { internalDncPost } from '../../src/api/records/internal-dnc.js'
 import { AppError } from '../../src/errors.js'
-import { serviceRoutes } from '../../src/service/service-routes.js'
+import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { fakeService } from '../support/fake-service.js'
 import { openTestApp } from '../support/test-app.js'
 
 const path = '/app/main/rpc/pdnc'
 const service = fakeService()
-const app = await openTestApp({ routes: serviceRoutes(service, { wrappedRows: false }) })
+const app = await openTestApp({ routes: createServiceRoutes(service, { wrappedRows: false }) })
 const asJson = { headers: { 'content-type': 'application/json' } }
 
 const asked = () => service.asked.at(-1)
@@ -67,11 +67,11 @@ describe('the answer by action, as plain text and as JSON', () => {
     }
     const subject = {
       ...service.internalDnc,
-      status: async () => [off, off],
+      readStatus: async () => [off, off],
       count: async () => ({ count: 0, lastModifiedOn: null }),
     }
     const other = await openTestApp({
-      routes: serviceRoutes(fakeService({ internalDnc: subject }), { wrappedRows: false }),
+      routes: createServiceRoutes(fakeService({ internalDnc: subject }), { wrappedRows: false }),
     })
     const status = await other.send(address({ actionType: 'status', phoneList: '2125550100' }))
     expect(status.text).toBe('2125550100,,\n2125550100,,')
@@ -133,7 +133,7 @@ describe('the request is refused, in the shape the request asks for', () => {
     ],
     [
       { actionType: 'status', phoneList: ',' },
-      "phoneList ',': holds no numbers; at least 1 is needed",
+      "phoneList ',': has no numbers; at least 1 is required",
     ],
     [
       { actionType: 'add', phoneList: '1', ignoreInvalid: '2' },
@@ -145,7 +145,7 @@ describe('the request is refused, in the shape the request asks for', () => {
     ],
     [
       { actionType: 'count', projld: 'SPRING' },
-      "projld 'SPRING': is not a field; known are actionType, phoneList, projId, campaignId, ignoreInvalid",
+      "projld 'SPRING': is an unknown field; known fields are actionType, phoneList, projId, campaignId, ignoreInvalid",
     ],
   ])('%j', async (fields, reason) => {
     const where = address(fields as Record<string, string>)
@@ -170,7 +170,7 @@ describe('the request is refused, in the shape the request asks for', () => {
       remove: () => Promise.reject(new AppError('forbidden', text)),
     }
     const other = await openTestApp({
-      routes: serviceRoutes(fakeService({ internalDnc: subject }), { wrappedRows: false }),
+      routes: createServiceRoutes(fakeService({ internalDnc: subject }), { wrappedRows: false }),
     })
     const where = address({ actionType: 'remove', phoneList: '2125550100' })
     const plain = await other.send(where)

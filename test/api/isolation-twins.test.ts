@@ -54,7 +54,9 @@ const views: readonly Ask[] = [
     path: '/v1.5/GeoScrub/IsTimeLegalToCall',
     json: {
       IsTimeLegalToCall: hourly.map((CallProposedDateTimeInUTC) => ({
-        ...{ PhoneNumber: numberA, CallProposedDateTimeInUTC, DNCProjId: twin },
+        PhoneNumber: numberA,
+        CallProposedDateTimeInUTC,
+        DNCProjId: twin,
       })),
     },
   },
@@ -93,7 +95,7 @@ beforeAll(async () => {
   const { projects } = accounts.running.callgate
   for (const accountId of ['main', 'other']) {
     await projects.setHours({ accountId, code: twin }, 'NY', hours)
-    await projects.facts.recordRegistration(
+    await projects.registrations.recordRegistration(
       { accountId, code: twin },
       { state: 'FL', status: 'submitted', confirmation: 'C-1' },
     )
@@ -139,11 +141,15 @@ const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
   ],
   [
     'the validation of a project',
-    () => projectsOf().facts.recordFtcValidation(ref, { status: 'validated', areaCodes: ['212'] }),
+    () =>
+      projectsOf().registrations.recordFtcValidation(ref, {
+        status: 'validated',
+        areaCodes: ['212'],
+      }),
   ],
   [
     'the registration of a project',
-    () => projectsOf().facts.recordRegistration(ref, { state: 'TX', status: 'approved' }),
+    () => projectsOf().registrations.recordRegistration(ref, { state: 'TX', status: 'approved' }),
   ],
   [
     'the campaigns of a project',
@@ -258,11 +264,11 @@ test('the last delivery about a project is told to its own account', async () =>
     const project = await send(key, { path })
     return (project.json() as { Webhook: { LastDelivery: unknown } }).Webhook.LastDelivery
   }
-  running.callgate.background.start()
+  running.callgate.backgroundJobs.start()
   // Nobody listens there; that an attempt failed is told as well.
   const json = { WebhookUrl: 'http://127.0.0.1:9/nobody' }
   expect((await send(owner, { method: 'PUT', path, json })).status).toBe(200)
-  await running.callgate.projects.facts.recordFtcValidation(ref, { status: 'failed' })
+  await running.callgate.projects.registrations.recordFtcValidation(ref, { status: 'failed' })
   await expect.poll(() => told(owner), { timeout: 10_000 }).toMatchObject({ HttpStatus: null })
   expect(await told(stranger)).toBeNull()
 })

@@ -59,7 +59,9 @@ async function ownThings(): Promise<void> {
   }
   const { projects } = running.callgate
   mine.campaign = await projects.createCampaign({
-    ...{ accountId: 'main', projectCode: project, name: 'Mine' },
+    accountId: 'main',
+    projectCode: project,
+    name: 'Mine',
   })
   await owned({ path: '/app/main/rpc/pdnc', query: { phoneList: listed, actionType: 'add' } })
   const ebrList = [{ phoneNumber: consented, type: 'P', dateOfLastContact: '11/20/2026' }]
@@ -81,7 +83,9 @@ async function ownThings(): Promise<void> {
 }
 
 const aScan = {
-  ...{ PhoneNumbers: [consented], NotificationURL: webhook, ScanType: 'carrier' },
+  PhoneNumbers: [consented],
+  NotificationURL: webhook,
+  ScanType: 'carrier',
 }
 
 interface Try {
@@ -214,7 +218,8 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       ...scoped({
         path: `${rpc}/scrub`,
         json: {
-          ...{ phoneList: '2127365009', projId: project },
+          phoneList: '2127365009',
+          projId: project,
           ebrList: [{ phoneNumber: '2127365009', type: 'S', dateOfLastContact: '11/20/2026' }],
         },
       }),
@@ -296,7 +301,7 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     query: { phone: consented },
   }),
   verification: forEverybody({ path: '/v1.4/Data/Verification', query: { phone: consented } }),
-  'ftp-upload-complete': forEverybody({ path: `${rpc}/ftpUploadComplete` }),
+  'ftp-upload-complete': forEverybody({ path: `${rpc}/ftpUploadComplete?upload=0` }),
   'enhanced-rnd-get': scoped({
     path: '/v1.5/Data/EnhancedRND',
     query: { ...rndItem, projId: project },
@@ -333,7 +338,9 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
   },
   'project-update': {
     ask: () => ({
-      ...{ method: 'PUT', path: `/v1.5/projects/${project}`, json: { Notes: 'taken over' } },
+      method: 'PUT',
+      path: `/v1.5/projects/${project}`,
+      json: { Notes: 'taken over' },
     }),
     theirs: status(404),
     mine: status(200),

@@ -1,6 +1,6 @@
 /** Keys limited to projects, to kinds of call and in time; and what passes whatever the key. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { wireSchema } from '../../src/api/json-schema.js'
+import { toJsonSchema } from '../../src/api/fields.js'
 import type { NewApiKey } from '../../src/service/accounts/api-keys.js'
 import { mondayNoon } from '../support/test-callgate.js'
 import {
@@ -93,7 +93,9 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
   'project-get': (code) => ({ path: `/v1.5/projects/${encodeURIComponent(code)}` }),
   'project-save': (ProjectCode) => ({ path: '/v1.5/projects', json: { ProjectCode, Notes: 'n' } }),
   'project-update': (code) => ({
-    ...{ method: 'PUT', path: `/v1.5/projects/${encodeURIComponent(code)}`, json: { Notes: 'n' } },
+    method: 'PUT',
+    path: `/v1.5/projects/${encodeURIComponent(code)}`,
+    json: { Notes: 'n' },
   }),
   'rpc-project': (project_code) => ({
     path: `${rpc}/project`,
@@ -116,7 +118,7 @@ const rnd = { phoneNumber: number, date: '2026-01-31' }
 describe('a key limited to a project', () => {
   it('is tried on every endpoint that takes a project or campaign', () => {
     const taking = [...endpoints.values()].filter(({ request, paths }) =>
-      /proj|"[^"]*campaign/i.test(JSON.stringify(wireSchema(request).properties) + paths.join()),
+      /proj|"[^"]*campaign/i.test(JSON.stringify(toJsonSchema(request).properties) + paths.join()),
     )
     expect(taking.map(({ name }) => name).sort()).toEqual(Object.keys(scoped).sort())
     expect(taking.filter(({ scopes }) => scopes === 'none')).toEqual([])
@@ -173,7 +175,7 @@ describe('a key limited to a project', () => {
     const answer = await send(key, decision({}))
     expect(answer.json()).toMatchObject({
       detail:
-        'no project is named, which means the Master Project: ' +
+        'no project is named, so the Master Project applies: ' +
         `key ${id} is limited to the projects SALES, OTHER; name one of them`,
     })
   })
@@ -364,7 +366,9 @@ describe('a key that expires', () => {
 describe('a token', () => {
   it('has the limits of its key', async () => {
     const { id, key } = await keyWith({
-      ...{ rights: ['decide'], projects: ['SALES'], callKinds: ['ai'] },
+      rights: ['decide'],
+      projects: ['SALES'],
+      callKinds: ['ai'],
     })
     const form = { grant_type: 'client_credentials', client_id: 'main', client_secret: key }
     const granted = await send('', { path: '/oauth/token', form })
@@ -382,7 +386,7 @@ describe('a token', () => {
     expect(await post('/v1/decisions', { ...call, callKind: 'manual' })).toMatch(/^403 .*kind/)
     expect(await post('/v1/decisions', { ...call, projectId: 'OTHER' })).toMatch(/^403 .*project/)
     expect(await post(`${rpc}/scrub`, { phoneList: number, projId: 'SALES' })).toBe(
-      `403 key ${id} lacks the right 'look-up'; it has decide; use a key made with that right (callgate keys create --can)`,
+      `403 key ${id} lacks the right 'look-up'; it has decide; use a key created with that right (callgate keys create --can)`,
     )
   })
 })
@@ -405,7 +409,9 @@ describe('emergency and service codes', () => {
         const answer = await send(key, decision({ number: code }))
         expect(answer.status).toBe(200)
         expect(answer.json()).toMatchObject({
-          ...{ decision: 'allow', reason: 'service-code', keyId: id },
+          decision: 'allow',
+          reason: 'service-code',
+          keyId: id,
         })
       })
     }
@@ -413,7 +419,9 @@ describe('emergency and service codes', () => {
 })
 
 describe('a refusal for a right', () => {
-  it('comes before the body is read, and counts against no limit', async () => {
+  it('comes before the body is read, and counts against no limit', {
+    timeout: 60_000,
+  }, async () => {
     const { key } = await keyWith({ rights: ['decide'] })
     const answer = await fetch(`${accounts.running.url}${rpc}/scrub`, {
       method: 'POST',
@@ -447,7 +455,7 @@ describe('a refusal for a right', () => {
     })
     expect(answer.status).toBe(403)
     expect(answer.json()).toEqual({
-      error: `key ${id} lacks the right 'records' or 'look-up'; it has decide; use a key made with that right (callgate keys create --can)`,
+      error: `key ${id} lacks the right 'records' or 'look-up'; it has decide; use a key created with that right (callgate keys create --can)`,
     })
   })
 })

@@ -124,7 +124,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     needs: lookUp,
     ask: { path: '/v1.4/Data/Verification', query: { phone: number } },
   },
-  'ftp-upload-complete': { needs: [], ask: { path: `${rpc}/ftpUploadComplete` } },
+  'ftp-upload-complete': { needs: [], ask: { path: `${rpc}/ftpUploadComplete?upload=0` } },
   'enhanced-rnd-get': { needs: lookUp, ask: { path: '/v1.5/Data/EnhancedRND', query: rnd } },
   'enhanced-rnd-post': {
     needs: lookUp,
@@ -239,7 +239,10 @@ beforeAll(async () => {
   for (const set of sets) {
     const wanted = set.length === 0 ? rights : set
     const { id, key } = await callgate.keys.create({
-      ...{ accountId: 'main', role: 'Administrator', label: '', rights: wanted },
+      accountId: 'main',
+      role: 'Administrator',
+      label: '',
+      rights: wanted,
     })
     if (set.length === 0) {
       const db = callgate.storage.db

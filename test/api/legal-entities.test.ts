@@ -1,8 +1,11 @@
 /** Legal entities over HTTP: the wire's names, masks and refusals. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { legalEntitiesGet } from '../../src/api/legal-entities.js'
-import { legalEntityCreate, legalEntityUpdate } from '../../src/api/legal-entity-write.js'
-import { route } from '../../src/api/route.js'
+import {
+  legalEntitiesGet,
+  legalEntityCreate,
+  legalEntityUpdate,
+} from '../../src/api/accounts/legal-entities.js'
+import { createRoute } from '../../src/api/route.js'
 import { LegalEntities } from '../../src/service/legal-entities/legal-entities.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller } from '../support/service-subjects.js'
@@ -14,9 +17,9 @@ const counted: string[] = []
 const otherKey = 'o'.repeat(44)
 const app = await openTestApp({
   routes: [
-    route(legalEntitiesGet, (who) => entities.list(who)),
-    route(legalEntityCreate, (who, request) => entities.create(who, request)),
-    route(legalEntityUpdate, (who, request) => entities.update(who, request)),
+    createRoute(legalEntitiesGet, (who) => entities.list(who)),
+    createRoute(legalEntityCreate, (who, request) => entities.create(who, request)),
+    createRoute(legalEntityUpdate, (who, request) => entities.update(who, request)),
   ],
   authenticate: (key) =>
     key === adminKey ? admin : key === otherKey ? caller('other') : undefined,
@@ -65,11 +68,17 @@ test('the whole way: add, list, change, list', async () => {
   expect(made.status).toBe(200)
   const { LegalEntityId } = made.json() as { LegalEntityId: number }
   expect(made.json()).toEqual({
-    ...{ LegalEntityId, AcctId: 'main', IsCreated: true, IsUpdated: false },
+    LegalEntityId,
+    AcctId: 'main',
+    IsCreated: true,
+    IsUpdated: false,
   })
   const changed = await update({ LegalEntityId: String(LegalEntityId), legalname: 'Acme LLC' })
   expect(changed.json()).toEqual({
-    ...{ LegalEntityId, AcctId: 'main', IsCreated: false, IsUpdated: true },
+    LegalEntityId,
+    AcctId: 'main',
+    IsCreated: false,
+    IsUpdated: true,
   })
   const listed = await app.send(listPath)
   expect(listed.status).toBe(200)
@@ -102,7 +111,13 @@ describe('refusals are problems', () => {
     ['no name', create, {}, 400, 'LegalName: is required'],
     ['a number as name', create, { LegalName: 7 }, 400, "LegalName '7': must be text or null"],
     ['a dash', create, { LegalName: 'x', EIN: '12-3456789' }, 400, '9 digits without a dash'],
-    ['a slip', create, { LegalName: 'x', StreetAdress: '1' }, 400, "StreetAdress '1': is not a"],
+    [
+      'a slip',
+      create,
+      { LegalName: 'x', StreetAdress: '1' },
+      400,
+      "StreetAdress '1': is an unknown",
+    ],
     ['industry 28', create, { LegalName: 'x', IndustryId: 28 }, 400, 'IndustryId'],
     ['half an industry', create, { LegalName: 'x', IndustryId: 1.5 }, 400, 'whole number or null'],
     ['text as default', create, { LegalName: 'x', IsDefault: 'yes' }, 400, 'true or false'],

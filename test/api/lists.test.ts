@@ -2,10 +2,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { look } from '../../src/commands/data-watch.js'
-import { importList } from '../../src/data/number-list/list-import.js'
-import { listsFolder } from '../../src/data-folders.js'
-import { formatInstant, type Instant } from '../../src/domain/clock.js'
+import { getListsFolder } from '../../src/app/data-folders.js'
+import { refreshData } from '../../src/commands/serve/data-watch.js'
+import { importList } from '../../src/data/number-list/import/list-import.js'
+import type { Instant } from '../../src/domain/time/clock.js'
+import { formatInstant } from '../../src/domain/time/dates.js'
 import type { DecisionDocument, FindingDocument } from '../../src/gate/decision-document.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -35,11 +36,11 @@ async function importWhileRunning(name: string, imported: Imported): Promise<str
   const { text, asOf = mondayNoon, areaCodes = 'all' } = imported
   const file = join(running.dataDir, 'numbers.txt')
   writeFileSync(file, text)
-  const { settings, world } = running.callgate
-  const folder = listsFolder(settings)
-  const options = { name, files: [file], folder, asOf, areaCodes, clock: world.clock }
+  const { settings, runtime } = running.callgate
+  const folder = getListsFolder(settings)
+  const options = { name, files: [file], folder, asOf, areaCodes, clock: runtime.clock }
   const { version } = await importList(options)
-  await look(running.callgate)
+  await refreshData(running.callgate)
   return version
 }
 
@@ -76,11 +77,11 @@ describe('a national list', () => {
     for (const number of ['2127365000', '2127365001', '2127365003']) {
       const blocked = await decide(number)
       expect(blocked).toMatchObject({ decision: 'block', reason: 'list-stale' })
-      expect(blocked.message).toContain('an old list is not a clean list')
+      expect(blocked.message).toContain('so the number is not known to be clean')
       expect(blocked.message).toContain('more than 31 days ago, and may be 31 days old')
       expect(blocked.message).not.toContain('imported national list')
     }
-    expect(await readyDetail()).toContain('too old to answer since: us-dnc (2026-11-23T17:00:00')
+    expect(await readyDetail()).toContain('too old since: us-dnc (2026-11-23T17:00:00')
     await importWhileRunning('us-dnc', { text: '2127365001\n' })
     expect((await decide('2127365000')).reason).toBe('permitted')
   })
@@ -239,7 +240,7 @@ describe('a registry bought by area code', () => {
     const { projects } = running.callgate
     const project = { accountId: 'main', code: 'main' }
     const validated = { status: 'validated', expiration: '2027-01-31', orgId: '12345678' } as const
-    await projects.facts.recordFtcValidation(project, { ...validated, areaCodes: ['212'] })
+    await projects.registrations.recordFtcValidation(project, { ...validated, areaCodes: ['212'] })
     expect(await outcome()).toEqual([
       'W permitted',
       'B list-not-covering',
@@ -248,7 +249,7 @@ describe('a registry bought by area code', () => {
     ])
     const beyond = await decide('6467365000')
     expect(beyond.message).toContain("federal subscription of project 'main' does not cover")
-    await projects.facts.recordFtcValidation(project, { ...validated, entireUs: true })
+    await projects.registrations.recordFtcValidation(project, { ...validated, entireUs: true })
     expect((await outcome()).slice(0, 2)).toEqual(['W permitted', 'W permitted'])
   })
 })

@@ -1,7 +1,7 @@
 /** The litigator check over HTTP: the paths of all versions, limits, both output formats. */
 import { describe, expect, test } from 'vitest'
-import { litigatorPost } from '../../src/api/litigator.js'
-import { serviceRoutes } from '../../src/service/service-routes.js'
+import { litigatorPost } from '../../src/api/lookups/litigator.js'
+import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { fakeService } from '../support/fake-service.js'
 import { openTestApp } from '../support/test-app.js'
 
@@ -10,7 +10,7 @@ const paths = [
   ...['/V1.2/SCRUB/LITIGATOR', '/apiLatest/scrub/litigator'],
 ]
 const service = fakeService()
-const app = await openTestApp({ routes: serviceRoutes(service, { wrappedRows: false }) })
+const app = await openTestApp({ routes: createServiceRoutes(service, { wrappedRows: false }) })
 const numbers = (count: number) => Array.from({ length: count }, () => '2125550100').join(',')
 const rows = [
   { Phone: 2125550101, IsLitigator: false },
@@ -45,9 +45,9 @@ describe('the request is refused with 400 and problem details', () => {
   test.each<[string, string, RequestInit]>([
     ['PhoneList: is required', path, json({})],
     ['PhoneList: is required', path, {}],
-    ["PhoneList ',': holds no numbers", `${path}?phoneList=,`, {}],
+    ["PhoneList ',': has no numbers", `${path}?phoneList=,`, {}],
     [
-      'holds more than 100 numbers, the most with GET; use POST',
+      'holds more than 100 numbers, the maximum with GET; use POST',
       `${path}?phoneList=${numbers(101)}`,
       {},
     ],
@@ -62,7 +62,7 @@ describe('the request is refused with 400 and problem details', () => {
       path,
       json({ PhoneList: '1', CampaignId: true }),
     ],
-    ["PhoneLst '1': is not a field", path, json({ PhoneLst: '1' })],
+    ["PhoneLst '1': is an unknown field", path, json({ PhoneLst: '1' })],
     ['PhoneList: is required', path, json({ Phones: '1' })],
     ["'2': is given twice", `${path}?phoneList=1`, json({ PhoneList: '2' })],
   ])('%s', async (detail, where, init) => {

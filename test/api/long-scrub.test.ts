@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { publishedScrubTerms, type ScrubTerms } from '../../src/domain/caller.js'
-import { serviceRoutes } from '../../src/service/service-routes.js'
+import { defaultScrubLimits, type ScrubLimits } from '../../src/domain/caller.js'
+import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { fakeService, scrubRow } from '../support/fake-service.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 
@@ -12,7 +12,7 @@ const path = '/app/main/rpc/scrub'
 const numbers = Array.from({ length: 12_000 }, (_, index) =>
   String(2_125_550_000 + (index % 11_999)),
 )
-const scrub = { mostNumbers: 60_000, aiKeepsVoiceWindows: false }
+const scrub = { maxNumbers: 60_000, aiKeepsVoiceWindows: false }
 const errors: unknown[] = []
 const logger = {
   error: (message: string, fields: unknown) => errors.push([message, fields]),
@@ -21,9 +21,9 @@ const logger = {
   debug: () => undefined,
 }
 
-const openWith = (service = fakeService(), terms: ScrubTerms = scrub) =>
+const openWith = (service = fakeService(), terms: ScrubLimits = scrub) =>
   openTestApp({
-    routes: serviceRoutes(service, { wrappedRows: false }),
+    routes: createServiceRoutes(service, { wrappedRows: false }),
     authenticate: (key) => (key === adminKey ? { ...admin, scrub: terms } : undefined),
     logger,
   })
@@ -56,7 +56,7 @@ test('what is said of all rows together comes after them', async () => {
   const telling = fakeService({
     scrub: {
       ...service.scrub,
-      async *batches() {
+      async *streamRows() {
         yield [{ ...scrubRow, lists, warning: 'an opt-out ended a record' }]
       },
     },
@@ -81,7 +81,7 @@ test('rows that cannot be made cut the connection, so that no part is taken for 
   const failing = fakeService({
     scrub: {
       ...service.scrub,
-      async *batches() {
+      async *streamRows() {
         yield [scrubRow]
         throw new Error('the disk is gone')
       },
@@ -100,7 +100,7 @@ test('what refuses a request before its first row is a refusal as ever', async (
     scrub: {
       ...service.scrub,
       // biome-ignore lint/correctness/useYield: it fails before the first row
-      async *batches() {
+      async *streamRows() {
         throw new Error('no database')
       },
     },
@@ -132,12 +132,59 @@ test('HTTP/1.0 has no chunks, so the answer comes whole with its length', async 
   expect(rows.trimEnd().split('\n')).toHaveLength(numbers.length)
 })
 
+test('for a client of HTTP/1.0 that has gone no more rows are made', async () => {
+  const service = fakeService()
+  let gone: () => void = () => undefined
+  const hasGone = new Promise<void>((resolve) => {
+    gone = resolve
+  })
+  let asked: () => void = () => undefined
+  const wasAsked = new Promise<void>((resolve) => {
+    asked = resolve
+  })
+  let ended: (batches: number) => void = () => undefined
+  const wasEnded = new Promise<number>((resolve) => {
+    ended = resolve
+  })
+  const counting = fakeService({
+    scrub: {
+      ...service.scrub,
+      async *streamRows() {
+        let made = 0
+        try {
+          for (; made < 20; made += 1) {
+            yield [scrubRow]
+            asked()
+            await hasGone
+          }
+        } finally {
+          ended(made)
+        }
+      },
+    },
+  })
+  const { url } = await openWith(counting)
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const body = `loginId=${adminKey}&phoneList=${numbers.join(',')}`
+  const type = 'application/x-www-form-urlencoded'
+  socket.write(
+    `POST ${path} HTTP/1.0\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  await wasAsked
+  socket.resetAndDestroy()
+  // The server has heard of it once it answers another connection.
+  await app.send(path, posted({ phoneList: '2125550100' }))
+  gone()
+  expect(await wasEnded).toBeLessThan(20)
+})
+
 test('an account without the terms is told the most, and how to have more', async () => {
-  const plain = await openWith(fakeService(), publishedScrubTerms)
+  const plain = await openWith(fakeService(), defaultScrubLimits)
   const answer = await plain.send(path, posted({ phoneList: numbers.join(',') }))
   expect(answer.status).toBe(400)
   expect(answer.text).toContain(
-    'phoneList: holds more than 10000 numbers, the most of account main',
+    'phoneList: holds more than 10000 numbers, the maximum of account main',
   )
   expect(answer.text).toContain('callgate accounts set main --numbers-per-scrub <n>')
 })

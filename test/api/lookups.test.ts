@@ -7,18 +7,18 @@ import {
   wireIdentity,
   wireLineStatus,
   wireResOrBusiness,
-} from '../../src/api/lookups.js'
-import { route } from '../../src/api/route.js'
-import { verification } from '../../src/api/verification.js'
-import { parseDay } from '../../src/domain/clock.js'
+} from '../../src/api/lookups/line-lookups.js'
+import { verification } from '../../src/api/lookups/verification.js'
+import { createRoute } from '../../src/api/route.js'
 import {
   type LineIdentity,
   type LineStatusAnswer,
-  type LookupBook,
+  type LookupSource,
   lineStatuses,
   type ResOrBusiness,
 } from '../../src/domain/lookups.js'
-import { JoinedLookups } from '../../src/service/lookups/joined-lookups.js'
+import { parseDay } from '../../src/domain/time/dates.js'
+import { CombinedLookups } from '../../src/service/lookups/combined-lookups.js'
 import { Lookups } from '../../src/service/lookups/lookups.js'
 import { areaCodePlan } from '../support/scrub-parts.js'
 import { openTestApp } from '../support/test-app.js'
@@ -31,7 +31,7 @@ const facts: {
 } = {}
 const asked: string[] = []
 
-const book: LookupBook = {
+const book: LookupSource = {
   identity: async (number) => {
     asked.push(number)
     return facts.identity
@@ -45,16 +45,16 @@ const book: LookupBook = {
 }
 
 const lookups = new Lookups({
-  bookOf: () => new JoinedLookups([{ name: 'book', book }], () => undefined),
+  lookupSourceFor: () => new CombinedLookups([{ name: 'book', source: book }], () => undefined),
   planOf: () => areaCodePlan,
 })
 
 const app = await openTestApp({
   routes: [
-    route(idPremium, (caller, request) => lookups.identity(caller, request)),
-    route(realTimeDisconnect, (caller, request) => lookups.lineStatus(caller, request)),
-    route(resOrBusiness, (caller, request) => lookups.resOrBusiness(caller, request)),
-    route(verification, (caller, request) => lookups.verification(caller, request)),
+    createRoute(idPremium, (caller, request) => lookups.findIdentity(caller, request)),
+    createRoute(realTimeDisconnect, (caller, request) => lookups.findLineStatus(caller, request)),
+    createRoute(resOrBusiness, (caller, request) => lookups.findResOrBusiness(caller, request)),
+    createRoute(verification, (caller, request) => lookups.verify(caller, request)),
   ],
 })
 
@@ -87,7 +87,7 @@ describe('IDPremium', () => {
     const row = await get(path)
     expect(row).toEqual({ Phone: number, ...expected })
     expect(Object.keys(row as object)).toEqual(['Phone', 'PhoneType', 'OCN', 'TelcoName', 'ODate'])
-    expect(wireIdentity.parse(row)).toMatchObject({ phone: number })
+    expect(wireIdentity.schema.parse(row)).toMatchObject({ phone: number })
   })
 
   test('in any letter case, with blanks around the number', async () => {
@@ -106,7 +106,7 @@ describe('ResOrBusiness', () => {
     facts.kind = kind
     const row = await get(`/v1.4/Data/ResOrBusiness?phone=${number}`)
     expect(row).toEqual({ Phone: number, ResOrBusiness: expected })
-    expect(wireResOrBusiness.parse(row).resOrBusiness).toBe(expected)
+    expect(wireResOrBusiness.schema.parse(row).resOrBusiness).toBe(expected)
   })
 })
 
@@ -124,11 +124,17 @@ describe('Verification', () => {
     facts.identity = { phoneType: 'V', ocn: '', telcoName: '', on: undefined }
     const row = await get(`${path}&ReferenceID=r-1`)
     expect(row).toEqual({
-      ...{ Phone: number, ReferenceID: 'r-1', VerificationCode: 'U', PhoneType: 'V' },
-      ...{ MatchType: '', MatchLevel: '' },
+      Phone: number,
+      ReferenceID: 'r-1',
+      VerificationCode: 'U',
+      PhoneType: 'V',
+      MatchType: '',
+      MatchLevel: '',
     })
     expect(verification.response.parse(row)).toEqual({
-      ...{ phone: number, reference: 'r-1', phoneType: 'V' },
+      phone: number,
+      reference: 'r-1',
+      phoneType: 'V',
     })
     facts.identity = undefined
     expect(await get(path)).toMatchObject({ ReferenceID: '', PhoneType: 'N' })
@@ -137,7 +143,8 @@ describe('Verification', () => {
 
 describe('RealTimeDisconnect', () => {
   const says = (status: LineStatusAnswer['status'], errorText = '') => ({
-    ...{ phone: number, about: `a fact says ${status}` },
+    phone: number,
+    about: `a fact says ${status}`,
     lineStatus: async () => ({ status, errorText }),
   })
   const none = async () => undefined
@@ -166,45 +173,70 @@ describe('RealTimeDisconnect', () => {
     { ...says('bad-zip-code', 'no such ZIP'), status: 'bad-zip-code', errorText: /^no such ZIP$/ },
     { ...says('pending'), status: 'pending' },
     {
-      ...{ about: 'the provider is late', phone: number, lineStatus: late },
+      about: 'the provider is late',
+      phone: number,
+      lineStatus: late,
       status: 'pending',
     },
     { ...says('serverunavailable'), status: 'serverunavailable' },
     {
-      ...{ about: 'the provider is down', phone: number, lineStatus: down },
-      ...{ status: 'serverunavailable', errorText: /cannot be asked now/ },
+      about: 'the provider is down',
+      phone: number,
+      lineStatus: down,
+      status: 'serverunavailable',
+      errorText: /cannot be asked now/,
     },
     ...['212736500', '12127365001', '212-736-5001', '+2127365001', 'abcdefghij', '٢١٢٧٣٦٥٠٠١'].map(
       (phone) => ({
-        ...{ about: `'${phone}' is given`, phone, lineStatus: none },
-        ...{ status: 'invalid-format' as const, errorText: /not exactly 10 digits/ },
+        about: `'${phone}' is given`,
+        phone,
+        lineStatus: none,
+        status: 'invalid-format' as const,
+        errorText: /not exactly 10 digits/,
       }),
     ),
     ...['1127365001', '0127365001', '2121365001', '2120365001', '0000000000'].map((phone) => ({
-      ...{ about: `${phone} cannot be`, phone, lineStatus: async () => says('connected') as never },
-      ...{ status: 'invalid-phone' as const, errorText: /begins with 0 or 1/ },
+      about: `${phone} cannot be`,
+      phone,
+      lineStatus: async () => says('connected') as never,
+      status: 'invalid-phone' as const,
+      errorText: /begins with 0 or 1/,
     })),
     {
-      ...{ about: 'an area code that is not in use', phone: '9997365001', lineStatus: none },
-      ...{ status: 'invalid-phone', errorText: /./ },
+      about: 'an area code that is not in use',
+      phone: '9997365001',
+      lineStatus: none,
+      status: 'invalid-phone',
+      errorText: /./,
     },
     {
-      ...{ about: 'the same, and a fact nevertheless', phone: '9997365001' },
-      ...{ lineStatus: says('connected').lineStatus, status: 'connected' },
+      about: 'the same, and a fact nevertheless',
+      phone: '9997365001',
+      lineStatus: says('connected').lineStatus,
+      status: 'connected',
     },
     {
-      ...{ about: 'the same, and a provider without data', phone: '9997365001' },
-      ...{ lineStatus: says('ERROR', 'x').lineStatus, status: 'invalid-phone', errorText: /./ },
+      about: 'the same, and a provider without data',
+      phone: '9997365001',
+      lineStatus: says('ERROR', 'x').lineStatus,
+      status: 'invalid-phone',
+      errorText: /./,
     },
     {
-      ...{ about: 'nobody has a fact', phone: number, lineStatus: none },
-      ...{ status: 'ERROR', errorText: /no line-status data is loaded/ },
+      about: 'nobody has a fact',
+      phone: number,
+      lineStatus: none,
+      status: 'ERROR',
+      errorText: /no line-status data is loaded/,
     },
     { ...says('ERROR', 'out of order'), status: 'ERROR', errorText: /^out of order$/ },
     { ...says('ERROR'), status: 'ERROR', errorText: /no reason was given/ },
     {
-      ...{ about: 'a toll-free number without a fact', phone: '8005551212', lineStatus: none },
-      ...{ status: 'ERROR', errorText: /no line-status data/ },
+      about: 'a toll-free number without a fact',
+      phone: '8005551212',
+      lineStatus: none,
+      status: 'ERROR',
+      errorText: /no line-status data/,
     },
   ]
 
@@ -214,10 +246,11 @@ describe('RealTimeDisconnect', () => {
     const answer = await app.send(`/v1.4/Data/RealTimeDisconnect?${query}`)
     expect(answer.status).toBe(200)
     expect(answer.json()).toEqual({
-      ...{ Phone: phone, Status: status },
+      Phone: phone,
+      Status: status,
       ErrorText: expect.stringMatching(errorText),
     })
-    expect(wireLineStatus.parse(answer.json())).toMatchObject({ phone, status })
+    expect(wireLineStatus.schema.parse(answer.json())).toMatchObject({ phone, status })
   })
 
   test('every status of the specification is in the table', () => {

@@ -2,18 +2,23 @@
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { endpoint } from '../../src/api/endpoint.js'
+import { defineEndpoint } from '../../src/api/endpoint.js'
 import { fields } from '../../src/api/fields.js'
-import { litigatorPost } from '../../src/api/litigator.js'
-import { route } from '../../src/api/route.js'
-import { RateLimits } from '../../src/http/rate-limits.js'
+import { litigatorPost } from '../../src/api/lookups/litigator.js'
+import { createRoute } from '../../src/api/route.js'
+import { RateLimits } from '../../src/http/limits/rate-limits.js'
 import { until } from '../e2e/asterisk/lab/until.js'
 import { admin, adminKey, openTestApp, type TestApp } from '../support/test-app.js'
 import { virtualTime } from '../support/virtual-time.js'
 
 const none = {
-  ...{ scrub: 0, litigator: 0, reassigned: 0, reputation: 0 },
-  ...{ pdnc: 0, ebr: 0, 'time-legal': 0 },
+  scrub: 0,
+  litigator: 0,
+  reassigned: 0,
+  reputation: 0,
+  pdnc: 0,
+  ebr: 0,
+  'time-legal': 0,
 }
 
 /** Sends text on a connection of its own. */
@@ -40,10 +45,12 @@ test('bodies of strangers take no room once their connection is cut', async () =
       await new Promise<void>((resume) => waiting.push(resume))
       return undefined
     },
-    onRequest: () => {
-      closed += 1
+    metrics: {
+      recordApiRequest: () => {
+        closed += 1
+      },
     },
-    routes: [route(litigatorPost, () => [])],
+    routes: [createRoute(litigatorPost, () => [])],
   })
   const [path = ''] = litigatorPost.paths
   const list = '2'.repeat(60_000)
@@ -63,22 +70,37 @@ test('bodies of strangers take no room once their connection is cut', async () =
 
 test('bulk calls end with their connection', async () => {
   const limits = new RateLimits({
-    ...{ perMinute: none, numbersPerMinute: {}, timers: virtualTime() },
+    perMinute: none,
+    numbersPerMinute: {},
+    timers: virtualTime(),
   })
   const working: (() => void)[] = []
   let closed = 0
-  const slow = endpoint({
-    ...{ name: 'slow', summary: 'Answers.', spec: 'none', method: 'POST', keyAlsoIn: [] },
-    ...{ paths: ['/v1/slow'], accepts: ['json'], errors: 'text' },
-    ...{ request: fields({}), response: z.unknown(), numbers: () => 300 },
-    ...{ rights: [], scopes: 'none' },
+  const slow = defineEndpoint({
+    name: 'slow',
+    summary: 'Answers.',
+    spec: 'none',
+    method: 'POST',
+    keyAlsoIn: [],
+    paths: ['/v1/slow'],
+    accepts: ['json'],
+    errors: 'text',
+    request: fields({}),
+    response: z.unknown(),
+    countNumbers: () => 300,
+    rights: [],
+    scopes: 'none',
   })
   const app = await openTestApp({
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
-    onRequest: () => {
-      closed += 1
+    metrics: {
+      recordApiRequest: () => {
+        closed += 1
+      },
     },
-    routes: [route(slow, () => new Promise<string>((resume) => working.push(() => resume(''))))],
+    routes: [
+      createRoute(slow, () => new Promise<string>((resume) => working.push(() => resume('')))),
+    ],
   })
   for (let cut = 1; cut <= 3; cut += 1) {
     const socket = send(app, posted('/v1/slow', '{}', adminKey).repeat(2))

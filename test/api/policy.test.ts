@@ -38,8 +38,10 @@ describe('a call that policy lets pass', () => {
       degraded: ['litigator'],
       policy: [
         {
-          ...{ check: 'litigator', effect: 'unknown-allowed' },
-          ...{ because: 'list is being bought; J. Doe', until: '2026-11-23T18:00:00Z' },
+          check: 'litigator',
+          effect: 'unknown-allowed',
+          because: 'list is being bought; J. Doe',
+          until: '2026-11-23T18:00:00Z',
         },
         { check: 'permission', effect: 'shadowed' },
       ],
@@ -56,14 +58,18 @@ describe('a call that policy lets pass', () => {
   it('is blocked from the end on', async () => {
     running.clock.at = mondayNoon + 3_600_000
     expect(await decide('2127365000', running.keys.main)).toMatchObject({
-      ...{ decision: 'block', reason: 'list-missing', degraded: [] },
+      decision: 'block',
+      reason: 'list-missing',
+      degraded: [],
     })
   })
 
   it('passes no deny of a check that is enforced', async () => {
     await running.setBack(mondayNoon)
     expect(await decide('2125550105', running.keys.sandbox)).toMatchObject({
-      ...{ decision: 'block', reason: 'litigator', degraded: [] },
+      decision: 'block',
+      reason: 'litigator',
+      degraded: [],
     })
   })
 })

@@ -3,17 +3,22 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type ErrorShape, endpoint, type RateClass, rateClasses } from '../../src/api/endpoint.js'
+import {
+  defineEndpoint,
+  type ErrorShape,
+  type RateClass,
+  rateClasses,
+} from '../../src/api/endpoint.js'
 import { fields } from '../../src/api/fields.js'
-import { litigatorGet, litigatorPost } from '../../src/api/litigator.js'
-import { type Route, route } from '../../src/api/route.js'
-import { scrubGet, scrubPost } from '../../src/api/scrub.js'
+import { litigatorGet, litigatorPost } from '../../src/api/lookups/litigator.js'
+import { createRoute, type Route } from '../../src/api/route.js'
+import { scrubGet, scrubPost } from '../../src/api/scrub/scrub.js'
+import { loadSettings } from '../../src/config/load.js'
 import { AppError } from '../../src/errors.js'
-import { createFrontDoor } from '../../src/http/front-door.js'
-import { MinuteWindow } from '../../src/http/minute-window.js'
-import { bulkCallNumbers, RateLimits } from '../../src/http/rate-limits.js'
-import { loadSettings } from '../../src/load-settings.js'
-import { silentLogger } from '../../src/log.js'
+import { createDecisionRoutes } from '../../src/http/decision-routes.js'
+import { MinuteWindow } from '../../src/http/limits/minute-window.js'
+import { bulkCallThreshold, RateLimits } from '../../src/http/limits/rate-limits.js'
+import { silentLogger } from '../../src/observability/log.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { openTestCallgate } from '../support/test-callgate.js'
@@ -21,18 +26,25 @@ import { testGate } from '../support/test-gate.js'
 import { type VirtualTime, virtualTime } from '../support/virtual-time.js'
 
 const none = {
-  ...{ scrub: 0, litigator: 0, reassigned: 0, reputation: 0 },
-  ...{ pdnc: 0, ebr: 0, 'time-legal': 0 },
+  scrub: 0,
+  litigator: 0,
+  reassigned: 0,
+  reputation: 0,
+  pdnc: 0,
+  ebr: 0,
+  'time-legal': 0,
 }
 
 function limited(perMinute: Partial<Record<RateClass, number>>, time = virtualTime()) {
   const limits = new RateLimits({
-    ...{ perMinute: { ...none, ...perMinute }, numbersPerMinute: {}, timers: time },
+    perMinute: { ...none, ...perMinute },
+    numbersPerMinute: {},
+    timers: time,
   })
   /** Seconds to wait; 0 when it was taken. */
   const take = (accountId: string, rate: RateClass = 'scrub') => {
     try {
-      limits.take(accountId, rate)
+      limits.takeRequest(accountId, rate)
       return 0
     } catch (error) {
       if (error instanceof AppError && error.kind === 'rate-limited') return error.retryAfterSeconds
@@ -89,9 +101,9 @@ describe('the minute slides', () => {
 
   test.each(rateClasses)('the refusal names class %s, the limit and when to come back', (rate) => {
     const { limits } = limited({ [rate]: 2 })
-    limits.take('main', rate)
-    limits.take('main', rate)
-    expect(() => limits.take('main', rate)).toThrow(
+    limits.takeRequest('main', rate)
+    limits.takeRequest('main', rate)
+    expect(() => limits.takeRequest('main', rate)).toThrow(
       `Too many requests: this account may make 2 a minute of class ${rate}; come back in 60 seconds`,
     )
   })
@@ -121,7 +133,7 @@ describe('what is kept', () => {
     const window = new MinuteWindow()
     let taken = 0
     for (let at = 0; at < 7_200_000; at += 20) {
-      if (window.addWithin(1000, at) === undefined) taken += 1
+      if (window.tryAdd(1000, at) === undefined) taken += 1
     }
     expect(taken).toBe(120 * 1000)
     expect(window.countAt(7_200_000)).toBeLessThanOrEqual(1000)
@@ -135,8 +147,8 @@ describe('numbers', () => {
     /** Numbers left, or the seconds to wait as a negative number. */
     const send = (count: number, accountId = 'main', rate: RateClass = 'scrub') => {
       try {
-        const { headers, end } = limits.admitNumbers(accountId, rate, count)
-        end()
+        const { headers, release } = limits.admitNumbers(accountId, rate, count)
+        release()
         return Number(/r=(\d+)/.exec(headers.RateLimit ?? '')?.[1])
       } catch (error) {
         if (error instanceof AppError) return -(error.retryAfterSeconds ?? 0)
@@ -169,7 +181,7 @@ describe('numbers', () => {
 
   test('refused say how many are left, how many were sent and when to come back', async () => {
     const { limits, time } = counted({ pdnc: 10_000 })
-    limits.admitNumbers('main', 'pdnc', 9_000).end()
+    limits.admitNumbers('main', 'pdnc', 9_000).release()
     await time.advance(15_000)
     expect(() => limits.admitNumbers('main', 'pdnc', 1_500)).toThrow(
       'Too many numbers: this account may send 10000 a minute to class pdnc; 1000 are left and ' +
@@ -193,8 +205,10 @@ describe('numbers', () => {
     const settings = (variables: Record<string, string>) =>
       loadSettings({ environment: { CALLGATE_CONFIG: 'config/callgate.yaml', ...variables } })
     expect(settings({}).limits).toMatchObject({
-      ...{ scrubNumbersPerMinute: 1_000_000, pdncNumbersPerMinute: 500_000 },
-      ...{ ebrNumbersPerMinute: 500_000, timeLegalNumbersPerMinute: 500_000 },
+      scrubNumbersPerMinute: 1_000_000,
+      pdncNumbersPerMinute: 500_000,
+      ebrNumbersPerMinute: 500_000,
+      timeLegalNumbersPerMinute: 500_000,
     })
     const variable = 'CALLGATE_LIMITS_PDNC_NUMBERS_PER_MINUTE'
     expect(() => settings({ [variable]: '9999' })).toThrow('must be 0, or at least 10000')
@@ -237,7 +251,7 @@ describe('the whole program', () => {
 })
 
 describe('bulk calls', () => {
-  const bulk = bulkCallNumbers + 1
+  const bulk = bulkCallThreshold + 1
 
   test('of one account are two at once; a third is refused at once and taken when one has ended', () => {
     const { limits } = limited({})
@@ -245,14 +259,14 @@ describe('bulk calls', () => {
     const first = admit(bulk)
     admit(bulk)
     expect(() => admit(bulk)).toThrow(
-      'Too many bulk calls: this account has 2 calls with more than 200 numbers each under way',
+      'Too many bulk calls: this account has 2 calls with more than 200 numbers each in progress',
     )
-    admit(bulkCallNumbers)
+    admit(bulkCallThreshold)
     const other = admit(bulk, 'other')
-    first.end()
+    first.release()
     admit(bulk)
     expect(() => admit(bulk)).toThrow(AppError)
-    other.end()
+    other.release()
   })
 
   test('that are refused take nothing from the limit of numbers', () => {
@@ -264,7 +278,7 @@ describe('bulk calls', () => {
       limits.admitNumbers('main', 'scrub', 500),
     ]
     expect(() => limits.admitNumbers('main', 'scrub', 500)).toThrow('Too many bulk calls')
-    first?.end()
+    first?.release()
     const { headers } = limits.admitNumbers('main', 'scrub', 500)
     expect(headers.RateLimit).toBe('"numbers";r=18500')
   })
@@ -278,7 +292,7 @@ describe('bulk calls', () => {
       authenticate,
       admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
       routes: [
-        route(scrubPost, async ({ accountId }, { items }) => {
+        createRoute(scrubPost, async ({ accountId }, { items }) => {
           worked += 1
           if (items.length === 300) await new Promise<void>((resume) => waiting.push(resume))
           if (accountId === 'other') throw new Error('a fault')
@@ -309,17 +323,28 @@ describe('bulk calls', () => {
 
 test('a bulk call is under way until its answer has left, and until its work has ended', async () => {
   const limits = new RateLimits({
-    ...{ perMinute: none, numbersPerMinute: {}, timers: virtualTime() },
+    perMinute: none,
+    numbersPerMinute: {},
+    timers: virtualTime(),
   })
   const large = 'x'.repeat(30_000_000)
   const working: (() => void)[] = []
   const bulk = (kind: string, answer: () => unknown) =>
-    route(
-      endpoint({
-        ...{ name: kind, summary: 'Answers.', spec: 'none', method: 'POST', keyAlsoIn: [] },
-        ...{ paths: [`/v1/${kind}`], accepts: ['json'], errors: 'text' },
-        ...{ request: fields({}), response: z.unknown(), numbers: () => 300 },
-        ...{ rights: [], scopes: 'none' },
+    createRoute(
+      defineEndpoint({
+        name: kind,
+        summary: 'Answers.',
+        spec: 'none',
+        method: 'POST',
+        keyAlsoIn: [],
+        paths: [`/v1/${kind}`],
+        accepts: ['json'],
+        errors: 'text',
+        request: fields({}),
+        response: z.unknown(),
+        countNumbers: () => 300,
+        rights: [],
+        scopes: 'none',
         encode: (text) => ({ text: String(text) }),
       }),
       answer,
@@ -372,11 +397,19 @@ const shapes = [
   ...(['reason-phrase', 'text', 'text-or-error', 'problem', 'oauth', 'reason-line'] as const),
 ] satisfies readonly ErrorShape[]
 const shapeRoutes: readonly Route[] = shapes.map((shape) =>
-  route(
-    endpoint({
-      ...{ name: shape, summary: 'Answers.', spec: 'none', method: 'POST', keyAlsoIn: [] },
-      ...{ paths: [`/v1/shapes/${shape}`], accepts: ['json'], errors: shape, rate: 'reputation' },
-      ...{ rights: [], scopes: 'none' },
+  createRoute(
+    defineEndpoint({
+      name: shape,
+      summary: 'Answers.',
+      spec: 'none',
+      method: 'POST',
+      keyAlsoIn: [],
+      paths: [`/v1/shapes/${shape}`],
+      accepts: ['json'],
+      errors: shape,
+      rateClass: 'reputation',
+      rights: [],
+      scopes: 'none',
       request: fields({}),
       response: z.object({}),
     }),
@@ -384,26 +417,30 @@ const shapeRoutes: readonly Route[] = shapes.map((shape) =>
   ),
 )
 const realRoutes: readonly Route[] = [
-  route(scrubGet, () => []),
-  route(scrubPost, () => []),
-  route(litigatorGet, () => []),
-  route(litigatorPost, () => []),
+  createRoute(scrubGet, () => []),
+  createRoute(scrubPost, () => []),
+  createRoute(litigatorGet, () => []),
+  createRoute(litigatorPost, () => []),
 ]
 
 async function open(perMinute: Partial<Record<RateClass, number>>, time: VirtualTime) {
   const { limits } = limited(perMinute, time)
-  const limitRate = (accountId: string, rate: RateClass) => limits.take(accountId, rate)
+  const limitRate = (accountId: string, rate: RateClass) => limits.takeRequest(accountId, rate)
   const tools = { authenticate, limitRate, logger: silentLogger, maxBodyBytes: 10_000 }
-  const frontDoor = createFrontDoor({
-    ...{ ...tools, serviceCodes: new Set<string>(), clock: time },
-    judge: () => Promise.reject(new Error('judged')),
-    passUnrecorded: (call) => testGate(fakeCompliance()).gate.passUnrecorded(call),
-    document: () => {
+  const decisionRoutes = createDecisionRoutes({
+    ...tools,
+    serviceCodes: new Set<string>(),
+    clock: time,
+    gate: {
+      judge: () => Promise.reject(new Error('judged')),
+      allowUnrecorded: (call) => testGate(fakeCompliance()).gate.allowUnrecorded(call),
+    },
+    toDocument: () => {
       throw new Error('is not to be written')
     },
   })
   const routes = [...shapeRoutes, ...realRoutes]
-  return await openTestApp({ routes, authenticate, limitRate, frontDoor })
+  return await openTestApp({ routes, authenticate, limitRate, decisionRoutes })
 }
 
 describe('over HTTP', () => {
@@ -414,7 +451,10 @@ describe('over HTTP', () => {
     text: message,
     'text-or-error': { error: message },
     problem: {
-      ...{ type: 'about:blank', title: 'Too Many Requests', status: 429, detail: message },
+      type: 'about:blank',
+      title: 'Too Many Requests',
+      status: 429,
+      detail: message,
       instance: '/v1/shapes/problem',
     },
     oauth: { error: 'invalid_request', error_description: message },
@@ -425,7 +465,8 @@ describe('over HTTP', () => {
     const app = await open({ reputation: 1 }, time)
     const ask = () =>
       fetch(`${app.url}/v1/shapes/${shape}`, {
-        ...{ method: 'POST', body: '{}' },
+        method: 'POST',
+        body: '{}',
         headers: { loginId: adminKey, 'content-type': 'application/json' },
       })
     expect((await ask()).status).toBe(200)

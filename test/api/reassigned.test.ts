@@ -7,12 +7,11 @@ import {
   rndBasicPost,
   wireNationalRow,
   wireReassignedRow,
-} from '../../src/api/reassigned.js'
-import { route } from '../../src/api/route.js'
-import { formatDay } from '../../src/domain/clock.js'
-import type { LookupBook, ReassignedAnswer } from '../../src/domain/lookups.js'
-import type { ReassignedRequest } from '../../src/domain/reassigned.js'
-import { answerOf } from '../../src/service/lookups/reassigned.js'
+} from '../../src/api/lookups/reassigned.js'
+import { createRoute } from '../../src/api/route.js'
+import type { LookupSource, ReassignedAnswer, ReassignedRequest } from '../../src/domain/lookups.js'
+import { formatDay } from '../../src/domain/time/dates.js'
+import { createReassignedAnswer } from '../../src/service/lookups/reassigned-answer.js'
 import { ReassignedChecks } from '../../src/service/lookups/reassigned-checks.js'
 import { fakeProjects } from '../support/scrub-parts.js'
 import { openTestApp } from '../support/test-app.js'
@@ -25,7 +24,7 @@ let answers: Readonly<Record<string, ReassignedAnswer>> = {}
 /** Accounts whose book holds test data. */
 const sandboxAccounts = new Set<string>()
 
-const book: Pick<LookupBook, 'reassigned'> = {
+const book: Pick<LookupSource, 'reassigned'> = {
   async reassigned(items) {
     for (const { number, consentOn } of items) {
       asked.push({ number, consentOn: formatDay(consentOn) })
@@ -36,17 +35,17 @@ const book: Pick<LookupBook, 'reassigned'> = {
 
 const checks = new ReassignedChecks({
   projects: fakeProjects({ P1: {} }),
-  bookOf: () => book,
+  lookupSourceFor: () => book,
   clockOf: () => clock,
   isSandbox: (accountId) => sandboxAccounts.has(accountId),
 })
 
 const app = await openTestApp({
   routes: [
-    route(enhancedRndGet, (caller, request) => checks.enhancedOne(caller, request)),
-    route(enhancedRndPost, (caller, request) => checks.enhanced(caller, request)),
-    route(rndBasicGet, (caller, request) => checks.basicOne(caller, request)),
-    route(rndBasicPost, (caller, request) => checks.basic(caller, request)),
+    createRoute(enhancedRndGet, (caller, request) => checks.checkEnhancedOne(caller, request)),
+    createRoute(enhancedRndPost, (caller, request) => checks.checkEnhanced(caller, request)),
+    createRoute(rndBasicGet, (caller, request) => checks.checkBasicOne(caller, request)),
+    createRoute(rndBasicPost, (caller, request) => checks.checkBasic(caller, request)),
   ],
 })
 
@@ -58,24 +57,29 @@ const at = (path: string, query: Readonly<Record<string, string>>) =>
   app.send(`${path}?${new URLSearchParams(query)}`)
 
 describe.each([
-  [answerOf(true, true), true, false, true],
-  [answerOf(true, false), true, false, false],
-  [answerOf(true, null), true, false, null],
-  [answerOf(false, true), true, false, true],
-  [answerOf(false, false), false, true, false],
-  [answerOf(false, null), false, true, null],
-  [answerOf(null, true), true, false, true],
-  [answerOf(null, false), false, false, false],
+  [createReassignedAnswer(true, true), true, false, true],
+  [createReassignedAnswer(true, false), true, false, false],
+  [createReassignedAnswer(true, null), true, false, null],
+  [createReassignedAnswer(false, true), true, false, true],
+  [createReassignedAnswer(false, false), false, true, false],
+  [createReassignedAnswer(false, null), false, true, null],
+  [createReassignedAnswer(null, true), true, false, true],
+  [createReassignedAnswer(null, false), false, false, false],
   [undefined, null, false, null],
   [{ national: null, own: null, hasSafeHarbor: true }, null, true, null],
 ] as const)('%j', (answer, isReassigned, hasSafeHarbor, own) => {
   const both = {
-    ...{ PhoneNumber: number, IsReassigned: isReassigned, HasSafeHarbor: hasSafeHarbor },
-    ...{ OwnIsReassigned: own, IsSandBox: false },
+    PhoneNumber: number,
+    IsReassigned: isReassigned,
+    HasSafeHarbor: hasSafeHarbor,
+    OwnIsReassigned: own,
+    IsSandBox: false,
   }
   const national = {
-    ...{ PhoneNumber: number, IsReassigned: answer?.national ?? null },
-    ...{ HasSafeHarbor: hasSafeHarbor, IsSandBox: false },
+    PhoneNumber: number,
+    IsReassigned: answer?.national ?? null,
+    HasSafeHarbor: hasSafeHarbor,
+    IsSandBox: false,
   }
 
   test('by GET and POST, in the fields of the specification', async () => {
@@ -85,7 +89,10 @@ describe.each([
       expect(row).toEqual(both)
       expect(Object.keys(row as object)).toEqual(Object.keys(both))
       expect((await app.post(path, { Data: [plain] })).json()).toEqual([both])
-      expect(wireReassignedRow.parse(row)).toMatchObject({ isReassigned, ownIsReassigned: own })
+      expect(wireReassignedRow.schema.parse(row)).toMatchObject({
+        isReassigned,
+        ownIsReassigned: own,
+      })
     }
   })
 
@@ -95,19 +102,22 @@ describe.each([
     expect(row).toEqual(national)
     expect(Object.keys(row as object)).toEqual(Object.keys(national))
     expect((await app.post(basic, { Data: [plain] })).json()).toEqual([national])
-    expect(wireNationalRow.parse(row)).toMatchObject({ hasSafeHarbor })
+    expect(wireNationalRow.schema.parse(row)).toMatchObject({ hasSafeHarbor })
   })
 })
 
 test('a consent older than the national database has no national no', async () => {
-  answers = { [number]: answerOf(false, false) }
+  answers = { [number]: createReassignedAnswer(false, false) }
   const old = { ...plain, date: '2021-01-26' }
   expect((await at(basic, old)).json()).toMatchObject({ IsReassigned: null, HasSafeHarbor: false })
   expect((await at(enhanced, old)).json()).toMatchObject({
-    ...{ IsReassigned: false, HasSafeHarbor: false, OwnIsReassigned: false },
+    IsReassigned: false,
+    HasSafeHarbor: false,
+    OwnIsReassigned: false,
   })
   expect((await at(basic, { ...plain, date: '2021-01-27' })).json()).toMatchObject({
-    ...{ IsReassigned: false, HasSafeHarbor: true },
+    IsReassigned: false,
+    HasSafeHarbor: true,
   })
 })
 
@@ -174,7 +184,8 @@ describe('dates', () => {
 describe('lists', () => {
   const list = ['2127365003', '2127365001', '2127365001', '2127365002'].map(
     (phoneNumber, index) => ({
-      ...{ phoneNumber, date: `2024-01-1${index}` },
+      phoneNumber,
+      date: `2024-01-1${index}`,
     }),
   )
   const numbers = list.map(({ phoneNumber }) => phoneNumber)
@@ -196,7 +207,8 @@ describe('lists', () => {
 
   test('may hold a thousand numbers', async () => {
     const Data = Array.from({ length: 1000 }, (_, index) => ({
-      ...{ phoneNumber: `${2127360000 + index}`, date: '20240131' },
+      phoneNumber: `${2127360000 + index}`,
+      date: '20240131',
     }))
     expect(rowsOf((await app.post(enhanced, { Data })).json())).toHaveLength(1000)
   })
@@ -225,10 +237,10 @@ describe('lists', () => {
       [{ ...item, phoneNumber: 212736500 }],
     ],
     ['Data[0].date: is required', { Data: [{ phoneNumber: number }] }],
-    ["Data[0].phone_number '1': is not a field", { Data: [{ ...item, phone_number: 1 }] }],
+    ["Data[0].phone_number '1': is an unknown field", { Data: [{ ...item, phone_number: 1 }] }],
     ["useSandbox 'maybe': must be 0, 1, true or false", { Data: [item], useSandbox: 'maybe' }],
     ["projId 'P2': ", { Data: [item], ProjId: 'P2' }],
-    ["usesandbx '1': is not a field", { Data: [item], usesandbx: 1 }],
+    ["usesandbx '1': is an unknown field", { Data: [item], usesandbx: 1 }],
   ])('are refused with 400: %s', async (detail, body) => {
     for (const path of [enhanced, basic]) {
       const answer = await app.post(path, body)
@@ -259,7 +271,7 @@ describe('GET is refused with 400', () => {
     ["phoneNumber '+2127365001': must be", { ...plain, phoneNumber: '+2127365001' }],
     ["projId 'P2': ", { ...plain, projId: 'P2' }],
     ["sandbox '2': must be 0, 1, true or false", { ...plain, sandbox: '2' }],
-    ["Data 'x': is not a field", { ...plain, Data: 'x' }],
+    ["Data 'x': is an unknown field", { ...plain, Data: 'x' }],
   ])('%s', async (detail, query) => {
     for (const path of [enhanced, basic]) {
       const answer = await at(path, query)
@@ -273,7 +285,7 @@ describe('sandbox mode', () => {
   const flags = ['useSandbox', 'isSandbox', 'sandbox', 'USESANDBOX']
   test.each(flags)('by %s answers with test data and asks nobody', async (flag) => {
     asked.length = 0
-    answers = { [number]: answerOf(true, true) }
+    answers = { [number]: createReassignedAnswer(true, true) }
     const got = (await at(enhanced, { ...plain, [flag]: 'true' })).json()
     expect(got).toMatchObject({ PhoneNumber: number, IsSandBox: true })
     const posted = await app.post(enhanced, { Data: [plain], [flag]: true })
@@ -283,7 +295,7 @@ describe('sandbox mode', () => {
   })
 
   test('is told of every row of an account whose facts are test data', async () => {
-    answers = { [number]: answerOf(true, true) }
+    answers = { [number]: createReassignedAnswer(true, true) }
     sandboxAccounts.add('main')
     try {
       for (const path of [enhanced, basic]) {
@@ -309,7 +321,8 @@ describe('sandbox mode', () => {
 
   test('shows every outcome within a few days', async () => {
     const Data = Array.from({ length: 100 }, (_, index) => ({
-      ...{ phoneNumber: number, date: formatDay(19_800 + index) },
+      phoneNumber: number,
+      date: formatDay(19_800 + index),
     }))
     const rows = (await app.post(enhanced, { Data, useSandbox: true })).json() as {
       IsReassigned: unknown
@@ -335,11 +348,14 @@ describe.each([enhanced, basic])('%s', (path) => {
 test('what a client sends is what the server reads', async () => {
   const request: ReassignedRequest = {
     items: [{ number: '2127365001' as never, consentOn: 19_753 }],
-    ...{ useSandbox: true, projectId: 'P1' },
+    useSandbox: true,
+    projectId: 'P1',
   }
-  const wire = enhancedRndPost.send?.(request)
+  const wire = enhancedRndPost.encodeRequest?.(request)
   expect(wire?.json).toEqual({
-    ...{ Data: [{ phoneNumber: number, date: '2024-01-31' }], useSandbox: true, ProjId: 'P1' },
+    Data: [{ phoneNumber: number, date: '2024-01-31' }],
+    useSandbox: true,
+    ProjId: 'P1',
   })
   expect(await enhancedRndPost.request.parseAsync(wire?.json)).toEqual(request)
 })

@@ -1,18 +1,18 @@
 /** The reputation monitor over HTTP: both versions' paths, limits, exact texts and fields. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { flagsRemovedSummary } from '../../src/api/reputation-flags.js'
+import { flagsRemovedSummary } from '../../src/api/reputation/flags-removed.js'
 import {
   reputationAdd,
   reputationGet,
   reputationGetAll,
   reputationGetPost,
   reputationRemove,
-} from '../../src/api/reputation-monitor.js'
-import { route } from '../../src/api/route.js'
+} from '../../src/api/reputation/monitor.js'
+import { createRoute } from '../../src/api/route.js'
 import { type Caller, noLimits } from '../../src/domain/caller.js'
-import type { Complaint } from '../../src/domain/labels.js'
-import { mostRecords } from '../../src/service/reputation/reputation-monitor.js'
-import { allClean, type MonitorParts, monitorParts } from '../service/reputation-parts.js'
+import type { Complaint } from '../../src/domain/spam-labels.js'
+import { maxRecordsPerReply } from '../../src/service/reputation/reputation-monitor.js'
+import { allClean, type MonitorParts, monitorParts } from '../service/reputation-fixture.js'
 import { useDatabase } from '../support/database.js'
 import { n } from '../support/service-subjects.js'
 import { adminKey, openTestApp } from '../support/test-app.js'
@@ -37,12 +37,12 @@ const app = await openTestApp({
   authenticate: (key) => callers[key],
   limitRate: (accountId, rate) => limited.push(`${accountId}:${rate}`),
   routes: [
-    route(reputationAdd, (caller, request) => parts.monitor.add(caller, request)),
-    route(reputationGet, (caller, request) => parts.monitor.get(caller, request)),
-    route(reputationGetPost, (caller, request) => parts.monitor.get(caller, request)),
-    route(reputationGetAll, (caller, request) => parts.monitor.all(caller, request)),
-    route(reputationRemove, (caller, request) => parts.monitor.remove(caller, request)),
-    route(flagsRemovedSummary, (caller, request) => parts.flags.summary(caller, request)),
+    createRoute(reputationAdd, (caller, request) => parts.monitor.add(caller, request)),
+    createRoute(reputationGet, (caller, request) => parts.monitor.get(caller, request)),
+    createRoute(reputationGetPost, (caller, request) => parts.monitor.get(caller, request)),
+    createRoute(reputationGetAll, (caller, request) => parts.monitor.all(caller, request)),
+    createRoute(reputationRemove, (caller, request) => parts.monitor.remove(caller, request)),
+    createRoute(flagsRemovedSummary, (caller, request) => parts.flags.summary(caller, request)),
   ],
 })
 
@@ -89,16 +89,22 @@ interface Edition {
 
 const editions: readonly Edition[] = [
   {
-    ...{ add: '/v1.4/reputation/add', get: '/v1.4/reputation/get' },
-    ...{ all: '/v1.4/reputation/getAll', remove: '/v1.4/reputation/remove' },
+    add: '/v1.4/reputation/add',
+    get: '/v1.4/reputation/get',
+    all: '/v1.4/reputation/getAll',
+    remove: '/v1.4/reputation/remove',
   },
   {
-    ...{ add: '/v1.5/Reputation/Add', get: '/v1.5/Reputation/Get' },
-    ...{ all: '/v1.5/Reputation/GetAll', remove: '/v1.5/Reputation/Remove' },
+    add: '/v1.5/Reputation/Add',
+    get: '/v1.5/Reputation/Get',
+    all: '/v1.5/Reputation/GetAll',
+    remove: '/v1.5/Reputation/Remove',
   },
   {
-    ...{ add: '/V1.5/reputation/ADD', get: '/v1.5/REPUTATION/get' },
-    ...{ all: '/v1.5/reputation/getall', remove: '/v1.4/Reputation/REMOVE' },
+    add: '/V1.5/reputation/ADD',
+    get: '/v1.5/REPUTATION/get',
+    all: '/v1.5/reputation/getall',
+    remove: '/v1.4/Reputation/REMOVE',
   },
 ]
 
@@ -144,10 +150,16 @@ describe.each(editions)('$add and its siblings', (path) => {
     await parts.checkAll()
     const known = {
       ...fresh(a, current),
-      ...{ LegalEntityId: 12, FTCComplaints: [wireComplaint] },
-      ...{ CurrScore: 'Medium', MaxScore: 'Medium', HistoricalScore: '2' },
-      ...{ CarrierAScore: 'Clean', CarrierBScore: 'Flagged', CarrierCScore: 'Clean' },
-      ...{ AppAStatus: 'Clean', AppBStatus: 'Flagged' },
+      LegalEntityId: 12,
+      FTCComplaints: [wireComplaint],
+      CurrScore: 'Medium',
+      MaxScore: 'Medium',
+      HistoricalScore: '2',
+      CarrierAScore: 'Clean',
+      CarrierBScore: 'Flagged',
+      CarrierCScore: 'Clean',
+      AppAStatus: 'Clean',
+      AppBStatus: 'Flagged',
     }
     const three = [known, { Response: notMonitored, Phone: c }, fresh(b, current)]
     expect((await app.send(`${path.get}?phoneList=${a},${c},${b}`)).json()).toEqual(three)
@@ -249,13 +261,13 @@ describe('refused with 400 and problem details that name field, value and rule',
       path.add,
       post([{ Phone: a, LegalEntityId: -1 }]),
     ],
-    ["body[0].Lable 'red': is not a field", path.add, post([{ Phone: a, Lable: 'red' }])],
+    ["body[0].Lable 'red': is an unknown field", path.add, post([{ Phone: a, Lable: 'red' }])],
     ['phoneList: is required', path.get, {}],
-    ["phoneList ',': holds no numbers", `${path.get}?phoneList=,`, {}],
+    ["phoneList ',': has no numbers", `${path.get}?phoneList=,`, {}],
     ["phoneList[1] '123': must be exactly 10 digits", `${path.get}?phoneList=${a},123,${b}`, {}],
     ["phoneList[1] '': must be exactly 10 digits", `${path.get}?phoneList=${a},,${b}`, {}],
     [
-      'holds more than 200 numbers, the most with GET; use POST',
+      'holds more than 200 numbers, the maximum with GET; use POST',
       `${path.get}?phoneList=${Array(201).fill(a).join(',')}`,
       {},
     ],
@@ -272,7 +284,7 @@ describe('refused with 400 and problem details that name field, value and rule',
     ["maxRecords '1e3': must be", `${path.all}?maxRecords=1e3`, {}],
     ["maxRecords 'all': must be", `${path.all}?maxRecords=all`, {}],
     ['maxRecords: is given twice', `${path.all}?maxRecords=1&maxRecords=2`, {}],
-    ["max_records '1': is not a field", `${path.all}?max_records=1`, {}],
+    ["max_records '1': is an unknown field", `${path.all}?max_records=1`, {}],
     ["days '0': must be a whole number from 1 to 90", `${summary}?days=0`, {}],
     ["days '91': must be", `${summary}?days=91`, {}],
     ["days '-7': must be", `${summary}?days=-7`, {}],
@@ -311,19 +323,19 @@ describe('at the limits', () => {
     expect((await app.post(path.add, [item])).json()).toEqual([fresh(a, added)])
   })
 
-  test.each(['', '15000', String(mostRecords)])('maxRecords %j is served', async (most) => {
+  test.each(['', '15000', String(maxRecordsPerReply)])('maxRecords %j is served', async (most) => {
     const answer = await app.send(`${path.all}?maxRecords=${most}`)
     expect([answer.status, answer.json()]).toEqual([200, []])
   })
 
-  test.each([String(mostRecords + 1), '999999999999999'])(
+  test.each([String(maxRecordsPerReply + 1), '999999999999999'])(
     'maxRecords %s is too many: 413',
     async (most) => {
       const answer = await app.send(`${path.all}?maxRecords=${most}`)
       expect(answer.status).toBe(413)
       expect(answer.json()).toMatchObject({
         status: 413,
-        detail: `Too many records requested: maxRecords '${most}' must not be more than ${mostRecords}`,
+        detail: `Too many records requested: maxRecords '${most}' must not be more than ${maxRecordsPerReply}`,
       })
     },
   )
@@ -372,7 +384,7 @@ describe('the response schemas read back what is written', () => {
     await parts.monitor.add(admin, { items: [{ phone: n('2125550100') }] })
     const asked = { numbers: [n('2125550101'), n('2125550100')] }
     const records = await parts.monitor.get(admin, asked)
-    expect(reputationGetPost.send?.(asked)).toEqual({ json: asked.numbers })
+    expect(reputationGetPost.encodeRequest?.(asked)).toEqual({ json: asked.numbers })
     const reply = await reputationGetPost.encode?.(records, { request: asked, jsonRequested: true })
     const wire: unknown = JSON.parse(JSON.stringify((reply as { json: unknown }).json))
     expect(reputationGetPost.response.parse(wire)).toEqual(records)

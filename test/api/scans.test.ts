@@ -1,10 +1,10 @@
 /** One-time scans over HTTP: fields and their rules, answers, refusals; the key is in none of them. */
 import { describe, expect, test } from 'vitest'
-import { route } from '../../src/api/route.js'
-import { scanStatus, scanSubmit } from '../../src/api/scans.js'
+import { scanStatus, scanSubmit } from '../../src/api/reputation/scans.js'
+import { createRoute } from '../../src/api/route.js'
 import type { Caller } from '../../src/domain/caller.js'
 import { AppError } from '../../src/errors.js'
-import type { LogFields, Logger } from '../../src/log.js'
+import type { LogFields, Logger } from '../../src/observability/log.js'
 import { useDatabase } from '../support/database.js'
 import { runAll, type ScanParts, scanParts, setCredits } from '../support/scan-parts.js'
 import { caller } from '../support/service-subjects.js'
@@ -29,8 +29,8 @@ const app = await openTestApp({
     if (accountId === 'other') throw new AppError('rate-limited', `too many ${rate} requests`)
   },
   routes: [
-    route(scanSubmit, (who, request) => parts.scans.submit(who, request)),
-    route(scanStatus, (who, request) => parts.scans.status(who, request)),
+    createRoute(scanSubmit, (who, request) => parts.scans.submit(who, request)),
+    createRoute(scanStatus, (who, request) => parts.scans.status(who, request)),
   ],
 })
 
@@ -57,22 +57,34 @@ describe('a scan', () => {
     const { JobId } = answer.json() as Accepted
     expect(answer.json()).toEqual({ JobId, Status: 'Submitted', PhoneCount: 2 })
     expect(scanSubmit.response.parse(answer.json())).toEqual({
-      ...{ jobId: JobId, status: 'Submitted', phoneCount: 2 },
+      jobId: JobId,
+      status: 'Submitted',
+      phoneCount: 2,
     })
     const before = { JobId, Status: 'Submitted', PhoneCount: 2, ProcessedCount: 0 }
     expect((await get(`?jobId=${JobId}`)).json()).toEqual(before)
     await runAll(worker)
     const result = {
-      ...{ CurrScore: 'Clean', CarrierAScore: 'Clean', CarrierBScore: 'Clean' },
-      ...{ CarrierCScore: 'Clean', AppAStatus: 'Clean', AppBStatus: 'Clean', FTCComplaints: null },
+      CurrScore: 'Clean',
+      CarrierAScore: 'Clean',
+      CarrierBScore: 'Clean',
+      CarrierCScore: 'Clean',
+      AppAStatus: 'Clean',
+      AppBStatus: 'Clean',
+      FTCComplaints: null,
     }
     const complete = await get(`?JOBID=${JobId.toUpperCase()}`)
     expect(complete.json()).toEqual({
-      ...{ JobId, Status: 'Complete', PhoneCount: 2, ProcessedCount: 2 },
+      JobId,
+      Status: 'Complete',
+      PhoneCount: 2,
+      ProcessedCount: 2,
       Results: body.PhoneNumbers.map((Phone) => ({ Phone, ...result })),
     })
     expect(scanStatus.response.parse(complete.json())).toMatchObject({
-      ...{ jobId: JobId, status: 'Complete', results: [{ Phone: '2125550101' }, {}] },
+      jobId: JobId,
+      status: 'Complete',
+      results: [{ Phone: '2125550101' }, {}],
     })
     expect(complete.text).not.toContain(secret)
   })
@@ -89,7 +101,8 @@ describe('a scan', () => {
     const [job] = await database.db.selectFrom('scan_jobs').selectAll().execute()
     const isKeyless = 'NotificationAPIKey' in more
     expect(job).toMatchObject({
-      ...{ scan_type: scanType, notification_key: isKeyless ? null : secret },
+      scan_type: scanType,
+      notification_key: isKeyless ? null : secret,
     })
   })
 
@@ -141,7 +154,7 @@ describe('a submission is refused with 400 that names the field', () => {
     ["ScanType 'apps': is required and must be one of", { ScanType: 'apps' }],
     ["ScanType '1': is required and must be one of", { ScanType: 1 }],
     ["TestNotificationURL 'maybe': must be 0, 1, true or false", { TestNotificationURL: 'maybe' }],
-    ["PhoneNumber 'a list of 1': is not a field", { PhoneNumber: ['2125550101'] }],
+    ["PhoneNumber 'a list of 1': is an unknown field", { PhoneNumber: ['2125550101'] }],
     ["scanType 'carrier': is given twice", { scanType: 'carrier' }],
   ])('%s', async (detail, more) => {
     await begin()
@@ -172,7 +185,7 @@ describe('a submission is refused with 400 that names the field', () => {
       { NotificationAPIKey: `${secret}é` },
     ],
     ["'(not shown)': is given twice", { notificationapikey: `${secret}2` }],
-    ["NotificationApi_Key '(not shown)': is not a field", { NotificationApi_Key: secret }],
+    ["NotificationApi_Key '(not shown)': is an unknown field", { NotificationApi_Key: secret }],
   ])('and hides a key: %s', async (detail, more) => {
     await begin()
     const answer = await post(more)
@@ -189,9 +202,9 @@ describe('a status call is refused', () => {
     ['?jobId=', "jobId '': must be the UUID of a scan job"],
     ['?jobId=7', "jobId '7': must be the UUID"],
     ["?jobId=' or 1=1 --", 'must be the UUID'],
-    ['?jobId=6f1c0000-0000-4000-8000-000000000000', 'is no scan job'],
-    ['?jobId=00000000-0000-0000-0000-000000000000', 'is no scan job'],
-    ['?job_id=6f1c0000-0000-4000-8000-000000000000', 'is not a field'],
+    ['?jobId=6f1c0000-0000-4000-8000-000000000000', 'scan job not found'],
+    ['?jobId=00000000-0000-0000-0000-000000000000', 'scan job not found'],
+    ['?job_id=6f1c0000-0000-4000-8000-000000000000', 'is an unknown field'],
   ])('400: %s', async (query, detail) => {
     await begin()
     const answer = await get(query)
@@ -202,13 +215,19 @@ describe('a status call is refused', () => {
   test('403 for another account’s job', async () => {
     const { scans } = await begin()
     const { jobId } = await scans.submit(caller('other'), {
-      ...{ numbers: [], notificationUrl: 'https://x.example', notificationKey: secret },
-      ...{ scanType: 'carrier', testOnly: false },
+      numbers: [],
+      notificationUrl: 'https://x.example',
+      notificationKey: secret,
+      scanType: 'carrier',
+      testOnly: false,
     })
     const answer = await get(`?jobId=${jobId}`)
     expect(answer.status).toBe(403)
     expect(answer.json()).toEqual({
-      ...{ type: 'about:blank', title: 'Forbidden', status: 403, instance: path },
+      type: 'about:blank',
+      title: 'Forbidden',
+      status: 403,
+      instance: path,
       detail: 'the job belongs to another account',
     })
   })

@@ -46,6 +46,15 @@ describe('scrub and add EBR in one call', () => {
     expect(await letters({ phoneList: '6465550101' })).toBe('GP')
   })
 
+  it('counts the numbers of the records too', async () => {
+    const left = async (body: object) => {
+      const { headers } = await scrub({ phoneList: '6465550102', ...body })
+      return Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1])
+    }
+    const before = await left({})
+    expect(await left({ ebrList: [consent('6465550100,6465550101')] })).toBe(before - 3)
+  })
+
   it('stores for the project of the campaign', async () => {
     const phoneList = '2125550102'
     const scope = { campaignId: String(campaign) }

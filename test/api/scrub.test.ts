@@ -1,13 +1,13 @@
 /** The scrub over HTTP: forms of the request, limits, rows by version as JSON and CSV. */
 import { describe, expect, test } from 'vitest'
-import { scrubPost } from '../../src/api/scrub.js'
-import { serviceRoutes } from '../../src/service/service-routes.js'
+import { scrubPost } from '../../src/api/scrub/scrub.js'
+import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { fakeService, scrubRow } from '../support/fake-service.js'
 import { openTestApp } from '../support/test-app.js'
 
 const path = '/app/main/rpc/scrub'
 const service = fakeService()
-const app = await openTestApp({ routes: serviceRoutes(service, { wrappedRows: false }) })
+const app = await openTestApp({ routes: createServiceRoutes(service, { wrappedRows: false }) })
 
 function multipart(fields: Record<string, string>): FormData {
   const form = new FormData()
@@ -97,12 +97,12 @@ describe('the request is refused with 400 and a text', () => {
   const one = '2125550100'
   test.each<[string, string, RequestInit]>([
     ['phoneList: is required', path, json({})],
-    ["phoneList '': holds no numbers; at least 1 is needed", `${path}?phoneList=`, {}],
-    ["phoneList ' , ,': holds no numbers", path, json({ phoneList: ' , ,' })],
+    ["phoneList '': has no numbers; at least 1 is required", `${path}?phoneList=`, {}],
+    ["phoneList ' , ,': has no numbers", path, json({ phoneList: ' , ,' })],
     ["phoneList '5.5': must be text", path, json({ phoneList: 5.5 })],
     ["phoneList 'a list of 1': must be text", path, json({ phoneList: [one] })],
     [
-      'holds more than 100 numbers, the most with GET; use POST',
+      'holds more than 100 numbers, the maximum with GET; use POST',
       `${path}?phoneList=${numbers(101)}`,
       {},
     ],
@@ -123,9 +123,9 @@ describe('the request is refused with 400 and a text', () => {
     ['phoneList: is given twice', `${path}?phoneList=1&phoneList=2`, {}],
     ['is given twice', `${path}?phoneList=1&PHONELIST=2`, {}],
     ['phoneList: is given twice', `${path}?phoneList=1`, json({ phoneList: one })],
-    ["phone_list '1': is not a field", `${path}?phoneList=1&phone_list=1`, {}],
-    ["projld 'SPRING': is not a field", path, json({ phoneList: one, projld: 'SPRING' })],
-    ["project 'SPRING': is not a field", path, json({ phoneList: one, project: 'SPRING' })],
+    ["phone_list '1': is an unknown field", `${path}?phoneList=1&phone_list=1`, {}],
+    ["projld 'SPRING': is an unknown field", path, json({ phoneList: one, projld: 'SPRING' })],
+    ["project 'SPRING': is an unknown field", path, json({ phoneList: one, project: 'SPRING' })],
     [
       'multipart',
       path,
@@ -237,9 +237,12 @@ describe('rows by version', () => {
     const unknown = { ...scrubRow, utcOffsetMinutes: undefined, doNotCallToday: undefined }
     const rows = [{ ...unknown, isWirelessOrVoip: undefined }]
     const other = await openTestApp({
-      routes: serviceRoutes(fakeService({ scrub: { ...service.scrub, rows: async () => rows } }), {
-        wrappedRows: false,
-      }),
+      routes: createServiceRoutes(
+        fakeService({ scrub: { ...service.scrub, listRows: async () => rows } }),
+        {
+          wrappedRows: false,
+        },
+      ),
     })
     const answer = await other.send(path, json({ phoneList: '1', output: 'json' }))
     expect(answer.json()).toMatchObject([

@@ -1,18 +1,19 @@
-/** The server itself: health, readiness, metrics, front door, opening and closing. */
-import { createServer } from 'node:http'
+/** The server itself: health, readiness, metrics, router, opening and closing. */
+import { createServer, request } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { endpoint } from '../../src/api/endpoint.js'
+import { defineEndpoint } from '../../src/api/endpoint.js'
 import { fields } from '../../src/api/fields.js'
-import { type Route, route } from '../../src/api/route.js'
-import type { Readiness, ReadinessCheck } from '../../src/http/ops.js'
+import { createRoute, type Route } from '../../src/api/route.js'
+import type { Readiness, ReadinessCheck } from '../../src/http/health.js'
+import type { HttpRoute } from '../../src/http/router.js'
 import { until } from '../e2e/asterisk/lab/until.js'
-import { openTestApp } from '../support/test-app.js'
+import { adminKey, openTestApp } from '../support/test-app.js'
 
 /** Answers with its `id`, once `gate` lets it. */
 function echo(gate: () => Promise<void> = async () => undefined): Route {
-  const descriptor = endpoint({
+  const descriptor = defineEndpoint({
     name: 'echo',
     summary: 'Says what it was asked.',
     spec: 'none',
@@ -26,7 +27,7 @@ function echo(gate: () => Promise<void> = async () => undefined): Route {
     response: z.object({ id: z.string() }),
     errors: 'problem',
   })
-  return route(descriptor, async (_caller, { id }) => {
+  return createRoute(descriptor, async (_caller, { id }) => {
     await gate()
     return { id }
   })
@@ -49,7 +50,7 @@ function refusesConnections(url: string): Promise<boolean> {
   }).finally(() => socket.destroy()) as Promise<boolean>
 }
 
-const metricsText = async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' })
+const renderMetrics = async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' })
 
 describe('for operators, without a key', () => {
   const checks = (...results: readonly boolean[]): ReadinessCheck[] =>
@@ -79,7 +80,10 @@ describe('for operators, without a key', () => {
       { ready: false, checks: [{ name: 'broken', ready: false }] },
     ],
   ])('/readyz with %s', async (_case, checked, status, body) => {
-    const app = await openTestApp({ routes: [], ops: { checks: checked, metricsText } })
+    const app = await openTestApp({
+      routes: [],
+      ops: { checks: checked, renderMetrics },
+    })
     const answer = await app.send('/readyz', { key: null })
     expect(answer.status).toBe(status)
     expect(answer.json()).toMatchObject(body as object)
@@ -95,7 +99,7 @@ describe('for operators, without a key', () => {
         return new Promise(() => undefined)
       },
     }
-    const ops = { checks: [...checks(true), hanging], metricsText }
+    const ops = { checks: [...checks(true), hanging], renderMetrics }
     const app = await openTestApp({ routes: [], ops })
     for (let request = 0; request < 3; request += 1) {
       const answer = await app.send('/readyz', { key: null })
@@ -118,7 +122,7 @@ describe('for operators, without a key', () => {
         answers = () => resolve({ ready: true, detail: 'fine' })
         if (!isSlow) answers()
       })
-    const ops = { checks: [{ name: 'slow', check }], metricsText }
+    const ops = { checks: [{ name: 'slow', check }], renderMetrics }
     const app = await openTestApp({ routes: [], ops })
     expect((await app.send('/readyz')).status).toBe(200)
     isSlow = true
@@ -127,14 +131,14 @@ describe('for operators, without a key', () => {
   })
 
   test('/metrics hands on text and type', async () => {
-    const app = await openTestApp({ routes: [], ops: { checks: [], metricsText } })
+    const app = await openTestApp({ routes: [], ops: { checks: [], renderMetrics } })
     const answer = await app.send('/metrics', { key: null })
     expect(answer.text).toBe('up 1\n')
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4')
   })
 
   test('metrics that cannot be had are a 500 that tells nothing', async () => {
-    const ops = { checks: [], metricsText: () => Promise.reject(new Error('secret cause')) }
+    const ops = { checks: [], renderMetrics: () => Promise.reject(new Error('secret cause')) }
     const answer = await (await openTestApp({ routes: [], ops })).send('/metrics')
     expect(answer.status).toBe(500)
     expect(answer.text).not.toContain('secret cause')
@@ -168,15 +172,34 @@ describe('routes', () => {
     expect([answer.status, answer.text]).toEqual([200, ''])
   })
 
-  test('the front door goes first', async () => {
-    const app = await openTestApp({
-      routes: [echo()],
-      frontDoor: (request, response) => {
-        if (request.url !== '/v1/echo/front') return false
-        response.end('front')
-        return true
-      },
+  test.each([
+    ['/v1/echo/a%20b', 200],
+    ['/V1/ECHO/a/', 200],
+    ['http://callgate.example/v1/echo/a', 200],
+    ['/v1/%65cho/a', 404],
+    ['/%6Detrics', 404],
+    ['/v1/echo/a//', 404],
+    ['/v1/echo/%zz', 400],
+  ])('GET %s is %i: paths are compared as sent, parameters decoded', async (path, status) => {
+    const app = await openTestApp({ routes: [echo()] })
+    const { hostname, port } = new URL(app.url)
+    const answered = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = { loginId: adminKey }
+      const sent = request({ hostname, port, path, headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      sent.on('error', reject).end()
     })
+    expect(answered).toBe(status)
+  })
+
+  test('a path without parameters goes first', async () => {
+    const front: HttpRoute = {
+      endpoint: { name: 'front', method: 'GET', paths: ['/v1/echo/front'], errors: 'problem' },
+      handle: async (_request, response) => void response.end('front'),
+    }
+    const app = await openTestApp({ routes: [echo()], decisionRoutes: [front] })
     expect((await app.send('/v1/echo/front')).text).toBe('front')
     expect((await app.send('/v1/echo/back')).json()).toEqual({ id: 'back' })
   })

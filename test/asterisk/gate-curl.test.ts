@@ -1,7 +1,7 @@
 /** The dialplan that asks by HTTP ends a blocked call as the one that is asked over ARI does. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { verdictVariables } from '../../src/asterisk/verdict-variables.js'
+import { createVerdictVariables } from '../../src/asterisk/gate/verdict-variables.js'
 import { type Decision, type ReasonCode, reasonTexts } from '../../src/domain/decision.js'
 
 /** Answers that are no 200, so that the dialplan sees no line of them. */
@@ -16,7 +16,7 @@ describe('the cause of a blocked call in gate-curl.conf', () => {
     const named = [...(line ?? '').matchAll(/"\$\{CALLGATE_REASON\}" = "([a-z-]+)"/g)]
     const causeOf = (reason: ReasonCode) => {
       const block = { decision: 'block', reason, number: '', id: '', effects: [] }
-      return verdictVariables(block as unknown as Decision, '').CALLGATE_CAUSE
+      return createVerdictVariables(block as unknown as Decision, '').CALLGATE_CAUSE
     }
     const reasons = (Object.keys(reasonTexts) as ReasonCode[]).filter(
       (reason) => causeOf(reason) === '42' && !withoutLine.has(reason),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Permits } from '../../src/asterisk/permit.js'
+import { PermitSigner } from '../../src/asterisk/permit.js'
 
 const key = 'k'.repeat(32)
 const now = 1_795_176_000_000
@@ -10,11 +10,11 @@ const issued = {
   expiresAt: now + 60_000,
 }
 const asked = { channelId: issued.channelId, number: issued.number, now }
-const permits = new Permits(key)
+const permits = new PermitSigner(key)
 
 /** The permit with one of its four parts put in place of its own. */
 function withPart(at: number, part: (own: string) => string): string {
-  const parts = permits.issue(issued).split('.')
+  const parts = permits.sign(issued).split('.')
   parts[at] = part(parts[at] ?? '')
   return parts.join('.')
 }
@@ -31,19 +31,19 @@ function sameBytes(mac: string): string {
 
 describe('a permit', () => {
   it('gives the decision it was issued for', () => {
-    expect(permits.read(permits.issue(issued), asked)).toEqual({ decisionId: issued.decisionId })
+    expect(permits.verify(permits.sign(issued), asked)).toEqual({ decisionId: issued.decisionId })
   })
 
   it('is read by whoever has the key, with no memory in common', () => {
-    const text = new Permits(Buffer.from(key)).issue(issued)
-    expect(new Permits(key).read(text, asked)).toEqual({ decisionId: issued.decisionId })
+    const text = new PermitSigner(Buffer.from(key)).sign(issued)
+    expect(new PermitSigner(key).verify(text, asked)).toEqual({ decisionId: issued.decisionId })
   })
 
   it('passes as a channel variable: short, and of letters that mean nothing to a dialplan', () => {
     const longest = { ...issued, decisionId: 'd'.repeat(64), expiresAt: 8.64e15 }
-    for (const text of [permits.issue(issued), permits.issue(longest)]) {
+    for (const text of [permits.sign(issued), permits.sign(longest)]) {
       expect(text).toMatch(/^[\w.-]{1,199}$/)
-      expect(permits.read(text, asked)).toBeDefined()
+      expect(permits.verify(text, asked)).toBeDefined()
     }
   })
 
@@ -55,7 +55,7 @@ describe('a permit', () => {
   ]
   for (const [when, at, good] of hours) {
     it(`is ${good ? 'good' : 'void'} ${when}`, () => {
-      expect(permits.read(permits.issue(issued), { ...asked, now: at }) !== undefined).toBe(good)
+      expect(permits.verify(permits.sign(issued), { ...asked, now: at }) !== undefined).toBe(good)
     })
   }
 
@@ -72,7 +72,7 @@ describe('a permit', () => {
   ]
   for (const [what, other] of others) {
     it(`is void for ${what}`, () => {
-      expect(permits.read(permits.issue(issued), { ...asked, ...other })).toBeUndefined()
+      expect(permits.verify(permits.sign(issued), { ...asked, ...other })).toBeUndefined()
     })
   }
 
@@ -86,25 +86,25 @@ describe('a permit', () => {
     ['the code is cut off', withPart(3, (own) => own.slice(0, -1))],
     ['the code is longer', withPart(3, (own) => `${own}A`)],
     ['the code is another spelling of the same bytes', withPart(3, sameBytes)],
-    ['there is a part more', `${permits.issue(issued)}.1`],
-    ['there is a line break at the end', `${permits.issue(issued)}\n`],
-    ['there is a space before it', ` ${permits.issue(issued)}`],
-    ['the key is another', new Permits('j'.repeat(32)).issue(issued)],
+    ['there is a part more', `${permits.sign(issued)}.1`],
+    ['there is a line break at the end', `${permits.sign(issued)}\n`],
+    ['there is a space before it', ` ${permits.sign(issued)}`],
+    ['the key is another', new PermitSigner('j'.repeat(32)).sign(issued)],
     ['it is empty', ''],
     ['it is garbage', '1.zzz'],
     ['it is no text of ours', '\u0000\ud800.é.é.é'],
     ['it is overlong', `1.${'a'.repeat(5_000)}`],
-    ['it is overlong and begins well', `${permits.issue(issued)}${'a'.repeat(200)}`],
+    ['it is overlong and begins well', `${permits.sign(issued)}${'a'.repeat(200)}`],
   ]
   for (const [why, text] of forged) {
     it(`is void when ${why}`, () => {
-      expect(permits.read(text, asked)).toBeUndefined()
+      expect(permits.verify(text, asked)).toBeUndefined()
     })
   }
 
   it('is not issued for a decision id that would not come back whole', () => {
     for (const decisionId of ['', 'a.b', 'a,b', 'd'.repeat(65)]) {
-      expect(() => permits.issue({ ...issued, decisionId })).toThrow(/cannot name the decision/)
+      expect(() => permits.sign({ ...issued, decisionId })).toThrow(/cannot be part of a permit/)
     }
   })
 })

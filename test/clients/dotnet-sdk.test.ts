@@ -3,7 +3,10 @@
  * that hold `!` and values of a form are not percent-encoded, as it sends them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { toCsvLine } from '../../src/api/scrub/scrub-row.js'
+import { formatCarrier } from '../../src/service/scrub/result-letter.js'
 import { openRaw, type RawReply } from '../fake-vendor/raw-client.js'
+import { scrubRow } from '../support/fake-service.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 import {
   readSdkCount,
@@ -81,8 +84,11 @@ describe('the operations of the SDK, one after the other', () => {
     const made = await project('SPRING&project_name=Spring%20%26%20Caf%C3%A9&output=xml')
     expect(made.status).toBe(201)
     const expected = {
-      ...{ projId: 'SPRING', name: 'Spring & Café', status: 'active' },
-      ...{ parentAcctId: 'sandbox', campaigns: [{ name: 'Default Campaign', status: 'active' }] },
+      projId: 'SPRING',
+      name: 'Spring & Café',
+      status: 'active',
+      parentAcctId: 'sandbox',
+      campaigns: [{ name: 'Default Campaign', status: 'active' }],
     }
     expect(readSdkProject(textOf(made))).toMatchObject(expected)
     expect(readSdkProject(textOf(await project('SPRING&output=xml')))).toMatchObject(expected)
@@ -142,14 +148,19 @@ describe('the operations of the SDK, one after the other', () => {
       expect(identity).toHaveProperty(name, expect.any(String))
     }
     expect(jsonOf(await data('ResOrBusiness'))).toEqual({
-      ...{ Phone: '2125550106', ResOrBusiness: expect.stringMatching(/^[RBU]$/) },
+      Phone: '2125550106',
+      ResOrBusiness: expect.stringMatching(/^[RBU]$/),
     })
     const person =
       '&FirstName=Ada&LastName=Example&Address1=1%20Main%20St&Address2=&City=New%20York&State=NY' +
       '&PostalCode=10001&ConsentDate=20261122&ReferenceID=r-1'
     expect(jsonOf(await data('Verification', person))).toEqual({
-      ...{ Phone: '2125550106', ReferenceID: 'r-1', VerificationCode: 'U', PhoneType: 'W' },
-      ...{ MatchType: '', MatchLevel: '' },
+      Phone: '2125550106',
+      ReferenceID: 'r-1',
+      VerificationCode: 'U',
+      PhoneType: 'W',
+      MatchType: '',
+      MatchLevel: '',
     })
   })
 
@@ -168,16 +179,34 @@ describe('the operations of the SDK, one after the other', () => {
     const told = (flags: string) => get(`${rpc}/ftpUploadComplete?loginId=KEY&version=5&${flags}`)
     const nothing = await told('upload=0&pdnc=0&ebr=0&sendDoc=0')
     expect([nothing.status, textOf(nothing)]).toEqual([200, ''])
+    for (const flags of ['pdncFile=1', 'upload=&pdnc=']) {
+      const bare = await told(flags)
+      expect([bare.status, bare.body.toString()]).toEqual([404, expect.stringMatching(/no files/)])
+    }
     const refused = await told('upload=1&pdnc=1&ebr=0&sendDoc=0')
     expect([refused.status, refused.body.toString()]).toEqual([
       404,
-      'This server takes no files by SFTP; the files of upload, pdnc were not read; ' +
+      'This server accepts no files by SFTP; the files of upload, pdnc were not read; ' +
         'send numbers by scrub, opt-outs by pdnc, records by ebr',
     ])
   })
 })
 
 describe('its reader gets through every row', () => {
+  it.each([
+    ['EXAMPLE BELL', 'EXAMPLE BELL'],
+    ['EXAMPLE BELL, INC.', 'EXAMPLE BELL, INC.'],
+    ['"EXAMPLE"; BELL', 'EXAMPLE   BELL'],
+  ])('with the company %s', (company, name) => {
+    const carrierInfo = formatCarrier({ ocn: '9740', company }, 'wireline')
+    const lines = toCsvLine({ ...scrubRow, letter: 'C', ebrType: '', carrierInfo }, 5)
+    const [row] = readSdkRows(lines)
+    expect(row?.carrier?.map((part) => part.replaceAll('"', ''))).toEqual([
+      ...['9740', 'WIRELINE', `${name}:${name}`],
+    ])
+    expect(row?.lineType).toBe(scrubRow.lineType)
+  })
+
   const lines = Array.from({ length: 20 }, (_none, line) => `55501${String(line).padStart(2, '0')}`)
   const numbers = ['212', '305', '416', '800', '850'].flatMap((area) =>
     lines.map((line) => area + line),

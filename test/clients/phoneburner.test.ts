@@ -12,7 +12,8 @@ let running: TestCallgate
 beforeAll(async () => {
   running = await openTestCallgate()
   const made = await running.postJson('/v1.5/projects', {
-    ...{ ProjectCode: 'SPRING', ProjectName: 'Spring sale' },
+    ProjectCode: 'SPRING',
+    ProjectName: 'Spring sale',
   })
   expect(made.status).toBe(201)
 })

@@ -29,7 +29,9 @@ const lineTypes = new Set(['Wireless', 'VoIP', 'AllOther', ''])
 /** The rows of a scrub: no header, 14 columns or more, those beyond the first 17 not looked at. */
 export function readSdkRows(csv: string): readonly SdkRow[] {
   const rows = parse(csv, {
-    ...{ relax_column_count: true, relax_quotes: true, skip_empty_lines: true },
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
   }) as string[][]
   return rows.map((columns) => {
     try {
@@ -45,7 +47,10 @@ function readRow(columns: readonly string[]): SdkRow {
   const [phone = '', letter = '', reserved = '', reason = ''] = columns
   if (!letters.has(letter)) throw new Error('column 1 is no letter it knows')
   return {
-    ...{ phone, letter, reserved, ...readReason(reason) },
+    phone,
+    letter,
+    reserved,
+    ...readReason(reason),
     carrier: readCarrier(columns[7] ?? ''),
     windows: readWindows(columns[10] ?? ''),
     offsetMinutes: readInteger(columns[11] ?? ''),

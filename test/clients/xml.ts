@@ -7,7 +7,11 @@ export interface XmlElement {
 }
 
 const entities: Readonly<Record<string, string>> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" },
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
 }
 
 /** The root of a document; throws where it is not well formed. Text between elements must be blank. */

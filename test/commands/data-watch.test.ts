@@ -1,12 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { look } from '../../src/commands/data-watch.js'
-import { openFoundation } from '../../src/compose-foundation.js'
-import { importList } from '../../src/data/number-list/list-import.js'
-import { listsFolder, numberingFolder } from '../../src/data-folders.js'
+import { openAppContext } from '../../src/app/app-context.js'
+import { getListsFolder, getNumberingFolder } from '../../src/app/data-folders.js'
+import { refreshData } from '../../src/commands/serve/data-watch.js'
+import { importList } from '../../src/data/number-list/import/list-import.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
-import { realWorld } from '../../src/world.js'
+import { nodeRuntime } from '../../src/runtime/runtime.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -29,7 +29,7 @@ async function reason(number: string, more: object = {}, key = running.keys.main
 async function importNumbers(name: string, numbers: string): Promise<void> {
   const file = join(running.dataDir, 'numbers.txt')
   writeFileSync(file, numbers)
-  const folder = listsFolder(running.callgate.settings)
+  const folder = getListsFolder(running.callgate.settings)
   const made = { name, files: [file], folder, asOf: mondayNoon, clock }
   await importList({ ...made, areaCodes: 'all' })
 }
@@ -38,13 +38,13 @@ describe('a running server', () => {
   it('judges by a new list, also when imported prefixes cannot be read at the same time', async () => {
     await importNumbers('us-dnc', '2127360001\n')
     await importNumbers('litigators', '2127360002\n')
-    await look(running.callgate)
+    await refreshData(running.callgate)
     expect(await reason('2127360003')).toBe('permitted')
-    const folder = numberingFolder(running.callgate.settings)
+    const folder = getNumberingFolder(running.callgate.settings)
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'numbering-us.cg'), 'not a prefix file')
     await importNumbers('us-dnc', '2127360001\n2127360003\n')
-    await look(running.callgate)
+    await refreshData(running.callgate)
     expect(await reason('2127360003')).toBe('national-dnc')
     expect(running.logLines.join('')).toContain('a numbering file cannot be used')
   })
@@ -52,7 +52,7 @@ describe('a running server', () => {
   it('starts with a damaged numbering file, blocks its country, says so, and recovers', async () => {
     await importNumbers('us-dnc', '2127360001\n')
     await importNumbers('litigators', '2127360002\n')
-    const folder = numberingFolder(running.callgate.settings)
+    const folder = getNumberingFolder(running.callgate.settings)
     mkdirSync(folder, { recursive: true })
     const path = join(folder, 'numbering-us.cg')
     writeFileSync(path, 'not a prefix file')
@@ -68,7 +68,7 @@ describe('a running server', () => {
     expect(body).toContain(`${path}: is not a callgate data file`)
     expect(body).toContain('calls to US are blocked')
     rmSync(path)
-    await look(running.callgate)
+    await refreshData(running.callgate)
     expect(await reason('2127360003')).toBe('permitted')
     expect((await running.get('/readyz')).status).toBe(200)
   })
@@ -78,11 +78,11 @@ describe('a running server', () => {
     await projects.create({ accountId: 'sandbox', code: 'P', name: 'P' })
     const ask = () => reason('2125550100', { projectId: 'P' }, running.keys.sandbox)
     expect(await ask()).toBe('permitted')
-    const elsewhere = await openFoundation(settings, { ...realWorld, clock })
+    const elsewhere = await openAppContext(settings, { ...nodeRuntime, clock })
     const hours = { monFri: '14:00-15:00', sat: 'none', sun: 'none' }
     await elsewhere.projects.setHours({ accountId: 'sandbox', code: 'P' }, 'NY', hours)
     await elsewhere.close()
-    await look(running.callgate)
+    await refreshData(running.callgate)
     expect(await ask()).toBe('outside-calling-hours')
   })
 })

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addKeys } from '../../src/commands/keys.js'
-import { addProjects } from '../../src/commands/projects.js'
+import { registerKeys } from '../../src/commands/accounts/keys.js'
+import { registerProjects } from '../../src/commands/accounts/projects.js'
 import { runCommand } from '../support/run-command.js'
 
 let dataDir: string
@@ -13,14 +13,14 @@ let dataDir: string
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'callgate-keys-'))
   const made = ['projects', 'create', 'SALES', '--name', 'Sales']
-  expect((await runCommand(addProjects, made, { dataDir })).err).toBe('')
+  expect((await runCommand(registerProjects, made, { dataDir })).err).toBe('')
 })
 
 afterAll(() => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-const run = (...args: string[]) => runCommand(addKeys, ['keys', ...args], { dataDir })
+const run = (...args: string[]) => runCommand(registerKeys, ['keys', ...args], { dataDir })
 
 /** The line of `keys list` for a key that was just made, its columns separated by single blanks. */
 async function listed(...args: string[]): Promise<string> {
@@ -97,7 +97,7 @@ describe('callgate keys create', () => {
   })
 
   const words = 'must be one or more of decide, look-up, records, consent, manage'
-  const past = 'must lie in the future, at most 50 years from now'
+  const past = 'must be in the future, at most 50 years from now'
   const wrong: readonly (readonly [readonly string[], number, string])[] = [
     [['--can', 'dial'], 2, `--can 'dial': ${words}, separated by commas`],
     [['--can', 'decide,lookup'], 2, `--can 'lookup': ${words}`],

@@ -65,8 +65,9 @@ describe('the numbers of a list', () => {
 })
 
 describe('a list is refused', () => {
-  const rule = "the first row must hold a telephone number, or name a column 'phone', 'telephone'"
-  const none = 'holds no number that anybody can be asked about'
+  const rule =
+    "the first row must contain a telephone number or a column named 'phone', 'telephone'"
+  const none = 'contains no number that can be looked up'
   const refusals: readonly (readonly [string, string, string])[] = [
     ['whose header names no numbers', `lead_id_1,agent2\n${id},${a}\n`, rule],
     ['whose header is of ids alone', `1,2\n${id},${a}\n`, rule],

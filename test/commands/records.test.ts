@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addRecords } from '../../src/commands/records.js'
+import { registerRecords } from '../../src/commands/records/records.js'
 import { runCommand } from '../support/run-command.js'
 
 let dataDir: string
@@ -14,7 +14,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
-const run = (...args: string[]) => runCommand(addRecords, ['records', ...args], { dataDir })
+const run = (...args: string[]) => runCommand(registerRecords, ['records', ...args], { dataDir })
 
 function file(name: string, content: string): string {
   const path = join(dataDir, name)
@@ -42,7 +42,7 @@ describe('callgate records', () => {
     expect(done.out.replace(sha256, 'SHA-256')).toMatch(
       new RegExp(
         '^opt-outs: project main\n {2}read 3 rows, SHA-256\n' +
-          ' {2}1 row of a number that has another row\n {2}1 put on the list\n' +
+          ' {2}1 row with a number that another row has too\n {2}1 put on the list\n' +
           ' {2}1 bad lines were left out, 1 allowed\n',
       ),
     )
@@ -76,7 +76,7 @@ describe('callgate records', () => {
     for (const [args, code, says] of [
       [['import', 'consents', path, '--column', 'date'], 2, "--column 'date': must be <name>="],
       [['import', 'consents', path, '--type', 'X'], 2, "--type 'X': must be one of S, I, P, T"],
-      [['import', 'consents', path, '--account', 'nobody'], 2, "--account 'nobody': is no account"],
+      [['import', 'consents', path, '--account', 'nobody'], 2, "account 'nobody' not found"],
       [['import', 'opt-outs', path, '--project', 'NONE'], 1, "projId 'NONE'"],
       [['export', 'opt-outs', join(dataDir, 'no', 'x.csv')], 1, 'cannot be written: ENOENT'],
     ] as const) {

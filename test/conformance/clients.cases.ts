@@ -530,7 +530,10 @@ section('clients', () => {
   sentence('a list filter posts multipart and matches line n to number n', async () => {
     const list = listNumbers(20)
     const body = parts({
-      ...{ loginId: run.loginId, version: '2', projId: '', campaignId: '' },
+      loginId: run.loginId,
+      version: '2',
+      projId: '',
+      campaignId: '',
       phoneList: list.join(','),
     })
     const reply = await scrub({ method: 'POST', body, key: null })
@@ -547,8 +550,13 @@ function hoursOf({ StartInUTC, EndInUTC }: Row): number {
 /** A sale of a week ago, with the fields that the columns' clients cannot leave out. */
 function columnsOf(phone: string): Readonly<Record<string, string>> {
   const record = {
-    ...{ phoneNumber: phone, type: 'S', dateOfLastContact: american(dayFromToday(-7)) },
-    ...{ dateObligationEnds: '01/01/0001', referenceNum: '', brand: '', email: '' },
+    phoneNumber: phone,
+    type: 'S',
+    dateOfLastContact: american(dayFromToday(-7)),
+    dateObligationEnds: '01/01/0001',
+    referenceNum: '',
+    brand: '',
+    email: '',
   }
   return Object.fromEntries(
     Object.entries(record).map(([name, value]) => [`1!ColValue.${name}`, value]),

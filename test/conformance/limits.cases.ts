@@ -21,32 +21,46 @@ const many = (count: number) => Array.from({ length: count }, () => '2125550100'
 /** Every limit with a number, asked just inside and just outside. */
 const limits: readonly Limit[] = [
   {
-    ...{ what: 'time-legal: phones per request', inside: 1000, outside: 1001 },
+    what: 'time-legal: phones per request',
+    inside: 1000,
+    outside: 1001,
     ask: (count: number) => askTimeLegal(many(count).map((PhoneNumber) => ({ PhoneNumber }))),
   },
   {
-    ...{ what: 'monitor get with GET: numbers', inside: 200, outside: 201 },
+    what: 'monitor get with GET: numbers',
+    inside: 200,
+    outside: 201,
     ask: (count: number) => monitor.getByQuery(many(count)),
   },
   {
-    ...{ what: 'litigator: numbers per request', inside: 10_000, outside: 10_001 },
+    what: 'litigator: numbers per request',
+    inside: 10_000,
+    outside: 10_001,
     ask: (count: number) =>
       ask({ path: '/v1.5/Scrub/litigator', json: { PhoneList: many(count).join(',') } }),
   },
   {
-    ...{ what: 'EBR record: characters of email', inside: 100, outside: 101 },
+    what: 'EBR record: characters of email',
+    inside: 100,
+    outside: 101,
     ask: (length: number) => ebr([record({ email: `${'p'.repeat(length - 6)}@ex.io` })]),
   },
   {
-    ...{ what: 'flags-removed summary: days, least', inside: 1, outside: 0 },
+    what: 'flags-removed summary: days, least',
+    inside: 1,
+    outside: 0,
     ask: (days: number) => flagsRemoved(days),
   },
   {
-    ...{ what: 'flags-removed summary: days, most', inside: 90, outside: 91 },
+    what: 'flags-removed summary: days, most',
+    inside: 90,
+    outside: 91,
     ask: (days: number) => flagsRemoved(days),
   },
   {
-    ...{ what: 'one-time scan submit: characters of NotificationURL', inside: 1500, outside: 1501 },
+    what: 'one-time scan submit: characters of NotificationURL',
+    inside: 1500,
+    outside: 1501,
     ask: async (length: number, needs: Needs) => {
       const { NotificationURL, ...body } = await scanBody(needs, { TestNotificationURL: true })
       const long = `${NotificationURL}?`.padEnd(length, 'x')
@@ -54,8 +68,9 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    ...{ what: 'one-time scan submit: characters of NotificationAPIKey' },
-    ...{ inside: 1500, outside: 1501 },
+    what: 'one-time scan submit: characters of NotificationAPIKey',
+    inside: 1500,
+    outside: 1501,
     ask: async (length: number, needs: Needs) =>
       submit(
         await scanBody(needs, {

@@ -214,7 +214,10 @@ section('scrub-row', () => {
       const phone = String(needs(open, 'facts.writable: a place inside its window now').Phone)
       await store(phone, 'P', 1)
       expect(await scrubRow(phone)).toMatchObject({
-        ...{ EBRType: 'P', IsWirelessOrVoIP: '1', ResultCode: 'G', IsCallAllowedAI: '1' },
+        EBRType: 'P',
+        IsWirelessOrVoIP: '1',
+        ResultCode: 'G',
+        IsCallAllowedAI: '1',
       })
     },
   )

@@ -3,18 +3,19 @@
  * have fixed facts. Run it with {@link complianceContract} from a test file of the filler.
  */
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Instant } from '../../src/domain/clock.js'
 import type {
-  Asked,
+  Answer,
   Compliance,
   LegalTimeQuestion,
   Question,
   ScrubVerdict,
 } from '../../src/domain/compliance.js'
-import { phoneNumber } from '../../src/domain/phone-number.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
+import type { Instant } from '../../src/domain/time/clock.js'
+import { sandboxLines } from '../support/sandbox-lines.js'
 import { instant } from '../support/test-clock.js'
 
-export interface OpenCompliance {
+interface OpenCompliance {
   readonly compliance: Compliance
   close(): Promise<void>
 }
@@ -27,59 +28,19 @@ const noon = '2026-11-23T17:00:00Z'
 /** The same day, ten at night there. */
 const night = '2026-11-24T03:00:00Z'
 
-const lines: readonly {
-  readonly line: string
-  readonly letter: ScrubVerdict['letter']
-  readonly reason: RegExp
-  readonly ebrType: ScrubVerdict['ebrType']
-  /** Manual, autodialed, AI, inside the window. */
-  readonly flags: string
-}[] = [
-  { line: '0100', letter: 'C', reason: /^;;;$/, ebrType: '', flags: '110' },
-  { line: '0101', letter: 'W', reason: /^;;;W$/, ebrType: '', flags: '100' },
-  { line: '0102', letter: 'Y', reason: /^;;;$/, ebrType: '', flags: '100' },
-  {
-    ...{ line: '0103', letter: 'D', ebrType: '', flags: '000' },
-    reason: /^National \(USA\) \d{4}-\d{2}-\d{2};;;$/,
-  },
-  { line: '0104', letter: 'P', reason: /^$/, ebrType: '', flags: '000' },
-  { line: '0105', letter: 'D', reason: /^Litigator$/, ebrType: '', flags: '000' },
-  { line: '0106', letter: 'G', reason: /^;;;W$/, ebrType: 'P', flags: '111' },
-  {
-    ...{ line: '0107', letter: 'O', ebrType: 'P', flags: '111' },
-    reason: /^National \(USA\) \d{4}-\d{2}-\d{2};;;$/,
-  },
-  {
-    ...{ line: '0108', letter: 'H', ebrType: 'P', flags: '111' },
-    reason: /^National \(USA\) \d{4}-\d{2}-\d{2};;;W$/,
-  },
-  { line: '0109', letter: 'E', reason: /^;;;$/, ebrType: 'S', flags: '110' },
-  { line: '0110', letter: 'G', reason: /^;;;W$/, ebrType: 'S', flags: '100' },
-  { line: '0111', letter: 'P', reason: /^$/, ebrType: 'P', flags: '000' },
-  { line: '0112', letter: 'O', reason: /^;;;$/, ebrType: 'P', flags: '111' },
-  { line: '0113', letter: 'W', reason: /^;;;W$/, ebrType: '', flags: '100' },
-  { line: '0114', letter: 'C', reason: /^;;;$/, ebrType: '', flags: '110' },
-  { line: '0115', letter: 'C', reason: /^;;;$/, ebrType: '', flags: '110' },
-  { line: '0116', letter: 'Y', reason: /^;;;$/, ebrType: '', flags: '100' },
-  { line: '0117', letter: 'W', reason: /^;;;W$/, ebrType: '', flags: '100' },
-  { line: '0118', letter: 'W', reason: /^;;;W$/, ebrType: '', flags: '100' },
-  { line: '0119', letter: 'C', reason: /^;;;$/, ebrType: '', flags: '110' },
-  { line: '0120', letter: 'I', reason: /^$/, ebrType: '', flags: '000' },
-]
-
 const onInternalList = ['0104', '0111', '0112']
 
 function about(number: string, more: Partial<Question> = {}): Question {
-  return { accountId: 'sandbox', number: phoneNumber(number), ...more }
+  return { accountId: 'sandbox', number: toPhoneNumber(number), ...more }
 }
 
 function legalAbout(number: string, more: Partial<LegalTimeQuestion> = {}): LegalTimeQuestion {
-  const plain = { recordedVoice: false, lawToo: false, strictestPlace: false }
+  const plain = { recordedVoice: false, requireStatutoryWindow: false, strictestPlace: false }
   return { ...about(number), ...plain, ...more }
 }
 
-function valueIn<T>(asked: Asked<T>): T {
-  if (!asked.answered) throw new Error(`unanswered: ${asked.why}, ${asked.detail}`)
+function valueIn<T>(asked: Answer<T>): T {
+  if (!asked.ok) throw new Error(`unanswered: ${asked.reason}, ${asked.detail}`)
   return asked.value
 }
 
@@ -101,16 +62,17 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
 
     it('scrubs each line of the sandbox to its letter, record and reason', async () => {
       const compliance = await at(noon)
-      for (const { line, letter, reason, ebrType } of lines) {
+      for (const { line, letter, scrubReason, ebrType } of sandboxLines) {
         const verdict = valueIn(await compliance.scrub(about(`212555${line}`)))
         expect([line, verdict.letter, verdict.ebrType]).toEqual([line, letter, ebrType])
-        expect(verdict.reason).toMatch(reason)
+        expect(verdict.reason).toMatch(scrubReason)
       }
     })
 
     it('gives each line its three flags inside the window', async () => {
       const compliance = await at(noon)
-      for (const { line, flags } of lines) {
+      for (const { line, reasons } of sandboxLines) {
+        const flags = reasons.map((reason) => Number(reason === 'permitted')).join('')
         const verdict = valueIn(await compliance.scrub(about(`212555${line}`)))
         expect(`${line} ${flagsOf(verdict)}`).toBe(`${line} ${flags}`)
       }
@@ -118,7 +80,7 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
 
     it('gives no line a flag outside the window', async () => {
       const compliance = await at(night)
-      for (const { line } of lines) {
+      for (const { line } of sandboxLines) {
         const verdict = valueIn(await compliance.scrub(about(`212555${line}`)))
         expect(`${line} ${flagsOf(verdict)}`).toBe(`${line} 000`)
       }
@@ -154,7 +116,7 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
 
     it('tells which lines are on the internal list, whatever consent says', async () => {
       const compliance = await at(noon)
-      for (const { line } of lines) {
+      for (const { line } of sandboxLines) {
         const status = valueIn(await compliance.internalDnc(about(`212555${line}`)))
         expect([line, status.onList]).toEqual([line, onInternalList.includes(line)])
         if (!status.onList) expect(status.addedAt).toBeUndefined()
@@ -164,7 +126,7 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
 
     it('tells which line is a known litigator', async () => {
       const compliance = await at(noon)
-      for (const { line } of lines) {
+      for (const { line } of sandboxLines) {
         const status = valueIn(await compliance.litigator(about(`212555${line}`)))
         expect([line, status.isLitigator]).toEqual([line, line === '0105'])
       }
@@ -174,8 +136,11 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
       { now: noon, number: '2125550100', status: 'OK', permitted: true, secondsLeft: 32_400 },
       { now: night, number: '2125550100', status: 'OK', permitted: false, secondsLeft: 0 },
       {
-        ...{ now: '2026-11-22T18:00:00Z', number: '2055550100', status: 'OK' },
-        ...{ permitted: false, secondsLeft: 0 },
+        now: '2026-11-22T18:00:00Z',
+        number: '2055550100',
+        status: 'OK',
+        permitted: false,
+        secondsLeft: 0,
       },
       { now: noon, number: '8005550100', status: 'TOLL_FREE', permitted: false, secondsLeft: 0 },
       { now: noon, number: '2125550199', status: 'UNKNOWN_NXX', permitted: false, secondsLeft: 0 },
@@ -198,9 +163,9 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
       const found = valueIn(await compliance.legalTime(legalAbout('2125550100', nowhere)))
       expect([found.status, found.permitted]).toEqual(['INVALID_PROJECT', false])
       const scrubbed = await compliance.scrub(about('2125550100', nowhere))
-      expect(scrubbed.answered).toBe(false)
+      expect(scrubbed.ok).toBe(false)
       const listed = await compliance.internalDnc(about('2125550100', nowhere))
-      expect(listed.answered).toBe(false)
+      expect(listed.ok).toBe(false)
     })
 
     it('tells who answered, when, and until when the answer holds', async () => {
@@ -212,9 +177,9 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
         await compliance.legalTime(legalAbout('2125550106')),
       ]
       for (const answer of asked) {
-        expect(answer.answered && answer.source.length > 0).toBe(true)
-        expect(answer.answered && Number.isFinite(answer.asOf)).toBe(true)
-        expect(answer.answered && answer.holdsUntil > instant(noon)).toBe(true)
+        expect(answer.ok && answer.source.length > 0).toBe(true)
+        expect(answer.ok && Number.isFinite(answer.asOf)).toBe(true)
+        expect(answer.ok && answer.holdsUntil > instant(noon)).toBe(true)
       }
     })
 
@@ -225,7 +190,7 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
         await compliance.scrub(about('2125550106')),
         await compliance.legalTime(legalAbout('2125550106')),
       ]) {
-        expect(answer.answered && answer.holdsUntil <= closes).toBe(true)
+        expect(answer.ok && answer.holdsUntil <= closes).toBe(true)
       }
     })
   })

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
-  areaCode,
-  areaCodePlace,
-  candidateZones,
-  countryOfRegion,
-  inServiceAreaCodes,
-  zonesOfRegion,
+  findAreaCode,
+  findAreaCodePlace,
+  findCandidateZones,
+  findRegionCountry,
+  findRegionZones,
+  listAreaCodes,
 } from '../../src/data/numbering/area-codes.js'
-import { zone as zoneNamed } from '../../src/domain/zones.js'
+import { getTimeZone as zoneNamed } from '../../src/domain/time/time-zones.js'
 import { files, lacks } from './test-data.js'
 
 describe('area codes', () => {
@@ -37,7 +37,7 @@ describe('area codes', () => {
     ],
   ]
   it.each(table)('%s may reach %s', (code, expected) => {
-    const { candidates } = areaCodePlace(code)!
+    const { candidates } = findAreaCodePlace(code)!
     expect(candidates.map(({ region, zone }) => `${region} ${zone}`).join(', ')).toBe(expected)
   })
 
@@ -62,7 +62,9 @@ describe('area codes', () => {
     ] as const),
   ].map(([code, region]) => [code, region])
   it.each(opened)('%s of 2025 or 2026 is in %s', (code, region) => {
-    expect(areaCodePlace(code)?.candidates.map((candidate) => candidate.region)).toContain(region)
+    expect(findAreaCodePlace(code)?.candidates.map((candidate) => candidate.region)).toContain(
+      region,
+    )
   })
 
   it.each([
@@ -72,12 +74,12 @@ describe('area codes', () => {
     ['885', undefined],
     ['273', undefined],
   ])('%s: %j', (code, expected) => {
-    expect(areaCode(code)).toEqual(expected)
-    expect(areaCodePlace(code)).toBeUndefined()
+    expect(findAreaCode(code)).toEqual(expected)
+    expect(findAreaCodePlace(code)).toBeUndefined()
   })
 
   it('every zone is one of the packaged rules', () => {
-    const zones = inServiceAreaCodes().flatMap((code) => areaCodePlace(code)?.candidates ?? [])
+    const zones = listAreaCodes().flatMap((code) => findAreaCodePlace(code)?.candidates ?? [])
     for (const { zone } of zones) expect(zoneNamed(zone).name).toBe(zone)
   })
 })
@@ -88,23 +90,23 @@ describe('the zones a prefix may have', () => {
     ['613', 'QC', ['America/Toronto'], 'those of the code for a neighbouring region'],
     ['273', 'QC', ['America/Toronto', 'America/Blanc-Sablon', 'America/Halifax'], 'of its region'],
   ])('in %s, listed under %s, are %j: %s', (code, region, zones) => {
-    expect([...candidateZones(code, region)].sort()).toEqual([...zones].sort())
+    expect([...findCandidateZones(code, region)].sort()).toEqual([...zones].sort())
   })
 })
 
 it('regions know their country and every zone of their area codes', () => {
-  expect([countryOfRegion('GU'), countryOfRegion('NU'), countryOfRegion('NN')]).toEqual([
+  expect([findRegionCountry('GU'), findRegionCountry('NU'), findRegionCountry('NN')]).toEqual([
     ...['US', 'CA', undefined],
   ])
-  expect(zonesOfRegion('TN')).toEqual(['America/New_York', 'America/Chicago'])
-  expect(zonesOfRegion('ZZ')).toEqual([])
+  expect(findRegionZones('TN')).toEqual(['America/New_York', 'America/Chicago'])
+  expect(findRegionZones('ZZ')).toEqual([])
 })
 
 it('lists the geographic codes in service in ascending order', () => {
-  const codes = inServiceAreaCodes()
+  const codes = listAreaCodes()
   expect(codes).toHaveLength(433)
   expect(codes).toEqual([...codes].sort((one, other) => Number(one) - Number(other)))
-  expect(codes.every((code) => areaCodePlace(code) !== undefined)).toBe(true)
+  expect(codes.every((code) => findAreaCodePlace(code) !== undefined)).toBe(true)
   for (const code of ['800', '242', '500', '273', '911']) expect(codes).not.toContain(code)
 })
 
@@ -127,7 +129,7 @@ describe.skipIf(lacks('areaCodes'))('against the area-code report of 2026-08', (
       return /^(?:US|CANADA)$/.test(cell(row, 'COUNTRY')) ? /^geographic/ : /other-country/
     }
     const wrong = inService.filter(
-      (row) => !kindOf(row).test(areaCode(cell(row, 'NPA_ID'))?.kind ?? ''),
+      (row) => !kindOf(row).test(findAreaCode(cell(row, 'NPA_ID'))?.kind ?? ''),
     )
     expect(wrong).toEqual([])
   })
@@ -136,7 +138,7 @@ describe.skipIf(lacks('areaCodes'))('against the area-code report of 2026-08', (
     const us = inService.filter((r) => cell(r, 'COUNTRY') === 'US' && cell(r, 'USE') === 'G')
     const wrong = us.filter((row) => {
       const state = cell(row, 'LOCATION').replace('CNMI', 'MP')
-      return areaCodePlace(cell(row, 'NPA_ID'))?.candidates[0]?.region !== state
+      return findAreaCodePlace(cell(row, 'NPA_ID'))?.candidates[0]?.region !== state
     })
     expect(us).toHaveLength(378)
     expect(wrong).toEqual([])

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { formatDay, parseDay } from '../../src/domain/clock.js'
-import { formatWeek } from '../../src/domain/week-windows.js'
+import { formatDay, parseDay } from '../../src/domain/time/dates.js'
+import { formatWeek } from '../../src/domain/time/week-windows.js'
 import { DataFileError } from '../../src/errors.js'
 import { useTempFolder } from './temp-folder.js'
 
@@ -37,7 +37,7 @@ describe('the shipped rules', () => {
     ['AK', '2026-11-20', '8:00-21:00;8:00-21:00;8:00-21:00'],
     ['QC', '2026-11-20', '9:00-21:30;10:00-18:00;10:00-18:00'],
   ])('%s on %s: %s', (region, date, week) => {
-    const hours = rules.hoursOn(region, day(date))
+    const hours = rules.findHours(region, day(date))
     expect(hours && formatWeek(hours)).toBe(week)
   })
 
@@ -60,12 +60,12 @@ describe('the shipped rules', () => {
     ['SD', '9:00-21:00;0:00-0:00;0:00-0:00'],
     ['UT', '8:00-21:00;8:00-21:00;0:00-0:00'],
   ])('recorded voices in %s: %s', (region, week) => {
-    const hours = rules.recordedHoursOn(region, day('2026-11-20'))
+    const hours = rules.findRecordedHours(region, day('2026-11-20'))
     expect(hours && formatWeek(hours)).toBe(week)
   })
 
   test('recorded voices in Nebraska start at 13:00 on its legal holidays', () => {
-    const hours = rules.recordedHoursOn('NE', day('2026-11-26'))
+    const hours = rules.findRecordedHours('NE', day('2026-11-26'))
     expect(hours && formatWeek(hours)).toBe('13:00-21:00;13:00-21:00;13:00-21:00')
   })
 
@@ -110,13 +110,13 @@ describe('the shipped rules', () => {
   })
 
   test('give each country its own months for ranking', () => {
-    expect(rules.baseline('US').ebr).toEqual({ S: 18, I: 3 })
-    expect(rules.baseline('CA').ebr).toEqual({ S: 18, I: 6 })
+    expect(rules.findBaseline('US').ebr).toEqual({ S: 18, I: 3 })
+    expect(rules.findBaseline('CA').ebr).toEqual({ S: 18, I: 6 })
   })
 
   test('know nothing of an unknown region, and allow nothing in it', () => {
-    expect(rules.region('ZZ')).toBeUndefined()
-    expect(rules.hoursOn('ZZ', 20_000)).toBeUndefined()
+    expect(rules.findRegion('ZZ')).toBeUndefined()
+    expect(rules.findHours('ZZ', 20_000)).toBeUndefined()
     expect(rules.ebrMonths('ZZ', 'S')).toBeUndefined()
     expect(rules.isWirelessProhibited('ZZ')).toBe(true)
   })
@@ -372,7 +372,7 @@ describe('switches for doubtful holidays', () => {
     const tree = pristine()
     for (const [path, value] of Object.entries(changes)) put(tree, path.split('.'), value)
     const path = folder.write('rules.yaml', JSON.stringify(tree))
-    return [...loadCallingRules(path).restrictedDays(region, 2027).keys()].map(formatDay)
+    return [...loadCallingRules(path).listRestrictedDays(region, 2027).keys()].map(formatDay)
   }
 
   test('disputed days open when the file says so', () => {

@@ -2,7 +2,8 @@
 import { utimesSync } from 'node:fs'
 import { type FactFeedName, factFeeds } from '../../src/data/facts/fact-feeds.js'
 import { type FactImportOptions, importFacts } from '../../src/data/facts/fact-import.js'
-import { fixedClock, type Instant, parseInstant } from '../../src/domain/clock.js'
+import { fixedClock, type Instant } from '../../src/domain/time/clock.js'
+import { parseInstant } from '../../src/domain/time/dates.js'
 import type { TempFolder } from './temp-folder.js'
 
 export function at(text: string): Instant {

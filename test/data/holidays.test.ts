@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import {
+  findHolidayDate,
   HolidayCalendar,
   type HolidayRule,
-  holidayIn,
 } from '../../src/data/calling-rules/holidays.js'
-import { formatDay, parseDay } from '../../src/domain/clock.js'
+import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 
 const [sun, mon, tue, thu, fri] = [0, 1, 2, 4, 5] as const
 
 function dayIn(rule: HolidayRule, year: number): string | undefined {
-  const day = holidayIn(rule, year)
+  const day = findHolidayDate(rule, year)
   return day === undefined ? undefined : formatDay(day)
 }
 
@@ -77,7 +77,9 @@ describe('closed days of a year', () => {
   const none = { saturday: [], sunday: [] } as const
 
   function days(calendar: HolidayCalendar, year: number): string[] {
-    return [...calendar.closedDays(year)].map(([day, name]) => `${formatDay(day)} ${name}`).sort()
+    return [...calendar.listClosedDays(year)]
+      .map(([day, name]) => `${formatDay(day)} ${name}`)
+      .sort()
   }
 
   test('a Saturday closes the Friday before it as well', () => {
@@ -126,13 +128,13 @@ describe('closed days of a year', () => {
     const from = parseDay('2026-01-01')
     const until = parseDay('2027-12-25')
     const calendar = new HolidayCalendar([{ ...christmas, from, until }], none)
-    const counted = [2025, 2026, 2027, 2028].map((year) => calendar.closedDays(year).size)
+    const counted = [2025, 2026, 2027, 2028].map((year) => calendar.listClosedDays(year).size)
     expect(counted).toEqual([0, 1, 1, 0])
   })
 
   test('names the day', () => {
     const calendar = new HolidayCalendar([christmas], none)
-    expect(calendar.nameOn(parseDay('2026-12-25') ?? 0)).toBe('Christmas')
-    expect(calendar.nameOn(parseDay('2026-12-24') ?? 0)).toBeUndefined()
+    expect(calendar.findName(parseDay('2026-12-25') ?? 0)).toBe('Christmas')
+    expect(calendar.findName(parseDay('2026-12-24') ?? 0)).toBeUndefined()
   })
 })

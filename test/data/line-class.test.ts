@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import {
-  lineClassOf,
+  classifyLine,
   type OcnClasses,
   readOcnClasses,
 } from '../../src/data/numbering/line-class.js'
@@ -25,10 +25,10 @@ const table: [ocn: string, company: string, expected: string][] = [
   ['ZZ03', 'AUTOMOBILES OF EXAMPLE', 'unknown'],
 ]
 it.each(table)('%s %s is %s', (ocn, company, expected) => {
-  expect(lineClassOf({ ocn, company }, classes)).toBe(expected)
+  expect(classifyLine({ ocn, company }, classes)).toBe(expected)
 })
 
 it('no carrier is unknown, and no import leaves the names alone', () => {
-  expect(lineClassOf(undefined, classes)).toBe('unknown')
+  expect(classifyLine(undefined, classes)).toBe('unknown')
   expect(readOcnClasses(temp.path).size).toBe(0)
 })

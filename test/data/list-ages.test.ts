@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { listAges } from '../../src/data/number-list/list-ages.js'
-import { loadSettings } from '../../src/load-settings.js'
+import { loadSettings } from '../../src/config/load.js'
+import { createListAges } from '../../src/data/number-list/list-ages.js'
 import { instant } from '../support/test-clock.js'
 
 const dayMs = 86_400_000
@@ -9,7 +9,7 @@ const list = (name: string) => ({ name, version: 'v', asOf })
 
 const settings = (environment: Readonly<Record<string, string>> = {}) =>
   loadSettings({ environment }).lists
-const ages = listAges(settings())
+const ages = createListAges(settings())
 
 describe('the age of a list', () => {
   it.each([
@@ -23,16 +23,16 @@ describe('the age of a list', () => {
     { name: 'custom-vip', days: undefined, rule: undefined },
     { name: 'custom-us-dnc', days: undefined, rule: undefined },
   ])('of $name is $days days by default', ({ name, days, rule }) => {
-    expect(ages.maxAgeDays(name)).toBe(days)
+    expect(ages.findMaxAgeDays(name)).toBe(days)
     // A second look is answered from what the first one found.
-    expect(ages.limitOf(name)?.days).toBe(days)
-    expect(ages.limitOf(name)?.rule ?? '').toContain(rule ?? '')
+    expect(ages.findLimit(name)?.days).toBe(days)
+    expect(ages.findLimit(name)?.rule ?? '').toContain(rule ?? '')
     const staleAt = days === undefined ? Number.POSITIVE_INFINITY : asOf + days * dayMs + 1
-    expect(ages.staleAt(list(name))).toBe(staleAt)
+    expect(ages.computeStaleAt(list(name))).toBe(staleAt)
   })
 
   it('is told by the settings, of a state before that of all states', () => {
-    const told = listAges(
+    const told = createListAges(
       settings({
         CALLGATE_LISTS_MAX_AGE_DAYS_US_DNC: '7',
         CALLGATE_LISTS_MAX_AGE_DAYS_LITIGATORS: '400',
@@ -41,8 +41,14 @@ describe('the age of a list', () => {
       }),
     )
     const names = ['us-dnc', 'litigators', 'state-dnc-fl', 'state-dnc-tx', 'state-dnc-wy']
-    expect(names.map((name) => told.maxAgeDays(name))).toEqual([7, 400, 30, undefined, undefined])
-    expect(told.limitOf('state-dnc-fl')?.rule).toBe('setting lists.maxAgeDaysOfState.FL')
+    expect(names.map((name) => told.findMaxAgeDays(name))).toEqual([
+      7,
+      400,
+      30,
+      undefined,
+      undefined,
+    ])
+    expect(told.findLimit('state-dnc-fl')?.rule).toBe('setting lists.maxAgeDaysOfState.FL')
   })
 
   const soon = 0.8 * 31 * dayMs
@@ -55,14 +61,14 @@ describe('the age of a list', () => {
     { after: 31 * dayMs + 1, state: 'stale' },
     { after: 400 * dayMs, state: 'stale' },
   ])('$after ms on is $state', ({ after, state }) => {
-    expect(ages.stateOf(list('us-dnc'), asOf + after)).toBe(state)
-    expect(asOf + after >= ages.staleAt(list('us-dnc'))).toBe(state === 'stale')
-    expect(ages.stateOf(list('litigators'), asOf + after)).toBe('fresh')
+    expect(ages.findState(list('us-dnc'), asOf + after)).toBe(state)
+    expect(asOf + after >= ages.computeStaleAt(list('us-dnc'))).toBe(state === 'stale')
+    expect(ages.findState(list('litigators'), asOf + after)).toBe('fresh')
   })
 
   it('is reported from another share of it where the settings say so', () => {
-    const late = listAges(settings({ CALLGATE_LISTS_WARN_AT_PERCENT: '100' }))
-    expect(late.stateOf(list('us-dnc'), asOf + 31 * dayMs - 1)).toBe('fresh')
-    expect(late.stateOf(list('us-dnc'), asOf + 31 * dayMs)).toBe('soon-stale')
+    const late = createListAges(settings({ CALLGATE_LISTS_WARN_AT_PERCENT: '100' }))
+    expect(late.findState(list('us-dnc'), asOf + 31 * dayMs - 1)).toBe('fresh')
+    expect(late.findState(list('us-dnc'), asOf + 31 * dayMs)).toBe('soon-stale')
   })
 })

@@ -2,14 +2,18 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
+import { openNumberList } from '../../src/data/number-list/format/number-list.js'
 import {
   type ChangesImportOptions,
   importChanges,
-} from '../../src/data/number-list/list-changes.js'
-import { importList, type ListImportOptions } from '../../src/data/number-list/list-import.js'
-import { openNumberList } from '../../src/data/number-list/number-list.js'
-import { fixedClock, type Instant, parseInstant } from '../../src/domain/clock.js'
-import { phoneNumber } from '../../src/domain/phone-number.js'
+} from '../../src/data/number-list/import/changes-import.js'
+import {
+  importList,
+  type ListImportOptions,
+} from '../../src/data/number-list/import/list-import.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
+import { fixedClock, type Instant } from '../../src/domain/time/clock.js'
+import { parseInstant } from '../../src/domain/time/dates.js'
 import type { TempFolder } from './temp-folder.js'
 
 export function at(text: string): Instant {
@@ -28,8 +32,6 @@ export function sha256(content: string | Buffer): string {
 export function numberLines(from: number, count: number): string {
   return Array.from({ length: count }, (_, nth) => `${2_125_550_000 + from + nth}\n`).join('')
 }
-
-export type ListsFixture = ReturnType<typeof listsFixture>
 
 export function listsFixture(folder: TempFolder) {
   const lists = () => folder.file('lists')
@@ -64,7 +66,7 @@ export function listsFixture(folder: TempFolder) {
     /** Which of the numbers are on the list in use. */
     listed(numbers: readonly string[], name = 'us-dnc'): string[] {
       const list = openNumberList(join(lists(), `${name}.cglist`))
-      return numbers.filter((number) => list.has(phoneNumber(number)))
+      return numbers.filter((number) => list.has(toPhoneNumber(number)))
     },
     state,
     files: () => Object.keys(state()).sort(),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { localeName } from '../../src/data/numbering/locale-name.js'
+import { formatLocaleName } from '../../src/data/numbering/locale-name.js'
 
 test.each([
   ['NY', 'NWYRCYZN01', 'NEW YORK'],
@@ -19,5 +19,5 @@ test.each([
   ['FL', '', ''],
 ])('%s %s is %s', (region, rateCenter, name) => {
   const candidates = [{ region, zone: 'America/New_York' }]
-  expect(localeName({ candidates }, rateCenter)).toBe(name)
+  expect(formatLocaleName({ candidates }, rateCenter)).toBe(name)
 })

@@ -1,9 +1,12 @@
 import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { importNumbering, importOcnClasses } from '../../src/data/numbering/numbering-import.js'
+import {
+  importNumbering,
+  importOcnClasses,
+} from '../../src/data/numbering/import/numbering-import.js'
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
-import { fixedClock } from '../../src/domain/clock.js'
-import { phoneNumber } from '../../src/domain/phone-number.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
+import { fixedClock } from '../../src/domain/time/clock.js'
 import { cnacRows, cnacText, nanpaRows, nanpaText } from './sample-feeds.js'
 import { useTempFolder } from './temp-folder.js'
 import { yearStart } from './zone-clocks.js'
@@ -48,7 +51,7 @@ describe('without an import, by area code', () => {
     ['2422342345', 'the Bahamas', unknown],
   ]
   it.each(table)('%s: %s', (number, _, expected) => {
-    expect(plan().lookup(phoneNumber(number))).toMatchObject(expected)
+    expect(plan().lookup(toPhoneNumber(number))).toMatchObject(expected)
   })
 
   it.each([
@@ -57,11 +60,11 @@ describe('without an import, by area code', () => {
     ['2732342345', 'area code 273 is not in service'],
     ['2125552345', 'no exchange that numbers of 212 can have'],
   ])('says why %s is unknown', (number, detail) => {
-    expect(plan().lookup(phoneNumber(number))).toMatchObject({ detail })
+    expect(plan().lookup(toPhoneNumber(number))).toMatchObject({ detail })
   })
 
   it('keeps every place the area code may reach', () => {
-    expect(plan().lookup(phoneNumber('8502002345'))).toMatchObject({
+    expect(plan().lookup(toPhoneNumber('8502002345'))).toMatchObject({
       place: {
         source: 'area-code',
         country: 'US',
@@ -81,11 +84,11 @@ describe('without an import, by area code', () => {
 
 describe('without an import, strict', () => {
   it.each(['2122002345', '4162002345', '2125550123'])('%s is unknown', (number) => {
-    expect(plan('strict').lookup(phoneNumber(number))).toMatchObject(unknown)
+    expect(plan('strict').lookup(toPhoneNumber(number))).toMatchObject(unknown)
   })
 
   it('still tells toll-free numbers', () => {
-    expect(plan('strict').lookup(phoneNumber('8002002345'))).toEqual({ status: 'toll-free' })
+    expect(plan('strict').lookup(toPhoneNumber('8002002345'))).toEqual({ status: 'toll-free' })
   })
 })
 
@@ -104,12 +107,12 @@ describe('with the US imported', () => {
 
   it('its prefixes are exact, and Canada goes by area code', () => {
     const loaded = plan()
-    expect(loaded.lookup(phoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
-    expect(loaded.lookup(phoneNumber('8502002345'))).toMatchObject({
+    expect(loaded.lookup(toPhoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
+    expect(loaded.lookup(toPhoneNumber('8502002345'))).toMatchObject({
       ...unknown,
       detail: 'not among the exchanges of 850 in the list of 2026-07-06',
     })
-    expect(loaded.lookup(phoneNumber('4162002345'))).toMatchObject({ status: 'ok' })
+    expect(loaded.lookup(toPhoneNumber('4162002345'))).toMatchObject({ status: 'ok' })
     expect(loaded.coverage()).toEqual({
       US: { mode: 'imported', prefixes: 6, asOf: Date.UTC(2026, 6, 6) },
       CA: { mode: 'area-code', prefixes: 0, asOf: undefined },
@@ -117,8 +120,8 @@ describe('with the US imported', () => {
   })
 
   it('strict leaves Canada unknown', () => {
-    expect(plan('strict').lookup(phoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
-    expect(plan('strict').lookup(phoneNumber('4162002345'))).toMatchObject(unknown)
+    expect(plan('strict').lookup(toPhoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
+    expect(plan('strict').lookup(toPhoneNumber('4162002345'))).toMatchObject(unknown)
   })
 
   it('an area code newer than our table is known by its listed prefixes', async () => {
@@ -126,23 +129,23 @@ describe('with the US imported', () => {
     const cnac = temp.write('co.csv', cnacText([...cnacRows, row]))
     await importNumbering({ nanpa: undefined, cnac, folder: temp.path, clock })
     const loaded = plan()
-    expect(loaded.lookup(phoneNumber('2735502345'))).toMatchObject({
+    expect(loaded.lookup(toPhoneNumber('2735502345'))).toMatchObject({
       status: 'ok',
       place: { candidates: [{ region: 'QC', zone: 'America/Toronto' }] },
     })
-    expect(loaded.lookup(phoneNumber('2735512345'))).toMatchObject(unknown)
+    expect(loaded.lookup(toPhoneNumber('2735512345'))).toMatchObject(unknown)
   })
 
   it('notices a new import and no other time', async () => {
     const loaded = plan()
     const wireline = { lineClass: 'wireline' }
-    expect(loaded.lookup(phoneNumber('8505512345'))).not.toMatchObject(wireline)
+    expect(loaded.lookup(toPhoneNumber('8505512345'))).not.toMatchObject(wireline)
     expect(await loaded.reloadIfChanged()).toBe(false)
     const file = temp.write('ocn.csv', 'ocn,class\nZZ02,wireline\n')
     await importOcnClasses({ file, folder: temp.path })
     expect(await loaded.reloadIfChanged()).toBe(true)
     expect(await loaded.reloadIfChanged()).toBe(false)
-    expect(loaded.lookup(phoneNumber('8505512345'))).toMatchObject(wireline)
+    expect(loaded.lookup(toPhoneNumber('8505512345'))).toMatchObject(wireline)
   })
 
   it('keeps what it has when a new file is damaged, and says so', async () => {
@@ -152,11 +155,13 @@ describe('with the US imported', () => {
     expect(await loaded.reloadIfChanged()).toBe(false)
     expect(loaded.problems()).toEqual([
       {
-        ...{ path, detail: expect.stringContaining(`${path}: is damaged or cut off`) },
-        ...{ olderInUse: true, blocked: [] },
+        path,
+        detail: expect.stringContaining(`${path}: is damaged or cut off`),
+        olderInUse: true,
+        blocked: [],
       },
     ])
-    expect(loaded.lookup(phoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
+    expect(loaded.lookup(toPhoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
     expect(loaded.coverage().US).toMatchObject({ mode: 'imported', prefixes: 6 })
   })
 
@@ -166,19 +171,19 @@ describe('with the US imported', () => {
     expect(loaded.problems()).toMatchObject([{ path, olderInUse: false, blocked: ['US'] }])
     expect(loaded.coverage()).toMatchObject({ US: { mode: 'damaged' }, CA: { mode: 'area-code' } })
     for (const number of ['8505502345', '2122002345']) {
-      const facts = loaded.lookup(phoneNumber(number))
+      const facts = loaded.lookup(toPhoneNumber(number))
       expect(facts).toMatchObject(unknown)
       expect(facts).toMatchObject({ detail: expect.stringContaining(`${path}: is damaged`) })
     }
-    expect(loaded.lookup(phoneNumber('4162002345'))).toMatchObject({ status: 'ok' })
-    expect(loaded.lookup(phoneNumber('8002002345'))).toEqual({ status: 'toll-free' })
+    expect(loaded.lookup(toPhoneNumber('4162002345'))).toMatchObject({ status: 'ok' })
+    expect(loaded.lookup(toPhoneNumber('8002002345'))).toEqual({ status: 'toll-free' })
     writeFileSync(path, 'damaged in another way')
     expect(await loaded.reloadIfChanged()).toBe(true)
-    expect(loaded.lookup(phoneNumber('8505502345'))).toMatchObject(unknown)
+    expect(loaded.lookup(toPhoneNumber('8505502345'))).toMatchObject(unknown)
     restore()
     expect(await loaded.reloadIfChanged()).toBe(true)
     expect(loaded.problems()).toEqual([])
-    expect(loaded.lookup(phoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
+    expect(loaded.lookup(toPhoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
   })
 
   it('blocks its country when the file cannot be read', async () => {
@@ -187,31 +192,31 @@ describe('with the US imported', () => {
     mkdirSync(path)
     const loaded = plan()
     expect(loaded.problems()).toMatchObject([{ path, blocked: ['US'] }])
-    expect(loaded.lookup(phoneNumber('2122002345'))).toMatchObject(unknown)
+    expect(loaded.lookup(toPhoneNumber('2122002345'))).toMatchObject(unknown)
     rmdirSync(path)
     expect(await loaded.reloadIfChanged()).toBe(true)
-    expect(loaded.lookup(phoneNumber('2122002345'))).toMatchObject({ status: 'ok' })
+    expect(loaded.lookup(toPhoneNumber('2122002345'))).toMatchObject({ status: 'ok' })
   })
 
   it('without its company classes treats every line as strictly as wireless', async () => {
     const file = temp.write('ocn.csv', 'ocn,class\nZZ02,wireline\n')
     await importOcnClasses({ file, folder: temp.path })
-    expect(plan().lookup(phoneNumber('8505512345'))).toMatchObject({ lineClass: 'wireline' })
+    expect(plan().lookup(toPhoneNumber('8505512345'))).toMatchObject({ lineClass: 'wireline' })
     const path = temp.file('ocn.cg')
     const running = plan()
     writeFileSync(path, readFileSync(path).subarray(0, -1))
     const loaded = plan()
     expect(loaded.problems()).toMatchObject([{ path, olderInUse: false, blocked: [] }])
-    expect(loaded.lookup(phoneNumber('8505512345'))).toMatchObject({ lineClass: 'unknown' })
+    expect(loaded.lookup(toPhoneNumber('8505512345'))).toMatchObject({ lineClass: 'unknown' })
     expect(await running.reloadIfChanged()).toBe(true)
     expect(running.problems()).toMatchObject([{ path, olderInUse: true }])
-    expect(running.lookup(phoneNumber('8505512345'))).toMatchObject({ lineClass: 'wireline' })
+    expect(running.lookup(toPhoneNumber('8505512345'))).toMatchObject({ lineClass: 'wireline' })
   })
 
   it('falls back to area codes when its file is taken away', async () => {
     const loaded = plan()
     rmSync(temp.file('numbering-us.cg'))
     expect(await loaded.reloadIfChanged()).toBe(true)
-    expect(loaded.lookup(phoneNumber('8502002345'))).toMatchObject({ status: 'ok' })
+    expect(loaded.lookup(toPhoneNumber('8502002345'))).toMatchObject({ status: 'ok' })
   })
 })

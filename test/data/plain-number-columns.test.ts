@@ -1,8 +1,11 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { BadLines } from '../../src/data/feeds/bad-lines.js'
-import { type PlainNumbersOptions, readPlainNumbers } from '../../src/data/feeds/plain-numbers.js'
-import { formatDay, parseDay } from '../../src/domain/clock.js'
+import {
+  type PlainNumbersOptions,
+  readPlainNumbers,
+} from '../../src/data/feeds/lists/plain-numbers.js'
+import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 import { numberText } from './random-numbers.js'
 
 const today = parseDay('2026-11-20') ?? 0

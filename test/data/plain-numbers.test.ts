@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { BadLines } from '../../src/data/feeds/bad-lines.js'
-import { readPlainNumbers } from '../../src/data/feeds/plain-numbers.js'
+import { readPlainNumbers } from '../../src/data/feeds/lists/plain-numbers.js'
 import { numberText, seededRandom } from './random-numbers.js'
 
 interface Outcome {
@@ -22,8 +22,8 @@ async function read(text: string, chunkBytes = 1 << 16, badLines = new BadLines(
   const numbers: string[] = []
   const sink = (prefix: number, line: number) => numbers.push(numberText(prefix, line))
   const source = { name: 'l.txt', path: '/l.txt', stream }
-  const { rows, blank } = await readPlainNumbers(source, sink, badLines)
-  const outcome: Outcome = { numbers, rows, blank, badLines }
+  const { rows, isBlank } = await readPlainNumbers(source, sink, badLines)
+  const outcome: Outcome = { numbers, rows, blank: isBlank, badLines }
   return outcome
 }
 

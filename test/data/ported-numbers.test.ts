@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { BadLines } from '../../src/data/feeds/bad-lines.js'
-import { portedListOf, readPortedNumbers } from '../../src/data/feeds/ported-numbers.js'
-import { formatDay, parseDay } from '../../src/domain/clock.js'
+import { detectPortedList, readPortedNumbers } from '../../src/data/feeds/lists/ported-numbers.js'
+import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 import { numberText } from './random-numbers.js'
 
 async function read(text: string) {
@@ -50,7 +50,7 @@ describe('a line of ported numbers', () => {
 
   it('may be preceded by column names and comments', async () => {
     const text = `# daily\nStart|End\n${number}|0103\n`
-    expect(await read(text)).toMatchObject({ found: range, bad: [], blank: false })
+    expect(await read(text)).toMatchObject({ found: range, bad: [], isBlank: false })
   })
 
   it.each(['2026-11-22', '1970-01-01'])('with the day %s is taken without it', async (day) => {
@@ -103,5 +103,5 @@ it.each([
   ['wireless.txt', undefined],
   ['wireless-to-wireless.txt', undefined],
 ])('%s belongs to %s', (name, list) => {
-  expect(portedListOf(name)).toBe(list)
+  expect(detectPortedList(name)).toBe(list)
 })

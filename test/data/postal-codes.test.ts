@@ -1,10 +1,10 @@
 import zoneAt from '@photostructure/tz-lookup'
 import { describe, expect, it } from 'vitest'
 import zipcodes, { type ZipCode } from 'zipcodes'
-import { zonesOfRegion } from '../../src/data/numbering/area-codes.js'
+import { findRegionZones } from '../../src/data/numbering/area-codes.js'
 import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
 import { correctedZips } from '../../src/data/postal-codes/zip-table.js'
-import { zoneOfZip } from '../../src/data/postal-codes/zip-zones.js'
+import { findZipZone } from '../../src/data/postal-codes/zip-zones.js'
 import { files, lacks, rowsOf } from './test-data.js'
 import { emptyTally, judge, share } from './zone-clocks.js'
 
@@ -149,8 +149,8 @@ describe('a Canadian postal code', () => {
 
 /** The rule behind the ZIP tables, over the packages; `undefined` for a ZIP of no state of ours. */
 function zonesByPackages(zip: ZipCode): readonly (string | undefined)[] | undefined {
-  const zones = zonesOfRegion(zip.state)
-  const byZip = zoneOfZip(zip.zip)
+  const zones = findRegionZones(zip.state)
+  const byZip = findZipZone(zip.zip)
   if (zones.length === 0) return undefined
   if (zones.length === 1) return [byZip ?? zones[0]]
   const alike = (name: string) => zones.find((zone) => judge([name], zone) === 'right')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Gazetteer } from '../../src/data/numbering/gazetteer.js'
-import { createPrefixZones } from '../../src/data/numbering/prefix-zones.js'
-import { matchingNames, normaliseName } from '../../src/data/numbering/rate-centre-name.js'
+import type { PlaceNames } from '../../src/data/numbering/import/place-names.js'
+import { createPrefixZones } from '../../src/data/numbering/import/prefix-zones.js'
+import { findMatchingNames, normalizeName } from '../../src/data/numbering/rate-center-name.js'
 import { yearStart } from './zone-clocks.js'
 
 describe('normaliseName', () => {
@@ -12,7 +12,7 @@ describe('normaliseName', () => {
     ['Mount Vernon', 'MTVERNON'],
     ['  de Funiak Springs 2 ', 'DEFUNIAKSPRINGS'],
   ])('%s becomes %s', (name, expected) => {
-    expect(normaliseName(name)).toBe(expected)
+    expect(normalizeName(name)).toBe(expected)
   })
 })
 
@@ -21,7 +21,7 @@ describe('matchingNames', () => {
     [
       ...['Greenville', 'Green', 'Siloam Springs', 'Tallahassee', 'Marianna', 'Mariannaville'],
       ...['Chattanooga', 'Crestview', 'Crestview Heights', 'Mount Dora', 'Boston', 'Austin'],
-    ].map(normaliseName),
+    ].map(normalizeName),
   )
   const table: [rateCentre: string, expected: string[], why: string][] = [
     ['MARIANNA', ['MARIANNA'], 'equal, though another name begins with it'],
@@ -37,7 +37,7 @@ describe('matchingNames', () => {
     ['', [], 'no name'],
   ]
   it.each(table)('%s leads to %j: %s', (rateCentre, expected) => {
-    expect(matchingNames('TN', rateCentre, places)).toEqual(expected)
+    expect(findMatchingNames('TN', rateCentre, places)).toEqual(expected)
   })
 })
 
@@ -55,9 +55,9 @@ describe('the zone of a rate centre', () => {
     ],
     IN: [['Tell City', 'America/Indiana/Tell_City']],
   }
-  const gazetteer: Gazetteer = {
-    placesIn: (region) =>
-      (towns[region] ?? []).map(([name, zone]) => ({ name: normaliseName(name), zone })),
+  const gazetteer: PlaceNames = {
+    findPlaces: (region) =>
+      (towns[region] ?? []).map(([name, zone]) => ({ name: normalizeName(name), zone })),
   }
   const zones = createPrefixZones(gazetteer, yearStart)
   const both = ['America/New_York', 'America/Chicago']
@@ -75,6 +75,6 @@ describe('the zone of a rate centre', () => {
       ['928', 'AZ', 'PAGE', ['America/Phoenix', 'America/Denver'], 'no places of the state'],
     ]
   it.each(table)('%s %s %s is %j: %s', (areaCode, region, name, expected) => {
-    expect(zones.zonesOf({ areaCode, region, name })).toEqual(expected)
+    expect(zones.findZones({ areaCode, region, name })).toEqual(expected)
   })
 })

@@ -1,20 +1,29 @@
 /** Rate centers near zone lines against the law there; those of Canada over the whole CNAC report. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { readCnac } from '../../src/data/feeds/cnac.js'
-import { candidateZones, inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
-import { openGazetteer } from '../../src/data/numbering/gazetteer.js'
-import { createPrefixZones, type RateCentre } from '../../src/data/numbering/prefix-zones.js'
-import { rateCenterZones } from '../../src/data/numbering/rate-center-zones.js'
-import { normaliseName } from '../../src/data/numbering/rate-centre-name.js'
-import { zone as zoneNamed } from '../../src/domain/zones.js'
+import { readCnac } from '../../src/data/feeds/numbering/cnac.js'
+import { findCandidateZones, listAreaCodes } from '../../src/data/numbering/area-codes.js'
+import { openPlaceNames } from '../../src/data/numbering/import/place-names.js'
+import { createPrefixZones, type RateCenter } from '../../src/data/numbering/import/prefix-zones.js'
+import { rateCenterZones } from '../../src/data/numbering/import/rate-center-zones.js'
+import { normalizeName } from '../../src/data/numbering/rate-center-name.js'
+import { getTimeZone as zoneNamed } from '../../src/domain/time/time-zones.js'
 import { files, lacks } from './test-data.js'
 import { yearStart } from './zone-clocks.js'
 
 /** Where all prefixes of a province are, but for {@link exceptions}; Nunavut has no main zone. */
 const mainZones: Readonly<Record<string, string>> = {
-  ...{ AB: 'Edmonton', BC: 'Vancouver', MB: 'Winnipeg', NB: 'Halifax', NL: 'St_Johns' },
-  ...{ NS: 'Halifax', NT: 'Edmonton', ON: 'Toronto', PE: 'Halifax', QC: 'Toronto' },
-  ...{ SK: 'Regina', YT: 'Whitehorse' },
+  AB: 'Edmonton',
+  BC: 'Vancouver',
+  MB: 'Winnipeg',
+  NB: 'Halifax',
+  NL: 'St_Johns',
+  NS: 'Halifax',
+  NT: 'Edmonton',
+  ON: 'Toronto',
+  PE: 'Halifax',
+  QC: 'Toronto',
+  SK: 'Regina',
+  YT: 'Whitehorse',
 }
 
 /** Province, zones, rate centers: written down apart from the table, by the laws it names. */
@@ -95,11 +104,11 @@ const exceptions: ReadonlyMap<string, string> = new Map(
   ),
 )
 
-const gazetteer = await openGazetteer()
+const gazetteer = await openPlaceNames()
 const prefixZones = createPrefixZones(gazetteer, yearStart)
 
-function zonesOf(rateCentre: RateCentre): string {
-  const zones = prefixZones.zonesOf(rateCentre)
+function zonesOf(rateCentre: RateCenter): string {
+  const zones = prefixZones.findZones(rateCentre)
   return zones.map((zone) => zone.replace('America/', '')).join(' ')
 }
 
@@ -137,7 +146,7 @@ describe('a Canadian rate center', () => {
 
   it('is looked up in the table alone, never among places of its name', () => {
     for (const region of ['AB', 'BC', 'NL', 'NU', 'ON', 'QC', 'SK']) {
-      expect(gazetteer.placesIn(region)).toEqual([])
+      expect(gazetteer.findPlaces(region)).toEqual([])
     }
   })
 
@@ -200,18 +209,18 @@ describe('the table of rate centers', () => {
   it('leads each name, compared without digits, to one answer', () => {
     const answers = new Map<string, string>()
     for (const { region, name, zones } of rows) {
-      const key = `${region} ${normaliseName(name)}`
-      expect(normaliseName(name), `${region} ${name}`).not.toBe('')
+      const key = `${region} ${normalizeName(name)}`
+      expect(normalizeName(name), `${region} ${name}`).not.toBe('')
       expect(answers.get(key) ?? zones.join(), key).toBe(zones.join())
       answers.set(key, zones.join())
     }
   })
 
   it('has known zones, which an area code of the province has too', () => {
-    const codes = inServiceAreaCodes()
+    const codes = listAreaCodes()
     for (const { region, zones, name } of rows) {
       for (const zone of zones) expect(zoneNamed(zone).name).toBe(zone)
-      const widest = codes.map((code) => candidateZones(code, region))
+      const widest = codes.map((code) => findCandidateZones(code, region))
       const covered = widest.some((known) => zones.every((zone) => known.includes(zone)))
       expect(covered, `${region} ${name}`).toBe(true)
     }

@@ -1,5 +1,5 @@
 /** A fresh folder for each test of a file, removed afterwards. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
@@ -8,6 +8,8 @@ export interface TempFolder {
   readonly path: string
   file(name: string): string
   write(name: string, content: string | Buffer): string
+  /** What `build` writes into the folder is there before each test: built for the first, then copied. */
+  startWith(build: () => Promise<unknown>): void
 }
 
 export function useTempFolder(): TempFolder {
@@ -25,6 +27,17 @@ export function useTempFolder(): TempFolder {
     write(name, content) {
       writeFileSync(file(name), content)
       return file(name)
+    },
+    startWith(build) {
+      let built: ReadonlyMap<string, Buffer> | undefined
+      beforeEach(async () => {
+        if (built) {
+          for (const [name, bytes] of built) writeFileSync(file(name), bytes)
+          return
+        }
+        await build()
+        built = new Map(readdirSync(path).map((name) => [name, readFileSync(file(name))]))
+      })
     },
   }
 }

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { BadLines } from '../../src/data/feeds/bad-lines.js'
-import { readUsDncChanges } from '../../src/data/feeds/us-dnc-changes.js'
-import { formatInstant, parseInstant } from '../../src/domain/clock.js'
+import { readUsDncChanges } from '../../src/data/feeds/lists/us-dnc-changes.js'
+import { formatInstant, parseInstant } from '../../src/domain/time/dates.js'
 import { numberText, seededRandom } from './random-numbers.js'
 
 const latest = parseInstant('2026-11-21T12:00:00Z') ?? 0
@@ -16,17 +16,22 @@ async function read(text: string, chunkBytes = 1 << 16) {
   const stream = Readable.from(chunks, { objectMode: false })
   const found: string[] = []
   const badLines = new BadLines(1e6)
-  const { rows, blank } = await readUsDncChanges(
+  const { rows, isBlank } = await readUsDncChanges(
     { name: 'c.txt', path: '/c.txt', stream },
     {
       onRow: ({ prefix, line, at, isAdded }) =>
         found.push(`${numberText(prefix, line)} ${formatInstant(at)} ${isAdded ? 'A' : 'D'}`),
       covers: (areaCode) => areaCode !== 907,
-      latest,
+      maxInstant: latest,
     },
     badLines,
   )
-  return { found, bad: badLines.first.map(({ line, rule }) => `${line}: ${rule}`), rows, blank }
+  return {
+    found,
+    bad: badLines.first.map(({ line, rule }) => `${line}: ${rule}`),
+    rows,
+    blank: isBlank,
+  }
 }
 
 describe('a row of a change file', () => {
@@ -65,9 +70,9 @@ describe('a bad row of a change file', () => {
     ['8505550123,A,2026-11-18', shape],
     ['850555012,2026-11-18,A', shape],
     ['8505550123,2026-11-18,AA', shape],
-    ['8505550123,2026-13-18,A', "'2026-13-18' is no date"],
-    ['8505550123,18.11.2026,A', "'18.11.2026' is no date"],
-    ['8505550123,,A', "'' is no date"],
+    ['8505550123,2026-13-18,A', "'2026-13-18' is not a date"],
+    ['8505550123,18.11.2026,A', "'18.11.2026' is not a date"],
+    ['8505550123,,A', "'' is not a date"],
     ['8505550123,2026-11-21T12:00:01,A', "'2026-11-21T12:00:01' must not lie in the future"],
     ['9075550123,2026-11-18,A', 'area code 907 is none the list covers; load its full list'],
     ['9075550123,2026-11-18,D', 'area code 907 is none the list covers; load its full list'],

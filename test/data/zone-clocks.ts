@@ -1,5 +1,5 @@
 /** Compares zones the way a caller would notice: by their offsets over a year, never by name. */
-import { zone } from '../../src/domain/zones.js'
+import { getTimeZone } from '../../src/domain/time/time-zones.js'
 
 /** 2026-11-20T00:00:00Z, after the newest change of a zone's law. */
 export const yearStart = Date.UTC(2026, 10, 20)
@@ -9,7 +9,7 @@ const clocks = new Map<string, string>()
 function clockOf(name: string): string {
   let clock = clocks.get(name)
   if (clock === undefined) {
-    const rules = zone(name)
+    const rules = getTimeZone(name)
     const at = (step: number) => yearStart + step * 3 * 3_600_000
     clock = Array.from({ length: 365 * 8 }, (_, step) => rules.offset(at(step))).join()
     clocks.set(name, clock)

@@ -29,7 +29,7 @@ describe('PUT /fake-vendor/faults', () => {
   it.each([
     ['{"scrub": {"kind": "quiet"}}', "scrub.kind 'quiet': must be one of"],
     ['{"scrub": {"kind": "slow"}}', 'scrub.ms: is required'],
-    ['{"litigator": null, "fax": null}', 'fax: is no target'],
+    ['{"litigator": null, "fax": null}', 'fax: unknown target'],
     ['[]', 'the body must be an object'],
     ['{', 'not well-formed JSON'],
     ['', 'not well-formed JSON'],

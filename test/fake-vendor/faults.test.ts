@@ -1,7 +1,12 @@
 /** Every fault x every question: what arrives on the wire is what the fault's description says. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type FakeVendor, openFakeVendor } from '../../src/fake-vendor/fake-vendor.js'
-import { type Fault, type FaultKind, faultKinds, faultTable } from '../../src/fake-vendor/fault.js'
+import {
+  type Fault,
+  type FaultKind,
+  faultDescriptions,
+  faultKinds,
+} from '../../src/fake-vendor/fault.js'
 import { mondayNoon } from '../support/test-callgate.js'
 import { type VirtualTime, virtualTime } from '../support/virtual-time.js'
 import { openRaw, parseHead, type RawConnection } from './raw-client.js'
@@ -232,7 +237,7 @@ describe.each(['scrub', 'internal-dnc', 'litigator', 'legal-time', 'token'] as c
   'a fault of %s',
   (question) => {
     const possible = faultKinds.filter(
-      (kind) => question !== 'token' || faultTable[kind].touches !== 'rows',
+      (kind) => question !== 'token' || faultDescriptions[kind].affects !== 'rows',
     )
     it.each(possible)('%s', async (kind) => {
       const right = await rightBody(question)

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net'
 
 /** How the other side left the connection. */
-export type Ending = 'open' | 'fin' | 'reset'
+type Ending = 'open' | 'fin' | 'reset'
 
 export interface RawReply {
   readonly status: number

@@ -1,11 +1,11 @@
 /** Each question as a request in full, for raw clients. */
 import type { FakeVendor } from '../../src/fake-vendor/fake-vendor.js'
-import type { RequestTarget } from '../../src/fake-vendor/target.js'
+import type { RequestTarget } from '../../src/fake-vendor/request-target.js'
 
 export type Askable = Exclude<RequestTarget, 'other'>
 
 /** Clean, on the national list, litigator. */
-export const someNumbers = ['2125550100', '2125550103', '2125550105'] as const
+const someNumbers = ['2125550100', '2125550103', '2125550105'] as const
 
 export interface Parts {
   readonly method: string
@@ -23,7 +23,9 @@ export function partsOf(
 ): Parts {
   const phoneList = numbers.join(',')
   const json = (path: string, value: unknown): Parts => ({
-    ...{ method: 'POST', path, body: JSON.stringify(value) },
+    method: 'POST',
+    path,
+    body: JSON.stringify(value),
     headers: { 'content-type': 'application/json' },
   })
   switch (question) {
@@ -39,7 +41,8 @@ export function partsOf(
       })
     case 'token':
       return {
-        ...{ method: 'POST', path: '/oauth/token' },
+        method: 'POST',
+        path: '/oauth/token',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: `grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}`,
       }

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Asked, ScrubVerdict } from '../../src/domain/compliance.js'
+import type { Answer, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
-import { allChecks } from '../../src/gate/checks/all-checks.js'
-import { decisionDocument } from '../../src/gate/decision-document.js'
+import { toDecisionDocument } from '../../src/gate/decision-document.js'
 import {
   answered,
   cleanRow,
@@ -14,7 +13,7 @@ import {
 } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 
-const never = <T>(): Promise<Asked<T>> => new Promise(() => undefined)
+const never = <T>(): Promise<Answer<T>> => new Promise(() => undefined)
 const throws = () => {
   throw new Error('source is broken')
 }
@@ -57,7 +56,7 @@ describe('a call that every check passes', () => {
 })
 
 describe('a question that is not answered', () => {
-  const failures: readonly (readonly [string, () => never | Asked<never> | Promise<never>])[] = [
+  const failures: readonly (readonly [string, () => never | Answer<never> | Promise<never>])[] = [
     ['throws', throws],
     ['rejects', () => Promise.reject(new Error('no'))],
     ['is unanswered', () => unanswered()],
@@ -215,7 +214,7 @@ describe('the number that may be dialed', () => {
     ['sip:1-212-555-0100@pbx', '2125550100'],
   ])('is the one judged, where policy lets it pass: %s', async (dialed, dial) => {
     const { gate } = testGate(fakeCompliance(), { settings: { nonNanp: 'allow' } })
-    const document = decisionDocument(await gate.decide(aCall({ dialed })))
+    const document = toDecisionDocument(await gate.decide(aCall({ dialed })))
     expect(document).toMatchObject({ decision: 'allow', dial })
   })
 
@@ -223,9 +222,9 @@ describe('the number that may be dialed', () => {
     const { gate } = testGate(fakeCompliance(), {
       journal: { append: () => Promise.reject(new Error('disk full')), amend: () => undefined },
     })
-    const document = decisionDocument(await gate.decide(aCall()))
+    const document = toDecisionDocument(await gate.decide(aCall()))
     expect(document.reason).toBe('not-recorded')
-    expect(document).not.toHaveProperty('dial')
+    expect(document.dial).toBeUndefined()
   })
 })
 
@@ -346,23 +345,12 @@ describe('an allow whose facts cease to hold while it is on its way', () => {
     let now = noon
     const closing = fakeCompliance({
       legalTime: () => answered(openHours, { holdsUntil: noon + 1_000 }),
+      scrub: async () => {
+        now += 1_000
+        return answered(cleanRow)
+      },
     })
-    const { gate, recorded } = testGate(closing, {
-      clockOf: () => ({ now: () => now }),
-      checks: [
-        ...allChecks,
-        {
-          name: 'litigator',
-          run: async (questions) => {
-            now += 1_000
-            return {
-              ...{ check: 'litigator', verdict: 'pass', reason: 'permitted', detail: 'slow' },
-              ...{ source: 'fake', asOf: questions.askedAt, holdsUntil: noon + 9_000 },
-            }
-          },
-        },
-      ],
-    })
+    const { gate, recorded } = testGate(closing, { accountClock: { now: () => now } })
     expect(await gate.decide(aCall())).toMatchObject({ decision: 'block', reason: 'expired' })
     expect(recorded.map(({ reason }) => reason)).toEqual(['expired'])
   })
@@ -384,7 +372,7 @@ describe('a call whose facts cannot be read', () => {
     expect(decision).toMatchObject({ decision: 'block', reason: 'invalid-request', findings: [] })
     expect(recorded).toEqual([decision])
     expect(asked).toEqual([])
-    const document = decisionDocument(decision)
+    const document = toDecisionDocument(decision)
     expect(document.message).toContain("kind 'robot': must be one of")
     expect(document.channel).toEqual(channel)
     expect(document.dialed).toBe(call.dialed)
@@ -415,10 +403,10 @@ describe('overload', () => {
 
 describe('metrics', () => {
   it('count attempts by verdict, and what-ifs apart', async () => {
-    const { gate, metricsText } = testGate(fakeCompliance())
+    const { gate, renderMetrics } = testGate(fakeCompliance())
     await gate.decide(aCall({ via: 'predial' }))
     await gate.decide(aCall({ at: noon }))
-    const text = await metricsText()
+    const text = await renderMetrics()
     expect(text).toContain(
       'callgate_decisions_total{decision="allow",reason="permitted",kind="manual",via="predial"} 1',
     )

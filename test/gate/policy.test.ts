@@ -1,9 +1,8 @@
 /** What policy makes of a decision, and where it is shown: answer, record, log, metrics, pre-dial. */
 import { describe, expect, it } from 'vitest'
-import { decisionSchema } from '../../src/api/decision-body.js'
-import { verdictVariables } from '../../src/asterisk/verdict-variables.js'
-import { fixedClock } from '../../src/domain/clock.js'
-import { isOfTheQuestion, unansweredReasons } from '../../src/domain/compliance.js'
+import { decisionSchema } from '../../src/api/gate/decision-body.js'
+import { createVerdictVariables } from '../../src/asterisk/gate/verdict-variables.js'
+import { answerFailureReasons, isRequestError } from '../../src/domain/compliance.js'
 import {
   type CallRequest,
   type CheckPolicy,
@@ -11,9 +10,10 @@ import {
   type Policy,
   strictPolicy,
 } from '../../src/domain/decision.js'
-import { type DecisionDocument, decisionDocument } from '../../src/gate/decision-document.js'
-import { createFrontDoor } from '../../src/http/front-door.js'
-import { createLogger, silentLogger } from '../../src/log.js'
+import { fixedClock } from '../../src/domain/time/clock.js'
+import { type DecisionDocument, toDecisionDocument } from '../../src/gate/decision-document.js'
+import { createDecisionRoutes } from '../../src/http/decision-routes.js'
+import { createLogger, silentLogger } from '../../src/observability/log.js'
 import {
   answered,
   type FakeAnswers,
@@ -31,12 +31,15 @@ const allowing = (until: number, mode: CheckPolicy['mode'] = 'enforce'): CheckPo
 })
 const shadow: CheckPolicy = { mode: 'shadow' }
 const allInShadow: Policy = {
-  ...{ litigator: shadow, 'internal-dnc': shadow, permission: shadow, 'calling-hours': shadow },
+  litigator: shadow,
+  'internal-dnc': shadow,
+  permission: shadow,
+  'calling-hours': shadow,
 }
 
 const listed = () => answered({ isLitigator: true })
 const oldAndClear = () =>
-  answered({ isLitigator: false }, { asOf: noon - 340_000, staleBecause: 'circuit open' })
+  answered({ isLitigator: false }, { asOf: noon - 340_000, staleReason: 'circuit open' })
 const closed = () => answered({ ...openHours, permitted: false, opensAt: noon + 3_600_000 })
 
 interface Setting {
@@ -76,8 +79,10 @@ describe('a number that is known to be on the internal list', () => {
 describe('an unknown that whoever asks has caused', () => {
   const everywhere = allowing(noon + 3_600_000)
   const policy: Policy = {
-    ...{ litigator: everywhere, 'internal-dnc': everywhere },
-    ...{ permission: everywhere, 'calling-hours': everywhere },
+    litigator: everywhere,
+    'internal-dnc': everywhere,
+    permission: everywhere,
+    'calling-hours': everywhere,
   }
 
   it.each(['bad-question', 'not-askable'] as const)(
@@ -86,12 +91,14 @@ describe('an unknown that whoever asks has caused', () => {
       const silent = () => unanswered(why)
       const answers = { litigator: silent, scrub: silent, internalDnc: silent, legalTime: silent }
       expect(await decided({ policy, answers })).toMatchObject({
-        ...{ decision: 'block', reason: 'check-unanswered', effects: [] },
+        decision: 'block',
+        reason: 'check-unanswered',
+        effects: [],
       })
     },
   )
 
-  it.each(unansweredReasons.filter((why) => !isOfTheQuestion(why)))(
+  it.each(answerFailureReasons.filter((why) => !isRequestError(why)))(
     '%s is let pass where that is allowed',
     async (why) => {
       const answers = { litigator: () => unanswered(why) }
@@ -103,7 +110,7 @@ describe('an unknown that whoever asks has caused', () => {
     const litigator = () =>
       answered(
         { isLitigator: false },
-        { also: [unanswered('deadline'), unanswered('not-askable')] },
+        { otherAnswers: [unanswered('deadline'), unanswered('not-askable')] },
       )
     expect(await decided({ policy, answers: { litigator } })).toMatchObject({ decision: 'block' })
   })
@@ -117,7 +124,7 @@ describe('a decision and its policy', () => {
   }
   const unknownText =
     'litigator unknown, allowed until 2026-11-23T17:00:20Z (vendor is moving; J. Doe)'
-  const staleText = 'litigator by an answer past its age (circuit open)'
+  const staleText = 'litigator by a stale answer (circuit open)'
   const shadowText = 'litigator in shadow, would have blocked (linked to a known TCPA litigator)'
 
   interface Row {
@@ -131,43 +138,56 @@ describe('a decision and its policy', () => {
   const rows: Readonly<Record<string, Row>> = {
     'every check passes': {
       setting: {},
-      ...{ decision: 'allow', reason: 'permitted', message: 'every check passed' },
-      ...{ degraded: [], policy: undefined },
+      decision: 'allow',
+      reason: 'permitted',
+      message: 'every check passed',
+      degraded: [],
+      policy: undefined,
     },
     'an unknown that is let pass': {
       setting: unknown,
-      ...{ decision: 'allow', reason: 'permitted', message: `policy let it pass: ${unknownText}` },
+      decision: 'allow',
+      reason: 'permitted',
+      message: `policy let it pass: ${unknownText}`,
       degraded: ['litigator'],
       policy: [
         {
-          ...{ check: 'litigator', effect: 'unknown-allowed', because: 'vendor is moving; J. Doe' },
+          check: 'litigator',
+          effect: 'unknown-allowed',
+          because: 'vendor is moving; J. Doe',
           until: '2026-11-23T17:00:20Z',
         },
       ],
     },
     'an unknown that is let pass, of a call blocked by another check': {
       setting: { ...unknown, answers: { ...unknown.answers, legalTime: closed } },
-      ...{ decision: 'block', reason: 'outside-calling-hours' },
+      decision: 'block',
+      reason: 'outside-calling-hours',
       message:
         'the local time is outside the lawful calling hours: NY 08:00-21:00 (place by prefix)',
       degraded: [],
       policy: [
         {
-          ...{ check: 'litigator', effect: 'unknown-allowed', because: 'vendor is moving; J. Doe' },
+          check: 'litigator',
+          effect: 'unknown-allowed',
+          because: 'vendor is moving; J. Doe',
           until: '2026-11-23T17:00:20Z',
         },
       ],
     },
     'an answer past its age': {
       setting: { answers: { litigator: oldAndClear } },
-      ...{ decision: 'allow', reason: 'permitted' },
-      message: `every check passed, not all by fresh answers: ${staleText}`,
+      decision: 'allow',
+      reason: 'permitted',
+      message: `every check passed, some by stale answers: ${staleText}`,
       degraded: ['litigator'],
       policy: [{ check: 'litigator', effect: 'stale-allowed', because: 'circuit open' }],
     },
     'a deny in shadow': {
       setting: { policy: { litigator: shadow }, answers: { litigator: listed } },
-      ...{ decision: 'allow', reason: 'permitted', message: `policy let it pass: ${shadowText}` },
+      decision: 'allow',
+      reason: 'permitted',
+      message: `policy let it pass: ${shadowText}`,
       degraded: [],
       policy: [
         { check: 'litigator', effect: 'shadowed', because: 'linked to a known TCPA litigator' },
@@ -180,12 +200,18 @@ describe('a decision and its policy', () => {
           internalDnc: () => answered({ onList: true, addedAt: undefined }),
           scrub: () =>
             answered({
-              ...{ letter: 'P', reason: ';;;', ebrType: '', doNotCallToday: false },
-              ...{ allowed: { manual: false, autodialed: false, ai: false }, detail: undefined },
+              letter: 'P',
+              reason: ';;;',
+              ebrType: '',
+              doNotCallToday: false,
+              allowed: { manual: false, autodialed: false, ai: false },
+              detail: undefined,
             }),
         },
       },
-      ...{ decision: 'block', reason: 'internal-dnc', degraded: [] },
+      decision: 'block',
+      reason: 'internal-dnc',
+      degraded: [],
       message:
         'the number is on the internal do-not-call list: result P: on the internal do-not-call list',
       policy: [
@@ -194,12 +220,15 @@ describe('a decision and its policy', () => {
     },
     'all checks in shadow': {
       setting: { policy: allInShadow, answers: { litigator: listed, legalTime: closed } },
-      ...{ decision: 'allow', reason: 'permitted', degraded: [] },
+      decision: 'allow',
+      reason: 'permitted',
+      degraded: [],
       message: `policy let it pass: ${shadowText}; calling-hours in shadow, would have blocked (NY 08:00-21:00 (place by prefix))`,
       policy: [
         { check: 'litigator', effect: 'shadowed', because: 'linked to a known TCPA litigator' },
         {
-          ...{ check: 'calling-hours', effect: 'shadowed' },
+          check: 'calling-hours',
+          effect: 'shadowed',
           because: 'NY 08:00-21:00 (place by prefix)',
         },
       ],
@@ -212,15 +241,15 @@ describe('a decision and its policy', () => {
           scrub: () => unanswered(),
         },
       },
-      ...{ decision: 'block', reason: 'internal-dnc', degraded: [] },
+      decision: 'block',
+      reason: 'internal-dnc',
+      degraded: [],
       message: 'the number is on the internal do-not-call list: on the internal do-not-call list',
       policy: [
         {
-          ...{
-            check: 'permission',
-            effect: 'unknown-allowed',
-            because: 'vendor is moving; J. Doe',
-          },
+          check: 'permission',
+          effect: 'unknown-allowed',
+          because: 'vendor is moving; J. Doe',
           until: '2026-11-23T17:00:20Z',
         },
       ],
@@ -228,9 +257,9 @@ describe('a decision and its policy', () => {
   }
   for (const [what, { setting, ...expected }] of Object.entries(rows)) {
     it(`${what}: ${expected.decision}, as answer and record tell`, async () => {
-      const document = decisionDocument(await decided(setting))
+      const document = toDecisionDocument(await decided(setting))
       expect({ policy: undefined, ...document }).toMatchObject(expected)
-      expect('policy' in document).toBe(expected.policy !== undefined)
+      expect(document.policy !== undefined).toBe(expected.policy !== undefined)
       expect(decisionSchema.parse(document)).toEqual(document)
     })
   }
@@ -254,7 +283,7 @@ describe('how long an allow holds that rests on a let-pass unknown', () => {
     const setting = { policy: { litigator: allowing(noon + 10) }, answers: silent }
     const { gate } = gateOf(setting, {
       clock,
-      clockOf: () => clock,
+      accountClock: clock,
       journal: {
         append: async () => {
           now = noon + 10
@@ -263,7 +292,8 @@ describe('how long an allow holds that rests on a let-pass unknown', () => {
       },
     })
     expect(await gate.decide(aCall())).toMatchObject({
-      ...{ decision: 'block', reason: 'expired' },
+      decision: 'block',
+      reason: 'expired',
       effects: [{ effect: 'unknown-allowed' }],
     })
   })
@@ -300,7 +330,7 @@ describe('which instant the end is held against', () => {
       policy: { litigator: allowing(noon + hour) },
       answers: { litigator: () => unanswered() },
     }
-    const { gate } = gateOf(setting, { clockOf: () => fixedClock(noon + hour) })
+    const { gate } = gateOf(setting, { accountClock: fixedClock(noon + hour) })
     expect((await gate.decide(aCall())).decision).toBe('block')
   })
 })
@@ -313,7 +343,7 @@ describe('the age of a finding', () => {
   it('is told, and whether it is past what is usual, also of a what-if', async () => {
     const setting = { answers: { litigator: oldAndClear } }
     for (const at of [undefined, noon - 86_400_000, noon + 86_400_000]) {
-      const document = decisionDocument(await decided(setting, { at }))
+      const document = toDecisionDocument(await decided(setting, { at }))
       expect(age(document, 'litigator')).toEqual([340_000, true])
       expect(age(document, 'permission')).toEqual([0, undefined])
     }
@@ -360,9 +390,9 @@ describe('metrics and log', () => {
     ],
   ]
   it.each(cases)('count %s', async (_, setting, call, lines) => {
-    const { gate, metricsText } = gateOf(setting)
+    const { gate, renderMetrics } = gateOf(setting)
     await gate.decide(aCall(call))
-    const counted = (await metricsText())
+    const counted = (await renderMetrics())
       .split('\n')
       .filter((line) => /^callgate_(degraded|shadowed)_decisions_total\{/.test(line))
     expect(counted).toEqual(lines)
@@ -391,11 +421,13 @@ describe('doors', () => {
   const open = (of: Setting) =>
     openTestApp({
       routes: [],
-      frontDoor: createFrontDoor({
+      decisionRoutes: createDecisionRoutes({
         authenticate: (key) => (key === adminKey ? admin : undefined),
-        judge: (call) => gateOf(of).gate.judge(call),
-        passUnrecorded: (call) => gateOf(of).gate.passUnrecorded(call),
-        document: decisionDocument,
+        gate: {
+          judge: (call) => gateOf(of).gate.judge(call),
+          allowUnrecorded: (call) => gateOf(of).gate.allowUnrecorded(call),
+        },
+        toDocument: toDecisionDocument,
         serviceCodes: new Set(),
         maxBodyBytes: 10_000,
         clock: fixedClock(noon),
@@ -420,10 +452,10 @@ describe('doors', () => {
   })
 
   it('the dialplan reads the same names, and of a block none', async () => {
-    const allow = verdictVariables(await decided(setting), 'permit')
+    const allow = createVerdictVariables(await decided(setting), 'permit')
     expect(allow.CALLGATE_DEGRADED).toBe('litigator+permission')
     const answers = { ...setting.answers, legalTime: closed }
-    const block = verdictVariables(await decided({ ...setting, answers }), '')
+    const block = createVerdictVariables(await decided({ ...setting, answers }), '')
     expect(block).toMatchObject({ CALLGATE_DECISION: 'block', CALLGATE_DEGRADED: '' })
   })
 })

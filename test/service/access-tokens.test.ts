@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../src/errors.js'
-import { AccessTokens, authenticateBy } from '../../src/service/accounts/access-tokens.js'
-import { ApiKeys } from '../../src/service/accounts/api-keys.js'
+import { AccessTokens } from '../../src/service/accounts/access-tokens.js'
+import { ApiKeys, createAuthenticator } from '../../src/service/accounts/api-keys.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller } from '../support/service-subjects.js'
@@ -18,13 +18,13 @@ async function build(clock = testClock(), maxPerKey = 100) {
   const { apiKeys, changeHead } = await buildSubjects(database.storage, { clock })
   await changeHead.refresh()
   const { storage } = database
-  const expiryClock = changeHead.expiryClock(clock)
+  const expiryClock = changeHead.createExpiryClock(clock)
   const shared = { clock: expiryClock, timers: clock, randomBytes, maxPerKey }
   const tokens = new AccessTokens({ storage, keys: apiKeys, ...shared })
   const newKey = (accountId = 'main') =>
     apiKeys.create({ accountId, role: 'Supervisor', label: '' })
   const grant = (clientSecret: string, clientId = 'main') =>
-    tokens.grant({ grantType: 'client_credentials', clientId, clientSecret })
+    tokens.issue({ grantType: 'client_credentials', clientId, clientSecret })
   return { clock, shared, apiKeys, changeHead, tokens, newKey, grant }
 }
 
@@ -93,7 +93,9 @@ describe('a token', () => {
   test('and a key are judged by the right clock again once an operator has accepted it', async () => {
     const { clock, apiKeys, changeHead, tokens, grant } = await build()
     const { key } = await apiKeys.create({
-      ...{ accountId: 'main', role: 'Supervisor', label: '' },
+      accountId: 'main',
+      role: 'Supervisor',
+      label: '',
       expiresAt: clock.now() + 24 * hour,
     })
     clock.advance(1000 * hour)
@@ -111,7 +113,9 @@ describe('a token', () => {
   test('and a key that have expired stay so when the clock is set back', async () => {
     const { clock, apiKeys, tokens, grant } = await build()
     const { key } = await apiKeys.create({
-      ...{ accountId: 'main', role: 'Supervisor', label: '' },
+      accountId: 'main',
+      role: 'Supervisor',
+      label: '',
       expiresAt: clock.now() + hour / 2,
     })
     const { token } = await grant(key)
@@ -252,7 +256,7 @@ describe('no token is given', () => {
     const { tokens, newKey } = await build()
     const { key } = await newKey()
     const right = { grantType: 'client_credentials', clientId: 'main', clientSecret: key }
-    const refused = await tokens.grant({ ...right, ...change }).catch((error: unknown) => error)
+    const refused = await tokens.issue({ ...right, ...change }).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(AppError)
     const { kind, message } = refused as AppError
     expect(kind).toBe('grantType' in change ? 'unsupported-grant' : 'unauthenticated')
@@ -275,7 +279,10 @@ describe('no token is given', () => {
     const { shared, apiKeys, newKey } = await build()
     const { id, key } = await newKey()
     const storage = openDatabase({
-      ...{ engine: 'sqlite', dataDir: database.folder, lockWaitMs: 20_000, blockForLockMs: 0 },
+      engine: 'sqlite',
+      dataDir: database.folder,
+      lockWaitMs: 20_000,
+      blockForLockMs: 0,
     })
     try {
       const tokens = new AccessTokens({ storage, keys: apiKeys, ...shared })
@@ -283,7 +290,7 @@ describe('no token is given', () => {
       const held = await database.db.startTransaction().execute()
       await held.updateTable('accounts').set({ name: 'held' }).execute()
       const form = { grantType: 'client_credentials', clientId: 'main', clientSecret: key }
-      const waiting = tokens.grant(form)
+      const waiting = tokens.issue(form)
       // Queries take turns with the attempts to write.
       for (let turn = 0; turn < 5; turn += 1) {
         expect(await Promise.race([waiting, tokens.authenticate('none')])).toBeUndefined()
@@ -316,7 +323,9 @@ describe('rows of expired tokens', () => {
     const { id, key } = await newKey()
     const now = clock.now()
     const expired = Array.from({ length: 150 }, (_none, index) => ({
-      ...{ token_hash: `hash-${index}`, key_id: id, expires_at: now - index },
+      token_hash: `hash-${index}`,
+      key_id: id,
+      expires_at: now - index,
     }))
     await database.db.insertInto('access_tokens').values(expired).execute()
     await grant(key)
@@ -337,7 +346,7 @@ describe('who shows a credential', () => {
       return undefined
     },
   })
-  const authenticate = authenticateBy(note('key'), note('token'))
+  const authenticate = createAuthenticator(note('key'), note('token'))
   const token = `cgt_${'t'.repeat(44)}`
 
   test.each([
@@ -358,7 +367,7 @@ describe('who shows a credential', () => {
     const { apiKeys, tokens, newKey, grant } = await build()
     const { id, key } = await newKey()
     const made = await grant(key)
-    const known = authenticateBy(apiKeys, tokens)
+    const known = createAuthenticator(apiKeys, tokens)
     expect(await known(made.token, 'bearer')).toMatchObject({ keyId: id })
     expect(await known(made.token, 'login-id')).toBeUndefined()
     expect(await known(key, 'bearer')).toMatchObject({ keyId: id })
@@ -369,10 +378,13 @@ describe('who shows a credential', () => {
     const { clock, tokens } = await build()
     const beginning = Buffer.from(`cgt_${'k'.repeat(40)}`, 'base64url')
     const keys = new ApiKeys({
-      ...{ db: database.db, clock, timers: clock, randomBytes: () => beginning },
+      db: database.db,
+      clock,
+      timers: clock,
+      randomBytes: () => beginning,
     })
     const { key } = await keys.create({ accountId: 'main', role: 'Agent', label: '' })
     expect(key).toMatch(/^cgt_/)
-    expect(await authenticateBy(keys, tokens)(key, 'bearer')).toMatchObject({ role: 'Agent' })
+    expect(await createAuthenticator(keys, tokens)(key, 'bearer')).toMatchObject({ role: 'Agent' })
   })
 })

@@ -65,9 +65,13 @@ describe('accounts', () => {
 
 describe('what an account may do', () => {
   const untouched = {
-    ...{ agentsMayRemove: false, country: 'US', mayScan: true },
-    ...{ scanCredits: 'unlimited', autoPrefix: false },
-    ...{ numbersPerScrub: 10_000, aiKeepsVoiceWindows: false },
+    agentsMayRemove: false,
+    country: 'US',
+    mayScan: true,
+    scanCredits: 'unlimited',
+    autoPrefix: false,
+    numbersPerScrub: 10_000,
+    aiKeepsVoiceWindows: false,
   }
 
   test('is this from the beginning', async () => {
@@ -97,8 +101,11 @@ describe('what an account may do', () => {
     const all = { agentsMayRemove: true, country: 'CA', mayScan: false, scanCredits: 1 } as const
     await accounts.set('main', { ...all, autoPrefix: true })
     await accounts.set('main', {
-      ...{ agentsMayRemove: false, country: 'US', mayScan: true },
-      ...{ scanCredits: 'unlimited', autoPrefix: false },
+      agentsMayRemove: false,
+      country: 'US',
+      mayScan: true,
+      scanCredits: 'unlimited',
+      autoPrefix: false,
     })
     expect(await accounts.find('main')).toMatchObject(untouched)
   })
@@ -120,6 +127,17 @@ describe('what an account may do', () => {
       problems: [{ field: 'scanCredits', value: String(scanCredits) }],
     })
   })
+
+  test.each([9_999, 100_001, 10_000.5, Number.NaN])(
+    '%d numbers per scrub are refused',
+    async (numbersPerScrub) => {
+      const { accounts } = await build()
+      await expect(accounts.set('main', { numbersPerScrub })).rejects.toMatchObject({
+        kind: 'invalid-request',
+        problems: [{ field: 'numbersPerScrub', value: String(numbersPerScrub) }],
+      })
+    },
+  )
 })
 
 describe('what signs an account’s webhooks', () => {
@@ -136,7 +154,10 @@ describe('what signs an account’s webhooks', () => {
   test('is one for all who ask for it first at once, from two processes', async () => {
     const here = await build()
     const elsewhere = openDatabase({
-      ...{ engine: 'sqlite', dataDir: database.folder, lockWaitMs: 5_000, blockForLockMs: 0 },
+      engine: 'sqlite',
+      dataDir: database.folder,
+      lockWaitMs: 5_000,
+      blockForLockMs: 0,
     })
     try {
       const there = await buildSubjects(elsewhere)

@@ -1,7 +1,7 @@
 /** Every call that takes a list lets the event loop turn while it works on a long one. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Caller, noLimits } from '../../src/domain/caller.js'
-import { serviceRoutes } from '../../src/service/service-routes.js'
+import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { turnsDuring } from '../support/event-loop-turns.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -27,7 +27,9 @@ const numbers = Array.from({ length: count }, (_, index) => String(2_122_000_000
 const fictional = numbers.map((_, index) => `21255501${String(index % 20).padStart(2, '0')}`)
 const phoneList = numbers.join(',')
 const ebrList = numbers.map((phoneNumber) => ({
-  ...{ phoneNumber, type: 'P', dateOfLastContact: '11/20/2026' },
+  phoneNumber,
+  type: 'P',
+  dateOfLastContact: '11/20/2026',
 }))
 
 /**
@@ -73,10 +75,10 @@ test.each<[name: string, fields: object, leastTurns: number]>([
     perRow,
   ],
 ])('%s lets the event loop turn', async (name, fields, leastTurns) => {
-  const routes = serviceRoutes(running.callgate.service, { wrappedRows: false })
+  const routes = createServiceRoutes(running.callgate.service, { wrappedRows: false })
   const found = routes.find(({ endpoint }) => endpoint.name === name)
   if (!found) throw new Error(`there is no endpoint ${name}`)
-  const ask = () => found.answer(fields, { caller, jsonRequested: true })
+  const ask = () => found.handle(fields, { caller, jsonRequested: true })
   const { turns } = await turnsDuring(ask, 6)
   expect(turns).toBeGreaterThanOrEqual(leastTurns)
 })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { chunksOf } from '../../src/service/sql/chunks.js'
+import { splitIntoChunks } from '../../src/service/sql/chunks.js'
 
 const sizes = (count: number, maxParameters: number, perItem?: number) => {
   const items = Array.from({ length: count }, (_, index) => index)
-  const chunks = [...chunksOf(items, { maxParameters }, perItem)]
+  const chunks = [...splitIntoChunks(items, { maxParameters }, perItem)]
   expect(chunks.flat()).toEqual(items)
   return chunks.map((chunk) => chunk.length)
 }

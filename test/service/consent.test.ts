@@ -1,14 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import { formatDay, formatInstant, parseDay } from '../../src/domain/clock.js'
-import type { EbrRecord } from '../../src/service/consent/consent.js'
+import { formatDay, formatInstant, parseDay } from '../../src/domain/time/dates.js'
+import type { FixedFacts } from '../../src/service/account-view.js'
 import type { EbrInput } from '../../src/service/consent/ebr-input.js'
-import type { FactsOverlay } from '../../src/service/facts-overlay.js'
+import type { EbrRecord } from '../../src/service/consent/ebr-record.js'
+import { chooseByAccount } from '../../src/service/sandbox/sandbox.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller, n } from '../support/service-subjects.js'
+import { testClock } from '../support/test-clock.js'
 
 const database = useDatabase()
-const build = (overlay?: FactsOverlay) =>
-  buildSubjects(database.storage, overlay === undefined ? {} : { overlay })
+const build = (fixedFacts?: FixedFacts) => {
+  const clock = testClock()
+  const viewOf = chooseByAccount({
+    real: { clock, fixedFacts: undefined },
+    sandbox: { clock, fixedFacts },
+  })
+  return buildSubjects(database.storage, { clock, viewOf })
+}
 const me = caller('main')
 
 const ny = '2125550100'
@@ -25,7 +33,7 @@ function shown(record: EbrRecord | undefined): string {
 async function recorded(records: readonly EbrInput[], keepBetterEbr: boolean, number = ny) {
   const { consent } = await build()
   await consent.record(me, { keepBetterEbr, records })
-  return shown((await consent.inForce('main', 'main', [n(number)])).get(number))
+  return shown((await consent.findRecords('main', 'main', [n(number)])).get(number))
 }
 
 describe('what is kept of a record', () => {
@@ -45,7 +53,7 @@ describe('what is kept of a record', () => {
     const { consent } = await build()
     const dateOfLastContact = '2026-11-19T23:30:00-05:00'
     await consent.record(me, { keepBetterEbr: false, records: [{ ...good, dateOfLastContact }] })
-    const record = (await consent.inForce('main', 'main', [n(ny)])).get(ny)
+    const record = (await consent.findRecords('main', 'main', [n(ny)])).get(ny)
     expect(record?.contactOn).toBe(parseDay('2026-11-20'))
   })
 
@@ -80,7 +88,7 @@ describe('what is kept of a record', () => {
         superseded_at: null,
       },
     ])
-    const record = (await consent.inForce('main', 'main', [n(ny)])).get(ny)
+    const record = (await consent.findRecords('main', 'main', [n(ny)])).get(ny)
     expect(record?.obligationEndsOn).toBe(parseDay('2027-12-31'))
   })
 
@@ -88,9 +96,10 @@ describe('what is kept of a record', () => {
     const { consent, changes } = await build()
     const records = [{ ...good, phoneNumber: `${ny}, ${ct},2125550101` }]
     expect(await consent.record(me, { keepBetterEbr: false, records })).toEqual({
-      ...{ stored: 3, warnings: [] },
+      stored: 3,
+      warnings: [],
     })
-    const inForce = await consent.inForce('main', 'main', [
+    const inForce = await consent.findRecords('main', 'main', [
       n(ny),
       n(ct),
       n('2125550101'),
@@ -107,7 +116,7 @@ describe('what is kept of a record', () => {
       { ...good, phoneNumber: ct, type: 'P', dateOfLastContact: '2026-11-21T06:00:00Z' },
     ]
     await consent.record(me, { keepBetterEbr: false, records })
-    const inForce = await consent.inForce('main', 'main', [n(ny), n(ct)])
+    const inForce = await consent.findRecords('main', 'main', [n(ny), n(ct)])
     expect(inForce.get(ny)?.contactOn).toBe(parseDay('2026-11-20'))
     expect(inForce.get(ct)?.contactAt).toBe(clock.now())
   })
@@ -218,7 +227,7 @@ describe('which record is in force', () => {
       await database.db.deleteFrom('ebr_records').execute()
       await consent.record(me, { keepBetterEbr, records: [first] })
       await consent.record(me, { keepBetterEbr, records: [second] })
-      const inForce = await consent.inForce('main', 'main', [number])
+      const inForce = await consent.findRecords('main', 'main', [number])
       expect(shown(inForce.get(number))).toBe(expected)
     }
   })
@@ -256,7 +265,7 @@ describe('which record is in force', () => {
     const { consent } = await build()
     const records = [record('P', '2026-11-20T08:00:00Z'), record('P', '2026-11-20T09:00:01Z')]
     await consent.record(me, { keepBetterEbr: false, records })
-    expect(shown((await consent.inForce('main', 'main', [n(ny)])).get(ny))).toBe(
+    expect(shown((await consent.findRecords('main', 'main', [n(ny)])).get(ny))).toBe(
       'P 2026-11-20T09:00:01Z',
     )
     const rows = await database.db.selectFrom('ebr_records').select('contact_at').execute()
@@ -327,7 +336,7 @@ describe('bad records', () => {
     expect(problems).toMatchObject([
       { field: `ebrList[2].${field}`, ...(value === undefined ? {} : { value }) },
     ])
-    expect(await consent.inForce('main', 'main', [n(ny), n(ct)])).toEqual(new Map())
+    expect(await consent.findRecords('main', 'main', [n(ny), n(ct)])).toEqual(new Map())
     expect(changes.heard).toEqual([])
   })
 
@@ -342,7 +351,7 @@ describe('bad records', () => {
   ])('%s is no mistake', async (_name, change) => {
     const { consent } = await build()
     await consent.record(me, { keepBetterEbr: false, records: [{ ...good, ...change }] })
-    expect((await consent.inForce('main', 'main', [n(ny)])).size).toBe(1)
+    expect((await consent.findRecords('main', 'main', [n(ny)])).size).toBe(1)
   })
 
   test('every problem is listed, up to a limit', async () => {
@@ -376,12 +385,12 @@ describe('whose records', () => {
   test('accounts do not see or replace each other’s', async () => {
     const { consent } = await build()
     await consent.record(me, { keepBetterEbr: false, records: [good] })
-    expect((await consent.inForce('other', 'other', [n(ny)])).size).toBe(0)
-    expect((await consent.inForce('other', 'main', [n(ny)])).size).toBe(0)
+    expect((await consent.findRecords('other', 'other', [n(ny)])).size).toBe(0)
+    expect((await consent.findRecords('other', 'main', [n(ny)])).size).toBe(0)
     const theirs = { ...good, type: 'I' }
     await consent.record(caller('other'), { keepBetterEbr: false, records: [theirs] })
-    expect((await consent.inForce('main', 'main', [n(ny)])).get(ny)?.type).toBe('S')
-    expect((await consent.inForce('other', 'other', [n(ny)])).get(ny)?.type).toBe('I')
+    expect((await consent.findRecords('main', 'main', [n(ny)])).get(ny)?.type).toBe('S')
+    expect((await consent.findRecords('other', 'other', [n(ny)])).get(ny)?.type).toBe('I')
   })
 
   test('a project has its own records unless it inherits the Master Project’s', async () => {
@@ -391,9 +400,9 @@ describe('whose records', () => {
     await consent.record(me, { keepBetterEbr: false, records: [good], projectId: 'own' })
     const records = [{ ...good, type: 'P' }]
     await consent.record(me, { keepBetterEbr: false, records, projectId: 'shared' })
-    expect((await consent.inForce('main', 'OWN', [n(ny)])).get(ny)?.type).toBe('S')
-    expect((await consent.inForce('main', 'main', [n(ny)])).get(ny)?.type).toBe('P')
-    expect((await consent.inForce('main', 'SHARED', [n(ny)])).size).toBe(0)
+    expect((await consent.findRecords('main', 'OWN', [n(ny)])).get(ny)?.type).toBe('S')
+    expect((await consent.findRecords('main', 'main', [n(ny)])).get(ny)?.type).toBe('P')
+    expect((await consent.findRecords('main', 'SHARED', [n(ny)])).size).toBe(0)
   })
 })
 
@@ -401,10 +410,10 @@ test('a restart keeps the records', async () => {
   const { consent } = await build()
   const records = [{ ...good, type: 'P', dateOfLastContact: '2026-11-20T09:30:15Z' }]
   await consent.record(me, { keepBetterEbr: false, records })
-  const before = await consent.inForce('main', 'main', [n(ny)])
+  const before = await consent.findRecords('main', 'main', [n(ny)])
   await database.reopen()
   const again = await build()
-  expect(await again.consent.inForce('main', 'main', [n(ny)])).toEqual(before)
+  expect(await again.consent.findRecords('main', 'main', [n(ny)])).toEqual(before)
   expect(before.size).toBe(1)
 })
 
@@ -417,7 +426,7 @@ test('ten thousand records go in with one call, and replace each other in the ne
     keepBetterEbr: true,
     records: records.map((record) => ({ ...record, type: 'P' })),
   })
-  const inForce = await consent.inForce('main', 'main', numbers)
+  const inForce = await consent.findRecords('main', 'main', numbers)
   expect(inForce.size).toBe(10_000)
   expect(new Set([...inForce.values()].map((record) => record.type))).toEqual(new Set(['P']))
 })
@@ -431,17 +440,17 @@ describe('fixed records of the sandbox', () => {
     storedSeq: 0,
     liftsOptOut: true,
   }
-  const overlay: FactsOverlay = {
+  const fixedFacts: FixedFacts = {
     internalDncEntry: () => undefined,
     internalDncNumbers: () => [],
-    ebrRecord: (account, number) => (account === 'sandbox' && number === ny ? fixed : undefined),
+    ebrRecord: (number) => (number === ny ? fixed : undefined),
   }
   const visitor = caller('sandbox')
 
   test('they are in force for the sandbox alone', async () => {
-    const { consent } = await build(overlay)
-    expect((await consent.inForce('sandbox', 'sandbox', [n(ny), n(ct)])).get(ny)).toBe(fixed)
-    expect((await consent.inForce('main', 'main', [n(ny)])).size).toBe(0)
+    const { consent } = await build(fixedFacts)
+    expect((await consent.findRecords('sandbox', 'sandbox', [n(ny), n(ct)])).get(ny)).toBe(fixed)
+    expect((await consent.findRecords('main', 'main', [n(ny)])).size).toBe(0)
   })
 
   test.each([
@@ -450,9 +459,9 @@ describe('fixed records of the sandbox', () => {
   ])(
     'a stored record replaces one, ranked like any other (keepBetterEBR %s)',
     async (keepBetterEbr, expected) => {
-      const { consent } = await build(overlay)
+      const { consent } = await build(fixedFacts)
       await consent.record(visitor, { keepBetterEbr, records: [good] })
-      const record = (await consent.inForce('sandbox', 'sandbox', [n(ny)])).get(ny)
+      const record = (await consent.findRecords('sandbox', 'sandbox', [n(ny)])).get(ny)
       expect(shown(record)).toBe(expected)
     },
   )

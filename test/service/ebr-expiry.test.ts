@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { formatDay, type LocalDay, parseDay } from '../../src/domain/clock.js'
 import type { EbrType } from '../../src/domain/compliance.js'
+import type { LocalDay } from '../../src/domain/time/clock.js'
+import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 import {
+  computeFederalExpiry,
+  computeRegionalExpiry,
   type EbrTerms,
-  exemptsOn,
-  expiryIn,
-  federalExpiry,
+  expiresAfter,
+  isExemptOn,
+  neverExempt,
   neverExpires,
-  noExemption,
-  outlasts,
 } from '../../src/service/consent/ebr-expiry.js'
 import { testLaw } from '../support/service-subjects.js'
 
@@ -19,7 +20,7 @@ function terms(type: EbrType, contactOn: string, obligationEndsOn?: string): Ebr
 
 function shown(expiry: LocalDay): string {
   if (expiry === neverExpires) return 'never'
-  return expiry === noExemption ? 'none' : formatDay(expiry)
+  return expiry === neverExempt ? 'none' : formatDay(expiry)
 }
 
 test.each<[EbrType, string, string]>([
@@ -31,7 +32,7 @@ test.each<[EbrType, string, string]>([
   ['P', '2001-01-01', 'never'],
   ['T', '2026-11-01', 'none'],
 ])('federally a %s of %s ends on %s', (type, contactOn, expected) => {
-  expect(shown(federalExpiry(terms(type, contactOn)))).toBe(expected)
+  expect(shown(computeFederalExpiry(terms(type, contactOn)))).toBe(expected)
 })
 
 test.each<[string, EbrType, string, string | undefined, string]>([
@@ -52,7 +53,7 @@ test.each<[string, EbrType, string, string | undefined, string]>([
   ['NJ', 'T', '2026-01-15', '2026-12-31', 'none'],
   ['CT', 'S', '2026-01-15', '2027-06-30', '2027-01-15'],
 ])('in %s a %s of %s, obligation until %s, ends on %s', (region, type, contact, ends, expected) => {
-  expect(shown(expiryIn(terms(type, contact, ends), region, testLaw))).toBe(expected)
+  expect(shown(computeRegionalExpiry(terms(type, contact, ends), region, testLaw))).toBe(expected)
 })
 
 test.each([
@@ -60,13 +61,13 @@ test.each([
   ['2027-07-15', false],
   ['2027-07-16', false],
 ])('a sale that ends on 2027-07-15 exempts on %s: %s', (day, expected) => {
-  const expiry = federalExpiry(terms('S', '2026-01-15'))
-  expect(exemptsOn(expiry, parseDay(day) ?? Number.NaN)).toBe(expected)
+  const expiry = computeFederalExpiry(terms('S', '2026-01-15'))
+  expect(isExemptOn(expiry, parseDay(day) ?? Number.NaN)).toBe(expected)
 })
 
 test('what never expires always exempts, what gives no exemption never does', () => {
-  expect(exemptsOn(neverExpires, 1_000_000)).toBe(true)
-  expect(exemptsOn(noExemption, 0)).toBe(false)
+  expect(isExemptOn(neverExpires, 1_000_000)).toBe(true)
+  expect(isExemptOn(neverExempt, 0)).toBe(false)
 })
 
 describe('which of two records outlasts the other', () => {
@@ -115,6 +116,6 @@ describe('which of two records outlasts the other', () => {
     ['federal tie, longer obligation', terms('S', '2026-01-15', '2026-12-31'), sale, ['NJ'], true],
     ['federal tie, no region known', terms('I', '2026-04-01'), terms('S', '2025-01-01'), [], false],
   ])('%s', (_name, kept, added, regions, expected) => {
-    expect(outlasts(kept, added, { regions, law: testLaw })).toBe(expected)
+    expect(expiresAfter(kept, added, { regions, law: testLaw })).toBe(expected)
   })
 })

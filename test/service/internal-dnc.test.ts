@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Role } from '../../src/domain/caller.js'
-import { fixedClock } from '../../src/domain/clock.js'
-import type { FactsOverlay } from '../../src/service/facts-overlay.js'
+import { fixedClock } from '../../src/domain/time/clock.js'
+import type { FixedFacts } from '../../src/service/account-view.js'
+import { chooseByAccount } from '../../src/service/sandbox/sandbox.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller, n, type SubjectsOptions } from '../support/service-subjects.js'
 import { instant } from '../support/test-clock.js'
@@ -37,7 +38,10 @@ describe('adding and removing', () => {
   test('an added number is on the list from that day', async () => {
     const { internalDnc } = await build()
     await internalDnc.add(me, adding([a]))
-    expect(await internalDnc.status(me, { numbers: [a, b] })).toEqual([on(a, '2026-11-20'), off(b)])
+    expect(await internalDnc.readStatus(me, { numbers: [a, b] })).toEqual([
+      on(a, '2026-11-20'),
+      off(b),
+    ])
   })
 
   test('adding a known number changes nothing', async () => {
@@ -45,7 +49,7 @@ describe('adding and removing', () => {
     await internalDnc.add(me, adding([a]))
     clock.set('2026-12-24T00:00:00Z')
     await internalDnc.add(me, adding([a]))
-    expect(await internalDnc.status(me, { numbers: [a] })).toEqual([on(a, '2026-11-20')])
+    expect(await internalDnc.readStatus(me, { numbers: [a] })).toEqual([on(a, '2026-11-20')])
     expect(await internalDnc.count(me)).toEqual({ count: 1, lastModifiedOn: '2026-11-20' })
   })
 
@@ -63,9 +67,12 @@ describe('adding and removing', () => {
     const addedAt = clock.now()
     clock.set('2026-11-21T00:00:00Z')
     await internalDnc.remove(me, { numbers: [a] })
-    expect(await internalDnc.status(me, { numbers: [a, b] })).toEqual([off(a), on(b, '2026-11-20')])
+    expect(await internalDnc.readStatus(me, { numbers: [a, b] })).toEqual([
+      off(a),
+      on(b, '2026-11-20'),
+    ])
     expect(await internalDnc.count(me)).toEqual({ count: 1, lastModifiedOn: '2026-11-21' })
-    const entries = await internalDnc.entries('main', 'main', [n(a), n(b), n(c)])
+    const entries = await internalDnc.findEntries('main', 'main', [n(a), n(b), n(c)])
     expect(Object.fromEntries(entries)).toEqual({
       [a]: { addedAt, removedAt: clock.now(), optedOutAt: addedAt, optedOutSeq: 1 },
       [b]: { addedAt, removedAt: null, optedOutAt: addedAt, optedOutSeq: 1 },
@@ -78,11 +85,13 @@ describe('adding and removing', () => {
     await internalDnc.remove(me, { numbers: [a] })
     clock.set('2026-12-01T09:00:00Z')
     await internalDnc.add(me, adding([a]))
-    expect(await internalDnc.status(me, { numbers: [a] })).toEqual([on(a, '2026-12-01')])
-    expect(Object.fromEntries(await internalDnc.entries('main', 'main', [n(a)]))).toEqual({
+    expect(await internalDnc.readStatus(me, { numbers: [a] })).toEqual([on(a, '2026-12-01')])
+    expect(Object.fromEntries(await internalDnc.findEntries('main', 'main', [n(a)]))).toEqual({
       [a]: {
-        ...{ addedAt: clock.now(), removedAt: null },
-        ...{ optedOutAt: clock.now(), optedOutSeq: 3 },
+        addedAt: clock.now(),
+        removedAt: null,
+        optedOutAt: clock.now(),
+        optedOutSeq: 3,
       },
     })
   })
@@ -93,9 +102,12 @@ describe('adding and removing', () => {
     const addedAt = clock.now()
     clock.set('2026-12-01T09:00:00Z')
     await internalDnc.add(me, adding([a, b]))
-    expect(await internalDnc.status(me, { numbers: [a] })).toEqual([on(a, '2026-11-20')])
-    expect((await internalDnc.entries('main', 'main', [n(a)])).get(a)).toEqual({
-      ...{ addedAt, removedAt: null, optedOutAt: clock.now(), optedOutSeq: 2 },
+    expect(await internalDnc.readStatus(me, { numbers: [a] })).toEqual([on(a, '2026-11-20')])
+    expect((await internalDnc.findEntries('main', 'main', [n(a)])).get(a)).toEqual({
+      addedAt,
+      removedAt: null,
+      optedOutAt: clock.now(),
+      optedOutSeq: 2,
     })
     clock.set('2026-12-02T09:00:00Z')
     await internalDnc.add(me, adding([a]))
@@ -108,7 +120,7 @@ describe('adding and removing', () => {
     const seen: Promise<unknown>[] = []
     changes.numbersChanged = (account, numbers) => {
       heard.push(`${account}:${numbers.join('+')}`)
-      seen.push(internalDnc.status(me, { numbers: [a] }).then((items) => items[0]?.onList))
+      seen.push(internalDnc.readStatus(me, { numbers: [a] }).then((items) => items[0]?.onList))
     }
     await internalDnc.add(me, adding([a, b, a]))
     expect(heard).toEqual([`main:${a}+${b}`])
@@ -143,7 +155,7 @@ describe('numbers that are not ten digits', () => {
 
   test.each(bad)('%j is marked in a status', async (text) => {
     const { internalDnc } = await build()
-    expect(await internalDnc.status(me, { numbers: [text] })).toEqual([
+    expect(await internalDnc.readStatus(me, { numbers: [text] })).toEqual([
       { ...off(text), invalid: true },
     ])
   })
@@ -153,7 +165,7 @@ describe('status and count', () => {
   test('items come in request order, with duplicates, as written', async () => {
     const { internalDnc } = await build()
     await internalDnc.add(me, adding([b]))
-    const items = await internalDnc.status(me, { numbers: [c, b, 'x', b, c] })
+    const items = await internalDnc.readStatus(me, { numbers: [c, b, 'x', b, c] })
     expect(items.map((item) => [item.phone, item.onList, item.invalid])).toEqual([
       [c, false, false],
       [b, true, false],
@@ -182,7 +194,7 @@ describe('status and count', () => {
     const numbers = Array.from({ length: 10_000 }, (_, index) => `212${5_550_000 + index}`)
     await internalDnc.add(me, adding(numbers))
     expect(await internalDnc.count(me)).toMatchObject({ count: 10_000 })
-    const entries = await internalDnc.entries('main', 'main', numbers.map(n))
+    const entries = await internalDnc.findEntries('main', 'main', numbers.map(n))
     expect(entries.size).toBe(10_000)
     await internalDnc.remove(me, { numbers: numbers.slice(1) })
     expect(await internalDnc.count(me)).toMatchObject({ count: 1 })
@@ -224,11 +236,11 @@ describe('whose list', () => {
     const { internalDnc } = await build()
     await internalDnc.add(me, adding([a]))
     const stranger = caller('other')
-    expect(await internalDnc.status(stranger, { numbers: [a] })).toEqual([off(a)])
+    expect(await internalDnc.readStatus(stranger, { numbers: [a] })).toEqual([off(a)])
     await internalDnc.remove(stranger, { numbers: [a] })
     expect(await internalDnc.count(stranger)).toEqual({ count: 0, lastModifiedOn: null })
-    expect(await internalDnc.entries('other', 'main', [n(a)])).toEqual(new Map())
-    expect(await internalDnc.status(me, { numbers: [a] })).toEqual([on(a, '2026-11-20')])
+    expect(await internalDnc.findEntries('other', 'main', [n(a)])).toEqual(new Map())
+    expect(await internalDnc.readStatus(me, { numbers: [a] })).toEqual([on(a, '2026-11-20')])
   })
 
   test('each project has its own list unless it inherits the Master Project’s', async () => {
@@ -244,7 +256,7 @@ describe('whose list', () => {
     await internalDnc.add(me, adding([b], 'shared'))
     const counts = await Promise.all(
       [undefined, 'OWN', 'SHARED'].map(async (projectId) => {
-        const items = await internalDnc.status(me, { numbers: [a, b], projectId })
+        const items = await internalDnc.readStatus(me, { numbers: [a, b], projectId })
         return items.map((item) => item.onList)
       }),
     )
@@ -258,7 +270,7 @@ describe('whose list', () => {
   test('an unknown project is refused by name and value, in every action', async () => {
     const { internalDnc } = await build()
     const request = { numbers: [a], projectId: 'NOPE', ignoreInvalid: false }
-    for (const action of ['add', 'remove', 'status', 'count'] as const) {
+    for (const action of ['add', 'remove', 'readStatus', 'count'] as const) {
       await expect(internalDnc[action](me, request)).rejects.toMatchObject({
         kind: 'invalid-request',
         message: "projId 'NOPE': is not an active project of this account",
@@ -272,50 +284,55 @@ test('a restart keeps the list and its evidence', async () => {
   await internalDnc.add(me, adding([a, b]))
   clock.set('2026-11-22T10:00:00Z')
   await internalDnc.remove(me, { numbers: [b] })
-  const before = await internalDnc.entries('main', 'main', [n(a), n(b)])
+  const before = await internalDnc.findEntries('main', 'main', [n(a), n(b)])
   await database.reopen()
   const again = await build()
-  expect(await again.internalDnc.entries('main', 'main', [n(a), n(b)])).toEqual(before)
+  expect(await again.internalDnc.findEntries('main', 'main', [n(a), n(b)])).toEqual(before)
   expect(await again.internalDnc.count(me)).toEqual({ count: 1, lastModifiedOn: '2026-11-22' })
 })
 
 describe('fixed facts of the sandbox', () => {
   const fixedNumber = n('2125550104')
   const fixedAt = instant('2026-11-01T00:00:00Z')
-  const overlay: FactsOverlay = {
-    internalDncEntry: (account, number) =>
-      account === 'sandbox' && number === fixedNumber ? { addedAt: fixedAt } : undefined,
-    internalDncNumbers: (account) => (account === 'sandbox' ? [fixedNumber] : []),
+  const fixedFacts: FixedFacts = {
+    internalDncEntry: (number) => (number === fixedNumber ? { addedAt: fixedAt } : undefined),
+    internalDncNumbers: () => [fixedNumber],
     ebrRecord: () => undefined,
   }
   const standing = fixedClock(instant('2026-11-23T17:00:00Z'))
   const visitor = caller('sandbox')
-  const buildSandbox = () => buildSubjects(database.storage, { overlay, clockOf: () => standing })
+  const buildSandbox = () =>
+    buildSubjects(database.storage, {
+      viewOf: chooseByAccount({
+        real: { clock: standing, fixedFacts: undefined },
+        sandbox: { clock: standing, fixedFacts },
+      }),
+    })
 
   test('status, count and entries show them, for the sandbox alone', async () => {
     const { internalDnc } = await buildSandbox()
-    expect(await internalDnc.status(visitor, { numbers: [fixedNumber, a] })).toEqual([
+    expect(await internalDnc.readStatus(visitor, { numbers: [fixedNumber, a] })).toEqual([
       on(fixedNumber, '2026-11-01'),
       off(a),
     ])
     expect(await internalDnc.count(visitor)).toEqual({ count: 1, lastModifiedOn: '2026-11-01' })
     expect(
-      Object.fromEntries(await internalDnc.entries('sandbox', 'sandbox', [fixedNumber])),
+      Object.fromEntries(await internalDnc.findEntries('sandbox', 'sandbox', [fixedNumber])),
     ).toEqual({
       [fixedNumber]: { addedAt: fixedAt, removedAt: null, optedOutAt: fixedAt, optedOutSeq: 0 },
     })
-    expect(await internalDnc.status(me, { numbers: [fixedNumber] })).toEqual([off(fixedNumber)])
+    expect(await internalDnc.readStatus(me, { numbers: [fixedNumber] })).toEqual([off(fixedNumber)])
     expect(await internalDnc.count(me)).toEqual({ count: 0, lastModifiedOn: null })
   })
 
   test('adding one changes no date, and the opt-out is noted', async () => {
     const { internalDnc } = await buildSandbox()
     await internalDnc.add(visitor, adding([fixedNumber, a]))
-    expect(await internalDnc.status(visitor, { numbers: [fixedNumber] })).toEqual([
+    expect(await internalDnc.readStatus(visitor, { numbers: [fixedNumber] })).toEqual([
       on(fixedNumber, '2026-11-01'),
     ])
     expect(await internalDnc.count(visitor)).toEqual({ count: 2, lastModifiedOn: '2026-11-23' })
-    const entries = await internalDnc.entries('sandbox', 'sandbox', [fixedNumber])
+    const entries = await internalDnc.findEntries('sandbox', 'sandbox', [fixedNumber])
     expect(entries.get(fixedNumber)).toMatchObject({
       addedAt: fixedAt,
       optedOutAt: standing.now(),
@@ -327,7 +344,7 @@ describe('fixed facts of the sandbox', () => {
     await internalDnc.remove(visitor, { numbers: [fixedNumber] })
     await database.reopen()
     const again = await buildSandbox()
-    expect(await again.internalDnc.status(visitor, { numbers: [fixedNumber] })).toEqual([
+    expect(await again.internalDnc.readStatus(visitor, { numbers: [fixedNumber] })).toEqual([
       off(fixedNumber),
     ])
     expect(await again.internalDnc.count(visitor)).toEqual({
@@ -335,7 +352,7 @@ describe('fixed facts of the sandbox', () => {
       lastModifiedOn: '2026-11-23',
     })
     await again.internalDnc.add(visitor, adding([fixedNumber]))
-    expect(await again.internalDnc.status(visitor, { numbers: [fixedNumber] })).toEqual([
+    expect(await again.internalDnc.readStatus(visitor, { numbers: [fixedNumber] })).toEqual([
       on(fixedNumber, '2026-11-23'),
     ])
     expect(await again.internalDnc.count(visitor)).toMatchObject({ count: 1 })
@@ -344,6 +361,6 @@ describe('fixed facts of the sandbox', () => {
   test("writes are dated by the account's own clock", async () => {
     const { internalDnc } = await buildSandbox()
     await internalDnc.add(visitor, adding([a]))
-    expect(await internalDnc.status(visitor, { numbers: [a] })).toEqual([on(a, '2026-11-23')])
+    expect(await internalDnc.readStatus(visitor, { numbers: [a] })).toEqual([on(a, '2026-11-23')])
   })
 })

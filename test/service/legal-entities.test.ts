@@ -1,7 +1,7 @@
 /** Legal entities: what one must hold, which is the default, whose they are. */
 import { describe, expect, test } from 'vitest'
+import type { LegalEntityInput } from '../../src/domain/legal-entity.js'
 import { LegalEntities } from '../../src/service/legal-entities/legal-entities.js'
-import type { LegalEntityInput } from '../../src/service/legal-entities/legal-entity-input.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller } from '../support/service-subjects.js'
 
@@ -22,7 +22,8 @@ describe('adding', () => {
     const entities = await build()
     const written = await entities.create(main, {
       ...named({ ein: '012345678', streetAddress: ' 1 Main St ', city: 'New York', state: 'ny' }),
-      ...{ industryId: 27, employeeCount: 0 },
+      industryId: 27,
+      employeeCount: 0,
     })
     await entities.update(main, {
       id: written.id,
@@ -31,9 +32,17 @@ describe('adding', () => {
     expect(written).toEqual({ id: written.id, accountId: 'main', created: true })
     expect(await entities.list(main)).toEqual([
       {
-        ...{ id: written.id, accountId: 'main', isDefault: true, legalName: 'Acme' },
-        ...{ ein: '***5678', primaryPhoneNumber: '2125550100', streetAddress: '1 Main St' },
-        ...{ city: 'New York', state: 'NY', zip: '10001-1234', countryCode: 'US' },
+        id: written.id,
+        accountId: 'main',
+        isDefault: true,
+        legalName: 'Acme',
+        ein: '***5678',
+        primaryPhoneNumber: '2125550100',
+        streetAddress: '1 Main St',
+        city: 'New York',
+        state: 'NY',
+        zip: '10001-1234',
+        countryCode: 'US',
       },
     ])
   })
@@ -140,7 +149,8 @@ describe('changing', () => {
     const entities = await build()
     const { id } = await entities.create(main, {
       ...named({ city: 'Rome', dba: 'A', url: 'x.example', ein: '123456789' }),
-      ...{ industryId: 3, callsPerMonth: 10 },
+      industryId: 3,
+      callsPerMonth: 10,
     })
     expect(
       await entities.update(main, { id, texts: { city: null, dba: ' ' }, industryId: null }),

@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import type { Clock } from '../../src/domain/clock.js'
-import { ListFacts, type Lists } from '../../src/service/list-facts.js'
-import { Litigators } from '../../src/service/litigator.js'
-import type { ProjectScope } from '../../src/service/projects/project-scope.js'
-import type { ScopeResolver } from '../../src/service/projects/projects.js'
+import type { Clock } from '../../src/domain/time/clock.js'
+import { type AccountLists, ListFacts, type Lists } from '../../src/service/lists/list-facts.js'
+import { LitigatorCheck } from '../../src/service/lists/litigator-check.js'
+import type { ProjectScope, ScopeResolver } from '../../src/service/projects/project-scope.js'
+import { chooseByAccount } from '../../src/service/sandbox/sandbox.js'
+import { SandboxLists } from '../../src/service/sandbox/sandbox-lists.js'
 import { ageless, agesWith, fakeLists, testSandbox } from '../support/scrub-parts.js'
 import { n } from '../support/service-subjects.js'
 import { instant, testClock } from '../support/test-clock.js'
 
 const sandbox = testSandbox(testClock())
+const sandboxLists = new SandboxLists(sandbox)
 const now = '2026-11-20T12:00:00Z'
 const factsOf = (lists: Lists, ages = ageless, clock: Clock = testClock(now)) =>
-  new ListFacts({ lists, ages, sandbox, clock })
+  new ListFacts({ lists, ages, clock })
 
 const loaded = factsOf(
   fakeLists({
@@ -29,14 +31,14 @@ describe('national list', () => {
     { number: '3057361000', country: 'US', status: 'not-covered' },
     { number: '4167361000', country: 'CA', status: 'listed' },
     { number: '4167361001', country: 'CA', status: 'clear' },
-    // Each country's list speaks for its own numbers alone.
+    // Each country's list covers its own numbers alone.
     { number: '2127361000', country: 'CA', status: 'clear' },
   ] as const)('$number in $country is $status', ({ number, country, status }) => {
-    expect(loaded.national('main', n(number), country).status).toBe(status)
+    expect(loaded.checkNational(n(number), country).status).toBe(status)
   })
 
   it('tells the day of the list', () => {
-    expect(loaded.national('main', n('2127361000'), 'US')).toMatchObject({
+    expect(loaded.checkNational(n('2127361000'), 'US')).toMatchObject({
       status: 'listed',
       asOf: instant('2026-10-01'),
     })
@@ -46,7 +48,7 @@ describe('national list', () => {
     { country: 'US', command: 'callgate import list us-dnc <file>' },
     { country: 'CA', command: 'callgate import list canada-dnc <file>' },
   ] as const)('names the missing import of $country', ({ country, command }) => {
-    const found = factsOf(fakeLists({})).national('main', n('3057361000'), country)
+    const found = factsOf(fakeLists({})).checkNational(n('3057361000'), country)
     expect(found.status === 'not-covered' && found.detail).toContain(command)
     expect(found.status === 'not-covered' && found.detail).toContain('305')
   })
@@ -63,14 +65,13 @@ describe('a list that is too old', () => {
   const days = { usDnc: 31, canadaDnc: 31, stateDnc: 92, litigators: 60 }
   const clock = testClock()
   const facts = factsOf(fakeLists(kept), agesWith(days, { TX: 20 }), clock)
-  const national = (number: string) => facts.national('main', n(number), 'US')
-  const state = (number: string, regions: readonly string[]) =>
-    facts.state('main', n(number), regions)
-  const litigator = (number: string) => facts.litigator('main', n(number))
+  const national = (number: string) => facts.checkNational(n(number), 'US')
+  const state = (number: string, regions: readonly string[]) => facts.checkState(n(number), regions)
+  const litigator = (number: string) => facts.checkLitigator(n(number))
   const asked = {
     'national, listed': () => national('2127361000'),
     'national, clear': () => national('2127361001'),
-    'national of the other country': () => facts.national('main', n('4167361000'), 'CA'),
+    'national of the other country': () => facts.checkNational(n('4167361000'), 'CA'),
     'state, listed': () => state('2127361000', ['NY']),
     'state, clear': () => state('2127361001', ['NY']),
     'two states, one of them listed': () => state('2147361000', ['NY', 'TX']),
@@ -126,29 +127,35 @@ describe('a list that is too old', () => {
 
   it('answers again as soon as a newer one takes its place', () => {
     clock.set('2026-12-01')
-    const lists = new Map<string, Parameters<typeof fakeLists>[0]>()
+    let loaded = fakeLists({ 'us-dnc': { asOf: '2026-10-01' } })
+    let announce = () => {}
     const swapped = factsOf(
       {
-        get: (name) => fakeLists(lists.get('now') ?? {}).get(name),
+        all: () => loaded.all(),
         problems: () => [],
+        onChange: (listener) => {
+          announce = listener
+        },
       },
       agesWith(days),
       clock,
     )
-    lists.set('now', { 'us-dnc': { asOf: '2026-10-01' } })
-    expect(swapped.national('main', n('2127361000'), 'US').status).toBe('not-covered')
-    lists.set('now', { 'us-dnc': { asOf: '2026-11-20' } })
-    expect(swapped.national('main', n('2127361000'), 'US')).toMatchObject({
-      ...{ status: 'clear', holdsUntil: instant('2026-12-21') + 1 },
+    expect(swapped.checkNational(n('2127361000'), 'US').status).toBe('not-covered')
+    loaded = fakeLists({ 'us-dnc': { asOf: '2026-11-20' } })
+    announce()
+    expect(swapped.checkNational(n('2127361000'), 'US')).toMatchObject({
+      status: 'clear',
+      holdsUntil: instant('2026-12-21') + 1,
     })
   })
 
   it('is none of the sandbox, whose facts have no age', () => {
     clock.set('2046-11-20')
-    expect(facts.national('sandbox', n('2125550100'), 'US')).toMatchObject({
-      ...{ status: 'clear', holdsUntil: Number.POSITIVE_INFINITY },
+    expect(sandboxLists.checkNational(n('2125550100'), 'US')).toMatchObject({
+      status: 'clear',
+      holdsUntil: Number.POSITIVE_INFINITY,
     })
-    expect(facts.litigator('sandbox', n('2125550105')).status).toBe('listed')
+    expect(sandboxLists.checkLitigator(n('2125550105')).status).toBe('listed')
   })
 })
 
@@ -174,7 +181,7 @@ describe('the lists a finding rests on', () => {
     { number: '3057361000', country: 'US', lists: ['us-dnc'] },
     { number: '4167361000', country: 'CA', lists: [] },
   ] as const)('national of $number: $lists', ({ number, country, lists }) => {
-    expect(names(facts.national('main', n(number), country).lists)).toEqual(lists)
+    expect(names(facts.checkNational(n(number), country).lists)).toEqual(lists)
   })
 
   it.each([
@@ -184,35 +191,35 @@ describe('the lists a finding rests on', () => {
     { number: '2127361000', regions: ['NJ', 'CT', 'NY'], lists: ['state-dnc-nj', 'state-dnc-ny'] },
     { number: '2127361000', regions: ['NY', 'PA'], lists: ['state-dnc-ny'] },
   ])('of $regions for $number: $lists', ({ number, regions, lists }) => {
-    expect(names(facts.state('main', n(number), regions).lists)).toEqual(lists)
+    expect(names(facts.checkState(n(number), regions).lists)).toEqual(lists)
   })
 
   it('are told by name, version and day, not by the numbers in them', () => {
-    expect(facts.national('main', n('2127361000'), 'US').lists).toEqual([
+    expect(facts.checkNational(n('2127361000'), 'US').lists).toEqual([
       { name: 'us-dnc', version: 'test', asOf: instant('2026-11-01') },
     ])
   })
 
   it('are the same objects for every number, so that a look-up makes none', () => {
-    const one = facts.national('main', n('2127361001'), 'US')
-    expect(facts.national('main', n('2127361002'), 'US')).toBe(one)
-    expect(facts.national('main', n('2127361000'), 'US').lists[0]).toBe(one.lists[0])
-    expect(facts.ported('main')).toBe(facts.ported('main'))
+    const one = facts.checkNational(n('2127361001'), 'US')
+    expect(facts.checkNational(n('2127361002'), 'US')).toBe(one)
+    expect(facts.checkNational(n('2127361000'), 'US').lists[0]).toBe(one.lists[0])
+    expect(facts.findPortedEvidence().lists).toBe(facts.findPortedEvidence().lists)
   })
 
   it('are, of the class of a line, those of ported numbers that are kept', () => {
-    expect(names(facts.ported('main').lists)).toEqual(['ported-wireless', 'ported-wireline'])
-    expect(facts.ported('sandbox').lists).toEqual([])
-    expect(factsOf(fakeLists({})).ported('main').lists).toEqual([])
+    expect(names(facts.findPortedEvidence().lists)).toEqual(['ported-wireless', 'ported-wireline'])
+    expect(sandboxLists.findPortedEvidence().lists).toEqual([])
+    expect(factsOf(fakeLists({})).findPortedEvidence().lists).toEqual([])
     const one = factsOf(fakeLists({ 'ported-wireline': {} }))
-    expect(names(one.ported('main').lists)).toEqual(['ported-wireline'])
+    expect(names(one.findPortedEvidence().lists)).toEqual(['ported-wireline'])
   })
 
   it('end what rests on them with the first that becomes too old, and then no more', () => {
     const clock = testClock('2026-11-20')
     const two = { 'ported-wireless': { asOf: '2026-11-10' }, 'ported-wireline': {} }
     const aging = factsOf(fakeLists(two), agesWith({ ported: 15 }), clock)
-    const until = () => aging.ported('main').holdsUntil
+    const until = () => aging.findPortedEvidence().holdsUntil
     expect(until()).toBe(instant('2026-11-25') + 1)
     clock.set('2026-11-16')
     expect(until()).toBe(instant('2026-11-16') + 1)
@@ -223,9 +230,9 @@ describe('the lists a finding rests on', () => {
   it('are those of the sandbox for its account', () => {
     const asOf = sandbox.listsAsOf
     const version = 'sandbox'
-    const found = facts.national('sandbox', n('4165550100'), 'CA')
+    const found = sandboxLists.checkNational(n('4165550100'), 'CA')
     expect(found.lists).toEqual([{ name: 'canada-dnc', version, asOf }])
-    const litigator = facts.litigator('sandbox', n('2125550105'))
+    const litigator = sandboxLists.checkLitigator(n('2125550105'))
     expect(litigator.lists).toEqual([{ name: 'litigators', version, asOf }])
   })
 })
@@ -238,7 +245,7 @@ describe('state lists', () => {
     { number: '2127361000', regions: ['NY'], status: 'clear', region: undefined },
     { number: '7137361000', regions: ['TX'], status: 'not-covered', region: undefined },
   ])('$number in $regions is $status', ({ number, regions, status, region }) => {
-    const found = loaded.state('main', n(number), regions)
+    const found = loaded.checkState(n(number), regions)
     expect({ status: found.status, region: found.region }).toEqual({ status, region })
   })
 
@@ -246,16 +253,16 @@ describe('state lists', () => {
     const damaged = factsOf(
       fakeLists({}, [{ name: 'state-dnc-tx', detail: 'is damaged or cut off' }]),
     )
-    expect(damaged.state('main', n('2147361000'), ['TX'])).toMatchObject({
+    expect(damaged.checkState(n('2147361000'), ['TX'])).toMatchObject({
       status: 'not-covered',
       detail: 'state-dnc-tx: is damaged or cut off',
     })
-    expect(damaged.state('main', n('2127361000'), ['NY']).status).toBe('clear')
+    expect(damaged.checkState(n('2127361000'), ['NY']).status).toBe('clear')
   })
 
   it('no state list is sure when the whole folder cannot be read', () => {
     const unreadable = factsOf(fakeLists({}, [{ detail: 'permission denied' }]))
-    expect(unreadable.state('main', n('2147361000'), ['TX']).status).toBe('not-covered')
+    expect(unreadable.checkState(n('2147361000'), ['TX']).status).toBe('not-covered')
   })
 })
 
@@ -273,7 +280,13 @@ describe('litigator check', () => {
   const projects: ScopeResolver = {
     resolve: (_accountId, choice) => (choice?.projectId === undefined ? scope : undefined),
   }
-  const litigators = new Litigators(loaded, projects)
+  const litigators = new LitigatorCheck(
+    chooseByAccount<{ lists: AccountLists }>({
+      real: { lists: loaded },
+      sandbox: { lists: sandboxLists },
+    }),
+    projects,
+  )
 
   it('gives one row per number in order, duplicates kept', async () => {
     const numbers = ['2127361666', '2127361000', '2127361666']
@@ -285,7 +298,7 @@ describe('litigator check', () => {
   })
 
   it('refuses to answer for a real account when no list is loaded', async () => {
-    const none = new Litigators(factsOf(fakeLists({})), projects)
+    const none = new LitigatorCheck(() => ({ lists: factsOf(fakeLists({})) }), projects)
     await expect(none.check('main', { numbers: ['2127361000'] })).rejects.toMatchObject({
       kind: 'not-available',
       message: expect.stringContaining('callgate import list litigators <file>'),

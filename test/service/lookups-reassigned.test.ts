@@ -1,16 +1,16 @@
 /** Disconnects against a consent, two answers as one, and the test data of sandbox mode. */
 import { describe, expect, it } from 'vitest'
-import { parseDay } from '../../src/domain/clock.js'
-import type { Reassigned, ReassignedAnswer } from '../../src/domain/lookups.js'
+import type { ReassignedAnswer, ReassignedFlag } from '../../src/domain/lookups.js'
+import { parseDay } from '../../src/domain/time/dates.js'
 import {
-  answerOf,
-  asFarAsKnown,
-  eitherOf,
-  joined,
+  combineReassigned,
+  combineReassignedAnswers,
+  createReassignedAnswer,
+  createSandboxAnswer,
+  deriveReassigned,
+  limitToDatabasePeriod,
   nationalDataSince,
-  sandboxAnswer,
-  saysReassigned,
-} from '../../src/service/lookups/reassigned.js'
+} from '../../src/service/lookups/reassigned-answer.js'
 import { n } from '../support/service-subjects.js'
 
 function day(text: string): number {
@@ -20,7 +20,7 @@ function day(text: string): number {
 }
 
 describe('one body of data', () => {
-  it.each<[string, string | undefined, string, Reassigned]>([
+  it.each<[string, string | undefined, string, ReassignedFlag]>([
     ['a disconnect after the consent', '2024-05-02', '2024-05-01', true],
     ['a disconnect on the day of the consent', '2024-05-01', '2024-05-01', true],
     ['a disconnect before it', '2024-04-30', '2024-05-01', false],
@@ -28,11 +28,11 @@ describe('one body of data', () => {
     ['a disconnect long after an old consent', '2024-05-01', '2015-01-01', true],
   ])('with %s', (_what, latest, consent, expected) => {
     const latestOn = latest === undefined ? undefined : day(latest)
-    expect(saysReassigned({ latestOn }, day(consent))).toBe(expected)
+    expect(deriveReassigned({ latestOn }, day(consent))).toBe(expected)
   })
 
   it('without data on the number has no answer', () => {
-    expect(saysReassigned(undefined, day('2024-05-01'))).toBeNull()
+    expect(deriveReassigned(undefined, day('2024-05-01'))).toBeNull()
   })
 })
 
@@ -40,7 +40,7 @@ const each = [true, false, null] as const
 
 describe('the two bodies together', () => {
   /** national, own, combined, harbour */
-  it.each<[Reassigned, Reassigned, Reassigned, boolean]>([
+  it.each<[ReassignedFlag, ReassignedFlag, ReassignedFlag, boolean]>([
     [true, true, true, false],
     [true, false, true, false],
     [true, null, true, false],
@@ -51,20 +51,40 @@ describe('the two bodies together', () => {
     [null, false, false, false],
     [null, null, null, false],
   ])('%s and %s are %s, harbour %s', (national, own, combined, hasSafeHarbor) => {
-    expect(eitherOf(national, own)).toBe(combined)
-    expect(answerOf(national, own)).toEqual({ national, own, hasSafeHarbor })
+    expect(combineReassigned(national, own)).toBe(combined)
+    expect(createReassignedAnswer(national, own)).toEqual({ national, own, hasSafeHarbor })
   })
 })
 
 describe('a consent older than the national database', () => {
   const start = '2021-01-27'
   it.each<[string, ReassignedAnswer, string, ReassignedAnswer]>([
-    ['keeps a yes', answerOf(true, null), '2021-01-26', answerOf(true, null)],
-    ['has no no, and no harbour', answerOf(false, null), '2021-01-26', answerOf(null, null)],
-    ['keeps what the own data says', answerOf(false, false), '2019-01-01', answerOf(null, false)],
-    ['of its first day has one', answerOf(false, null), start, answerOf(false, null)],
+    [
+      'keeps a yes',
+      createReassignedAnswer(true, null),
+      '2021-01-26',
+      createReassignedAnswer(true, null),
+    ],
+    [
+      'has no no, and no harbour',
+      createReassignedAnswer(false, null),
+      '2021-01-26',
+      createReassignedAnswer(null, null),
+    ],
+    [
+      'keeps what the own data says',
+      createReassignedAnswer(false, false),
+      '2019-01-01',
+      createReassignedAnswer(null, false),
+    ],
+    [
+      'of its first day has one',
+      createReassignedAnswer(false, null),
+      start,
+      createReassignedAnswer(false, null),
+    ],
   ])('%s', (_what, answer, consent, expected) => {
-    expect(asFarAsKnown(answer, day(consent))).toEqual(expected)
+    expect(limitToDatabasePeriod(answer, day(consent))).toEqual(expected)
   })
 
   it('is one before 2021-01-27', () => {
@@ -73,51 +93,62 @@ describe('a consent older than the national database', () => {
 })
 
 describe('two answers as one', () => {
-  const all = each.flatMap((national) => each.map((own) => answerOf(national, own)))
+  const all = each.flatMap((national) => each.map((own) => createReassignedAnswer(national, own)))
 
   it('never lose a yes, nor make one', () => {
     for (const one of all) {
       for (const other of all) {
-        const both = joined(one, other)
-        expect(both.national).toBe(eitherOf(one.national, other.national))
-        expect(both.own).toBe(eitherOf(one.own, other.own))
-        if (eitherOf(both.national, both.own) === true) expect(both.hasSafeHarbor).toBe(false)
+        const both = combineReassignedAnswers(one, other)
+        expect(both.national).toBe(combineReassigned(one.national, other.national))
+        expect(both.own).toBe(combineReassigned(one.own, other.own))
+        if (combineReassigned(both.national, both.own) === true)
+          expect(both.hasSafeHarbor).toBe(false)
       }
     }
   })
 
   it.each<[string, ReassignedAnswer, ReassignedAnswer, boolean]>([
-    ['the first that has national data', answerOf(false, null), answerOf(null, false), true],
-    ['the second where the first has none', answerOf(null, false), answerOf(false, null), true],
+    [
+      'the first that has national data',
+      createReassignedAnswer(false, null),
+      createReassignedAnswer(null, false),
+      true,
+    ],
+    [
+      'the second where the first has none',
+      createReassignedAnswer(null, false),
+      createReassignedAnswer(false, null),
+      true,
+    ],
     [
       'the first that denies it',
       { national: false, own: null, hasSafeHarbor: false },
-      ...([answerOf(false, null), false] as const),
+      ...([createReassignedAnswer(false, null), false] as const),
     ],
     [
       'a first that grants it without a no',
       { national: null, own: null, hasSafeHarbor: true },
-      ...([answerOf(null, null), true] as const),
+      ...([createReassignedAnswer(null, null), true] as const),
     ],
   ])('the harbour is told by %s', (_who, one, other, expected) => {
-    expect(joined(one, other).hasSafeHarbor).toBe(expected)
+    expect(combineReassignedAnswers(one, other).hasSafeHarbor).toBe(expected)
   })
 })
 
 describe('test data', () => {
   const number = n('2127365001')
   const answers = Array.from({ length: 300 }, (_, index) =>
-    sandboxAnswer(number, day('2024-01-01') + index),
+    createSandboxAnswer(number, day('2024-01-01') + index),
   )
 
   it('is the same for the same number and day', () => {
-    expect(sandboxAnswer(number, day('2024-01-01'))).toEqual(answers[0])
-    expect(sandboxAnswer(n('2127365001'), day('20240101'))).toEqual(answers[0])
+    expect(createSandboxAnswer(number, day('2024-01-01'))).toEqual(answers[0])
+    expect(createSandboxAnswer(n('2127365001'), day('20240101'))).toEqual(answers[0])
   })
 
   it('has all outcomes and harbours, in each body of data', () => {
     const seen = (of: (answer: ReassignedAnswer) => unknown) => new Set(answers.map(of))
-    expect(seen(({ national, own }) => eitherOf(national, own))).toEqual(new Set(each))
+    expect(seen(({ national, own }) => combineReassigned(national, own))).toEqual(new Set(each))
     expect(seen(({ national }) => national)).toEqual(new Set(each))
     expect(seen(({ own }) => own)).toEqual(new Set(each))
     expect(seen(({ hasSafeHarbor }) => hasSafeHarbor)).toEqual(new Set([true, false]))
@@ -125,7 +156,7 @@ describe('test data', () => {
 
   it('is another for other numbers', () => {
     const others = Array.from({ length: 50 }, (_, index) =>
-      sandboxAnswer(n(`21273650${10 + index}`), day('2024-01-01')),
+      createSandboxAnswer(n(`21273650${10 + index}`), day('2024-01-01')),
     )
     expect(new Set(others.map((one) => JSON.stringify(one))).size).toBeGreaterThan(3)
   })

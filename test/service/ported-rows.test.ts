@@ -1,8 +1,8 @@
 /** What a scrub row says of a number whose line is no longer what it was assigned as. */
 import { describe, expect, it } from 'vitest'
-import { jsonRow, wireScrubRow } from '../../src/api/scrub-row.js'
-import { formatDay, parseDay } from '../../src/domain/clock.js'
-import type { LineClass, NumberFacts, Ported } from '../../src/domain/place.js'
+import { toJsonRow, wireScrubRow } from '../../src/api/scrub/scrub-row.js'
+import type { LineClass, NumberFacts, PortingRecord } from '../../src/domain/place.js'
+import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 import { planWith, testScrub } from '../support/scrub-parts.js'
 import { instant, testClock } from '../support/test-clock.js'
 
@@ -17,18 +17,18 @@ async function rowOf(known: Known) {
     [phone]: { carrier: { ocn: '6006', company: 'ACME' }, ...known },
   })
   const { scrub } = testScrub({ clock: testClock(), plan })
-  const [row] = await scrub.rows('main', { items: [{ phone }], version: 8, at })
+  const [row] = await scrub.listRows('main', { items: [{ phone }], version: 8, at })
   if (!row) throw new Error('no row')
   return row
 }
 
-const wireless = (day?: number): Ported => ({ to: 'wireless', on: day })
-const wireline = (day?: number): Ported => ({ to: 'wireline', on: day })
+const wireless = (day?: number): PortingRecord => ({ to: 'wireless', on: day })
+const wireline = (day?: number): PortingRecord => ({ to: 'wireline', on: day })
 
 describe('a row by the kind of line', () => {
   const table: [
     originalClass: LineClass,
-    ported: Ported | undefined,
+    ported: PortingRecord | undefined,
     lineClass: LineClass,
     row: readonly [letter: string, isWireless: boolean, type: string, info: string, date: string],
   ][] = [
@@ -72,7 +72,7 @@ describe('WirelessPortDate on the wire', () => {
     ['0', ''],
   ])("'%s' is read as '%s'", async (written, read) => {
     const row = await rowOf({ lineClass: 'wireless', ported: wireless(on) })
-    const wire = jsonRow(row, 8)
+    const wire = toJsonRow(row, 8)
     expect(wire.WirelessPortDate).toBe(formatDay(on ?? 0))
     const { wirelessPortDate } = wireScrubRow.parse({ ...wire, WirelessPortDate: written })
     expect(wirelessPortDate).toBe(read)

@@ -1,11 +1,11 @@
 /** What the switches and the registry's answers of a project make of the calls it is judged by. */
 import { describe, expect, test } from 'vitest'
 import type { PhoneNumber } from '../../src/domain/phone-number.js'
-import type { FtcFacts } from '../../src/service/projects/project-ftc.js'
+import type { FtcValidationInput } from '../../src/service/projects/project-registrations.js'
 import { useDatabase } from '../support/database.js'
 import { planWith, testScrub } from '../support/scrub-parts.js'
 import { buildSubjects, caller } from '../support/service-subjects.js'
-import { buildProjects, type ProjectParts } from './projects-parts.js'
+import { buildProjects, type ProjectParts } from './projects-fixture.js'
 
 const database = useDatabase()
 const main = caller('main')
@@ -20,13 +20,15 @@ const doors: readonly [string, Door][] = [
     'the call for projects',
     ({ projects }, inheritsInternalDnc) =>
       projects.records.update(main, {
-        ...{ code: 'SALES', bodyCode: undefined, input: { inheritsInternalDnc } },
+        code: 'SALES',
+        bodyCode: undefined,
+        input: { inheritsInternalDnc },
       }),
   ],
   [
     'the older call',
     ({ projects }, inheritsInternalDnc) =>
-      projects.rpc.answer(main, { code: 'SALES', inheritsInternalDnc, listing: false }),
+      projects.rpc.handle(main, { code: 'SALES', inheritsInternalDnc, listing: false }),
   ],
 ]
 
@@ -50,13 +52,17 @@ async function build(inheritsInternalDnc: boolean) {
 async function letterOf({ projects, internalDnc, clock }: ProjectParts, number: PhoneNumber) {
   const scope = await projects.resolve('main', { projectId: 'SALES' })
   const list = scope?.internalDncList ?? ''
-  const stored = (await internalDnc.entries('main', list, [number])).get(number)
+  const stored = (await internalDnc.findEntries('main', list, [number])).get(number)
   const { scrub } = testScrub({
-    ...{ clock, projects, plan: planWith({ [number]: { lineClass: 'wireline' } }) },
+    clock,
+    projects,
+    plan: planWith({ [number]: { lineClass: 'wireline' } }),
     entries: stored ? { [`${list} ${number}`]: stored } : {},
   })
-  const [row] = await scrub.rows('main', {
-    ...{ items: [{ phone: number }], version: 8, projectId: 'SALES' },
+  const [row] = await scrub.listRows('main', {
+    items: [{ phone: number }],
+    version: 8,
+    projectId: 'SALES',
   })
   return row?.letter
 }
@@ -84,7 +90,7 @@ describe.each(doors)('opt-outs outlive the switch of the list, by %s', (_name, t
     const [source] = await stored(from)
     expect(await stored(to)).toEqual([{ ...source, list: to, modified_at: parts.clock.now() }])
     expect(await stored('THIRD')).toEqual([])
-    expect(await parts.internalDnc.entries('other', to, [ny])).toEqual(new Map())
+    expect(await parts.internalDnc.findEntries('other', to, [ny])).toEqual(new Map())
     parts.clock.advance(1_000)
     expect(await parts.internalDnc.count(main, { projectId: 'SALES' })).toMatchObject({ count: 1 })
     await turn(parts, !wanted)
@@ -103,7 +109,8 @@ describe.each(doors)('opt-outs outlive the switch of the list, by %s', (_name, t
     expect(await stored('main')).toEqual([
       {
         ...before[0],
-        ...{ opted_out_at: own?.opted_out_at, stored_at: own?.stored_at },
+        opted_out_at: own?.opted_out_at,
+        stored_at: own?.stored_at,
         opted_out_seq: own?.opted_out_seq,
       },
       before[1],
@@ -149,7 +156,8 @@ describe.each([
     const project = { accountId: 'main', code: 'SALES', name: 'Sales' }
     await here.projects.create({
       ...project,
-      ...{ inheritsInternalDnc: !wanted, inheritsEbr: !wanted },
+      inheritsInternalDnc: !wanted,
+      inheritsEbr: !wanted,
     })
     const resolved = await there.projects.resolve('main', { projectId: 'SALES' })
     await here.projects.set(project, { inheritsInternalDnc: wanted, inheritsEbr: wanted })
@@ -182,7 +190,7 @@ describe.each([
 })
 
 describe('what the registry said decides at once', () => {
-  test.each<[string, FtcFacts | undefined, string, string]>([
+  test.each<[string, FtcValidationInput | undefined, string, string]>([
     ['nothing', undefined, 'C', 'C'],
     ['pending', { status: 'pending' }, 'C', 'C'],
     ['all', { status: 'validated', entireUs: true }, 'C', 'C'],
@@ -197,25 +205,25 @@ describe('what the registry said decides at once', () => {
     expect([await letterOf(parts, ny), await letterOf(parts, miami)]).toEqual(['C', 'C'])
     const heard = changes.heard.length
     const ref = { accountId: 'main', code: 'SALES' }
-    if (facts) await projects.facts.recordFtcValidation(ref, facts)
+    if (facts) await projects.registrations.recordFtcValidation(ref, facts)
     expect([await letterOf(parts, ny), await letterOf(parts, miami)]).toEqual([ofNy, ofMiami])
     if (ofNy === 'B') expect(changes.heard.length).toBeGreaterThan(heard)
   })
 
   test('other area codes count without a new status, and the end of the last day', async () => {
     const parts = await build(false)
-    const { facts, records } = parts.projects
+    const { registrations, records } = parts.projects
     await records.save(main, { code: 'SALES', input: { san: '1-2-26' } })
     const ref = { accountId: 'main', code: 'SALES' }
     const said = { status: 'validated', expiration: '2026-11-22' } as const
-    await facts.recordFtcValidation(ref, { ...said, areaCodes: ['305'] })
+    await registrations.recordFtcValidation(ref, { ...said, areaCodes: ['305'] })
     expect(await letterOf(parts, ny)).toBe('B')
-    await facts.recordFtcValidation(ref, { ...said, areaCodes: ['212'] })
+    await registrations.recordFtcValidation(ref, { ...said, areaCodes: ['212'] })
     expect(await letterOf(parts, ny)).not.toBe('B')
-    await facts.recordFtcValidation(ref, { ...said, entireUs: true })
+    await registrations.recordFtcValidation(ref, { ...said, entireUs: true })
     expect(await letterOf(parts, miami)).not.toBe('B')
     parts.clock.set('2026-11-23T00:00:00Z')
-    await facts.expireDue()
+    await registrations.expireDue()
     expect(await letterOf(parts, miami)).toBe('B')
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ProjectInput } from '../../src/service/projects/project-input.js'
 import { useDatabase } from '../support/database.js'
 import { caller } from '../support/service-subjects.js'
-import { buildProjects, keptEvents, setAutoPrefix } from './projects-parts.js'
+import { buildProjects, keptEvents, setAutoPrefix } from './projects-fixture.js'
 
 const database = useDatabase()
 const main = caller('main')
@@ -17,13 +17,19 @@ async function build(input: ProjectInput = {}) {
   const save = (change: ProjectInput, code = 'SALES') =>
     projects.records.save(main, { code, input: change })
   const switchTo = (handler: 'deactivate_project' | 'reactivate_project') =>
-    projects.rpc.answer(main, { code: 'SALES', handler, listing: false })
+    projects.rpc.handle(main, { code: 'SALES', handler, listing: false })
   return { ...parts, save, switchTo }
 }
 
 const unknownFederal = {
-  ...{ Status: 'pending', OrgId: null, San: null, CheckedOn: null, Message: null },
-  ...{ Expiration: null, HasEntireUs: false, AreaCodes: [] },
+  Status: 'pending',
+  OrgId: null,
+  San: null,
+  CheckedOn: null,
+  Message: null,
+  Expiration: null,
+  HasEntireUs: false,
+  AreaCodes: [],
 }
 
 describe('making a project', () => {
@@ -214,7 +220,9 @@ describe('changing a project', () => {
     )
     expect(saves.filter(({ created }) => created)).toHaveLength(1)
     expect((await projects.records.get(main, 'RACE')).FtcValidation).toMatchObject({
-      ...{ San: '1-2-26', OrgId: '7', Status: 'pending' },
+      San: '1-2-26',
+      OrgId: '7',
+      Status: 'pending',
     })
     expect(await projects.resolve('main', { projectId: 'RACE' })).toMatchObject({
       ebrProject: 'main',
@@ -235,14 +243,15 @@ describe('an inactive project', () => {
     await switchTo('reactivate_project')
     expect(await projects.resolve('main', { projectId: 'SALES' })).toBeDefined()
     expect((await save({ name: 'New' })).project).toMatchObject({
-      ...{ Status: 'active', ProjectName: 'New' },
+      Status: 'active',
+      ProjectName: 'New',
     })
   })
 })
 
 describe('the federal ids', () => {
   const validate = async (parts: Awaited<ReturnType<typeof build>>) =>
-    parts.projects.facts.recordFtcValidation(
+    parts.projects.registrations.recordFtcValidation(
       { accountId: 'main', code: 'SALES' },
       { status: 'validated', orgId: '7', expiration: '2026-12-31', areaCodes: ['212'] },
     )
@@ -288,7 +297,8 @@ describe('what the address is told', () => {
     const about = { ProjectCode: 'SALES', AcctId: 'main' }
     expect(await keptEvents(database.db)).toEqual([
       {
-        ...{ ...common, event: 'project.ftcValidation' },
+        ...common,
+        event: 'project.ftcValidation',
         body: {
           ...about,
           Data: {
@@ -298,7 +308,8 @@ describe('what the address is told', () => {
         },
       },
       {
-        ...{ ...common, event: 'project.status' },
+        ...common,
+        event: 'project.status',
         body: { ...about, Data: { Status: 'inactive', Previous: 'active' } },
       },
     ])
@@ -328,7 +339,9 @@ describe('what the address is told', () => {
     await expect(switchTo('deactivate_project')).rejects.toThrow('the queue is broken')
     await expect(save({ name: 'New', san: '1-2-26' })).rejects.toThrow('the queue is broken')
     expect(await projects.records.get(main, 'SALES')).toMatchObject({
-      ...{ Status: 'active', ProjectName: 'Sales', FtcValidation: unknownFederal },
+      Status: 'active',
+      ProjectName: 'Sales',
+      FtcValidation: unknownFederal,
     })
     expect(await keptEvents(database.db)).toEqual([])
     expect(queue.woken()).toBe(0)
@@ -337,13 +350,19 @@ describe('what the address is told', () => {
   test('the last delivery is shown', async () => {
     const { projects, queue } = await build({ webhookUrl: url })
     queue.delivered({
-      ...{ eventId: 'evt_1', event: 'project.status', attempt: 2, httpStatus: null },
+      eventId: 'evt_1',
+      event: 'project.status',
+      attempt: 2,
+      httpStatus: null,
       sentAt: 1_000,
     })
     expect((await projects.records.get(main, 'SALES')).Webhook).toEqual({
       Url: url,
       LastDelivery: {
-        ...{ EventId: 'evt_1', Event: 'project.status', Attempt: 2, HttpStatus: null },
+        EventId: 'evt_1',
+        Event: 'project.status',
+        Attempt: 2,
+        HttpStatus: null,
         SentOn: '1970-01-01T00:00:01Z',
       },
     })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { localDay } from '../../src/domain/clock.js'
+import { toLocalDay } from '../../src/domain/time/dates.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects } from '../support/service-subjects.js'
 
@@ -135,8 +135,8 @@ describe('what a scope holds', () => {
         monFri: { start: 32_400, end: 66_600 },
         sat: { start: 36_000, end: 43_200 },
         sun: undefined,
-        effectiveFrom: localDay(2026, 11, 1),
-        effectiveUntil: localDay(2026, 12, 31),
+        effectiveFrom: toLocalDay(2026, 11, 1),
+        effectiveUntil: toLocalDay(2026, 12, 31),
       },
     ])
     expect((await projects.resolve('other'))?.hours).toEqual([])
@@ -173,7 +173,7 @@ describe('what a scope holds', () => {
     ).toEqual(
       [
         ['FL', undefined, true],
-        ['FL', localDay(2027, 1, 1), false],
+        ['FL', toLocalDay(2027, 1, 1), false],
         ['GA', undefined, true],
       ].sort(),
     )
@@ -245,7 +245,7 @@ describe('what is remembered of projects', () => {
     const scope = await asked
     clock.advance(999)
     expect(projects.resolve('main')).toBe(scope)
-    expect(projects.resolve('main', { projectId: 'MAIN' })).toBe(scope)
+    expect(await projects.resolve('main', { projectId: 'MAIN' })).toEqual(scope)
     clock.advance(1)
     const askedAgain = projects.resolve('main')
     expect(askedAgain).toBeInstanceOf(Promise)

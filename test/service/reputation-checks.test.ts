@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { systemTimers } from '../../src/domain/clock.js'
-import type { NumberLabels } from '../../src/domain/labels.js'
-import { Recurring } from '../../src/service/background/recurring.js'
+import type { NumberLabels } from '../../src/domain/spam-labels.js'
+import { systemTimers } from '../../src/runtime/runtime.js'
+import { BackgroundTask } from '../../src/service/background/background-task.js'
 import { useDatabase } from '../support/database.js'
 import { caller, n } from '../support/service-subjects.js'
 import {
@@ -11,7 +11,7 @@ import {
   type MonitorParts,
   type MonitorSettings,
   monitorParts,
-} from './reputation-parts.js'
+} from './reputation-fixture.js'
 
 const database = useDatabase()
 const build = (settings?: MonitorSettings) => monitorParts(database.storage, settings)
@@ -294,7 +294,7 @@ describe('when looks are taken', () => {
   test('in the background a number that is added is looked at without waiting', async () => {
     const parts = await build()
     parts.book.facts.set(a, medium)
-    const recurring = new Recurring({
+    const recurring = new BackgroundTask({
       run: () => parts.checks.run(),
       timers: systemTimers,
       onError: (cause) => parts.failures.push(String(cause)),
@@ -313,11 +313,11 @@ describe('when looks are taken', () => {
     await parts.monitor.add(other, adding(c))
     for (const number of [a, b]) parts.book.facts.set(number, allClean)
     await parts.checkAll()
-    expect(await parts.checks.counts()).toEqual({ monitored: 3, overdue: 0 })
+    expect(await parts.checks.countNumbers()).toEqual({ monitored: 3, overdue: 0 })
     parts.clock.advance(day + 1000)
-    expect(await parts.checks.counts()).toEqual({ monitored: 3, overdue: 3 })
+    expect(await parts.checks.countNumbers()).toEqual({ monitored: 3, overdue: 3 })
     await parts.checkAll()
-    expect(await parts.checks.counts()).toEqual({ monitored: 3, overdue: 1 })
+    expect(await parts.checks.countNumbers()).toEqual({ monitored: 3, overdue: 1 })
   })
 })
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { LabelSource, NumberLabels } from '../../src/domain/labels.js'
+import type { LabelIssuer, NumberLabels } from '../../src/domain/spam-labels.js'
 import { useDatabase } from '../support/database.js'
 import { caller, n } from '../support/service-subjects.js'
-import { allClean, day, hour, type MonitorParts, monitorParts } from './reputation-parts.js'
+import { allClean, day, hour, type MonitorParts, monitorParts } from './reputation-fixture.js'
 
 const database = useDatabase()
 const build = () => monitorParts(database.storage)
@@ -10,7 +10,7 @@ const me = caller('main')
 const other = caller('other')
 const [a, b] = [n('2125550100'), n('2125550101')]
 
-const labelledBy = (...sources: LabelSource[]): NumberLabels => ({
+const labelledBy = (...sources: LabelIssuer[]): NumberLabels => ({
   ...allClean,
   ...Object.fromEntries(sources.map((source) => [source, true])),
 })

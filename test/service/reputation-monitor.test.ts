@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Complaint } from '../../src/domain/labels.js'
-import { mostRecords } from '../../src/service/reputation/reputation-monitor.js'
+import type { Complaint } from '../../src/domain/spam-labels.js'
+import { maxRecordsPerReply } from '../../src/service/reputation/reputation-monitor.js'
 import { useDatabase } from '../support/database.js'
 import { caller, n } from '../support/service-subjects.js'
-import { allClean, day, type MonitorSettings, monitorParts } from './reputation-parts.js'
+import { allClean, day, type MonitorSettings, monitorParts } from './reputation-fixture.js'
 
 const database = useDatabase()
 const build = (settings?: MonitorSettings) => monitorParts(database.storage, settings)
@@ -177,10 +177,12 @@ describe('getting', () => {
 
   test('more records than one answer carries are refused', async () => {
     const { monitor } = await build()
-    await expect(monitor.all(me, { maxRecords: mostRecords })).resolves.toMatchObject({ total: 0 })
-    await expect(monitor.all(me, { maxRecords: mostRecords + 1 })).rejects.toMatchObject({
+    await expect(monitor.all(me, { maxRecords: maxRecordsPerReply })).resolves.toMatchObject({
+      total: 0,
+    })
+    await expect(monitor.all(me, { maxRecords: maxRecordsPerReply + 1 })).rejects.toMatchObject({
       kind: 'too-large',
-      message: `Too many records requested: maxRecords '${mostRecords + 1}' must not be more than ${mostRecords}`,
+      message: `Too many records requested: maxRecords '${maxRecordsPerReply + 1}' must not be more than ${maxRecordsPerReply}`,
     })
   })
 })

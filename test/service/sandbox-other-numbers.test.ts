@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Sandbox, sandboxAccountId } from '../../src/service/sandbox/sandbox.js'
+import { Sandbox } from '../../src/service/sandbox/sandbox.js'
 import { readSandboxFile } from '../../src/service/sandbox/sandbox-file.js'
 import { n } from '../support/service-subjects.js'
 import { testClock } from '../support/test-clock.js'
@@ -33,16 +33,15 @@ describe('otherNumbers', () => {
     { number: '8007365001', about: undefined, why: 'toll-free' },
   ])('$why has facts $about', ({ number, about }) => {
     const sandbox = new Sandbox({ file: readFile('otherNumbers: "0100"'), clock: testClock() })
-    expect(sandbox.line(sandboxAccountId, n(number))?.about).toBe(about)
-    expect(sandbox.line('main', n(number))).toBeUndefined()
-    const status = sandbox.numberFacts(sandboxAccountId, n(number))?.status
+    expect(sandbox.line(n(number))?.about).toBe(about)
+    const status = sandbox.numberFacts(n(number))?.status
     expect(status === 'ok').toBe(about !== undefined)
   })
 
   it('gives other numbers none where the file does not name it', () => {
     const sandbox = new Sandbox({ file: readFile(''), clock: testClock() })
-    expect(sandbox.line(sandboxAccountId, n('2127365001'))).toBeUndefined()
-    expect(sandbox.numberFacts(sandboxAccountId, n('2127365001'))).toBeUndefined()
+    expect(sandbox.line(n('2127365001'))).toBeUndefined()
+    expect(sandbox.numberFacts(n('2127365001'))).toBeUndefined()
   })
 
   it.each(['"0102"', '"0101"', '"0200"', '100'])('cannot be %s', (line) => {

@@ -2,20 +2,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
+import { listAreaCodes } from '../../src/data/numbering/area-codes.js'
 import { DataFileError } from '../../src/errors.js'
 import { sandboxAccountId } from '../../src/service/sandbox/sandbox.js'
 import { readSandboxFile } from '../../src/service/sandbox/sandbox-file.js'
+import { sandboxLines } from '../support/sandbox-lines.js'
 import { fakeLists, planWith, testSandbox, testScrub } from '../support/scrub-parts.js'
 import { n } from '../support/service-subjects.js'
 import { instant, testClock } from '../support/test-clock.js'
 
-const lines = [
-  ...['00', '01', '02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12'],
-  ...['13', '14', '15', '16', '17', '18', '19'],
-]
-
-const ordinary = 'C W Y D P D G O H E G P O W C C Y W W C'
+const withFacts = sandboxLines.filter(({ letter }) => letter !== 'I')
+const ordinary = withFacts.map(({ letter }) => letter).join(' ')
 const wirelessBarred = 'C L Y D P D F O V E F P O L C C Y L L C'
 
 /** The letters of 555-0100 to 555-0119. */
@@ -48,8 +45,8 @@ async function lettersOf(areaCode: string, at: string | undefined, sandboxAt?: s
     lists: fakeLists({}),
     ...(sandboxAt === undefined ? {} : { sandboxAt: instant(sandboxAt) }),
   })
-  const rows = await scrub.rows(sandboxAccountId, {
-    items: lines.map((line) => ({ phone: `${areaCode}55501${line}` })),
+  const rows = await scrub.listRows(sandboxAccountId, {
+    items: withFacts.map(({ line }) => ({ phone: `${areaCode}555${line}` })),
     version: 8,
     at: at === undefined ? undefined : instant(at),
   })
@@ -75,8 +72,8 @@ describe('letters of the sandbox lines, with nothing imported', () => {
 
   it('are given for every area code in service', async () => {
     const { scrub } = testScrub({ clock: testClock(), lists: fakeLists({}) })
-    const items = inServiceAreaCodes().map((areaCode) => ({ phone: `${areaCode}5550100` }))
-    const rows = await scrub.rows(sandboxAccountId, { items, version: 8, at: instant(noon) })
+    const items = listAreaCodes().map((areaCode) => ({ phone: `${areaCode}5550100` }))
+    const rows = await scrub.listRows(sandboxAccountId, { items, version: 8, at: instant(noon) })
     expect(items.length).toBeGreaterThan(400)
     expect(rows.filter((row) => row.letter !== 'C').map((row) => row.phone)).toEqual([])
   })
@@ -94,51 +91,39 @@ describe('the sandbox account', () => {
     { phone: '2127361000', letter: 'B', why: 'a real number, for which it has no lists' },
   ])('gives $letter for $why', async ({ phone, letter }) => {
     const { scrub } = testScrub({ clock })
-    const [row] = await scrub.rows(sandboxAccountId, { items: [{ phone }], version: 8 })
+    const [row] = await scrub.listRows(sandboxAccountId, { items: [{ phone }], version: 8 })
     expect(row?.letter).toBe(letter)
     expect(row?.detail).toEqual(expect.any(String))
   })
 
-  it('has facts that no other account sees', () => {
-    expect(sandbox.line('main', n('2125550105'))).toBeUndefined()
-    expect(sandbox.numberFacts('main', n('2125550100'))).toBeUndefined()
-    expect(sandbox.internalDncEntry('main', n('2125550104'))).toBeUndefined()
-    expect(sandbox.ebrRecord('main', n('2125550106'))).toBeUndefined()
-    expect(sandbox.internalDncNumbers('main')).toEqual([])
-  })
-
   it('lists three numbers of each area code internally', () => {
-    const numbers = sandbox.internalDncNumbers(sandboxAccountId)
+    const numbers = sandbox.internalDncNumbers()
     expect(numbers.filter((number) => number.startsWith('212'))).toEqual([
       ...['2125550104', '2125550111', '2125550112'],
     ])
-    expect(numbers).toHaveLength(inServiceAreaCodes().length * 3)
+    expect(numbers).toHaveLength(listAreaCodes().length * 3)
   })
 
-  it('sees its own numbers in the plan, other accounts the plan as it is', () => {
+  it('sees its own numbers in the plan', () => {
     const number = n('2125550101')
     const plan = planWith({ [number]: { lineClass: 'voip' } })
-    expect(sandbox.planOf(sandboxAccountId, plan).lookup(number)).toMatchObject({
+    expect(sandbox.planOver(plan).lookup(number)).toMatchObject({
       lineClass: 'wireless',
     })
-    expect(sandbox.planOf(sandboxAccountId, plan).lookup(n('2127361000'))).toEqual(
-      plan.lookup(n('2127361000')),
-    )
-    expect(sandbox.planOf('main', plan)).toBe(plan)
+    expect(sandbox.planOver(plan).lookup(n('2127361000'))).toEqual(plan.lookup(n('2127361000')))
   })
 
-  it('alone stands at the instant set for it', () => {
+  it('stands at the instant set for it', () => {
     const at = instant('2031-01-01')
     const standing = testSandbox(clock, at)
-    expect(standing.clockOf(sandboxAccountId).now()).toBe(at)
-    expect(standing.clockOf('main').now()).toBe(clock.now())
-    expect(sandbox.clockOf(sandboxAccountId).now()).toBe(clock.now())
+    expect(standing.clock.now()).toBe(at)
+    expect(sandbox.clock.now()).toBe(clock.now())
   })
 
   it('has lists of its own, other accounts the imported ones', () => {
-    const { listFacts } = testScrub({ clock })
-    expect(listFacts.national(sandboxAccountId, n('2125550103'), 'US').status).toBe('listed')
-    expect(listFacts.national('main', n('2125550103'), 'US').status).toBe('clear')
+    const { listFacts, sandboxLists } = testScrub({ clock })
+    expect(sandboxLists.checkNational(n('2125550103'), 'US').status).toBe('listed')
+    expect(listFacts.checkNational(n('2125550103'), 'US').status).toBe('clear')
   })
 })
 

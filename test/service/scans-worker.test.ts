@@ -1,9 +1,9 @@
 /** The work of one-time scans: results, turns, waiting for sources, ending once. */
 import { describe, expect, test } from 'vitest'
-import type { Complaint, NumberLabels } from '../../src/domain/labels.js'
-import { phoneNumber } from '../../src/domain/phone-number.js'
-import { pauseAfter } from '../../src/service/scans/scan-pauses.js'
-import { mostComplaints } from '../../src/service/scans/scan-result.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
+import type { Complaint, NumberLabels } from '../../src/domain/spam-labels.js'
+import { computePause } from '../../src/service/scans/scan-passes.js'
+import { maxComplaints } from '../../src/service/scans/scan-result.js'
 import type { Scans } from '../../src/service/scans/scans.js'
 import { useDatabase } from '../support/database.js'
 import {
@@ -31,12 +31,10 @@ async function submit(
   { numbers = ['2125550101'], scanType = 'carrier', account = 'main' }: Wanted = {},
 ): Promise<string> {
   const { jobId } = await scans.submit(caller(account), {
-    ...{
-      numbers: numbers.map(phoneNumber),
-      scanType,
-      notificationKey: 'the secret key',
-      testOnly: false,
-    },
+    numbers: numbers.map(toPhoneNumber),
+    scanType,
+    notificationKey: 'the secret key',
+    testOnly: false,
     notificationUrl: 'https://customer.example/hook',
   })
   return jobId
@@ -46,9 +44,15 @@ const rowOf = (id: string) =>
   database.db.selectFrom('scan_jobs').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
 const complaint = (id: number): Complaint => ({
-  ...{ id: `C${id}`, phone: phoneNumber('2125550101'), city: 'X', state: 'NY', areaCode: '212' },
-  ...{ createdDate: '11/20/2026 10:00:00', violationDate: '11/19/2026 09:00:00' },
-  ...{ subject: 'Medical', recordedMessageOrRobocall: 'Y' },
+  id: `C${id}`,
+  phone: toPhoneNumber('2125550101'),
+  city: 'X',
+  state: 'NY',
+  areaCode: '212',
+  createdDate: '11/20/2026 10:00:00',
+  violationDate: '11/19/2026 09:00:00',
+  subject: 'Medical',
+  recordedMessageOrRobocall: 'Y',
 })
 
 describe('results', () => {
@@ -105,7 +109,7 @@ describe('results', () => {
 
   test('complaints have five fields, come newest first and in a bounded number', async () => {
     const { scans, worker, books } = await scanParts(database.storage)
-    const filed = Array.from({ length: mostComplaints + 5 }, (_, index) => complaint(index))
+    const filed = Array.from({ length: maxComplaints + 5 }, (_, index) => complaint(index))
     books.complaints.set('2125550101', filed)
     const carrier = await submit(scans)
     const both = await submit(scans, { scanType: 'carrierandapps' })
@@ -115,11 +119,14 @@ describe('results', () => {
     expect(await resultOf(carrier)).toBeNull()
     const shown = await resultOf(both)
     expect(shown?.map((one) => one.FTCComplaintId)).toEqual(
-      filed.slice(0, mostComplaints).map(({ id }) => id),
+      filed.slice(0, maxComplaints).map(({ id }) => id),
     )
     expect(shown?.[0]).toEqual({
-      ...{ FTCComplaintId: 'C0', Phone: '2125550101', Subject: 'Medical' },
-      ...{ CreatedDate: '11/20/2026 10:00:00', ViolationDate: '11/19/2026 09:00:00' },
+      FTCComplaintId: 'C0',
+      Phone: '2125550101',
+      Subject: 'Medical',
+      CreatedDate: '11/20/2026 10:00:00',
+      ViolationDate: '11/19/2026 09:00:00',
     })
   })
 
@@ -153,10 +160,13 @@ describe('the end', () => {
     await runAll(worker)
     expect(await eventsOf(database.storage, jobId)).toEqual([
       {
-        ...{ account: 'main', event: 'scan.complete', url: 'https://customer.example/hook' },
+        account: 'main',
+        event: 'scan.complete',
+        url: 'https://customer.example/hook',
         apiKey: 'the secret key',
         body: {
-          ...{ JobId: jobId, Status: 'Complete' },
+          JobId: jobId,
+          Status: 'Complete',
           Results: (await scans.status(caller(), { jobId })).results,
         },
       },
@@ -173,7 +183,9 @@ describe('the end', () => {
     recurring.start()
     await time.settle()
     expect(await rowOf(jobId)).toMatchObject({
-      ...{ status: 'Processing', processed_count: 1, finished_at: null },
+      status: 'Processing',
+      processed_count: 1,
+      finished_at: null,
       notification_key: 'the secret key',
     })
     expect(await eventsOf(database.storage, jobId)).toEqual([])
@@ -265,7 +277,9 @@ describe('sources without an answer', () => {
     expect(await scans.status(caller(), { jobId })).toEqual({ ...state, status: 'Failed' })
     expect(await eventsOf(database.storage, jobId)).toEqual([
       {
-        ...{ account: 'main', event: 'scan.failed', url: 'https://customer.example/hook' },
+        account: 'main',
+        event: 'scan.failed',
+        url: 'https://customer.example/hook',
         apiKey: 'the secret key',
         body: { JobId: jobId, Status: 'Failed' },
       },
@@ -356,7 +370,7 @@ describe('sources without an answer', () => {
 
   test('that never settle are waited for only so long', async () => {
     const { scans, recurring, books, time, news } = await scanParts(database.storage, {
-      askMs: 5_000,
+      sourceTimeoutMs: 5_000,
     })
     books.trouble = 'hangs'
     await submit(scans)
@@ -372,7 +386,8 @@ describe('sources without an answer', () => {
 
   test('of one account hold up no other', async () => {
     const { scans, recurring, books, time, news } = await scanParts(database.storage, {
-      ...{ batchSize: 2, askMs: 120_000 },
+      batchSize: 2,
+      sourceTimeoutMs: 120_000,
     })
     books.trouble = 'hangs'
     books.troubled = 'other'
@@ -434,7 +449,8 @@ describe('a restart', () => {
     const last = await scanParts(database.storage, { batchSize: 3, books, time })
     await runAll(last.worker)
     expect(await last.scans.status(caller(), { jobId })).toMatchObject({
-      ...{ status: 'Complete', processedCount: 8 },
+      status: 'Complete',
+      processedCount: 8,
       results: numbersFrom(0, 8).map((Phone) => ({ Phone })),
     })
     expect(books.asked.map(({ numbers }) => numbers)).toEqual([3, 3, 2])
@@ -483,7 +499,9 @@ test('a job is forgotten 90 days after its end, and an open one never', async ()
   await runAll(worker)
   for (const jobId of ids) {
     await expect(scans.status(caller(), { jobId })).rejects.toMatchObject({
-      problems: [{ field: 'jobId', rule: 'is no scan job; ended ones are kept for 90 days' }],
+      problems: [
+        { field: 'jobId', rule: 'scan job not found; finished jobs are kept for 90 days' },
+      ],
     })
   }
   expect(await scans.status(caller(), { jobId: open })).toMatchObject({ status: 'Processing' })
@@ -492,7 +510,7 @@ test('a job is forgotten 90 days after its end, and an open one never', async ()
 })
 
 describe('pauses', () => {
-  const patience = { firstPauseMs: 10, longestPauseMs: 50, giveUpAfterMs: 200 }
+  const patience = { firstPauseMs: 10, maxPauseMs: 50, giveUpAfterMs: 200 }
   test.each([
     [0, 10],
     [1, 10],
@@ -505,10 +523,10 @@ describe('pauses', () => {
     [7, undefined],
     [1_000_000, undefined],
   ])('after %i passes without a result: %s', (passes, expected) => {
-    expect(pauseAfter(passes, patience)).toBe(expected)
+    expect(computePause(passes, patience)).toBe(expected)
   })
 
   test('no patience at all gives up after the first pass', () => {
-    expect(pauseAfter(1, { ...patience, giveUpAfterMs: 0 })).toBeUndefined()
+    expect(computePause(1, { ...patience, giveUpAfterMs: 0 })).toBeUndefined()
   })
 })

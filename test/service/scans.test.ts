@@ -1,7 +1,7 @@
 /** One-time scans as their customers see them: submit, credits, tests of the address, status. */
 import { describe, expect, test } from 'vitest'
-import { phoneNumber } from '../../src/domain/phone-number.js'
-import type { ScanRequest } from '../../src/service/scans/scans.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
+import type { ScanRequest } from '../../src/domain/reputation.js'
 import { useDatabase } from '../support/database.js'
 import {
   creditsOf,
@@ -16,7 +16,7 @@ import { caller } from '../support/service-subjects.js'
 const database = useDatabase()
 
 const request = (more: Partial<ScanRequest> = {}): ScanRequest => ({
-  numbers: ['2125550101', '2125550102', '2125550101'].map(phoneNumber),
+  numbers: ['2125550101', '2125550102', '2125550101'].map(toPhoneNumber),
   notificationUrl: 'https://customer.example/hook',
   notificationKey: 'the secret key',
   scanType: 'carrier',
@@ -33,14 +33,22 @@ describe('submit', () => {
     const { scans, time } = await scanParts(database.storage)
     const submitted = await scans.submit(caller(), request())
     expect(submitted).toEqual({
-      ...{ jobId: expect.stringMatching(/^[0-9a-f-]{36}$/), status: 'Submitted', phoneCount: 3 },
+      jobId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      status: 'Submitted',
+      phoneCount: 3,
     })
     await database.reopen()
     expect(await jobs()).toMatchObject([
       {
-        ...{ id: submitted.jobId, account_id: 'main', status: 'Submitted', scan_type: 'carrier' },
-        ...{ notification_url: 'https://customer.example/hook', phone_count: 3 },
-        ...{ notification_key: 'the secret key', processed_count: 0, created_at: time.now() },
+        id: submitted.jobId,
+        account_id: 'main',
+        status: 'Submitted',
+        scan_type: 'carrier',
+        notification_url: 'https://customer.example/hook',
+        phone_count: 3,
+        notification_key: 'the secret key',
+        processed_count: 0,
+        created_at: time.now(),
       },
     ])
     expect((await numbers()).map(({ number }) => number)).toEqual(request().numbers)
@@ -128,12 +136,18 @@ describe('a test of the address', () => {
     const { scans, queue } = await scanParts(database.storage)
     await setCredits(database.storage, { scan_credits: 0 })
     expect(await scans.submit(caller(), request({ testOnly: true }))).toEqual({
-      ...{ jobId: zero, status: 'Submitted', phoneCount: 0 },
+      jobId: zero,
+      status: 'Submitted',
+      phoneCount: 0,
     })
     expect(queue.probed).toEqual([
       {
-        ...{ accountId: 'main', kind: 'scan', subject: zero, event: 'scan.test' },
-        ...{ url: 'https://customer.example/hook', apiKey: 'the secret key' },
+        accountId: 'main',
+        kind: 'scan',
+        subject: zero,
+        event: 'scan.test',
+        url: 'https://customer.example/hook',
+        apiKey: 'the secret key',
         body: { JobId: zero, Status: 'Complete', Results: [] },
       },
     ])

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { parseDay } from '../../src/domain/clock.js'
 import type { EbrType } from '../../src/domain/compliance.js'
 import type { LineClass } from '../../src/domain/place.js'
 import type { ScrubItem } from '../../src/domain/scrub-row.js'
-import type { EbrRecord } from '../../src/service/consent/consent.js'
-import type { JudgedRow } from '../../src/service/scrub/scrub-row.js'
+import { parseDay } from '../../src/domain/time/dates.js'
+import type { EbrRecord } from '../../src/service/consent/ebr-record.js'
+import type { EvaluatedRow } from '../../src/service/scrub/scrub-row.js'
 import {
   agesWith,
   areaCodePlan,
@@ -33,13 +33,15 @@ function record(type: EbrType, on: string): EbrRecord {
 }
 
 const entry = (added: string) => ({
-  ...{ addedAt: instant(added), removedAt: null },
-  ...{ optedOutAt: instant(added), optedOutSeq: instant(added) },
+  addedAt: instant(added),
+  removedAt: null,
+  optedOutAt: instant(added),
+  optedOutSeq: instant(added),
 })
 
 type Asked = Partial<TestScrubOptions> & {
   readonly at?: string
-  readonly version?: Parameters<ReturnType<typeof testScrub>['scrub']['rows']>[1]['version']
+  readonly version?: Parameters<ReturnType<typeof testScrub>['scrub']['listRows']>[1]['version']
   readonly projectId?: string
   readonly campaignId?: string
 }
@@ -47,7 +49,7 @@ type Asked = Partial<TestScrubOptions> & {
 async function rowsOf(items: readonly ScrubItem[], asked: Asked = {}) {
   const { at = noon, version = 8, projectId, campaignId, ...options } = asked
   const { scrub } = testScrub({ clock: testClock(), ...options })
-  return await scrub.rows('main', { items, version, projectId, campaignId, at: instant(at) })
+  return await scrub.listRows('main', { items, version, projectId, campaignId, at: instant(at) })
 }
 
 async function rowOf(phone: string, asked: Asked & { postalCode?: string } = {}) {
@@ -91,7 +93,7 @@ describe('rows of a request', () => {
     const items = Array.from({ length: 2000 }, (_, at) => ({
       phone: String(2_127_360_000 + (at % 1500)),
     }))
-    const rows = await scrub.rows('main', { items, version: 8 })
+    const rows = await scrub.listRows('main', { items, version: 8 })
     expect(rows.map((row) => row.phone)).toEqual(items.map((item) => item.phone))
     expect(asked).toEqual({ entries: 1, records: 1 })
   })
@@ -99,7 +101,7 @@ describe('rows of a request', () => {
   it('are judged now when no instant is given', async () => {
     const clock = testClock('2026-11-24T01:59:59Z')
     const { scrub } = testScrub({ clock, plan: knownAs('wireline', ny) })
-    const ask = () => scrub.rows('main', { items: [{ phone: ny }], version: 8 })
+    const ask = () => scrub.listRows('main', { items: [{ phone: ny }], version: 8 })
     expect((await ask())[0]?.allowed.manual).toBe(true)
     clock.advance(1000)
     expect((await ask())[0]?.allowed.manual).toBe(false)
@@ -188,13 +190,16 @@ describe('lists', () => {
     { phone: '7877361000', lists: national, letter: 'D', reason: 'National (USA) 2026-11-01;;;' },
     { phone: '4167361000', lists: national, letter: 'D', reason: 'National (CAN) 2026-11-01;;;' },
     {
-      ...{ phone: '2147361000', letter: 'D', reason: ';State (TX) 2026-11-01;;' },
+      phone: '2147361000',
+      letter: 'D',
+      reason: ';State (TX) 2026-11-01;;',
       lists: { ...cleanLists, 'state-dnc-tx': listed },
     },
     {
       phone: '2147361000',
       lists: { ...national, 'state-dnc-tx': { ...listed, asOf: '2026-10-05' } },
-      ...{ letter: 'D', reason: 'National (USA) 2026-11-01;State (TX) 2026-10-05;;' },
+      letter: 'D',
+      reason: 'National (USA) 2026-11-01;State (TX) 2026-10-05;;',
     },
     // The list of another state says nothing of this number.
     { phone: ny, lists: { ...cleanLists, 'state-dnc-tx': listed }, letter: 'C', reason: ';;;' },
@@ -203,7 +208,9 @@ describe('lists', () => {
     { phone: ny, lists: { ...cleanLists, 'us-dnc': { covers: ['305'] } }, letter: 'B', reason: '' },
     { phone: '4167361000', lists: { 'us-dnc': {} }, letter: 'B', reason: '' },
     {
-      ...{ phone: '2147361000', letter: 'B', reason: '' },
+      phone: '2147361000',
+      letter: 'B',
+      reason: '',
       lists: { ...cleanLists, 'state-dnc-tx': { covers: ['713'] } },
     },
     // Without a list of litigators the row says nothing of them; that check is a question of its own.
@@ -329,7 +336,7 @@ describe('fields of a row', () => {
   const plan = planWith({
     [ny]: {
       lineClass: 'wireless',
-      locality: 'NEW YORK',
+      locality: 'NWYRCYZN01',
       carrier: { ocn: '6006', company: 'ACME' },
     },
     '2147361000': { lineClass: 'wireline' },
@@ -365,7 +372,7 @@ describe('fields of a row', () => {
         { name: 'us-dnc', version: 'test', asOf: instant('2026-11-01') },
         { name: 'litigators', version: 'test', asOf: instant('2026-11-01') },
       ],
-    } satisfies JudgedRow)
+    } satisfies EvaluatedRow)
   })
 
   it.each([
@@ -421,10 +428,25 @@ describe('fields of a row', () => {
     const { detail, ...row } = await rowOf(phone, { plan, postalCode: '10001' })
     expect(detail).toEqual(expect.any(String))
     expect(row).toEqual({
-      ...{ phone, letter, reserved: '', reason, region: '', country: '', locale: '' },
-      ...{ carrierInfo: '', timeZoneCode: '', callingWindow: '', utcOffsetMinutes: undefined },
-      ...{ doNotCallToday: undefined, callingTimeRestrictions: '', ebrType: '', lineType: '' },
-      ...{ isWirelessOrVoip: undefined, ebrExpiresOn: '', postalCode: '', timeZoneSource: '' },
+      phone,
+      letter,
+      reserved: '',
+      reason,
+      region: '',
+      country: '',
+      locale: '',
+      carrierInfo: '',
+      timeZoneCode: '',
+      callingWindow: '',
+      utcOffsetMinutes: undefined,
+      doNotCallToday: undefined,
+      callingTimeRestrictions: '',
+      ebrType: '',
+      lineType: '',
+      isWirelessOrVoip: undefined,
+      ebrExpiresOn: '',
+      postalCode: '',
+      timeZoneSource: '',
       wirelessPortDate: '',
       allowed: { manual: false, autodialed: false, ai: false },
       holdsUntil: Number.POSITIVE_INFINITY,
@@ -473,7 +495,9 @@ describe('what a reason tells', () => {
 
   it('a litigator, also where the national list is too old to answer', async () => {
     const lists = fakeLists({
-      ...{ litigators: both, 'us-dnc': { asOf: '2026-01-01' }, 'canada-dnc': {} },
+      litigators: both,
+      'us-dnc': { asOf: '2026-01-01' },
+      'canada-dnc': {},
     })
     const row = await rowOf(ny, { plan, lists, ages: agesWith({ usDnc: 31 }) })
     expect([row.letter, row.reason]).toEqual(['B', 'Litigator'])
@@ -491,7 +515,7 @@ describe('the hours of recorded voices', () => {
   const flagsAt = async (at: string, aiKeepsVoiceWindows?: boolean) => {
     const { scrub } = testScrub({ clock: testClock(), ...asked })
     const terms = { items: [{ phone: maine }], version: 8 as const, at: instant(at) }
-    return (await scrub.rows('main', { ...terms, aiKeepsVoiceWindows }))[0]?.allowed
+    return (await scrub.listRows('main', { ...terms, aiKeepsVoiceWindows }))[0]?.allowed
   }
   const all = { manual: true, autodialed: true, ai: true }
 
@@ -515,6 +539,18 @@ describe('time', () => {
   ])('in New York at $at: $manual, holds until $until', async ({ at, manual, until }) => {
     const row = await rowOf(ny, { plan, at })
     expect([row.allowed.manual, row.holdsUntil]).toEqual([manual, instant(until)])
+  })
+
+  it('all batches of a long scrub are judged for the instant of its request', async () => {
+    const clock = testClock('2026-11-24T01:59:59Z')
+    const { scrub } = testScrub({ clock, plan })
+    const items = Array.from({ length: 513 }, () => ({ phone: ny }))
+    const batches = scrub.streamRows('main', { items, version: 8 })
+    const manual = async () => (await batches.next()).value?.at(-1)?.allowed.manual
+    expect(await manual()).toBe(true)
+    clock.advance(1_000)
+    expect(await manual()).toBe(true)
+    expect(await batches.next()).toMatchObject({ done: true })
   })
 
   it('a Sunday without calls', async () => {

@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { AppError } from '../../src/errors.js'
-import { signatureHeader, verify } from '../../src/service/webhooks/signature.js'
+import {
+  signatureHeader,
+  verifyWebhookSignature,
+} from '../../src/service/webhooks/webhook-signature.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects } from '../support/service-subjects.js'
 import {
@@ -111,8 +114,8 @@ describe('a scan', () => {
       'x-api-key': 'key of the receiver',
     })
     const about = { header, body: request?.body ?? '', now: time.now() }
-    expect(verify({ ...about, secret: 'secret of main' })).toBe('valid')
-    expect(verify({ ...about, secret: 'secret of other' })).toBe('wrong')
+    expect(verifyWebhookSignature({ ...about, secret: 'secret of main' })).toBe('valid')
+    expect(verifyWebhookSignature({ ...about, secret: 'secret of other' })).toBe('wrong')
     expect(header).toContain(`id=${id},`)
     await webhooks.close()
   })
@@ -161,7 +164,7 @@ describe('a project', () => {
   it('tells its last delivery, of the project alone', async () => {
     let answer: number | 'timeout' = 'timeout'
     const { webhooks, add, time } = openWebhooks(database.storage, () => answer)
-    const last = () => webhooks.lastDelivery('main', 'project', 'SPRING')
+    const last = () => webhooks.findLastDelivery('main', 'project', 'SPRING')
     const [id] = await add(projectEvent)
     expect(await last()).toBeUndefined()
     webhooks.start()
@@ -189,7 +192,7 @@ describe('a project', () => {
       ['main', 'scan', 'SPRING'],
       ['main', 'project', 'AUTUMN'],
     ] as const) {
-      expect(await webhooks.lastDelivery(account, kind, subject)).toBeUndefined()
+      expect(await webhooks.findLastDelivery(account, kind, subject)).toBeUndefined()
     }
     await webhooks.close()
   })
@@ -277,12 +280,12 @@ describe('a delivery that fails', () => {
 describe('when this house fails', () => {
   it('an event without a secret waits, and is sent when there is one', async () => {
     let broken = true
-    const secretOf = async () => {
+    const getSecret = async () => {
       if (broken) throw new Error('no secret')
       return 's'
     }
     const { webhooks, add, time, sender, errors } = openWebhooks(database.storage, () => 200, {
-      secretOf,
+      getSecret,
     })
     webhooks.start()
     await add({})
@@ -298,9 +301,9 @@ describe('when this house fails', () => {
     let broken = true
     const storage = {
       ...database.storage,
-      patiently: async <Result>(work: () => Promise<Result>) => {
+      retryWhileLocked: async <Result>(work: () => Promise<Result>) => {
         if (broken) throw new Error('the disk is full')
-        return await database.storage.patiently(work)
+        return await database.storage.retryWhileLocked(work)
       },
     }
     const { webhooks, add, time, sender, errors, outcomes } = openWebhooks(storage, () => 200)
@@ -319,7 +322,7 @@ describe('the end of the program', () => {
   it('lets what is under way end, and begins nothing more', async () => {
     let answered: ((status: number) => void) | undefined
     const sender = {
-      problemOf: () => undefined,
+      findProblem: () => undefined,
       post: () =>
         new Promise<{ status: number; retryAfter: undefined }>((resolve) => {
           answered = (status) => resolve({ status, retryAfter: undefined })
@@ -353,8 +356,8 @@ describe('the end of the program', () => {
   })
 
   it('does not wait for what cannot be recorded', async () => {
-    const patiently = () => Promise.reject(new Error('the disk is full'))
-    const storage = { ...database.storage, patiently }
+    const retryWhileLocked = () => Promise.reject(new Error('the disk is full'))
+    const storage = { ...database.storage, retryWhileLocked }
     const { webhooks, add, time, errors } = openWebhooks(storage, () => 200)
     webhooks.start()
     await add({})
@@ -383,7 +386,7 @@ describe('a probe', () => {
     })
     const header = sender.sent[0]?.headers[signatureHeader] ?? ''
     const proof = { header, body: JSON.stringify(scanEvent.body), now: time.now() }
-    expect(verify({ ...proof, secret: 'secret of main' })).toBe('valid')
+    expect(verifyWebhookSignature({ ...proof, secret: 'secret of main' })).toBe('valid')
     expect([await rows(), outcomes]).toEqual([[], []])
   })
 })

@@ -1,10 +1,10 @@
 /** No answer outlives the lists it rests on: the source in process, with its cache in front. */
 import { describe, expect, it } from 'vitest'
-import type { Asked, Question } from '../../src/domain/compliance.js'
-import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
-import { CachedCompliance } from '../../src/sources/cached.js'
-import { Embedded } from '../../src/sources/embedded.js'
-import { OwnRules } from '../../src/sources/own-rules.js'
+import type { Answer, Question } from '../../src/domain/compliance.js'
+import { type PhoneNumber, toPhoneNumber } from '../../src/domain/phone-number.js'
+import { CachedCompliance } from '../../src/sources/cache/cached-compliance.js'
+import { RestrictedCompliance } from '../../src/sources/combine/restricted-compliance.js'
+import { EmbeddedCompliance } from '../../src/sources/embedded-compliance.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import {
   agesWith,
@@ -19,7 +19,7 @@ import { instant, testClock } from '../support/test-clock.js'
 import { virtualTime } from '../support/virtual-time.js'
 
 const ny = '2127361000'
-const question: Question = { accountId: 'main', number: phoneNumber(ny) }
+const question: Question = { accountId: 'main', number: toPhoneNumber(ny) }
 const days = { usDnc: 31, stateDnc: 92, litigators: 31, ported: 15 }
 
 /** Thirty-one days before the Monday that is noon in New York. */
@@ -30,14 +30,13 @@ function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrub
   const clock = testClock(noon)
   const plan = planWith({ [ny]: { lineClass: 'wireline' } })
   const options = { clock, plan, ages: agesWith(days), lists: fakeLists(lists), ...more }
-  const { scrub, listFacts, sandbox } = testScrub(options)
+  const { scrub, evaluator, listFacts } = testScrub(options)
   const asked: string[] = []
-  const embedded = new Embedded({
-    ...{ scrub, lists: listFacts },
-    internalDnc: { entries: () => new Map() },
+  const embedded = new EmbeddedCompliance({
+    evaluator,
+    internalDnc: { findEntry: () => undefined },
     projects: { resolve: () => undefined },
-    hoursOf: () => hoursOver(plan),
-    clockOf: (accountId) => sandbox.clockOf(accountId),
+    account: { clock, lists: listFacts, hours: hoursOver(plan) },
     onError: (name, cause) => {
       throw new Error(name, { cause })
     },
@@ -46,19 +45,19 @@ function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrub
     settings: { maxEntries: 10, allowMs: 86_400_000, blockMs: 86_400_000, refreshAheadMs: 0 },
     staleForMs: { scrub: 0, 'internal-dnc': 0, litigator: 0, 'legal-time': 0 },
     staleAfterMs: Number.POSITIVE_INFINITY,
-    standardsMatter: true,
+    dependsOnLegalTimeOptions: true,
     timers: virtualTime(),
-    clockOf: () => clock,
-    watch: {
-      asked: (name, result) => void asked.push(`${name} ${result}`),
-      answered: () => undefined,
+    clock,
+    observer: {
+      onLookup: (name, result) => void asked.push(`${name} ${result}`),
+      onAnswer: () => undefined,
     },
   })
   return { clock, cached, embedded, asked, scrub }
 }
 
-function valueIn<T>(asked: Asked<T>): T {
-  if (!asked.answered) throw new Error(asked.detail)
+function valueIn<T>(asked: Answer<T>): T {
+  if (!asked.ok) throw new Error(asked.detail)
   return asked.value
 }
 
@@ -102,7 +101,7 @@ describe('a scrub verdict', () => {
     const { cached } = open({ 'us-dnc': { asOf: '2026-01-01', covers: ['305'] } })
     const verdict = valueIn(await cached.scrub(question))
     expect(verdict).toMatchObject({ letter: 'B', isListStale: false })
-    expect(verdict.detail).toContain("no list 'us-dnc' speaks for area code 212")
+    expect(verdict.detail).toContain("no list 'us-dnc' covers area code 212")
   })
 
   it('ends with the age of the list of litigators and of the ported numbers', async () => {
@@ -110,7 +109,7 @@ describe('a scrub verdict', () => {
     const { clock, embedded } = open(lists)
     const holdsUntil = async () => {
       const asked = await embedded.scrub(question)
-      return asked.answered ? asked.holdsUntil : undefined
+      return asked.ok ? asked.holdsUntil : undefined
     }
     expect(await holdsUntil()).toBe(instant(noon) + 1)
     clock.set('2026-12-04T23:59:00Z')
@@ -132,13 +131,16 @@ describe('a scrub verdict', () => {
       litigators: {},
       'ported-wireless': { asOf: '2026-11-08T17:00' },
     }
-    const { scrub } = testScrub({
-      ...{ clock, plan: slow, hours: hoursOver(plan) },
-      ...{ ages: agesWith(days), lists: fakeLists(ported) },
+    const { evaluator } = testScrub({
+      clock,
+      plan: slow,
+      hours: hoursOver(plan),
+      ages: agesWith(days),
+      lists: fakeLists(ported),
     })
-    const [judged] = await scrub.judge('main', { items: [{ phone: ny }] })
-    expect(judged?.verdict.letter).toBe('C')
-    expect(judged?.holdsUntil).toBe(clock.now())
+    const judged = await evaluator.evaluate('main', { number: toPhoneNumber(ny) })
+    expect(judged.verdict.letter).toBe('C')
+    expect(judged.holdsUntil).toBe(clock.now())
   })
 
   it('names every list that was looked at', async () => {
@@ -148,10 +150,11 @@ describe('a scrub verdict', () => {
     const version = { version: 'test', asOf: instant('2026-11-20') }
     expect(verdict.lists).toEqual(
       ['us-dnc', 'state-dnc-ny', 'litigators', 'ported-wireline'].map((name) => ({
-        ...{ name, ...version },
+        name,
+        ...version,
       })),
     )
-    const other = { ...question, number: phoneNumber('2127361001') }
+    const other = { ...question, number: toPhoneNumber('2127361001') }
     expect(valueIn(await cached.scrub(other)).lists).toBe(verdict.lists)
   })
 })
@@ -161,7 +164,7 @@ describe('a scrub by rows', () => {
     const { clock, scrub } = open({ 'us-dnc': { asOf }, litigators: {} })
     const letters = async (at: string) => {
       const items = [{ phone: ny }, { phone: '2125551' }]
-      const rows = await scrub.rows('main', { items, version: 8, at: instant(at) })
+      const rows = await scrub.listRows('main', { items, version: 8, at: instant(at) })
       return rows.map(({ letter, lists = [] }) => [letter, ...lists.map(({ name }) => name)])
     }
     const named = ['us-dnc', 'litigators']
@@ -185,7 +188,8 @@ describe('a litigator answer', () => {
     expect(cached.litigator(question)).toBe(answer)
     clock.advance(1)
     expect(cached.litigator(question)).toMatchObject({
-      ...{ answered: false, why: 'list-stale' },
+      ok: false,
+      reason: 'list-stale',
       detail: expect.stringContaining('callgate import list litigators <file>'),
     })
     expect(asked).toEqual(['litigator miss', 'litigator hit', 'litigator expired'])
@@ -201,10 +205,10 @@ describe('a litigator answer', () => {
 
   it('of a list that is too old is not silence beside a provider: it withholds the call', () => {
     const { clock, embedded } = open({ litigators: { asOf } })
-    const rules = new OwnRules(fakeCompliance(), embedded)
-    expect(rules.litigator(question)).toMatchObject({ also: [{ answered: true }] })
+    const rules = new RestrictedCompliance(fakeCompliance(), embedded)
+    expect(rules.litigator(question)).toMatchObject({ otherAnswers: [{ ok: true }] })
     clock.advance(1)
-    const withheld = { also: [{ answered: false, why: 'list-stale' }] }
+    const withheld = { otherAnswers: [{ ok: false, reason: 'list-stale' }] }
     expect(rules.litigator(question)).toMatchObject(withheld)
   })
 })

@@ -16,10 +16,10 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openFoundation } from '../../src/compose-foundation.js'
-import { loadSettings } from '../../src/load-settings.js'
-import type { OpenDatabase } from '../../src/storage/engine.js'
-import { realWorld } from '../../src/world.js'
+import { openAppContext } from '../../src/app/app-context.js'
+import { loadSettings } from '../../src/config/load.js'
+import { nodeRuntime } from '../../src/runtime/runtime.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { useTempFolder } from '../data/temp-folder.js'
 
 const temp = useTempFolder()
@@ -33,8 +33,8 @@ interface OpenOptions {
 
 async function open({ init = false, environment = {} }: OpenOptions = {}): Promise<OpenDatabase> {
   const settings = loadSettings({ environment: { ...environment, CALLGATE_DATA_DIR: dataDir() } })
-  const world = { ...realWorld, processMetrics: false }
-  const { storage } = await openFoundation(settings, world, { init })
+  const world = { ...nodeRuntime, processMetrics: false }
+  const { storage } = await openAppContext(settings, world, { init })
   return { ...storage, close: once(() => storage.close()) }
 }
 
@@ -88,10 +88,10 @@ describe('a database whose files vanish while it is open', () => {
   it.each(vanishings)('acknowledges nothing once %s', async (_case, ending, vanish) => {
     const storage = await open()
     await addAccount(storage, 'before')
-    expect(storage.fault()).toBeUndefined()
+    expect(storage.findFault()).toBeUndefined()
     vanish()
     const refusal = `${file(ending)}: the file was removed, replaced or emptied while callgate runs`
-    expect(storage.fault()).toContain(refusal)
+    expect(storage.findFault()).toContain(refusal)
     await expect(addAccount(storage, 'after')).rejects.toMatchObject({ kind: 'not-available' })
     expect(await messageOf(addAccount(storage, 'again'))).toContain(refusal)
     const inTransaction = storage.db
@@ -105,7 +105,7 @@ describe('a database whose files vanish while it is open', () => {
     const storage = await open()
     await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
     await addAccount(storage, 'before')
-    expect(storage.fault()).toBeUndefined()
+    expect(storage.findFault()).toBeUndefined()
     truncateSync(file('-wal'), 0)
     expect(await messageOf(addAccount(storage, 'after'))).toContain(`${file('-wal')}: the file was`)
   })
@@ -122,7 +122,7 @@ describe('a database whose files vanish while it is open', () => {
   it('goes on when the same files are back', async () => {
     const storage = await open()
     renameSync(dataDir(), temp.file('moved'))
-    expect(storage.fault()).toContain(
+    expect(storage.findFault()).toContain(
       'Move the same file back, or restore a backup and restart callgate',
     )
     renameSync(temp.file('moved'), dataDir())
@@ -248,37 +248,37 @@ describe('damage', () => {
     await fillAndClose('internal_dnc_lists')
     damagePages()
     const storage = await open()
-    await storage.checkPages()
-    expect(storage.fault()).toContain(`${file()}: the database is damaged (`)
-    expect(storage.fault()).toContain('restore a backup')
+    await storage.checkIntegrity()
+    expect(storage.findFault()).toContain(`${file()}: the database is damaged (`)
+    expect(storage.findFault()).toContain('restore a backup')
     expect(await messageOf(addAccount(storage, 'after'))).toContain('is damaged')
   })
 
   it('is not found in a whole database, also while it is written', async () => {
     const storage = await open()
-    const checking = storage.checkPages()
+    const checking = storage.checkIntegrity()
     for (let index = 0; index < 50; index += 1) await addAccount(storage, `a${index}`)
     await checking
-    expect(storage.fault()).toBeUndefined()
+    expect(storage.findFault()).toBeUndefined()
   })
 
   it('of a file that is cut off while it is open is found at once', async () => {
     const storage = await open()
     await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
     truncateSync(file(), pageBytes)
-    expect(storage.fault()).toContain('became smaller; its pages are being checked')
-    await expect.poll(() => storage.fault(), { timeout: 15_000 }).toContain('is damaged')
+    expect(storage.findFault()).toContain('became smaller; its pages are being checked')
+    await expect.poll(() => storage.findFault(), { timeout: 15_000 }).toContain('is damaged')
   })
 
   it('of a file that is cut off while it is moved away is found when it is back', async () => {
     const storage = await open()
     await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
     renameSync(dataDir(), temp.file('moved'))
-    expect(storage.fault()).toContain('was removed, replaced or emptied')
+    expect(storage.findFault()).toContain('was removed, replaced or emptied')
     truncateSync(join(temp.file('moved'), 'callgate.sqlite'), pageBytes)
     renameSync(temp.file('moved'), dataDir())
-    expect(storage.fault()).toContain('became smaller')
-    await expect.poll(() => storage.fault(), { timeout: 15_000 }).toContain('is damaged')
+    expect(storage.findFault()).toContain('became smaller')
+    await expect.poll(() => storage.findFault(), { timeout: 15_000 }).toContain('is damaged')
   })
 
   it('is not seen in a file that a VACUUM made smaller', async () => {
@@ -287,15 +287,15 @@ describe('damage', () => {
       await addAccount(storage, `a${index}${'x'.repeat(900)}`)
     await sql`delete from accounts where id like 'a%'`.execute(storage.db)
     await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
-    storage.fault()
+    storage.findFault()
     const before = statSync(file()).size
     const elsewhere = new Sqlite(file())
     elsewhere.exec('vacuum')
     elsewhere.pragma('wal_checkpoint(truncate)')
     elsewhere.close()
     expect(statSync(file()).size).toBeLessThan(before)
-    storage.fault()
-    await expect.poll(() => storage.fault(), { timeout: 15_000 }).toBeUndefined()
+    storage.findFault()
+    await expect.poll(() => storage.findFault(), { timeout: 15_000 }).toBeUndefined()
     await addAccount(storage, 'after')
   })
 

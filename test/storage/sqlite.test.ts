@@ -2,15 +2,17 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { Migrator, sql } from 'kysely'
+import { type Kysely, Migrator, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rights } from '../../src/domain/caller.js'
-import { Journal } from '../../src/gate/journal.js'
-import { type OpenDatabase, openDatabase } from '../../src/storage/engine.js'
-import { migrate } from '../../src/storage/migrate.js'
+import { Journal } from '../../src/gate/journal/journal.js'
+import { openDatabase } from '../../src/storage/engine.js'
+import { migrateSchema } from '../../src/storage/migrate.js'
 import * as initial from '../../src/storage/migrations/0001-initial.js'
 import * as callOutcomes from '../../src/storage/migrations/0002-call-outcomes.js'
 import * as wholeService from '../../src/storage/migrations/0003-whole-service.js'
+import { up as markImported } from '../../src/storage/migrations/0007-imported-records.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 
@@ -21,7 +23,7 @@ let elsewhere: Sqlite.Database
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'callgate-sqlite-'))
   storage = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 50, blockForLockMs: 0 })
-  await migrate(storage.db)
+  await migrateSchema(storage.db)
   elsewhere = new Sqlite(join(folder, 'callgate.sqlite'))
 })
 
@@ -53,34 +55,34 @@ describe('the SQLite engine', () => {
   })
 
   it('tells the writes of another process from its own', async () => {
-    storage.changedElsewhere()
+    storage.hasExternalChanges()
     await anAccount('mine')
-    expect(storage.changedElsewhere()).toBe(false)
+    expect(storage.hasExternalChanges()).toBe(false)
     elsewhere.exec(
       "insert into accounts (id, kind, name, agents_may_remove, created_at) values ('theirs', 'real', 'x', 0, 0)",
     )
-    expect(storage.changedElsewhere()).toBe(true)
-    expect(storage.changedElsewhere()).toBe(false)
+    expect(storage.hasExternalChanges()).toBe(true)
+    expect(storage.hasExternalChanges()).toBe(false)
   })
 
   it('tries again while another process holds the lock, no longer than told', async () => {
     elsewhere.exec('begin immediate')
     let attempts = 0
-    const writing = storage.patiently(() => {
+    const writing = storage.retryWhileLocked(() => {
       attempts += 1
       return anAccount('a')
     })
     await expect(writing).rejects.toThrow('held by another process; nothing was changed')
     expect(attempts).toBeGreaterThan(1)
     elsewhere.exec('rollback')
-    await storage.patiently(() => anAccount('a'))
+    await storage.retryWhileLocked(() => anAccount('a'))
   })
 
   it('withholds an allow while another process holds the lock, and records again after it', async () => {
     const journal = new Journal(storage, {
-      pending: () => undefined,
-      failed: () => undefined,
-      lost: () => undefined,
+      onPending: () => undefined,
+      onFailure: () => undefined,
+      onLoss: () => undefined,
     })
     const { gate } = testGate(fakeCompliance(), { journal })
     elsewhere.exec('begin immediate')
@@ -133,7 +135,7 @@ describe('the SQLite engine', () => {
 describe('migrations', () => {
   it('run once, and again without effect', async () => {
     await anAccount('kept')
-    await migrate(storage.db)
+    await migrateSchema(storage.db)
     const rows = await storage.db.selectFrom('accounts').select('id').execute()
     expect(rows).toEqual([{ id: 'kept' }])
   })
@@ -142,7 +144,7 @@ describe('migrations', () => {
     elsewhere.exec("insert into kysely_migration values ('9999-future', '2030-01-01T00:00:00Z')")
     const executed = elsewhere.prepare('select * from kysely_migration')
     const before = executed.all()
-    await expect(migrate(storage.db)).rejects.toThrow('newer schema than this program knows')
+    await expect(migrateSchema(storage.db)).rejects.toThrow('newer schema than this program knows')
     expect(executed.all()).toEqual(before)
   })
 
@@ -154,7 +156,12 @@ describe('migrations', () => {
     const names = async () => (await old.db.introspection.getTables()).map(({ name }) => name)
     expect(await names()).not.toContain('call_outcomes')
     const decision = {
-      ...{ id: 'd1', account_id: 'a', decided_at: 0, number: '', call_kind: 'ai', body: '{}' },
+      id: 'd1',
+      account_id: 'a',
+      decided_at: 0,
+      number: '',
+      call_kind: 'ai',
+      body: '{}',
       ...({ decision: 'block', reason: '', via: '', what_if: 0 } as const),
     }
     await old.db.insertInto('decisions').values(decision).execute()
@@ -171,11 +178,14 @@ describe('migrations', () => {
       .insertInto('api_keys')
       .values({ ...key, role: 'Agent' })
       .execute()
-    await migrate(old.db)
+    await migrateSchema(old.db)
     expect(await names()).toContain('call_outcomes')
     expect(await old.db.selectFrom('decisions').selectAll().execute()).toEqual([decision])
     expect(await old.db.selectFrom('api_keys').selectAll().executeTakeFirst()).toMatchObject({
-      ...{ rights: rights.join(), projects: null, call_kinds: null, expires_at: null },
+      rights: rights.join(),
+      projects: null,
+      call_kinds: null,
+      expires_at: null,
     })
     await old.close()
   })
@@ -185,7 +195,8 @@ describe('migrations', () => {
     const old = openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
     const provider = {
       getMigrations: async () => ({
-        ...{ '0001-initial': initial, '0002-call-outcomes': callOutcomes },
+        '0001-initial': initial,
+        '0002-call-outcomes': callOutcomes,
         '0003-whole-service': wholeService,
       }),
     }
@@ -206,7 +217,7 @@ describe('migrations', () => {
     await optOut('2', 100)
     await consent('2', 200)
     await optOut('fixed fact, removed', 0)
-    await migrate(old.db)
+    await migrateSchema(old.db)
     const optOuts = await old.db
       .selectFrom('internal_dnc')
       .select(['number', 'opted_out_seq', 'key_id'])
@@ -228,6 +239,39 @@ describe('migrations', () => {
     ])
     const head = await old.db.selectFrom('change_head').selectAll().execute()
     expect(head).toEqual([{ id: 1, seq: 4, newest_at: 300, acceptances: 0 }])
+    await old.close()
+  })
+
+  it('mark what was imported before, whatever its date', async () => {
+    const dataDir = join(folder, 'sixth')
+    const old = openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    await migrateSchema(old.db)
+    await sql`alter table internal_dnc drop column opted_out_by_date`.execute(old.db)
+    await sql`alter table ebr_records drop column imported`.execute(old.db)
+    await sql`insert into accounts (id, kind, name, created_at) values ('a', 'real', '', 0)`.execute(
+      old.db,
+    )
+    for (const [number, at, keyId] of [
+      ['1', 5, 'key-1'],
+      ['2', 5, 'import:crm'],
+      ['3', 86_399_999, 'key-1'],
+    ] as const) {
+      await sql`insert into internal_dnc
+        (account_id, list, number, added_at, modified_at, opted_out_at, stored_at, key_id)
+        values ('a', 'a', ${number}, 5, 5, ${at}, 5, ${keyId})`.execute(old.db)
+      await sql`insert into ebr_records
+        (account_id, project_code, number, type, contact_on, recorded_at, stored_at, key_id)
+        values ('a', 'a', ${number}, 'P', '2026-11-01', 5, 5, ${keyId})`.execute(old.db)
+    }
+    await markImported(old.db as unknown as Kysely<unknown>)
+    const entries = old.db.selectFrom('internal_dnc').select('opted_out_by_date')
+    expect(await entries.orderBy('number').execute()).toEqual(
+      [0, 1, 1].map((opted_out_by_date) => ({ opted_out_by_date })),
+    )
+    const records = old.db.selectFrom('ebr_records').select('imported')
+    expect(await records.orderBy('number').execute()).toEqual(
+      [0, 1, 0].map((imported) => ({ imported })),
+    )
     await old.close()
   })
 })

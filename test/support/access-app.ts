@@ -1,24 +1,25 @@
 /** A server with tokens, keys and the internal list over one database, at a clock the test moves. */
 import { randomBytes } from 'node:crypto'
-import { grantToken, validateAccess } from '../../src/api/auth.js'
+import { accessCheckEndpoint, tokenEndpoint } from '../../src/api/accounts/authentication.js'
 import {
-  type InternalDncAnswer,
   type InternalDncRequest,
+  type InternalDncResponse,
   internalDncGet,
   internalDncPost,
-} from '../../src/api/internal-dnc.js'
-import { type Route, route } from '../../src/api/route.js'
+} from '../../src/api/records/internal-dnc.js'
+import { createRoute, type Route } from '../../src/api/route.js'
 import type { Caller, Role } from '../../src/domain/caller.js'
 import type { ServerOptions } from '../../src/http/server.js'
-import { AccessTokens, authenticateBy } from '../../src/service/accounts/access-tokens.js'
-import { ValidateAccess } from '../../src/service/accounts/validate-access.js'
-import type { OpenDatabase } from '../../src/storage/engine.js'
+import { AccessCheck } from '../../src/service/accounts/access-check.js'
+import { AccessTokens } from '../../src/service/accounts/access-tokens.js'
+import { createAuthenticator } from '../../src/service/accounts/api-keys.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { buildSubjects, type Subjects } from './service-subjects.js'
 import { openTestApp, type TestApp } from './test-app.js'
 
 export interface AccessApp extends Subjects {
   readonly app: TestApp
-  readonly authenticate: ReturnType<typeof authenticateBy>
+  readonly authenticate: ReturnType<typeof createAuthenticator>
   newKey(accountId?: string, role?: Role): Promise<{ readonly id: string; readonly key: string }>
   /** Asks for a token over HTTP and gives it. */
   tokenFor(key: string, accountId?: string): Promise<string>
@@ -31,17 +32,21 @@ export async function openAccessApp(
   const subjects = await buildSubjects(storage)
   const { clock, changeHead, apiKeys, projects, internalDnc } = subjects
   const tokens = new AccessTokens({
-    ...{ storage, clock: changeHead.expiryClock(clock), timers: clock },
-    ...{ randomBytes, keys: apiKeys, maxPerKey: 100 },
+    storage,
+    clock: changeHead.createExpiryClock(clock),
+    timers: clock,
+    randomBytes,
+    keys: apiKeys,
+    maxPerKey: 100,
   })
-  const access = new ValidateAccess(projects)
-  const authenticate = authenticateBy(apiKeys, tokens)
+  const access = new AccessCheck(projects)
+  const authenticate = createAuthenticator(apiKeys, tokens)
   const listed = listActions(internalDnc)
   const routes: readonly Route[] = [
-    route(grantToken, (_caller, request) => tokens.grant(request)),
-    route(validateAccess, (caller, question) => access.check(caller, question)),
-    route(internalDncGet, listed),
-    route(internalDncPost, listed),
+    createRoute(tokenEndpoint, (_caller, request) => tokens.issue(request)),
+    createRoute(accessCheckEndpoint, (caller, question) => access.check(caller, question)),
+    createRoute(internalDncGet, listed),
+    createRoute(internalDncPost, listed),
   ]
   const app = await openTestApp({
     authenticate,
@@ -56,7 +61,9 @@ export async function openAccessApp(
       apiKeys.create({ accountId, role, label: '' }),
     async tokenFor(key, accountId = 'main') {
       const body = new URLSearchParams({
-        ...{ grant_type: 'client_credentials', client_id: accountId, client_secret: key },
+        grant_type: 'client_credentials',
+        client_id: accountId,
+        client_secret: key,
       })
       const answer = await app.send('/oauth/token', { method: 'POST', body, key: null })
       return (answer.json() as { access_token: string }).access_token
@@ -65,8 +72,8 @@ export async function openAccessApp(
 }
 
 function listActions(internalDnc: Subjects['internalDnc']) {
-  return async (caller: Caller, request: InternalDncRequest): Promise<InternalDncAnswer> => {
-    if (request.action === 'status') return { items: await internalDnc.status(caller, request) }
+  return async (caller: Caller, request: InternalDncRequest): Promise<InternalDncResponse> => {
+    if (request.action === 'status') return { items: await internalDnc.readStatus(caller, request) }
     if (request.action === 'count') return await internalDnc.count(caller, request)
     await internalDnc[request.action](caller, request)
     return { done: true }

@@ -1,10 +1,11 @@
 /** A migrated SQLite database in a temporary folder for each test, which can be closed and reopened. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
-import { type OpenDatabase, openDatabase } from '../../src/storage/engine.js'
-import { migrate } from '../../src/storage/migrate.js'
+import { openDatabase } from '../../src/storage/engine.js'
+import { migrateSchema } from '../../src/storage/migrate.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import type { Db } from '../../src/storage/tables.js'
 
 export interface TestDatabase {
@@ -16,20 +17,39 @@ export interface TestDatabase {
   reopen(): Promise<void>
 }
 
+const settings = { engine: 'sqlite', lockWaitMs: 100, blockForLockMs: 0 } as const
+
+/** Migrations take longer than most cases, so a new folder gets a copy of a migrated database. */
+let migrated: Promise<{ readonly name: string; readonly bytes: Buffer }> | undefined
+
+export async function writeMigratedDatabase(folder: string): Promise<void> {
+  migrated ??= migrateOnce()
+  const { name, bytes } = await migrated
+  writeFileSync(join(folder, name), bytes, { mode: 0o600 })
+}
+
+async function migrateOnce() {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-migrated-'))
+  try {
+    const storage = openDatabase({ ...settings, dataDir: folder })
+    await migrateSchema(storage.db)
+    await storage.close()
+    return { name: basename(storage.path), bytes: readFileSync(storage.path) }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
 export function useDatabase(): TestDatabase {
   let folder = ''
   let storage: OpenDatabase
   const open = async () => {
-    storage = openDatabase({
-      engine: 'sqlite',
-      dataDir: folder,
-      lockWaitMs: 100,
-      blockForLockMs: 0,
-    })
-    await migrate(storage.db)
+    storage = openDatabase({ ...settings, dataDir: folder })
+    await migrateSchema(storage.db)
   }
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'callgate-db-'))
+    await writeMigratedDatabase(folder)
     await open()
   })
   afterEach(async () => {

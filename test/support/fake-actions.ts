@@ -1,11 +1,12 @@
 /** An Asterisk that does what it is told, fails, or answers when the test says so. */
-import { AriError, type AriErrorKind } from '../../src/asterisk/ari-error.js'
+
 import type {
   AsteriskActions,
   AsteriskChannel,
-  DialplanPlace,
+  DialplanLocation,
   HangupReason,
 } from '../../src/asterisk/asterisk-port.js'
+import { AriError, type AriErrorKind } from '../../src/asterisk/asterisk-port.js'
 
 export type ActionName = keyof AsteriskActions
 /** `later`: waits for `answer()`; `hidden fault`: rejects with an error that is no `AriError`. */
@@ -55,11 +56,11 @@ export class FakeActions implements AsteriskActions {
     return this.#act('setVariables', `setVariables ${channelId}`, done)
   }
 
-  variable(channelId: string, name: string): Promise<string | undefined> {
-    return this.#act('variable', `variable ${channelId} ${name}`, () => this.variables.get(name))
+  getVariable(channelId: string, name: string): Promise<string | undefined> {
+    return this.#act('getVariable', `variable ${channelId} ${name}`, () => this.variables.get(name))
   }
 
-  resume(channelId: string, place?: DialplanPlace): Promise<void> {
+  resume(channelId: string, place?: DialplanLocation): Promise<void> {
     const where = place ? ` ${place.context},${place.extension},${place.priority}` : ''
     return this.#act('resume', `resume ${channelId}${where}`, () => undefined)
   }

@@ -1,14 +1,14 @@
 /** A port filled from plain values: what each question answers, or that it hangs, throws or fails. */
 import type {
-  Answered,
-  Asked,
+  Answer,
+  AnswerFailure,
+  AnswerSuccess,
   Compliance,
-  Eventually,
   InternalDncStatus,
   LegalTime,
   LitigatorStatus,
+  MaybePromise,
   ScrubVerdict,
-  Unanswered,
 } from '../../src/domain/compliance.js'
 
 export const noon = Date.UTC(2026, 10, 23, 17)
@@ -33,9 +33,9 @@ export const openHours: LegalTime = {
   message: null,
 }
 
-export function answered<T>(value: T, more: Partial<Answered<T>> = {}): Answered<T> {
+export function answered<T>(value: T, more: Partial<AnswerSuccess<T>> = {}): AnswerSuccess<T> {
   return {
-    answered: true,
+    ok: true,
     value,
     source: 'fake',
     asOf: noon,
@@ -44,11 +44,11 @@ export function answered<T>(value: T, more: Partial<Answered<T>> = {}): Answered
   }
 }
 
-export function unanswered(why: Unanswered['why'] = 'source-failed'): Unanswered {
-  return { answered: false, why, detail: `fake ${why}`, source: 'fake' }
+export function unanswered(reason: AnswerFailure['reason'] = 'source-failed'): AnswerFailure {
+  return { ok: false, reason, detail: `fake ${reason}`, source: 'fake' }
 }
 
-export type Behaviour<T> = () => Eventually<Asked<T>>
+type Behaviour<T> = () => MaybePromise<Answer<T>>
 
 export interface FakeAnswers {
   readonly scrub: Behaviour<ScrubVerdict>

@@ -1,21 +1,22 @@
 /** A provider's client without a provider: the transport is in the test's hand, time is virtual. */
-import type { Instant, Timers } from '../../src/domain/clock.js'
+
 import type { Question, QuestionName } from '../../src/domain/compliance.js'
-import { phoneNumber } from '../../src/domain/phone-number.js'
-import type { LogFields, Logger } from '../../src/log.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
+import type { Instant, Timers } from '../../src/domain/time/clock.js'
+import type { LogFields, Logger } from '../../src/observability/log.js'
 import { type BatchQuestion, ReplyError } from '../../src/sources/remote/batch-question.js'
+import {
+  type ProviderReply,
+  type ProviderRequest,
+  type Transport,
+  TransportError,
+} from '../../src/sources/remote/client/transport.js'
 import type {
   ProviderCredentials,
   ProviderLimits,
   ProviderOptions,
   QuestionLimits,
 } from '../../src/sources/remote/provider-options.js'
-import {
-  type ProviderReply,
-  type ProviderRequest,
-  type Transport,
-  TransportError,
-} from '../../src/sources/remote/transport.js'
 import { type VirtualTime, virtualTime } from './virtual-time.js'
 
 /** One request that left, until the test ends it. */
@@ -73,7 +74,10 @@ export function fakeTransport(timers: Timers): FakeTransport {
         signal.addEventListener('abort', () => fail('aborted'))
         const numbers = numbersIn(request.body)
         const sent: SentRequest = {
-          ...{ request, numbers, signal, fail },
+          request,
+          numbers,
+          signal,
+          fail,
           atMs: timers.monotonicMs(),
           reply: (reply) => resolve({ ...okReply, ...reply }),
           answer: () => resolve({ ...okReply, body: rowsFor(numbers) }),
@@ -103,22 +107,22 @@ export function answerAfter(timers: Timers, ms: number): (sent: SentRequest) => 
 export function textQuestion(name: QuestionName = 'scrub'): BatchQuestion<Question, string> {
   return {
     name,
-    refusal: ({ at }) => (at === undefined ? undefined : 'cannot be asked of another instant'),
-    identity: ({ number, projectId, postalCode }) =>
+    findRefusal: ({ at }) => (at === undefined ? undefined : 'cannot be asked of another instant'),
+    getIdentity: ({ number, projectId, postalCode }) =>
       JSON.stringify([number, projectId, postalCode]),
-    group: ({ projectId }) => projectId ?? '',
-    compose: (questions) => ({
+    getGroup: ({ projectId }) => projectId ?? '',
+    buildRequest: (questions) => ({
       method: 'POST',
       path: '/app/main/rpc/fake',
       wire: { json: questions.map(({ number }) => number) },
     }),
-    read({ body, askedAt }, questions) {
+    parseReply({ body, askedAt }, questions) {
       if (body.includes('<')) throw new ReplyError('refused', 'a login page')
       const rows = JSON.parse(body) as (readonly [string, string])[]
       return questions.map(({ number }, at) => {
         const [of, value] = rows[at] ?? []
         if (of !== number || value === undefined || value === '?') {
-          return { notUnderstood: 'the row is not its own' }
+          return { problem: 'the row is not its own' }
         }
         return { value, holdsUntil: askedAt + 60_000 }
       })
@@ -135,7 +139,7 @@ export function anyNumber(): string {
 }
 
 export function about(number: string = anyNumber(), more: Partial<Question> = {}): Question {
-  return { accountId: 'main', number: phoneNumber(number), ...more }
+  return { accountId: 'main', number: toPhoneNumber(number), ...more }
 }
 
 export interface ProviderSetup {
@@ -154,8 +158,12 @@ const usualQuestion: QuestionLimits = {
 }
 
 const usualLimits: ProviderLimits = {
-  ...{ coalesceMs: 5, maxQueued: 20_000, maxRequests: 8, retries: 2 },
-  ...{ circuitFailures: 5, circuitOpenMs: 5_000 },
+  coalesceMs: 5,
+  maxQueued: 20_000,
+  maxRequests: 8,
+  retries: 2,
+  circuitFailures: 5,
+  circuitOpenMs: 5_000,
 }
 
 export interface FakeProvider {
@@ -182,7 +190,10 @@ export function fakeProvider(setup: ProviderSetup = {}): FakeProvider {
       lines.push({ line: `${level}: ${message}`, fields })
     }
   const log: Logger = {
-    ...{ error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') },
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
   }
   const question = { ...usualQuestion, ...setup.question }
   const options: ProviderOptions = {
@@ -196,15 +207,17 @@ export function fakeProvider(setup: ProviderSetup = {}): FakeProvider {
     credentials: setup.credentials ?? { kind: 'login-id', loginId: 'the-secret-key' },
     limits: { ...usualLimits, ...setup.limits },
     questions: {
-      ...{ scrub: question, 'internal-dnc': question },
-      ...{ litigator: question, 'legal-time': question },
+      scrub: question,
+      'internal-dnc': question,
+      litigator: question,
+      'legal-time': question,
     },
     clock: time,
     timers,
     random: setup.random ?? (() => 0.5),
-    watch: {
-      requested: (name, outcome, seconds) => requested.push(`${name} ${outcome} ${seconds}`),
-      circuit: (name, open) => circuits.push(`${name} ${open ? 'open' : 'closed'}`),
+    observer: {
+      onRequest: (name, outcome, seconds) => requested.push(`${name} ${outcome} ${seconds}`),
+      onCircuitChange: (name, open) => circuits.push(`${name} ${open ? 'open' : 'closed'}`),
     },
     log,
     transport,

@@ -1,11 +1,11 @@
 /** Subjects that note what they were asked and answer plainly, for the rules of the wire alone. */
-import { asPhoneNumber } from '../../src/domain/phone-number.js'
+import { parsePhoneNumber } from '../../src/domain/phone-number.js'
 import type { ScrubItem } from '../../src/domain/scrub-row.js'
 import { AppError, invalidRequest } from '../../src/errors.js'
-import type { JudgedRow } from '../../src/service/scrub/scrub-row.js'
+import type { EvaluatedRow } from '../../src/service/scrub/scrub-row.js'
 import type { Service } from '../../src/service/service.js'
 
-export const scrubRow: JudgedRow = {
+export const scrubRow: EvaluatedRow = {
   phone: '2125550106',
   letter: 'G',
   reserved: 'a1',
@@ -56,7 +56,7 @@ const others = Object.fromEntries(otherNames.map((name) => [name, knowsNothing])
   Asked
 >
 
-const rowsOf = (items: readonly ScrubItem[]): JudgedRow[] =>
+const rowsOf = (items: readonly ScrubItem[]): EvaluatedRow[] =>
   items.map(({ phone, reserved = '' }) => ({ ...scrubRow, phone, reserved }))
 
 export function fakeService(parts: Partial<Service> = {}): FakeService {
@@ -78,11 +78,11 @@ export function fakeService(parts: Partial<Service> = {}): FakeService {
       },
     },
     scrub: {
-      rows: async (_accountId, request) => {
+      listRows: async (_accountId, request) => {
         note('scrub.rows', request)
         return rowsOf(request.items)
       },
-      async *batches(_accountId, request) {
+      async *streamRows(_accountId, request) {
         note('scrub.batches', request)
         yield rowsOf(request.items.slice(0, 7_000))
         yield rowsOf(request.items.slice(7_000))
@@ -91,12 +91,12 @@ export function fakeService(parts: Partial<Service> = {}): FakeService {
     internalDnc: {
       add: async (_caller, request) => note('internalDnc.add', request),
       remove: async (_caller, request) => note('internalDnc.remove', request),
-      status: async (_caller, request) => {
+      readStatus: async (_caller, request) => {
         note('internalDnc.status', request)
         const on = { onList: true, addedOn: '2026-01-02', lastModifiedOn: '2026-01-03' }
         const off = { onList: false, addedOn: null, lastModifiedOn: null }
         return request.numbers.map((phone) =>
-          asPhoneNumber(phone)
+          parsePhoneNumber(phone)
             ? { phone, ...on, invalid: false }
             : { phone, ...off, invalid: true },
         )
@@ -116,7 +116,7 @@ export function fakeService(parts: Partial<Service> = {}): FakeService {
       check: async (_accountId, { numbers }) => {
         note('litigators.check', numbers)
         return numbers.map((text) => {
-          const phone = asPhoneNumber(text)
+          const phone = parsePhoneNumber(text)
           if (phone) return { phone, isLitigator: false }
           throw invalidRequest([{ field: 'PhoneList', value: text, rule: 'must be 10 digits' }])
         })

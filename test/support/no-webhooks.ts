@@ -8,7 +8,7 @@ export const noWebhooks: WebhookQueue = {
   },
   wake: () => undefined,
   probe: async () => ({ httpStatus: undefined, problem: 'notifications cannot be sent from here' }),
-  lastDelivery: async () => undefined,
+  findLastDelivery: async () => undefined,
   refuseBadUrl(field, url) {
     throw invalidRequest([{ field, value: url, rule: 'notifications are not available here' }])
   },

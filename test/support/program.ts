@@ -1,7 +1,8 @@
 /** Runs the compiled program as a process of its own, as an operator does. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runChild, startChild } from '../../scripts/children.mjs'
 
 export const program = join(import.meta.dirname, '../../dist/main.js')
 
@@ -22,13 +23,8 @@ export function callgate(
   environment: Readonly<Record<string, string>>,
   as: { readonly uid?: number } = {},
 ): Promise<Ended> {
-  return new Promise((resolve) => {
-    const options = { env: environmentOf(environment), timeout: 60_000, ...as }
-    execFile(process.execPath, [program, ...args], options, (error, out, err) => {
-      const code = typeof error?.code === 'number' ? error.code : error ? -1 : 0
-      resolve({ code, out, err })
-    })
-  })
+  const options = { env: environmentOf(environment), timeout: 60_000, ...as }
+  return runChild(process.execPath, [program, ...args], options)
 }
 
 export interface Serving {
@@ -47,7 +43,7 @@ export function serve(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
 ): Promise<Serving> {
-  const child = spawn(process.execPath, [program, 'serve', ...args], {
+  const child = startChild(process.execPath, [program, 'serve', ...args], {
     env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,6 +1,6 @@
 /** The whole program in front of fake vendors that stand at its instant, for calls of account main. */
 import { expect } from 'vitest'
-import type { Instant } from '../../src/domain/clock.js'
+import type { Instant } from '../../src/domain/time/clock.js'
 import {
   type FakeVendor,
   type FakeVendorOptions,

@@ -1,9 +1,10 @@
 /** A gate over a provider as the program composes it, in virtual time, with settings as shipped. */
 import type { QuestionName } from '../../src/domain/compliance.js'
 import type { Decision, Policy } from '../../src/domain/decision.js'
-import { silentLogger } from '../../src/log.js'
-import { CachedCompliance, type CacheSettings } from '../../src/sources/cached.js'
-import { openRemote } from '../../src/sources/remote/remote.js'
+import { silentLogger } from '../../src/observability/log.js'
+import type { CacheSettings } from '../../src/sources/cache/cache-entry.js'
+import { CachedCompliance } from '../../src/sources/cache/cached-compliance.js'
+import { RemoteCompliance } from '../../src/sources/remote/remote-compliance.js'
 import { aCall, testGate } from './test-gate.js'
 import { type VirtualVendor, type VirtualVendorOptions, virtualVendor } from './virtual-vendor.js'
 
@@ -11,7 +12,7 @@ export const gateDeadlineMs = 1_500
 
 /** Of every question. */
 export const allowMs = 300_000
-export const blockMs = 3_600_000
+const blockMs = 3_600_000
 
 export interface RemoteGateOptions extends VirtualVendorOptions {
   readonly policy?: Policy
@@ -41,18 +42,26 @@ export function remoteGate(options: RemoteGateOptions): RemoteGate {
   const { time, requestsPerMinute = 100, staleForMs = 0 } = options
   const vendor = virtualVendor(options)
   const question = (numbersPerRequest: number) => ({
-    ...{ requestsPerMinute, numbersPerRequest, deadlineMs: 3_000 },
+    requestsPerMinute,
+    numbersPerRequest,
+    deadlineMs: 3_000,
   })
-  const remote = openRemote({
+  const remote = new RemoteCompliance({
     name: 'vendor',
     addresses: {
-      ...{ baseUrl: 'http://vendor.test', rpcUrl: 'http://vendor.test' },
-      ...{ monitorUrl: 'http://vendor.test', authUrl: 'http://vendor.test/oauth/token' },
+      baseUrl: 'http://vendor.test',
+      rpcUrl: 'http://vendor.test',
+      monitorUrl: 'http://vendor.test',
+      authUrl: 'http://vendor.test/oauth/token',
     },
     credentials: { kind: 'login-id', loginId: 'key' },
     limits: {
-      ...{ coalesceMs: 5, maxQueued: 20_000, maxRequests: 8, retries: 2 },
-      ...{ circuitFailures: 5, circuitOpenMs: 5_000 },
+      coalesceMs: 5,
+      maxQueued: 20_000,
+      maxRequests: 8,
+      retries: 2,
+      circuitFailures: 5,
+      circuitOpenMs: 5_000,
     },
     questions: {
       scrub: question(10_000),
@@ -63,21 +72,24 @@ export function remoteGate(options: RemoteGateOptions): RemoteGate {
     clock: time,
     timers: time,
     random: seededRandom(1),
-    watch: { requested: () => undefined, circuit: () => undefined },
+    observer: { onRequest: () => undefined, onCircuitChange: () => undefined },
     log: silentLogger,
     transport: vendor,
   })
   const compliance = new CachedCompliance(remote, {
     settings: {
-      ...{ maxEntries: 100_000, allowMs, blockMs, refreshAheadMs: 60_000 },
+      maxEntries: 10_000,
+      allowMs,
+      blockMs,
+      refreshAheadMs: 60_000,
       ...options.cache,
     },
     staleForMs: ofEach(staleForMs),
     staleAfterMs: 1_000,
-    standardsMatter: false,
+    dependsOnLegalTimeOptions: false,
     timers: time,
-    clockOf: () => time,
-    watch: { asked: () => undefined, answered: () => undefined },
+    clock: time,
+    observer: { onLookup: () => undefined, onAnswer: () => undefined },
   })
   const { gate } = testGate(compliance, {
     ...(options.policy && { policy: options.policy }),
@@ -85,7 +97,7 @@ export function remoteGate(options: RemoteGateOptions): RemoteGate {
     journal: undefined,
     clock: time,
     timers: time,
-    clockOf: () => time,
+    accountClock: time,
   })
   return {
     vendor,

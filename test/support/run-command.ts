@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, CommanderError } from 'commander'
-import { type AddCommand, CommandFailure } from '../../src/commands/command.js'
+import { CommandFailure, type RegisterCommand } from '../../src/commands/command.js'
 import { AppError, DataFileError } from '../../src/errors.js'
 import type { Ended } from './program.js'
 
@@ -14,7 +14,7 @@ export interface CommandSettings {
 
 /** What the program would print and how it would end; a bug is thrown. */
 export async function runCommand(
-  add: AddCommand,
+  add: RegisterCommand,
   args: readonly string[],
   { dataDir, more = '' }: CommandSettings,
 ): Promise<Ended> {

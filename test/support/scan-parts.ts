@@ -1,25 +1,25 @@
 /** Scans over a test database, with books that say what a test wants and a queue that only writes. */
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
-import type { Complaint, LabelSource, NumberLabels } from '../../src/domain/labels.js'
-import { labelSources } from '../../src/domain/labels.js'
-import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
+import { type PhoneNumber, toPhoneNumber } from '../../src/domain/phone-number.js'
+import type { ScanResult } from '../../src/domain/reputation.js'
+import type { Complaint, LabelIssuer, NumberLabels } from '../../src/domain/spam-labels.js'
+import { labelIssuers } from '../../src/domain/spam-labels.js'
 import { invalidRequest } from '../../src/errors.js'
-import { Recurring } from '../../src/service/background/recurring.js'
-import type { ScanResult } from '../../src/service/scans/scan-result.js'
+import { BackgroundTask } from '../../src/service/background/background-task.js'
 import {
-  type ScanNote,
+  type ScanSummary,
   ScanWorker,
   type ScanWorkerOptions,
 } from '../../src/service/scans/scan-worker.js'
 import { Scans } from '../../src/service/scans/scans.js'
-import { insertEvent } from '../../src/service/webhooks/event-rows.js'
+import { insertEvent } from '../../src/service/webhooks/webhook-event-rows.js'
 import type {
   NewWebhookEvent,
-  Probe,
+  ProbeResult,
   WebhookQueue,
 } from '../../src/service/webhooks/webhook-queue.js'
-import type { OpenDatabase } from '../../src/storage/engine.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { buildSubjects } from './service-subjects.js'
 import { type VirtualTime, virtualTime } from './virtual-time.js'
 
@@ -27,7 +27,7 @@ export interface FakeQueue extends WebhookQueue {
   /** What was sent at once, oldest first. */
   readonly probed: NewWebhookEvent[]
   /** What the next probes come to. */
-  probeGives: Probe
+  probeGives: ProbeResult
   /** How often it was woken. */
   woken: number
   /** Thrown by the next `add` calls, oldest first. */
@@ -35,7 +35,7 @@ export interface FakeQueue extends WebhookQueue {
 }
 
 /** Writes events and delivers none. Addresses with `forbidden` in them are refused. */
-export function fakeQueue(): FakeQueue {
+function fakeQueue(): FakeQueue {
   let events = 0
   const queue: FakeQueue = {
     probed: [],
@@ -58,7 +58,7 @@ export function fakeQueue(): FakeQueue {
       queue.probed.push(event)
       return queue.probeGives
     },
-    lastDelivery: async () => undefined,
+    findLastDelivery: async () => undefined,
     refuseBadUrl(field, url) {
       if (url.includes('forbidden')) {
         throw invalidRequest([{ field, value: url, rule: 'is not permitted' }])
@@ -78,10 +78,10 @@ export interface FakeBooks {
   troubled?: string
   /** What was asked, oldest first. */
   readonly asked: { readonly account: string; readonly numbers: number }[]
-  readonly sources: Set<LabelSource>
+  readonly sources: Set<LabelIssuer>
 }
 
-export const clean: NumberLabels = Object.fromEntries(labelSources.map((one) => [one, false]))
+export const clean: NumberLabels = Object.fromEntries(labelIssuers.map((one) => [one, false]))
 
 export interface ScanParts {
   readonly time: VirtualTime
@@ -90,7 +90,7 @@ export interface ScanParts {
   readonly scans: Scans
   readonly worker: ScanWorker
   /** Runs the worker whenever it has work, once it is started. */
-  readonly recurring: Recurring
+  readonly recurring: BackgroundTask
   /** Lines such as `waits 30000` and `ended Complete`. */
   readonly news: string[]
   /** What runs rejected with. */
@@ -98,7 +98,7 @@ export interface ScanParts {
 }
 
 export interface ScanPartsOptions
-  extends Partial<Pick<ScanWorkerOptions, 'batchSize' | 'askMs' | 'giveUpAfterMs'>> {
+  extends Partial<Pick<ScanWorkerOptions, 'batchSize' | 'sourceTimeoutMs' | 'giveUpAfterMs'>> {
   readonly time?: VirtualTime
   readonly books?: FakeBooks
   readonly queue?: FakeQueue
@@ -118,43 +118,55 @@ export async function scanParts(
   const news: string[] = []
   const errors: unknown[] = []
   const worker = new ScanWorker({
-    ...{ storage, clock: time, timers: time, webhooks: queue },
-    labelsOf: (account) => ({
+    storage,
+    clock: time,
+    timers: time,
+    webhooks: queue,
+    labelSourceFor: (account) => ({
       labels: (numbers, wanted) => labelsIn(books, account, { numbers, wanted }),
     }),
-    complaintsOf: () => ({
+    complaintSourceFor: () => ({
       complaints: async (numbers) =>
         new Map(numbers.flatMap((number) => entryOf(books.complaints, number))),
     }),
-    news: {
-      waits: (_scan: ScanNote, pauseMs, cause) =>
+    observer: {
+      onWait: (_scan: ScanSummary, pauseMs, cause) =>
         news.push(`waits ${pauseMs}${cause === undefined ? '' : ` ${cause}`}`),
-      ended: (scan, status) => news.push(`ended ${status} ${scan.phoneCount}`),
+      onEnd: (scan, status) => news.push(`ended ${status} ${scan.phoneCount}`),
     },
-    onEnded: () => recurring.wake(),
+    onBatchEnded: () => recurring.wake(),
     ...more,
   })
-  const recurring = new Recurring({
-    ...{ run: () => worker.run(), timers: time, onError: (cause) => errors.push(cause) },
+  const recurring = new BackgroundTask({
+    run: () => worker.run(),
+    timers: time,
+    onError: (cause) => errors.push(cause),
     // What a run says is then what counts.
-    mostMs: 365 * 86_400_000,
+    maxPauseMs: 365 * 86_400_000,
   })
   const scans = new Scans({
-    ...{ storage, clock: time, randomBytes, webhooks: queue, wake: () => recurring.wake() },
+    storage,
+    clock: time,
+    randomBytes,
+    webhooks: queue,
+    wake: () => recurring.wake(),
   })
   return { time, queue, books, scans, worker, recurring, news, errors }
 }
 
-export function fakeBooks(): FakeBooks {
+function fakeBooks(): FakeBooks {
   return {
-    ...{ labels: new Map(), complaints: new Map(), trouble: undefined, asked: [] },
-    sources: new Set(labelSources),
+    labels: new Map(),
+    complaints: new Map(),
+    trouble: undefined,
+    asked: [],
+    sources: new Set(labelIssuers),
   }
 }
 
 interface Asked {
   readonly numbers: readonly PhoneNumber[]
-  readonly wanted: readonly LabelSource[]
+  readonly wanted: readonly LabelIssuer[]
 }
 
 async function labelsIn(books: FakeBooks, account: string, { numbers, wanted }: Asked) {
@@ -199,7 +211,11 @@ export async function eventsOf(
     .where('subject', '=', jobId)
     .execute()
   return rows.map(({ account_id: account, event, url, api_key, body }) => ({
-    ...{ account, event, url, apiKey: api_key, body: JSON.parse(body) as KeptEvent['body'] },
+    account,
+    event,
+    url,
+    apiKey: api_key,
+    body: JSON.parse(body) as KeptEvent['body'],
   }))
 }
 
@@ -226,7 +242,7 @@ export async function creditsOf(storage: OpenDatabase, account = 'main'): Promis
 
 /** Ten-digit numbers that differ, from `first` on. */
 export const numbersFrom = (first: number, count: number): PhoneNumber[] =>
-  Array.from({ length: count }, (_, index) => phoneNumber(String(2_125_000_000 + first + index)))
+  Array.from({ length: count }, (_, index) => toPhoneNumber(String(2_125_000_000 + first + index)))
 
 /** Runs the worker until it says there is nothing to do now; gives how many runs that took. */
 export async function runAll(worker: ScanWorker, most = 1_000): Promise<number> {

@@ -8,11 +8,11 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock, systemTimers } from '../../dist/domain/clock.js'
-import { Recurring } from '../../dist/service/background/recurring.js'
+import { systemClock, systemTimers } from '../../dist/runtime/runtime.js'
+import { BackgroundTask } from '../../dist/service/background/background-task.js'
 import { ScanWorker } from '../../dist/service/scans/scan-worker.js'
 import { Scans } from '../../dist/service/scans/scans.js'
-import { insertEvent } from '../../dist/service/webhooks/event-rows.js'
+import { insertEvent } from '../../dist/service/webhooks/webhook-event-rows.js'
 import { openDatabase } from '../../dist/storage/engine.js'
 
 const [dataDir] = process.argv.slice(2)
@@ -41,18 +41,30 @@ const book = {
 }
 
 const worker = new ScanWorker({
-  ...{ storage, webhooks, clock: systemClock, timers: systemTimers },
-  ...{ batchSize: 20, firstPauseMs: 5, longestPauseMs: 5, giveUpAfterMs: 10 },
-  labelsOf: () => book,
-  complaintsOf: () => ({ complaints: async () => new Map() }),
-  onEnded: () => recurring.wake(),
+  storage,
+  webhooks,
+  clock: systemClock,
+  timers: systemTimers,
+  batchSize: 20,
+  firstPauseMs: 5,
+  maxPauseMs: 5,
+  giveUpAfterMs: 10,
+  labelSourceFor: () => book,
+  complaintSourceFor: () => ({ complaints: async () => new Map() }),
+  onBatchEnded: () => recurring.wake(),
 })
-const recurring = new Recurring({
-  ...{ run: () => worker.run(), timers: systemTimers, retryMs: 10 },
+const recurring = new BackgroundTask({
+  run: () => worker.run(),
+  timers: systemTimers,
+  retryMs: 10,
   onError: (cause) => writeSync(2, `${cause}\n`),
 })
 const scans = new Scans({
-  ...{ storage, webhooks, clock: systemClock, randomBytes, wake: () => recurring.wake() },
+  storage,
+  webhooks,
+  clock: systemClock,
+  randomBytes,
+  wake: () => recurring.wake(),
 })
 recurring.start()
 
@@ -62,7 +74,10 @@ for (;;) {
   const length = from === 99 ? 1 : randomInt(1, 60)
   const numbers = Array.from({ length }, (_, at) => String(2_125_000_000 + from + at))
   const { jobId, phoneCount } = await scans.submit(caller, {
-    ...{ numbers, scanType: 'carrier', testOnly: false, notificationKey: 'the secret key' },
+    numbers,
+    scanType: 'carrier',
+    testOnly: false,
+    notificationKey: 'the secret key',
     notificationUrl: 'https://customer.example/hook',
   })
   writeSync(1, `ack ${jobId} ${phoneCount}\n`)

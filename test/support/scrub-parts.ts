@@ -1,23 +1,25 @@
 /** The scrub and what it stands on, over real rules and area codes and lists of a few numbers. */
+
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { type ListAges, listAges } from '../../src/data/number-list/list-ages.js'
+import { createListAges, type ListAges } from '../../src/data/number-list/list-ages.js'
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
 import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
 import type { ScopeChoice } from '../../src/domain/caller.js'
-import { type Clock, type Instant, parseDay } from '../../src/domain/clock.js'
 import type { NumberSet } from '../../src/domain/number-set.js'
 import type { PhoneNumber } from '../../src/domain/phone-number.js'
 import type { NumberFacts, NumberingPlan } from '../../src/domain/place.js'
+import type { Clock, Instant } from '../../src/domain/time/clock.js'
+import { parseDay } from '../../src/domain/time/dates.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
-import type { EbrRecord } from '../../src/service/consent/consent.js'
-import type { InternalDncEntry } from '../../src/service/internal-dnc/internal-dnc.js'
-import { ListFacts, type Lists } from '../../src/service/list-facts.js'
-import type { ProjectScope } from '../../src/service/projects/project-scope.js'
-import type { ScopeResolver } from '../../src/service/projects/projects.js'
-import { Sandbox } from '../../src/service/sandbox/sandbox.js'
+import type { EbrRecord } from '../../src/service/consent/ebr-record.js'
+import type { InternalDncEntry } from '../../src/service/internal-dnc/internal-dnc-entry.js'
+import { ListFacts, type Lists } from '../../src/service/lists/list-facts.js'
+import type { ProjectScope, ScopeResolver } from '../../src/service/projects/project-scope.js'
+import { chooseByAccount, Sandbox, sandboxAccountId } from '../../src/service/sandbox/sandbox.js'
 import { readSandboxFile } from '../../src/service/sandbox/sandbox-file.js'
-import { Scrub, type ScrubParts } from '../../src/service/scrub/scrub.js'
-import { ScrubJudge } from '../../src/service/scrub/scrub-judge.js'
+import { SandboxLists } from '../../src/service/sandbox/sandbox-lists.js'
+import { Scrub } from '../../src/service/scrub/scrub.js'
+import { ScrubEvaluator } from '../../src/service/scrub/scrub-evaluator.js'
 import { instant } from './test-clock.js'
 
 export const rules = loadCallingRules('config/calling-rules.yaml')
@@ -47,7 +49,7 @@ export function planWith(
 
 export interface FakeList {
   readonly numbers?: readonly string[]
-  /** Area codes it speaks for; absent is all. */
+  /** Area codes it covers; absent is all. */
   readonly covers?: readonly string[]
   readonly asOf?: string
   /** Days of some of its numbers. */
@@ -71,18 +73,18 @@ export function fakeLists(
       dayOf: (number) => parseDay(days[number] ?? ''),
     })
   }
-  return { get: (name) => sets.get(name), problems: () => problems }
+  return { all: () => [...sets.values()], problems: () => problems, onChange: () => undefined }
 }
 
 const noAges = { usDnc: 0, canadaDnc: 0, stateDnc: 0, litigators: 0, ported: 0 }
 
-/** As {@link listAges}, with limits for the named kinds alone. */
+/** As {@link createListAges}, with limits for the named kinds alone. */
 export function agesWith(
   maxAgeDays: Partial<typeof noAges>,
   maxAgeDaysOfState: Readonly<Record<string, number>> = {},
 ): ListAges {
   const days = { ...noAges, ...maxAgeDays }
-  return listAges({ maxAgeDays: days, maxAgeDaysOfState, warnAtPercent: 80 })
+  return createListAges({ maxAgeDays: days, maxAgeDaysOfState, warnAtPercent: 80 })
 }
 
 export const ageless = agesWith({})
@@ -108,7 +110,7 @@ export function hoursOver(
   })
 }
 
-export function scopeOf(accountId: string, more: Partial<ProjectScope> = {}): ProjectScope {
+function scopeOf(accountId: string, more: Partial<ProjectScope> = {}): ProjectScope {
   return {
     accountId,
     projectCode: accountId,
@@ -146,36 +148,43 @@ export interface OnFile {
 /** Counts how often it is asked; the sandbox's fixed facts come where nothing is on file. */
 export function fakeFile({ entries = {}, records = {} }: OnFile, sandbox: Sandbox) {
   const asked = { entries: 0, records: 0 }
-  const found = <Fact>(
-    numbers: readonly PhoneNumber[],
-    find: (number: PhoneNumber) => Fact | undefined,
-  ) => new Map(numbers.flatMap((number) => pairOf(number, find(number))))
+  const entryOf = (accountId: string, list: string, number: PhoneNumber) => {
+    const fixed = accountId === sandboxAccountId ? sandbox.internalDncEntry(number) : undefined
+    const standing = fixed && { ...fixed, removedAt: null, optedOutAt: fixed.addedAt }
+    return entries[`${list} ${number}`] ?? (standing && { ...standing, optedOutSeq: 0 })
+  }
+  const recordOf = (accountId: string, project: string, number: PhoneNumber) =>
+    records[`${project} ${number}`] ??
+    (accountId === sandboxAccountId ? sandbox.ebrRecord(number) : undefined)
   return {
     asked,
     internalDnc: {
-      async entries(accountId: string, list: string, numbers: readonly PhoneNumber[]) {
+      findEntry: entryOf,
+      async findEntries(accountId: string, list: string, numbers: readonly PhoneNumber[]) {
         asked.entries += 1
-        return found(numbers, (number) => {
-          const fixed = sandbox.internalDncEntry(accountId, number)
-          const standing = fixed && { ...fixed, removedAt: null, optedOutAt: fixed.addedAt }
-          return entries[`${list} ${number}`] ?? (standing && { ...standing, optedOutSeq: 0 })
-        })
+        return foundOf(numbers, (number) => entryOf(accountId, list, number))
       },
     },
     consent: {
-      async inForce(accountId: string, project: string, numbers: readonly PhoneNumber[]) {
+      findRecord: recordOf,
+      async findRecords(accountId: string, project: string, numbers: readonly PhoneNumber[]) {
         asked.records += 1
-        return found(
-          numbers,
-          (number) => records[`${project} ${number}`] ?? sandbox.ebrRecord(accountId, number),
-        )
+        return foundOf(numbers, (number) => recordOf(accountId, project, number))
       },
     },
   }
 }
 
-function pairOf<Fact>(number: PhoneNumber, fact: Fact | undefined): [string, Fact][] {
-  return fact === undefined ? [] : [[number, fact]]
+function foundOf<Fact>(
+  numbers: readonly PhoneNumber[],
+  find: (number: PhoneNumber) => Fact | undefined,
+): ReadonlyMap<string, Fact> {
+  const found = new Map<string, Fact>()
+  for (const number of numbers) {
+    const fact = find(number)
+    if (fact !== undefined) found.set(number, fact)
+  }
+  return found
 }
 
 export interface TestScrubOptions extends OnFile {
@@ -193,19 +202,24 @@ export function testScrub(options: TestScrubOptions) {
   const { clock, plan = areaCodePlan, lists = fakeLists(cleanLists) } = options
   const sandbox = testSandbox(clock, options.sandboxAt)
   const callingHours = options.hours ?? hoursOver(plan)
-  const listFacts = new ListFacts({ lists, ages: options.ages ?? ageless, sandbox, clock })
+  const listFacts = new ListFacts({ lists, ages: options.ages ?? ageless, clock })
+  const sandboxLists = new SandboxLists(sandbox)
   const file = fakeFile(options, sandbox)
-  const judge = new ScrubJudge({
-    ...{ numberingPlan: plan, postalCodes, lists: listFacts },
-    ...{ law: rules, callingHours, sandbox },
-  })
-  const parts: ScrubParts = {
+  const parts = {
     projects: options.projects ?? fakeProjects(),
     internalDnc: file.internalDnc,
     consent: file.consent,
-    judge,
     callingHours,
-    clockOf: (accountId) => sandbox.clockOf(accountId),
+    viewOf: chooseByAccount({
+      real: { clock, numberingPlan: plan, lists: listFacts },
+      sandbox: {
+        clock: sandbox.clock,
+        numberingPlan: sandbox.planOver(plan),
+        lists: sandboxLists,
+      },
+    }),
   }
-  return { scrub: new Scrub(parts), asked: file.asked, sandbox, listFacts }
+  const evaluator = new ScrubEvaluator({ ...parts, postalCodes, law: rules })
+  const scrub = new Scrub({ ...parts, evaluator })
+  return { scrub, evaluator, asked: file.asked, sandbox, listFacts, sandboxLists }
 }

@@ -1,24 +1,23 @@
 /** The service's SQL subjects over one database, with two real accounts `main` and `other`. */
 import { randomBytes } from 'node:crypto'
 import { type Caller, noLimits, type Role } from '../../src/domain/caller.js'
-import type { ChangeListener } from '../../src/domain/changes.js'
-import type { Clock } from '../../src/domain/clock.js'
-import { type PhoneNumber, phoneNumber } from '../../src/domain/phone-number.js'
+import type { ChangeObserver } from '../../src/domain/change-notifier.js'
+import { type PhoneNumber, toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { CandidatePlace, NumberFacts } from '../../src/domain/place.js'
+import type { ViewOf } from '../../src/service/account-view.js'
 import { Accounts } from '../../src/service/accounts/accounts.js'
 import { ApiKeys } from '../../src/service/accounts/api-keys.js'
 import { Consent } from '../../src/service/consent/consent.js'
 import { ConsentRecords } from '../../src/service/consent/consent-records.js'
 import type { EbrLaw } from '../../src/service/consent/ebr-expiry.js'
-import type { FactsOverlay } from '../../src/service/facts-overlay.js'
 import { InternalDnc } from '../../src/service/internal-dnc/internal-dnc.js'
 import { Projects } from '../../src/service/projects/projects.js'
 import { ChangeHead } from '../../src/storage/change-head.js'
-import type { OpenDatabase } from '../../src/storage/engine.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { noWebhooks } from './no-webhooks.js'
 import { type TestClock, testClock } from './test-clock.js'
 
-export interface Announced extends ChangeListener {
+export interface Announced extends ChangeObserver {
   /** Texts such as `main:2125550100`, or `everything`. */
   readonly heard: string[]
 }
@@ -60,7 +59,7 @@ const placesByAreaCode: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Knows a handful of area codes, each in one region. */
-export const testPlan = {
+const testPlan = {
   lookup(number: PhoneNumber): NumberFacts {
     const regions = placesByAreaCode[number.slice(0, 3)]
     if (!regions) return { status: 'unknown-prefix', detail: 'not in use', areaCodeInUse: false }
@@ -89,15 +88,14 @@ export interface Subjects {
 }
 
 export interface SubjectsOptions {
-  readonly overlay?: FactsOverlay
   readonly clock?: TestClock
-  readonly clockOf?: (accountId: string) => Clock
+  readonly viewOf?: ViewOf<'clock' | 'fixedFacts'>
 }
 
 /** Builds the subjects as a process does at its start; the accounts are made when missing. */
 export async function buildSubjects(
   storage: OpenDatabase,
-  { overlay, clock = testClock(), clockOf = () => clock }: SubjectsOptions = {},
+  { clock = testClock(), viewOf = () => ({ clock, fixedFacts: undefined }) }: SubjectsOptions = {},
 ): Promise<Subjects> {
   const { db } = storage
   const changes = recordChanges()
@@ -107,7 +105,7 @@ export async function buildSubjects(
   }
   const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: noWebhooks })
   const changeHead = new ChangeHead(db, clock)
-  const shared = { storage, projects, changes, changeHead, clockOf, overlay }
+  const shared = { storage, projects, changes, changeHead, viewOf }
   const internalDnc = new InternalDnc({ ...shared, accounts })
   return {
     clock,
@@ -116,7 +114,10 @@ export async function buildSubjects(
     accounts,
     projects,
     apiKeys: new ApiKeys({
-      ...{ db, clock: changeHead.expiryClock(clock), timers: clock, randomBytes },
+      db,
+      clock: changeHead.createExpiryClock(clock),
+      timers: clock,
+      randomBytes,
     }),
     internalDnc,
     consent: new Consent({ ...shared, internalDnc, law: testLaw, numberingPlan: testPlan }),
@@ -128,4 +129,4 @@ export function caller(accountId = 'main', role: Role = 'Administrator'): Caller
   return { accountId, role, keyId: `key-of-${accountId}`, limits: noLimits }
 }
 
-export const n = phoneNumber
+export const n = toPhoneNumber

@@ -1,10 +1,10 @@
 /** A real server over a table of routes on a free port, and a client that reads whole answers. */
-import { afterAll } from 'vitest'
 import type { Route } from '../../src/api/route.js'
 import { type Caller, noLimits } from '../../src/domain/caller.js'
-import { systemEventLoop } from '../../src/domain/clock.js'
-import { openServer, type RunningServer, type ServerOptions } from '../../src/http/server.js'
-import { silentLogger } from '../../src/log.js'
+import { openServer, type ServerOptions } from '../../src/http/server.js'
+import { silentLogger } from '../../src/observability/log.js'
+import { createSystemEventLoopMonitor } from '../../src/runtime/runtime.js'
+import { closeAtEnd } from './close-at-end.js'
 
 export const adminKey = 'k'.repeat(44)
 
@@ -15,7 +15,7 @@ export const admin: Caller = {
   limits: noLimits,
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -31,11 +31,6 @@ export interface TestApp {
   close(): Promise<void>
 }
 
-const opened: RunningServer[] = []
-
-// Hooks that a running test adds are never run, so one for all is added here.
-afterAll(() => Promise.all(opened.map((server) => server.close())))
-
 /** Closed after the test file's last test. */
 export async function openTestApp(
   options: { readonly routes: readonly Route[] } & Partial<ServerOptions>,
@@ -44,17 +39,17 @@ export async function openTestApp(
     host: '127.0.0.1',
     port: 0,
     authenticate: (key) => (key === adminKey ? admin : undefined),
-    ops: { checks: [], metricsText: async () => ({ contentType: 'text/plain', body: '' }) },
+    ops: { checks: [], renderMetrics: async () => ({ contentType: 'text/plain', body: '' }) },
     logger: silentLogger,
-    eventLoop: systemEventLoop(),
+    eventLoop: createSystemEventLoopMonitor(),
     ...options,
   })
-  opened.push(server)
-  return { url: server.url, close: () => server.close(), ...clientOf(server.url) }
+  closeAtEnd(() => server.close(0))
+  return { url: server.url, close: () => server.close(0), ...clientOf(server.url) }
 }
 
 /** A client for any server that speaks the API. */
-export function clientOf(url: string): Pick<TestApp, 'send' | 'post'> {
+function clientOf(url: string): Pick<TestApp, 'send' | 'post'> {
   const send: TestApp['send'] = async (path, { key = adminKey, ...init } = {}) => {
     const headers = new Headers(init.headers)
     if (key !== null && !headers.has('loginId')) headers.set('loginId', key)

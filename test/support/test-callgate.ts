@@ -2,12 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDoors } from '../../src/commands/serve.js'
-import { type Callgate, openCallgate } from '../../src/compose.js'
-import type { Clock, Instant } from '../../src/domain/clock.js'
-import { loadSettings } from '../../src/load-settings.js'
-import { createLogger } from '../../src/log.js'
-import { realWorld, type World } from '../../src/world.js'
+import { type Callgate, openCallgate } from '../../src/app/callgate.js'
+import { openHttpServer } from '../../src/commands/serve/serve.js'
+import { loadSettings } from '../../src/config/load.js'
+import type { Clock, Instant } from '../../src/domain/time/clock.js'
+import { createLogger } from '../../src/observability/log.js'
+import { nodeRuntime, type Runtime } from '../../src/runtime/runtime.js'
+import { writeMigratedDatabase } from './database.js'
 
 /** A Monday, noon in New York. */
 export const mondayNoon = Date.UTC(2026, 10, 23, 17)
@@ -38,6 +39,9 @@ export interface TestCallgateOptions {
 /** A test that is not about time must not fail because its machine has other work. */
 const patient = { CALLGATE_GATE_DEADLINE_MS: '3000' }
 
+/** The caches are allocated at the start, and the default size takes longer than most cases. */
+const smallCache = { CALLGATE_GATE_CACHE_MAX_ENTRIES: '1000' }
+
 export async function openTestCallgate(options: TestCallgateOptions = {}): Promise<TestCallgate> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'callgate-test-'))
   const clock: Clock & { at: Instant } = {
@@ -47,26 +51,30 @@ export async function openTestCallgate(options: TestCallgateOptions = {}): Promi
     },
   }
   const logLines: string[] = []
-  const world: World = {
-    ...realWorld,
+  const world: Runtime = {
+    ...nodeRuntime,
     clock,
     log: createLogger('debug', { write: (line) => void logLines.push(line) }),
     processMetrics: false,
   }
   const settings = loadSettings({
     environment: {
+      ...smallCache,
       ...(options.environment?.CALLGATE_SOURCE_KIND !== 'remote' && patient),
       ...options.environment,
-      ...{ CALLGATE_DATA_DIR: dataDir, CALLGATE_HTTP_PORT: '0' },
+      CALLGATE_DATA_DIR: dataDir,
+      CALLGATE_HTTP_PORT: '0',
     },
   })
+  if (options.dataDir === undefined) await writeMigratedDatabase(dataDir)
   const callgate = await openCallgate(settings, world)
-  const server = await openDoors(callgate)
+  const server = await openHttpServer(callgate)
   const keyOf = async (accountId: string) =>
     (await callgate.keys.create({ accountId, role: 'Administrator', label: 'test' })).key
   const keys = { main: await keyOf('main'), sandbox: await keyOf('sandbox') }
   const stop = async () => {
-    await server.close()
+    // No request of a test is still on its way.
+    await server.close(0)
     await callgate.close()
   }
   await leaveStart(server.url)

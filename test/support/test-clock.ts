@@ -1,5 +1,6 @@
 /** A clock that stands until the test moves it. */
-import { type Clock, type Instant, parseInstant, type Timers } from '../../src/domain/clock.js'
+import type { Clock, Instant, Timers } from '../../src/domain/time/clock.js'
+import { parseInstant } from '../../src/domain/time/dates.js'
 
 /** Its monotonic clock goes with it, and stands while it is set back. */
 export interface TestClock extends Clock, Pick<Timers, 'monotonicMs'> {

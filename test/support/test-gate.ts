@@ -1,15 +1,16 @@
 /** A gate over a fake port, with settings as shipped and a journal that keeps what it is given. */
 
-import { fixedClock, systemTimers } from '../../src/domain/clock.js'
 import type { Compliance } from '../../src/domain/compliance.js'
 import { type CallRequest, type Decision, strictPolicy } from '../../src/domain/decision.js'
+import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
 import { allChecks } from '../../src/gate/checks/all-checks.js'
-import { Gate, type GateParts, type GateSettings } from '../../src/gate/gate.js'
-import { silentLogger } from '../../src/log.js'
-import { createMetrics } from '../../src/metrics.js'
+import { Gate, type GateDeps, type GateSettings } from '../../src/gate/gate.js'
+import { silentLogger } from '../../src/observability/log.js'
+import { createMetrics } from '../../src/observability/metrics.js'
+import { systemTimers } from '../../src/runtime/runtime.js'
 import { noon } from './fake-compliance.js'
 
-export const gateSettings: GateSettings = {
+const gateSettings: GateSettings = {
   deadlineMs: 250,
   maxPending: 100,
   nonNanp: 'block',
@@ -24,18 +25,24 @@ export const gateSettings: GateSettings = {
 export interface TestGate {
   readonly gate: Gate
   readonly recorded: Decision[]
-  readonly metricsText: () => Promise<string>
+  readonly renderMetrics: () => Promise<string>
+}
+
+export interface TestGateOptions extends Partial<Omit<GateDeps, 'settings'>> {
+  readonly settings?: Partial<GateSettings>
+  /** Now as every account sees it. */
+  readonly accountClock?: Clock
 }
 
 export function testGate(
   compliance: Compliance,
-  more: Partial<Omit<GateParts, 'settings'>> & { readonly settings?: Partial<GateSettings> } = {},
+  { accountClock = fixedClock(noon), ...more }: TestGateOptions = {},
 ): TestGate {
   const recorded: Decision[] = []
   const metrics = createMetrics({ version: 'test', processMetrics: false })
   let ids = 0
   const gate = new Gate({
-    compliance,
+    accountOf: () => ({ clock: accountClock, compliance }),
     checks: allChecks,
     policy: strictPolicy,
     journal: {
@@ -48,16 +55,15 @@ export function testGate(
       },
     },
     clock: fixedClock(noon),
-    newestStored: { note: () => undefined, behindMs: () => 0 },
+    watermark: { observe: () => undefined, getLagMs: () => 0 },
     timers: systemTimers,
-    clockOf: () => fixedClock(noon),
     newId: () => `id${++ids}`,
     metrics,
     log: silentLogger,
     ...more,
     settings: { ...gateSettings, ...more.settings },
   })
-  return { gate, recorded, metricsText: async () => (await metrics.text()).body }
+  return { gate, recorded, renderMetrics: async () => (await metrics.render()).body }
 }
 
 export function aCall(more: Partial<CallRequest> = {}): CallRequest {

@@ -1,8 +1,8 @@
 /** Two real accounts over one database, with a key each, and what an HTTP client of theirs gets. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { importList } from '../../src/data/number-list/list-import.js'
-import { listsFolder } from '../../src/data-folders.js'
+import { getListsFolder } from '../../src/app/data-folders.js'
+import { importList } from '../../src/data/number-list/import/list-import.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from './test-callgate.js'
 import type { Refusal } from './walk-endpoints.js'
 
@@ -55,8 +55,21 @@ export async function openTwoAccounts(): Promise<TwoAccounts> {
   }
 }
 
-async function importEmptyLists({ callgate, dataDir }: TestCallgate): Promise<void> {
-  const folder = listsFolder(callgate.settings)
+/** The files of the lists by name. Writing one takes longer than most cases. */
+let emptyLists: ReadonlyMap<string, Buffer> | undefined
+
+async function importEmptyLists(running: TestCallgate): Promise<void> {
+  const folder = getListsFolder(running.callgate.settings)
+  mkdirSync(folder, { recursive: true })
+  emptyLists ??= await writeEmptyLists(folder, running)
+  for (const [name, bytes] of emptyLists) writeFileSync(join(folder, name), bytes)
+  running.callgate.data.lists.refresh()
+}
+
+async function writeEmptyLists(
+  folder: string,
+  { dataDir }: TestCallgate,
+): Promise<ReadonlyMap<string, Buffer>> {
   const file = join(dataDir, 'empty.txt')
   writeFileSync(file, '')
   const clock = { now: () => mondayNoon }
@@ -64,7 +77,8 @@ async function importEmptyLists({ callgate, dataDir }: TestCallgate): Promise<vo
     const made = { name, files: [file], folder, asOf: mondayNoon, clock }
     await importList({ ...made, areaCodes: 'all' })
   }
-  callgate.data.lists.refresh()
+  const names = readdirSync(folder).filter((name) => name.endsWith('.cglist'))
+  return new Map(names.map((name) => [name, readFileSync(join(folder, name))]))
 }
 
 async function send(url: string, key: string | undefined, asked: Ask): Promise<Answer> {

@@ -1,9 +1,10 @@
 /** The fake vendor in a process of its own, so that nothing of it counts as ours. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { startChild } from '../../scripts/children.mjs'
 import type { Fault } from '../../src/fake-vendor/fault.js'
-import type { FaultTarget } from '../../src/fake-vendor/target.js'
+import type { FaultTarget } from '../../src/fake-vendor/request-target.js'
 
 const main = join(import.meta.dirname, '../../dist/main.js')
 
@@ -18,7 +19,7 @@ export interface VendorProcess {
 export async function vendorProcess(...options: readonly string[]): Promise<VendorProcess> {
   const loginId = 'key-of-a-test'
   const args = [main, 'fake-vendor', '--port', '0', '--login-id', loginId, ...options]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = startChild(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const url = await addressOf(child)
   return {
     url,
@@ -26,7 +27,9 @@ export async function vendorProcess(...options: readonly string[]): Promise<Vend
     async setFaults(faults) {
       const body = JSON.stringify(faults)
       const answer = await fetch(`${url}/fake-vendor/faults`, {
-        ...{ method: 'PUT', body, headers: { connection: 'close' } },
+        method: 'PUT',
+        body,
+        headers: { connection: 'close' },
       })
       if (!answer.ok) throw new Error(await answer.text())
       await answer.arrayBuffer()

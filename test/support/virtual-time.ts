@@ -1,5 +1,5 @@
 /** Time that passes only when a test lets it: clock and timers in one, hours in a moment. */
-import type { Clock, Instant, Timers } from '../../src/domain/clock.js'
+import type { Clock, Instant, Timers } from '../../src/domain/time/clock.js'
 import { instant } from './test-clock.js'
 
 interface Waiting {

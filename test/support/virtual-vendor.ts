@@ -5,16 +5,16 @@
  * Rules: every number is in New York. Calls are permitted from 8:00 to 21:00 there, by a person and
  * by a machine; no number is on a list, unless `facts` say so.
  */
-import { jsonRow } from '../../src/api/scrub-row.js'
+import { toJsonRow } from '../../src/api/scrub/scrub-row.js'
 import type { QuestionName } from '../../src/domain/compliance.js'
 import type { ScrubRow } from '../../src/domain/scrub-row.js'
-import { localTime } from '../../src/domain/zones.js'
+import { toLocalTime } from '../../src/domain/time/time-zones.js'
 import {
   type ProviderReply,
   type ProviderRequest,
   type Transport,
   TransportError,
-} from '../../src/sources/remote/transport.js'
+} from '../../src/sources/remote/client/transport.js'
 import { scrubRow } from './fake-service.js'
 import type { VirtualTime } from './virtual-time.js'
 
@@ -24,9 +24,9 @@ import type { VirtualTime } from './virtual-time.js'
  * - `503`: answered with that status after the usual time;
  * - `slow`: answered well, after `slowMs` (ten times the usual when absent).
  */
-export type VendorFault = 'down' | 'silent' | '503' | 'slow'
+type VendorFault = 'down' | 'silent' | '503' | 'slow'
 
-export interface VendorRequest {
+interface VendorRequest {
   readonly question: QuestionName
   /** Milliseconds since the vendor was opened. */
   readonly atMs: number
@@ -76,7 +76,10 @@ export function virtualVendor(options: VirtualVendorOptions): VirtualVendor {
   const openedMs = time.monotonicMs()
   const requests: VendorRequest[] = []
   const byQuestion: Record<QuestionName, VendorRequest[]> = {
-    ...{ scrub: [], 'internal-dnc': [], litigator: [], 'legal-time': [] },
+    scrub: [],
+    'internal-dnc': [],
+    litigator: [],
+    'legal-time': [],
   }
   const most = new Map<QuestionName, number>()
   let waiting = 0
@@ -188,7 +191,7 @@ function numberOf(item: unknown): string {
 const newYork = 'America/New_York'
 
 function isOpen(time: VirtualTime): { readonly open: boolean; readonly leftSeconds: number } {
-  const { secondOfDay } = localTime(newYork, time.now())
+  const { secondOfDay } = toLocalTime(newYork, time.now())
   const open = secondOfDay >= opens && secondOfDay < closes
   return { open, leftSeconds: open ? closes - secondOfDay : 0 }
 }
@@ -198,19 +201,30 @@ function scrubbed(phone: string, facts: VendorFacts, time: VirtualTime): unknown
   const permitted = letter === 'C' && isOpen(time).open
   const row: ScrubRow = {
     ...scrubRow,
-    ...{ phone, letter, reserved: '', reason: letter === 'D' ? 'Litigator' : ';;;' },
-    ...{ ebrType: '', postalCode: '', timeZoneSource: 'NPANXX', wirelessPortDate: '' },
-    ...{ isWirelessOrVoip: false, lineType: 'AllOther', carrierInfo: '' },
-    utcOffsetMinutes: localTime(newYork, time.now()).offsetMinutes,
+    phone,
+    letter,
+    reserved: '',
+    reason: letter === 'D' ? 'Litigator' : ';;;',
+    ebrType: '',
+    postalCode: '',
+    timeZoneSource: 'NPANXX',
+    wirelessPortDate: '',
+    isWirelessOrVoip: false,
+    lineType: 'AllOther',
+    carrierInfo: '',
+    utcOffsetMinutes: toLocalTime(newYork, time.now()).offsetMinutes,
     allowed: { manual: permitted, autodialed: permitted, ai: false },
   }
-  return jsonRow(row, 8)
+  return toJsonRow(row, 8)
 }
 
 function legalTime(number: string, time: VirtualTime): unknown {
   const { open, leftSeconds } = isOpen(time)
   return {
-    ...{ PhoneNumber: number, IsCallPermitted: open, SecondsInCallWindow: leftSeconds },
-    ...{ Status: 'OK', StatusMessage: null },
+    PhoneNumber: number,
+    IsCallPermitted: open,
+    SecondsInCallWindow: leftSeconds,
+    Status: 'OK',
+    StatusMessage: null,
   }
 }

@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { isTimeLegalToCall } from '../../src/api/calling-hours.js'
+import { createTimeLegalEndpoint } from '../../src/api/calling-hours/time-legal.js'
 import type { Endpoint, ErrorShape } from '../../src/api/endpoint.js'
 
 const folder = join(import.meta.dirname, '../../src/api')
@@ -15,7 +15,7 @@ export type AnyEndpoint = Pick<
   | 'method'
   | 'paths'
   | 'accepts'
-  | 'listBody'
+  | 'bareListField'
   | 'access'
   | 'keyAlsoIn'
   | 'errors'
@@ -30,12 +30,14 @@ function isEndpoint(value: unknown): value is AnyEndpoint {
 }
 
 async function descriptors(): Promise<readonly AnyEndpoint[]> {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.ts'))
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
   const modules = await Promise.all(
     files.map((name) => import(join(folder, name)) as Promise<object>),
   )
   const exported = modules.flatMap((module) => Object.values(module) as readonly unknown[])
-  return [...new Set(exported.filter(isEndpoint)), isTimeLegalToCall({ wrappedRows: false })]
+  return [...new Set(exported.filter(isEndpoint)), createTimeLegalEndpoint({ wrappedRows: false })]
 }
 
 /** By name; throws where two have the same. */

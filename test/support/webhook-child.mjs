@@ -6,12 +6,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { systemClock, systemTimers } from '../../dist/domain/clock.js'
-import { GuardedSender } from '../../dist/outgoing/guarded-sender.js'
-import { countPending } from '../../dist/service/webhooks/event-rows.js'
+import { systemClock, systemTimers } from '../../dist/runtime/runtime.js'
+import { GuardedSender } from '../../dist/service/webhooks/http-sender/guarded-sender.js'
+import { countPending } from '../../dist/service/webhooks/webhook-event-rows.js'
 import { Webhooks } from '../../dist/service/webhooks/webhooks.js'
 import { openDatabase } from '../../dist/storage/engine.js'
-import { migrate } from '../../dist/storage/migrate.js'
+import { migrateSchema } from '../../dist/storage/migrate.js'
 
 const [dataDir, url] = process.argv.slice(2)
 const most = Number(await once(process.stdin, 'data'))
@@ -22,7 +22,7 @@ const storage = openDatabase({
   lockWaitMs: 1_000,
   blockForLockMs: 1_000,
 })
-await migrate(storage.db)
+await migrateSchema(storage.db)
 await storage.db
   .insertInto('accounts')
   .values({ id: 'main', kind: 'real', name: 'main', agents_may_remove: 0, created_at: 0 })
@@ -32,7 +32,7 @@ await storage.db
 const webhooks = new Webhooks({
   storage,
   sender: new GuardedSender({ allow: ['127.0.0.0/8'], timers: systemTimers }),
-  secretOf: async () => 'secret',
+  getSecret: async () => 'secret',
   clock: systemClock,
   timers: systemTimers,
   randomBytes,
@@ -44,7 +44,7 @@ const webhooks = new Webhooks({
     retryMs: Array(20).fill(15),
     maxUnderWay: 32,
   },
-  watch: { attempted: () => undefined, pending: () => undefined },
+  observer: { onAttempt: () => undefined, onPending: () => undefined },
   onError: (cause) => {
     throw cause
   },

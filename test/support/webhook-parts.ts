@@ -1,22 +1,22 @@
 /** The webhooks of a test: a sender that does what the test says, in time that the test lets pass. */
 import { createHash, randomBytes } from 'node:crypto'
-import type { Timers } from '../../src/domain/clock.js'
-import type { GivenUp } from '../../src/service/webhooks/deliveries.js'
+import type { Timers } from '../../src/domain/time/clock.js'
+import type { FailedDelivery } from '../../src/service/webhooks/webhook-deliveries.js'
+import type { NewWebhookEvent } from '../../src/service/webhooks/webhook-queue.js'
 import {
   SendError,
   type SendFailure,
   type SendReply,
   type SendRequest,
   type WebhookSender,
-} from '../../src/service/webhooks/sender.js'
-import type { NewWebhookEvent } from '../../src/service/webhooks/webhook-queue.js'
+} from '../../src/service/webhooks/webhook-sender.js'
 import { Webhooks, type WebhooksOptions } from '../../src/service/webhooks/webhooks.js'
-import type { OpenDatabase } from '../../src/storage/engine.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { type VirtualTime, virtualTime } from './virtual-time.js'
 
 export type Answer = number | SendFailure | SendReply | 'hang'
 
-export interface FakeSender extends WebhookSender {
+interface FakeSender extends WebhookSender {
   /** Requests in their order. */
   readonly sent: SendRequest[]
   /** How many were under way at the same time, at most, and how many are. */
@@ -25,12 +25,12 @@ export interface FakeSender extends WebhookSender {
 }
 
 /** A request that hangs ends with `timeout` when its time is over. */
-export function fakeSender(timers: Timers, answer: (request: SendRequest) => Answer): FakeSender {
+function fakeSender(timers: Timers, answer: (request: SendRequest) => Answer): FakeSender {
   const sender: FakeSender = {
     sent: [],
     most: 0,
     underWay: 0,
-    problemOf: (url) => (url.startsWith('http') ? undefined : 'must be an address'),
+    findProblem: (url) => (url.startsWith('http') ? undefined : 'must be an address'),
     async post(request) {
       sender.sent.push(request)
       sender.underWay += 1
@@ -65,7 +65,7 @@ export interface WebhookParts {
   readonly sender: FakeSender
   /** Of each attempt, and of each event given up. */
   readonly outcomes: string[]
-  readonly givenUp: GivenUp[]
+  readonly givenUp: FailedDelivery[]
   readonly errors: unknown[]
   /** The latest count of what waits. */
   pending: number
@@ -89,22 +89,32 @@ export function openWebhooks(
   const { time = virtualTime(), ...options } = more
   const sender = fakeSender(time, answer)
   const webhooks = new Webhooks({
-    ...{ storage, sender, clock: time, timers: time, randomBytes },
+    storage,
+    sender,
+    clock: time,
+    timers: time,
+    randomBytes,
     random: () => 0,
-    secretOf: async (accountId) => `secret of ${accountId}`,
+    getSecret: async (accountId) => `secret of ${accountId}`,
     settings: webhookSettings,
-    watch: {
-      attempted: (outcome) => parts.outcomes.push(outcome),
-      pending: (count) => {
+    observer: {
+      onAttempt: (outcome) => parts.outcomes.push(outcome),
+      onPending: (count) => {
         parts.pending = count
       },
-      gaveUp: (event) => parts.givenUp.push(event),
+      onFailure: (event) => parts.givenUp.push(event),
     },
     onError: (cause) => parts.errors.push(cause),
     ...options,
   })
   const parts: WebhookParts = {
-    ...{ webhooks, time, sender, outcomes: [], givenUp: [], errors: [], pending: 0 },
+    webhooks,
+    time,
+    sender,
+    outcomes: [],
+    givenUp: [],
+    errors: [],
+    pending: 0,
     async add(...events) {
       const ids: string[] = []
       for (const event of events) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../src/errors.js'
-import { BodyBudget, type BodyCharge } from '../../src/http/body-budget.js'
+import { BodyBudget, type BodyCharge } from '../../src/http/limits/body-budget.js'
 
 const uncounted = 16_384
 const max = 1_000_000
@@ -19,16 +19,16 @@ function refusal(run: () => void): AppError | undefined {
 describe('the budget of request bodies', () => {
   test('one account may hold a quarter, senders without a key an eighth together', () => {
     const budget = new BodyBudget(max)
-    const anonymous = budget.open()
+    const anonymous = budget.openCharge()
     anonymous.resize(uncounted + 125_000)
-    expect(refusal(() => budget.open().resize(uncounted + 1))?.kind).toBe('overloaded')
-    const known = budget.open()
+    expect(refusal(() => budget.openCharge().resize(uncounted + 1))?.kind).toBe('overloaded')
+    const known = budget.openCharge()
     known.assignTo('main')
     known.resize(uncounted + 250_000)
-    const second = budget.open()
+    const second = budget.openCharge()
     second.assignTo('main')
     expect(refusal(() => second.resize(uncounted + 1))).toMatchObject({ retryAfterSeconds: 1 })
-    const other = budget.open()
+    const other = budget.openCharge()
     other.assignTo('other')
     other.resize(uncounted + 250_000)
     known.release()
@@ -37,7 +37,7 @@ describe('the budget of request bodies', () => {
 
   test('small bodies are never refused', () => {
     const budget = new BodyBudget(max)
-    for (let held = 0; held < 10_000; held += 1) budget.open().resize(uncounted)
+    for (let held = 0; held < 10_000; held += 1) budget.openCharge().resize(uncounted)
     expect(budget.bytes).toBe(0)
   })
 
@@ -53,7 +53,7 @@ describe('the budget of request bodies', () => {
         const budget = new BodyBudget(max)
         const charges: (BodyCharge | undefined)[] = []
         for (const { body, bytes, account, ends } of steps) {
-          const charge = charges[body] ?? budget.open()
+          const charge = charges[body] ?? budget.openCharge()
           charges[body] = ends ? undefined : charge
           refusal(() => account !== undefined && charge.assignTo(account))
           refusal(() => charge.resize(bytes))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { formatInstant, parseDay, parseInstant } from '../../src/domain/clock.js'
-import type { ProjectHours } from '../../src/domain/week-windows.js'
+import { formatInstant, parseDay, parseInstant } from '../../src/domain/time/dates.js'
+import type { ProjectHours } from '../../src/domain/time/week-windows.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
 import type { Emergency } from '../../src/service/calling-hours/operator-closures.js'
 import { fakeNumberingPlan, fakePostalCodes } from '../support/fake-numbering.js'
@@ -37,7 +37,7 @@ interface Asked {
 function times({ number, day, days = 1, emergencies, overrides }: Asked): string {
   const from = parseDay(day) ?? 0
   const item = { phoneNumber: number, now, at: from * 86_400_000, overrides }
-  const answer = callingHours(emergencies).callTimes(item, { from, count: days })
+  const answer = callingHours(emergencies).listCallTimes(item, { from, count: days })
   const short = (at: number) => formatInstant(at).slice(5, 16)
   return [
     answer.status,
@@ -121,10 +121,10 @@ test('agrees with IsTimeLegalToCall at every quarter of an hour of three weeks',
   const from = parseDay('2026-11-20') ?? 0
   for (const number of ['2055550100', '2125550100', '4165550100', '8505550100', '2705550100']) {
     const item = { phoneNumber: number, now }
-    const { times: spans } = hours.callTimes(item, { from: from - 1, count: 24 })
+    const { times: spans } = hours.listCallTimes(item, { from: from - 1, count: 24 })
     for (let quarter = 0; quarter < 21 * 96; quarter += 1) {
       const instant = from * 86_400_000 + quarter * 900_000
-      const { permitted } = hours.timeLegal({ ...item, at: instant })
+      const { permitted } = hours.checkTimeLegal({ ...item, at: instant })
       const listed = spans.some((span) => span.from <= instant && instant < span.until)
       expect(`${number} ${formatInstant(instant)} ${listed}`).toBe(
         `${number} ${formatInstant(instant)} ${permitted}`,

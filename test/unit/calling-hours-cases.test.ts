@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { formatDay, formatInstant, parseDay, parseInstant } from '../../src/domain/clock.js'
+import { formatDay, formatInstant, parseDay, parseInstant } from '../../src/domain/time/dates.js'
+import { toLocalTime } from '../../src/domain/time/time-zones.js'
 import {
   type DayWindow,
   formatWeek,
   type ProjectHours,
   parseDayWindow,
-} from '../../src/domain/week-windows.js'
-import { localTime } from '../../src/domain/zones.js'
+} from '../../src/domain/time/week-windows.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { candidate, fakeNumberingPlan, fakePostalCodes } from '../support/fake-numbering.js'
@@ -38,7 +38,7 @@ function instant(text: string): number {
 
 function day(text: string): number {
   const found = parseDay(text)
-  if (found === undefined) throw new Error(`the table holds '${text}', which is no day`)
+  if (found === undefined) throw new Error(`the table holds '${text}', which is not a date`)
   return found
 }
 
@@ -82,12 +82,12 @@ describe('calls of the table', () => {
 
   test.each(callRows)('$title', ({ row, places, local }) => {
     const at = instant(local)
-    const answer = hours.judge({
+    const answer = hours.evaluate({
       candidates: places.map(candidate),
       at,
       overrides: projectHours(cell(row, 'Project hours')),
       recordedVoice: cell(row, 'Voice') === 'recorded',
-      lawToo: cell(row, 'Project hours').endsWith('within law'),
+      requireStatutoryWindow: cell(row, 'Project hours').endsWith('within law'),
     })
     const opens = cell(row, 'Permitted') === 'yes' ? local : cell(row, 'Opens')
     expect({
@@ -105,7 +105,7 @@ describe('calls of the table', () => {
   })
 
   test.each(callRows)('$local is the local time of $places', ({ places, local }) => {
-    const reading = localTime(candidate(places[0] ?? '').zone, instant(local))
+    const reading = toLocalTime(candidate(places[0] ?? '').zone, instant(local))
     const wall = formatInstant(reading.day * 86_400_000 + reading.secondOfDay * 1000)
     expect(wall.slice(0, 19).replace('T', ' ')).toBe(local.slice(0, 19))
   })
@@ -135,11 +135,11 @@ describe('the window of every region', () => {
   test.each(rows)('$region on $date', ({ region, zone, offset, date, weekday, ...week }) => {
     const midnight = instant(`${date}T00:00:00${offset}`)
     const judge = (second: number) =>
-      hours.judge({
+      hours.evaluate({
         candidates: [{ region, zone }],
         at: midnight + second * 1000,
         recordedVoice: false,
-        lawToo: false,
+        requireStatutoryWindow: false,
       })
     const window = week[weekday]
     if (!window) {
@@ -159,7 +159,7 @@ describe('the window of every region', () => {
 
   test.each(regionRows)('$region in a scrub row', ({ region, zone, offset, ...week }) => {
     const question = { candidates: [{ region, zone }], at: instant(`2026-11-23T12:00:00${offset}`) }
-    expect(hours.callingWindowText(question)).toBe(formatWeek(week))
+    expect(hours.formatCallingWindow(question)).toBe(formatWeek(week))
   })
 })
 
@@ -177,7 +177,7 @@ describe('restricted days from 2026-11-20 to 2027-12-31', () => {
 
   function closedDays(from: typeof rules, region: string): string[] {
     return [2026, 2027]
-      .flatMap((year) => [...from.restrictedDays(region, year).keys()].map(formatDay))
+      .flatMap((year) => [...from.listRestrictedDays(region, year).keys()].map(formatDay))
       .filter((date) => date >= '2026-11-20')
       .sort()
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { formatInstant, parseInstant } from '../../src/domain/clock.js'
-import type { ProjectHours } from '../../src/domain/week-windows.js'
+import { formatInstant, parseInstant } from '../../src/domain/time/dates.js'
+import type { ProjectHours } from '../../src/domain/time/week-windows.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
 import type { Emergency, ProclaimedDay } from '../../src/service/calling-hours/operator-closures.js'
 import { candidate, fakeNumberingPlan, fakePostalCodes } from '../support/fake-numbering.js'
@@ -48,12 +48,12 @@ function judge(
   where: readonly string[],
   more: { at: string; postalCode?: string },
 ) {
-  return service.judge({
+  return service.evaluate({
     candidates: where.map(candidate),
     at: instant(more.at),
     postalCode: more.postalCode,
     recordedVoice: false,
-    lawToo: false,
+    requireStatutoryWindow: false,
   })
 }
 
@@ -87,12 +87,12 @@ describe('how long a judgement holds', () => {
 
   test('the same question has the same answer again, after other projects asked', () => {
     const ask = (overrides: readonly ProjectHours[]) =>
-      hours.judge({
+      hours.evaluate({
         candidates: [candidate('FL America/New_York')],
         at: instant('2026-11-24T20:30:00-05:00'),
         overrides,
         recordedVoice: false,
-        lawToo: false,
+        requireStatutoryWindow: false,
       }).permitted
     const day = { start: 0, end: 86_400 }
     const open = [{ region: 'FL', monFri: day, sat: day, sun: day }]
@@ -102,18 +102,25 @@ describe('how long a judgement holds', () => {
   test('each kind of voice and of project has its own answer for the same list of hours', () => {
     const late = { start: 8 * 3600, end: 22 * 3600 }
     const overrides = [{ region: 'KY', monFri: late, sat: late, sun: late }]
-    const permittedAt = (time: string, flags: { recordedVoice: boolean; lawToo: boolean }) =>
-      hours.judge({
+    const permittedAt = (
+      time: string,
+      flags: { recordedVoice: boolean; requireStatutoryWindow: boolean },
+    ) =>
+      hours.evaluate({
         candidates: [candidate('KY America/New_York')],
         at: instant(`2026-11-24T${time}-05:00`),
         overrides,
         ...flags,
       }).permitted
     const answers = [false, true].flatMap((recordedVoice) =>
-      [false, true].map((lawToo) => permittedAt('21:30:00', { recordedVoice, lawToo })),
+      [false, true].map((requireStatutoryWindow) =>
+        permittedAt('21:30:00', { recordedVoice, requireStatutoryWindow }),
+      ),
     )
     expect(answers).toEqual([true, false, false, false])
-    expect(permittedAt('21:30:00', { recordedVoice: false, lawToo: false })).toBe(true)
+    expect(permittedAt('21:30:00', { recordedVoice: false, requireStatutoryWindow: false })).toBe(
+      true,
+    )
   })
 })
 
@@ -188,12 +195,12 @@ describe('declared emergencies', () => {
     ['a postal code outside', '10001', true],
     ['no postal code: the whole state counts', undefined, false],
   ])('in a part of a state: %s', (_name, postalCode, permitted) => {
-    const answer = inBuffalo.judge({
+    const answer = inBuffalo.evaluate({
       candidates: [candidate('NY America/New_York')],
       at: now,
       postalCode,
       recordedVoice: false,
-      lawToo: false,
+      requireStatutoryWindow: false,
     })
     expect(answer.permitted).toBe(permitted)
     if (!permitted) {
@@ -243,14 +250,14 @@ describe('the facts of a scrub row', () => {
     ['an unknown region', places('ZZ America/New_York'), '0:00-0:00;0:00-0:00;0:00-0:00'],
     ['no place', [], '0:00-0:00;0:00-0:00;0:00-0:00'],
   ])('the calling window of %s', (_name, candidates, expected) => {
-    expect(hours.callingWindowText({ candidates, at })).toBe(expected)
+    expect(hours.formatCallingWindow({ candidates, at })).toBe(expected)
   })
 
   test('a project replaces the calling window from its first day on', () => {
     const week = { monFri: { start: 36_000, end: 57_600 }, sat: undefined, sun: undefined }
     const candidates = places('FL America/New_York')
     const text = (effectiveFrom: number) =>
-      hours.callingWindowText({
+      hours.formatCallingWindow({
         candidates,
         at,
         overrides: [{ region: 'FL', ...week, effectiveFrom }],
@@ -266,14 +273,16 @@ describe('the facts of a scrub row', () => {
     ['a holiday elsewhere', 'GA America/New_York', '2026-11-26T12:00:00-05:00', false],
     ['a Sunday ban is no restricted day', 'AL America/Chicago', '2026-11-22T12:00:00-06:00', false],
   ])('do not call today on %s', (_name, where, time, expected) => {
-    expect(hours.doNotCallToday({ candidates: places(where), at: instant(time) })).toBe(expected)
+    expect(hours.evaluate({ candidates: places(where), at: instant(time) }).isDayClosed).toBe(
+      expected,
+    )
   })
 
   test('do not call today when one of two places has a holiday, or no place is known', () => {
     const thanksgiving = instant('2026-11-26T12:00:00-05:00')
     const two = places('GA America/New_York', 'AL America/Chicago')
-    expect(hours.doNotCallToday({ candidates: two, at: thanksgiving })).toBe(true)
-    expect(hours.doNotCallToday({ candidates: [], at })).toBe(true)
+    expect(hours.evaluate({ candidates: two, at: thanksgiving }).isDayClosed).toBe(true)
+    expect(hours.evaluate({ candidates: [], at }).isDayClosed).toBe(true)
   })
 
   test.each([
@@ -293,12 +302,14 @@ describe('the facts of a scrub row', () => {
       ],
     })
     const question = { candidates: places('LA America/Chicago'), at: instant(time) }
-    expect(service.doNotCallToday(question)).toBe(expected)
+    expect(service.evaluate(question).isDayClosed).toBe(expected)
   })
 })
 
 describe('the legal time of a number', () => {
-  test.each<[string, Partial<Parameters<CallingHours['timeLegal']>[0]>, string, string | null]>([
+  test.each<
+    [string, Partial<Parameters<CallingHours['checkTimeLegal']>[0]>, string, string | null]
+  >([
     ['a plain number', { phoneNumber: '2125550100' }, 'OK', null],
     [
       'nine digits',
@@ -391,7 +402,7 @@ describe('the legal time of a number', () => {
       "CallProposedDateTimeInUTC '2099-01-01T00:00:00Z': must be within 50 years of today, 2026-11-24",
     ],
   ])('%s', (_name, item, status, message) => {
-    const answer = hours.timeLegal({ phoneNumber: '', now, ...item })
+    const answer = hours.checkTimeLegal({ phoneNumber: '', now, ...item })
     expect({ status: answer.status, message: answer.message }).toEqual({ status, message })
     expect(answer.permitted).toBe(status === 'OK')
     expect(answer.secondsLeft > 0).toBe(status === 'OK')
@@ -404,23 +415,23 @@ describe('the legal time of a number', () => {
     ['1976-11-23T23:59:59Z', 'INVALID_DATE'],
     ['2126-11-24T12:00:00Z', 'INVALID_DATE'],
   ])('fifty years around 2026-11-24: %s is %s', (at, status) => {
-    const answer = hours.timeLegal({ phoneNumber: '2125550100', now, at: instant(at) })
+    const answer = hours.checkTimeLegal({ phoneNumber: '2125550100', now, at: instant(at) })
     expect(answer.status).toBe(status)
   })
 
   test.each([[Number.NaN], [Number.POSITIVE_INFINITY], [9e15]])('%d is no date', (at) => {
-    expect(hours.timeLegal({ phoneNumber: '2125550100', now, at }).status).toBe('INVALID_DATE')
+    expect(hours.checkTimeLegal({ phoneNumber: '2125550100', now, at }).status).toBe('INVALID_DATE')
   })
 
   test('without a proposed time it is now', () => {
-    const answer = hours.timeLegal({ phoneNumber: '2125550100', now })
+    const answer = hours.checkTimeLegal({ phoneNumber: '2125550100', now })
     expect(answer).toMatchObject({ status: 'OK', permitted: true, secondsLeft: 9 * 3600 })
     expect(answer).toMatchObject({ placeSource: 'area-code', opensAt: now })
   })
 
   test('a refused time is still OK, with the rule and the next opening', () => {
     const at = instant('2026-11-22T18:00:00Z')
-    const answer = hours.timeLegal({ phoneNumber: '2055550100', now, at })
+    const answer = hours.checkTimeLegal({ phoneNumber: '2055550100', now, at })
     expect(answer).toMatchObject({ status: 'OK', permitted: false, secondsLeft: 0, message: null })
     expect(answer.rule).toContain('Ala. Admin. Code r. 770-X-5-.17')
     expect(formatInstant(answer.opensAt ?? 0)).toBe('2026-11-23T14:00:00Z')
@@ -432,14 +443,14 @@ describe('the legal time of a number', () => {
     ['850 is split between two zones', '8505550100', '2026-11-24T08:30:00-05:00', false],
     ['both zones of 850 are open', '8505550100', '2026-11-24T09:00:00-05:00', true],
   ])('%s', (_name, phoneNumber, time, permitted) => {
-    expect(hours.timeLegal({ phoneNumber, now, at: instant(time) }).permitted).toBe(permitted)
+    expect(hours.checkTimeLegal({ phoneNumber, now, at: instant(time) }).permitted).toBe(permitted)
   })
 })
 
 describe('a postal code', () => {
   const eightInNewYork = instant('2026-11-24T08:00:00-05:00')
-  const ask = (more: { postalCode?: string; strictestPlace?: boolean; at?: number }) =>
-    hours.timeLegal({ phoneNumber: '2125550100', now, at: eightInNewYork, ...more })
+  const ask = (more: { postalCode?: string; requireBothPlaces?: boolean; at?: number }) =>
+    hours.checkTimeLegal({ phoneNumber: '2125550100', now, at: eightInNewYork, ...more })
 
   test.each([
     ['none: the place of the number', {}, true, 'area-code'],
@@ -452,7 +463,7 @@ describe('a postal code', () => {
 
   test('decides a number of two zones', () => {
     const question = { phoneNumber: '8505550100', now, postalCode: '32501' }
-    const at = (text: string) => hours.timeLegal({ ...question, at: instant(text) }).permitted
+    const at = (text: string) => hours.checkTimeLegal({ ...question, at: instant(text) }).permitted
     expect(at('2026-11-24T08:30:00-06:00')).toBe(true)
     expect(at('2026-11-24T19:30:00-06:00')).toBe(true)
   })
@@ -464,27 +475,32 @@ describe('a postal code', () => {
   ])('with the strictest place both must permit: %s', (_name, time, number, both) => {
     const at = instant(time)
     expect(ask({ at }).permitted).toBe(number)
-    expect(ask({ at, postalCode: '94105', strictestPlace: true }).permitted).toBe(both)
+    expect(ask({ at, postalCode: '94105', requireBothPlaces: true }).permitted).toBe(both)
   })
 
   test('with the strictest place, one of unknown place leaves the call unjudged', () => {
-    expect(() => ask({ postalCode: '99999', strictestPlace: true })).toThrow(
+    expect(() => ask({ postalCode: '99999', requireBothPlaces: true })).toThrow(
       "postalCode '99999': names no known place",
     )
-    expect(ask({ postalCode: ' ', strictestPlace: true }).permitted).toBe(true)
-    const unassigned = { phoneNumber: '9995550100', postalCode: '99999', strictestPlace: true, now }
-    expect(hours.timeLegal(unassigned).status).toBe('UNKNOWN_NXX')
+    expect(ask({ postalCode: ' ', requireBothPlaces: true }).permitted).toBe(true)
+    const unassigned = {
+      phoneNumber: '9995550100',
+      postalCode: '99999',
+      requireBothPlaces: true,
+      now,
+    }
+    expect(hours.checkTimeLegal(unassigned).status).toBe('UNKNOWN_NXX')
   })
 
   test('frees from an emergency elsewhere in the state, but not with the strictest place', () => {
     const service = callingHours({
       emergencies: [{ region: 'NY', from: 0, postalPrefixes: ['142'], name: 'Snow' }],
     })
-    const permitted = (more: { postalCode?: string; strictestPlace?: boolean }) =>
-      service.timeLegal({ phoneNumber: '2125550100', now, ...more }).permitted
+    const permitted = (more: { postalCode?: string; requireBothPlaces?: boolean }) =>
+      service.checkTimeLegal({ phoneNumber: '2125550100', now, ...more }).permitted
     expect(permitted({})).toBe(false)
     expect(permitted({ postalCode: '14201' })).toBe(false)
     expect(permitted({ postalCode: '10001' })).toBe(true)
-    expect(permitted({ postalCode: '10001', strictestPlace: true })).toBe(false)
+    expect(permitted({ postalCode: '10001', requireBothPlaces: true })).toBe(false)
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { closeInOrder } from '../../src/domain/close-in-order.js'
+import { closeInOrder } from '../../src/runtime/close-in-order.js'
 
 test('each ends before the next begins, also when one fails, and the failures are told', async () => {
   const order: string[] = []

@@ -4,8 +4,8 @@ import {
   type CheckPolicy,
   checkNames,
   decide,
-  degradedBy,
   type Finding,
+  listDegradedChecks,
   type Policy,
   type PolicyEffect,
   type Ruling,
@@ -57,7 +57,7 @@ type FindingName = keyof typeof findings
 
 function made(check: CheckName, name: FindingName): Finding {
   const [verdict, stale] = findings[name]
-  return finding(check, verdict, stale ? { staleBecause: 'circuit open' } : {})
+  return finding(check, verdict, stale ? { staleReason: 'circuit open' } : {})
 }
 
 type Effect = PolicyEffect['effect']
@@ -75,28 +75,53 @@ type Outcome = readonly ['allow' | 'block', Effect | undefined, number]
 
 const table: Readonly<Record<PolicyName, Readonly<Record<FindingName, Outcome>>>> = {
   enforce: {
-    ...{ pass: fresh, 'stale pass': stale, deny: blocks, 'stale deny': blocks, unknown: silent },
+    pass: fresh,
+    'stale pass': stale,
+    deny: blocks,
+    'stale deny': blocks,
+    unknown: silent,
   },
   'enforce, unknown until later': {
-    ...{ pass: fresh, 'stale pass': stale, deny: blocks, 'stale deny': blocks, unknown: letPass },
+    pass: fresh,
+    'stale pass': stale,
+    deny: blocks,
+    'stale deny': blocks,
+    unknown: letPass,
   },
   'enforce, unknown until now': {
-    ...{ pass: fresh, 'stale pass': stale, deny: blocks, 'stale deny': blocks, unknown: silent },
+    pass: fresh,
+    'stale pass': stale,
+    deny: blocks,
+    'stale deny': blocks,
+    unknown: silent,
   },
   'enforce, unknown until earlier': {
-    ...{ pass: fresh, 'stale pass': stale, deny: blocks, 'stale deny': blocks, unknown: silent },
+    pass: fresh,
+    'stale pass': stale,
+    deny: blocks,
+    'stale deny': blocks,
+    unknown: silent,
   },
   shadow: {
-    ...{ pass: unseen, 'stale pass': unseen },
-    ...{ deny: shadowed, 'stale deny': shadowed, unknown: shadowed },
+    pass: unseen,
+    'stale pass': unseen,
+    deny: shadowed,
+    'stale deny': shadowed,
+    unknown: shadowed,
   },
   'shadow, unknown until later': {
-    ...{ pass: unseen, 'stale pass': unseen },
-    ...{ deny: shadowed, 'stale deny': shadowed, unknown: unseen },
+    pass: unseen,
+    'stale pass': unseen,
+    deny: shadowed,
+    'stale deny': shadowed,
+    unknown: unseen,
   },
   'shadow, unknown until now': {
-    ...{ pass: unseen, 'stale pass': unseen },
-    ...{ deny: shadowed, 'stale deny': shadowed, unknown: shadowed },
+    pass: unseen,
+    'stale pass': unseen,
+    deny: shadowed,
+    'stale deny': shadowed,
+    unknown: shadowed,
   },
 }
 
@@ -119,7 +144,7 @@ describe('one check', () => {
         expect(ruling).toMatchObject({ decision, holdsUntil, nextAllowedAt: undefined })
         expect(effectsOf(ruling)).toEqual(effect ? [`litigator ${effect}`] : [])
         const isDegraded = effect === 'stale-allowed' || effect === 'unknown-allowed'
-        expect(degradedBy(ruling)).toEqual(isDegraded ? ['litigator'] : [])
+        expect(listDegradedChecks(ruling)).toEqual(isDegraded ? ['litigator'] : [])
         expect(ruling.reason).toBe(
           decision === 'allow' ? 'permitted' : made('litigator', name).reason,
         )
@@ -153,7 +178,7 @@ describe('two checks', () => {
         expect(effectsOf(ruling), row).toEqual(effects.filter((effect) => effect !== undefined))
         const degraded = effects.filter((effect) => effect && !effect.endsWith('shadowed'))
         const checks = degraded.map((effect) => effect?.split(' ')[0])
-        expect(degradedBy(ruling), row).toEqual(isAllowed ? checks : [])
+        expect(listDegradedChecks(ruling), row).toEqual(isAllowed ? checks : [])
       }
     })
   }
@@ -205,7 +230,7 @@ describe('no findings, or all in shadow', () => {
     const ruling = decide(denied, withPolicy(shadow), now)
     expect(ruling).toMatchObject({ decision: 'allow', reason: 'permitted', holdsUntil: forEver })
     expect(effectsOf(ruling)).toEqual(checkNames.map((name) => `${name} shadowed`))
-    expect(degradedBy(ruling)).toEqual([])
+    expect(listDegradedChecks(ruling)).toEqual([])
   })
 })
 

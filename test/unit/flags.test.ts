@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type EbrType, type ResultLetter, resultLetters } from '../../src/domain/compliance.js'
-import { callFlags } from '../../src/service/scrub/flags.js'
+import { computeCallFlags } from '../../src/service/scrub/result-letter.js'
 
 /** Manual, autodialed, AI inside the window on an ordinary day, by the record on file. */
 const expectations: Readonly<
@@ -36,7 +36,7 @@ function flagsOf(
   insideVoiceWindow = true,
 ): string {
   const ebrType = record === 'none' ? '' : record
-  const flags = callFlags({ letter, ebrType, insideVoiceWindow, ...time })
+  const flags = computeCallFlags({ letter, ebrType, insideVoiceWindow, ...time })
   return [flags.manual, flags.autodialed, flags.ai].map((flag) => (flag ? '1' : '0')).join('')
 }
 

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { LineClass } from '../../src/domain/place.js'
 import type { ScrubVersion } from '../../src/domain/scrub-row.js'
-import { type LetterFacts, letterForVersion, letterOf } from '../../src/service/scrub/letter.js'
+import {
+  computeLetter,
+  type ResultLetterInput,
+  toVersionLetter,
+} from '../../src/service/scrub/result-letter.js'
 
-const clean: LetterFacts = {
-  standing: 'in-service',
+const clean: ResultLetterInput = {
+  numberStatus: 'in-service',
   listsCover: true,
   onNationalList: false,
   onStateList: false,
@@ -19,10 +23,13 @@ const clean: LetterFacts = {
 
 interface Line {
   readonly name: string
-  readonly facts: Partial<LetterFacts>
+  readonly facts: Partial<ResultLetterInput>
 }
 
-const line = (lineClass: LineClass, more: Partial<LetterFacts> = {}): Partial<LetterFacts> => ({
+const line = (
+  lineClass: LineClass,
+  more: Partial<ResultLetterInput> = {},
+): Partial<ResultLetterInput> => ({
   lineClass,
   ...more,
 })
@@ -50,7 +57,7 @@ const lines: readonly Line[] = [
 
 interface Row {
   readonly when: string
-  readonly facts: Partial<LetterFacts>
+  readonly facts: Partial<ResultLetterInput>
   /** One letter per line of `lines`, in versions 3 to 8, 2 and 1. */
   readonly now: string
   readonly version2: string
@@ -168,12 +175,12 @@ const rows: readonly Row[] = [
   },
   {
     when: 'not in service',
-    facts: { standing: 'not-in-service', listsCover: false, ...listed },
+    facts: { numberStatus: 'not-in-service', listsCover: false, ...listed },
     ...always('I'),
   },
   {
     when: 'malformed',
-    facts: { standing: 'malformed', listsCover: false, ...current },
+    facts: { numberStatus: 'malformed', listsCover: false, ...current },
     ...always('M'),
   },
 ]
@@ -189,7 +196,7 @@ describe('result letter', () => {
     for (const { version, letters } of versions) {
       it(`of version ${version}: ${row.when}`, () => {
         const given = lines.map(({ facts }) =>
-          letterForVersion(letterOf({ ...clean, ...row.facts, ...facts }), version),
+          toVersionLetter(computeLetter({ ...clean, ...row.facts, ...facts }), version),
         )
         const expected = letters(row).split(' ')
         expect(Object.fromEntries(lines.map(({ name }, at) => [name, given[at]]))).toEqual(

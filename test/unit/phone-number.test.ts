@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import {
-  asPhoneNumber,
   isFictional,
   isTollFree,
   maskNumber,
-  parseDialed,
-  phoneNumber,
+  parseDialString,
+  parsePhoneNumber,
+  toPhoneNumber,
 } from '../../src/domain/phone-number.js'
-import { createLogger, maskNumbers } from '../../src/log.js'
+import { createLogger, maskNumbers } from '../../src/observability/log.js'
 
 describe('a dialled text', () => {
   const ordinary = [
@@ -29,7 +29,7 @@ describe('a dialled text', () => {
   ]
   for (const text of ordinary) {
     it(`'${text}' is 2125550123`, () => {
-      expect(parseDialed(text)).toEqual({ kind: 'nanp', number: '2125550123' })
+      expect(parseDialString(text)).toEqual({ kind: 'nanp', number: '2125550123' })
     })
   }
 
@@ -74,15 +74,15 @@ describe('a dialled text', () => {
   ] as const
   for (const [text, kind] of others) {
     it(`'${text}' is ${kind}`, () => {
-      expect(parseDialed(text).kind).toBe(kind)
+      expect(parseDialString(text).kind).toBe(kind)
     })
   }
 
   it('knows the operator’s own emergency numbers', () => {
-    expect(parseDialed('112', new Set(['112']))).toEqual({ kind: 'service-code', code: '112' })
-    expect(parseDialed('sip:112@pbx', new Set(['112'])).kind).toBe('service-code')
+    expect(parseDialString('112', new Set(['112']))).toEqual({ kind: 'service-code', code: '112' })
+    expect(parseDialString('sip:112@pbx', new Set(['112'])).kind).toBe('service-code')
     for (const text of ['+112', '1112', '112;ext=7', '112@trunk']) {
-      expect(parseDialed(text, new Set(['112'])).kind).not.toBe('service-code')
+      expect(parseDialString(text, new Set(['112'])).kind).not.toBe('service-code')
     }
   })
 
@@ -136,53 +136,53 @@ describe('a dialled text', () => {
   ]
   for (const text of second) {
     it(`${JSON.stringify(text)} is refused: more than one number may be read from it`, () => {
-      expect(parseDialed(text).kind).toBe('invalid')
+      expect(parseDialString(text).kind).toBe('invalid')
     })
   }
 
   it('that is refused is told why', () => {
     const detail = (text: string) => {
-      const dialed = parseDialed(text)
+      const dialed = parseDialString(text)
       return dialed.kind === 'invalid' ? dialed.detail : dialed.kind
     }
     expect(detail('2125550100;ext=1')).toBe(
-      'is not one telephone number: must be digits, with an optional + and blanks or ( ) . - / ' +
-        'between them, or a tel: or sip: URI that holds no other digits',
+      'is not one telephone number: must be digits, with an optional + and spaces or ( ) . - / ' +
+        'between them, or a tel: or sip: URI without other digits',
     )
     expect(detail('sip:2125550100@pbx1')).toBe(
-      "the host 'pbx1' holds digits, which may be another number: hand in the number without it",
+      "the host 'pbx1' holds digits, which may be another number; send the number without it",
     )
-    expect(detail('+1911')).toBe('holds a 1 before the service code 911: must be 911 alone')
+    expect(detail('+1911')).toBe('has a 1 before the service code 911; must be just 911')
     expect(detail('+44207183875012345')).toBe(
-      "17 digits behind + are no other country's number, which has 5 to 15",
+      '17 digits after + are not an international number, which has 5 to 15',
     )
   })
 })
 
 describe('the strict form of the API', () => {
   it('is ten digits and nothing else', () => {
-    expect(asPhoneNumber('2125550123')).toBe('2125550123')
+    expect(parsePhoneNumber('2125550123')).toBe('2125550123')
     for (const text of ['12125550123', '212-555-0123', '212555012', '212555012x', '2125550123\n']) {
-      expect(asPhoneNumber(text)).toBeUndefined()
+      expect(parsePhoneNumber(text)).toBeUndefined()
     }
-    expect(() => phoneNumber('1')).toThrow(TypeError)
+    expect(() => toPhoneNumber('1')).toThrow(TypeError)
   })
 })
 
 describe('special codes', () => {
   it('toll-free are the codes in service and the reserved ones the spec names, not 885', () => {
     const codes = '800 833 844 855 866 877 888 822 880 881 882 883 884 886 887 889'.split(' ')
-    for (const code of codes) expect(isTollFree(phoneNumber(`${code}5550100`))).toBe(true)
+    for (const code of codes) expect(isTollFree(toPhoneNumber(`${code}5550100`))).toBe(true)
     for (const code of ['885', '212', '900', '801']) {
-      expect(isTollFree(phoneNumber(`${code}5550100`))).toBe(false)
+      expect(isTollFree(toPhoneNumber(`${code}5550100`))).toBe(false)
     }
   })
 
   it('fictional are 555-0100 to 555-0199', () => {
-    expect(isFictional(phoneNumber('2125550100'))).toBe(true)
-    expect(isFictional(phoneNumber('9075550199'))).toBe(true)
-    expect(isFictional(phoneNumber('2125550200'))).toBe(false)
-    expect(isFictional(phoneNumber('2125560100'))).toBe(false)
+    expect(isFictional(toPhoneNumber('2125550100'))).toBe(true)
+    expect(isFictional(toPhoneNumber('9075550199'))).toBe(true)
+    expect(isFictional(toPhoneNumber('2125550200'))).toBe(false)
+    expect(isFictional(toPhoneNumber('2125560100'))).toBe(false)
   })
 })
 

@@ -4,9 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../src/errors.js'
-import { parseJsonBody } from '../../src/http/json-body.js'
-import { parseMultipart } from '../../src/http/multipart-body.js'
-import { readQuery } from '../../src/http/read-fields.js'
+import { parseMultipart } from '../../src/http/request/multipart-body.js'
+import { parseJsonBody } from '../../src/http/request/read-body.js'
+import { readQuery } from '../../src/http/request/read-fields.js'
 import { anyText, holds, holdsInTime, readOrRefused } from './properties-support.js'
 
 function parsed(text: string): { readonly value: unknown } | undefined {
@@ -27,25 +27,34 @@ function escapedSome(text: string, which: readonly boolean[]): string {
   return `"${units.join('')}"`
 }
 
+/** The value, or that the body was refused. */
+const readJson = (text: string): Promise<unknown> =>
+  parseJsonBody(text).catch((error: unknown) =>
+    readOrRefused(() => {
+      throw error
+    }),
+  )
+
 describe('JSON bodies', () => {
-  test('what JSON.parse reads is read alike', () => {
-    holds(
-      fc.property(fc.json({ maxDepth: 8 }), (text) => {
-        expect(JSON.stringify(parseJsonBody(text))).toBe(JSON.stringify(JSON.parse(text)))
+  test('what JSON.parse reads is read alike', async () => {
+    await holdsInTime(
+      fc.asyncProperty(fc.json({ maxDepth: 8 }), async (text) => {
+        expect(JSON.stringify(await parseJsonBody(text))).toBe(JSON.stringify(JSON.parse(text)))
       }),
+      500,
     )
   })
 
-  test('any text is what JSON.parse says, or refused', () => {
+  test('any text is what JSON.parse says, or refused', async () => {
     const damaged = fc
       .tuple(fc.json(), fc.nat(), fc.constantFrom('', '"', '{', '}', '[', ']', ':', ',', '\\', '0'))
       .map(([text, at, put]) => {
         const place = at % (text.length + 1)
         return text.slice(0, place) + put + text.slice(place + 1)
       })
-    holds(
-      fc.property(fc.oneof(damaged, anyText), (text) => {
-        const read = readOrRefused(() => parseJsonBody(text))
+    await holdsInTime(
+      fc.asyncProperty(fc.oneof(damaged, anyText), async (text) => {
+        const read = await readJson(text)
         const known = parsed(text)
         if (read === 'refused' && known === undefined) return
         if (read === 'refused') return expect(text).toMatch(/".*".*"/s)
@@ -55,28 +64,30 @@ describe('JSON bodies', () => {
     )
   })
 
-  test('a name given twice in one object is refused, however it is escaped', () => {
+  test('a name given twice in one object is refused, however it is escaped', async () => {
     const escapes = fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })
     const text = fc.string({ unit: 'binary', maxLength: 12 })
-    holds(
-      fc.property(text, escapes, escapes, fc.json(), (name, one, other, between) => {
+    await holdsInTime(
+      fc.asyncProperty(text, escapes, escapes, fc.json(), async (name, one, other, between) => {
         const object = `{${escapedSome(name, one)}:1,"x${name.length}":${between}, ${escapedSome(name, other)} :2}`
         fc.pre(parsed(object) !== undefined && name !== `x${name.length}`)
-        expect(readOrRefused(() => parseJsonBody(`[${object}]`))).toBe('refused')
+        expect(await readJson(`[${object}]`)).toBe('refused')
       }),
+      500,
     )
   })
 
-  test('the same names in different objects are no repetition', () => {
+  test('the same names in different objects are no repetition', async () => {
     const object = fc.dictionary(
       fc.constantFrom('a', 'b', '"', '\\'),
       fc.constantFrom('a', ':', '{'),
     )
-    holds(
-      fc.property(fc.array(object, { maxLength: 5 }), (objects) => {
+    await holdsInTime(
+      fc.asyncProperty(fc.array(object, { maxLength: 5 }), async (objects) => {
         const nested = { a: objects, b: { a: objects } }
-        expect(parseJsonBody(JSON.stringify(nested, null, 1))).toEqual(nested)
+        expect(await parseJsonBody(JSON.stringify(nested, null, 1))).toEqual(nested)
       }),
+      500,
     )
   })
 })

@@ -1,17 +1,17 @@
 /** Days and instants in every form that is read, against the calendar of the language. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { enhancedRndGet } from '../../src/api/reassigned.js'
+import { enhancedRndGet } from '../../src/api/lookups/reassigned.js'
+import { fixedClock } from '../../src/domain/time/clock.js'
 import {
   addMonths,
-  fixedClock,
   formatDay,
   formatInstant,
   isWithinYears,
   parseDay,
   parseHttpDate,
   parseInstant,
-} from '../../src/domain/clock.js'
+} from '../../src/domain/time/dates.js'
 import { readEbrList } from '../../src/service/consent/ebr-input.js'
 import {
   anyDay,
@@ -54,7 +54,7 @@ describe('days', () => {
     )
   })
 
-  test('any other text is no day', () => {
+  test('any other text is not a date', () => {
     holds(
       fc.property(anyText, (text) => {
         const day = parseDay(text)
@@ -193,8 +193,13 @@ describe('relationship records', () => {
     const field = fc.oneof(anyText, tenDigits, past.map(slashed), type, fc.anything())
     const record = fc.record(
       {
-        ...{ phoneNumber: field, type: field, dateOfLastContact: field },
-        ...{ dateObligationEnds: field, referenceNum: field, brand: field, email: field },
+        phoneNumber: field,
+        type: field,
+        dateOfLastContact: field,
+        dateObligationEnds: field,
+        referenceNum: field,
+        brand: field,
+        email: field,
       },
       { requiredKeys: [] },
     )

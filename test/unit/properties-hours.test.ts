@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import moment from 'moment-timezone'
 import { describe, expect, test } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { areaCodePlace, inServiceAreaCodes } from '../../src/data/numbering/area-codes.js'
+import { findAreaCodePlace, listAreaCodes } from '../../src/data/numbering/area-codes.js'
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
 import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
 import type { CandidatePlace } from '../../src/domain/place.js'
@@ -20,11 +20,11 @@ const hours = new CallingHours({
 })
 
 const now = Date.UTC(2026, 10, 22)
-const areaCodes = inServiceAreaCodes()
+const areaCodes = listAreaCodes()
 const dayMs = 86_400_000
 
 function placesOfCode(code: string): readonly CandidatePlace[] {
-  return areaCodePlace(code)?.candidates ?? []
+  return findAreaCodePlace(code)?.candidates ?? []
 }
 
 /** Every instant from 2026 to 2030 at which a clock of some area code changes. */
@@ -47,7 +47,7 @@ const item = fc.record({
   phoneNumber: fc.constantFrom(...areaCodes).map((code) => `${code}2362345`),
   at: fc.oneof(aroundChanges, fc.integer({ min: now, max: now + 1_500 * dayMs })),
   now: fc.constant(now),
-  lawToo: fc.constant(true),
+  requireStatutoryWindow: fc.constant(true),
   recordedVoice: fc.boolean(),
 })
 
@@ -64,7 +64,7 @@ describe('a call that is permitted', () => {
     let permitted = 0
     holds(
       fc.property(item, fc.constantFrom(undefined, ...located), (asked, postalCode) => {
-        const answer = hours.timeLegal({ ...asked, postalCode, strictestPlace: true })
+        const answer = hours.checkTimeLegal({ ...asked, postalCode, requireBothPlaces: true })
         if (!answer.permitted) return
         permitted += 1
         const ofPostalCode = postalCode ? (postalCodes.locate(postalCode)?.candidates ?? []) : []
@@ -82,9 +82,12 @@ describe('a call that is permitted', () => {
   test('with the strictest place is permitted without the postal code, and by it alone', () => {
     holds(
       fc.property(item, fc.constantFrom(...located), (asked, postalCode) => {
-        const strictest = hours.timeLegal({ ...asked, postalCode, strictestPlace: true })
+        const strictest = hours.checkTimeLegal({ ...asked, postalCode, requireBothPlaces: true })
         if (!strictest.permitted) return
-        for (const one of [hours.timeLegal(asked), hours.timeLegal({ ...asked, postalCode })]) {
+        for (const one of [
+          hours.checkTimeLegal(asked),
+          hours.checkTimeLegal({ ...asked, postalCode }),
+        ]) {
           expect(one.permitted).toBe(true)
           expect(one.secondsLeft).toBeGreaterThanOrEqual(strictest.secondsLeft)
         }
@@ -96,9 +99,9 @@ describe('a call that is permitted', () => {
   test('never has a postal code of unknown place, with the strictest place', () => {
     holds(
       fc.property(item, fc.constantFrom(...unlocated), (asked, postalCode) => {
-        const strictest = { ...asked, postalCode, strictestPlace: true }
-        expect(readOrRefused(() => hours.timeLegal(strictest))).toBe('refused')
-        expect(hours.timeLegal({ ...asked, postalCode })).toEqual(hours.timeLegal(asked))
+        const strictest = { ...asked, postalCode, requireBothPlaces: true }
+        expect(readOrRefused(() => hours.checkTimeLegal(strictest))).toBe('refused')
+        expect(hours.checkTimeLegal({ ...asked, postalCode })).toEqual(hours.checkTimeLegal(asked))
       }),
     )
   })

@@ -5,6 +5,7 @@
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { shortOrLong } from '../support/long.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 import { type AnyEndpoint, endpoints, isRefusalIn } from '../support/walk-endpoints.js'
 import { type DrawnRequest, drawnRequest } from './properties-requests.js'
@@ -75,7 +76,7 @@ test('whatever is asked is answered, without a 5xx, and refused in the shape of 
         expect(inShape, JSON.stringify(answer)).toBe(true)
       }
     }),
-    { seed, numRuns: 2000 },
+    { seed, numRuns: shortOrLong(1_200, 2_000) },
   )
   expect(running.logLines.filter((line) => line.includes('request failed'))).toEqual([])
   // Else nothing but the front of the house was tried.
@@ -137,7 +138,7 @@ test('bytes that are hardly HTTP are answered or dropped, never with a 5xx', asy
         expect(answer).not.toMatch(/^HTTP\/1\.1 5|neither answered nor closed/)
       },
     ),
-    { seed, numRuns: 600 },
+    { seed, numRuns: shortOrLong(150, 600) },
   )
   expect((await running.get('/healthz')).status).toBe(200)
   expect(running.logLines.filter((one) => one.includes('request failed'))).toEqual([])

@@ -3,11 +3,11 @@
  * that may be right, so that the subjects are reached, and among them whatever nobody should send.
  */
 import fc from 'fast-check'
-import { type JsonSchema, wireSchema } from '../../src/api/json-schema.js'
+import { type JsonSchema, toJsonSchema } from '../../src/api/fields.js'
 import { type AnyEndpoint, endpoints } from '../support/walk-endpoints.js'
 import { anyText } from './properties-support.js'
 
-export interface Content {
+interface Content {
   readonly contentType: string
   readonly body: string
 }
@@ -152,7 +152,7 @@ function contentIn(
   if (form === 'multipart') {
     return { contentType: `multipart/form-data; boundary=${boundary}`, body: multipart(given) }
   }
-  const body = endpoint.listBody === undefined ? given : given[endpoint.listBody]
+  const body = endpoint.bareListField === undefined ? given : given[endpoint.bareListField]
   return { contentType: 'application/json', body: JSON.stringify(body) ?? '' }
 }
 
@@ -219,7 +219,10 @@ function requestTo(endpoint: AnyEndpoint, request: JsonSchema): fc.Arbitrary<Dra
       )
       const inQuery = form === 'query'
       return {
-        ...{ endpoint, method, key, headers },
+        endpoint,
+        method,
+        key,
+        headers,
         path: changed(drawn.path, drawn.change).replace(/:\w+/gi, drawn.segment),
         query: inQuery ? urlencoded(rest) : '',
         content: strange ?? (inQuery ? undefined : contentIn(endpoint, form, rest)),
@@ -228,5 +231,5 @@ function requestTo(endpoint: AnyEndpoint, request: JsonSchema): fc.Arbitrary<Dra
 }
 
 export const drawnRequest: fc.Arbitrary<DrawnRequest> = fc.oneof(
-  ...[...endpoints.values()].map((endpoint) => requestTo(endpoint, wireSchema(endpoint.request))),
+  ...[...endpoints.values()].map((endpoint) => requestTo(endpoint, toJsonSchema(endpoint.request))),
 )

@@ -2,15 +2,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fields, phoneList } from '../../src/api/fields.js'
-import { predialGet, predialLine } from '../../src/api/gate.js'
-import { scrubGet, scrubPost } from '../../src/api/scrub.js'
-import { csvLine, jsonRow } from '../../src/api/scrub-row.js'
-import { asPhoneNumber, parseDialed } from '../../src/domain/phone-number.js'
+import { formatPredialLine, predialGet } from '../../src/api/gate/decisions.js'
+import { scrubGet, scrubPost } from '../../src/api/scrub/scrub.js'
+import { toCsvLine, toJsonRow } from '../../src/api/scrub/scrub-row.js'
+import { parseDialString, parsePhoneNumber } from '../../src/domain/phone-number.js'
 import type { ScrubRow } from '../../src/domain/scrub-row.js'
 import { scrubRow } from '../support/fake-service.js'
 import { anyText, holds, holdsInTime, tenDigits } from './properties-support.js'
 
-const list = phoneList({ most: 5 })
+const list = phoneList({ max: 5 })
 
 describe('a list of numbers in one text', () => {
   test('gives its parts trimmed and in order, one comma at the end forgiven', () => {
@@ -61,7 +61,7 @@ describe('scrub items', () => {
       fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 8 }), async (items) => {
         const request = { items, version: 8, output: 'json' } as const
         const none = { projectId: undefined, campaignId: undefined, relationships: undefined }
-        const sent = scrubPost.send?.({ ...request, ...none })?.json
+        const sent = scrubPost.encodeRequest?.({ ...request, ...none })?.json
         const read = await scrubPost.request.safeParseAsync(sent)
         expect(read.data).toMatchObject(request)
       }),
@@ -75,7 +75,7 @@ describe('scrub items', () => {
         if (!read.success) return
         for (const { phone } of read.data.items) {
           expect(text).toContain(phone)
-          if (asPhoneNumber(phone)) expect(phone).toMatch(/^\d{10}$/)
+          if (parsePhoneNumber(phone)) expect(phone).toMatch(/^\d{10}$/)
         }
       }),
     )
@@ -90,7 +90,7 @@ describe('scrub items', () => {
           const read = await scrubGet.request.safeParseAsync({
             phoneList: [phone, ...more].join('|'),
           })
-          expect(asPhoneNumber(read.data?.items[0]?.phone ?? '')).toBeUndefined()
+          expect(parsePhoneNumber(read.data?.items[0]?.phone ?? '')).toBeUndefined()
         },
       ),
     )
@@ -131,8 +131,8 @@ describe('CSV rows', () => {
         fc.array(row, { maxLength: 6 }),
         fc.constantFrom(1, 2, 3, 5, 8),
         (rows, version) => {
-          const wanted = rows.map((one) => Object.values(jsonRow(one, version as 8)))
-          expect(readCsv(rows.map((one) => csvLine(one, version as 8)).join(''))).toEqual(wanted)
+          const wanted = rows.map((one) => Object.values(toJsonRow(one, version as 8)))
+          expect(readCsv(rows.map((one) => toCsvLine(one, version as 8)).join(''))).toEqual(wanted)
         },
       ),
     )
@@ -141,7 +141,7 @@ describe('CSV rows', () => {
   test('columns 1 and 2 need no reader of CSV', () => {
     holds(
       fc.property(tenDigits, row, (phone, texts) => {
-        const [line = ''] = csvLine({ ...texts, phone }, 5).split('\n')
+        const [line = ''] = toCsvLine({ ...texts, phone }, 5).split('\n')
         expect(line.split(',').slice(0, 2)).toEqual([phone, scrubRow.letter])
       }),
     )
@@ -152,7 +152,7 @@ describe('dialled numbers', () => {
   test('any text is one of five kinds', () => {
     holds(
       fc.property(anyText, (text) => {
-        const dialed = parseDialed(text)
+        const dialed = parseDialString(text)
         if (dialed.kind === 'nanp') expect(dialed.number).toMatch(/^\d{10}$/)
         if (dialed.kind === 'foreign') expect(dialed.digits).toMatch(/^(?:\+|011|00)\d+$/)
       }),
@@ -170,7 +170,7 @@ describe('dialled numbers', () => {
           ...[`${area}.${exchange}.${line}`, `  +1 ${area} ${exchange} ${line} `],
         ]
         for (const way of ways) {
-          expect(parseDialed(way)).toEqual({ kind: 'nanp', number: digits })
+          expect(parseDialString(way)).toEqual({ kind: 'nanp', number: digits })
         }
       }),
     )
@@ -193,7 +193,7 @@ describe('pre-dial requests', () => {
     holds(
       fc.property(decision, tenDigits, fc.stringMatching(/^[a-z-]{1,20}$/), (made, number, id) => {
         const reason = 'outside-hours'
-        const line = predialLine({ decision: made as 'allow', number, reason, id })
+        const line = formatPredialLine({ decision: made as 'allow', number, reason, id })
         expect(line.split(':')).toEqual([made, made === 'allow' ? number : reason, id, 'end'])
       }),
     )

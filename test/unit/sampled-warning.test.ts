@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createLogger, sampledWarning } from '../../src/log.js'
+import { createLogger, createSampledWarning } from '../../src/observability/log.js'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers())
 it('writes ten warnings a minute, and how many were left out', () => {
   const lines: Record<string, unknown>[] = []
   const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) })
-  const warn = sampledWarning(log, 'a stranger knocked')
+  const warn = createSampledWarning(log, 'a stranger knocked')
   for (let n = 0; n < 1_000; n += 1) warn({ n })
   expect(lines.map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   vi.advanceTimersByTime(60_000)

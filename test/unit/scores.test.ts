@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import type { NumberLabels } from '../../src/domain/labels.js'
+import type { NumberLabels } from '../../src/domain/spam-labels.js'
 import {
-  bitsOf,
   countSources,
-  heardOf,
-  sourcesIn,
+  fromSourceBits,
+  toLabelBits,
+  toSourceBits,
 } from '../../src/service/reputation/label-bits.js'
 import {
-  afterComplete,
-  afterFailure,
-  afterSilence,
-} from '../../src/service/reputation/next-look.js'
+  delayAfterComplete,
+  delayAfterFailure,
+  delayAfterIncomplete,
+} from '../../src/service/reputation/next-check.js'
 import {
-  carriersOf,
-  historicalScore,
+  computeHistoricalScore,
+  computeLevel,
+  computeMaxScore,
   type LevelHistory,
-  levelOf,
-  maxScore,
-  scoreOfLook,
-  sourcesOf,
+  listCarriers,
+  listSources,
+  scoreLabels,
 } from '../../src/service/reputation/scores.js'
 import { instant } from '../support/test-clock.js'
 
@@ -36,12 +36,12 @@ describe('the level of one look', () => {
     [1, 2, 'High'],
     [1, 1, 'High'],
   ])('%i of %i that answered label it: %s', (labelled, answered, level) => {
-    expect(levelOf(labelled, answered)).toBe(level)
+    expect(computeLevel(labelled, answered)).toBe(level)
   })
 
-  const us = sourcesOf('US')
+  const us = listSources('US')
   const all = { CarrierA: false, CarrierB: false, CarrierC: false, AppA: false, AppB: false }
-  test.each<[string, NumberLabels, ReturnType<typeof scoreOfLook>]>([
+  test.each<[string, NumberLabels, ReturnType<typeof scoreLabels>]>([
     ['nobody answers', {}, 'Processing'],
     ['nobody who was asked answers', { CarrierD: true }, 'Processing'],
     ['nobody labels', all, 'Clean'],
@@ -51,27 +51,27 @@ describe('the level of one look', () => {
     ['one of the two that answer', { AppA: true, CarrierC: false }, 'High'],
     ['a source that was not asked does not count', { ...all, CarrierD: true }, 'Clean'],
   ])('%s', (_case, labels, score) => {
-    expect(scoreOfLook(labels, us)).toBe(score)
+    expect(scoreLabels(labels, us)).toBe(score)
   })
 
   test('a scan of carriers alone counts three', () => {
     const labels = { CarrierA: true, CarrierB: false, CarrierC: false, AppA: true, AppB: true }
-    expect(scoreOfLook(labels, carriersOf('US'))).toBe('Medium')
-    expect(scoreOfLook({ ...labels, CarrierB: true }, carriersOf('US'))).toBe('High')
+    expect(scoreLabels(labels, listCarriers('US'))).toBe('Medium')
+    expect(scoreLabels({ ...labels, CarrierB: true }, listCarriers('US'))).toBe('High')
   })
 })
 
 test('the sources of an account are those of its country', () => {
-  expect(sourcesOf('US')).toEqual(['CarrierA', 'CarrierB', 'CarrierC', 'AppA', 'AppB'])
-  expect(sourcesOf('CA')).toEqual(['CarrierA', 'CarrierC', 'CarrierD', 'AppA', 'AppB'])
-  expect(carriersOf('US')).toEqual(['CarrierA', 'CarrierB', 'CarrierC'])
-  expect(carriersOf('CA')).toEqual(['CarrierA', 'CarrierC', 'CarrierD'])
+  expect(listSources('US')).toEqual(['CarrierA', 'CarrierB', 'CarrierC', 'AppA', 'AppB'])
+  expect(listSources('CA')).toEqual(['CarrierA', 'CarrierC', 'CarrierD', 'AppA', 'AppB'])
+  expect(listCarriers('US')).toEqual(['CarrierA', 'CarrierB', 'CarrierC'])
+  expect(listCarriers('CA')).toEqual(['CarrierA', 'CarrierC', 'CarrierD'])
 })
 
 describe('the highest level of the last 15 days', () => {
   const now = instant('2026-11-20T12:00:00Z')
   const edge = instant('2026-11-05T12:00:00Z')
-  test.each<[string, LevelHistory, ReturnType<typeof maxScore>]>([
+  test.each<[string, LevelHistory, ReturnType<typeof computeMaxScore>]>([
     ['unknown', { current: 'Processing', mediumAt: null, highAt: null }, 'Processing'],
     ['unknown again', { current: 'Processing', mediumAt: edge, highAt: edge }, 'Processing'],
     ['never labelled', { current: 'Clean', mediumAt: null, highAt: null }, 'Clean'],
@@ -86,26 +86,26 @@ describe('the highest level of the last 15 days', () => {
     ['still Medium, learned long ago', { current: 'Medium', mediumAt: 0, highAt: null }, 'Medium'],
     ['still High, learned long ago', { current: 'High', mediumAt: null, highAt: 0 }, 'High'],
   ])('%s', (_case, history, score) => {
-    expect(maxScore(now, history)).toBe(score)
+    expect(computeMaxScore(now, history)).toBe(score)
   })
 })
 
 describe('the historical score', () => {
   test.each([
-    { looks: 0, medium: 0, high: 0, score: '0' },
-    { looks: 365, medium: 0, high: 0, score: '0' },
-    { looks: 365, medium: 1, high: 0, score: '1' },
-    { looks: 11, medium: 1, high: 0, score: '1' },
-    { looks: 10, medium: 1, high: 0, score: '2' },
-    { looks: 10, medium: 10, high: 0, score: '2' },
-    { looks: 365, medium: 300, high: 1, score: '3' },
-    { looks: 5, medium: 0, high: 1, score: '3' },
-    { looks: 4, medium: 0, high: 1, score: '4' },
-    { looks: 100, medium: 0, high: 49, score: '4' },
-    { looks: 100, medium: 0, high: 50, score: '5' },
-    { looks: 1, medium: 0, high: 1, score: '5' },
-  ])('$high High and $medium Medium of $looks looks: $score', ({ score, ...counts }) => {
-    expect(historicalScore(counts)).toBe(score)
+    { observations: 0, medium: 0, high: 0, score: '0' },
+    { observations: 365, medium: 0, high: 0, score: '0' },
+    { observations: 365, medium: 1, high: 0, score: '1' },
+    { observations: 11, medium: 1, high: 0, score: '1' },
+    { observations: 10, medium: 1, high: 0, score: '2' },
+    { observations: 10, medium: 10, high: 0, score: '2' },
+    { observations: 365, medium: 300, high: 1, score: '3' },
+    { observations: 5, medium: 0, high: 1, score: '3' },
+    { observations: 4, medium: 0, high: 1, score: '4' },
+    { observations: 100, medium: 0, high: 49, score: '4' },
+    { observations: 100, medium: 0, high: 50, score: '5' },
+    { observations: 1, medium: 0, high: 1, score: '5' },
+  ])('$high High and $medium Medium of $looks observations: $score', ({ score, ...counts }) => {
+    expect(computeHistoricalScore(counts)).toBe(score)
   })
 })
 
@@ -116,16 +116,16 @@ describe('sets of sources', () => {
     [['CarrierA', 'CarrierC', 'AppB'], 1 + 4 + 32],
     [['CarrierA', 'CarrierB', 'CarrierC', 'CarrierD', 'AppA', 'AppB'], 63],
   ] as const)('%j is kept as %i', (sources, bits) => {
-    expect(bitsOf(sources)).toBe(bits)
-    expect(sourcesIn(bits)).toEqual(sources)
+    expect(toSourceBits(sources)).toBe(bits)
+    expect(fromSourceBits(bits)).toEqual(sources)
     expect(countSources(bits)).toBe(sources.length)
   })
 
   test('only sources that were asked and have answered were heard', () => {
     const labels = { CarrierA: true, CarrierB: false, CarrierD: true }
-    expect(heardOf(labels, sourcesOf('US'))).toEqual({
-      answered: bitsOf(['CarrierA', 'CarrierB']),
-      flagged: bitsOf(['CarrierA']),
+    expect(toLabelBits(labels, listSources('US'))).toEqual({
+      answered: toSourceBits(['CarrierA', 'CarrierB']),
+      flagged: toSourceBits(['CarrierA']),
     })
   })
 })
@@ -138,7 +138,7 @@ describe('when a number is looked at next', () => {
   })
 
   test.each([0, 0.5, 0.999_999])('within a day after a complete look, chance %d', (random) => {
-    const wait = afterComplete(timing(random))
+    const wait = delayAfterComplete(timing(random))
     expect(wait).toBeGreaterThanOrEqual(20 * hour)
     expect(wait).toBeLessThan(23 * hour)
   })
@@ -150,12 +150,12 @@ describe('when a number is looked at next', () => {
     ['five hours', 5 * hour, 5 * hour],
     ['a month', 720 * hour, 24 * hour],
   ])('silent for %s', (_case, silentFor, wait) => {
-    expect(afterSilence(timing(0), { at: 1e12, since: 1e12 - silentFor })).toBe(wait)
+    expect(delayAfterIncomplete(timing(0), { at: 1e12, since: 1e12 - silentFor })).toBe(wait)
   })
 
   test('never later than a short interval asks', () => {
-    expect(afterSilence(timing(0, 60_000), { at: 0, since: 0 })).toBe(60_000)
-    expect(afterFailure(timing(0, 60_000))).toBe(60_000)
-    expect(afterFailure(timing(0))).toBe(hour / 4)
+    expect(delayAfterIncomplete(timing(0, 60_000), { at: 0, since: 0 })).toBe(60_000)
+    expect(delayAfterFailure(timing(0, 60_000))).toBe(60_000)
+    expect(delayAfterFailure(timing(0))).toBe(hour / 4)
   })
 })

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { parseDay } from '../../src/domain/clock.js'
-import { carrierText, type ReasonFacts, reasonText } from '../../src/service/scrub/reason.js'
-import { timeZoneCode } from '../../src/service/scrub/time-zone-codes.js'
+import { parseDay } from '../../src/domain/time/dates.js'
+import {
+  formatCarrier,
+  formatReason,
+  type ReasonInput,
+} from '../../src/service/scrub/result-letter.js'
+import { findTimeZoneCode } from '../../src/service/scrub/time-zone-codes.js'
 import { instant } from '../support/test-clock.js'
 
 describe('reason of a scrub row', () => {
-  const clean: ReasonFacts = {
+  const clean: ReasonInput = {
     letter: 'C',
     isLitigator: false,
     country: 'US',
@@ -15,7 +19,7 @@ describe('reason of a scrub row', () => {
   }
   const national = { letter: 'D', nationalOn: parseDay('2024-01-31') } as const
   const texas = { region: 'TX', on: parseDay('2024-03-01') ?? 0 }
-  const cases: readonly (Partial<ReasonFacts> & { readonly text: string })[] = [
+  const cases: readonly (Partial<ReasonInput> & { readonly text: string })[] = [
     { text: ';;;' },
     { letter: 'W', isWireless: true, text: ';;;W' },
     { ...national, text: 'National (USA) 2024-01-31;;;' },
@@ -23,7 +27,9 @@ describe('reason of a scrub row', () => {
     { ...national, isWireless: true, text: 'National (USA) 2024-01-31;;;W' },
     { letter: 'D', state: texas, text: ';State (TX) 2024-03-01;;' },
     {
-      ...{ ...national, state: texas, isWireless: true },
+      ...national,
+      state: texas,
+      isWireless: true,
       text: 'National (USA) 2024-01-31;State (TX) 2024-03-01;;W',
     },
     { ...national, letter: 'H', isWireless: true, text: 'National (USA) 2024-01-31;;;W' },
@@ -37,7 +43,7 @@ describe('reason of a scrub row', () => {
     { letter: 'M', text: '' },
   ]
   it.each(cases)("is '$text'", ({ text, ...facts }) => {
-    expect(reasonText({ ...clean, ...facts })).toBe(text)
+    expect(formatReason({ ...clean, ...facts })).toBe(text)
   })
 })
 
@@ -53,7 +59,7 @@ describe('carrier of a scrub row', () => {
     { of: { ocn: '123A', company: 'NET' }, as: 'voip', text: '123A;VOIP;"NET:NET"' },
     { of: { ocn: '0000', company: 'X' }, as: 'unknown', text: '0000;;"X:X"' },
   ] as const)('$text', ({ of, as, text }) => {
-    expect(carrierText(of, as)).toBe(text)
+    expect(formatCarrier(of, as)).toBe(text)
   })
 })
 
@@ -80,10 +86,10 @@ describe('time zone code', () => {
     // Daylight saving in Hawaii time: the table has no such zone.
     { zone: 'America/Adak', code: '' },
   ])('$zone is $code', ({ zone, code }) => {
-    expect(timeZoneCode(zone, instant('2026-11-23T17:00:00Z'))).toBe(code)
+    expect(findTimeZoneCode(zone, instant('2026-11-23T17:00:00Z'))).toBe(code)
   })
 
   it('follows the law of the judged instant', () => {
-    expect(timeZoneCode('America/Vancouver', instant('2024-11-23T17:00:00Z'))).toBe('4')
+    expect(findTimeZoneCode('America/Vancouver', instant('2024-11-23T17:00:00Z'))).toBe('4')
   })
 })

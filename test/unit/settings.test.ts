@@ -2,8 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import {
+  listSettingLeaves,
+  loadSettings,
+  resolveShippedFile,
+  SettingsError,
+} from '../../src/config/load.js'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { loadSettings, SettingsError, settingLeaves, shippedOr } from '../../src/load-settings.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'callgate-settings-'))
 let files = 0
@@ -35,13 +40,14 @@ describe('settings', () => {
   it('have a default each', () => {
     const settings = load('')
     expect(settings.http).toEqual({
-      ...{ host: '127.0.0.1', port: 8480, maxBodyBytes: 8_388_608, maxBodiesBytes: 67_108_864 },
-      ...{
-        maxConnections: 1_000,
-        headersTimeoutMs: 5_000,
-        requestTimeoutMs: 30_000,
-        keysInAddress: true,
-      },
+      host: '127.0.0.1',
+      port: 8480,
+      maxBodyBytes: 8_388_608,
+      maxBodiesBytes: 67_108_864,
+      maxConnections: 1_000,
+      headersTimeoutMs: 5_000,
+      requestTimeoutMs: 30_000,
+      keysInAddress: true,
     })
     expect(settings.gate.deadlineMs).toBeUndefined()
     expect(settings.dataDir).toBe('./var')
@@ -82,9 +88,9 @@ describe('settings', () => {
       'CALLGATE_HTTP_PORT',
       'gate.deadlineMs:',
       '(got "soon")',
-      'gate.colour: is no setting',
-      'unknown: is no setting',
-      'CALLGATE_NO_SUCH: is no setting',
+      "unknown setting 'gate.colour'",
+      "unknown setting 'unknown'",
+      "unknown setting 'CALLGATE_NO_SUCH'",
       'sandbox.at: must be an instant',
     ]) {
       expect(message).toContain(part)
@@ -120,10 +126,10 @@ describe('settings', () => {
     for (const part of [
       'asterisk.password: is required',
       'asterisk.servers.1.password: is required',
-      'asterisk.servers.0.name: is there already',
-      'asterisk.servers.1.url: is there already',
-      'asterisk.trunks.1.name: is there already',
-      'asterisk.trunks.1.channel: is there already',
+      'asterisk.servers.0.name: is a duplicate',
+      'asterisk.servers.1.url: is a duplicate',
+      'asterisk.trunks.1.name: is a duplicate',
+      'asterisk.trunks.1.channel: is a duplicate',
     ]) {
       expect(contradictory).toContain(part)
     }
@@ -137,9 +143,9 @@ describe('settings', () => {
         '  trunks: [{ name: a, channel: PJSIP/a, watch: false, enforce: true }]\n',
     )
     for (const part of [
-      'asterisk.password: is given twice',
-      'asterisk.servers.0.url: is there already',
-      'asterisk.trunks.0.enforce: does nothing while watch is false',
+      'asterisk.password: is set here and in passwordFile; keep one of them',
+      'asterisk.servers.0.url: is a duplicate',
+      'asterisk.trunks.0.enforce: has no effect while watch is false',
     ]) {
       expect(sameDoor).toContain(part)
     }
@@ -161,7 +167,9 @@ describe('settings', () => {
       CALLGATE_SOURCE_PROVIDER_LITIGATOR_REQUESTS_PER_MINUTE: '500',
     })
     expect(source.provider).toMatchObject({
-      ...{ name: 'provider', baseUrl: 'https://api.example.com', coalesceMs: 5 },
+      name: 'provider',
+      baseUrl: 'https://api.example.com',
+      coalesceMs: 5,
       rpcUrl: 'https://www.example.com',
       scrub: { requestsPerMinute: 100, numbersPerRequest: 2_000, deadlineMs: 900 },
       litigator: { requestsPerMinute: 500, numbersPerRequest: 5_000, deadlineMs: 3_000 },
@@ -227,7 +235,7 @@ describe('settings', () => {
     [
       'a key for nobody',
       `${remote(`    loginId: ${key}\n`)}  secondProvider: { loginId: ${key} }\n`,
-      'source.secondProvider: has a key and no baseUrl to ask',
+      'source.secondProvider: has a key but no baseUrl',
     ],
     [
       'a second that would be asked too late',
@@ -274,9 +282,9 @@ describe('settings', () => {
   })
 
   it('say what a missing rules file does: it stops the start', () => {
-    const [rulesFile] = settingLeaves().filter(({ path }) => path.at(-1) === 'rulesFile')
+    const [rulesFile] = listSettingLeaves().filter(({ path }) => path.at(-1) === 'rulesFile')
     expect(rulesFile?.schema.description).toMatch(/missing file stops the start/)
-    expect(() => loadCallingRules(shippedOr('/no/such/rules.yaml'))).toThrow(/rules\.yaml/)
+    expect(() => loadCallingRules(resolveShippedFile('/no/such/rules.yaml'))).toThrow(/rules\.yaml/)
   })
 
   it('allow what is unknown only for a reason and until an instant', () => {
@@ -294,14 +302,14 @@ describe('settings', () => {
 
   it('refuse a file that is absent, is not YAML or holds a list', () => {
     expect(() => loadSettings({ file: '/no/such.yaml', environment: {} })).toThrow(
-      'no such settings',
+      'settings file not found',
     )
     expect(problemsOf('a: [')).toContain('.yaml')
-    expect(problemsOf('- 1\n')).toContain('must hold settings by name')
+    expect(problemsOf('- 1\n')).toContain('must be a map of setting names to values')
   })
 
   it('have a description each, so that the documents can be generated', () => {
-    for (const { path, schema } of settingLeaves()) {
+    for (const { path, schema } of listSettingLeaves()) {
       expect(schema.description, path.join('.')).toBeTruthy()
     }
   })

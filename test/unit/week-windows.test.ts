@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { parseDay } from '../../src/domain/clock.js'
+import { parseDay } from '../../src/domain/time/dates.js'
 import {
+  findWindowForDay,
   formatDayWindow,
   formatWeek,
-  intersect,
+  intersectWindows,
   parseDayWindow,
-  windowOn,
-} from '../../src/domain/week-windows.js'
+} from '../../src/domain/time/week-windows.js'
 
 const [h8, h9, h12, h20, h21] = [8, 9, 12, 20, 21].map((hour) => hour * 3600) as [
   number,
@@ -47,12 +47,12 @@ describe('the window of a day', () => {
     ['2026-11-22', undefined],
     ['2026-11-23', week.monFri],
   ])('%s', (date, expected) => {
-    expect(windowOn(week, parseDay(date) ?? Number.NaN)).toEqual(expected)
+    expect(findWindowForDay(week, parseDay(date) ?? Number.NaN)).toEqual(expected)
   })
 
   test('a window that ends before it starts is closed', () => {
     const backwards = { ...week, monFri: { start: h20, end: h8 } }
-    expect(windowOn(backwards, parseDay('2026-11-23') ?? Number.NaN)).toBeUndefined()
+    expect(findWindowForDay(backwards, parseDay('2026-11-23') ?? Number.NaN)).toBeUndefined()
   })
 
   test('is shown for people and for a scrub row', () => {
@@ -80,6 +80,6 @@ describe('what two windows have in common', () => {
     [{ start: h8, end: h12 }, undefined, undefined],
     [undefined, { start: h8, end: h12 }, undefined],
   ])('%o and %o', (one, other, expected) => {
-    expect(intersect(one, other)).toEqual(expected)
+    expect(intersectWindows(one, other)).toEqual(expected)
   })
 })

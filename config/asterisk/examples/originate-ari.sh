@@ -1,6 +1,6 @@
 #!/bin/sh
-# Originates over ARI, through the gate. An ARI user has every right: the dialer's must be as well
-# guarded as the trunk. usage: ARI=http://127.0.0.1:8088 ARI_USER=name:secret originate-ari.sh NUMBER
+# Originates a call over ARI, through the gate. An ARI user has every right: protect the dialer's user
+# as well as the trunk. usage: ARI=http://127.0.0.1:8088 ARI_USER=name:secret originate-ari.sh NUMBER
 set -eu
 case $1 in *[!0-9]* | '') echo 'number: must be digits' >&2; exit 2 ;; esac
 exec curl -sS -u "$ARI_USER" -H 'Content-Type: application/json' "$ARI/ari/channels" -d '{

@@ -1,11 +1,103 @@
 /**
- * The form of `calling-rules.yaml`: every field, its type and the rules between fields.
- * What the fields mean for a call is the business of `calling-rules.ts` and its users.
+ * The format of `calling-rules.yaml`: every field, its type and the rules between fields. What the
+ * fields mean for a call is defined by `calling-rules.ts` and its users.
  */
 import { z } from 'zod'
+import type { LocalDay } from '../../domain/time/clock.js'
+import { parseDay, toLocalDay } from '../../domain/time/dates.js'
+import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.js'
 import type { FieldProblem } from '../../errors.js'
-import { documentProblems } from '../document-problems.js'
-import { day, dayWindow, holidayRule, week } from './calling-rules-fields.js'
+import { listDocumentProblems } from '../files/document-problems.js'
+
+/** `none`, or `HH:MM-HH:MM` as seconds of the day. */
+const dayWindowSchema = z.string().transform((value, context): DayWindow | undefined => {
+  if (value === 'none') return undefined
+  const window = parseDayWindow(value)
+  if (window) return window
+  context.addIssue('must be none or HH:MM-HH:MM with the start before the end, 24:00 at most')
+  return z.NEVER
+})
+
+/** Monday to Friday, Saturday and Sunday. */
+const weekSchema = z.strictObject({
+  monFri: dayWindowSchema,
+  sat: dayWindowSchema,
+  sun: dayWindowSchema,
+})
+
+/** A local day, written `YYYY-MM-DD`. */
+const daySchema = z.string().transform((value, context): LocalDay => {
+  const found = /^\d{4}-\d{2}-\d{2}$/.test(value) ? parseDay(value) : undefined
+  if (found !== undefined) return found
+  context.addIssue('must be a date YYYY-MM-DD that exists')
+  return z.NEVER
+})
+
+const weekdayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
+const weekday = z.enum(weekdayNames).transform((name) => weekdayNames.indexOf(name))
+const month = z.int().min(1, 'must be 1 to 12').max(12, 'must be 1 to 12')
+const dayOfMonth = z.int().min(1, 'must be 1 to 31').max(31, 'must be 1 to 31')
+const yearDate = { month, day: dayOfMonth }
+
+/** 2023 has no February 29, so no rule can depend on it. A wrong month is its own problem. */
+function existsEveryYear({ month, day }: { month?: unknown; day?: unknown }): boolean {
+  const isMonth = Number(month) >= 1 && Number(month) <= 12
+  return !isMonth || toLocalDay(2023, Number(month), Number(day)) !== undefined
+}
+const noSuchDate = { path: ['day'], error: 'must be a day of that month in every year' }
+
+const shift = z
+  .strictObject({
+    sun: z.int(),
+    mon: z.int(),
+    tue: z.int(),
+    wed: z.int(),
+    thu: z.int(),
+    fri: z.int(),
+    sat: z.int(),
+  })
+  .transform((days) => weekdayNames.map((name) => days[name]))
+
+/** See `HolidayRule` in `holidays.ts` for what each type means. */
+const holidayRuleSchema = z.discriminatedUnion(
+  'type',
+  [
+    z
+      .strictObject({
+        type: z.literal('fixed'),
+        ...yearDate,
+        observed: z.enum(['by-region', 'never']),
+      })
+      .refine(existsEveryYear, noSuchDate),
+    z
+      .strictObject({ type: z.literal('fixed-shifted'), ...yearDate, shift })
+      .refine(existsEveryYear, noSuchDate),
+    z.strictObject({
+      type: z.literal('nth-weekday'),
+      month,
+      weekday,
+      nth: z.int().refine((n) => n === -1 || (n >= 1 && n <= 4), 'must be 1 to 4, or -1'),
+      offset: z.int().default(0),
+    }),
+    z.strictObject({ type: z.literal('easter-offset'), days: z.int() }),
+    z
+      .strictObject({ type: z.literal('weekday-before'), ...yearDate, weekday })
+      .refine(existsEveryYear, noSuchDate),
+    z
+      .strictObject({
+        type: z.literal('weekday-after'),
+        ...yearDate,
+        weekday,
+        years: z.enum(['every', 'even']).default('every'),
+      })
+      .refine(existsEveryYear, noSuchDate),
+  ],
+  {
+    error:
+      'must be one of fixed, fixed-shifted, nth-weekday, easter-offset, weekday-before, ' +
+      'weekday-after',
+  },
+)
 
 const text = z.string().min(1, 'must not be empty')
 const count = z.int().min(1, 'must be 1 or more')
@@ -22,7 +114,7 @@ const confidence = z.enum([
 ])
 
 /** Names that other parts of the document may use. */
-interface Known {
+interface DefinedNames {
   readonly holidays: ReadonlySet<string>
   readonly policies: ReadonlySet<string>
   readonly sources: ReadonlySet<string>
@@ -32,12 +124,12 @@ function reference(names: ReadonlySet<string>, table: string) {
   return z.string().refine((name) => names.has(name), `must be a key of ${table}`)
 }
 
-function keptHolidays(known: Known) {
+function holidaysSchema(known: DefinedNames) {
   const entry = z
     .strictObject({
       key: reference(known.holidays, 'holidays'),
-      from: day.optional(),
-      until: day.optional(),
+      from: daySchema.optional(),
+      until: daySchema.optional(),
       why: text.optional(),
       area: text.optional(),
     })
@@ -49,9 +141,13 @@ function keptHolidays(known: Known) {
   return z.array(z.preprocess(short, entry))
 }
 
-const historyRow = z.strictObject({ until: day, hours: week, note: text.optional() })
+const historyRowSchema = z.strictObject({
+  until: daySchema,
+  hours: weekSchema,
+  note: text.optional(),
+})
 
-const history = z.array(historyRow).superRefine((rows, context) => {
+const historySchema = z.array(historyRowSchema).superRefine((rows, context) => {
   rows.forEach((row, index) => {
     const before = rows[index - 1]
     if (before && before.until >= row.until) {
@@ -61,36 +157,36 @@ const history = z.array(historyRow).superRefine((rows, context) => {
   })
 })
 
-/** Zod hands over what it has read so far, also when another field is wrong. */
-type HalfRead = Readonly<Record<string, unknown>>
-const always = { when: () => true }
+/** What zod has read so far; it calls refinements even if another field is wrong. */
+type PartialDocument = Readonly<Record<string, unknown>>
+const alwaysRefine = { when: () => true }
 
-function hasHolidays(region: HalfRead): boolean {
+function hasHolidays(region: PartialDocument): boolean {
   return ['holidays', 'holidaysDisputed', 'holidaysLimited'].some((field) => {
     const kept = region[field]
     return Array.isArray(kept) && kept.length > 0
   })
 }
 
-function lastUntil(region: HalfRead): unknown {
+function lastUntil(region: PartialDocument): unknown {
   const rows = region.history
   const last: unknown = Array.isArray(rows) ? rows.at(-1) : undefined
-  return typeof last === 'object' && last !== null ? (last as HalfRead).until : undefined
+  return typeof last === 'object' && last !== null ? (last as PartialDocument).until : undefined
 }
 
-function followsHistory(region: HalfRead): boolean {
+function followsHistory(region: PartialDocument): boolean {
   const until = lastUntil(region)
   const from = region.effectiveFrom
   if (typeof until !== 'number' || typeof from !== 'number') return true
   return from === until + 1
 }
 
-function automated(known: Known) {
+function automatedSchema(known: DefinedNames) {
   return z
     .strictObject({
-      hours: week,
-      holidayHours: dayWindow.optional(),
-      holidays: keptHolidays(known).optional(),
+      hours: weekSchema,
+      holidayHours: dayWindowSchema.optional(),
+      holidays: holidaysSchema(known).optional(),
       observedPolicy: reference(known.policies, 'observedPolicies').optional(),
       cap: z.strictObject({ calls: count, periodHours: count, per: text }).optional(),
       citation: text,
@@ -98,22 +194,22 @@ function automated(known: Known) {
       note: text.optional(),
     })
     .refine(
-      (voice: HalfRead) =>
+      (voice: PartialDocument) =>
         ['holidayHours', 'holidays', 'observedPolicy'].every(
           (field) => field in voice === 'holidayHours' in voice,
         ),
-      { path: ['holidayHours'], error: 'goes with holidays and observedPolicy', ...always },
+      { path: ['holidayHours'], error: 'goes with holidays and observedPolicy', ...alwaysRefine },
     )
 }
 
-const ebr = z.strictObject({
+const ebrSchema = z.strictObject({
   S: months,
   I: months,
   obligationExempts: z.boolean().default(false),
   note: text.optional(),
 })
 
-const emergency = z.strictObject({
+const emergencySchema = z.strictObject({
   citation: text,
   trigger: text,
   scope: text,
@@ -140,73 +236,81 @@ const wirelessProhibited = z.strictObject({
   confidence,
 })
 
-function region(known: Known) {
+function regionSchema(known: DefinedNames) {
   const together = 'history and effectiveFrom go together'
   return z
     .strictObject({
       name: text,
       country,
-      hours: week.optional(),
-      effectiveFrom: day.optional(),
-      history: history.optional(),
-      lenientHours: week.optional(),
-      holidays: keptHolidays(known).default([]),
-      holidaysDisputed: keptHolidays(known).default([]),
-      holidaysLimited: keptHolidays(known).default([]),
+      hours: weekSchema.optional(),
+      effectiveFrom: daySchema.optional(),
+      history: historySchema.optional(),
+      lenientHours: weekSchema.optional(),
+      holidays: holidaysSchema(known).default([]),
+      holidaysDisputed: holidaysSchema(known).default([]),
+      holidaysLimited: holidaysSchema(known).default([]),
       observedPolicy: reference(known.policies, 'observedPolicies').optional(),
       proclaimedDays: z.boolean().default(false),
-      emergency: emergency.optional(),
+      emergency: emergencySchema.optional(),
       frequencyCap: frequencyCap.optional(),
-      ebr: ebr.optional(),
+      ebr: ebrSchema.optional(),
       wirelessProhibited: wirelessProhibited.optional(),
-      automated: automated(known).optional(),
+      automated: automatedSchema(known).optional(),
       citation: text,
       confidence,
       sources: z.array(reference(known.sources, 'sources')).min(1, 'must name a source'),
       conflicts: z.array(text).optional(),
       notes: text.optional(),
     })
-    .refine((row: HalfRead) => 'history' in row === 'effectiveFrom' in row, {
-      ...{ path: ['effectiveFrom'], error: together },
-      ...always,
+    .refine((row: PartialDocument) => 'history' in row === 'effectiveFrom' in row, {
+      path: ['effectiveFrom'],
+      error: together,
+      ...alwaysRefine,
     })
-    .refine((row: HalfRead) => !('history' in row) || 'hours' in row, {
-      ...{ path: ['hours'], error: 'must be given where there is a history' },
-      ...always,
+    .refine((row: PartialDocument) => !('history' in row) || 'hours' in row, {
+      path: ['hours'],
+      error: 'must be given where there is a history',
+      ...alwaysRefine,
     })
     .refine(followsHistory, {
-      ...{ path: ['effectiveFrom'], error: 'must be the day after the last history row' },
-      ...always,
+      path: ['effectiveFrom'],
+      error: 'must be the day after the last history row',
+      ...alwaysRefine,
     })
-    .refine((row: HalfRead) => !hasHolidays(row) || 'observedPolicy' in row, {
-      ...{ path: ['observedPolicy'], error: 'is missing; a region with holidays needs one' },
-      ...always,
+    .refine((row: PartialDocument) => !hasHolidays(row) || 'observedPolicy' in row, {
+      path: ['observedPolicy'],
+      error: 'is missing; a region with holidays needs one',
+      ...alwaysRefine,
     })
 }
 
-const baseline = (known: Known) =>
+const baselineSchema = (known: DefinedNames) =>
   z.strictObject({
-    hours: week,
+    hours: weekSchema,
     ebr: z.strictObject({ S: months, I: months }),
     citation: text,
     sources: z.array(reference(known.sources, 'sources')).min(1, 'must name a source'),
   })
 
-const source = z.strictObject({ kind: text, title: text, url: z.url('must be a URL').optional() })
+const sourceSchema = z.strictObject({
+  kind: text,
+  title: text,
+  url: z.url('must be a URL').optional(),
+})
 
-function documentSchema(known: Known) {
+function documentSchema(known: DefinedNames) {
   const code = z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters')
   return z.strictObject({
-    about: z.strictObject({ title: text, asOf: day, scope: text }),
-    baselines: z.strictObject({ US: baseline(known), CA: baseline(known) }),
+    about: z.strictObject({ title: text, asOf: daySchema, scope: text }),
+    baselines: z.strictObject({ US: baselineSchema(known), CA: baselineSchema(known) }),
     defaults: z.strictObject({ disputedHolidays: banOrAllow, limitedHolidays: banOrAllow }),
     observedPolicies: z.record(
       z.string(),
       z.strictObject({ saturday: observedShifts, sunday: observedShifts }),
     ),
-    holidays: z.record(z.string(), z.strictObject({ name: text, rule: holidayRule })),
-    regions: z.record(code, region(known)),
-    sources: z.record(z.string(), source),
+    holidays: z.record(z.string(), z.strictObject({ name: text, rule: holidayRuleSchema })),
+    regions: z.record(code, regionSchema(known)),
+    sources: z.record(z.string(), sourceSchema),
   })
 }
 
@@ -214,12 +318,12 @@ export type CallingRulesDocument = z.output<ReturnType<typeof documentSchema>>
 export type RegionEntry = CallingRulesDocument['regions'][string]
 export type AutomatedEntry = NonNullable<RegionEntry['automated']>
 
-export type CheckedDocument =
+export type DocumentCheckResult =
   | { readonly ok: true; readonly document: CallingRulesDocument }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
 /** Checks a parsed file. Every mistake in it is listed, not only the first. */
-export function checkCallingRules(raw: unknown): CheckedDocument {
+export function checkCallingRules(raw: unknown): DocumentCheckResult {
   const keys = (field: string) => new Set(Object.keys(asRecord(asRecord(raw)[field])))
   const schema = documentSchema({
     holidays: keys('holidays'),
@@ -229,7 +333,7 @@ export function checkCallingRules(raw: unknown): CheckedDocument {
   const parsed = schema.safeParse(raw)
   return parsed.success
     ? { ok: true, document: parsed.data }
-    : { ok: false, problems: documentProblems(parsed.error, raw) }
+    : { ok: false, problems: listDocumentProblems(parsed.error, raw) }
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

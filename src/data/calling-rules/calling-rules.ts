@@ -1,26 +1,31 @@
 /**
- * The law of `calling-rules.yaml`, checked and prepared for fast look-up: windows by day, recorded
- * voices, holidays, relationship limits, restricted mobile numbers. Data only: what decides when
- * several rules meet is in the calling-hours and scrub rules. No region is known to this code.
+ * The law in `calling-rules.yaml`, checked and prepared for fast lookup: windows by day, recorded
+ * voices, holidays, relationship limits, bans on calls to mobile numbers. Data only: the calling hours
+ * and the scrub decide which rule wins. This code names no region.
  */
-import type { LocalDay } from '../../domain/clock.js'
+
 import type { Country } from '../../domain/place.js'
-import { type DayWindow, intersect, type WeekWindows } from '../../domain/week-windows.js'
+import type { LocalDay } from '../../domain/time/clock.js'
+import {
+  type DayWindow,
+  intersectWindows,
+  type WeekWindows,
+} from '../../domain/time/week-windows.js'
 import { DataFileError, describeProblem } from '../../errors.js'
-import { readYamlFile } from '../yaml-file.js'
+import { readYamlFile } from '../files/yaml-file.js'
 import {
   type AutomatedEntry,
   type CallingRulesDocument,
   checkCallingRules,
   type RegionEntry,
 } from './calling-rules-schema.js'
-import { HolidayCalendar, type KeptHoliday } from './holidays.js'
+import { HolidayCalendar, type RegionHoliday } from './holidays.js'
 
-/** Sale and inquiry: the relationship records whose life is counted in months. */
-export type TimedEbrType = 'S' | 'I'
+/** Sale and inquiry: the relationship records that expire after some months. */
+type TimedEbrType = 'S' | 'I'
 
-/** What every region of a country has unless it has rules of its own. */
-export interface CountryBaseline {
+/** The rules of every region of a country that has none of its own. */
+interface CountryBaseline {
   readonly hours: WeekWindows
   /** Months for which a sale or an inquiry exempts. */
   readonly ebr: Readonly<Record<TimedEbrType, number>>
@@ -32,50 +37,28 @@ export interface RegionRules {
   readonly code: string
   readonly name: string
   readonly country: Country
-  /** Whose window holds: the region's own, or its country's. */
+  /** Whether the window is the region's own or its country's. */
   readonly basis: 'state' | 'federal'
-  /** Of the rule that gives the window. */
+  /** Citation of the rule that sets the window. */
   readonly hoursCitation: string
-  /** Of the region's own law as a whole: holidays, emergencies, mobile numbers. */
+  /** Citation of the region's own law: holidays, emergencies, mobile numbers. */
   readonly citation: string
   readonly confidence: string
   readonly ebr: Readonly<Record<TimedEbrType, number>>
-  /** A record with the end date of an obligation exempts until that day, whatever its months. */
+  /** A record with the end date of an obligation exempts until that day, regardless of months. */
   readonly obligationExempts: boolean
-  /** Citation of the ban on sales calls to mobile numbers; `undefined` where there is none. */
+  /** Citation of the ban on sales calls to mobile numbers, if there is one. */
   readonly wirelessProhibited: string | undefined
-  /** Citation of the rule that bars calls in a declared emergency. */
+  /** Citation of the rule that bans calls during a declared emergency. */
   readonly emergencyCitation: string | undefined
   /** Citation of the window for recorded, artificial or AI voices. */
   readonly recordedCitation: string | undefined
 }
 
-export interface CallingRules {
-  /** The day on which the facts were gathered. */
-  readonly asOf: LocalDay
-  readonly regions: readonly RegionRules[]
-  region(code: string): RegionRules | undefined
-  baseline(country: Country): CountryBaseline
-  /** The law's windows in force on a local day; `undefined` for an unknown region. */
-  hoursOn(code: string, day: LocalDay): WeekWindows | undefined
-  /** The narrower windows for a recorded voice on a local day; `undefined` where there are none. */
-  recordedHoursOn(code: string, day: LocalDay): WeekWindows | undefined
-  /** Name of the holiday on which the region allows no calls. */
-  restrictedDay(code: string, day: LocalDay): string | undefined
-  /** Every restricted day of a calendar year with its name. */
-  restrictedDays(code: string, year: number): ReadonlyMap<LocalDay, string>
-  /** Months for which a sale or inquiry exempts; 0 never, `undefined` for an unknown region. */
-  ebrMonths(code: string, type: TimedEbrType): number | undefined
-  /** See {@link RegionRules.obligationExempts}; no for an unknown region. */
-  obligationExempts(code: string): boolean
-  /** Sales calls to mobile numbers are barred; a ban under a condition and an unknown region count. */
-  isWirelessProhibited(code: string): boolean
-}
-
-/** Reads and checks the file. Throws {@link DataFileError} that lists every mistake in it. */
+/** Throws a {@link DataFileError} that lists every mistake in the file. */
 export function loadCallingRules(path: string): CallingRules {
   const checked = checkCallingRules(readYamlFile(path))
-  if (checked.ok) return new PreparedRules(checked.document)
+  if (checked.ok) return new CallingRules(checked.document)
   const list = checked.problems.map((problem) => `\n  - ${describeProblem(problem)}`).join('')
   throw new DataFileError(path, `${checked.problems.length} mistake(s):${list}`)
 }
@@ -95,7 +78,8 @@ interface PreparedRegion {
   readonly recorded: RecordedVoice | undefined
 }
 
-class PreparedRules implements CallingRules {
+export class CallingRules {
+  /** The day on which the facts were gathered. */
   readonly asOf: LocalDay
   readonly regions: readonly RegionRules[]
   readonly #baselines: Readonly<Record<Country, CountryBaseline>>
@@ -113,40 +97,47 @@ class PreparedRules implements CallingRules {
     this.regions = [...this.#regions.values()].map(({ rules }) => rules)
   }
 
-  region(code: string): RegionRules | undefined {
+  findRegion(code: string): RegionRules | undefined {
     return this.#regions.get(code)?.rules
   }
 
-  baseline(country: Country): CountryBaseline {
+  findBaseline(country: Country): CountryBaseline {
     return this.#baselines[country]
   }
 
-  hoursOn(code: string, day: LocalDay): WeekWindows | undefined {
+  /** The law's windows in force on a local day; `undefined` for an unknown region. */
+  findHours(code: string, day: LocalDay): WeekWindows | undefined {
     const region = this.#regions.get(code)
     return region?.history.find(({ until }) => day <= until)?.hours ?? region?.hours
   }
 
-  recordedHoursOn(code: string, day: LocalDay): WeekWindows | undefined {
+  /** The narrower windows for a recorded voice on a local day; `undefined` if there are none. */
+  findRecordedHours(code: string, day: LocalDay): WeekWindows | undefined {
     const recorded = this.#regions.get(code)?.recorded
-    return recorded?.holidays.nameOn(day) === undefined ? recorded?.hours : recorded.holidayHours
+    return recorded?.holidays.findName(day) === undefined ? recorded?.hours : recorded.holidayHours
   }
 
-  restrictedDay(code: string, day: LocalDay): string | undefined {
-    return this.#regions.get(code)?.holidays.nameOn(day)
+  /** Name of the holiday on which the region allows no calls. */
+  findRestrictedDay(code: string, day: LocalDay): string | undefined {
+    return this.#regions.get(code)?.holidays.findName(day)
   }
 
-  restrictedDays(code: string, year: number): ReadonlyMap<LocalDay, string> {
-    return this.#regions.get(code)?.holidays.closedDays(year) ?? noDays
+  /** Every restricted day of a calendar year with its name. */
+  listRestrictedDays(code: string, year: number): ReadonlyMap<LocalDay, string> {
+    return this.#regions.get(code)?.holidays.listClosedDays(year) ?? noDays
   }
 
+  /** Months for which a sale or inquiry exempts; 0 for never, `undefined` for an unknown region. */
   ebrMonths(code: string, type: TimedEbrType): number | undefined {
     return this.#regions.get(code)?.rules.ebr[type]
   }
 
+  /** See {@link RegionRules.obligationExempts}; false for an unknown region. */
   obligationExempts(code: string): boolean {
     return this.#regions.get(code)?.rules.obligationExempts ?? false
   }
 
+  /** Whether sales calls to mobile numbers are banned; conditional bans and unknown regions count. */
   isWirelessProhibited(code: string): boolean {
     const region = this.#regions.get(code)
     return region === undefined || region.rules.wirelessProhibited !== undefined
@@ -163,25 +154,29 @@ interface CodedEntry {
 function prepareRegion(document: CallingRulesDocument, coded: CodedEntry): PreparedRegion {
   const { entry } = coded
   const { disputedHolidays, limitedHolidays } = document.defaults
-  const kept = [
+  const holidays = [
     ...entry.holidays,
     ...(disputedHolidays === 'ban' ? entry.holidaysDisputed : []),
     ...(limitedHolidays === 'ban' ? entry.holidaysLimited : []),
   ]
   return {
-    rules: regionRules(document, coded),
+    rules: toRegionRules(document, coded),
     hours: entry.hours ?? document.baselines[entry.country].hours,
     history: entry.history ?? [],
-    holidays: calendar(document, { kept, policy: entry.observedPolicy }),
-    recorded: entry.automated && recordedVoice(document, entry.automated),
+    holidays: createHolidayCalendar(document, { holidays, policy: entry.observedPolicy }),
+    recorded: entry.automated && prepareRecordedVoice(document, entry.automated),
   }
 }
 
-function regionRules(document: CallingRulesDocument, { code, entry }: CodedEntry): RegionRules {
+function toRegionRules(document: CallingRulesDocument, { code, entry }: CodedEntry): RegionRules {
   const baseline = document.baselines[entry.country]
   const { name, country, citation, confidence } = entry
   return {
-    ...{ code, name, country, citation, confidence },
+    code,
+    name,
+    country,
+    citation,
+    confidence,
     basis: entry.hours ? 'state' : 'federal',
     hoursCitation: entry.hours ? citation : baseline.citation,
     ebr: entry.ebr ?? baseline.ebr,
@@ -192,13 +187,16 @@ function regionRules(document: CallingRulesDocument, { code, entry }: CodedEntry
   }
 }
 
-interface KeptEntries {
-  readonly kept: RegionEntry['holidays']
+interface HolidayEntries {
+  readonly holidays: RegionEntry['holidays']
   readonly policy: string | undefined
 }
 
-function calendar(document: CallingRulesDocument, { kept, policy }: KeptEntries): HolidayCalendar {
-  const holidays = kept.flatMap(({ key, from, until }): KeptHoliday[] => {
+function createHolidayCalendar(
+  document: CallingRulesDocument,
+  { holidays: kept, policy }: HolidayEntries,
+): HolidayCalendar {
+  const holidays = kept.flatMap(({ key, from, until }): RegionHoliday[] => {
     const holiday = document.holidays[key]
     return holiday ? [{ ...holiday, from, until }] : []
   })
@@ -206,19 +204,22 @@ function calendar(document: CallingRulesDocument, { kept, policy }: KeptEntries)
   return new HolidayCalendar(holidays, observed ?? { saturday: [], sunday: [] })
 }
 
-function recordedVoice(document: CallingRulesDocument, entry: AutomatedEntry): RecordedVoice {
+function prepareRecordedVoice(
+  document: CallingRulesDocument,
+  entry: AutomatedEntry,
+): RecordedVoice {
   const { hours, holidayHours, holidays = [], observedPolicy } = entry
   return {
     hours,
-    holidays: calendar(document, { kept: holidays, policy: observedPolicy }),
-    holidayHours: narrowed(hours, holidayHours),
+    holidays: createHolidayCalendar(document, { holidays, policy: observedPolicy }),
+    holidayHours: intersectWeek(hours, holidayHours),
   }
 }
 
-function narrowed(week: WeekWindows, window: DayWindow | undefined): WeekWindows {
+function intersectWeek(week: WeekWindows, window: DayWindow | undefined): WeekWindows {
   return {
-    monFri: intersect(week.monFri, window),
-    sat: intersect(week.sat, window),
-    sun: intersect(week.sun, window),
+    monFri: intersectWindows(week.monFri, window),
+    sat: intersectWindows(week.sat, window),
+    sun: intersectWindows(week.sun, window),
   }
 }

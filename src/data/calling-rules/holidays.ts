@@ -2,11 +2,11 @@
  * On which local days a holiday falls, computed by rule for any year. Which holidays a region
  * keeps, and what a holiday means for a call, is decided elsewhere.
  */
-import type { LocalDay } from '../../domain/clock.js'
-import { calendarDate, localDay, weekdayOf } from '../../domain/clock.js'
+import type { LocalDay } from '../../domain/time/clock.js'
+import { getWeekday, toCalendarDate, toLocalDay } from '../../domain/time/dates.js'
 
 /** Sunday 0 to Saturday 6. */
-export type Weekday = number
+type Weekday = number
 
 export type HolidayRule =
   /** The same date every year; `by-region` follows the region's observed policy. */
@@ -49,7 +49,7 @@ export type HolidayRule =
       readonly years: 'every' | 'even'
     }
 
-export type ObservedShift = 'preceding-friday' | 'following-monday'
+type ObservedShift = 'preceding-friday' | 'following-monday'
 
 /** Which further days close when a fixed date falls on a weekend; the date itself stays closed. */
 export interface ObservedPolicy {
@@ -58,7 +58,7 @@ export interface ObservedPolicy {
 }
 
 /** A holiday as one region keeps it; only dates from `from` to `until`, both included, count. */
-export interface KeptHoliday {
+export interface RegionHoliday {
   readonly name: string
   readonly rule: HolidayRule
   readonly from?: LocalDay | undefined
@@ -67,24 +67,24 @@ export interface KeptHoliday {
 
 /** The closed days of one region. Each year is computed once. */
 export class HolidayCalendar {
-  readonly #holidays: readonly KeptHoliday[]
+  readonly #holidays: readonly RegionHoliday[]
   readonly #policy: ObservedPolicy
   readonly #years = new Map<number, ReadonlyMap<LocalDay, string>>()
 
-  constructor(holidays: readonly KeptHoliday[], policy: ObservedPolicy) {
+  constructor(holidays: readonly RegionHoliday[], policy: ObservedPolicy) {
     this.#holidays = holidays
     this.#policy = policy
   }
 
   /** Name of the holiday that closes a day. */
-  nameOn(day: LocalDay): string | undefined {
+  findName(day: LocalDay): string | undefined {
     return this.#holidays.length === 0
       ? undefined
-      : this.closedDays(calendarDate(day).year).get(day)
+      : this.listClosedDays(toCalendarDate(day).year).get(day)
   }
 
   /** Every closed day of a calendar year with the name of its holiday. */
-  closedDays(year: number): ReadonlyMap<LocalDay, string> {
+  listClosedDays(year: number): ReadonlyMap<LocalDay, string> {
     const known = this.#years.get(year)
     if (known) return known
     const days = this.#compute(year)
@@ -96,69 +96,73 @@ export class HolidayCalendar {
   #compute(year: number): ReadonlyMap<LocalDay, string> {
     const kept = [year - 1, year, year + 1].flatMap((at) =>
       this.#holidays.flatMap((holiday) => {
-        const day = keptDay(holiday, at)
+        const day = findRegionHolidayDate(holiday, at)
         return day === undefined ? [] : [{ holiday, day }]
       }),
     )
     const actual = kept.map(({ holiday, day }) => [day, holiday.name] as const)
     const observed = kept.flatMap(({ holiday, day }) =>
-      observedDays(holiday.rule, day, this.#policy).map(
+      listObservedDays(holiday.rule, day, this.#policy).map(
         (moved) => [moved, `${holiday.name} (observed)`] as const,
       ),
     )
     // Of several names for one day the first counts, and an actual holiday before an observed one.
     const days = new Map([...actual, ...observed].reverse())
-    return new Map([...days].filter(([day]) => calendarDate(day).year === year))
+    return new Map([...days].filter(([day]) => toCalendarDate(day).year === year))
   }
 }
 
-function keptDay({ rule, from, until }: KeptHoliday, year: number): LocalDay | undefined {
-  const day = holidayIn(rule, year)
+function findRegionHolidayDate(
+  { rule, from, until }: RegionHoliday,
+  year: number,
+): LocalDay | undefined {
+  const day = findHolidayDate(rule, year)
   if (day === undefined) return undefined
   const kept = (from === undefined || day >= from) && (until === undefined || day <= until)
   return kept ? day : undefined
 }
 
 /** The day of a holiday in a year; `undefined` when that year has none. */
-export function holidayIn(rule: HolidayRule, year: number): LocalDay | undefined {
+export function findHolidayDate(rule: HolidayRule, year: number): LocalDay | undefined {
   switch (rule.type) {
     case 'fixed':
-      return localDay(year, rule.month, rule.day)
+      return toLocalDay(year, rule.month, rule.day)
     case 'fixed-shifted': {
-      const day = localDay(year, rule.month, rule.day)
-      return day === undefined ? undefined : day + (rule.shift[weekdayOf(day)] ?? 0)
+      const day = toLocalDay(year, rule.month, rule.day)
+      return day === undefined ? undefined : day + (rule.shift[getWeekday(day)] ?? 0)
     }
     case 'nth-weekday':
-      return nthWeekday(year, rule) + rule.offset
+      return findNthWeekday(year, rule) + rule.offset
     case 'easter-offset':
-      return easterSunday(year) + rule.days
+      return computeEasterSunday(year) + rule.days
     case 'weekday-before': {
-      const day = existing(year, rule.month, rule.day) - 1
-      return day - ((weekdayOf(day) - rule.weekday + 7) % 7)
+      const day = requireExistingDay(year, rule.month, rule.day) - 1
+      return day - ((getWeekday(day) - rule.weekday + 7) % 7)
     }
     case 'weekday-after': {
       if (rule.years === 'even' && year % 2 !== 0) return undefined
-      const day = existing(year, rule.month, rule.day) + 1
-      return day + ((rule.weekday - weekdayOf(day) + 7) % 7)
+      const day = requireExistingDay(year, rule.month, rule.day) + 1
+      return day + ((rule.weekday - getWeekday(day) + 7) % 7)
     }
   }
 }
 
-function nthWeekday(
+function findNthWeekday(
   year: number,
   { month, weekday, nth }: { month: number; weekday: Weekday; nth: number },
 ): LocalDay {
   if (nth === -1) {
-    const next = month === 12 ? existing(year + 1, 1, 1) : existing(year, month + 1, 1)
+    const next =
+      month === 12 ? requireExistingDay(year + 1, 1, 1) : requireExistingDay(year, month + 1, 1)
     const last = next - 1
-    return last - ((weekdayOf(last) - weekday + 7) % 7)
+    return last - ((getWeekday(last) - weekday + 7) % 7)
   }
-  const first = existing(year, month, 1)
-  return first + ((weekday - weekdayOf(first) + 7) % 7) + (nth - 1) * 7
+  const first = requireExistingDay(year, month, 1)
+  return first + ((weekday - getWeekday(first) + 7) % 7) + (nth - 1) * 7
 }
 
 /** Easter Sunday by the anonymous Gregorian algorithm (Meeus, Jones and Butcher). */
-function easterSunday(year: number): LocalDay {
+function computeEasterSunday(year: number): LocalDay {
   const a = year % 19
   const b = Math.floor(year / 100)
   const c = year % 100
@@ -167,12 +171,12 @@ function easterSunday(year: number): LocalDay {
   const l = (32 + 2 * (b % 4) + 2 * Math.floor(c / 4) - h - (c % 4)) % 7
   const m = Math.floor((a + 11 * h + 22 * l) / 451)
   const sum = h + l - 7 * m + 114
-  return existing(year, Math.floor(sum / 31), (sum % 31) + 1)
+  return requireExistingDay(year, Math.floor(sum / 31), (sum % 31) + 1)
 }
 
-function observedDays(rule: HolidayRule, day: LocalDay, policy: ObservedPolicy): LocalDay[] {
+function listObservedDays(rule: HolidayRule, day: LocalDay, policy: ObservedPolicy): LocalDay[] {
   if (rule.type !== 'fixed' || rule.observed === 'never') return []
-  const weekday = weekdayOf(day)
+  const weekday = getWeekday(day)
   if (weekday === 6) {
     return policy.saturday.map((shift) => day + (shift === 'preceding-friday' ? -1 : 2))
   }
@@ -182,8 +186,8 @@ function observedDays(rule: HolidayRule, day: LocalDay, policy: ObservedPolicy):
   return []
 }
 
-function existing(year: number, month: number, day: number): LocalDay {
-  const found = localDay(year, month, day)
+function requireExistingDay(year: number, month: number, day: number): LocalDay {
+  const found = toLocalDay(year, month, day)
   if (found === undefined) throw new RangeError(`there is no day ${year}-${month}-${day}`)
   return found
 }

@@ -1,21 +1,27 @@
-/** The feeds of facts about numbers: what each file holds, what reads it, and where it lies. */
+/** The feeds of facts about numbers: the columns, reader and path of each file. */
 import { join } from 'node:path'
-import { formatDay, type LocalDay } from '../../domain/clock.js'
-import type { FactRow, FactShape } from '../../storage/fact-shape.js'
-import { type CurrentCarrierFact, readCurrentCarrier } from '../feeds/current-carrier.js'
-import type { FeedFile, FileRead } from '../feeds/fact-table.js'
-import { type ComplaintFact, readFtcComplaints } from '../feeds/ftc-complaints.js'
-import { type LineStatusFact, readLineStatus } from '../feeds/line-status.js'
-import { type ReassignedFact, readReassigned } from '../feeds/reassigned.js'
-import { type ResOrBusinessFact, readResOrBusiness } from '../feeds/res-or-business.js'
-import { readSpamLabels, type SpamLabelFact } from '../feeds/spam-labels.js'
+import type { LocalDay } from '../../domain/time/clock.js'
+import { formatDay } from '../../domain/time/dates.js'
+import type { FactFileSchema, FactRow } from '../../storage/fact-file-schema.js'
+import type { FeedFile, FeedFileSummary } from '../feeds/fact-table.js'
+import { type ComplaintFact, readFtcComplaints } from '../feeds/facts/ftc-complaints.js'
+import {
+  type CurrentCarrierFact,
+  type LineStatusFact,
+  type ResOrBusinessFact,
+  readCurrentCarrier,
+  readLineStatus,
+  readResOrBusiness,
+} from '../feeds/facts/line-facts.js'
+import { type ReassignedFact, readReassigned } from '../feeds/facts/reassigned.js'
+import { readSpamLabels, type SpamLabelFact } from '../feeds/facts/spam-labels.js'
 
 export interface FactFeed<Row extends FactRow> {
-  readonly shape: FactShape<Row>
-  readonly read: (file: FeedFile<Row>) => Promise<FileRead>
-  /** Whether the rows of a new file are added to those in use; otherwise they replace them. */
-  readonly addsUp: boolean
-  /** The column that says how old a row is, and its value for a day. */
+  readonly shape: FactFileSchema<Row>
+  readonly read: (file: FeedFile<Row>) => Promise<FeedFileSummary>
+  /** Whether the rows of a new file are added to those in use instead of replacing them. */
+  readonly isCumulative: boolean
+  /** The column with the date of a row, and its value for a day. */
   readonly age?: { readonly column: keyof Row & string; of(day: LocalDay): string }
 }
 
@@ -28,7 +34,7 @@ const currentCarrier: FactFeed<CurrentCarrierFact> = {
     newestBy: 'lookedUpOn',
   },
   read: readCurrentCarrier,
-  addsUp: false,
+  isCumulative: false,
 }
 
 const lineStatus: FactFeed<LineStatusFact> = {
@@ -40,17 +46,17 @@ const lineStatus: FactFeed<LineStatusFact> = {
     newestBy: 'checkedOn',
   },
   read: readLineStatus,
-  addsUp: false,
+  isCumulative: false,
 }
 
 const resOrBusiness: FactFeed<ResOrBusinessFact> = {
   shape: { feed: 'res-or-business', formatVersion: 1, columns: { kind: 'text' }, key: [] },
   read: readResOrBusiness,
-  addsUp: false,
+  isCumulative: false,
 }
 
-/** A disconnect before `since` is in no such data: its day is a slip or stands for none. */
-const reassignedOf = (feed: string, since: string): FactFeed<ReassignedFact> => ({
+/** Such data has no disconnects before `since`: an earlier day is a mistake or means an unknown day. */
+const createReassignedFeed = (feed: string, since: string): FactFeed<ReassignedFact> => ({
   shape: {
     feed,
     formatVersion: 2,
@@ -59,7 +65,7 @@ const reassignedOf = (feed: string, since: string): FactFeed<ReassignedFact> => 
     newestBy: 'asOn',
   },
   read: (file) => readReassigned(file, since),
-  addsUp: true,
+  isCumulative: true,
 })
 
 const spamLabels: FactFeed<SpamLabelFact> = {
@@ -71,7 +77,7 @@ const spamLabels: FactFeed<SpamLabelFact> = {
     newestBy: 'observedOn',
   },
   read: readSpamLabels,
-  addsUp: false,
+  isCumulative: false,
 }
 
 const ftcComplaints: FactFeed<ComplaintFact> = {
@@ -83,22 +89,22 @@ const ftcComplaints: FactFeed<ComplaintFact> = {
       ...({ state: 'text', areaCode: 'text', subject: 'text', robocall: 'text' } as const),
     },
     key: ['createdAt', 'id'],
-    most: 1_000,
+    maxRows: 1_000,
   },
   read: readFtcComplaints,
-  addsUp: true,
+  isCumulative: true,
   age: { column: 'createdAt', of: formatDay },
 }
 
-/** By name, which is also that of the file and, but for `carrier-reassigned`, of the command. */
+/** By name, which is also the name of the file and, except for `carrier-reassigned`, of the command. */
 export const factFeeds = {
   'current-carrier': currentCarrier,
   'line-status': lineStatus,
   'res-or-business': resOrBusiness,
-  /** What the national database says. */
-  reassigned: reassignedOf('reassigned', '2021-01-27'),
-  /** What the service's own carrier data says. */
-  'carrier-reassigned': reassignedOf('carrier-reassigned', '2018-07-01'),
+  /** From the national database. */
+  reassigned: createReassignedFeed('reassigned', '2021-01-27'),
+  /** From the operator's own carrier data. */
+  'carrier-reassigned': createReassignedFeed('carrier-reassigned', '2018-07-01'),
   'spam-labels': spamLabels,
   'ftc-complaints': ftcComplaints,
 } as const
@@ -108,16 +114,16 @@ export type FactFeedName = keyof typeof factFeeds
 export const factFeedNames = Object.keys(factFeeds) as readonly FactFeedName[]
 
 /** The row type of each feed. */
-export type FactOf<Name extends FactFeedName> =
+export type FactRowOf<Name extends FactFeedName> =
   (typeof factFeeds)[Name] extends FactFeed<infer Row> ? Row : never
 
 const factFileExtension = '.sqlite'
 
 /** Where the fact files of a data folder are. */
-export function factsFolderOf(dataDir: string): string {
+export function resolveFactsFolder(dataDir: string): string {
   return join(dataDir, 'facts')
 }
 
-export function factFilePath(folder: string, feed: string): string {
+export function resolveFactFilePath(folder: string, feed: string): string {
   return join(folder, `${feed}${factFileExtension}`)
 }

@@ -1,15 +1,17 @@
 /**
- * Makes a fact file of downloaded files and puts it where the fact store finds it. Either the whole
- * import succeeds or the file that was there stays as it was.
+ * Builds a fact file from downloaded files and puts it where the fact store finds it. Either the
+ * whole import succeeds or the file that was there stays as it was.
  */
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Clock, Instant, LocalDay } from '../../domain/clock.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { Clock, Instant, LocalDay } from '../../domain/time/clock.js'
+import { msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, type FieldProblem, invalidRequest } from '../../errors.js'
-import { makeFolder, syncFolder } from '../../folders.js'
+import { ensureFolder, moveIntoPlace } from '../../runtime/folders.js'
 import {
   type FactFileInfo,
-  lockForImport,
+  lockFactFile,
   openFactFile,
   verifyFactFile,
 } from '../../storage/fact-file.js'
@@ -18,59 +20,62 @@ import {
   type FactDifference,
   FactFileBuilder,
 } from '../../storage/fact-file-builder.js'
-import type { FactRow, FactSource } from '../../storage/fact-shape.js'
+import type { FactRow, FactSourceFile } from '../../storage/fact-file-schema.js'
 import { type BadLine, BadLines } from '../feeds/bad-lines.js'
-import { removeLeftovers } from '../number-list/leftover-files.js'
-import type { ImportProgress } from '../number-list/list-import.js'
-import { type FactFeed, factFilePath } from './fact-feeds.js'
-import { readFactFiles } from './read-fact-files.js'
+import { removeLeftovers } from '../files/leftover-files.js'
+import { computeReadDigest, type SourceFile } from '../files/source-file.js'
+import { type OnProgress, SourceProgress } from '../files/source-progress.js'
+import { type FactFeed, resolveFactFilePath } from './fact-feeds.js'
 
 export interface FactImportOptions {
+  readonly folder: string
   /** One of `factFeeds`. */
   readonly feed: FactFeed<FactRow>
   /** Paths of plain text, `.gz` or `.zip` files; at least one. */
   readonly files: readonly string[]
-  readonly folder: string
   /**
-   * When the content was true. Left out, it is the day a file itself states, the latest of them, or
-   * else when the files were last written, the oldest of them: nothing may be taken for newer than
-   * it is.
+   * When the content was true. By default the latest day that a file itself states, or else when the
+   * oldest file was last written: nothing may be taken for newer than it is.
    */
   readonly asOf?: Instant | undefined
-  /** Bad lines to put up with, of all files together; none when left out. */
+  readonly onProgress?: OnProgress | undefined
+  /** Maximum bad lines of all files together; none by default. */
   readonly badLinesAllowed?: number | undefined
-  /** Told of every bad line that is met. */
+  /** Called for every bad line. */
   readonly rejects?: ((bad: BadLine) => void) | undefined
   /** Accept fewer than half the rows of the file it replaces, or none. */
   readonly allowShrink?: boolean | undefined
-  /** Sources that name every number they label, so that they call all others clean. */
+  /** Sources that name every number they label, so that all others are clean. */
   readonly complete?: readonly string[] | undefined
-  /** For a feed that adds up: rows that are more days old are dropped; none when left out. */
+  /** For a cumulative feed: rows that are more days old are dropped; none by default. */
   readonly keepDays?: number | undefined
   /** Do all but put the new file in place. */
   readonly dryRun?: boolean | undefined
   readonly clock: Clock
-  readonly onProgress?: ((progress: ImportProgress) => void) | undefined
 }
 
-export interface FactImportSummary extends FactCounts {
-  readonly feed: string
-  readonly path: string
+/** What was read from the files. */
+interface FactFilesSummary {
   /** Data rows of the files, bad ones included. */
   readonly rows: number
-  /** Facts the rows gave; more than are in the file when some say the same again. */
+  /** Facts in the rows; more than the file has when some are repeated. */
   readonly facts: number
   /** Lines left out because they begin with `#`. */
   readonly comments: number
+  /** Valid rows without a fact, by reason. */
+  readonly skipped: Readonly<Record<string, number>>
+  readonly sources: readonly FactSourceFile[]
+  readonly asOf: Instant
+}
+
+export interface FactImportSummary extends FactCounts, FactFilesSummary {
+  readonly feed: string
+  readonly path: string
   /** Against the file that was in use; `undefined` when there was none that could be read. */
   readonly difference: FactDifference | undefined
-  /** Rows that are right but say nothing, by reason. */
-  readonly notKept: Readonly<Record<string, number>>
-  readonly asOf: Instant
   readonly importedAt: Instant
-  readonly complete: readonly string[]
-  readonly sources: readonly FactSource[]
-  readonly badLines: Pick<BadLines, 'allowed' | 'count' | 'first'>
+  readonly completeSources: readonly string[]
+  readonly badLines: Pick<BadLines, 'maxAllowed' | 'count' | 'first'>
 }
 
 /**
@@ -79,28 +84,29 @@ export interface FactImportSummary extends FactCounts {
  * added to a damaged file.
  */
 export async function importFacts(options: FactImportOptions): Promise<FactImportSummary> {
-  checkOptions(options)
+  requireValidOptions(options)
   const { folder, feed, clock } = options
-  const path = factFilePath(folder, feed.shape.feed)
-  makeFolder(folder)
-  const lock = lockForImport(join(folder, `.${basename(path)}.lock`))
+  const path = resolveFactFilePath(folder, feed.shape.feed)
+  ensureFolder(folder)
+  const lock = lockFactFile(join(folder, `.${basename(path)}.lock`))
   try {
     const importedAt = clock.now()
     removeLeftovers(path, importedAt)
-    return await importAlone(options, { path, importedAt, before: inUse(path, feed) })
+    return await importLocked(options, { path, importedAt, current: readCurrentInfo(path, feed) })
   } finally {
     lock.release()
   }
 }
 
-function checkOptions({ files, asOf, badLinesAllowed = 0, keepDays, clock }: FactImportOptions) {
+function requireValidOptions(options: FactImportOptions): void {
+  const { files, asOf, badLinesAllowed = 0, keepDays = 0, clock } = options
   const problems: FieldProblem[] = []
   const rule = 'has to be a whole number, 0 or more'
   if (files.length === 0) problems.push({ field: 'files', rule: 'at least one is needed' })
   if (asOf !== undefined && !(asOf <= clock.now())) {
     problems.push({ field: 'asOf', value: String(asOf), rule: 'must not lie in the future' })
   }
-  for (const [field, value] of Object.entries({ badLinesAllowed, keepDays: keepDays ?? 0 })) {
+  for (const [field, value] of Object.entries({ badLinesAllowed, keepDays })) {
     if (!(Number.isSafeInteger(value) && value >= 0)) {
       problems.push({ field, value: String(value), rule })
     }
@@ -108,15 +114,18 @@ function checkOptions({ files, asOf, badLinesAllowed = 0, keepDays, clock }: Fac
   if (problems.length > 0) throw invalidRequest(problems)
 }
 
-interface Place {
+interface ImportTarget {
   readonly path: string
   readonly importedAt: Instant
   /** The file in use; `undefined` when there is none that could be read. */
-  readonly before: FactFileInfo | undefined
+  readonly current: FactFileInfo | undefined
 }
 
 /** A damaged file must not stand in the way of its replacement, and nothing is added to one. */
-function inUse(path: string, { shape, addsUp }: FactFeed<FactRow>): FactFileInfo | undefined {
+function readCurrentInfo(
+  path: string,
+  { shape, isCumulative }: FactFeed<FactRow>,
+): FactFileInfo | undefined {
   if (!existsSync(path)) return undefined
   try {
     const file = openFactFile(path, shape)
@@ -124,76 +133,114 @@ function inUse(path: string, { shape, addsUp }: FactFeed<FactRow>): FactFileInfo
     return file.info
   } catch (cause) {
     if (!(cause instanceof DataFileError)) throw cause
-    if (!addsUp) return undefined
-    throw new DataFileError(path, `${cause.message}; move it away to begin anew`, cause)
+    if (!isCumulative) return undefined
+    throw new DataFileError(path, `${cause.message}; move it away to start over`, cause)
   }
 }
 
-async function importAlone(options: FactImportOptions, place: Place): Promise<FactImportSummary> {
+async function importLocked(
+  options: FactImportOptions,
+  place: ImportTarget,
+): Promise<FactImportSummary> {
   const { feed, dryRun } = options
-  const { path, importedAt, before } = place
+  const { path, importedAt, current } = place
   const aside = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
-  const over = feed.addsUp && before ? path : undefined
-  const builder = new FactFileBuilder({ path: aside, shape: feed.shape, over })
+  const basePath = feed.isCumulative && current ? path : undefined
+  const builder = new FactFileBuilder({ path: aside, shape: feed.shape, basePath })
   try {
     const badLines = new BadLines(options.badLinesAllowed, options.rejects)
-    const today = dayOf(importedAt)
-    const read = await readFactFiles(options, { today, badLines, keep: builder.add.bind(builder) })
-    const difference = mergeInto(builder, options, place)
+    const read = await readFactFiles(options, { builder, badLines, importedAt })
+    const difference = mergeIntoBuilder(builder, options, place)
     const counts = builder.counts()
-    refuseIfShrunk(options, { counts, place })
-    const asOf = Math.min(importedAt, Math.max(read.asOf, over ? (before?.asOf ?? 0) : 0))
-    const complete = options.complete ?? []
-    builder.finish({ asOf, importedAt, sources: read.sources, complete })
+    refuseShrunkFeed(options, { counts, place })
+    const asOf = Math.min(importedAt, Math.max(read.asOf, basePath ? (current?.asOf ?? 0) : 0))
+    const completeSources = options.complete ?? []
+    builder.finish({ asOf, importedAt, sources: read.sources, complete: completeSources })
     verifyFactFile(aside, counts.entries)
-    if (dryRun !== true) {
-      renameSync(aside, path)
-      syncFolder(dirname(path))
-    }
-    const { allowed, count, first } = badLines
+    if (dryRun !== true) moveIntoPlace(aside, path)
+    const { maxAllowed, count, first } = badLines
     return {
-      ...{
-        feed: feed.shape.feed,
-        path,
-        ...counts,
-        ...read,
-        difference,
-        asOf,
-        importedAt,
-        complete,
-      },
-      badLines: { allowed, count, first },
+      feed: feed.shape.feed,
+      path,
+      ...counts,
+      ...read,
+      difference,
+      asOf,
+      importedAt,
+      completeSources,
+      badLines: { maxAllowed, count, first },
     }
   } finally {
     builder.discard()
   }
 }
 
-function dayOf(at: Instant): LocalDay {
-  return Math.floor(at / 86_400_000)
+interface ReadTarget {
+  readonly builder: FactFileBuilder<FactRow>
+  readonly badLines: BadLines
+  readonly importedAt: Instant
 }
 
-function mergeInto(
+/** Reads the files one after the other. Throws what the reader of the feed throws. */
+async function readFactFiles(
+  options: FactImportOptions,
+  { builder, badLines, importedAt }: ReadTarget,
+): Promise<FactFilesSummary> {
+  const progress = new SourceProgress(options.onProgress)
+  const opened: SourceFile[] = []
+  for (const path of options.files) opened.push(await progress.openFile(path))
+  const skipped: Record<string, number> = {}
+  let facts = 0
+  let comments = 0
+  const shared = {
+    today: toUtcDay(importedAt),
+    badLines,
+    statedDay: options.asOf === undefined ? undefined : toUtcDay(options.asOf),
+    keep: (number: PhoneNumber, fact: FactRow) => {
+      facts += 1
+      builder.add(number, fact)
+    },
+    skip: (reason: string) => {
+      skipped[reason] = (skipped[reason] ?? 0) + 1
+    },
+    onRow: progress.countRow,
+  }
+  const sources: FactSourceFile[] = []
+  const days: LocalDay[] = []
+  for (const source of opened) {
+    const { rows, day, comments: more } = await options.feed.read({ ...shared, source })
+    comments += more
+    if (day !== undefined) days.push(day)
+    const asOf = day === undefined ? (options.asOf ?? source.modifiedAt) : day * msPerDay
+    sources.push({ file: source.name, sha256: await computeReadDigest(source), rows, asOf })
+  }
+  progress.report()
+  const oldest = Math.min(...opened.map(({ modifiedAt }) => modifiedAt))
+  const own = days.length > 0 ? Math.max(...days) * msPerDay : oldest
+  return { rows: progress.rows, facts, comments, skipped, sources, asOf: options.asOf ?? own }
+}
+
+function mergeIntoBuilder(
   builder: FactFileBuilder<FactRow>,
   { feed, keepDays }: FactImportOptions,
-  { path, importedAt, before }: Place,
+  { path, importedAt, current }: ImportTarget,
 ): FactDifference | undefined {
   const { entries } = builder.merge()
-  if (!feed.age) return before && differenceFrom(builder, path)
-  const added = entries - (before?.entries ?? 0)
   const { age } = feed
-  const old = age && keepDays !== undefined ? age.of(dayOf(importedAt) - keepDays) : undefined
-  const removed = age && old !== undefined ? builder.removeBelow(age.column, old) : 0
+  if (!age) return current && computeDifference(builder, path)
+  const added = entries - (current?.entries ?? 0)
+  if (keepDays === undefined) return { added, changed: 0, removed: 0 }
+  const removed = builder.removeBelow(age.column, age.of(toUtcDay(importedAt) - keepDays))
   return { added, changed: 0, removed }
 }
 
-/** Damage that only now comes to light is no reason to keep the damaged file. */
-function differenceFrom(
+/** Damage found only now is no reason to keep the damaged file. */
+function computeDifference(
   builder: FactFileBuilder<FactRow>,
   path: string,
 ): FactDifference | undefined {
   try {
-    return builder.differenceFrom(path)
+    return builder.computeDifference(path)
   } catch (cause) {
     if (cause instanceof DataFileError) return undefined
     throw cause
@@ -201,13 +248,13 @@ function differenceFrom(
 }
 
 /** A cut-off download looks like a good file with fewer rows. */
-function refuseIfShrunk(
+function refuseShrunkFeed(
   { feed, files, allowShrink }: FactImportOptions,
-  { counts, place }: { readonly counts: FactCounts; readonly place: Place },
+  { counts, place }: { readonly counts: FactCounts; readonly place: ImportTarget },
 ): void {
-  const before = place.before?.entries ?? 0
+  const before = place.current?.entries ?? 0
   const tooFew = counts.entries === 0 || counts.entries * 2 < before
-  if (feed.addsUp || allowShrink === true || !tooFew) return
+  if (feed.isCumulative || allowShrink === true || !tooFew) return
   throw new DataFileError(
     files.join(', '),
     `${counts.entries} usable rows` +

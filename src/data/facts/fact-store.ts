@@ -1,159 +1,110 @@
 /**
- * The fact files of a folder, open for reading. A file is replaced whole and only by one that can
- * be used; a damaged one is told as a problem while the older content goes on answering. When to
- * look for new files is the caller's business.
+ * The fact files of a folder, open for reading. A file is replaced only by a usable one; a damaged one
+ * is reported as a problem while the older content stays in use. The caller decides when to refresh.
  */
-import { statSync } from 'node:fs'
-import type { Instant } from '../../domain/clock.js'
-import { DataFileError } from '../../errors.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { missingFileStamp, readFileStamp } from '../../runtime/folders.js'
 import { type FactFile, openFactFile } from '../../storage/fact-file.js'
-import type { FactRow, FactShape } from '../../storage/fact-shape.js'
+import type { FactFileSchema, FactRow } from '../../storage/fact-file-schema.js'
+import { toFailedFile, toRemovedFile, type WatchedFile } from '../files/watched-file.js'
 import {
   type FactFeedName,
-  type FactOf,
+  type FactRowOf,
   factFeedNames,
   factFeeds,
-  factFilePath,
+  resolveFactFilePath,
 } from './fact-feeds.js'
 
-export interface FactProblem {
+interface FactProblem {
   readonly feed: FactFeedName
   readonly path: string
   readonly detail: string
-  /** True while an older content of the feed still answers. */
+  /** True while older content of the feed is still in use. */
   readonly olderInUse: boolean
 }
 
-export interface FactsInUse {
+interface FactFileStatus {
   readonly name: FactFeedName
   readonly entries: number
   readonly asOf: Instant
 }
 
-export interface FactStore {
-  /**
-   * The feed as it is now, or `undefined`: no file is no fact. Not to be kept across turns of the
-   * event loop: the next {@link refresh} may close it.
-   */
-  get<Name extends FactFeedName>(feed: Name): FactFile<FactOf<Name>> | undefined
-  /** The feeds there are, for readiness and metrics. */
-  all(): readonly FactsInUse[]
-  problems(): readonly FactProblem[]
-  /**
-   * Opens what is new or changed, at the cost of a few pages each however large the files are. True
-   * when feeds or problems changed.
-   */
-  refresh(): boolean
-  close(): void
-}
-
-export interface FactStoreOptions {
-  readonly folder: string
-}
-
-/** Opens the files there are. A folder that does not exist yet holds none. */
-export function openFactStore({ folder }: FactStoreOptions): FactStore {
-  const store = new FolderOfFacts(folder)
+/** Opens the files of a folder, which may not exist yet. */
+export function openFactStore({ folder }: { readonly folder: string }): FactStore {
+  const store = new FactStore(folder)
   store.refresh()
   return store
 }
 
-/** What is known of a feed for which there is or was a file. */
-interface Known {
-  /** Tells the state of the file that was judged; `undefined` when looking itself failed. */
-  readonly stamp: string | undefined
-  readonly file: FactFile<FactRow> | undefined
-  readonly problem: FactProblem | undefined
-}
+type KnownFactFile = WatchedFile<FactFile<FactRow>>
 
-class FolderOfFacts implements FactStore {
+export class FactStore {
   readonly #folder: string
-  readonly #known = new Map<FactFeedName, Known>()
+  readonly #known = new Map<FactFeedName, KnownFactFile>()
 
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  get<Name extends FactFeedName>(feed: Name): FactFile<FactOf<Name>> | undefined {
-    return this.#known.get(feed)?.file as FactFile<FactOf<Name>> | undefined
+  /**
+   * The current file of a feed; `undefined` if there is none. Do not keep it across turns of the event
+   * loop: the next {@link refresh} may close it.
+   */
+  get<Name extends FactFeedName>(feed: Name): FactFile<FactRowOf<Name>> | undefined {
+    return this.#known.get(feed)?.content as FactFile<FactRowOf<Name>> | undefined
   }
 
-  all(): readonly FactsInUse[] {
-    return [...this.#known].flatMap(([name, { file }]) =>
-      file ? [{ name, entries: file.info.entries, asOf: file.info.asOf }] : [],
+  /** The feeds with a usable file, for readiness and metrics. */
+  all(): readonly FactFileStatus[] {
+    return [...this.#known].flatMap(([name, { content }]) =>
+      content ? [{ name, entries: content.info.entries, asOf: content.info.asOf }] : [],
     )
   }
 
   problems(): readonly FactProblem[] {
-    return [...this.#known].flatMap(([feed, { file, problem }]) => {
-      if (problem) return [problem]
-      if (file?.damage === undefined) return []
-      return [{ feed, path: file.path, detail: file.damage, olderInUse: false }]
+    return [...this.#known].flatMap(([feed, { content, problem }]) => {
+      if (problem) {
+        const { path, detail, olderInUse } = problem
+        return [{ feed, path, detail, olderInUse }]
+      }
+      if (content?.damage === undefined) return []
+      return [{ feed, path: content.path, detail: content.damage, olderInUse: false }]
     })
   }
 
+  /**
+   * Opens new and changed files; reads only a few pages of each, however large it is. Returns true
+   * when feeds or problems have changed.
+   */
   refresh(): boolean {
     let changed = false
     for (const feed of factFeedNames) {
       const before = this.#known.get(feed)
-      const now = this.#look(feed, before)
+      const now = this.#loadFile(feed, before)
       if (!now || now === before) continue
       this.#known.set(feed, now)
-      if (before?.file !== now.file) before?.file?.close()
+      if (before?.content !== now.content) before?.content?.close()
       changed = true
     }
     return changed
   }
 
   close(): void {
-    for (const { file } of this.#known.values()) file?.close()
+    for (const { content } of this.#known.values()) content?.close()
     this.#known.clear()
   }
 
-  #look(feed: FactFeedName, before: Known | undefined): Known | undefined {
-    const path = factFilePath(this.#folder, feed)
+  #loadFile(feed: FactFeedName, previous: KnownFactFile | undefined): KnownFactFile | undefined {
+    const path = resolveFactFilePath(this.#folder, feed)
     let stamp: string | undefined
     try {
-      stamp = stampOf(path)
-      if (stamp === before?.stamp) return before
-      if (stamp === missing) return before && removed(feed, path)
-      const shape: FactShape<FactRow> = factFeeds[feed].shape
-      return { stamp, file: openFactFile(path, shape), problem: undefined }
+      stamp = readFileStamp(path)
+      if (stamp === previous?.stamp) return previous
+      if (stamp === missingFileStamp) return previous && toRemovedFile(feed, path, 'it')
+      const shape: FactFileSchema<FactRow> = factFeeds[feed].shape
+      return { stamp, content: openFactFile(path, shape), problem: undefined }
     } catch (cause) {
-      // What is wrong with the file stays so until it changes; all else may pass.
-      const judged = cause instanceof DataFileError ? stamp : undefined
-      const detail = cause instanceof Error ? cause.message : String(cause)
-      return unusable({ feed, path, detail }, { stamp: judged, before })
+      return toFailedFile({ name: feed, path, stamp, previous }, cause)
     }
   }
-}
-
-function unusable(
-  problem: Omit<FactProblem, 'olderInUse'>,
-  { stamp, before }: { readonly stamp: string | undefined; readonly before: Known | undefined },
-): Known {
-  const file = before?.file
-  if (before && before.stamp === stamp && before.problem?.detail === problem.detail) return before
-  return { stamp, file, problem: { ...problem, olderInUse: file !== undefined } }
-}
-
-/** Without its file a feed answers nothing: whether it is meant to be gone is not ours to guess. */
-function removed(feed: FactFeedName, path: string): Known {
-  const detail =
-    `${path}: was removed while the server ran; import it again, ` +
-    'or restart the server to go without it'
-  return {
-    stamp: missing,
-    file: undefined,
-    problem: { feed, path, detail, olderInUse: false },
-  }
-}
-
-/** The stamp of a file that is not there. */
-const missing = 'missing'
-
-/** Differs for every file that was ever put in this place. */
-function stampOf(path: string): string {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : missing
 }

@@ -1,6 +1,6 @@
 /**
- * The lines of source files that could not be understood: counted, the first ones kept to be shown,
- * and more than are allowed refuse the whole import.
+ * Counts the lines of source files that cannot be used and keeps the first ones to show. More than
+ * are allowed refuse the whole import.
  */
 import { DataFileError, describeProblem } from '../../errors.js'
 
@@ -13,27 +13,26 @@ export interface BadLine {
   readonly rule: string
 }
 
-/** For the operator's eyes: the value may be somebody's number and belongs in no log. */
+/** For the operator only: the value may be a telephone number, which must not be logged. */
 export function describeBadLine({ file, line, value, rule }: BadLine): string {
   return describeProblem({ field: `${file} line ${line}`, value, rule })
 }
 
-/** How many bad lines are kept to be shown. */
-const shownBadLines = 20
+const maxShownBadLines = 20
 
 export class BadLines {
-  /** How many there may be, of all files together. */
-  readonly allowed: number
+  /** Of all files together. */
+  readonly maxAllowed: number
   readonly #onBad: ((bad: BadLine) => void) | undefined
   readonly #first: BadLine[] = []
   #count = 0
 
   /**
-   * None unless it is said: each bad line may be a number that must not be called. `onBad` is told
-   * of each one that is met, also of those that refuse the import.
+   * None by default, since each bad line may be a number that must not be called. `onBad` is called
+   * for each one, including those that refuse the import.
    */
   constructor(allowed = 0, onBad?: (bad: BadLine) => void) {
-    this.allowed = allowed
+    this.maxAllowed = allowed
     this.#onBad = onBad
   }
 
@@ -41,31 +40,31 @@ export class BadLines {
     return this.#count
   }
 
-  /** The first {@link shownBadLines}, in order. */
+  /** The first {@link maxShownBadLines}, in order. */
   get first(): readonly BadLine[] {
     return this.#first
   }
 
-  /** Throws {@link DataFileError} when there are too many already and enough of them to show. */
+  /** Throws {@link DataFileError} once there are too many, and enough of them to show. */
   add(bad: BadLine): void {
     this.#onBad?.(bad)
-    if (this.#first.length < shownBadLines) this.#first.push(bad)
+    if (this.#first.length < maxShownBadLines) this.#first.push(bad)
     this.#count += 1
-    if (this.#count > Math.max(this.allowed, shownBadLines)) {
+    if (this.#count > Math.max(this.maxAllowed, maxShownBadLines)) {
       throw this.#refusal(`more than ${this.#count - 1} lines are bad`)
     }
   }
 
-  /** To be called at the end of each file. Throws {@link DataFileError} when too many were bad. */
-  judge(): void {
-    if (this.#count <= this.allowed) return
+  /** Call it at the end of each file. Throws {@link DataFileError} when too many lines were bad. */
+  requireWithinLimit(): void {
+    if (this.#count <= this.maxAllowed) return
     throw this.#refusal(this.#count === 1 ? '1 line is bad' : `${this.#count} lines are bad`)
   }
 
   #refusal(summary: string): DataFileError {
     const [first] = this.#first
     const rule =
-      `${summary}, ${this.allowed} allowed (--bad-lines allows more, but each may be a listed ` +
+      `${summary}, ${this.maxAllowed} allowed (--bad-lines allows more, but each may be a listed ` +
       'number); nothing was imported'
     const detail = [`${rule}. The first:`, ...this.#first.map(describeBadLine)].join('\n  ')
     return new DataFileError(first?.file ?? 'source file', detail)

@@ -1,79 +1,117 @@
 /**
- * A downloaded table: finds its delimiter and its columns by name and hands on one row at a time.
- * A row is a line, each judged alone, so that a stray quote spoils one row and not the rest of the
- * file; what a row must hold is left to the reader of each format. The one door to csv-parse.
+ * Reads a downloaded table: its delimiter from the first line, its columns by their names, one row
+ * per line. Each line is parsed on its own, so that a stray quote only affects its own row.
  */
-import { CsvError, parse } from 'csv-parse/sync'
-import { DataFileError, describeProblem, type FieldProblem, shorten } from '../../errors.js'
+import { DataFileError, type FieldProblem, truncate } from '../../errors.js'
+import type { SourceFile } from '../files/source-file.js'
+import { type OnLine, readTextLines } from '../files/text-lines.js'
 import type { BadLine } from './bad-lines.js'
-import { type Progress, readSourceLines, type SourceLines } from './source-lines.js'
-
-/** A row that could not be used; `line` counts from 1 and includes the header. */
-export interface BadRow {
-  readonly line: number
-  readonly reason: string
-}
+import { detectDelimiter, splitCells } from './cells.js'
 
 /** Column name of ours -> the header names it may have, as letters and digits in lower case. */
 export type Columns<Name extends string> = Readonly<Record<Name, readonly string[]>>
 
 export type Row<Name extends string> = Readonly<Record<Name, string>>
 
-export interface TableRead extends SourceLines {
-  /** Header cells as written, trimmed. */
-  readonly header: readonly string[]
-  /** Data rows, without header, blank lines and comments. */
-  readonly rows: number
-  readonly bad: readonly BadRow[]
-}
-
-export interface TableOptions<Name extends string> {
-  readonly path: string
+export interface TableFormat<Name extends string> {
+  /** What the file should be, for the message when it is another one. */
+  readonly description: string
   readonly columns: Columns<Name>
   /** Columns a file may lack; their cells are then empty. */
   readonly optional?: readonly NoInfer<Name>[]
-  /** What the file should be, for the message when its header is another one's. */
-  readonly what: string
-  /** Gives the problem that makes the row unusable, if there is one. */
-  readonly onRow: (
-    row: Row<Name>,
-    line: number,
-    cells: readonly string[],
-  ) => FieldProblem | undefined
-  /** Told of every row that is listed in `bad`, when it is met. */
-  readonly rejects?: ((bad: BadLine) => void) | undefined
-  readonly onProgress?: Progress | undefined
+  /** The columns by position of a file without a header; left out, a header is required. */
+  readonly columnsWithoutHeader?: {
+    isRow(cells: readonly string[]): boolean
+    order(cells: readonly string[]): readonly NoInfer<Name>[]
+  }
+  /** The problem of the columns in a header, if any. */
+  readonly findHeaderProblem?: (found: ReadonlySet<Name>, width: number) => string | undefined
+  /** Refuses a header in which several cells may be the same column. */
+  readonly requireUniqueColumns?: true
+  /**
+   * The column that must be the first for `#` to begin a comment; the cells of others may begin with
+   * it. Left out, it always begins a comment.
+   */
+  readonly commentsOnlyBefore?: string
+  /** Rows may have more cells than the header, but must have one for every column of the header. */
+  readonly hasLooseWidth?: true
+  /**
+   * What a last row without a line end must look like to be complete, since `no` may be the start of
+   * `no data`. Left out, none is; with `any` a cut-off row is just a bad row.
+   */
+  readonly completeRowPattern?: RegExp | 'any'
 }
 
-/** Reads the table; every data row is either accepted by `onRow` or listed in `bad`. */
-export async function readTable<Name extends string>(
-  options: TableOptions<Name>,
-): Promise<TableRead> {
-  const bad: BadRow[] = []
+/** `found` has the columns of the file. Returns the problem that makes the row unusable, if any. */
+export type RowReader<Name extends string> = (
+  row: Row<Name>,
+  found: ReadonlySet<Name>,
+  line: number,
+  cells: readonly string[],
+) => FieldProblem | undefined
+
+export interface TableReading<Name extends string> {
+  readonly source: Pick<SourceFile, 'name' | 'path' | 'stream'>
+  readonly table: TableFormat<Name>
+  readonly readRow: RowReader<Name>
+  readonly onBadRow: (bad: BadLine, problem: FieldProblem) => void
+  /** Called after each row. */
+  readonly onRow: () => void
+}
+
+export interface TableSummary {
+  /** Header cells as written, trimmed. */
+  readonly header: readonly string[]
+  /** Data rows, bad ones included, without header, blank lines and comments. */
+  readonly rows: number
+  readonly comments: number
+}
+
+/** Throws {@link DataFileError} for another kind of file and for one that may be cut off. */
+export async function readTable<Name extends string>({
+  source,
+  table,
+  readRow,
+  onBadRow,
+  onRow,
+}: TableReading<Name>): Promise<TableSummary> {
   let layout: Layout<Name> | undefined
-  let rows = 0
-  const read = await readSourceLines(
-    options.path,
-    (line, number, file) => {
-      if (line.trim() === '' || line.startsWith('#')) return
-      if (!layout) {
-        layout = layoutOf(options, line, number)
-        return
-      }
-      rows += 1
-      const problem = readRow(options, layout, line, number)
-      if (!problem) return
-      bad.push({ line: number, reason: describeProblem(problem) })
-      options.rejects?.(badLineOf(problem, file, number))
-    },
-    options.onProgress,
-  )
-  if (!layout) throw new DataFileError(options.path, `holds no header; is it ${options.what}?`)
-  return { ...read, header: layout.header, rows, bad }
+  let [rows, comments] = [0, 0]
+  const readLine: OnLine = (line, number, ended) => {
+    if (!layout) {
+      layout = parseLayout(source.path, table, line, number)
+      if (!layout.isRow) return
+    }
+    rows += 1
+    const problem = findRowProblem(line, number, layout, readRow)
+    if (!ended && mayBeCutOff(table, line, problem)) refuseTruncated(source.path, line, number)
+    if (problem) {
+      const { field, value = '', rule } = problem
+      onBadRow({ file: source.name, line: number, value, rule: `${field} ${rule}` }, problem)
+    }
+    onRow()
+  }
+  await readTextLines(source, (line, number, ended) => {
+    if (line.startsWith('#') && (layout?.hasComments ?? true)) comments += 1
+    else if (line.trim() !== '') readLine(line, number, ended)
+  })
+  if (layout) return { header: layout.header, rows, comments }
+  throw new DataFileError(source.path, `is empty, it holds no table; is it ${table.description}?`)
 }
 
-function badLineOf({ field, value = '', rule }: FieldProblem, file: string, line: number): BadLine {
-  return { file, line, value, rule: `${field} ${rule}` }
+function mayBeCutOff(
+  { completeRowPattern }: Pick<TableFormat<string>, 'completeRowPattern'>,
+  line: string,
+  problem: FieldProblem | undefined,
+): boolean {
+  if (completeRowPattern === 'any') return false
+  return problem !== undefined || completeRowPattern?.test(line) !== true
+}
+
+function refuseTruncated(path: string, line: string, number: number): never {
+  const where = `line ${number} '${truncate(line)}'`
+  const advice = 'download it again, or if the file is whole, end it with a line end'
+  throw new DataFileError(path, `${where}: the last line may be cut off; ${advice}`)
 }
 
 interface Layout<Name extends string> {
@@ -81,108 +119,107 @@ interface Layout<Name extends string> {
   readonly header: readonly string[]
   readonly names: readonly Name[]
   readonly positions: readonly number[]
+  readonly presentColumns: ReadonlySet<Name>
+  /** For each of `names`, whether a row must have a cell for it. */
+  readonly isRequired: readonly boolean[]
+  /** Whether the first line is a row, not a header. */
+  readonly isRow: boolean
+  readonly hasComments: boolean
+  /** Infinity for no limit. */
+  readonly maxCells: number
 }
 
-function layoutOf<Name extends string>(
-  { path, columns, optional = [], what }: TableOptions<Name>,
+function parseLayout<Name extends string>(
+  path: string,
+  table: TableFormat<Name>,
   line: string,
   number: number,
 ): Layout<Name> {
-  const delimiter = delimiterOf(line)
+  const { columns, optional = [], columnsWithoutHeader, commentsOnlyBefore, hasLooseWidth } = table
+  const delimiter = detectDelimiter(line)
   const header = splitCells(line, delimiter) ?? []
-  const known = header.map((cell) => cell.toLowerCase().replace(/[^a-z0-9]/g, ''))
   const names = Object.keys(columns) as Name[]
-  const positions = names.map((name) => known.findIndex((cell) => columns[name].includes(cell)))
-  const missing = names.filter((name, index) => positions[index] === -1 && !optional.includes(name))
-  if (missing.length > 0) {
-    const asked = missing.map((name) => `'${columns[name].join("' or '")}'`).join(', ')
-    throw new DataFileError(
-      path,
-      `line ${number} '${shorten(line.trim())}': no column ${asked}; must be the header of ${what}`,
-    )
+  const order = columnsWithoutHeader?.isRow(header) ? columnsWithoutHeader.order(header) : undefined
+  const known = header.map(normalizeColumnName)
+  const positions = names.map((name) =>
+    order ? order.indexOf(name) : known.findIndex((cell) => columns[name].includes(cell)),
+  )
+  const presentColumns = new Set(names.filter((_, index) => positions[index] !== -1))
+  const isPresentOrRequired = (name: Name) =>
+    !optional.includes(name) || (hasLooseWidth === true && presentColumns.has(name))
+  const problem = order ? undefined : findHeaderProblem(table, header, presentColumns)
+  if (problem !== undefined) {
+    const where = `line ${number} '${truncate(line.trim())}'`
+    const rule = `must be the header of ${table.description}`
+    throw new DataFileError(path, `${where}: ${problem}; ${rule}`)
   }
-  return { delimiter, header, names, positions }
+  return {
+    delimiter,
+    header,
+    names,
+    positions,
+    presentColumns,
+    isRequired: names.map(isPresentOrRequired),
+    isRow: order !== undefined,
+    hasComments:
+      commentsOnlyBefore === undefined ||
+      positions[(names as readonly string[]).indexOf(commentsOnlyBefore)] === 0,
+    maxCells: hasLooseWidth ? Number.POSITIVE_INFINITY : header.length,
+  }
 }
 
-/** The mark that parts the cells of a line; any of them when the line has one cell. */
-export function delimiterOf(header: string): string {
-  const counts = ['\t', ',', ';', '|'].map((mark) => ({ mark, count: header.split(mark).length }))
-  return counts.reduce((best, next) => (next.count > best.count ? next : best)).mark
+function findHeaderProblem<Name extends string>(
+  table: TableFormat<Name>,
+  header: readonly string[],
+  found: ReadonlySet<Name>,
+): string | undefined {
+  const { columns, optional = [], requireUniqueColumns } = table
+  const names = Object.keys(columns) as Name[]
+  const missing = names.filter((name) => !optional.includes(name) && !found.has(name))
+  if (missing.length > 0) {
+    const quoted = missing.map((name) => `'${columns[name].slice(0, 3).join("' or '")}'`)
+    return `no column ${quoted.join(', ')}`
+  }
+  const problem = table.findHeaderProblem?.(found, header.length)
+  if (problem !== undefined || !requireUniqueColumns) return problem
+  for (const name of names) {
+    const cells = header.filter((cell) => columns[name].includes(normalizeColumnName(cell)))
+    if (cells.length > 1) {
+      return `'${cells.join("' and '")}' may all be the column ${name}; say which with --column ${name}=<header>`
+    }
+  }
+  return undefined
 }
 
-function readRow<Name extends string>(
-  options: TableOptions<Name>,
-  layout: Layout<Name>,
+/** The letters and digits of a column's name. */
+export function normalizeColumnName(cell: string): string {
+  return cell.toLowerCase().replace(/[^a-z0-9]/g, '')
+}
+
+function findRowProblem<Name extends string>(
   line: string,
   number: number,
+  { delimiter, header, names, positions, presentColumns, isRequired, maxCells }: Layout<Name>,
+  readRow: RowReader<Name>,
 ): FieldProblem | undefined {
-  const cells = splitCells(line, layout.delimiter)
-  if (!cells)
-    return { field: 'row', value: line, rule: 'has a quote that is out of place or not closed' }
+  const cells = splitCells(line, delimiter)
+  if (!cells) return { field: 'row', value: line, rule: 'has a quote out of place or not closed' }
+  if (cells.length > maxCells && cells.slice(maxCells).some((cell) => cell !== '')) {
+    const rule = `has ${cells.length} cells, more than the ${header.length} of the first line`
+    return { field: 'row', value: line, rule }
+  }
   const row = {} as Record<Name, string>
-  for (let index = 0; index < layout.names.length; index += 1) {
-    const name = layout.names[index]
-    const position = layout.positions[index] ?? -1
-    if (name === undefined) continue
-    const cell = position === -1 ? '' : cells[position]
-    if (cell === undefined) {
-      return { field: name, rule: `missing: the row has ${cells.length} cells` }
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index] as Name
+    const cell = cells[positions[index] ?? -1]
+    if (cell === undefined && isRequired[index]) {
+      return { field: name, value: line, rule: `is missing: the row has ${cells.length} cells` }
     }
-    row[name] = cell
+    row[name] = cell ?? ''
   }
-  return options.onRow(row, number, cells)
+  return readRow(row, presentColumns, number, cells)
 }
 
-/** Cells of a line, trimmed and without quotes; `undefined` when a quote stands where none may. */
-export function splitCells(line: string, delimiter: string): string[] | undefined {
-  return line.includes('"')
-    ? (splitPlainlyQuoted(line, delimiter) ?? splitQuoted(line, delimiter))
-    : line.split(delimiter).map((cell) => cell.trim())
-}
-
-/**
- * Cells that are quoted whole or not at all and hold no quote, as nearly every row of a report of
- * millions has them; `undefined` for any other line.
- */
-function splitPlainlyQuoted(line: string, delimiter: string): string[] | undefined {
-  const cells: string[] = []
-  for (let at = 0; at <= line.length; ) {
-    const end = endOfPlainCell(line, at, delimiter)
-    if (end === undefined) return undefined
-    const cell = line.slice(at, end).trim()
-    cells.push(cell.startsWith('"') ? cell.slice(1, -1).trim() : cell)
-    at = end + 1
-  }
-  return cells
-}
-
-function endOfPlainCell(line: string, at: number, delimiter: string): number | undefined {
-  const end = indexOrEnd(line, delimiter, at)
-  const open = line.indexOf('"', at)
-  if (open === -1 || open > end) return end
-  const close = line.indexOf('"', open + 1)
-  if (close === -1 || line.slice(at, open).trim() !== '') return undefined
-  const quotedEnd = indexOrEnd(line, delimiter, close)
-  return line.slice(close + 1, quotedEnd).trim() === '' ? quotedEnd : undefined
-}
-
-function indexOrEnd(line: string, mark: string, from: number): number {
-  const found = line.indexOf(mark, from)
-  return found === -1 ? line.length : found
-}
-
-function splitQuoted(line: string, delimiter: string): string[] | undefined {
-  try {
-    const [cells = []] = parse(line, {
-      delimiter,
-      record_delimiter: '\n',
-      trim: true,
-      relax_quotes: false,
-      relax_column_count: true,
-    })
-    return cells.map((cell) => cell.trim())
-  } catch (cause) {
-    if (cause instanceof CsvError) return undefined
-    throw cause
-  }
+export function isFieldProblem(value: unknown): value is FieldProblem {
+  return typeof value === 'object' && value !== null && 'rule' in value
 }

@@ -1,6 +1,6 @@
 /** What a number list may be called: the names the checks ask for, and `custom-` for all others. */
 import type { Country } from '../../domain/place.js'
-import { countryOfRegion } from '../numbering/area-codes.js'
+import { findRegionCountry } from '../numbering/area-codes.js'
 
 /** Names of the lists, as given to `callgate import list`. */
 export const nationalListNames: Readonly<Record<Country, string>> = {
@@ -15,7 +15,7 @@ export const portedListNames = {
 } as const
 
 /** Name of a region's own do-not-call list. */
-export function stateListName(region: string): string {
+export function toStateListName(region: string): string {
   return `state-dnc-${region.toLowerCase()}`
 }
 
@@ -26,20 +26,20 @@ const plainNames: ReadonlySet<string> = new Set([
 ])
 const statePattern = /^state-dnc-([a-z]{2})$/
 const customPattern = /^custom-[a-z0-9]+(?:-[a-z0-9]+)*$/
-const longestName = 60
+const maxNameLength = 60
 
 /** Whether text may be the name of a list, and so the name of its file. */
 export function isListName(text: string): boolean {
-  return isReadByChecks(text) || (customPattern.test(text) && text.length <= longestName)
+  return isUsedByChecks(text) || (customPattern.test(text) && text.length <= maxNameLength)
 }
 
 /** Whether some check asks for the list of this name. None asks for a `custom-` one. */
-export function isReadByChecks(name: string): boolean {
+export function isUsedByChecks(name: string): boolean {
   return plainNames.has(name) || isStateList(name)
 }
 
-/** Whether a list without stated area codes speaks for every number. */
-export function speaksForAll(name: string): boolean {
+/** Whether a list without stated area codes covers every number. */
+export function coversAllByDefault(name: string): boolean {
   return name === litigatorListName || isStateList(name) || isPortedList(name)
 }
 
@@ -50,31 +50,31 @@ export function isPortedList(name: string): boolean {
 
 function isStateList(name: string): boolean {
   const region = statePattern.exec(name)?.[1]
-  return region !== undefined && countryOfRegion(region.toUpperCase()) !== undefined
+  return region !== undefined && findRegionCountry(region.toUpperCase()) !== undefined
 }
 
 /** The rule a name breaks, with the name that was probably meant. */
-export function listNameRule(text: string): string {
-  const meant = nearestName(text)
+export function describeNameRule(text: string): string {
+  const meant = suggestName(text)
   const rule =
     'has to be us-dnc, canada-dnc, litigators, state-dnc-<two letters of a state or province>, ' +
     'ported-wireless, ported-wireline, ' +
-    `or custom-<lower case letters, digits, hyphens> (at most ${longestName} characters) for a ` +
+    `or custom-<lower case letters, digits, hyphens> (at most ${maxNameLength} characters) for a ` +
     'list no check reads'
   return meant === undefined ? rule : `${rule}; use ${meant}`
 }
 
 /** Words of a name that tell neither the country nor the region. */
-const fillers = new Set(['state', 'dnc', 'list', 'registry', 'do', 'not', 'call', 'of'])
+const ignoredWords = new Set(['state', 'dnc', 'list', 'registry', 'do', 'not', 'call', 'of'])
 
-function nearestName(text: string): string | undefined {
+function suggestName(text: string): string | undefined {
   const words: readonly string[] = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
   const name = words.join('-')
   if (isListName(name)) return name
   if (name.includes('litig')) return 'litigators'
   const ported = Object.values(portedListNames).find((one) => words.includes(one.slice(7)))
   if (words.includes('ported') && ported) return ported
-  const place = words.filter((word) => !fillers.has(word)).join('')
+  const place = words.filter((word) => !ignoredWords.has(word)).join('')
   const letters = regionLetters.get(place) ?? place
   return nationalNames.get(place) ?? [`state-dnc-${letters}`].find(isStateList)
 }

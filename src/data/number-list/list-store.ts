@@ -1,44 +1,29 @@
 /**
- * The number lists of a folder, in memory. A list is replaced whole and only by a file that was
- * verified; a damaged file is told as a problem and never taken for an empty list. When to look
- * for new files is the caller's business.
+ * The number lists of a folder, in memory. A list is replaced as a whole and only by a verified file;
+ * a damaged file is a problem and never an empty list. The caller decides when to look for new files.
  */
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { NumberSet } from '../../domain/number-set.js'
-import { DataFileError } from '../../errors.js'
-import { openNumberList, openNumberListInBackground } from './number-list.js'
-import { numberListExtension } from './number-list-format.js'
+import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
+import { missingFileStamp, readFileStamp } from '../../runtime/folders.js'
+import {
+  type FileLook,
+  toFailedFile,
+  toRemovedFile,
+  type WatchedFile,
+} from '../files/watched-file.js'
+import { openNumberList, openNumberListInBackground } from './format/number-list.js'
+import { numberListExtension } from './format/number-list-format.js'
 
 /** A file, or the whole folder, that cannot be used. */
-export interface ListProblem {
+interface ListProblem {
   /** Absent when the folder itself cannot be read. */
   readonly name?: string
   readonly path: string
   readonly detail: string
-  /** True while an older content of the list still answers; false when the list is missing. */
+  /** True while an older content of the list is in use; false when the list is missing. */
   readonly olderInUse: boolean
-}
-
-export interface ListStore {
-  /** The list as it is now, or `undefined`: a missing list is not an empty one. */
-  get(name: string): NumberSet | undefined
-  /** By name. */
-  all(): readonly NumberSet[]
-  problems(): readonly ListProblem[]
-  /**
-   * Looks at the folder and loads what is new or changed; a list whose file was removed becomes a
-   * problem. Reads synchronously, about a second per gigabyte: for the start. True when lists or
-   * problems changed.
-   */
-  refresh(): boolean
-  /**
-   * The same for a running server: other work gets its turn while a large file is read. Calls that
-   * come meanwhile share its outcome; a {@link refresh} meanwhile wins over it.
-   */
-  refreshInBackground(): Promise<boolean>
-  /** Called after each change with the names of the lists that changed. Gives a way to stop it. */
-  onChange(listener: (names: readonly string[]) => void): () => void
 }
 
 /** How the file of a list is read and verified; throws `DataFileError` for a damaged one. */
@@ -57,42 +42,31 @@ export interface ListStoreOptions {
   readonly reader?: ListReader
 }
 
-/** Loads the lists there are. A folder that does not exist yet holds none. */
+/** Loads the lists of the folder, which may not exist yet. */
 export function openListStore({ folder, reader = fileReader }: ListStoreOptions): ListStore {
-  const store = new FolderOfLists(folder, reader)
+  const store = new ListStore(folder, reader)
   store.refresh()
   return store
 }
 
-/** What is known of a name for which there is or was a file. */
-interface Known {
-  /** Tells the state of the file that was judged; `undefined` when the reading itself failed. */
-  readonly stamp: string | undefined
-  readonly list: NumberSet | undefined
-  readonly problem: ListProblem | undefined
-}
+type KnownList = WatchedFile<NumberSet>
 
-interface Entry {
-  readonly name: string
-  readonly path: string
-  readonly stamp: string
-  readonly before: Known | undefined
+interface ScanEntry extends FileLook<NumberSet> {
   /** Absent when the file has to be read first. */
-  readonly now: Known | undefined
+  readonly current: KnownList | undefined
 }
 
-interface Look {
-  readonly entries: readonly Entry[]
+interface FolderScan {
+  readonly entries: readonly ScanEntry[]
   readonly folderProblem: ListProblem | undefined
 }
 
-class FolderOfLists implements ListStore {
+export class ListStore {
   readonly #folder: string
   readonly #reader: ListReader
   readonly #listeners = new Set<(names: readonly string[]) => void>()
-  #known: ReadonlyMap<string, Known> = new Map()
+  #known: ReadonlyMap<string, KnownList> = new Map()
   #folderProblem: ListProblem | undefined
-  /** Made with each change: it is asked for at every look-up of a list that is not kept. */
   #problems: readonly ListProblem[] = []
   #inBackground: Promise<boolean> | undefined
 
@@ -101,30 +75,44 @@ class FolderOfLists implements ListStore {
     this.#reader = reader
   }
 
+  /** The current list, or `undefined`; a missing list is not an empty one. */
   get(name: string): NumberSet | undefined {
-    return this.#known.get(name)?.list
+    return this.#known.get(name)?.content
   }
 
+  /** By name. */
   all(): readonly NumberSet[] {
-    return [...this.#known.values()].flatMap(({ list }) => list ?? [])
+    return [...this.#known.values()].flatMap(({ content }) => content ?? [])
   }
 
   problems(): readonly ListProblem[] {
     return this.#problems
   }
 
+  /**
+   * Loads new and changed files of the folder; a list whose file was removed becomes a problem. Reads
+   * synchronously, about a second per gigabyte, so it is for the start. Returns whether lists or
+   * problems changed.
+   */
   refresh(): boolean {
-    const look = this.#look()
-    const read = (entry: Entry): Known => {
+    const look = this.#scan()
+    const read = (entry: ScanEntry): KnownList => {
       try {
-        return loaded(entry, this.#reader.open(entry.path))
+        return toLoaded(entry, this.#reader.open(entry.path))
       } catch (cause) {
-        return failed(entry, cause)
+        return toFailedFile(entry, cause)
       }
     }
-    return this.#adopt(look, new Map(look.entries.map((one) => [one.name, one.now ?? read(one)])))
+    return this.#adopt(
+      look,
+      new Map(look.entries.map((one) => [one.name, one.current ?? read(one)])),
+    )
   }
 
+  /**
+   * The same for a running server: other work gets its turn while a large file is read. Simultaneous
+   * calls share one run; a {@link refresh} meanwhile wins over it.
+   */
   refreshInBackground(): Promise<boolean> {
     this.#inBackground ??= this.#readInBackground().finally(() => {
       this.#inBackground = undefined
@@ -132,6 +120,7 @@ class FolderOfLists implements ListStore {
     return this.#inBackground
   }
 
+  /** `listener` is called after each change, with the names of the changed lists; returns a function that ends that. */
   onChange(listener: (names: readonly string[]) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -139,57 +128,59 @@ class FolderOfLists implements ListStore {
 
   async #readInBackground(): Promise<boolean> {
     const before = this.#known
-    const look = this.#look()
-    const known = new Map<string, Known>()
+    const look = this.#scan()
+    const known = new Map<string, KnownList>()
     for (const entry of look.entries) {
-      known.set(entry.name, entry.now ?? (await this.#load(entry)))
+      known.set(entry.name, entry.current ?? (await this.#load(entry)))
     }
-    // What a refresh has found meanwhile is newer.
+    // A refresh in the meantime has newer lists.
     return this.#known === before && this.#adopt(look, known)
   }
 
-  async #load(entry: Entry): Promise<Known> {
+  async #load(entry: ScanEntry): Promise<KnownList> {
     try {
-      return loaded(entry, await this.#reader.openInBackground(entry.path))
+      return toLoaded(entry, await this.#reader.openInBackground(entry.path))
     } catch (cause) {
-      return failed(entry, cause)
+      return toFailedFile(entry, cause)
     }
   }
 
   /** A folder that cannot be read leaves the lists in use as they are. */
-  #look(): Look {
+  #scan(): FolderScan {
     try {
-      const names = new Set([...listFilesIn(this.#folder).map(nameOf), ...this.#known.keys()])
-      const entries = [...names].sort().flatMap((name) => this.#entry(name) ?? [])
+      const names = new Set([...listFilesIn(this.#folder).map(toListName), ...this.#known.keys()])
+      const entries = [...names].sort().flatMap((name) => this.#scanEntry(name) ?? [])
       return { entries, folderProblem: undefined }
     } catch (cause) {
       const olderInUse = this.all().length > 0
       const folderProblem = { path: this.#folder, detail: messageOf(cause), olderInUse }
-      const entries = [...this.#known].map(([name, known]) => this.#unchanged(name, known))
+      const entries = [...this.#known].map(([name, known]) => this.#toUnchanged(name, known))
       return { entries, folderProblem }
     }
   }
 
-  #entry(name: string): Entry | undefined {
-    const path = this.#pathOf(name)
-    const before = this.#known.get(name)
-    const stamp = stampOf(path)
-    if (before && before.stamp === stamp) return this.#unchanged(name, before)
-    if (stamp !== missing) return { name, path, stamp, before, now: undefined }
-    return before && { name, path, stamp, before, now: removed(name, path) }
+  #scanEntry(name: string): ScanEntry | undefined {
+    const path = this.#resolvePath(name)
+    const previous = this.#known.get(name)
+    const stamp = readFileStamp(path)
+    if (previous && previous.stamp === stamp) return this.#toUnchanged(name, previous)
+    if (stamp !== missingFileStamp) return { name, path, stamp, previous, current: undefined }
+    return (
+      previous && { name, path, stamp, previous, current: toRemovedFile(name, path, 'the list') }
+    )
   }
 
-  #unchanged(name: string, known: Known): Entry {
-    const path = this.#pathOf(name)
-    return { name, path, stamp: known.stamp ?? '', before: known, now: known }
+  #toUnchanged(name: string, known: KnownList): ScanEntry {
+    const path = this.#resolvePath(name)
+    return { name, path, stamp: known.stamp, previous: known, current: known }
   }
 
-  #pathOf(name: string): string {
+  #resolvePath(name: string): string {
     return join(this.#folder, `${name}${numberListExtension}`)
   }
 
-  /** Puts all lists in place at once, then tells the listeners. */
-  #adopt({ folderProblem }: Look, known: ReadonlyMap<string, Known>): boolean {
+  /** Replaces all lists at once, then calls the listeners. */
+  #adopt({ folderProblem }: FolderScan, known: ReadonlyMap<string, KnownList>): boolean {
     const before = this.#known
     const folderProblemBefore = this.#folderProblem?.detail
     this.#known = known
@@ -203,27 +194,10 @@ class FolderOfLists implements ListStore {
   }
 }
 
-function loaded(entry: Entry, list: NumberSet): Known {
+function toLoaded(entry: ScanEntry, list: NumberSet): KnownList {
   const { name, path, stamp } = entry
-  if (list.name === name) return { stamp, list, problem: undefined }
-  return failed(entry, new DataFileError(path, `holds the list '${list.name}'`))
-}
-
-/** A damaged file is not read again until it changes; a reading that failed may succeed later. */
-function failed({ name, path, stamp, before }: Entry, cause: unknown): Known {
-  const list = before?.list
-  const problem = { name, path, detail: messageOf(cause), olderInUse: list !== undefined }
-  const now = { stamp: cause instanceof DataFileError ? stamp : undefined, list, problem }
-  const same = before?.stamp === now.stamp && before?.problem?.detail === problem.detail
-  return before && same ? before : now
-}
-
-/** Without its file a list answers nothing: whether it is meant to be gone is not ours to guess. */
-function removed(name: string, path: string): Known {
-  const detail =
-    `${path}: was removed while the server ran; import the list again, ` +
-    'or restart the server to go without it'
-  return { stamp: missing, list: undefined, problem: { name, path, detail, olderInUse: false } }
+  if (list.name === name) return { stamp, content: list, problem: undefined }
+  return toFailedFile(entry, new DataFileError(path, `holds the list '${list.name}'`))
 }
 
 function listFilesIn(folder: string): string[] {
@@ -231,28 +205,15 @@ function listFilesIn(folder: string): string[] {
     const entries = readdirSync(folder)
     return entries.filter((file) => file.endsWith(numberListExtension) && !file.startsWith('.'))
   } catch (cause) {
-    if (isMissing(cause)) return []
+    if (getErrorCode(cause) === 'ENOENT') return []
     throw cause
   }
 }
 
-function nameOf(path: string): string {
+function toListName(path: string): string {
   return basename(path, numberListExtension)
 }
 
-/** The stamp of a file that is not there. */
-const missing = 'missing'
-
-/** Differs for every file that was ever put in this place. */
-function stampOf(path: string): string {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : missing
-}
-
-function isMissing(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
-}
-
 function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
+  return getErrorMessage(cause)
 }

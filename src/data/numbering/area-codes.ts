@@ -47,32 +47,32 @@ function addGeographic(country: Country, rows: readonly GeographicRow[]): void {
 }
 
 /** Facts of three digits; `undefined` when the code is not in service. */
-export function areaCode(code: string): AreaCode | undefined {
+export function findAreaCode(code: string): AreaCode | undefined {
   return areaCodes.get(code)
 }
 
 /** Every place a US or Canadian geographic code in service may reach; else `undefined`. */
-export function areaCodePlace(code: string): Place | undefined {
+export function findAreaCodePlace(code: string): Place | undefined {
   const facts = areaCodes.get(code)
   return facts?.kind === 'geographic' ? facts.place : undefined
 }
 
 const geographicCodes: readonly string[] = [...areaCodes.keys()]
-  .filter((code) => areaCodePlace(code) !== undefined)
+  .filter((code) => findAreaCodePlace(code) !== undefined)
   .sort((one, other) => Number(one) - Number(other))
 
 /** The geographic area codes in service in the US and Canada, ascending. */
-export function inServiceAreaCodes(): readonly string[] {
+export function listAreaCodes(): readonly string[] {
   return geographicCodes
 }
 
 /** Every zone (IANA) any area code of a region has; empty for letters that name no region. */
-export function zonesOfRegion(region: string): readonly string[] {
+export function findRegionZones(region: string): readonly string[] {
   return regions.get(region)?.zones ?? []
 }
 
 /** The country of a two-letter state, territory or province; `undefined` for any other letters. */
-export function countryOfRegion(region: string): Country | undefined {
+export function findRegionCountry(region: string): Country | undefined {
   return regions.get(region)?.country
 }
 
@@ -81,9 +81,9 @@ export function countryOfRegion(region: string): Country | undefined {
  * than its area code (a few along the Ottawa river) keeps the zones of the code; a code newer than
  * the table has those of its region.
  */
-export function candidateZones(code: string, region: string): readonly string[] {
-  const place = areaCodePlace(code)
-  if (!place) return zonesOfRegion(region)
+export function findCandidateZones(code: string, region: string): readonly string[] {
+  const place = findAreaCodePlace(code)
+  if (!place) return findRegionZones(region)
   const inRegion = place.candidates.filter((candidate) => candidate.region === region)
   const chosen = inRegion.length > 0 ? inRegion : place.candidates
   return [...new Set(chosen.map((candidate) => candidate.zone))]

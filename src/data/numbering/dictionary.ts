@@ -8,7 +8,7 @@ export class Dictionary<Value> {
   readonly values: Value[] = []
 
   /** Equal keys get the same number, counting from 0. Throws `RangeError` when the column is full. */
-  numberOf(key: string, value: Value): number {
+  indexFor(key: string, value: Value): number {
     const known = this.#numbers.get(key)
     if (known !== undefined) return known
     const next = this.values.length

@@ -5,30 +5,32 @@
  */
 import { join } from 'node:path'
 import type { LineClass, OriginalCarrier } from '../../domain/place.js'
-import { type FileKind, writeCheckedFile } from '../checked-file.js'
-import { isKnownLineClass, type KnownLineClass, type OcnReport } from '../feeds/ocn.js'
-import { type ReadPrepared, readPreparedFile } from './prepared-files.js'
+import { isKnownLineClass, type KnownLineClass, type OcnReport } from '../feeds/numbering/ocn.js'
+import { type FileKind, writeCheckedFile } from '../files/checked-file.js'
+import { type PreparedFileReader, readPreparedFile } from '../files/prepared-files.js'
 
 export type OcnClasses = ReadonlyMap<string, KnownLineClass>
 
-const wirelessName =
+const wirelessNamePattern =
   /\b(?:WIRELESS|CELLULAR|CELLCO|PCS|MOBILE|OMNIPOINT|POWERTEL|SPRINT SPECTRUM|NEXTEL|CRICKET|METROPCS|ALLTEL|MOBILITY)\b/i
 
 /** Paging companies call themselves mobile. */
-const pagingName = /\b(?:USA MOBILITY|SPOK|PAGING|ARCH WIRELESS|METROCALL)\b/i
+const pagingNamePattern = /\b(?:USA MOBILITY|SPOK|PAGING|ARCH WIRELESS|METROCALL)\b/i
 
 /** The imported class of the number, else wireless when the name says so, else `unknown`. */
-export function lineClassOf(carrier: OriginalCarrier | undefined, classes: OcnClasses): LineClass {
+export function classifyLine(carrier: OriginalCarrier | undefined, classes: OcnClasses): LineClass {
   if (!carrier) return 'unknown'
   const imported = classes.get(carrier.ocn)
   if (imported) return imported
   const { company } = carrier
-  return wirelessName.test(company) && !pagingName.test(company) ? 'wireless' : 'unknown'
+  return wirelessNamePattern.test(company) && !pagingNamePattern.test(company)
+    ? 'wireless'
+    : 'unknown'
 }
 
 export const ocnFileKind: FileKind = { kind: 'ocn-classes', formatVersion: 1 }
 
-export function ocnFilePath(folder: string): string {
+export function resolveOcnFilePath(folder: string): string {
   return join(folder, 'ocn.cg')
 }
 
@@ -37,16 +39,27 @@ export async function writeOcnClasses(folder: string, report: OcnReport): Promis
   const { path, sha256, read, classes } = report
   const header = { source: { path, sha256, rows: read }, companies: classes.size }
   const lines = [...classes].map(([ocn, lineClass]) => `${ocn} ${lineClass}\n`)
-  await writeCheckedFile(ocnFilePath(folder), ocnFileKind, header, [Buffer.from(lines.join(''))])
+  await writeCheckedFile(resolveOcnFilePath(folder), ocnFileKind, header, [
+    Buffer.from(lines.join('')),
+  ])
 }
 
 /** The last import; empty when there is none. Throws `DataFileError` for a damaged file. */
-export function readOcnClasses(folder: string, read: ReadPrepared = readPreparedFile): OcnClasses {
-  const file = read(ocnFilePath(folder), ocnFileKind)
+export function readOcnClasses(
+  folder: string,
+  read: PreparedFileReader = readPreparedFile,
+): OcnClasses {
+  const file = read(resolveOcnFilePath(folder), ocnFileKind)
   const classes = new Map<string, KnownLineClass>()
   for (const line of file?.body.toString('latin1').split('\n') ?? []) {
     const [ocn = '', lineClass = ''] = line.split(' ')
     if (isKnownLineClass(lineClass)) classes.set(ocn, lineClass)
   }
   return classes
+}
+
+/** What the rows of a prepared file are joined with, and how it is read. */
+export interface PrefixLoadOptions {
+  readonly classes: OcnClasses
+  readonly read?: PreparedFileReader
 }

@@ -57,7 +57,10 @@ const names: Readonly<Record<string, string>> = {
 }
 
 /** The rate center of a number as a name. */
-export function localeName({ candidates }: Pick<Place, 'candidates'>, rateCenter: string): string {
+export function formatLocaleName(
+  { candidates }: Pick<Place, 'candidates'>,
+  rateCenter: string,
+): string {
   const region = candidates[0]?.region
   const zoned = withZone.exec(rateCenter)?.[1]
   if (zoned !== undefined) return names[`${region} ${zoned}`] ?? zoned

@@ -2,16 +2,19 @@
  * The prepared files of a numbering folder, joined: prefixes of each country with the classes of
  * companies, and thousands blocks. Which facts a number gets from them is told in `numbering-plan.ts`.
  */
-import { statSync } from 'node:fs'
 import type { Country } from '../../domain/place.js'
-import { yieldToEventLoop } from '../../domain/slices.js'
 import { DataFileError } from '../../errors.js'
-import { blockFileKind, blockFilePath } from './block-file.js'
+import { readFileStamp } from '../../runtime/folders.js'
+import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
+import {
+  type PreparedFileReader,
+  readPreparedFile,
+  readPreparedFilesInBackground,
+} from '../files/prepared-files.js'
 import { ImportedPrefixes } from './imported-prefixes.js'
-import { type OcnClasses, ocnFileKind, ocnFilePath, readOcnClasses } from './line-class.js'
+import { type OcnClasses, ocnFileKind, readOcnClasses, resolveOcnFilePath } from './line-class.js'
+import { getTableFileKind, numberingTableNames, resolveTablePath } from './numbering-table.js'
 import { PrefixBlocks } from './prefix-blocks.js'
-import { prefixFileKind, prefixFilePath } from './prefix-file.js'
-import { type ReadPrepared, readInPieces, readPreparedFile } from './prepared-files.js'
 
 /** A prepared file that cannot be used. */
 export interface NumberingProblem {
@@ -36,7 +39,7 @@ const countries: readonly Country[] = ['US', 'CA']
 
 /** Files that are damaged or cannot be read are among the problems. */
 export function loadNumbering(folder: string): NumberingFiles {
-  const steps = loading(folder, readPreparedFile)
+  const steps = loadSteps(folder, readPreparedFile)
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
@@ -48,12 +51,13 @@ export async function loadNumberingInBackground(
   folder: string,
   older: NumberingFiles,
 ): Promise<NumberingFiles> {
-  const read = await readInPieces([
-    ...countries.map((country) => [prefixFilePath(folder, country), prefixFileKind] as const),
-    [ocnFilePath(folder), ocnFileKind],
-    [blockFilePath(folder), blockFileKind],
+  const read = await readPreparedFilesInBackground([
+    ...numberingTableNames.map(
+      (name) => [resolveTablePath(folder, name), getTableFileKind(name)] as const,
+    ),
+    [resolveOcnFilePath(folder), ocnFileKind],
   ])
-  const steps = loading(folder, read, older)
+  const steps = loadSteps(folder, read, older)
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
@@ -66,15 +70,17 @@ export async function loadNumberingInBackground(
  * which is judged as strictly as wireless. Without the thousands blocks the prefix alone could name
  * the wrong place or call a wireless line wireline, so the US is blocked.
  */
-function* loading(
+function* loadSteps(
   folder: string,
-  read: ReadPrepared,
+  read: PreparedFileReader,
   older?: NumberingFiles,
 ): Generator<void, NumberingFiles> {
   const problems: NumberingProblem[] = []
-  const part = <Part>(source: PartSource<Part>) => loadPart(source, { older, problems })
+  const part = <Part>(source: FilePart<Part>) => loadPart(source, { older, problems })
   const ofClasses = part({
-    ...{ path: ocnFilePath(folder), of: [], older: older?.classes },
+    path: resolveOcnFilePath(folder),
+    of: [],
+    older: older?.classes,
     load: () => readOcnClasses(folder, read),
   })
   const classes = ofClasses ?? new Map()
@@ -82,7 +88,8 @@ function* loading(
   const imported = new Map<Country, ImportedPrefixes>()
   for (const country of countries) {
     const prefixes = part({
-      ...{ path: prefixFilePath(folder, country), of: [country] },
+      path: resolveTablePath(folder, country),
+      of: [country],
       load: () => ImportedPrefixes.load(folder, country, { classes, read }),
       older: older?.imported.get(country),
     })
@@ -90,14 +97,16 @@ function* loading(
     yield
   }
   const blocks = part({
-    ...{ path: blockFilePath(folder), of: ['US'], older: older?.blocks },
+    path: resolveTablePath(folder, 'blocks'),
+    of: ['US'],
+    older: older?.blocks,
     load: () => PrefixBlocks.load(folder, { classes, read }),
   })
-  for (const country of blockedCountries(problems).keys()) imported.delete(country)
+  for (const country of listBlockedCountries(problems).keys()) imported.delete(country)
   return { imported, blocks, classes, problems }
 }
 
-interface PartSource<Part> {
+interface FilePart<Part> {
   readonly path: string
   /** Countries that cannot be judged without it. */
   readonly of: readonly Country[]
@@ -105,15 +114,15 @@ interface PartSource<Part> {
   readonly older: Part | undefined
 }
 
-interface PartsSoFar {
+interface LoadState {
   readonly older: NumberingFiles | undefined
   readonly problems: NumberingProblem[]
 }
 
 /** The part, or what is in use instead of it. */
 function loadPart<Part>(
-  { path, of, load, older: olderPart }: PartSource<Part>,
-  { older, problems }: PartsSoFar,
+  { path, of, load, older: olderPart }: FilePart<Part>,
+  { older, problems }: LoadState,
 ): Part | undefined {
   try {
     return load()
@@ -121,7 +130,7 @@ function loadPart<Part>(
     // A read that fails while the program runs is tried again, since it may succeed later.
     if (!(cause instanceof DataFileError) && older) throw cause
     const detail = cause instanceof DataFileError ? cause.message : `${path}: ${String(cause)}`
-    const wasBlocked = blockedCountries(older?.problems ?? [])
+    const wasBlocked = listBlockedCountries(older?.problems ?? [])
     const olderInUse = older !== undefined && !of.some((country) => wasBlocked.has(country))
     problems.push({ path, detail, olderInUse, blocked: olderInUse ? [] : of })
     return olderInUse ? olderPart : undefined
@@ -129,7 +138,7 @@ function loadPart<Part>(
 }
 
 /** What is wrong with the files of each country that is blocked. */
-export function blockedCountries(
+export function listBlockedCountries(
   problems: readonly NumberingProblem[],
 ): ReadonlyMap<Country, string> {
   const details = new Map<Country, string>()
@@ -140,16 +149,7 @@ export function blockedCountries(
 }
 
 /** Changes whenever a prepared file is replaced. */
-export function fingerprint(folder: string): string {
-  const paths = [
-    ...countries.map((country) => prefixFilePath(folder, country)),
-    ocnFilePath(folder),
-    blockFilePath(folder),
-  ]
-  return paths
-    .map((path) => {
-      const file = statSync(path, { bigint: true, throwIfNoEntry: false })
-      return file ? `${file.ino} ${file.size} ${file.mtimeNs} ${file.ctimeNs}` : 'none'
-    })
-    .join()
+export function computeFingerprint(folder: string): string {
+  const tables = numberingTableNames.map((name) => resolveTablePath(folder, name))
+  return [...tables, resolveOcnFilePath(folder)].map(readFileStamp).join()
 }

@@ -1,16 +1,25 @@
 /**
- * Answers what is known of a number: from the imported list of its prefix where its country has
- * one, and of its thousands block where those are imported too; else, unless that is switched off,
- * from its area code alone. Imported lists are joined with the company classes when they are loaded;
- * a look-up is one array read, and a second one where the blocks of a prefix differ.
+ * The facts of a number: from the imported list of its prefix if its country has one, and of its
+ * thousands block if blocks are imported too; otherwise, unless switched off, from its area code
+ * alone. Imported lists are joined with the company classes when they are loaded; a lookup is one
+ * array read, and a second one where the blocks of a prefix differ. {@link PortAwarePlan} adds ports.
  */
-import { formatDay } from '../../domain/clock.js'
-import { isTollFree, type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
-import type { Country, NumberFacts, NumberingPlan, PlanCoverage } from '../../domain/place.js'
-import { areaCode } from './area-codes.js'
+
+import type { ListVersion, NumberSet } from '../../domain/number-set.js'
+import { isTollFree, type PhoneNumber, toPhoneNumber } from '../../domain/phone-number.js'
+import type {
+  Country,
+  NumberFacts,
+  NumberingCoverage,
+  NumberingPlan,
+  PortingRecord,
+} from '../../domain/place.js'
+import { formatDay, msPerDay } from '../../domain/time/dates.js'
+import { portedListNames } from '../number-list/list-names.js'
+import { findAreaCode } from './area-codes.js'
 import {
-  blockedCountries,
-  fingerprint,
+  computeFingerprint,
+  listBlockedCountries,
   loadNumbering,
   loadNumberingInBackground,
   type NumberingFiles,
@@ -21,79 +30,75 @@ import type { SplitPrefix } from './prefix-blocks.js'
 export interface NumberingPlanOptions {
   /** Holds the prepared files; may be empty or missing. */
   readonly folder: string
-  /** What to make of a country without an imported list: its area codes alone, or nothing. */
+  /** How to resolve a country without an imported list: by area code alone, or not at all. */
   readonly unknownPrefix: 'area-code' | 'strict'
 }
 
-export interface ReloadableNumberingPlan extends NumberingPlan {
-  /** The prepared files that cannot be used; empty when all is well. */
-  problems(): readonly NumberingProblem[]
-  /**
-   * Reloads when a prepared file is another one than before, and says whether it did. Costs four
-   * file stats, and while the files are read other work gets its turn. A damaged file leaves what is
-   * in use as it is and is among the problems; rejects when a file cannot be read, and then tries
-   * again at the next call. Calls must not overlap.
-   */
-  reloadIfChanged(): Promise<boolean>
-}
-
 /**
- * Never throws for the files: a country whose prepared files are damaged or cannot be read is
- * blocked, which means that its numbers are unknown until a good file replaces the damaged one.
+ * Never throws for the files. A country whose prepared files are damaged or cannot be read is blocked:
+ * its numbers are unknown until a good file replaces the damaged one.
  */
 export function openNumberingPlan(options: NumberingPlanOptions): ReloadableNumberingPlan {
-  return new LoadedNumberingPlan(options)
+  return new ReloadableNumberingPlan(options)
 }
 
 const firstAreaCode = 200
 const slotCount = 800_000
 
-const newFacts = () => new Array<NumberFacts | SplitPrefix | undefined>(slotCount)
+const createFactTable = () => new Array<NumberFacts | SplitPrefix | undefined>(slotCount)
 
-class LoadedNumberingPlan implements ReloadableNumberingPlan {
+export class ReloadableNumberingPlan implements NumberingPlan {
   readonly #options: NumberingPlanOptions
   #files: NumberingFiles
-  /** What is wrong with the files of each country that is blocked. */
+  /** The blocked countries, with what is wrong with their files. */
   #blocked: ReadonlyMap<Country, string>
-  /** One slot per prefix, filled when first asked for; facts are shared where they can be. */
-  #facts = newFacts()
+  /** One slot per prefix, filled on first use; facts are shared where possible. */
+  #facts = createFactTable()
   #areaCodes = new Map<string, AreaCodeFacts>()
-  #seenFiles: string
+  #fingerprint: string
 
   constructor(options: NumberingPlanOptions) {
     this.#options = options
-    this.#seenFiles = fingerprint(options.folder)
+    this.#fingerprint = computeFingerprint(options.folder)
     this.#files = loadNumbering(options.folder)
-    this.#blocked = blockedCountries(this.#files.problems)
+    this.#blocked = listBlockedCountries(this.#files.problems)
   }
 
   lookup(number: PhoneNumber): NumberFacts {
-    const slot = slotOf(number)
+    // Negative below area code 200.
+    const slot = Number(number.slice(0, 6)) - firstAreaCode * 1000
     const facts = this.#facts[slot] ?? this.#resolve(number, slot)
-    return facts.status === 'split' ? ofBlock(facts, number) : facts
+    return facts.status === 'split' ? selectBlock(facts, number) : facts
   }
 
-  coverage(): Readonly<Record<Country, PlanCoverage>> {
+  coverage(): Readonly<Record<Country, NumberingCoverage>> {
     return { US: this.#coverageOf('US'), CA: this.#coverageOf('CA') }
   }
 
+  /** The prepared files that cannot be used. */
   problems(): readonly NumberingProblem[] {
     return this.#files.problems
   }
 
+  /**
+   * Reloads when a prepared file has changed; returns whether it did. Costs four file stats; other
+   * work gets its turn while the files are read. A damaged file becomes a problem, and the facts in
+   * use stay. Rejects when a file cannot be read, and tries again at the next call. Calls must not
+   * overlap.
+   */
   async reloadIfChanged(): Promise<boolean> {
     const { folder } = this.#options
-    const found = fingerprint(folder)
-    if (found === this.#seenFiles) return false
+    const found = computeFingerprint(folder)
+    if (found === this.#fingerprint) return false
     this.#files = await loadNumberingInBackground(folder, this.#files)
-    this.#seenFiles = found
-    this.#blocked = blockedCountries(this.#files.problems)
+    this.#fingerprint = found
+    this.#blocked = listBlockedCountries(this.#files.problems)
     this.#areaCodes = new Map()
-    this.#facts = newFacts()
+    this.#facts = createFactTable()
     return true
   }
 
-  #coverageOf(country: Country): PlanCoverage {
+  #coverageOf(country: Country): NumberingCoverage {
     const imported = this.#files.imported.get(country)
     if (this.#blocked.has(country)) return { mode: 'damaged', prefixes: 0, asOf: undefined }
     if (imported) {
@@ -105,12 +110,12 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
   }
 
   #resolve(number: PhoneNumber, slot: number): NumberFacts | SplitPrefix {
-    const facts = this.#listed(Number(number.slice(0, 6))) ?? this.#unlisted(number)
+    const facts = this.#resolveListed(Number(number.slice(0, 6))) ?? this.#resolveUnlisted(number)
     if (slot >= 0) this.#facts[slot] = facts
     return facts
   }
 
-  #listed(prefix: number): NumberFacts | SplitPrefix | undefined {
+  #resolveListed(prefix: number): NumberFacts | SplitPrefix | undefined {
     for (const [country, imported] of this.#files.imported) {
       const facts = imported.find(prefix)
       if (facts && country === 'US') return this.#files.blocks?.split(prefix, facts) ?? facts
@@ -119,7 +124,7 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
     return undefined
   }
 
-  #unlisted(number: PhoneNumber): NumberFacts {
+  #resolveUnlisted(number: PhoneNumber): NumberFacts {
     const code = number.slice(0, 3)
     let facts = this.#areaCodes.get(code)
     if (!facts) {
@@ -130,8 +135,8 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
   }
 
   #areaCodeFacts(code: string): AreaCodeFacts {
-    if (isTollFree(phoneNumber(`${code}5550100`))) return same({ status: 'toll-free' })
-    const known = areaCode(code)
+    if (isTollFree(toPhoneNumber(`${code}5550100`))) return toSameFacts({ status: 'toll-free' })
+    const known = findAreaCode(code)
     if (known?.kind === 'geographic') {
       const { place } = known
       return this.#geographicFacts(code, place.country, {
@@ -143,9 +148,13 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
         originalClass: 'unknown',
       })
     }
-    const detail = detailOf(code, known)
-    const served = [...this.#files.imported.values()].some((imported) => imported.serves(code))
-    return same({ status: 'unknown-prefix', detail, areaCodeInUse: served || known !== undefined })
+    const detail = describeUnknown(code, known)
+    const served = [...this.#files.imported.values()].some((imported) => imported.hasAreaCode(code))
+    return toSameFacts({
+      status: 'unknown-prefix',
+      detail,
+      areaCodeInUse: served || known !== undefined,
+    })
   }
 
   #geographicFacts(code: string, country: Country, byAreaCode: NumberFacts): AreaCodeFacts {
@@ -157,34 +166,37 @@ class LoadedNumberingPlan implements ReloadableNumberingPlan {
     const damage = this.#blocked.get(country)
     if (damage !== undefined) {
       const detail = `the imported prefixes of ${country} cannot be used: ${damage}`
-      return { country, ...same(unknown(detail)) }
+      return { country, ...toSameFacts(unknown(detail)) }
     }
     const imported = this.#files.imported.get(country)
     if (imported) {
       const { asOf } = imported
-      const list = asOf === undefined ? 'the list' : `the list of ${formatDay(asOf / 86_400_000)}`
-      return { country, ...same(unknown(`not among the exchanges of ${code} in ${list}`)) }
+      const list = asOf === undefined ? 'the list' : `the list of ${formatDay(asOf / msPerDay)}`
+      return { country, ...toSameFacts(unknown(`not among the exchanges of ${code} in ${list}`)) }
     }
     if (this.#options.unknownPrefix === 'strict') {
-      return { country, ...same(unknown(`no list of the prefixes of ${country} is imported`)) }
+      return {
+        country,
+        ...toSameFacts(unknown(`no list of the prefixes of ${country} is imported`)),
+      }
     }
     const impossible = unknown(`no exchange that numbers of ${code} can have`)
     return { country, possible: byAreaCode, impossible }
   }
 }
 
-/** What holds for a prefix that is in no list, by whether its exchange can be an ordinary one. */
+/** The facts of a prefix that is in no list, by whether its exchange can be an ordinary one. */
 interface AreaCodeFacts {
   readonly country?: Country
   readonly possible: NumberFacts
   readonly impossible: NumberFacts
 }
 
-function same(facts: NumberFacts): AreaCodeFacts {
+function toSameFacts(facts: NumberFacts): AreaCodeFacts {
   return { possible: facts, impossible: facts }
 }
 
-function detailOf(code: string, known: ReturnType<typeof areaCode>): string {
+function describeUnknown(code: string, known: ReturnType<typeof findAreaCode>): string {
   if (known?.kind === 'other-country') {
     return `area code ${code} serves ${known.country}, not the US or Canada`
   }
@@ -192,14 +204,7 @@ function detailOf(code: string, known: ReturnType<typeof areaCode>): string {
   return `area code ${code} is not in service`
 }
 
-/** Area code and exchange as an index; negative below area code 200. */
-function slotOf(number: PhoneNumber): number {
-  let prefix = 0
-  for (let index = 0; index < 6; index += 1) prefix = prefix * 10 + number.charCodeAt(index) - 48
-  return prefix - firstAreaCode * 1000
-}
-
-function ofBlock({ byBlock }: SplitPrefix, number: PhoneNumber): NumberFacts {
+function selectBlock({ byBlock }: SplitPrefix, number: PhoneNumber): NumberFacts {
   const facts = byBlock[number.charCodeAt(6) - 48]
   if (!facts) throw new RangeError('a number has a digit where its block is')
   return facts
@@ -215,4 +220,111 @@ function isPossibleExchange(exchange: string, country: Country | undefined): boo
   if (!/^[2-9]\d\d$/.test(exchange) || exchange.endsWith('11')) return false
   if (country === 'CA' && canadianServices.has(exchange)) return false
   return !reservedExchanges.has(exchange)
+}
+
+/** The part of the list store that is needed here. */
+export interface PortedLists {
+  get(name: string): NumberSet | undefined
+  /** Lists whose file cannot be used; one without a name concerns the whole folder. */
+  problems(): readonly { readonly name?: string }[]
+  /** `listener` is called after each change of lists or problems. */
+  onChange(listener: () => void): unknown
+}
+
+export interface PortOptions {
+  /** Whether a list is too old; called at each lookup. */
+  isStale(list: ListVersion): boolean
+}
+
+type InServiceFacts = NumberFacts & { readonly status: 'ok' }
+
+/** Facts of one prefix or block, as changed by ports. */
+type PortedVariants = Partial<Record<PortingRecord['to'] | 'inDoubt', InServiceFacts>>
+
+/**
+ * A numbering plan with ports applied: the kind of line a number is now, not only what its prefix or
+ * block was assigned for. The order is fixed: the class of the block, then the list of numbers ported
+ * to wireline, then that of numbers ported to wireless. Where a list is too old or cannot be read, no
+ * number that it covers is known to be a landline. Without these lists the facts are those of `plan`.
+ *
+ * Numbers that are not ported share the facts of their prefix or block; so do ported numbers of the
+ * same prefix and direction, unless the day of the port is known.
+ */
+export class PortAwarePlan implements NumberingPlan {
+  readonly #plan: NumberingPlan
+  readonly #lists: PortedLists
+  readonly #isStale: PortOptions['isStale']
+  readonly #variants = new WeakMap<InServiceFacts, PortedVariants>()
+  #toWireless: NumberSet | undefined
+  #toWireline: NumberSet | undefined
+  /** One of the lists cannot be read, so the numbers it covers are not known either. */
+  #isUnusable = false
+
+  constructor(plan: NumberingPlan, lists: PortedLists, { isStale }: PortOptions) {
+    this.#plan = plan
+    this.#lists = lists
+    this.#isStale = isStale
+    this.#loadLists()
+    lists.onChange(() => this.#loadLists())
+  }
+
+  lookup(number: PhoneNumber): NumberFacts {
+    const facts = this.#plan.lookup(number)
+    if (facts.status !== 'ok') return facts
+    // A list that does not cover the area code counts as absent.
+    const toWireless = this.#toWireless?.covers(number) ? this.#toWireless : undefined
+    const toWireline = this.#toWireline?.covers(number) ? this.#toWireline : undefined
+    if (!toWireless && !toWireline && !this.#isUnusable) return facts
+    const isWirelessStale = toWireless !== undefined && this.#isStale(toWireless)
+    if (!isWirelessStale && toWireless?.has(number)) {
+      return this.#toPorted(facts, 'wireless', toWireless.dayOf?.(number))
+    }
+    const isInDoubt =
+      isWirelessStale || this.#isUnusable || (toWireline !== undefined && this.#isStale(toWireline))
+    if (isInDoubt) return this.#toDoubtful(facts)
+    if (!toWireline?.has(number)) return facts
+    return this.#toPorted(facts, 'wireline', toWireline.dayOf?.(number))
+  }
+
+  coverage(): ReturnType<NumberingPlan['coverage']> {
+    return this.#plan.coverage()
+  }
+
+  #loadLists(): void {
+    const { wireless, wireline } = portedListNames
+    this.#toWireless = this.#lists.get(wireless)
+    this.#toWireline = this.#lists.get(wireline)
+    const problems = this.#lists.problems()
+    const isUnusable = (name: string, list: NumberSet | undefined) =>
+      !list && problems.some((problem) => problem.name === undefined || problem.name === name)
+    this.#isUnusable =
+      isUnusable(wireless, this.#toWireless) || isUnusable(wireline, this.#toWireline)
+  }
+
+  #toPorted(
+    facts: InServiceFacts,
+    to: PortingRecord['to'],
+    on: PortingRecord['on'],
+  ): InServiceFacts {
+    if (on !== undefined) return { ...facts, lineClass: to, ported: { to, on } }
+    const variants = this.#variantsOf(facts)
+    variants[to] ??= { ...facts, lineClass: to, ported: { to, on } }
+    return variants[to]
+  }
+
+  /** A wireless line stays wireless: no list could make a call to it stricter. */
+  #toDoubtful(facts: InServiceFacts): InServiceFacts {
+    if (facts.lineClass === 'wireless' || facts.lineClass === 'unknown') return facts
+    const variants = this.#variantsOf(facts)
+    variants.inDoubt ??= { ...facts, lineClass: 'unknown' }
+    return variants.inDoubt
+  }
+
+  #variantsOf(facts: InServiceFacts): PortedVariants {
+    const known = this.#variants.get(facts)
+    if (known) return known
+    const variants: PortedVariants = {}
+    this.#variants.set(facts, variants)
+    return variants
+  }
 }

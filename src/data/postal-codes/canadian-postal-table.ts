@@ -16,7 +16,7 @@ const winnipeg = 'America/Winnipeg'
 const edmonton = 'America/Edmonton'
 const vancouver = 'America/Vancouver'
 
-export const provinceOfLetter: Readonly<Record<string, PostalArea>> = {
+export const provinceByLetter: Readonly<Record<string, PostalArea>> = {
   A: { region: 'NL', zones: ['America/St_Johns'] },
   B: { region: 'NS', zones: [halifax] },
   C: { region: 'PE', zones: [halifax] },
@@ -75,4 +75,4 @@ export const canadianExceptions: Readonly<Record<string, PostalArea>> = Object.f
 )
 
 /** Post offices of the Canadian Forces (Belleville) and their fleet mail (Halifax, Victoria). */
-export const forcesMail: ReadonlySet<string> = new Set(['K8N5W6', 'B3K5X5', 'V9A7N2'])
+export const militaryPostalCodes: ReadonlySet<string> = new Set(['K8N5W6', 'B3K5X5', 'V9A7N2'])

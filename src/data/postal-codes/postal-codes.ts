@@ -3,8 +3,12 @@
  * import. What a postal code is allowed to decide is left to the calling-hours rules.
  */
 import type { Place, PostalCodes } from '../../domain/place.js'
-import { countryOfRegion, zonesOfRegion } from '../numbering/area-codes.js'
-import { canadianExceptions, forcesMail, provinceOfLetter } from './canadian-postal-table.js'
+import { findRegionCountry, findRegionZones } from '../numbering/area-codes.js'
+import {
+  canadianExceptions,
+  militaryPostalCodes,
+  provinceByLetter,
+} from './canadian-postal-table.js'
 import {
   correctedZips,
   disputedZips,
@@ -12,7 +16,7 @@ import {
   statePrefixes,
   zipsByCoordinates,
 } from './zip-table.js'
-import { zoneOfZip } from './zip-zones.js'
+import { findZipZone } from './zip-zones.js'
 
 const zipPattern = /^(\d{5})(?:-?\d{4})?$/
 
@@ -49,9 +53,9 @@ function prefixesIn(range: string): string[] {
   return Array.from({ length: count }, (_, step) => String(Number(first) + step).padStart(3, '0'))
 }
 
-const disputed: ReadonlySet<string> = new Set(zipsIn(disputedZips))
+const disputedZipSet: ReadonlySet<string> = new Set(zipsIn(disputedZips))
 
-const corrected: ReadonlyMap<string, readonly string[]> = new Map(
+const correctedZipZones: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(correctedZips).flatMap(([zones, zips]) =>
     zipsIn(zips).map((zip): [string, string[]] => [zip, zones.split(' ')]),
   ),
@@ -67,27 +71,27 @@ function zipsIn(text: string): string[] {
   return text.trim().split(/\s+/)
 }
 
-function stateOfZip(zip: string): string | undefined {
+function findZipState(zip: string): string | undefined {
   return zip in stateExceptions ? stateExceptions[zip] : stateOfPrefix.get(zip.slice(0, 3))
 }
 
 function locateZip(zip: string): Place | undefined {
-  const state = stateOfZip(zip)
+  const state = findZipState(zip)
   if (state === undefined) return undefined
-  const known = disputed.has(zip) ? undefined : (zoneOfZip(zip) ?? coordinateZones.get(zip))
-  return placeOf(state, corrected.get(zip) ?? (known ? [known] : zonesOfRegion(state)))
+  const known = disputedZipSet.has(zip) ? undefined : (findZipZone(zip) ?? coordinateZones.get(zip))
+  return toPlace(state, correctedZipZones.get(zip) ?? (known ? [known] : findRegionZones(state)))
 }
 
 function locateCanadian(area: string, unit: string): Place | undefined {
-  if (area === 'H0H' || forcesMail.has(area + unit)) return undefined
+  if (area === 'H0H' || militaryPostalCodes.has(area + unit)) return undefined
   const exception = canadianExceptions[area + unit] ?? canadianExceptions[area]
-  if (exception) return placeOf(exception.region, exception.zones)
-  const province = provinceOfLetter[area.charAt(0)]
-  return province && placeOf(province.region, province.zones)
+  if (exception) return toPlace(exception.region, exception.zones)
+  const province = provinceByLetter[area.charAt(0)]
+  return province && toPlace(province.region, province.zones)
 }
 
-function placeOf(region: string, zones: readonly string[]): Place | undefined {
-  const country = countryOfRegion(region)
+function toPlace(region: string, zones: readonly string[]): Place | undefined {
+  const country = findRegionCountry(region)
   if (!country) return undefined
   const candidates = zones.map((zone) => ({ region, zone }))
   return { country, candidates, source: 'postal-code' }

@@ -1,4 +1,4 @@
-/** The checks of every call, cheapest first. All run; the order only says who is asked first. */
+/** The checks of every call, in the order of their findings. */
 import { callingHoursCheck } from './calling-hours.js'
 import type { Check } from './check.js'
 import { internalDncCheck } from './internal-dnc.js'

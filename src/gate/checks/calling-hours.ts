@@ -1,38 +1,33 @@
-/** Calls are placed only inside the lawful hours of every place the called party may be in. */
-import { type LegalTime, when } from '../../domain/compliance.js'
+/** Calls are placed only within the lawful hours of every place the called party may be in. */
+import type { LegalTime } from '../../domain/compliance.js'
 import type { ReasonCode } from '../../domain/decision.js'
 import type { PlaceSource } from '../../domain/place.js'
-import { type Check, findingOf, type Judged } from './check.js'
+import type { Check } from './check.js'
 
-export const callingHoursCheck: Check = {
+export const callingHoursCheck: Check<'legalTime'> = {
   name: 'calling-hours',
-  run: ({ askedAt, legalTime }) =>
-    when(legalTime(), (asked) =>
-      findingOf({ check: 'calling-hours', askedAt }, asked, ({ value }) => judge(value)),
-    ),
-}
-
-function judge(answer: LegalTime): Judged {
-  if (answer.status !== 'OK') {
-    const reason = statusReasons[answer.status]
-    return { verdict: 'deny', reason, detail: answer.message ?? answer.status }
-  }
-  const detail = `${answer.rule}${placeText(answer.placeSource)}`
-  if (answer.permitted) return { verdict: 'pass', reason: 'permitted', detail }
-  const reason = answer.restrictedDay === undefined ? 'outside-calling-hours' : 'restricted-day'
-  const opensAt = answer.opensAt ?? Number.POSITIVE_INFINITY
-  return { verdict: 'deny', reason, detail, opensAt }
+  question: 'legalTime',
+  judge({ value: legalTime }) {
+    const { status, message, rule, placeSource, permitted, restrictedDay, opensAt } = legalTime
+    if (status !== 'OK') {
+      return { verdict: 'deny', reason: statusReasons[status], detail: message ?? status }
+    }
+    // Shows a reader how reliable the place is.
+    const detail = placeSource === undefined ? rule : `${rule} (${placeTexts[placeSource]})`
+    if (permitted) return { verdict: 'pass', reason: 'permitted', detail }
+    return {
+      verdict: 'deny',
+      reason: restrictedDay === undefined ? 'outside-calling-hours' : 'restricted-day',
+      detail,
+      opensAt: opensAt ?? Number.POSITIVE_INFINITY,
+    }
+  },
 }
 
 const placeTexts: Readonly<Record<PlaceSource, string>> = {
   'postal-code': 'place by postal code',
   prefix: 'place by prefix',
   'area-code': 'place by area code alone',
-}
-
-/** Tells a reader how far the place can be trusted. */
-function placeText(source: PlaceSource | undefined): string {
-  return source === undefined ? '' : ` (${placeTexts[source]})`
 }
 
 const statusReasons: Readonly<Record<Exclude<LegalTime['status'], 'OK'>, ReasonCode>> = {

@@ -2,90 +2,75 @@
  * People who asked not to be called again are not called, unless they gave written permission
  * after that (spec, "Internal DNC membership": a newer Permission EBR overrides an entry).
  *
- * Whether a permission is newer is known to whoever keeps both: only a scrub row of the entry's own
- * source lifts it. An opt-out that was recorded here is not lifted by a consent on a provider's file,
- * of which nobody knows whether it is the newer one. Each source that lists the number must lift.
+ * Only the source that keeps both the entry and the permission can say which is newer. So an entry is
+ * overridden only by a scrub row of its own source, and if several sources list the number, each of
+ * them must have such a row.
  */
-import { formatInstant } from '../../domain/clock.js'
+
 import {
-  type Answered,
-  type Asked,
-  type InternalDncStatus,
+  type Answer,
+  type AnswerSuccess,
+  flattenAnswers,
   type ScrubVerdict,
-  when,
 } from '../../domain/compliance.js'
-import { type Check, eachAnswer, findingOf, type Judged } from './check.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import type { Check } from './check.js'
 
-const notListed: Judged = {
-  verdict: 'pass',
-  reason: 'permitted',
-  detail: 'not on the internal do-not-call list',
-}
-
-export const internalDncCheck: Check = {
+export const internalDncCheck: Check<'internalDnc'> = {
   name: 'internal-dnc',
-  run: ({ askedAt, internalDnc, scrub }, meanwhile) =>
-    when(internalDnc(), (asked) => {
-      const subject = { check: 'internal-dnc', askedAt } as const
-      if (!isListed(asked)) return findingOf(subject, asked, () => notListed)
-      const findingWith = (row: Asked<ScrubVerdict> | undefined) =>
-        findingOf(subject, asked, (entry) =>
-          entry.value.onList ? judgeListed(entry, row && freshRowOf(entry.source, row)) : notListed,
-        )
-      // A scrub that is late must not make an unknown of a number that is known to be listed.
-      meanwhile?.(findingWith(undefined))
-      return when(scrub(), findingWith)
-    }),
-}
-
-/** By any of those who were asked. */
-function isListed(asked: Asked<InternalDncStatus>): boolean {
-  return asked.answered && (asked.value.onList || asked.also?.some(isListed) === true)
-}
-
-/**
- * The row of that source. A stale one shows no permission: it may have been withdrawn since. What
- * comes along with a stale answer was kept as long as that.
- */
-function freshRowOf(
-  source: string,
-  asked: Asked<ScrubVerdict>,
-): Answered<ScrubVerdict> | undefined {
-  if (!asked.answered || asked.staleBecause !== undefined) return undefined
-  for (const row of eachAnswer(asked)) {
-    if (row.answered && row.source === source && row.staleBecause === undefined) return row
-  }
-  return undefined
-}
-
-/**
- * Only a row that shows the newer permission lifts the entry. Without one the number is denied, not
- * unknown: that it is listed is known, and no policy on unknowns lets it pass.
- */
-function judgeListed(
-  entry: Answered<InternalDncStatus>,
-  row: Answered<ScrubVerdict> | undefined,
-): Judged {
-  const { addedAt } = entry.value
-  const since = addedAt === undefined ? '' : ` since ${formatInstant(addedAt)}`
-  const listed = `on the internal do-not-call list${since}`
-  if (row?.value.ebrType === 'P' && (row.value.letter === 'O' || row.value.letter === 'H')) {
-    return {
-      verdict: 'pass',
-      reason: 'permitted',
-      detail: `${listed}; a newer permission record overrides it`,
-      asOf: Math.min(entry.asOf, row.asOf),
-      holdsUntil: Math.min(entry.holdsUntil, row.holdsUntil),
+  question: 'internalDnc',
+  /**
+   * A listed number without a row that shows a newer permission is denied, not unknown: policy on
+   * unknowns must not allow a number that is known to be listed because its scrub is late.
+   */
+  judge(entry, { answers }) {
+    const { onList, addedAt } = entry.value
+    if (!onList) {
+      const detail = 'not on the internal do-not-call list'
+      return { verdict: 'pass', reason: 'permitted', detail }
     }
-  }
-  if (row?.value.ebrType === 'P' && row.value.letter === 'P') {
-    const { optOut, detail } = row.value
+    const listed = formatListed(addedAt)
+    const row = findFreshRow(entry.source, answers.scrub)
+    if (row?.value.ebrType !== 'P') {
+      return { verdict: 'deny', reason: 'internal-dnc', detail: listed }
+    }
+    const { letter, optOut, detail } = row.value
+    if (letter === 'O' || letter === 'H') {
+      return {
+        verdict: 'pass',
+        reason: 'permitted',
+        detail: `${listed}; a newer permission record overrides it`,
+        asOf: Math.min(entry.asOf, row.asOf),
+        holdsUntil: Math.min(entry.holdsUntil, row.holdsUntil),
+      }
+    }
+    if (letter !== 'P') return { verdict: 'deny', reason: 'internal-dnc', detail: listed }
     const why = optOut && detail !== undefined ? `; ${detail}` : ''
     if (optOut === 'not-lifted') {
       return { verdict: 'deny', reason: 'internal-dnc', detail: `${listed}${why}` }
     }
     const revoked = why || ', which is newer than the permission record'
     return { verdict: 'deny', reason: 'consent-revoked', detail: `${listed}${revoked}` }
+  },
+}
+
+function formatListed(addedAt: Instant | undefined): string {
+  const since = addedAt === undefined ? '' : ` since ${formatInstant(addedAt)}`
+  return `on the internal do-not-call list${since}`
+}
+
+/**
+ * The row of that source. A stale row shows no permission, since it may have been withdrawn
+ * meanwhile; answers beside a stale answer were kept just as long.
+ */
+function findFreshRow(
+  source: string,
+  scrub: Answer<ScrubVerdict>,
+): AnswerSuccess<ScrubVerdict> | undefined {
+  if (!scrub.ok || scrub.staleReason !== undefined) return undefined
+  for (const row of flattenAnswers(scrub)) {
+    if (row.ok && row.source === source && row.staleReason === undefined) return row
   }
-  return { verdict: 'deny', reason: 'internal-dnc', detail: listed }
+  return undefined
 }

@@ -1,17 +1,34 @@
 /**
- * Lists, consent and line type, as the scrub row of version 8 tells them. Only letters known to
- * permit the kind of call permit it, and only together with the row's own flag.
+ * Lists, consent and line type, as a scrub row of version 8 reports them. Only letters known to permit
+ * the kind of call permit it, and only if the row's own flag does too.
  */
-import { type ResultLetter, type ScrubVerdict, when } from '../../domain/compliance.js'
+import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../domain/decision.js'
-import { type Check, findingOf, type Judged } from './check.js'
+import type { Check } from './check.js'
 
-export const permissionCheck: Check = {
+export const permissionCheck: Check<'scrub'> = {
   name: 'permission',
-  run: ({ callKind, askedAt, scrub }) =>
-    when(scrub(), (asked) =>
-      findingOf({ check: 'permission', askedAt }, asked, ({ value }) => judge(value, callKind)),
-    ),
+  question: 'scrub',
+  judge({ value: row }, { callKind }) {
+    const { letter, ebrType, lists, opensAt } = row
+    const detail = formatDetail(row)
+    if (!permittingLetters[callKind].has(letter)) {
+      return { verdict: 'deny', reason: getLetterReason(row), detail, lists }
+    }
+    const isWireless = letter === 'G' || letter === 'H'
+    const needsPermission = callKind === 'ai' || (callKind === 'autodialed' && isWireless)
+    if (needsPermission && ebrType !== 'P') {
+      return { verdict: 'deny', reason: 'no-consent', detail, lists }
+    }
+    if (row.doNotCallToday) {
+      return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt }
+    }
+    if (!row.allowed[callKind]) {
+      const notNow = `${detail}; not at this hour`
+      return { verdict: 'deny', reason: 'outside-calling-hours', detail: notNow, lists, opensAt }
+    }
+    return { verdict: 'pass', reason: 'permitted', detail, lists }
+  },
 }
 
 /** Letters that may permit a kind of call; for `G` and `H` a machine also needs a permission record. */
@@ -43,46 +60,20 @@ const letterTexts: Readonly<Record<ResultLetter, string>> = {
   T: 'high-cost telephone company',
 }
 
-function judge(row: ScrubVerdict, kind: CallKind): Judged {
-  const { lists, opensAt } = row
-  const detail = detailOf(row)
-  if (!permittingLetters[kind].has(row.letter)) {
-    return { verdict: 'deny', reason: letterReason(row), detail, lists }
-  }
-  const lacksConsent = needsPermission(kind, row.letter) && row.ebrType !== 'P'
-  if (lacksConsent) return { verdict: 'deny', reason: 'no-consent', detail, lists }
-  if (row.doNotCallToday) {
-    return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt }
-  }
-  if (!row.allowed[kind]) {
-    const notNow = `${detail}; not at this hour`
-    return { verdict: 'deny', reason: 'outside-calling-hours', detail: notNow, lists, opensAt }
-  }
-  return { verdict: 'pass', reason: 'permitted', detail, lists }
-}
-
-function detailOf(row: ScrubVerdict): string {
-  const { letter, reason, detail } = row
+function formatDetail(row: ScrubVerdict): string {
+  const { letter, reason, detail, isListStale, optOut } = row
+  let text = letter === 'R' && optOut === 'ended' ? 'on no list' : letterTexts[letter]
+  if (isListStale) text = 'not covered by a list that is young enough'
   const because = /^;*$/.test(reason) ? '' : `, reason '${reason}'`
   const more = detail === undefined ? '' : `; ${detail}`
-  const text = letterText(row)
   return `result ${letter}: ${text}${because}${more}`
 }
 
-function letterText({ letter, isListStale, optOut }: ScrubVerdict): string {
-  if (isListStale) return 'not covered by a list that is young enough'
-  return letter === 'R' && optOut === 'ended' ? 'on no list' : letterTexts[letter]
-}
-
-function needsPermission(kind: CallKind, letter: ResultLetter): boolean {
-  return kind === 'ai' || (kind === 'autodialed' && (letter === 'G' || letter === 'H'))
-}
-
-function letterReason(row: ScrubVerdict): ReasonCode {
+function getLetterReason(row: ScrubVerdict): ReasonCode {
   const { letter, reason, ebrType, isListStale, optOut } = row
   switch (letter) {
     case 'D':
-      return listReason(reason)
+      return getListReason(reason)
     case 'P':
       return ebrType === 'P' && optOut !== 'not-lifted' ? 'consent-revoked' : 'internal-dnc'
     case 'B':
@@ -104,7 +95,7 @@ function letterReason(row: ScrubVerdict): ReasonCode {
 }
 
 /** The parts of `Reason` tell which list matched (national, then state; or the litigator list). */
-function listReason(reason: string): ReasonCode {
+function getListReason(reason: string): ReasonCode {
   if (reason === 'Litigator') return 'litigator'
   if (reason.startsWith('National')) return 'national-dnc'
   return reason.split(';')[1]?.startsWith('State') === true ? 'state-dnc' : 'national-dnc'

@@ -1,39 +1,42 @@
-/** Accounts: who has one, and what each may do. Keys and projects have their own files. */
-import type { Clock, Instant } from '../../domain/clock.js'
+/**
+ * Accounts and their settings, and the conversion from and to database rows.
+ */
+import type { Selectable, Updateable } from 'kysely'
+import { defaultMaxScrubNumbers, maxScrubNumbers } from '../../domain/caller.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
 import { type AppError, invalidRequest } from '../../errors.js'
-import type { OpenDatabase } from '../../storage/engine.js'
-import type { Db } from '../../storage/tables.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import type { AccountRow, Db } from '../../storage/tables.js'
 import { insertProject } from '../projects/project-rows.js'
-import { writeForAccount } from '../sql/account-write.js'
-import { accountOf, findAccount, rowOf } from './account-rows.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
 
-export const repeatedAdds = ['ends-consent', 'ignored'] as const
-export type RepeatedAdd = (typeof repeatedAdds)[number]
+export const repeatedAddModes = ['ends-consent', 'ignored'] as const
+type RepeatedAddMode = (typeof repeatedAddModes)[number]
 
-/** What an operator sets for an account. */
-export interface AccountSwitches {
-  /** Whether role Agent may take numbers off the internal list (spec, "Authentication"). */
+/** The settings of an account that an operator can change. */
+export interface AccountSettings {
+  /** Whether role Agent may remove numbers from the internal list (spec, "Authentication"). */
   readonly agentsMayRemove: boolean
   /**
-   * Whether adding a number that is on the internal list already ends the consents given since, or
-   * changes nothing: for those who push their whole list every night.
+   * Whether adding a number that is already on the internal list ends newer consents. `ignored` is for
+   * clients that upload their whole list every night.
    */
-  readonly repeatedAdd: RepeatedAdd
+  readonly repeatedAdd: RepeatedAddMode
   /** Decides which carriers label the account's numbers. */
   readonly country: 'US' | 'CA'
   /** Whether one-time scans are authorized at all. */
   readonly mayScan: boolean
-  /** Numbers that may still be scanned once. */
+  /** How many more numbers the account may scan. */
   readonly scanCredits: number | 'unlimited'
-  /** Whether the codes of new projects get `<account>_` in front. */
+  /** Whether the codes of new projects are prefixed with `<account>_`. */
   readonly autoPrefix: boolean
-  /** Most numbers of one scrub, 10,000 as published or more. */
+  /** Maximum numbers of one scrub; at least the published 10,000. */
   readonly numbersPerScrub: number
-  /** Whether `IsCallAllowedAI` of a scrub keeps the windows of recorded voices, as the gate does. */
+  /** Whether `IsCallAllowedAI` of a scrub respects the windows for recorded voices, as the gate does. */
   readonly aiKeepsVoiceWindows: boolean
 }
 
-export interface Account extends AccountSwitches {
+export interface Account extends AccountSettings {
   readonly id: string
   readonly kind: 'real' | 'sandbox'
   readonly name: string
@@ -43,14 +46,14 @@ export interface Account extends AccountSwitches {
 export type NewAccount = Pick<Account, 'id' | 'kind' | 'name'>
 
 export interface AccountsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
   readonly clock: Clock
-  /** Cryptographic randomness: that many bytes. */
+  /** Returns `size` cryptographically random bytes. */
   readonly randomBytes: (size: number) => Buffer
 }
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/
-const longestName = 200
+const maxNameLength = 200
 const secretBytes = 32
 
 export class Accounts {
@@ -63,21 +66,21 @@ export class Accounts {
   }
 
   /**
-   * Makes the account with its Master Project and that project's default campaign, unless it is
-   * there. Gives whether it was made; an account that is there stays as it is.
+   * Creates the account with its Master Project and that project's default campaign, unless it exists.
+   * Returns whether it was created; an existing account is unchanged.
    */
   async ensure(account: NewAccount): Promise<boolean> {
-    refuseBadAccount(account)
-    // Looked for first: nearly every start finds it, and reading takes no lock.
+    requireValidAccount(account)
+    // Checked first without a lock, since the account exists at nearly every start.
     if (await this.find(account.id)) return false
     const createdAt = this.#options.clock.now()
     return await this.#db.transaction().execute(async (transaction) => {
-      const made = await transaction
+      const inserted = await transaction
         .insertInto('accounts')
         .values({ ...account, agents_may_remove: 0, created_at: createdAt })
         .onConflict((conflict) => conflict.column('id').doNothing())
         .executeTakeFirst()
-      if (made.numInsertedOrUpdatedRows === 0n) return false
+      if (inserted.numInsertedOrUpdatedRows === 0n) return false
       await insertProject(transaction, {
         accountId: account.id,
         code: account.id,
@@ -100,7 +103,7 @@ export class Accounts {
       .orderBy('created_at')
       .orderBy('id')
       .execute()
-    return rows.map(accountOf)
+    return rows.map(toAccount)
   }
 
   /** False for an unknown account. */
@@ -108,43 +111,43 @@ export class Accounts {
     return (await this.find(id))?.agentsMayRemove ?? false
   }
 
-  /** Changes what is named and leaves the rest. Gives whether there is such an account. */
-  async set(id: string, changes: Partial<AccountSwitches>): Promise<boolean> {
-    const row = rowOf(changes)
+  /** Changes only the given settings. Returns whether the account exists. */
+  async set(id: string, changes: Partial<AccountSettings>): Promise<boolean> {
+    const row = toAccountColumns(changes)
     if (Object.keys(row).length === 0) return (await this.find(id)) !== undefined
     const write = () =>
       this.#db.updateTable('accounts').set(row).where('id', '=', id).executeTakeFirst()
-    return (await this.#options.storage.patiently(write)).numUpdatedRows > 0n
+    return (await this.#options.storage.retryWhileLocked(write)).numUpdatedRows > 0n
   }
 
   /**
-   * What signs the account's webhooks, `whsec_` and 43 URL-safe characters; made when there is none
-   * yet. Throws {@link AppError} for an unknown account.
+   * The secret that signs the account's webhooks, `whsec_` and 43 URL-safe characters; created if there
+   * is none yet. Throws {@link AppError} for an unknown account.
    */
   async webhookSecret(id: string): Promise<string> {
-    return (await this.#secretIn(this.#db, id)) ?? (await this.#newSecret(id, { keep: true }))
+    return (await this.#readSecret(this.#db, id)) ?? (await this.#createSecret(id, { keep: true }))
   }
 
-  /** Replaces that secret; whoever checks signatures with the old one refuses from now on. */
+  /** Replaces the secret; receivers that still use the old one refuse webhooks from now on. */
   async rotateWebhookSecret(id: string): Promise<string> {
-    await this.#secretIn(this.#db, id)
-    return await this.#newSecret(id, { keep: false })
+    await this.#readSecret(this.#db, id)
+    return await this.#createSecret(id, { keep: false })
   }
 
-  async #secretIn(db: Db, id: string): Promise<string | undefined> {
+  async #readSecret(db: Db, id: string): Promise<string | undefined> {
     const row = await db
       .selectFrom('accounts')
       .select('webhook_secret')
       .where('id', '=', id)
       .executeTakeFirst()
-    if (!row) throw unknownAccount(id)
+    if (!row) throw accountNotFound(id)
     return row.webhook_secret ?? undefined
   }
 
-  /** Another process may have made one in the meantime: `keep` gives that one. */
-  #newSecret(id: string, { keep }: { readonly keep: boolean }): Promise<string> {
-    return writeForAccount(this.#options.storage, id, async (transaction) => {
-      const kept = keep ? await this.#secretIn(transaction, id) : undefined
+  /** With `keep`, returns a secret that another process created in the meantime. */
+  #createSecret(id: string, { keep }: { readonly keep: boolean }): Promise<string> {
+    return runAccountTransaction(this.#options.storage, id, async (transaction) => {
+      const kept = keep ? await this.#readSecret(transaction, id) : undefined
       if (kept !== undefined) return kept
       const secret = `whsec_${this.#options.randomBytes(secretBytes).toString('base64url')}`
       await transaction
@@ -157,18 +160,80 @@ export class Accounts {
   }
 }
 
-/** The refusal for an id that no account has. */
-function unknownAccount(id: string): AppError {
-  return invalidRequest([{ field: 'account', value: id, rule: 'is no account here' }])
+/** The error for an unknown account id. */
+function accountNotFound(id: string): AppError {
+  return invalidRequest([{ field: 'account', value: id, rule: 'not found' }])
 }
 
-function refuseBadAccount({ id, name }: NewAccount): void {
+function requireValidAccount({ id, name }: NewAccount): void {
   if (!idPattern.test(id)) {
     const rule = 'must be 1 to 40 letters, digits, - or _, starting with a letter or digit'
     throw invalidRequest([{ field: 'accountId', value: id, rule }])
   }
-  if (name.trim() !== '' && name.length <= longestName) return
+  if (name.trim() !== '' && name.length <= maxNameLength) return
   throw invalidRequest([
-    { field: 'name', value: name, rule: `must be 1 to ${longestName} characters` },
+    { field: 'name', value: name, rule: `must be 1 to ${maxNameLength} characters` },
   ])
+}
+
+const maxScanCredits = 1_000_000_000
+
+function toAccount(row: Selectable<AccountRow>): Account {
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    agentsMayRemove: row.agents_may_remove === 1,
+    repeatedAdd: row.ignores_repeated_add === 1 ? 'ignored' : 'ends-consent',
+    country: row.country,
+    mayScan: row.may_scan === 1,
+    scanCredits: row.scan_credits ?? 'unlimited',
+    autoPrefix: row.auto_prefix === 1,
+    numbersPerScrub: row.numbers_per_scrub ?? defaultMaxScrubNumbers,
+    aiKeepsVoiceWindows: row.ai_keeps_voice_windows === 1,
+    createdAt: row.created_at,
+  }
+}
+
+/** Reads the account from `db`, which may be a transaction. */
+export async function findAccount(db: Db, id: string): Promise<Account | undefined> {
+  const row = await db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && toAccount(row)
+}
+
+/** The columns of the given settings. Throws `invalid-request` for a number out of range. */
+function toAccountColumns(changes: Partial<AccountSettings>): Updateable<AccountRow> {
+  const { repeatedAdd, scanCredits, numbersPerScrub } = changes
+  const columns: { [Column in keyof AccountRow]?: Updateable<AccountRow>[Column] | undefined } = {
+    agents_may_remove: toBit(changes.agentsMayRemove),
+    ignores_repeated_add: toBit(repeatedAdd && repeatedAdd === 'ignored'),
+    country: changes.country,
+    may_scan: toBit(changes.mayScan),
+    scan_credits: scanCredits === undefined ? undefined : toCreditsColumn(scanCredits),
+    auto_prefix: toBit(changes.autoPrefix),
+    numbers_per_scrub:
+      numbersPerScrub === undefined ? undefined : toScrubNumbersColumn(numbersPerScrub),
+    ai_keeps_voice_windows: toBit(changes.aiKeepsVoiceWindows),
+  }
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined))
+}
+
+function toBit(value: boolean | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value)
+}
+
+function toCreditsColumn(credits: number | 'unlimited'): number | null {
+  if (credits === 'unlimited') return null
+  if (Number.isInteger(credits) && credits >= 0 && credits <= maxScanCredits) return credits
+  const rule = `must be a whole number up to ${maxScanCredits} or unlimited`
+  throw invalidRequest([{ field: 'scanCredits', value: String(credits), rule }])
+}
+
+/** Never below the published limit, so that clients within it are not refused. */
+function toScrubNumbersColumn(numbers: number): number | null {
+  if (numbers === defaultMaxScrubNumbers) return null
+  const inBounds = numbers > defaultMaxScrubNumbers && numbers <= maxScrubNumbers
+  if (Number.isInteger(numbers) && inBounds) return numbers
+  const rule = `must be a whole number from ${defaultMaxScrubNumbers} to ${maxScrubNumbers}`
+  throw invalidRequest([{ field: 'numbersPerScrub', value: String(numbers), rule }])
 }

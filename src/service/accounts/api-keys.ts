@@ -1,21 +1,24 @@
 /**
- * API keys (the spec's LoginId): made, listed, revoked, recognised. A key is shown once, to whoever
- * made it; only its SHA-256 is stored or kept in memory.
+ * API keys (the spec's LoginId): creates, lists, revokes and authenticates them. A key is shown once,
+ * on creation; only its SHA-256 is stored or cached.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Caller, Right, Role } from '../../domain/caller.js'
-import type { Clock, Instant, Timers } from '../../domain/clock.js'
-import type { Eventually } from '../../domain/compliance.js'
+import { parseProjectCode } from '../../domain/caller.js'
+import type { MaybePromise } from '../../domain/compliance.js'
+import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
+import { formatInstant, isWithinYears } from '../../domain/time/dates.js'
+import type { AppError, FieldProblem } from '../../errors.js'
 import { invalidRequest } from '../../errors.js'
+import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { Db } from '../../storage/tables.js'
-import { BriefMemory } from './brief-memory.js'
-import { checkGrant } from './key-grant.js'
-import { callerColumns, grantColumns, type KeyGrant, readCaller, readGrant } from './key-rows.js'
+import { readCacheLimits } from '../sql/read-cache.js'
+import { callerColumns, type KeyGrant, readCaller, readGrant, toGrantColumns } from './key-rows.js'
 
 /** 33 random bytes are exactly 44 URL-safe characters. */
 const keyBytes = 33
 const keyLength = 44
-const longestLabel = 100
+const maxLabelLength = 100
 
 export interface NewApiKey extends KeyGrant {
   readonly accountId: string
@@ -32,7 +35,7 @@ export interface CreatedApiKey {
 
 export interface ApiKeyInfo extends NewApiKey {
   readonly rights: readonly Right[]
-  /** A short handle that tells nothing about the key. */
+  /** A short id that reveals nothing about the key. */
   readonly id: string
   readonly createdAt: Instant
   readonly revokedAt: Instant | undefined
@@ -40,10 +43,10 @@ export interface ApiKeyInfo extends NewApiKey {
 
 export interface ApiKeysOptions {
   readonly db: Db
-  /** Never goes back: a key that has expired stays so when the machine's clock is set back. */
+  /** Never goes back, so that an expired key stays expired when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
-  /** Cryptographic randomness: that many bytes. */
+  /** Returns `size` cryptographically random bytes. */
   readonly randomBytes: (size: number) => Buffer
 }
 
@@ -51,44 +54,44 @@ export class ApiKeys {
   readonly #db: Db
   readonly #clock: Clock
   readonly #randomBytes: (size: number) => Buffer
-  readonly #callers: BriefMemory<Caller>
+  readonly #callers: TtlCache<Caller>
 
   constructor({ db, clock, timers, randomBytes }: ApiKeysOptions) {
     this.#db = db
     this.#clock = clock
     this.#randomBytes = randomBytes
-    this.#callers = new BriefMemory(timers)
+    this.#callers = new TtlCache({ timers, ...readCacheLimits })
   }
 
   /**
-   * The key is in the answer and nowhere else; the grant has its projects as stored. Throws
+   * The key appears only in the result; the grant has its projects as stored. Throws
    * `invalid-request` naming `account`, `label`, `can`, `projects`, `kinds` or `expires`: account and
    * projects must exist, lists must not be empty, and the key must not have expired already.
    */
-  async create(wanted: NewApiKey): Promise<CreatedApiKey> {
-    const grant = await this.#check(wanted)
+  async create(request: NewApiKey): Promise<CreatedApiKey> {
+    const grant = await this.#validate(request)
     const key = this.#randomBytes(keyBytes).toString('base64url')
     const id = `key-${this.#randomBytes(5).toString('hex')}`
     await this.#db
       .insertInto('api_keys')
       .values({
         id,
-        account_id: wanted.accountId,
-        key_hash: hashOf(key),
-        label: wanted.label,
-        role: wanted.role,
+        account_id: request.accountId,
+        key_hash: hash('sha256', key),
+        label: request.label,
+        role: request.role,
         created_at: this.#clock.now(),
         revoked_at: null,
-        ...grantColumns(grant),
+        ...toGrantColumns(grant),
       })
       .execute()
     return { id, key, grant }
   }
 
   /** The grant with its projects as they are stored. */
-  async #check({ accountId, label, ...grant }: NewApiKey): Promise<KeyGrant> {
-    if (label.length > longestLabel) {
-      const rule = `must not be longer than ${longestLabel} characters`
+  async #validate({ accountId, label, ...grant }: NewApiKey): Promise<KeyGrant> {
+    if (label.length > maxLabelLength) {
+      const rule = `must not be longer than ${maxLabelLength} characters`
       throw invalidRequest([{ field: 'label', value: label, rule }])
     }
     const account = await this.#db
@@ -97,9 +100,9 @@ export class ApiKeys {
       .where('id', '=', accountId)
       .executeTakeFirst()
     if (!account) {
-      throw invalidRequest([{ field: 'account', value: accountId, rule: 'is no account here' }])
+      throw invalidRequest([{ field: 'account', value: accountId, rule: 'not found' }])
     }
-    return await checkGrant(this.#db, accountId, { grant, now: this.#clock.now() })
+    return await validateGrant(this.#db, accountId, { grant, now: this.#clock.now() })
   }
 
   /** Keys of one account or of all, oldest first, revoked ones included. */
@@ -118,8 +121,8 @@ export class ApiKeys {
   }
 
   /**
-   * Takes effect at once in this process and within a second in others. Gives `false` when there
-   * is no such key or it is revoked already.
+   * Takes effect immediately in this process and within a second in others. Returns `false` when there
+   * is no such key or it is already revoked.
    */
   async revoke(id: string): Promise<boolean> {
     const changed = await this.#db
@@ -128,42 +131,117 @@ export class ApiKeys {
       .where('id', '=', id)
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
-    this.#callers.forget()
+    this.#callers.clear()
     return changed.numUpdatedRows > 0n
   }
 
-  /** Who holds this key; `undefined` for one that is unknown, revoked, expired or no key at all. */
-  authenticate(key: string): Eventually<Caller | undefined> {
+  /** The caller of this key; `undefined` when it is unknown, revoked, expired or malformed. */
+  authenticate(key: string): MaybePromise<Caller | undefined> {
     if (key.length !== keyLength) return undefined
-    // Finding the row by hash tells nothing about the key through timing.
-    const hash = hashOf(key)
-    const known = this.#callers.get(hash)
-    return known ? this.#inForce(known) : this.#lookUp(hash)
+    // Looking up the row by hash leaks nothing about the key through timing.
+    const keyHash = hash('sha256', key)
+    const caller = this.#callers.get(keyHash)
+    if (!caller) return this.#lookUp(keyHash)
+    const { expiresAt } = caller.limits
+    if (expiresAt === Number.POSITIVE_INFINITY) return caller
+    // It may have expired since it was read.
+    return this.#clock.now() < expiresAt ? caller : undefined
   }
 
-  async #lookUp(hash: string): Promise<Caller | undefined> {
-    const found = await this.#callers.fill(hash, () => this.#findCaller(hash))
-    return found && this.#inForce(found)
+  async #lookUp(keyHash: string): Promise<Caller | undefined> {
+    const caller = await this.#callers.fetch(keyHash, () => this.#findCaller(keyHash))
+    return caller && this.#clock.now() < caller.limits.expiresAt ? caller : undefined
   }
 
-  /** A key that is remembered may have expired since it was read. */
-  #inForce(caller: Caller): Caller | undefined {
-    return this.#clock.now() < caller.limits.expiresAt ? caller : undefined
-  }
-
-  async #findCaller(hash: string): Promise<Caller | undefined> {
+  async #findCaller(keyHash: string): Promise<Caller | undefined> {
     const row = await this.#db
       .selectFrom('api_keys')
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
       .select(callerColumns)
-      .where('key_hash', '=', hash)
+      .where('key_hash', '=', keyHash)
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
     return row && (await readCaller(this.#db, row))
   }
 }
 
-/** SHA-256 of a key or token, in hex. */
-export function hashOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
+const maxProjects = 100
+
+const maxExpiryYears = 50
+
+/**
+ * The grant with its projects as stored, without duplicates. Throws `invalid-request` naming `can`,
+ * `projects`, `kinds` or `expires`, the value and the rule.
+ */
+async function validateGrant(
+  db: Db,
+  accountId: string,
+  { grant, now }: { readonly grant: KeyGrant; readonly now: Instant },
+): Promise<KeyGrant> {
+  const { rights, projects, callKinds, expiresAt } = grant
+  if (rights?.length === 0)
+    throw invalidGrant({ field: 'can', rule: 'must name at least one right' })
+  if (callKinds?.length === 0) {
+    throw invalidGrant({ field: 'kinds', rule: 'must name at least one kind of call' })
+  }
+  if (
+    expiresAt !== undefined &&
+    !(expiresAt > now && isWithinYears(expiresAt, now, maxExpiryYears))
+  ) {
+    const rule = `must be in the future, at most ${maxExpiryYears} years from now`
+    throw invalidGrant({ field: 'expires', value: formatInstant(expiresAt), rule })
+  }
+  return { ...grant, projects: projects && (await findProjectCodes(db, accountId, projects)) }
+}
+
+/** Inactive projects are accepted, since they may be reactivated. */
+async function findProjectCodes(
+  db: Db,
+  accountId: string,
+  projects: readonly string[],
+): Promise<readonly string[]> {
+  if (projects.length === 0 || projects.length > maxProjects) {
+    throw invalidGrant({ field: 'projects', rule: `must name 1 to ${maxProjects} projects` })
+  }
+  const rows = await db
+    .selectFrom('projects')
+    .select('code')
+    .where('account_id', '=', accountId)
+    .execute()
+  const known = new Set(rows.map(({ code }) => code))
+  const codes = projects.map((text) => {
+    const code = parseProjectCode(accountId, text)
+    if (code !== undefined && known.has(code)) return code
+    const rule = `is not a project of account ${accountId}`
+    throw invalidGrant({ field: 'projects', value: text, rule })
+  })
+  return [...new Set(codes)]
+}
+
+function invalidGrant(problem: FieldProblem): AppError {
+  return invalidRequest([problem])
+}
+
+/** Distinguishes a token from a key, also for somebody who finds one in a log or a file. */
+export const tokenPrefix = 'cgt_'
+
+const tokenLength = tokenPrefix.length + 44
+
+interface CredentialSource {
+  authenticate(credential: string): MaybePromise<Caller | undefined>
+}
+
+/**
+ * Finds the caller of a credential: a token is accepted only after `Bearer`, a key there and under
+ * `loginId`. The form of a token differs from that of a key, so only one of the two is looked up.
+ */
+export function createAuthenticator(keys: CredentialSource, tokens: CredentialSource) {
+  return (credential: string, place: 'login-id' | 'bearer'): MaybePromise<Caller | undefined> =>
+    place === 'bearer' && isTokenFormat(credential)
+      ? tokens.authenticate(credential)
+      : keys.authenticate(credential)
+}
+
+function isTokenFormat(credential: string): boolean {
+  return credential.length === tokenLength && credential.startsWith(tokenPrefix)
 }

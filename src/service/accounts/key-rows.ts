@@ -1,20 +1,20 @@
-/** The limits of a key as columns of its row, and the caller they make. */
+/** Converts between the limits of a key, the columns of its row, and the caller. */
 import type { Insertable, Selectable } from 'kysely'
 import {
   type Caller,
+  defaultMaxScrubNumbers,
   type KeyLimits,
   noLimits,
   type ProjectLimit,
-  publishedScrubNumbers,
   type Right,
   rights,
-  type ScrubTerms,
+  type ScrubLimits,
 } from '../../domain/caller.js'
-import type { Instant } from '../../domain/clock.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
+import type { Instant } from '../../domain/time/clock.js'
 import type { AccountRow, ApiKeyRow, Db } from '../../storage/tables.js'
 
-/** What an operator sets for a key; absent is no limit. */
+/** The limits an operator sets for a key; absent means no limit. */
 export interface KeyGrant {
   readonly rights?: readonly Right[] | undefined
   /** Codes of projects as stored. */
@@ -24,19 +24,19 @@ export interface KeyGrant {
   readonly expiresAt?: Instant | undefined
 }
 
-type LimitRow = Pick<ApiKeyRow, 'projects' | 'call_kinds' | 'expires_at'> & { rights: string }
+type KeyLimitRow = Pick<ApiKeyRow, 'projects' | 'call_kinds' | 'expires_at'> & { rights: string }
 
-/** A row has its rights written out, also those of a key without limits. */
-export function readGrant(row: LimitRow): KeyGrant & { readonly rights: readonly Right[] } {
+/** The stored rights are always explicit, even for a key without limits. */
+export function readGrant(row: KeyLimitRow): KeyGrant & { readonly rights: readonly Right[] } {
   return {
-    rights: knownWords(row.rights, rights),
+    rights: parseKnownWords(row.rights, rights),
     projects: row.projects?.split(','),
-    callKinds: row.call_kinds === null ? undefined : knownWords(row.call_kinds, callKinds),
+    callKinds: row.call_kinds === null ? undefined : parseKnownWords(row.call_kinds, callKinds),
     expiresAt: row.expires_at ?? undefined,
   }
 }
 
-export function grantColumns(grant: KeyGrant): Pick<Insertable<ApiKeyRow>, keyof LimitRow> {
+export function toGrantColumns(grant: KeyGrant): Pick<Insertable<ApiKeyRow>, keyof KeyLimitRow> {
   return {
     rights: (grant.rights ?? rights).join(','),
     projects: grant.projects?.join(',') ?? null,
@@ -45,8 +45,11 @@ export function grantColumns(grant: KeyGrant): Pick<Insertable<ApiKeyRow>, keyof
   }
 }
 
-/** A word this program does not know, such as a newer one's, permits nothing. */
-function knownWords<Word extends string>(text: string, known: readonly Word[]): readonly Word[] {
+/** Ignores words that this version does not know, so that they permit nothing. */
+function parseKnownWords<Word extends string>(
+  text: string,
+  known: readonly Word[],
+): readonly Word[] {
   const words = text.split(',')
   return known.filter((word) => words.includes(word))
 }
@@ -57,11 +60,11 @@ export const callerColumns = [
   ...(['accounts.numbers_per_scrub', 'accounts.ai_keeps_voice_windows'] as const),
 ] as const
 
-type TermsRow = Pick<Selectable<AccountRow>, 'numbers_per_scrub' | 'ai_keeps_voice_windows'>
-type CallerRow = Pick<Selectable<ApiKeyRow>, 'id' | 'account_id' | 'role' | keyof LimitRow> &
-  TermsRow
+type ScrubTermsRow = Pick<Selectable<AccountRow>, 'numbers_per_scrub' | 'ai_keeps_voice_windows'>
+type CallerRow = Pick<Selectable<ApiKeyRow>, 'id' | 'account_id' | 'role' | keyof KeyLimitRow> &
+  ScrubTermsRow
 
-/** Who holds the key of a row; reads the campaigns of its projects, so that none need be later. */
+/** The caller for a key's row; reads the campaigns of its projects in advance. */
 export async function readCaller(db: Db, row: CallerRow): Promise<Caller> {
   const { id: keyId, account_id: accountId, role } = row
   const grant = readGrant(row)
@@ -71,13 +74,13 @@ export async function readCaller(db: Db, row: CallerRow): Promise<Caller> {
     callKinds: grant.callKinds ? new Set(grant.callKinds) : 'any',
     expiresAt: grant.expiresAt ?? noLimits.expiresAt,
   })
-  return Object.freeze({ accountId, role, keyId, limits, scrub: scrubTerms(row) })
+  return Object.freeze({ accountId, role, keyId, limits, scrub: readScrubTerms(row) })
 }
 
-function scrubTerms(row: TermsRow): ScrubTerms | undefined {
+function readScrubTerms(row: ScrubTermsRow): ScrubLimits | undefined {
   const aiKeepsVoiceWindows = row.ai_keeps_voice_windows === 1
   if (row.numbers_per_scrub === null && !aiKeepsVoiceWindows) return undefined
-  return { mostNumbers: row.numbers_per_scrub ?? publishedScrubNumbers, aiKeepsVoiceWindows }
+  return { maxNumbers: row.numbers_per_scrub ?? defaultMaxScrubNumbers, aiKeepsVoiceWindows }
 }
 
 async function readProjectLimit(

@@ -1,10 +1,17 @@
 /**
- * Calling hours as the API and the gate ask for them: the legal time of a number, and the facts of
- * a scrub row about hours. Finds the places, then lets `window-judge.ts` decide.
+ * Calling hours as the API and the gate ask for them: the legal time of a number, and the calling
+ * hours in a scrub row. Finds the places; `window-evaluator.ts` then decides. The statuses that refuse
+ * an item before that (spec, "Calling hours", status rules) name the field, the value and the rule.
  */
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
-import type { CallTimes } from '../../domain/call-times.js'
-import type { Instant, LocalDay } from '../../domain/clock.js'
+import type { CallingPeriod } from '../../domain/calling-hours.js'
+import type { LegalTime, LegalTimeStatus } from '../../domain/compliance.js'
+import {
+  areaCodeOf,
+  isTollFree,
+  type PhoneNumber,
+  parsePhoneNumber,
+} from '../../domain/phone-number.js'
 import type {
   CandidatePlace,
   NumberFacts,
@@ -13,26 +20,32 @@ import type {
   PlaceSource,
   PostalCodes,
 } from '../../domain/place.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
+import {
+  formatDay,
+  formatInstant,
+  isWithinYears,
+  msPerDay,
+  toUtcDay,
+} from '../../domain/time/dates.js'
+import { toLocalTime } from '../../domain/time/time-zones.js'
 import {
   closedWeek,
   formatWeek,
   intersectWeeks,
   type ProjectHours,
-  type WeekWindows,
-} from '../../domain/week-windows.js'
-import { instantOf, localTime } from '../../domain/zones.js'
-import { type AppError, invalidRequest } from '../../errors.js'
-import { hoursInForce, type WindowTerms } from './legal-window.js'
+} from '../../domain/time/week-windows.js'
+import { type AppError, describeProblem, invalidRequest, truncate } from '../../errors.js'
+import { findEffectiveHours } from './legal-window.js'
 import {
   type CalledPlace,
   type Emergency,
   OperatorClosures,
   type ProclaimedDay,
 } from './operator-closures.js'
-import { checkItem, type HoursItem, refusedFacts, type TimeLegalAnswer } from './time-legal.js'
-import { type DaySpan, type Judgement, WindowJudge } from './window-judge.js'
+import { type DaySpan, type WindowEvaluation, WindowEvaluator } from './window-evaluator.js'
 
-export interface CallingHoursInput {
+export interface CallingHoursDeps {
   readonly rules: CallingRules
   readonly numberingPlan: NumberingPlan
   readonly postalCodes: PostalCodes
@@ -40,198 +53,264 @@ export interface CallingHoursInput {
   readonly emergencies: readonly Emergency[]
 }
 
-/** Places that must all permit, and when. */
+/** The places that must all permit, and the instant. */
 export interface HoursQuestion {
   readonly candidates: readonly CandidatePlace[]
   readonly at: Instant
-  /** Calling hours of the project. Hand over the same array each time: windows are kept per array. */
+  /** Calling hours of the project. Pass the same array each time, since windows are cached per array. */
   readonly overrides?: readonly ProjectHours[] | undefined
-  /** The postal code by which the candidates were found, if they were. */
+  /** The postal code that the candidates were found by, if any. */
   readonly postalCode?: string | undefined
+  readonly recordedVoice?: boolean
+  readonly requireStatutoryWindow?: boolean
 }
 
-export interface JudgeQuestion extends HoursQuestion {
-  readonly recordedVoice: boolean
-  readonly lawToo: boolean
+/** A question about the legal time of a number. The flags beyond the plain API are off when absent. */
+export interface HoursItem {
+  /** As received; INVALID_PHONE unless it is ten digits. */
+  readonly phoneNumber: unknown
+  /** The proposed instant; absent means now. */
+  readonly at?: Instant | undefined
+  readonly now: Instant
+  /** The name of the date in the request. */
+  readonly dateField?: string | undefined
+  /** Why the caller cannot use the project; gives INVALID_PROJECT. */
+  readonly projectFault?: string | undefined
+  /** Calling hours of the project. Pass the same array each time, since windows are cached per array. */
+  readonly overrides?: readonly ProjectHours[] | undefined
+  readonly postalCode?: string | undefined
+  readonly recordedVoice?: boolean | undefined
+  readonly requireStatutoryWindow?: boolean | undefined
+  /** The places of the postal code and of the number must all permit, and both must be known. */
+  readonly requireBothPlaces?: boolean | undefined
 }
 
-/** The status and message of IsTimeLegalToCall, with the times of an item that is `OK`. */
-export interface CallTimesAnswer extends Pick<TimeLegalAnswer, 'status' | 'message'> {
-  readonly times: readonly CallTimes[]
+export interface TimeLegalResult extends LegalTime {
+  /** The next instant at which this answer may change; infinity when time does not change it. */
+  readonly holdsUntil: Instant
 }
 
-export type NumberFactsAnswer =
+/** The status and message of IsTimeLegalToCall, and the times of an item that is `OK`. */
+export interface CallTimesResult extends Pick<TimeLegalResult, 'status' | 'message'> {
+  readonly times: readonly CallingPeriod[]
+}
+
+export type NumberFactsResult =
   | { readonly facts: Extract<NumberFacts, { status: 'ok' }>; readonly refused?: undefined }
-  | { readonly refused: TimeLegalAnswer; readonly facts?: undefined }
+  | { readonly refused: TimeLegalResult; readonly facts?: undefined }
 
 const noOverrides: readonly ProjectHours[] = []
 
-/** Windows to look through for one that may be used: some weeks of them. */
-const mostSteps = 100
+/** Enough for some weeks of windows. */
+const maxOpeningSteps = 100
 
 export class CallingHours {
   readonly #rules: CallingRules
   readonly #numberingPlan: NumberingPlan
   readonly #postalCodes: PostalCodes
-  readonly #closures: OperatorClosures
-  readonly #judge: WindowJudge
+  readonly #windows: WindowEvaluator
 
-  /** Throws a `RangeError` for proclaimed days or emergencies that cannot be. */
-  constructor(input: CallingHoursInput) {
+  /** Throws a `RangeError` for invalid proclaimed days or emergencies. */
+  constructor(input: CallingHoursDeps) {
     this.#rules = input.rules
     this.#numberingPlan = input.numberingPlan
     this.#postalCodes = input.postalCodes
-    this.#closures = new OperatorClosures(input)
-    this.#judge = new WindowJudge(input.rules, this.#closures)
+    this.#windows = new WindowEvaluator(input.rules, new OperatorClosures(input))
   }
 
-  /** Every candidate must permit. A zone that the packaged rules lack is a `RangeError`. */
-  judge(question: JudgeQuestion): Judgement {
-    const { candidates, at, postalCode, overrides = noOverrides, recordedVoice, lawToo } = question
-    const places = found(candidates, postalCode)
-    return this.#judge.judge(places, at, { overrides, recordedVoice, lawToo })
+  /** Every candidate must permit. Throws a `RangeError` for a zone that the packaged rules lack. */
+  evaluate(question: HoursQuestion): WindowEvaluation {
+    const { candidates, at, postalCode, overrides = noOverrides } = question
+    const { recordedVoice = false, requireStatutoryWindow = false } = question
+    const options = { overrides, recordedVoice, requireStatutoryWindow }
+    return this.#windows.evaluate(withPostalCode(candidates, postalCode), at, options)
   }
 
   /**
    * The answer of one IsTimeLegalToCall item; never throws for what an item of the plain API can
-   * hold. With `strictestPlace`, a postal code of unknown place is an `invalid-request`: no hours
-   * are known to be lawful there.
+   * hold. With `requireBothPlaces`, a postal code without a known place is an `invalid-request`, since
+   * its lawful hours are unknown.
    */
-  timeLegal(item: HoursItem): TimeLegalAnswer {
+  checkTimeLegal(item: HoursItem): TimeLegalResult {
     const checked = checkItem(item)
     if ('refused' in checked) return checked.refused
     const facts = this.#numberingPlan.lookup(checked.number)
-    if (facts.status !== 'ok') return refusedFacts(checked.number, facts)
-    const { places, source } = this.#placesOf(facts.place, item)
-    const { overrides = noOverrides, recordedVoice = false, lawToo = false } = item
-    const judgement = this.#judge.judge(places, checked.at, { overrides, recordedVoice, lawToo })
-    const { permitted, secondsLeft, opensAt, rule, restrictedDay, holdsUntil } = judgement
-    return {
-      status: 'OK',
-      permitted,
-      secondsLeft,
-      opensAt,
-      rule,
-      restrictedDay,
-      placeSource: source,
-      message: null,
-      holdsUntil,
-    }
+    if (facts.status !== 'ok') return refuseUnplaced(checked.number, facts)
+    const { places, source } = this.#findPlaces(facts.place, item)
+    const { overrides = noOverrides, recordedVoice = false, requireStatutoryWindow = false } = item
+    const options = { overrides, recordedVoice, requireStatutoryWindow }
+    const { isDayClosed, ...evaluation } = this.#windows.evaluate(places, checked.at, options)
+    return { status: 'OK', placeSource: source, message: null, ...evaluation }
   }
 
-  /** The stretches of some local days in which one item may be called; never throws for an item. */
-  callTimes(item: HoursItem, days: DaySpan): CallTimesAnswer {
-    const checked = checkItem(item)
-    if ('refused' in checked) return { ...checked.refused, times: [] }
-    const facts = this.#numberingPlan.lookup(checked.number)
-    if (facts.status !== 'ok') return { ...refusedFacts(checked.number, facts), times: [] }
-    const { places } = this.#placesOf(facts.place, item)
-    const terms = { ...plainTerms, overrides: item.overrides ?? noOverrides }
-    return { status: 'OK', message: null, times: this.#judge.spans(places, days, terms) }
+  /** When one item may be called on some local days; never throws for an item. */
+  listCallTimes(item: HoursItem, days: DaySpan): CallTimesResult {
+    const { facts, refused } = this.findNumberFacts(item)
+    if (refused) return { ...refused, times: [] }
+    const { places } = this.#findPlaces(facts.place, item)
+    const { overrides = noOverrides } = item
+    const options = { overrides, recordedVoice: false, requireStatutoryWindow: false }
+    return { status: 'OK', message: null, times: this.#windows.listPeriods(places, days, options) }
   }
 
-  /** What the numbering plan knows of an item's number, or why it is refused. */
-  factsOf(item: HoursItem): NumberFactsAnswer {
+  /** The facts about an item's number, or why the item is refused. */
+  findNumberFacts(item: HoursItem): NumberFactsResult {
     const checked = checkItem(item)
     if ('refused' in checked) return { refused: checked.refused }
     const facts = this.#numberingPlan.lookup(checked.number)
-    return facts.status === 'ok' ? { facts } : { refused: refusedFacts(checked.number, facts) }
+    return facts.status === 'ok' ? { facts } : { refused: refuseUnplaced(checked.number, facts) }
   }
 
   /** The local day of an item's number at an instant, the earliest of its candidate places. */
-  localDay(item: HoursItem, at: Instant): LocalDay | undefined {
-    const { facts } = this.factsOf(item)
+  findLocalDay(item: HoursItem, at: Instant): LocalDay | undefined {
+    const { facts } = this.findNumberFacts(item)
     if (!facts) return undefined
-    return Math.min(...facts.place.candidates.map(({ zone }) => localTime(zone, at).day))
+    return Math.min(...facts.place.candidates.map(({ zone }) => toLocalTime(zone, at).day))
   }
 
   /**
-   * `CallingWindow` of a scrub row: the week in force on the local day, for several candidates
-   * what is common to them on the wall clock. Restricted days are in {@link doNotCallToday}.
+   * `CallingWindow` of a scrub row: the week in force on the local day. For several candidates, what
+   * their weeks have in common on the wall clock. Restricted days are in `isDayClosed`.
    */
-  callingWindowText(question: HoursQuestion): string {
-    const weeks = question.candidates.map((place) => this.#weekOf(place, question))
+  formatCallingWindow({ candidates, at, overrides = noOverrides }: HoursQuestion): string {
+    const weeks = candidates.map((place) => {
+      const region = this.#rules.findRegion(place.region)
+      if (!region) return closedWeek
+      const { day } = toLocalTime(place.zone, at)
+      const options = { overrides, requireStatutoryWindow: false }
+      return findEffectiveHours(this.#rules, { region, day }, options).week
+    })
     const [first = closedWeek, ...others] = weeks
     return formatWeek(others.reduce(intersectWeeks, first))
   }
 
   /**
-   * `DoNotCallToday`: a restricted or proclaimed day at one of the candidates, or an emergency
-   * there at the instant or later on its local day. Yes when there is no candidate.
+   * The first instant from the one in question at which every place permits and no day is closed;
+   * `undefined` when none is near.
    */
-  doNotCallToday({ candidates, at, postalCode }: HoursQuestion): boolean {
-    if (candidates.length === 0) return true
-    return found(candidates, postalCode).some((place) => this.#isClosedToday(place, at))
-  }
-
-  /**
-   * The first instant from the asked one on at which every place permits and no day is restricted;
-   * absent when none is near.
-   */
-  callableFrom(question: HoursQuestion): Instant | undefined {
+  findNextOpening(question: HoursQuestion): Instant | undefined {
     let at: Instant | undefined = question.at
-    for (let step = 0; at !== undefined && step < mostSteps; step += 1) {
-      const there = { ...question, at }
-      const judgement = this.judge({ ...there, recordedVoice: false, lawToo: false })
-      if (judgement.permitted && !this.doNotCallToday(there)) return at
-      at = judgement.permitted ? judgement.holdsUntil : judgement.opensAt
+    for (let step = 0; at !== undefined && step < maxOpeningSteps; step += 1) {
+      const evaluation = this.evaluate({ ...question, at })
+      if (evaluation.permitted && !evaluation.isDayClosed) return at
+      at = evaluation.permitted ? evaluation.holdsUntil : evaluation.opensAt
     }
     return undefined
   }
 
   /**
-   * A postal code comes before the number; with the strictest place, beside it. One of unknown
-   * place leaves the number's, except with the strictest place: see {@link timeLegal}.
+   * The place of a postal code replaces that of the number; with `requireBothPlaces` it is added. If
+   * its place is unknown, the number's counts, except with `requireBothPlaces`.
    */
-  #placesOf(
+  #findPlaces(
     ofNumber: Place,
-    { postalCode, strictestPlace = false }: HoursItem,
+    { postalCode, requireBothPlaces = false }: HoursItem,
   ): { places: readonly CalledPlace[]; source: PlaceSource } {
     const given = postalCode !== undefined && postalCode.trim() !== ''
     const postal = given ? this.#postalCodes.locate(postalCode) : undefined
-    if (given && !postal && strictestPlace) throw unknownPlace(postalCode)
+    if (given && !postal && requireBothPlaces) throw placeNotFound(postalCode)
     if (!postal) return { places: ofNumber.candidates, source: ofNumber.source }
-    const places = found(postal.candidates, postalCode)
+    const places = withPostalCode(postal.candidates, postalCode)
     return {
-      places: strictestPlace ? [...places, ...ofNumber.candidates] : places,
+      places: requireBothPlaces ? [...places, ...ofNumber.candidates] : places,
       source: postal.source,
     }
   }
-
-  #weekOf(place: CandidatePlace, { at, overrides = noOverrides }: HoursQuestion): WeekWindows {
-    const region = this.#rules.region(place.region)
-    if (!region) return closedWeek
-    const { day } = localTime(place.zone, at)
-    return hoursInForce(this.#rules, { region, day }, { overrides, lawToo: false }).week
-  }
-
-  #isClosedToday(place: CalledPlace, at: Instant): boolean {
-    const { day } = localTime(place.zone, at)
-    if (this.#judge.windowOn(place, day, plainTerms).restrictedDay !== undefined) return true
-    if (this.#closures.emergencyAt(place, at)) return true
-    const next = this.#closures.nextEmergency(place, at)
-    return next !== undefined && next.from < endOfDay(place, day)
-  }
 }
 
-/** Such as mail of the armed forces (AA, AE, AP), which is delivered anywhere in the world. */
-function unknownPlace(postalCode: string): AppError {
+/** For example mail of the armed forces (AA, AE, AP), which is delivered anywhere in the world. */
+function placeNotFound(postalCode: string): AppError {
   const rule =
     'names no known place (codes of the armed forces never do), so the lawful hours are unknown; ' +
     'send the postal code of where the person is'
   return invalidRequest([{ field: 'postalCode', value: postalCode, rule }])
 }
 
-const plainTerms: WindowTerms = { overrides: noOverrides, recordedVoice: false, lawToo: false }
-
-function endOfDay({ zone }: CandidatePlace, day: LocalDay): Instant {
-  return instantOf(zone, day + 1, 0, 'later')
-}
-
-function found(
+function withPostalCode(
   candidates: readonly CandidatePlace[],
   postalCode: string | undefined,
 ): readonly CalledPlace[] {
   if (postalCode === undefined) return candidates
   return candidates.map(({ region, zone }) => ({ region, zone, postalCode }))
+}
+
+/**
+ * What is wrong with an item itself. The first status found counts, in the order of the spec: phone,
+ * project, date, kind of number.
+ */
+export function checkItem(
+  item: HoursItem,
+): { readonly number: PhoneNumber; readonly at: Instant } | { readonly refused: TimeLegalResult } {
+  const { phoneNumber, at, now, projectFault } = item
+  const number = typeof phoneNumber === 'string' ? parsePhoneNumber(phoneNumber) : undefined
+  if (number === undefined) {
+    const value = formatPhone(phoneNumber)
+    const rule = `must be ${typeof phoneNumber === 'string' ? '' : 'text of '}exactly 10 digits`
+    const problem = { field: 'PhoneNumber', value, rule }
+    return { refused: createRefusal('INVALID_PHONE', describeProblem(problem)) }
+  }
+  if (projectFault !== undefined) return { refused: createRefusal('INVALID_PROJECT', projectFault) }
+  const proposed = at ?? now
+  const dateFault = findDateFault(proposed, item)
+  if (dateFault !== undefined) {
+    return { refused: createRefusal('INVALID_DATE', dateFault, (toUtcDay(now) + 1) * msPerDay) }
+  }
+  if (isTollFree(number)) return { refused: refuseTollFree(number) }
+  return { number, at: proposed }
+}
+
+/** The refusal of a number without a place. */
+function refuseUnplaced(
+  number: PhoneNumber,
+  facts: Exclude<NumberFacts, { status: 'ok' }>,
+): TimeLegalResult {
+  if (facts.status === 'toll-free') return refuseTollFree(number)
+  return createRefusal('UNKNOWN_NXX', `PhoneNumber '${number}': ${facts.detail}`)
+}
+
+function refuseTollFree(number: PhoneNumber): TimeLegalResult {
+  const rule = `area code ${areaCodeOf(number)} is toll-free or reserved for it and has no place`
+  return createRefusal('TOLL_FREE', describeProblem({ field: 'PhoneNumber', value: number, rule }))
+}
+
+function createRefusal(
+  status: Exclude<LegalTimeStatus, 'OK'>,
+  message: string,
+  holdsUntil: Instant = Number.POSITIVE_INFINITY,
+): TimeLegalResult {
+  return {
+    status,
+    permitted: false,
+    secondsLeft: 0,
+    opensAt: undefined,
+    rule: message,
+    restrictedDay: undefined,
+    placeSource: undefined,
+    message,
+    holdsUntil,
+  }
+}
+
+function formatPhone(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'string' ? value : truncate(String(JSON.stringify(value)))
+}
+
+const defaultDateField = 'CallProposedDateTimeInUTC'
+
+function findDateFault(
+  at: Instant,
+  { now, dateField: field = defaultDateField }: HoursItem,
+): string | undefined {
+  if (isWithinYears(at, now, 50)) return undefined
+  const value = Number.isFinite(at) ? formatAnyInstant(at) : String(at)
+  const rule = `must be within 50 years of today, ${formatDay(toUtcDay(now))}`
+  return describeProblem({ field, value, rule })
+}
+
+/** The last instant that has a calendar date. */
+const maxInstant = 8_640_000_000_000_000
+
+function formatAnyInstant(at: Instant): string {
+  return Math.abs(at) <= maxInstant ? formatInstant(at) : String(at)
 }

@@ -1,143 +1,156 @@
 /**
- * The window of one place on one local day: project override, else region's law, else country's
- * (spec, "Calling hours"), narrowed for a recorded voice, closed on a restricted day.
- * Pure. Emergencies start and end within a day and are cut out later, by `window-judge.ts`.
+ * The window of one place on one local day: the project's override, else the region's law, else the
+ * country's (spec, "Calling hours"), narrowed for a recorded voice, closed on a restricted day and
+ * interrupted by emergencies. Pure.
  */
 import type { CallingRules, RegionRules } from '../../data/calling-rules/calling-rules.js'
-import { formatDay, type Instant, type LocalDay, weekdayOf } from '../../domain/clock.js'
-import type { CandidatePlace } from '../../domain/place.js'
+import type { CallingPeriod } from '../../domain/calling-hours.js'
+import type { LocalDay } from '../../domain/time/clock.js'
+import { formatDay, getWeekday } from '../../domain/time/dates.js'
+import { toInstant } from '../../domain/time/time-zones.js'
 import {
   type DayWindow,
+  findWindowForDay,
   formatDayWindow,
-  intersect,
   intersectWeeks,
+  intersectWindows,
   type ProjectHours,
   type WeekWindows,
-  windowOn,
-} from '../../domain/week-windows.js'
-import { instantOf } from '../../domain/zones.js'
+} from '../../domain/time/week-windows.js'
+import type { CalledPlace, Emergency, OperatorClosures } from './operator-closures.js'
 
-/** Under which terms windows are asked for. */
-export interface WindowTerms {
+export interface WindowOptions {
   readonly overrides: readonly ProjectHours[]
-  /** A recorded, artificial or AI voice: the region's window for those applies as well. */
+  /** A recorded, artificial or AI voice: the region's window for those applies too. */
   readonly recordedVoice: boolean
-  /** The law's own window must permit too, so that an override can only narrow it. */
-  readonly lawToo: boolean
+  /** The statutory window must permit too, so that an override can only narrow it. */
+  readonly requireStatutoryWindow: boolean
 }
 
 export interface LegalWindow {
-  /** First instant of the window; equal to `closesAt` on a day without calls. */
-  readonly opensAt: Instant
-  /** First instant after the window. */
-  readonly closesAt: Instant
-  /** What closes the whole day. */
+  /** When calls are lawful, in order: the window without the emergencies; empty on a closed day. */
+  readonly periods: readonly CallingPeriod[]
+  /** The emergencies of the day. */
+  readonly emergencies: readonly Emergency[]
+  /** The proclaimed day or holiday that closes the whole day. */
   readonly restrictedDay: string | undefined
   /** Place, day, window, basis and citation, for people. */
   readonly rule: string
 }
 
-/** The windows that hold in a region on a local day, and what they rest on. */
-export interface HoursInForce {
+/** The windows in force in a region on a local day, and their legal basis. */
+interface EffectiveHours {
   readonly week: WeekWindows
   /** Such as `state rule: Fla. Stat. 501.616(6)(a), (b)`. */
-  readonly grounds: string
+  readonly basis: string
 }
 
-export interface RegionDay {
+interface RegionDay {
   readonly region: RegionRules
   readonly day: LocalDay
 }
 
-/** Weekly windows by priority: project over state over federal. Holidays are not looked at. */
-export function hoursInForce(
+/** Weekly windows by priority: project, state, federal. Holidays are not considered. */
+export function findEffectiveHours(
   rules: CallingRules,
   { region, day }: RegionDay,
-  { overrides, lawToo }: Pick<WindowTerms, 'overrides' | 'lawToo'>,
-): HoursInForce {
-  const law = rules.hoursOn(region.code, day) ?? rules.baseline(region.country).hours
-  const lawGrounds = `${region.basis} rule: ${region.hoursCitation}`
-  const override = overrides.find((hours) => hours.region === region.code && holdsOn(hours, day))
-  if (!override) return { week: law, grounds: lawGrounds }
-  if (!lawToo) return { week: override, grounds: 'project hours' }
-  return { week: intersectWeeks(override, law), grounds: `project hours within ${lawGrounds}` }
+  {
+    overrides,
+    requireStatutoryWindow,
+  }: Pick<WindowOptions, 'overrides' | 'requireStatutoryWindow'>,
+): EffectiveHours {
+  const law = rules.findHours(region.code, day) ?? rules.findBaseline(region.country).hours
+  const lawBasis = `${region.basis} rule: ${region.hoursCitation}`
+  const override = overrides.find(
+    (hours) => hours.region === region.code && isEffectiveOn(hours, day),
+  )
+  if (!override) return { week: law, basis: lawBasis }
+  if (!requireStatutoryWindow) return { week: override, basis: 'project hours' }
+  return { week: intersectWeeks(override, law), basis: `project hours within ${lawBasis}` }
 }
 
-function holdsOn({ effectiveFrom, effectiveUntil }: ProjectHours, day: LocalDay): boolean {
+function isEffectiveOn({ effectiveFrom, effectiveUntil }: ProjectHours, day: LocalDay): boolean {
   return (
     (effectiveFrom === undefined || effectiveFrom <= day) &&
     (effectiveUntil === undefined || day <= effectiveUntil)
   )
 }
 
-export interface WindowQuestion {
+export interface LegalWindowRequest {
   readonly rules: CallingRules
-  readonly place: CandidatePlace
+  readonly closures: OperatorClosures
+  readonly place: CalledPlace
   readonly day: LocalDay
-  readonly terms: WindowTerms
-  /** Name of the proclaimed day that closes the date. */
-  readonly proclaimed: string | undefined
+  readonly options: WindowOptions
+}
+
+export function computeLegalWindow(request: LegalWindowRequest): LegalWindow {
+  const { closures, place, day } = request
+  const { window, restrictedDay, rule } = findDayRule(request)
+  const { start, end } = window ?? { start: 0, end: 0 }
+  const opensAt = toInstant(place.zone, day, start, 'later')
+  const closesAt = window ? toInstant(place.zone, day, end, 'earlier') : opensAt
+  const dayStart = toInstant(place.zone, day, 0, 'earlier')
+  const dayEnd = toInstant(place.zone, day + 1, 0, 'later')
+  const emergencies = closures
+    .listEmergencies(place)
+    .filter(({ from, until = Number.POSITIVE_INFINITY }) => from < dayEnd && until > dayStart)
+  const periods = emergencies.reduce(cutOut, [{ from: opensAt, until: closesAt }])
+  return { periods: periods.filter(isNotEmpty), emergencies, restrictedDay, rule }
+}
+
+function cutOut(
+  periods: readonly CallingPeriod[],
+  { from, until = Number.POSITIVE_INFINITY }: Emergency,
+): CallingPeriod[] {
+  return periods.flatMap((period) =>
+    [
+      { from: period.from, until: Math.min(period.until, from) },
+      { from: Math.max(period.from, until), until: period.until },
+    ].filter(isNotEmpty),
+  )
+}
+
+function isNotEmpty({ from, until }: CallingPeriod): boolean {
+  return from < until
+}
+
+interface DayRule extends Pick<LegalWindow, 'restrictedDay' | 'rule'> {
+  /** Absent on a day without calls. */
+  readonly window: DayWindow | undefined
 }
 
 /** A region without rules has no window: where the law is unknown no call is lawful. */
-export function legalWindow({ rules, place, day, terms, proclaimed }: WindowQuestion): LegalWindow {
-  const region = rules.region(place.region)
+function findDayRule({ rules, closures, place, day, options }: LegalWindowRequest): DayRule {
+  const region = rules.findRegion(place.region)
   if (!region) {
     const rule = `no calling rules are known for region '${place.region}'`
-    return closed(place, day, { rule })
+    return { window: undefined, restrictedDay: undefined, rule }
   }
-  const where = `${region.name} (${region.code}), ${place.zone}, ${dayText(day)}`
-  if (proclaimed !== undefined) {
-    const rule = `${where}: no calls on ${proclaimed}; proclaimed day entered by the operator`
-    return closed(place, day, { rule, restrictedDay: proclaimed })
+  const where = `${region.name} (${region.code}), ${place.zone}, ${formatWithWeekday(day)}`
+  const proclaimedDay = closures.findProclaimedDay(place.region, day)
+  if (proclaimedDay !== undefined) {
+    const rule = `${where}: no calls on ${proclaimedDay}; proclaimed day entered by the operator`
+    return { window: undefined, restrictedDay: proclaimedDay, rule }
   }
-  const restrictedDay = rules.restrictedDay(region.code, day)
+  const restrictedDay = rules.findRestrictedDay(region.code, day)
   if (restrictedDay !== undefined) {
     const rule = `${where}: no calls on ${restrictedDay}; state rule: ${region.citation}`
-    return closed(place, day, { rule, restrictedDay })
+    return { window: undefined, restrictedDay, rule }
   }
-  const { week, grounds } = hoursInForce(rules, { region, day }, terms)
-  const { window, voice } = narrowedForVoice(windowOn(week, day), { rules, region, day, terms })
+  const { week, basis } = findEffectiveHours(rules, { region, day }, options)
+  const recorded = options.recordedVoice ? rules.findRecordedHours(region.code, day) : undefined
+  const forEveryVoice = findWindowForDay(week, day)
+  const window = recorded
+    ? intersectWindows(forEveryVoice, findWindowForDay(recorded, day))
+    : forEveryVoice
   const hours = window ? `calls ${formatDayWindow(window)}` : 'no calls on this day'
-  return spanOf(place, day, { window, rule: `${where}: ${hours}; ${grounds}${voice}` })
-}
-
-interface VoiceQuestion extends RegionDay {
-  readonly rules: CallingRules
-  readonly terms: WindowTerms
-}
-
-function narrowedForVoice(
-  window: DayWindow | undefined,
-  { rules, region, day, terms }: VoiceQuestion,
-): { window: DayWindow | undefined; voice: string } {
-  const recorded = terms.recordedVoice ? rules.recordedHoursOn(region.code, day) : undefined
-  if (!recorded) return { window, voice: '' }
-  const voice = `; recorded voice: ${region.recordedCitation}`
-  return { window: intersect(window, windowOn(recorded, day)), voice }
+  const voice = recorded ? `; recorded voice: ${region.recordedCitation}` : ''
+  return { window, restrictedDay: undefined, rule: `${where}: ${hours}; ${basis}${voice}` }
 }
 
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 
-function dayText(day: LocalDay): string {
-  return `${weekdays[weekdayOf(day)]} ${formatDay(day)}`
-}
-
-function spanOf(
-  { zone }: CandidatePlace,
-  day: LocalDay,
-  { window, rule }: { window: DayWindow | undefined; rule: string },
-): LegalWindow {
-  const { start, end } = window ?? { start: 0, end: 0 }
-  const opensAt = instantOf(zone, day, start, 'later')
-  const closesAt = window ? instantOf(zone, day, end, 'earlier') : opensAt
-  return { opensAt, closesAt, restrictedDay: undefined, rule }
-}
-
-function closed(
-  place: CandidatePlace,
-  day: LocalDay,
-  { rule, restrictedDay }: { rule: string; restrictedDay?: string },
-): LegalWindow {
-  return { ...spanOf(place, day, { window: undefined, rule }), restrictedDay }
+function formatWithWeekday(day: LocalDay): string {
+  return `${weekdays[getWeekday(day)]} ${formatDay(day)}`
 }

@@ -1,10 +1,11 @@
 /**
- * What an operator closes by configuration: days that a governor proclaims, and declared
- * emergencies. Neither has a feed; they are kept by hand.
+ * Closures entered in the configuration: days that a governor proclaims, and declared emergencies.
+ * Neither has a feed, so operators enter them by hand.
  */
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
-import { formatInstant, type Instant, type LocalDay, parseDay } from '../../domain/clock.js'
 import type { CandidatePlace } from '../../domain/place.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
+import { formatInstant, parseDay } from '../../domain/time/dates.js'
 import { describeProblem, type FieldProblem } from '../../errors.js'
 
 /** A local day on which a region allows no calls. */
@@ -21,103 +22,78 @@ export interface Emergency {
   readonly from: Instant
   /** The first instant after the emergency; absent while no end is known. */
   readonly until?: Instant | undefined
-  /** Starts of postal codes that are concerned; absent or empty means the whole region. */
+  /** Prefixes of the postal codes it applies to; absent or empty means the whole region. */
   readonly postalPrefixes?: readonly string[] | undefined
   readonly name: string
-  /** Absent: the region's own emergency law is cited. */
+  /** If absent, the region's own emergency law is cited. */
   readonly citation?: string | undefined
 }
 
-/** A candidate place with the postal code by which it was found, if it was. */
+/** A candidate place, with the postal code that it was found by, if any. */
 export interface CalledPlace extends CandidatePlace {
   readonly postalCode?: string | undefined
 }
 
-export interface OperatorClosuresInput {
+export interface OperatorClosuresOptions {
   readonly rules: CallingRules
   readonly proclaimedDays: readonly ProclaimedDay[]
   readonly emergencies: readonly Emergency[]
 }
 
-/** Throws a `RangeError` that lists every closure with an unknown region, a bad date or no time. */
 export class OperatorClosures {
-  readonly #days = new Map<string, Map<LocalDay, string>>()
-  readonly #emergencies = new Map<string, Emergency[]>()
+  /** By region. */
+  readonly emergencies: ReadonlyMap<string, readonly Emergency[]>
+  /** Names by region and day. */
+  readonly #days: ReadonlyMap<string, string>
 
-  constructor({ rules, proclaimedDays, emergencies }: OperatorClosuresInput) {
+  /** Throws a `RangeError` that lists every closure with an unknown region, a bad date or no time. */
+  constructor({ rules, proclaimedDays, emergencies }: OperatorClosuresOptions) {
     const problems = [
       ...proclaimedDays.flatMap((day, index) => dayProblems(rules, day, index)),
       ...emergencies.flatMap((emergency, index) => emergencyProblems(rules, emergency, index)),
     ]
     if (problems.length > 0) throw new RangeError(problems.map(describeProblem).join('; '))
-    for (const { region, date, name } of proclaimedDays) {
-      const days = this.#days.get(region) ?? new Map<LocalDay, string>()
-      this.#days.set(region, days.set(parseDay(date) ?? Number.NaN, name))
+    this.#days = new Map(
+      proclaimedDays.map(({ region, date, name }) => [`${region} ${parseDay(date)}`, name]),
+    )
+    const byRegion = new Map<string, Emergency[]>()
+    for (const emergency of emergencies.map(normalizeEmergency)) {
+      const others = byRegion.get(emergency.region) ?? []
+      byRegion.set(emergency.region, [...others, emergency])
     }
-    for (const emergency of emergencies) {
-      const kept = this.#emergencies.get(emergency.region) ?? []
-      this.#emergencies.set(emergency.region, [...kept, prepared(emergency)])
-    }
+    this.emergencies = byRegion
   }
 
   /** Name of the proclaimed day. */
-  proclaimed(region: string, day: LocalDay): string | undefined {
-    return this.#days.get(region)?.get(day)
+  findProclaimedDay(region: string, day: LocalDay): string | undefined {
+    return this.#days.get(`${region} ${day}`)
   }
 
-  /** The emergency that bars calls to a place at an instant. */
-  emergencyAt(place: CalledPlace, at: Instant): Emergency | undefined {
-    return this.#concerning(place).find(
-      ({ from, until = Number.POSITIVE_INFINITY }) => from <= at && at < until,
-    )
-  }
-
-  /** The first instant from `at` on without an emergency; infinity when no end is known. */
-  endOfEmergency(place: CalledPlace, at: Instant): Instant {
-    let end = at
-    for (let found = this.emergencyAt(place, end); found; found = this.emergencyAt(place, end)) {
-      end = found.until ?? Number.POSITIVE_INFINITY
-      if (end === Number.POSITIVE_INFINITY) return end
-    }
-    return end
-  }
-
-  /** The emergency that starts next after an instant. */
-  nextEmergency(place: CalledPlace, after: Instant): Emergency | undefined {
-    return this.#concerning(place)
-      .filter(({ from }) => from > after)
-      .reduce<Emergency | undefined>(
-        (first, next) => (first && first.from <= next.from ? first : next),
-        undefined,
-      )
-  }
-
-  /** Without a postal code nobody knows where in the region, so every emergency in it counts. */
-  #concerning({ region, postalCode }: CalledPlace): readonly Emergency[] {
-    const all = this.#emergencies.get(region)
-    if (!all) return none
+  /** Without a postal code every emergency of the region counts, since the place may be anywhere in it. */
+  listEmergencies({ region, postalCode }: CalledPlace): readonly Emergency[] {
+    const all = this.emergencies.get(region) ?? []
     if (postalCode === undefined) return all
-    const code = normalPostal(postalCode)
-    return all.filter(({ postalPrefixes }) =>
-      postalPrefixes ? postalPrefixes.some((prefix) => code.startsWith(prefix)) : true,
+    const code = normalizePostalCode(postalCode)
+    return all.filter(
+      ({ postalPrefixes }) => postalPrefixes?.some((prefix) => code.startsWith(prefix)) ?? true,
     )
   }
 }
 
-const none: readonly Emergency[] = []
-
-function prepared(emergency: Emergency): Emergency {
-  const prefixes = emergency.postalPrefixes?.map(normalPostal).filter((prefix) => prefix !== '')
+function normalizeEmergency(emergency: Emergency): Emergency {
+  const prefixes = emergency.postalPrefixes
+    ?.map(normalizePostalCode)
+    .filter((prefix) => prefix !== '')
   return { ...emergency, postalPrefixes: prefixes?.length ? prefixes : undefined }
 }
 
-function normalPostal(text: string): string {
+function normalizePostalCode(text: string): string {
   return text.replace(/[\s-]/g, '').toUpperCase()
 }
 
 function regionProblem(rules: CallingRules, field: string, value: string): FieldProblem[] {
   const rule = 'must be a region of the calling rules'
-  return rules.region(value) ? [] : [{ field: `${field}.region`, value, rule }]
+  return rules.findRegion(value) ? [] : [{ field: `${field}.region`, value, rule }]
 }
 
 function dayProblems(rules: CallingRules, day: ProclaimedDay, index: number): FieldProblem[] {

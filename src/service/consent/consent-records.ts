@@ -4,31 +4,36 @@
  */
 import type { Selectable } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
-import { announceNumbers, type ChangeListener } from '../../domain/changes.js'
-import { type Clock, formatInstant } from '../../domain/clock.js'
+import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { ConsentRecord, ConsentRecordsRequest } from '../../domain/consent-records.js'
-import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
-import { forEachInSlices, yieldToEventLoop } from '../../domain/slices.js'
+import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
+import { formatInstant } from '../../domain/time/dates.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
+import { forEachInSlices, yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { ChangeHead } from '../../storage/change-head.js'
-import type { OpenDatabase } from '../../storage/engine.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { EbrRecordRow } from '../../storage/tables.js'
-import { currentLists } from '../projects/project-scope.js'
-import type { ScopeResolver } from '../projects/projects.js'
-import { requireOwnLists, requireScope } from '../projects/require-scope.js'
-import { writeForAccount } from '../sql/account-write.js'
-import { chunksOf } from '../sql/chunks.js'
-import { storedInForce, supersede, wholeInForce } from './ebr-rows.js'
+import type { ViewOf } from '../account-view.js'
+import { notifyNumbersChanged } from '../notify-numbers-changed.js'
+import {
+  readCurrentLists,
+  requireListAccess,
+  requireScope,
+  type ScopeResolver,
+} from '../projects/project-scope.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
+import { splitIntoChunks } from '../sql/chunks.js'
+import { selectCurrentRecords, selectCurrentSummaries, supersedeRecords } from './ebr-rows.js'
 
 export interface ConsentRecordsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'patiently'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly projects: ScopeResolver
-  readonly changes: ChangeListener
-  readonly clockOf: (accountId: string) => Clock
-  readonly changeHead: Pick<ChangeHead, 'next'>
+  readonly changes: ChangeObserver
+  readonly viewOf: ViewOf<'clock'>
+  readonly changeHead: Pick<ChangeHead, 'takeNext'>
 }
 
-const mostProblems = 20
+const maxProblems = 20
 
 export class ConsentRecords {
   readonly #options: ConsentRecordsOptions
@@ -46,10 +51,10 @@ export class ConsentRecords {
     const scope = await requireScope(projects, accountId, request)
     const owner = { accountId, projectCode: scope.ebrProject }
     const found: ConsentRecord[] = []
-    for (const chunk of chunksOf(await distinct(request.numbers), storage.traits)) {
+    for (const chunk of splitIntoChunks(await distinctNumbers(request.numbers), storage.traits)) {
       await yieldToEventLoop()
-      const rows = await wholeInForce(storage.db, owner, chunk).execute()
-      found.push(...rows.map(recordOf))
+      const rows = await selectCurrentRecords(storage.db, owner, chunk).execute()
+      found.push(...rows.map(toConsentRecord))
     }
     return found
   }
@@ -60,43 +65,43 @@ export class ConsentRecords {
    */
   async remove(caller: Caller, request: ConsentRecordsRequest): Promise<number> {
     const { accountId } = caller
-    const { storage, projects, changes, clockOf, changeHead } = this.#options
+    const { storage, projects, changes, viewOf, changeHead } = this.#options
     const scope = await requireScope(projects, accountId, request)
-    const numbers = await distinct(request.numbers)
+    const numbers = await distinctNumbers(request.numbers)
     const { traits } = storage
-    const at = clockOf(accountId).now()
-    const removed = await writeForAccount(storage, accountId, async (transaction) => {
-      const { ebrProject } = await currentLists(transaction, scope)
-      requireOwnLists(caller, ebrProject)
+    const at = viewOf(accountId).clock.now()
+    const removed = await runAccountTransaction(storage, accountId, async (transaction) => {
+      const { ebrProject } = await readCurrentLists(transaction, scope)
+      requireListAccess(caller, ebrProject)
       const owner = { accountId, projectCode: ebrProject }
       const ids: number[] = []
-      for (const chunk of chunksOf(numbers, traits)) {
+      for (const chunk of splitIntoChunks(numbers, traits)) {
         await yieldToEventLoop()
-        const rows = await storedInForce(transaction, owner, chunk).execute()
+        const rows = await selectCurrentSummaries(transaction, owner, chunk).execute()
         ids.push(...rows.map(({ id }) => id))
       }
-      await changeHead.next(transaction)
-      await supersede(transaction, { at, traits }, ids)
+      await changeHead.takeNext(transaction)
+      await supersedeRecords(transaction, { at, traits }, ids)
       return ids.length
     })
-    await announceNumbers(changes, accountId, numbers)
+    await notifyNumbersChanged(changes, accountId, numbers)
     return removed
   }
 }
 
-async function distinct(texts: readonly string[]): Promise<readonly PhoneNumber[]> {
+async function distinctNumbers(texts: readonly string[]): Promise<readonly PhoneNumber[]> {
   const numbers = new Set<PhoneNumber>()
   const problems: FieldProblem[] = []
   await forEachInSlices(texts, (text) => {
-    const number = asPhoneNumber(text)
+    const number = parsePhoneNumber(text)
     if (number) numbers.add(number)
     else problems.push({ field: 'phoneList', value: text, rule: 'must be exactly 10 digits' })
   })
-  if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
+  if (problems.length > 0) throw invalidRequest(problems.slice(0, maxProblems))
   return [...numbers]
 }
 
-function recordOf(row: Selectable<EbrRecordRow>): ConsentRecord {
+function toConsentRecord(row: Selectable<EbrRecordRow>): ConsentRecord {
   return {
     phoneNumber: row.number,
     type: row.type,

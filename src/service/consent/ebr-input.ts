@@ -2,18 +2,13 @@
  * Reads and proves the records of an `ebr` request (spec, "EBR record"); storing them is left to
  * `consent.ts`. One bad record refuses the whole request.
  */
-import {
-  type Clock,
-  formatDay,
-  type Instant,
-  type LocalDay,
-  parseDay,
-  parseInstant,
-} from '../../domain/clock.js'
+
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
-import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
-import { forEachInSlices } from '../../domain/slices.js'
-import { type FieldProblem, invalidRequest, shorten } from '../../errors.js'
+import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
+import type { Clock, Instant, LocalDay } from '../../domain/time/clock.js'
+import { formatDay, parseDay, parseInstant, toUtcDay } from '../../domain/time/dates.js'
+import { type FieldProblem, invalidRequest, truncate } from '../../errors.js'
+import { forEachInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { EbrTerms } from './ebr-expiry.js'
 
 /** One record as received; the spec's names, and no trust in the types. */
@@ -31,7 +26,7 @@ export interface EbrInput {
 }
 
 /** One record for one number, proved. */
-export interface EbrFact extends EbrTerms {
+export interface ParsedEbr extends EbrTerms {
   readonly number: PhoneNumber
   /** To the second, where the caller gave a time of day. */
   readonly contactAt: Instant | undefined
@@ -40,19 +35,18 @@ export interface EbrFact extends EbrTerms {
   readonly email: string | undefined
 }
 
-const longestEmail = 100
-const mostProblems = 20
-const dayMs = 86_400_000
+const maxEmailLength = 100
+const maxProblems = 20
 const types: ReadonlySet<unknown> = new Set(ebrTypes)
 
 /** One fact per record and number, in request order. Throws an `AppError` that lists what is wrong. */
 export async function readEbrList(
   records: readonly EbrInput[],
   clock: Clock,
-): Promise<readonly EbrFact[]> {
+): Promise<readonly ParsedEbr[]> {
   const problems: FieldProblem[] = []
   const reader = { now: clock.now(), problems }
-  const facts: EbrFact[] = []
+  const facts: ParsedEbr[] = []
   await forEachInSlices(records, (record, index) =>
     facts.push(...readRecord(record, { ...reader, path: `ebrList[${index}]` })),
   )
@@ -61,26 +55,26 @@ export async function readEbrList(
 }
 
 function refusal(problems: readonly FieldProblem[]) {
-  const shown = problems.slice(0, mostProblems)
+  const shown = problems.slice(0, maxProblems)
   const hidden = problems.length - shown.length
   const more = { field: 'ebrList', rule: `has ${hidden} more problems, which are not listed` }
   return invalidRequest(hidden > 0 ? [...shown, more] : shown)
 }
 
-interface Reader {
+interface ReadContext {
   /** Of the record, such as `ebrList[2]`. */
   readonly path: string
   readonly now: Instant
   readonly problems: FieldProblem[]
 }
 
-function readRecord(record: EbrInput, reader: Reader): readonly EbrFact[] {
+function readRecord(record: EbrInput, reader: ReadContext): readonly ParsedEbr[] {
   const numbers = readNumbers(record.phoneNumber, reader)
   const type = readType(record.type, reader)
   const contact = readContact(record.dateOfLastContact, reader)
   const obligation = isAbsent(record.dateObligationEnds)
     ? undefined
-    : readMoment('dateObligationEnds', record.dateObligationEnds, reader)
+    : readTime('dateObligationEnds', record.dateObligationEnds, reader)
   const terms = {
     type,
     contactOn: contact.day,
@@ -90,71 +84,77 @@ function readRecord(record: EbrInput, reader: Reader): readonly EbrFact[] {
     brand: readText('brand', record.brand, reader),
     email: readText('email', record.email, reader),
   }
-  if (terms.email !== undefined && terms.email.length > longestEmail) {
-    report(reader, 'email', terms.email, `must not be longer than ${longestEmail} characters`)
+  if (terms.email !== undefined && terms.email.length > maxEmailLength) {
+    reportProblem(
+      reader,
+      'email',
+      terms.email,
+      `must not be longer than ${maxEmailLength} characters`,
+    )
   }
   return numbers.map((number) => ({ number, ...terms }))
 }
 
-function readNumbers(value: unknown, reader: Reader): readonly PhoneNumber[] {
+function readNumbers(value: unknown, reader: ReadContext): readonly PhoneNumber[] {
   if (typeof value !== 'string' || value.trim() === '') {
-    report(reader, 'phoneNumber', value, requiredOr(value, 'must be text of ten digits'))
+    reportProblem(reader, 'phoneNumber', value, requiredRule(value, 'must be text of ten digits'))
     return []
   }
   const numbers = new Set<PhoneNumber>()
   for (const part of value.split(',').map((text) => text.trim())) {
-    const number = asPhoneNumber(part)
+    const number = parsePhoneNumber(part)
     if (number) numbers.add(number)
-    else report(reader, 'phoneNumber', part, 'must be exactly 10 digits')
+    else reportProblem(reader, 'phoneNumber', part, 'must be exactly 10 digits')
   }
   return [...numbers]
 }
 
-function readType(value: unknown, reader: Reader): EbrType {
+function readType(value: unknown, reader: ReadContext): EbrType {
   const letter = typeof value === 'string' ? value.trim().toUpperCase() : value
-  if (!types.has(letter)) report(reader, 'type', value, requiredOr(value, 'must be S, I, P or T'))
+  if (!types.has(letter))
+    reportProblem(reader, 'type', value, requiredRule(value, 'must be S, I, P or T'))
   return letter as EbrType
 }
 
-interface Moment {
+interface RecordedTime {
   readonly day: LocalDay
   readonly at: Instant | undefined
 }
 
 /** Spec: the actual date of the event, so not one to come; somewhere it may be tomorrow already. */
-function readContact(value: unknown, reader: Reader): Moment {
-  const moment = readMoment('dateOfLastContact', value, reader)
-  const tomorrow = Math.floor(reader.now / dayMs) + 1
+function readContact(value: unknown, reader: ReadContext): RecordedTime {
+  const moment = readTime('dateOfLastContact', value, reader)
+  const tomorrow = toUtcDay(reader.now) + 1
   if (moment.day > tomorrow) {
     const rule = `must not be in the future; tomorrow is ${formatDay(tomorrow)} (UTC)`
-    report(reader, 'dateOfLastContact', value, rule)
+    reportProblem(reader, 'dateOfLastContact', value, rule)
   }
   return moment
 }
 
-const notRead: Moment = { day: Number.NaN, at: undefined }
+const unreadTime: RecordedTime = { day: Number.NaN, at: undefined }
 
 /** The day of an instant is its UTC day. */
-function readMoment(field: string, value: unknown, reader: Reader): Moment {
+function readTime(field: string, value: unknown, reader: ReadContext): RecordedTime {
   const rule = 'must be a date, MM/DD/YYYY or YYYY-MM-DD, or an ISO 8601 date-time'
   if (typeof value !== 'string') {
-    report(reader, field, value, requiredOr(value, rule))
-    return notRead
+    reportProblem(reader, field, value, requiredRule(value, rule))
+    return unreadTime
   }
   const day = parseDay(value.trim())
   if (day !== undefined) return { day, at: undefined }
   const instant = parseInstant(value)
   if (instant === undefined) {
-    report(reader, field, value, rule)
-    return notRead
+    reportProblem(reader, field, value, rule)
+    return unreadTime
   }
-  return { day: Math.floor(instant / dayMs), at: Math.floor(instant / 1000) * 1000 }
+  return { day: toUtcDay(instant), at: Math.floor(instant / 1000) * 1000 }
 }
 
-function readText(field: string, value: unknown, reader: Reader): string | undefined {
+function readText(field: string, value: unknown, reader: ReadContext): string | undefined {
   if (isAbsent(value)) return undefined
   if (typeof value === 'string') return value
-  report(reader, field, value, 'must be text')
+  reportProblem(reader, field, value, 'must be text')
   return undefined
 }
 
@@ -162,15 +162,15 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-function requiredOr(value: unknown, rule: string): string {
+function requiredRule(value: unknown, rule: string): string {
   return isAbsent(value) ? `is required and ${rule}` : rule
 }
 
-function report(reader: Reader, field: string, value: unknown, rule: string): void {
+function reportProblem(reader: ReadContext, field: string, value: unknown, rule: string): void {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   reader.problems.push({
     field: `${reader.path}.${field}`,
     rule,
-    ...(text !== undefined && { value: shorten(text) }),
+    ...(text !== undefined && { value: truncate(text) }),
   })
 }

@@ -1,10 +1,11 @@
 /** The SQL of relationship and consent records; the rules around it are in `consent.ts`. */
-import { formatDay, type Instant } from '../../domain/clock.js'
-import { yieldToEventLoop } from '../../domain/slices.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatDay } from '../../domain/time/dates.js'
+import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { Db, EbrRecordRow } from '../../storage/tables.js'
-import { chunksOf } from '../sql/chunks.js'
-import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
-import type { EbrFact } from './ebr-input.js'
+import { splitIntoChunks } from '../sql/chunks.js'
+import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
+import type { ParsedEbr } from './ebr-input.js'
 
 export interface StoredEbr
   extends Pick<
@@ -16,6 +17,7 @@ export interface StoredEbr
     | 'obligation_ends_on'
     | 'recorded_at'
     | 'stored_seq'
+    | 'imported'
     | 'lifts_opt_out'
   > {
   readonly id: number
@@ -24,7 +26,7 @@ export interface StoredEbr
 const parametersPerRow = 16
 
 /** The records in force: at most one per number. */
-export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) {
+export function selectCurrentSummaries(db: Db, owner: RowOwner, numbers: readonly string[]) {
   return db
     .selectFrom('ebr_records')
     .select([
@@ -36,6 +38,7 @@ export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) 
       'obligation_ends_on',
       'recorded_at',
       'stored_seq',
+      'imported',
       'lifts_opt_out',
     ])
     .where('account_id', '=', owner.accountId)
@@ -45,7 +48,7 @@ export function storedInForce(db: Db, owner: Owner, numbers: readonly string[]) 
 }
 
 /** Everything of the records in force, oldest first. */
-export function wholeInForce(db: Db, owner: Owner, numbers: readonly string[]) {
+export function selectCurrentRecords(db: Db, owner: RowOwner, numbers: readonly string[]) {
   return db
     .selectFrom('ebr_records')
     .selectAll()
@@ -57,12 +60,12 @@ export function wholeInForce(db: Db, owner: Owner, numbers: readonly string[]) {
 }
 
 /** Keeps the records as evidence, no longer in force. */
-export async function supersede(
+export async function supersedeRecords(
   db: Db,
-  { at, traits }: Pick<OwnerWrite, 'at' | 'traits'>,
+  { at, traits }: Pick<RowWrite, 'at' | 'traits'>,
   ids: readonly number[],
 ): Promise<void> {
-  for (const chunk of chunksOf(ids, traits)) {
+  for (const chunk of splitIntoChunks(ids, traits)) {
     await yieldToEventLoop()
     await db
       .updateTable('ebr_records')
@@ -73,22 +76,22 @@ export async function supersede(
 }
 
 export interface NewRecords {
-  readonly winners: readonly EbrFact[]
-  readonly losers: readonly EbrFact[]
+  readonly winners: readonly ParsedEbr[]
+  readonly losers: readonly ParsedEbr[]
   readonly liftsOptOut: boolean
 }
 
 /** Winners come into force; losers are kept as evidence that they were reported. */
 export async function insertRecords(
   db: Db,
-  write: OwnerWrite,
+  write: RowWrite,
   { winners, losers, liftsOptOut }: NewRecords,
 ): Promise<void> {
-  const insert = async (facts: readonly EbrFact[], supersededAt: Instant | null) => {
-    for (const chunk of chunksOf(facts, write.traits, parametersPerRow)) {
+  const insert = async (facts: readonly ParsedEbr[], supersededAt: Instant | null) => {
+    for (const chunk of splitIntoChunks(facts, write.traits, parametersPerRow)) {
       await yieldToEventLoop()
       const rows = chunk.map((fact) => ({
-        ...rowOf(fact, write, supersededAt),
+        ...toEbrRow(fact, write, supersededAt),
         lifts_opt_out: liftsOptOut ? 1 : 0,
       }))
       await db.insertInto('ebr_records').values(rows).execute()
@@ -98,7 +101,7 @@ export async function insertRecords(
   await insert(winners, null)
 }
 
-function rowOf(fact: EbrFact, write: OwnerWrite, supersededAt: Instant | null) {
+function toEbrRow(fact: ParsedEbr, write: RowWrite, supersededAt: Instant | null) {
   const { owner, at, storedAt, seq, keyId } = write
   const { obligationEndsOn } = fact
   return {
@@ -115,6 +118,7 @@ function rowOf(fact: EbrFact, write: OwnerWrite, supersededAt: Instant | null) {
     recorded_at: at,
     stored_at: storedAt,
     stored_seq: seq,
+    imported: 0,
     key_id: keyId,
     superseded_at: supersededAt,
   }

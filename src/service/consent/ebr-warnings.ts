@@ -1,12 +1,14 @@
 /** What is said of a record that was stored and cannot act. Pure. */
-import { formatDay, type Instant } from '../../domain/clock.js'
-import type { CandidatePlace } from '../../domain/place.js'
-import type { InternalDncEntry } from '../internal-dnc/internal-dnc.js'
-import { judgeRecords, optOutText, recordNames } from '../scrub/relationship.js'
-import type { EbrRecord } from './consent.js'
-import type { EbrLaw } from './ebr-expiry.js'
 
-export interface StoredRecord {
+import type { CandidatePlace } from '../../domain/place.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatDay } from '../../domain/time/dates.js'
+import type { InternalDncEntry } from '../internal-dnc/internal-dnc-entry.js'
+import { evaluateRelationship, formatOptOutEffect, recordNames } from '../scrub/relationship.js'
+import type { EbrLaw } from './ebr-expiry.js'
+import type { EbrRecord } from './ebr-record.js'
+
+export interface EbrWarningInput {
   /** The record now in force for the number. */
   readonly record: EbrRecord
   /** That of the internal list of the same project. */
@@ -18,10 +20,10 @@ export interface StoredRecord {
 }
 
 /** `undefined` for a record that acts. */
-export function ebrWarning(stored: StoredRecord): string | undefined {
+export function describeEbrWarning(stored: EbrWarningInput): string | undefined {
   const { record, entry } = stored
-  const { optOut, relationship, expiresOn } = judgeRecords(stored)
-  if (optOut) return optOutText(record.type, optOut)
+  const { optOut, relationship, expiresOn } = evaluateRelationship(stored)
+  if (optOut) return formatOptOutEffect(record.type, optOut)
   const name = recordNames[record.type]
   if (entry?.removedAt === null && record.type !== 'P') {
     return `the ${name} record does not lift the opt-out: only a permission record (type P) does`

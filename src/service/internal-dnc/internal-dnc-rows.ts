@@ -1,39 +1,40 @@
 /** The SQL of the internal do-not-call lists; the rules around it are in `internal-dnc.ts`. */
-import type { Instant } from '../../domain/clock.js'
+
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import { yieldToEventLoop } from '../../domain/slices.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { Db, InternalDncRow } from '../../storage/tables.js'
-import { chunksOf } from '../sql/chunks.js'
-import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
+import { splitIntoChunks } from '../sql/chunks.js'
+import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
 
-export type ListEntry = Omit<InternalDncRow, 'account_id' | 'list'>
+export type InternalDncListEntry = Omit<InternalDncRow, 'account_id' | 'list'>
 
-const parametersPerRow = 10
+const parametersPerRow = 11
 
 /** Entries that are or were on the list. */
-export function entriesOf(db: Db, owner: Owner, numbers: readonly string[]) {
+export function selectEntries(db: Db, owner: RowOwner, numbers: readonly string[]) {
   return db
     .selectFrom('internal_dnc')
     .select(['number', 'added_at', 'modified_at', 'removed_at'])
-    .select(['opted_out_at', 'stored_at', 'opted_out_seq', 'key_id'])
+    .select(['opted_out_at', 'stored_at', 'opted_out_seq', 'opted_out_by_date', 'key_id'])
     .where('account_id', '=', owner.accountId)
     .where('list', '=', owner.projectCode)
     .where('number', 'in', numbers)
 }
 
 /** Adds distinct numbers that are not on the list; gives how many that were. */
-export async function putOnList(
+export async function insertEntries(
   db: Db,
-  write: OwnerWrite,
+  write: RowWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<number> {
   const { owner, at, traits } = write
-  const optedOut = optOutOf(write)
+  const optedOut = toOptOutColumns(write)
   let changed = 0n
-  for (const chunk of chunksOf(numbers, traits, parametersPerRow)) {
+  for (const chunk of splitIntoChunks(numbers, traits, parametersPerRow)) {
     await yieldToEventLoop()
     const rows = chunk.map((number) => ({
-      ...rowOf(owner, { number, addedAt: at, removedAt: null }, at),
+      ...toEntryRow(owner, { number, addedAt: at, removedAt: null }, at),
       ...optedOut,
     }))
     const result = await db
@@ -55,16 +56,16 @@ export async function putOnList(
  * Notes a further opt-out of numbers that are on the list. What the list shows stays as it is, but
  * a permission given since the first one no longer counts.
  */
-export async function repeatOptOut(
+export async function updateOptOut(
   db: Db,
-  write: OwnerWrite,
+  write: RowWrite,
   numbers: readonly PhoneNumber[],
 ): Promise<void> {
-  for (const chunk of chunksOf(numbers, write.traits)) {
+  for (const chunk of splitIntoChunks(numbers, write.traits)) {
     await yieldToEventLoop()
     await db
       .updateTable('internal_dnc')
-      .set(optOutOf(write))
+      .set(toOptOutColumns(write))
       .where('account_id', '=', write.owner.accountId)
       .where('list', '=', write.owner.projectCode)
       .where('number', 'in', chunk)
@@ -74,16 +75,16 @@ export async function repeatOptOut(
 }
 
 /** Stores entries that so far stood by fixed facts alone, with the opt-out that came now. */
-export async function storeFixed(
+export async function insertFixedEntries(
   db: Db,
-  write: OwnerWrite,
+  write: RowWrite,
   fixed: readonly FixedEntry[],
 ): Promise<void> {
-  for (const chunk of chunksOf(fixed, write.traits, parametersPerRow)) {
+  for (const chunk of splitIntoChunks(fixed, write.traits, parametersPerRow)) {
     await yieldToEventLoop()
     const rows = chunk.map((entry) => ({
-      ...rowOf(write.owner, { ...entry, removedAt: null }, entry.addedAt),
-      ...optOutOf(write),
+      ...toEntryRow(write.owner, { ...entry, removedAt: null }, entry.addedAt),
+      ...toOptOutColumns(write),
     }))
     await db.insertInto('internal_dnc').values(rows).execute()
   }
@@ -102,13 +103,13 @@ export interface Removal {
 }
 
 /** Marks entries as removed; gives how many were on the list. */
-export async function takeOffList(
+export async function markRemoved(
   db: Db,
-  { owner, at, traits }: OwnerWrite,
+  { owner, at, traits }: RowWrite,
   { numbers, fixed }: Removal,
 ): Promise<number> {
   let changed = 0n
-  for (const chunk of chunksOf(numbers, traits)) {
+  for (const chunk of splitIntoChunks(numbers, traits)) {
     await yieldToEventLoop()
     const result = await db
       .updateTable('internal_dnc')
@@ -120,11 +121,11 @@ export async function takeOffList(
       .executeTakeFirst()
     changed += result.numUpdatedRows
   }
-  for (const chunk of chunksOf(fixed, traits, parametersPerRow)) {
+  for (const chunk of splitIntoChunks(fixed, traits, parametersPerRow)) {
     await yieldToEventLoop()
     const result = await db
       .insertInto('internal_dnc')
-      .values(chunk.map((entry) => rowOf(owner, { ...entry, removedAt: at }, at)))
+      .values(chunk.map((entry) => toEntryRow(owner, { ...entry, removedAt: at }, at)))
       .onConflict((conflict) => conflict.columns(['account_id', 'list', 'number']).doNothing())
       .executeTakeFirst()
     changed += result.numInsertedOrUpdatedRows ?? 0n
@@ -136,15 +137,21 @@ export async function takeOffList(
  * The columns of an opt-out that is stored now. It is dated after whatever was stored before it, also
  * by a clock that was set back: a consent of the time in between must not seem the newer one.
  */
-function optOutOf({ at, storedAt, lateMs, seq, keyId }: OwnerWrite) {
-  return { opted_out_at: at + lateMs, stored_at: storedAt, opted_out_seq: seq, key_id: keyId }
+function toOptOutColumns({ at, storedAt, clockLagMs, seq, keyId }: RowWrite) {
+  return {
+    opted_out_at: at + clockLagMs,
+    stored_at: storedAt,
+    opted_out_seq: seq,
+    opted_out_by_date: 0,
+    key_id: keyId,
+  }
 }
 
 /** Fixed facts were there before anything was stored: instant and number of such a change. */
-export const beforeAllWrites = 0
+export const beforeFirstWrite = 0
 
-function rowOf(
-  owner: Owner,
+function toEntryRow(
+  owner: RowOwner,
   entry: FixedEntry & { readonly removedAt: Instant | null },
   modifiedAt: Instant,
 ): InternalDncRow {
@@ -156,14 +163,15 @@ function rowOf(
     modified_at: modifiedAt,
     removed_at: entry.removedAt,
     opted_out_at: entry.addedAt,
-    stored_at: beforeAllWrites,
-    opted_out_seq: beforeAllWrites,
+    stored_at: beforeFirstWrite,
+    opted_out_seq: beforeFirstWrite,
+    opted_out_by_date: 0,
     key_id: null,
   }
 }
 
 /** Notes that the list changed. */
-export async function touchList(db: Db, { owner, at }: OwnerWrite): Promise<void> {
+export async function touchList(db: Db, { owner, at }: RowWrite): Promise<void> {
   await db
     .insertInto('internal_dnc_lists')
     .values({ account_id: owner.accountId, list: owner.projectCode, modified_at: at })
@@ -173,7 +181,7 @@ export async function touchList(db: Db, { owner, at }: OwnerWrite): Promise<void
     .execute()
 }
 
-export async function countOnList(db: Db, owner: Owner): Promise<number> {
+export async function countOnList(db: Db, owner: RowOwner): Promise<number> {
   const { count } = await db
     .selectFrom('internal_dnc')
     .select((row) => row.fn.countAll().as('count'))
@@ -185,7 +193,7 @@ export async function countOnList(db: Db, owner: Owner): Promise<number> {
 }
 
 /** Negative infinity for a list never used. */
-export async function lastModifiedAt(db: Db, owner: Owner): Promise<Instant> {
+export async function readLastModified(db: Db, owner: RowOwner): Promise<Instant> {
   const row = await db
     .selectFrom('internal_dnc_lists')
     .select('modified_at')

@@ -1,44 +1,54 @@
 /**
- * The internal do-not-call lists: one per project, or the Master Project's where a project inherits
- * it (spec, "Internal DNC list"). Whether a permission overrides an entry is for the scrub to say.
+ * The internal do-not-call lists: one per project, or the Master Project's if a project inherits it
+ * (spec, "Internal DNC list"). Stored rows come before the fixed facts of the sandbox. The scrub
+ * decides whether a permission overrides an entry.
  */
+
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
-import { announceNumbers, type ChangeListener } from '../../domain/changes.js'
-import { type Clock, formatDay, type Instant } from '../../domain/clock.js'
-import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
-import { forEachInSlices, mapInSlices } from '../../domain/slices.js'
-import { AppError, shorten } from '../../errors.js'
+import type { ChangeObserver } from '../../domain/change-notifier.js'
+import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatDay, toUtcDay } from '../../domain/time/dates.js'
+import { AppError, truncate } from '../../errors.js'
+import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { ChangeHead } from '../../storage/change-head.js'
-import type { OpenDatabase } from '../../storage/engine.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import { findAccount } from '../accounts/account-rows.js'
-import { type FactsOverlay, noOverlay } from '../facts-overlay.js'
-import { currentLists, type ProjectScope } from '../projects/project-scope.js'
-import type { ScopeResolver } from '../projects/projects.js'
-import { requireOwnLists, requireScope } from '../projects/require-scope.js'
-import { writeForAccount } from '../sql/account-write.js'
-import type { Owner, OwnerWrite } from '../sql/rows-by-number.js'
-import { ListEntries } from './internal-dnc-entries.js'
+import type { ViewOf } from '../account-view.js'
+import { findAccount } from '../accounts/accounts.js'
+import { notifyNumbersChanged } from '../notify-numbers-changed.js'
 import {
+  type ProjectScope,
+  readCurrentLists,
+  requireListAccess,
+  requireScope,
+  type ScopeResolver,
+} from '../projects/project-scope.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
+import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
+import { NumberRowReader } from '../sql/rows-by-number.js'
+import type { InternalDncEntry, InternalDncEntrySource } from './internal-dnc-entry.js'
+import type { FixedEntry, InternalDncListEntry } from './internal-dnc-rows.js'
+import {
+  beforeFirstWrite,
   countOnList,
-  lastModifiedAt,
-  putOnList,
-  repeatOptOut,
-  storeFixed,
-  takeOffList,
+  insertEntries,
+  insertFixedEntries,
+  markRemoved,
+  readLastModified,
+  selectEntries,
   touchList,
+  updateOptOut,
 } from './internal-dnc-rows.js'
 
 export interface InternalDncOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'patiently'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly projects: ScopeResolver
   /** Whether role Agent of an account may remove numbers. */
   readonly accounts: { agentsMayRemove(accountId: string): Promise<boolean> }
-  readonly changes: ChangeListener
-  /** The sandbox may stand at an instant of its own. */
-  readonly clockOf: (accountId: string) => Clock
-  readonly changeHead: Pick<ChangeHead, 'next'>
-  readonly overlay?: FactsOverlay | undefined
+  readonly changes: ChangeObserver
+  readonly viewOf: ViewOf<'clock' | 'fixedFacts'>
+  readonly changeHead: Pick<ChangeHead, 'takeNext'>
 }
 
 /** Numbers as the caller wrote them, in request order. */
@@ -67,28 +77,16 @@ export interface InternalDncCount {
   readonly lastModifiedOn: string | null
 }
 
-/** A number that is or was on a list; `removedAt` is null while it is on it. */
-export interface InternalDncEntry {
-  readonly addedAt: Instant
-  readonly removedAt: Instant | null
-  /** The latest opt-out, also one that came while the number was on the list already. */
-  readonly optedOutAt: Instant
-  /**
-   * Number of the change that stored that opt-out: it ends every record with a lower
-   * `EbrRecord.storedSeq`, whatever the dates. 0 where the dates alone count.
-   */
-  readonly optedOutSeq: number
-}
-
-export class InternalDnc {
+export class InternalDnc implements InternalDncEntrySource {
   readonly #options: InternalDncOptions
   readonly #db: Db
-  readonly #entries: ListEntries
+  readonly #rows: NumberRowReader<InternalDncListEntry>
 
   constructor(options: InternalDncOptions) {
     this.#options = options
     this.#db = options.storage.db
-    this.#entries = new ListEntries(options.storage, options.overlay ?? noOverlay)
+    const { db, traits } = options.storage
+    this.#rows = new NumberRowReader(traits, (owner, numbers) => selectEntries(db, owner, numbers))
   }
 
   /**
@@ -97,21 +95,25 @@ export class InternalDnc {
    * it is on disk and announced.
    */
   async add(caller: Caller, request: AddRequest): Promise<void> {
-    const scope = await this.#scopeFor(caller, request)
+    const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
     await this.#write(caller, scope, async (transaction, write) => {
-      const fixed = await this.#entries.onlyFixed(transaction, write.owner, numbers)
+      const fixed = await this.#excludeStored(
+        transaction,
+        write.owner,
+        await this.#findFixed(caller.accountId, numbers),
+      )
       const account = await findAccount(transaction, caller.accountId)
       if (account?.repeatedAdd === 'ignored') {
         const listed = new Set(fixed.map(({ number }) => number))
         const others = numbers.filter((number) => !listed.has(number))
-        return await putOnList(transaction, write, others)
+        return await insertEntries(transaction, write, others)
       }
-      await storeFixed(transaction, write, fixed)
-      await repeatOptOut(transaction, write, numbers)
-      return await putOnList(transaction, write, numbers)
+      await insertFixedEntries(transaction, write, fixed)
+      await updateOptOut(transaction, write, numbers)
+      return await insertEntries(transaction, write, numbers)
     })
-    await announceNumbers(this.#options.changes, caller.accountId, numbers)
+    await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
   }
 
   /**
@@ -121,26 +123,29 @@ export class InternalDnc {
    */
   async remove(caller: Caller, request: NumbersRequest): Promise<void> {
     await this.#refuseAgent(caller)
-    const scope = await this.#scopeFor(caller, request)
+    const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers({ ...request, ignoreInvalid: true })
-    const fixed = await this.#entries.fixedAmong(caller.accountId, numbers)
+    const fixed = await this.#findFixed(caller.accountId, numbers)
     await this.#write(caller, scope, async (transaction, write) => {
-      requireOwnLists(caller, write.owner.projectCode)
-      return await takeOffList(transaction, write, { numbers, fixed })
+      requireListAccess(caller, write.owner.projectCode)
+      return await markRemoved(transaction, write, { numbers, fixed })
     })
-    await announceNumbers(this.#options.changes, caller.accountId, numbers)
+    await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
   }
 
   /** One item per number asked, in request order, duplicates kept. */
-  async status(caller: Caller, request: NumbersRequest): Promise<readonly InternalDncStatusItem[]> {
-    const owner = await this.#ownerFor(caller, request)
+  async readStatus(
+    caller: Caller,
+    request: NumbersRequest,
+  ): Promise<readonly InternalDncStatusItem[]> {
+    const owner = await this.#resolveOwner(caller, request)
     const numbers = await readNumbers({ ...request, ignoreInvalid: true })
-    const rows = await this.#entries.read(owner, numbers)
+    const rows = await this.#read(owner, numbers)
     return await mapInSlices(request.numbers, (phone) => {
-      const number = asPhoneNumber(phone)
-      if (!number) return { ...offList(phone), invalid: true }
+      const number = parsePhoneNumber(phone)
+      if (!number) return { ...toUnlistedItem(phone), invalid: true }
       const row = rows.get(number)
-      if (!row || row.removed_at !== null) return offList(phone)
+      if (!row || row.removed_at !== null) return toUnlistedItem(phone)
       return {
         phone,
         onList: true,
@@ -153,10 +158,16 @@ export class InternalDnc {
 
   /** How many distinct numbers are on the list, and the day of its latest change. */
   async count(caller: Caller, request: ScopeChoice = {}): Promise<InternalDncCount> {
-    const owner = await this.#ownerFor(caller, request)
+    const owner = await this.#resolveOwner(caller, request)
     const stored = await countOnList(this.#db, owner)
-    const modifiedAt = await lastModifiedAt(this.#db, owner)
-    const fixed = await this.#entries.fixedWithoutRow(owner)
+    const modifiedAt = await readLastModified(this.#db, owner)
+    const { fixedFacts } = this.#options.viewOf(caller.accountId)
+    const fixedNumbers = [...(fixedFacts?.internalDncNumbers() ?? [])]
+    const fixed = await this.#excludeStored(
+      this.#db,
+      owner,
+      await this.#findFixed(caller.accountId, fixedNumbers),
+    )
     const latest = Math.max(modifiedAt, ...fixed.map((entry) => entry.addedAt))
     return {
       count: stored + fixed.length,
@@ -164,49 +175,94 @@ export class InternalDnc {
     }
   }
 
-  /**
-   * The entries of these numbers on one list (a project's code), removed ones included; a number
-   * that never was on it is absent.
-   */
-  async entries(
+  async findEntry(
+    accountId: string,
+    list: string,
+    number: PhoneNumber,
+  ): Promise<InternalDncEntry | undefined> {
+    const owner = { accountId, projectCode: list }
+    const [row] = await this.#rows.readAtOnce(this.#db, owner, [number])
+    if (row) return toEntry(row)
+    const fixed = this.#options.viewOf(accountId).fixedFacts?.internalDncEntry(number)
+    return fixed && toEntry(toFixedRow({ number, addedAt: fixed.addedAt }))
+  }
+
+  async findEntries(
     accountId: string,
     list: string,
     numbers: readonly PhoneNumber[],
   ): Promise<ReadonlyMap<string, InternalDncEntry>> {
     const entries = new Map<string, InternalDncEntry>()
-    const rows = await this.#entries.read({ accountId, projectCode: list }, numbers)
-    await forEachInSlices(rows.values(), (row) => {
-      entries.set(row.number, {
-        ...{ addedAt: row.added_at, removedAt: row.removed_at },
-        ...{ optedOutAt: row.opted_out_at, optedOutSeq: row.opted_out_seq },
-      })
-    })
+    const rows = await this.#read({ accountId, projectCode: list }, numbers)
+    await forEachInSlices(rows.values(), (row) => entries.set(row.number, toEntry(row)))
     return entries
   }
 
-  /** `work` gives how many rows it has changed. */
+  /** By number: entries that are or were on the list. */
+  async #read(
+    owner: RowOwner,
+    numbers: readonly PhoneNumber[],
+  ): Promise<ReadonlyMap<string, InternalDncListEntry>> {
+    const entries = new Map<string, InternalDncListEntry>()
+    const rows = await this.#rows.read(this.#db, owner, numbers)
+    await forEachInSlices(rows, (row) => entries.set(row.number, row))
+    for (const fixed of await this.#findFixed(owner.accountId, numbers)) {
+      if (!entries.has(fixed.number)) entries.set(fixed.number, toFixedRow(fixed))
+    }
+    return entries
+  }
+
+  /** Those of the numbers that fixed facts put on the list, whatever is stored. */
+  async #findFixed(
+    accountId: string,
+    numbers: readonly PhoneNumber[],
+  ): Promise<readonly FixedEntry[]> {
+    const { fixedFacts } = this.#options.viewOf(accountId)
+    if (!fixedFacts) return []
+    const fixed: FixedEntry[] = []
+    await forEachInSlices(numbers, (number) => {
+      const entry = fixedFacts.internalDncEntry(number)
+      if (entry) fixed.push({ number, addedAt: entry.addedAt })
+    })
+    return fixed
+  }
+
+  /** Those that are on the list by fixed facts alone, without a stored row. */
+  async #excludeStored(
+    db: Db,
+    owner: RowOwner,
+    fixed: readonly FixedEntry[],
+  ): Promise<readonly FixedEntry[]> {
+    if (fixed.length === 0) return fixed
+    const numbers = fixed.map((entry) => entry.number)
+    const rows = await this.#rows.read(db, owner, numbers)
+    const stored = new Set(rows.map((row) => row.number))
+    return fixed.filter((entry) => !stored.has(entry.number))
+  }
+
+  /** `work` returns how many rows it changed. */
   async #write(
     { accountId, keyId }: Caller,
     scope: ProjectScope,
-    work: (transaction: Db, write: OwnerWrite) => Promise<number>,
+    work: (transaction: Db, write: RowWrite) => Promise<number>,
   ): Promise<void> {
-    const { changeHead, clockOf, storage } = this.#options
-    const at = clockOf(accountId).now()
-    await writeForAccount(storage, accountId, async (transaction) => {
-      const { internalDncList } = await currentLists(transaction, scope)
+    const { changeHead, viewOf, storage } = this.#options
+    const at = viewOf(accountId).clock.now()
+    await runAccountTransaction(storage, accountId, async (transaction) => {
+      const { internalDncList } = await readCurrentLists(transaction, scope)
       const owner = { accountId, projectCode: internalDncList }
-      const change = await changeHead.next(transaction)
+      const change = await changeHead.takeNext(transaction)
       const write = { owner, at, keyId, traits: storage.traits, ...change }
       if ((await work(transaction, write)) > 0) await touchList(transaction, write)
     })
   }
 
-  async #scopeFor(caller: Caller, choice: ScopeChoice): Promise<ProjectScope> {
+  async #resolveScope(caller: Caller, choice: ScopeChoice): Promise<ProjectScope> {
     return await requireScope(this.#options.projects, caller.accountId, choice)
   }
 
-  async #ownerFor(caller: Caller, choice: ScopeChoice): Promise<Owner> {
-    const { internalDncList } = await this.#scopeFor(caller, choice)
+  async #resolveOwner(caller: Caller, choice: ScopeChoice): Promise<RowOwner> {
+    const { internalDncList } = await this.#resolveScope(caller, choice)
     return { accountId: caller.accountId, projectCode: internalDncList }
   }
 
@@ -225,15 +281,15 @@ export class InternalDnc {
 async function readNumbers(request: AddRequest): Promise<readonly PhoneNumber[]> {
   const distinct = new Set<PhoneNumber>()
   await forEachInSlices(request.numbers, (text) => {
-    const number = asPhoneNumber(text)
+    const number = parsePhoneNumber(text)
     if (number) distinct.add(number)
-    else if (!request.ignoreInvalid) throw improbable(text)
+    else if (!request.ignoreInvalid) throw invalidNumber(text)
   })
   return [...distinct]
 }
 
-function improbable(text: string): AppError {
-  const value = shorten(text)
+function invalidNumber(text: string): AppError {
+  const value = truncate(text)
   return new AppError(
     'invalid-request',
     `Error importing or updating phone numbers. Check that the numbers are of a probable format:${value}`,
@@ -241,10 +297,34 @@ function improbable(text: string): AppError {
   )
 }
 
-function offList(phone: string): InternalDncStatusItem {
+function toUnlistedItem(phone: string): InternalDncStatusItem {
   return { phone, onList: false, addedOn: null, lastModifiedOn: null, invalid: false }
 }
 
 function utcDay(at: Instant): string {
-  return formatDay(Math.floor(at / 86_400_000))
+  return formatDay(toUtcDay(at))
+}
+
+function toEntry(row: InternalDncListEntry): InternalDncEntry {
+  return {
+    addedAt: row.added_at,
+    removedAt: row.removed_at,
+    optedOutAt: row.opted_out_at,
+    optedOutSeq: row.opted_out_seq,
+    ...(row.opted_out_by_date === 1 && { optedOutByDate: true }),
+  }
+}
+
+function toFixedRow({ number, addedAt }: FixedEntry): InternalDncListEntry {
+  return {
+    number,
+    added_at: addedAt,
+    modified_at: addedAt,
+    removed_at: null,
+    opted_out_at: addedAt,
+    stored_at: beforeFirstWrite,
+    opted_out_seq: beforeFirstWrite,
+    opted_out_by_date: 0,
+    key_id: null,
+  }
 }

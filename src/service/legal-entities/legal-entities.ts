@@ -1,55 +1,61 @@
-/** The companies an account calls for (spec, "Legal entity"): each account's own, one its default. */
+/** The companies on whose behalf an account calls (spec, "Legal entity"); one is the default. */
 import type { Selectable } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
-import type { Clock } from '../../domain/clock.js'
-import type { LegalEntity, WrittenLegalEntity } from '../../domain/legal-entity.js'
+import type {
+  LegalEntity,
+  LegalEntityInput,
+  LegalEntityWriteResult,
+} from '../../domain/legal-entity.js'
+import type { Clock } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
-import type { OpenDatabase } from '../../storage/engine.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, LegalEntityRow } from '../../storage/tables.js'
-import { writeForAccount } from '../sql/account-write.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
 import type { HiddenFields } from './legal-entity-fields.js'
-import { type LegalEntityInput, readLegalEntity } from './legal-entity-input.js'
+import { readLegalEntity } from './legal-entity-input.js'
 
 export interface LegalEntitiesOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
   readonly clock: Clock
 }
 
 type StoredEntity = Selectable<LegalEntityRow>
 
 export class LegalEntities {
-  readonly #storage: Pick<OpenDatabase, 'db' | 'patiently'>
-  readonly #db: Db
+  readonly #storage: LegalEntitiesOptions['storage']
   readonly #clock: Clock
 
   constructor({ storage, clock }: LegalEntitiesOptions) {
     this.#storage = storage
-    this.#db = storage.db
     this.#clock = clock
   }
 
-  /** All of the account, oldest first. */
+  /** All legal entities of the account, oldest first. */
   async list({ accountId }: Caller): Promise<readonly LegalEntity[]> {
-    const rows = await this.#db
+    const rows = await this.#storage.db
       .selectFrom('legal_entities')
       .selectAll()
       .where('account_id', '=', accountId)
       .orderBy('id')
       .execute()
-    return rows.map(entityOf)
+    return rows.map(toLegalEntity)
   }
 
-  /** The account's first one is its default, whatever was asked. */
-  async create({ accountId }: Caller, input: LegalEntityInput): Promise<WrittenLegalEntity> {
-    return await writeForAccount(this.#storage, accountId, async (db) => {
+  /** The account's first one always becomes its default. */
+  async create({ accountId }: Caller, input: LegalEntityInput): Promise<LegalEntityWriteResult> {
+    return await runAccountTransaction(this.#storage, accountId, async (db) => {
       const { columns, more } = readLegalEntity(input, undefined)
-      const isFirst = (await defaultOf(db, accountId)) === undefined
+      const isFirst = (await findDefault(db, accountId)) === undefined
       const at = this.#clock.now()
       const { id } = await db
         .insertInto('legal_entities')
         .values({
-          ...{ ...columns, more: JSON.stringify(more) },
-          ...{ account_id: accountId, is_default: 0, created_at: at, modified_at: at },
+          ...columns,
+          more: JSON.stringify(more),
+          account_id: accountId,
+          is_default: 0,
+          created_at: at,
+          modified_at: at,
         })
         .returning('id')
         .executeTakeFirstOrThrow()
@@ -59,21 +65,20 @@ export class LegalEntities {
   }
 
   /**
-   * Changes what is given. Throws `not-found` for an id that is not the account's, whether or not
-   * there is such an entity elsewhere.
+   * Changes the given fields. Throws `not-found` for an id of another account or an unknown id.
    */
   async update(
     { accountId }: Caller,
     { id, ...input }: LegalEntityInput & { readonly id: number },
-  ): Promise<WrittenLegalEntity> {
-    return await writeForAccount(this.#storage, accountId, async (db) => {
-      const found = await findEntity(db, accountId, id)
-      if (!found) throw unknownEntity(id)
-      if (input.isDefault === false && found.is_default === 1) {
-        const rule = 'must not be taken from the default; make another the default instead'
+  ): Promise<LegalEntityWriteResult> {
+    return await runAccountTransaction(this.#storage, accountId, async (db) => {
+      const stored = await findEntity(db, accountId, id)
+      if (!stored) throw entityNotFound(id)
+      if (input.isDefault === false && stored.is_default === 1) {
+        const rule = 'must not be false for the default; make another one the default instead'
         throw invalidRequest([{ field: 'IsDefault', value: 'false', rule }])
       }
-      const before = { columns: found, more: JSON.parse(found.more) as HiddenFields }
+      const before = { columns: stored, more: JSON.parse(stored.more) as HiddenFields }
       const { columns, more } = readLegalEntity(input, before)
       await db
         .updateTable('legal_entities')
@@ -86,9 +91,9 @@ export class LegalEntities {
     })
   }
 
-  /** Whether the account has a legal entity of that id. */
+  /** Whether the account has a legal entity with that id. */
   async owns(accountId: string, legalEntityId: number): Promise<boolean> {
-    return (await findEntity(this.#db, accountId, legalEntityId)) !== undefined
+    return (await findEntity(this.#storage.db, accountId, legalEntityId)) !== undefined
   }
 }
 
@@ -105,7 +110,7 @@ async function findEntity(
     .executeTakeFirst()
 }
 
-async function defaultOf(db: Db, accountId: string): Promise<{ id: number } | undefined> {
+async function findDefault(db: Db, accountId: string): Promise<{ id: number } | undefined> {
   return await db
     .selectFrom('legal_entities')
     .select('id')
@@ -122,7 +127,7 @@ async function makeDefault(db: Db, accountId: string, id: number): Promise<void>
     .execute()
 }
 
-function entityOf(row: StoredEntity): LegalEntity {
+function toLegalEntity(row: StoredEntity): LegalEntity {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -138,7 +143,7 @@ function entityOf(row: StoredEntity): LegalEntity {
   }
 }
 
-function unknownEntity(id: number): AppError {
+function entityNotFound(id: number): AppError {
   const rule = 'is not a legal entity of this account'
   const problem = { field: 'LegalEntityId', value: String(id), rule }
   return new AppError('not-found', invalidRequest([problem]).message, { problems: [problem] })

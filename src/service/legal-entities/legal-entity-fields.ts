@@ -1,4 +1,5 @@
-/** The fields of a legal entity: what each must hold, and whether the list shows it. */
+/** The fields of a legal entity: their validation, and whether the list shows them. */
+import type { LegalEntityText } from '../../domain/legal-entity.js'
 
 export const shownColumns = [
   ...(['legal_name', 'ein', 'street_address', 'city', 'state', 'zip'] as const),
@@ -6,10 +7,10 @@ export const shownColumns = [
 ] as const
 export type ShownColumn = (typeof shownColumns)[number]
 
-/** The fields no list shows, by wire name. */
+/** The fields that the list does not show, by API name. */
 export type HiddenFields = Readonly<Record<string, string | number>>
 
-export type LegalEntityColumns = Readonly<Record<ShownColumn, string>>
+type LegalEntityColumns = Readonly<Record<ShownColumn, string>>
 
 export interface LegalEntityFields {
   readonly columns: LegalEntityColumns
@@ -17,45 +18,46 @@ export interface LegalEntityFields {
 }
 
 export interface TextRule {
-  /** On the wire. */
-  readonly field: string
-  /** Where what the list shows is stored; the rest is hidden. */
+  /** Column of a field that the list shows; absent for hidden fields. */
   readonly column?: ShownColumn
-  readonly longest: number
+  readonly maxLength: number
   readonly pattern?: RegExp
   readonly rule?: string
 }
 
 /** Spec: all numbers are ten digits unless a field says otherwise. */
-const phone = { longest: 10, pattern: /^\d{10}$/, rule: 'must be exactly 10 digits' }
+const phone = { maxLength: 10, pattern: /^\d{10}$/, rule: 'must be exactly 10 digits' }
 
-export const textRules = {
-  legalName: { field: 'LegalName', column: 'legal_name', longest: 200 },
+export const textRules: Readonly<Record<LegalEntityText, TextRule>> = {
+  legalName: { column: 'legal_name', maxLength: 200 },
   ein: {
-    ...{ field: 'EIN', column: 'ein', longest: 9, pattern: /^\d{9}$/ },
+    column: 'ein',
+    maxLength: 9,
+    pattern: /^\d{9}$/,
     rule: 'must be exactly 9 digits without a dash',
   },
-  streetAddress: { field: 'StreetAddress', column: 'street_address', longest: 200 },
-  city: { field: 'City', column: 'city', longest: 100 },
-  state: { field: 'State', column: 'state', longest: 50 },
-  zip: { field: 'Zip', column: 'zip', longest: 20 },
+  streetAddress: { column: 'street_address', maxLength: 200 },
+  city: { column: 'city', maxLength: 100 },
+  state: { column: 'state', maxLength: 50 },
+  zip: { column: 'zip', maxLength: 20 },
   countryCode: {
-    ...{ field: 'CountryCode', column: 'country_code', longest: 2, pattern: /^[A-Za-z]{2}$/ },
+    column: 'country_code',
+    maxLength: 2,
+    pattern: /^[A-Za-z]{2}$/,
     rule: 'must be a two-letter country code',
   },
-  primaryPhoneNumber: { field: 'PrimaryPhoneNumber', column: 'primary_phone_number', ...phone },
-  primaryContactName: { field: 'PrimaryContactName', longest: 200 },
+  primaryPhoneNumber: { column: 'primary_phone_number', ...phone },
+  primaryContactName: { maxLength: 200 },
   primaryContactEmail: {
-    ...{ field: 'PrimaryContactEmail', longest: 254, pattern: /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/ },
+    maxLength: 254,
+    pattern: /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/,
     rule: 'must be an e-mail address',
   },
-  primaryContactPhoneNumber: { field: 'PrimaryContactPhoneNumber', ...phone },
-  dunsNumber: { field: 'DunsNumber', longest: 20 },
-  url: { field: 'Url', longest: 500 },
-  dba: { field: 'Dba', longest: 200 },
-  licenceNumber: { field: 'LicenceNumber', longest: 100 },
-  callPurposeDescription: { field: 'CallPurposeDescription', longest: 2000 },
-  potentialNegativeReaction: { field: 'PotentialNegativeReaction', longest: 2000 },
-} as const satisfies Readonly<Record<string, TextRule>>
-
-export type TextName = keyof typeof textRules
+  primaryContactPhoneNumber: phone,
+  dunsNumber: { maxLength: 20 },
+  url: { maxLength: 500 },
+  dba: { maxLength: 200 },
+  licenceNumber: { maxLength: 100 },
+  callPurposeDescription: { maxLength: 2000 },
+  potentialNegativeReaction: { maxLength: 2000 },
+}

@@ -1,24 +1,24 @@
 /**
- * Look-ups of one number (spec, "Data enhancement lookups"). What no fact is known of is said in the
- * spec's own words and never guessed: not from the carrier a prefix was first assigned to either.
+ * Lookups of one number (spec, "Data enhancement lookups"). Unknown facts are reported as the spec says
+ * and never guessed, not even from the carrier to which a prefix was first assigned.
  */
 import type { Caller } from '../../domain/caller.js'
 import type {
   LineIdentity,
   LineStatusAnswer,
-  LookupBook,
+  LookupSource,
   ResOrBusiness,
 } from '../../domain/lookups.js'
-import { asPhoneNumber, type PhoneNumber } from '../../domain/phone-number.js'
+import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import type { NumberingPlan } from '../../domain/place.js'
 
-export interface LookupsParts {
-  readonly bookOf: (accountId: string) => Omit<LookupBook, 'reassigned'>
-  /** The plan as the account sees it. */
+export interface LookupsDeps {
+  readonly lookupSourceFor: (accountId: string) => Omit<LookupSource, 'reassigned'>
+  /** The numbering plan of the account. */
   readonly planOf: (accountId: string) => Pick<NumberingPlan, 'lookup'>
 }
 
-const notIdentified: LineIdentity = {
+const unknownIdentity: LineIdentity = {
   phoneType: 'N',
   ocn: '',
   telcoName: '',
@@ -26,78 +26,78 @@ const notIdentified: LineIdentity = {
 }
 
 /** Area code and exchange of any number begin with 2 to 9. */
-const possible = /^[2-9]\d{2}[2-9]\d{6}$/
+const possibleNumber = /^[2-9]\d{2}[2-9]\d{6}$/
 
-const malformed: LineStatusAnswer = {
+const malformedAnswer: LineStatusAnswer = {
   status: 'invalid-format',
   errorText: 'the number is not exactly 10 digits',
 }
 
-const impossible: LineStatusAnswer = {
+const impossibleAnswer: LineStatusAnswer = {
   status: 'invalid-phone',
   errorText: 'no area code and no exchange begins with 0 or 1',
 }
 
-const noData: LineStatusAnswer = {
+const noDataAnswer: LineStatusAnswer = {
   status: 'ERROR',
-  errorText: 'no line-status data is loaded that speaks for this number',
+  errorText: 'no line-status data is loaded that covers this number',
 }
 
 export class Lookups {
-  readonly #parts: LookupsParts
+  readonly #deps: LookupsDeps
 
-  constructor(parts: LookupsParts) {
-    this.#parts = parts
+  constructor(deps: LookupsDeps) {
+    this.#deps = deps
   }
 
-  async identity(
+  async findIdentity(
     { accountId }: Caller,
     { phone }: { readonly phone: PhoneNumber },
   ): Promise<LineIdentity & { readonly phone: PhoneNumber }> {
-    const found = await this.#parts.bookOf(accountId).identity(phone)
-    return { ...(found ?? notIdentified), phone }
+    const found = await this.#deps.lookupSourceFor(accountId).identity(phone)
+    return { ...(found ?? unknownIdentity), phone }
   }
 
-  /** Whose a number is nobody here knows; its line may be known. */
-  async verification(
+  /** The owner of a number is never known here, but its line type may be. */
+  async verify(
     caller: Caller,
     { phone, reference }: { readonly phone: PhoneNumber; readonly reference: string },
   ): Promise<
     Pick<LineIdentity, 'phoneType'> & { readonly phone: string; readonly reference: string }
   > {
-    const { phoneType } = await this.identity(caller, { phone })
+    const { phoneType } = await this.findIdentity(caller, { phone })
     return { phone, reference, phoneType }
   }
 
-  /** What is no number is told by the status, as the outcomes of single rows are everywhere. */
-  async lineStatus(
+  /** An invalid number is reported by the status, like the outcome of a row elsewhere. */
+  async findLineStatus(
     { accountId }: Caller,
     { phone }: { readonly phone: string },
   ): Promise<LineStatusAnswer & { readonly phone: string }> {
-    return { ...(await this.#statusOf(accountId, phone)), phone }
+    return { ...(await this.#findStatus(accountId, phone)), phone }
   }
 
-  async resOrBusiness(
+  async findResOrBusiness(
     { accountId }: Caller,
     { phone }: { readonly phone: PhoneNumber },
   ): Promise<{ readonly phone: PhoneNumber; readonly resOrBusiness: ResOrBusiness }> {
-    const found = await this.#parts.bookOf(accountId).resOrBusiness(phone)
+    const found = await this.#deps.lookupSourceFor(accountId).resOrBusiness(phone)
     return { phone, resOrBusiness: found ?? 'U' }
   }
 
-  async #statusOf(accountId: string, phone: string): Promise<LineStatusAnswer> {
-    const number = asPhoneNumber(phone)
-    if (!number) return malformed
-    if (!possible.test(number)) return impossible
-    const found = await this.#parts.bookOf(accountId).lineStatus(number)
+  async #findStatus(accountId: string, phone: string): Promise<LineStatusAnswer> {
+    const number = parsePhoneNumber(phone)
+    if (!number) return malformedAnswer
+    if (!possibleNumber.test(number)) return impossibleAnswer
+    const found = await this.#deps.lookupSourceFor(accountId).lineStatus(number)
     if (found && found.status !== 'ERROR') return found
-    const { status, errorText } = this.#notInService(accountId, number) ?? found ?? noData
+    const { status, errorText } = this.#findNotInService(accountId, number) ?? found ?? noDataAnswer
     return { status, errorText: errorText || 'no reason was given' }
   }
 
-  /** Only what nobody knows of: a line that answers is in service, whatever a list says. */
-  #notInService(accountId: string, number: PhoneNumber): LineStatusAnswer | undefined {
-    const facts = this.#parts.planOf(accountId).lookup(number)
+  /** Used only without a fact: a line that answers is in service, whatever the numbering plan says. */
+  #findNotInService(accountId: string, number: PhoneNumber): LineStatusAnswer | undefined {
+    const facts = this.#deps.planOf(accountId).lookup(number)
     if (facts.status !== 'unknown-prefix') return undefined
     return { status: 'invalid-phone', errorText: facts.detail }
   }

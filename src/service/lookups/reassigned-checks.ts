@@ -1,98 +1,111 @@
 /** The reassigned-number checks (spec, "Reassigned-number check"). */
 
 import type { Caller } from '../../domain/caller.js'
-import { type Clock, formatDay } from '../../domain/clock.js'
-import type { LookupBook, ReassignedAnswer } from '../../domain/lookups.js'
-import type { PhoneNumber } from '../../domain/phone-number.js'
 import type {
-  NationalRow,
+  LookupSource,
+  NationalReassignedRow,
+  ReassignedAnswer,
   ReassignedItem,
   ReassignedRequest,
   ReassignedRow,
-} from '../../domain/reassigned.js'
-import { mapInSlices } from '../../domain/slices.js'
+} from '../../domain/lookups.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { Clock } from '../../domain/time/clock.js'
+import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { invalidRequest } from '../../errors.js'
-import type { ScopeResolver } from '../projects/projects.js'
-import { requireScope } from '../projects/require-scope.js'
-import { answerOf, asFarAsKnown, eitherOf, sandboxAnswer } from './reassigned.js'
+import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
+import { requireScope, type ScopeResolver } from '../projects/project-scope.js'
+import {
+  combineReassigned,
+  createReassignedAnswer,
+  createSandboxAnswer,
+  limitToDatabasePeriod,
+} from './reassigned-answer.js'
 
-export interface ReassignedChecksParts {
+export interface ReassignedChecksDeps {
   readonly projects: ScopeResolver
-  readonly bookOf: (accountId: string) => Pick<LookupBook, 'reassigned'>
+  readonly lookupSourceFor: (accountId: string) => Pick<LookupSource, 'reassigned'>
   readonly clockOf: (accountId: string) => Clock
-  /** All that its book says is test data. */
+  /** Whether all facts of the account are test data. */
   readonly isSandbox: (accountId: string) => boolean
 }
 
-const dayMs = 86_400_000
-const mostProblems = 10
+const maxProblems = 10
 
-const noData = answerOf(null, null)
+const noData = createReassignedAnswer(null, null)
 
-interface Found {
+interface CheckedNumber {
   readonly number: PhoneNumber
   readonly answer: ReassignedAnswer
   readonly isSandbox: boolean
 }
 
-/** Rows come in the order of the items. Refuses a consent to come and a project of somebody else. */
+/** Returns rows in the order of the items. Refuses future days of consent and projects of other accounts. */
 export class ReassignedChecks {
-  readonly #parts: ReassignedChecksParts
+  readonly #deps: ReassignedChecksDeps
 
-  constructor(parts: ReassignedChecksParts) {
-    this.#parts = parts
+  constructor(deps: ReassignedChecksDeps) {
+    this.#deps = deps
   }
 
-  async enhanced(caller: Caller, request: ReassignedRequest): Promise<readonly ReassignedRow[]> {
-    return await mapInSlices(await this.#find(caller, request, fieldInList), reassignedRow)
+  async checkEnhanced(
+    caller: Caller,
+    request: ReassignedRequest,
+  ): Promise<readonly ReassignedRow[]> {
+    return await mapInSlices(await this.#find(caller, request, fieldInList), toReassignedRow)
   }
 
-  /** Of the national database alone. */
-  async basic(caller: Caller, request: ReassignedRequest): Promise<readonly NationalRow[]> {
-    return await mapInSlices(await this.#find(caller, request, fieldInList), nationalRow)
+  /** By the national database only. */
+  async checkBasic(
+    caller: Caller,
+    request: ReassignedRequest,
+  ): Promise<readonly NationalReassignedRow[]> {
+    return await mapInSlices(await this.#find(caller, request, fieldInList), toNationalRow)
   }
 
-  async enhancedOne(caller: Caller, request: ReassignedRequest): Promise<ReassignedRow> {
-    return reassignedRow(onlyOne(await this.#find(caller, request, () => 'date')))
+  async checkEnhancedOne(caller: Caller, request: ReassignedRequest): Promise<ReassignedRow> {
+    return toReassignedRow(requireSingle(await this.#find(caller, request, () => 'date')))
   }
 
-  async basicOne(caller: Caller, request: ReassignedRequest): Promise<NationalRow> {
-    return nationalRow(onlyOne(await this.#find(caller, request, () => 'date')))
+  async checkBasicOne(caller: Caller, request: ReassignedRequest): Promise<NationalReassignedRow> {
+    return toNationalRow(requireSingle(await this.#find(caller, request, () => 'date')))
   }
 
   async #find(
     { accountId }: Caller,
     { items, useSandbox, projectId }: ReassignedRequest,
     fieldOf: (index: number) => string,
-  ): Promise<readonly Found[]> {
-    this.#refuseDaysToCome(accountId, items, fieldOf)
-    await requireScope(this.#parts.projects, accountId, { projectId })
+  ): Promise<readonly CheckedNumber[]> {
+    this.#refuseFutureDays(accountId, items, fieldOf)
+    await requireScope(this.#deps.projects, accountId, { projectId })
     if (useSandbox) {
       return await mapInSlices(items, ({ number, consentOn }) => ({
-        ...{ number, answer: sandboxAnswer(number, consentOn), isSandbox: true },
+        number,
+        answer: createSandboxAnswer(number, consentOn),
+        isSandbox: true,
       }))
     }
-    const answers = await this.#parts.bookOf(accountId).reassigned(items)
-    const isSandbox = this.#parts.isSandbox(accountId)
+    const answers = await this.#deps.lookupSourceFor(accountId).reassigned(items)
+    const isSandbox = this.#deps.isSandbox(accountId)
     return await mapInSlices(items, ({ number, consentOn }, index) => ({
       number,
-      answer: asFarAsKnown(answers[index] ?? noData, consentOn),
+      answer: limitToDatabasePeriod(answers[index] ?? noData, consentOn),
       isSandbox,
     }))
   }
 
-  /** Consent is given before it is relied on; somewhere it may be tomorrow already. */
-  #refuseDaysToCome(
+  /** Accepts tomorrow in UTC, since it may already be that day somewhere. */
+  #refuseFutureDays(
     accountId: string,
     items: readonly ReassignedItem[],
     fieldOf: (index: number) => string,
   ): void {
-    const tomorrow = Math.floor(this.#parts.clockOf(accountId).now() / dayMs) + 1
+    const tomorrow = toUtcDay(this.#deps.clockOf(accountId).now()) + 1
     const rule = `must not be in the future; tomorrow is ${formatDay(tomorrow)} (UTC)`
     const problems = items
       .map(({ consentOn }, index) => ({ consentOn, field: fieldOf(index) }))
       .filter(({ consentOn }) => consentOn > tomorrow)
-      .slice(0, mostProblems)
+      .slice(0, maxProblems)
       .map(({ consentOn, field }) => ({ field, value: formatDay(consentOn), rule }))
     if (problems.length > 0) throw invalidRequest(problems)
   }
@@ -100,27 +113,27 @@ export class ReassignedChecks {
 
 const fieldInList = (index: number) => `Data[${index}].date`
 
-function onlyOne(found: readonly Found[]): Found {
+function requireSingle(found: readonly CheckedNumber[]): CheckedNumber {
   const [one] = found
   if (one && found.length === 1) return one
   throw new TypeError('a check of one number has one item')
 }
 
-function reassignedRow(found: Found): ReassignedRow {
+function toReassignedRow(found: CheckedNumber): ReassignedRow {
   const { national, own } = found.answer
   return {
-    ...nationalRow(found),
-    isReassigned: eitherOf(national, own),
+    ...toNationalRow(found),
+    isReassigned: combineReassigned(national, own),
     ownIsReassigned: own,
   }
 }
 
-/** The harbour is the same as in the enhanced row: what the own data knows cannot be unknown here. */
-function nationalRow({ number, answer, isSandbox }: Found): NationalRow {
+/** The safe harbor is the same as in the enhanced row: the own data counts here too. */
+function toNationalRow({ number, answer, isSandbox }: CheckedNumber): NationalReassignedRow {
   return {
     phoneNumber: number,
     isReassigned: answer.national,
-    hasSafeHarbor: answer.hasSafeHarbor && eitherOf(answer.national, answer.own) !== true,
+    hasSafeHarbor: answer.hasSafeHarbor && combineReassigned(answer.national, answer.own) !== true,
     isSandbox,
   }
 }

@@ -1,15 +1,15 @@
 /**
- * A project as its readers see it (spec, "Project"): the answer of the calls for projects, and what
- * notifications show of it. An object is always there; what is not known in it is null.
+ * The project document (spec, "Project") in API answers and webhooks. Its objects are always present;
+ * unknown values are null.
  */
 import type { Selectable } from 'kysely'
-import { formatInstant } from '../../domain/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
 import type { FtcStatus, RegistrationStatus, StateRegistrationRow } from '../../storage/tables.js'
 import type { LastDelivery } from '../webhooks/webhook-queue.js'
 import type { StoredProject } from './project-rows.js'
 
 export interface FtcValidationDocument {
-  /** `pending` as well as long as the project has neither `OrgId` nor `San`. */
+  /** Also `pending` while the project has neither `OrgId` nor `San`. */
   readonly Status: FtcStatus
   readonly OrgId: string | null
   readonly San: string | null
@@ -27,7 +27,7 @@ export interface StateRegistrationDocument {
   readonly SubmittedOn: string | null
 }
 
-export interface DeliveryDocument {
+interface DeliveryDocument {
   readonly EventId: string
   readonly Event: string
   readonly Attempt: number
@@ -42,43 +42,43 @@ export interface ProjectDocument {
   readonly Status: 'active' | 'inactive'
   readonly DefaultCampaignId: number
   readonly FtcValidation: FtcValidationDocument
-  /** By two-letter state, in their order. */
+  /** By two-letter state, sorted. */
   readonly StateRegistrations: Readonly<Record<string, StateRegistrationDocument>>
   readonly Webhook: { readonly Url: string | null; readonly LastDelivery: DeliveryDocument | null }
   readonly CreatedOn: string
   readonly LastModifiedOn: string
 }
 
-export interface ProjectParts {
+export interface ProjectDocumentInput {
   readonly project: StoredProject
   readonly defaultCampaignId: number
   readonly registrations: readonly Selectable<StateRegistrationRow>[]
   readonly lastDelivery: LastDelivery | undefined
 }
 
-export function projectDocument(parts: ProjectParts): ProjectDocument {
-  const { project, defaultCampaignId, registrations, lastDelivery } = parts
-  const states = registrations.map((row) => [row.state, registrationDocument(row)] as const)
+export function toProjectDocument(input: ProjectDocumentInput): ProjectDocument {
+  const { project, defaultCampaignId, registrations, lastDelivery } = input
+  const states = registrations.map((row) => [row.state, toRegistrationDocument(row)] as const)
   return {
     ProjectCode: project.code,
     ProjectName: project.name,
     AcctId: project.account_id,
     Status: project.status,
     DefaultCampaignId: defaultCampaignId,
-    FtcValidation: ftcDocument(project),
+    FtcValidation: toFtcDocument(project),
     StateRegistrations: Object.fromEntries(states),
     Webhook: {
       Url: project.webhook_url,
-      LastDelivery: lastDelivery ? deliveryDocument(lastDelivery) : null,
+      LastDelivery: lastDelivery ? toDeliveryDocument(lastDelivery) : null,
     },
     CreatedOn: formatInstant(project.created_at),
     LastModifiedOn: formatInstant(project.modified_at),
   }
 }
 
-export function ftcDocument(project: StoredProject): FtcValidationDocument {
+export function toFtcDocument(project: StoredProject): FtcValidationDocument {
   return {
-    // Always text, as published; without an id nothing has been validated either.
+    // Always text, as published; without an id it is reported as pending.
     Status: project.ftc_status ?? 'pending',
     OrgId: project.org_id,
     San: project.san,
@@ -90,7 +90,7 @@ export function ftcDocument(project: StoredProject): FtcValidationDocument {
   }
 }
 
-export function registrationDocument(
+export function toRegistrationDocument(
   row: Selectable<StateRegistrationRow>,
 ): StateRegistrationDocument {
   return {
@@ -100,7 +100,7 @@ export function registrationDocument(
   }
 }
 
-function deliveryDocument(last: LastDelivery): DeliveryDocument {
+function toDeliveryDocument(last: LastDelivery): DeliveryDocument {
   return {
     EventId: last.eventId,
     Event: last.event,

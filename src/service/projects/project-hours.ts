@@ -1,7 +1,8 @@
-/** A project's own calling hours for one region: what may be set, and writing it. */
-import { countryOfRegion } from '../../data/numbering/area-codes.js'
-import { formatDay, type LocalDay, parseDay } from '../../domain/clock.js'
-import { parseDayWindow } from '../../domain/week-windows.js'
+/** Validates and stores a project's own calling hours for one region. */
+import { findRegionCountry } from '../../data/numbering/area-codes.js'
+import type { LocalDay } from '../../domain/time/clock.js'
+import { formatDay, parseDay } from '../../domain/time/dates.js'
+import { parseDayWindow } from '../../domain/time/week-windows.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import type { Db, ProjectHoursRow } from '../../storage/tables.js'
 
@@ -10,20 +11,20 @@ export interface HoursInput {
   readonly monFri: string
   readonly sat: string
   readonly sun: string
-  /** First and last local day, both inclusive, `YYYY-MM-DD`; absent is open. */
+  /** First and last local day, both inclusive, `YYYY-MM-DD`; absent means unlimited. */
   readonly effectiveFrom?: string | undefined
   readonly effectiveUntil?: string | undefined
 }
 
 /** The row to store. Throws {@link AppError} that lists every field that breaks a rule. */
-export function readHours(
+export function readProjectHours(
   project: { readonly accountId: string; readonly code: string },
   region: string,
   input: HoursInput,
 ): ProjectHoursRow {
   const problems: FieldProblem[] = []
   const known = region.trim().toUpperCase()
-  if (!countryOfRegion(known)) {
+  if (!findRegionCountry(known)) {
     const rule = 'must be a two-letter state, territory or province of the US or Canada'
     problems.push({ field: 'region', value: region, rule })
   }
@@ -51,7 +52,7 @@ function readWindow(field: string, text: string, problems: FieldProblem[]): stri
   const window = text.trim()
   if (window === 'none' || window === '00:00-00:00') return 'none'
   if (parseDayWindow(window)) return window
-  const rule = "must be HH:MM-HH:MM, the end after the start, or 'none'"
+  const rule = "must be HH:MM-HH:MM with the end after the start, or 'none'"
   problems.push({ field, value: text, rule })
   return 'none'
 }
@@ -68,10 +69,10 @@ function readDay(
 }
 
 /**
- * Stores the hours in place of those of the same region and first day. Two rows that hold on one
- * day would leave open which counts, so a row that overlaps another is refused.
+ * Stores the hours, replacing those with the same region and first day. A row that overlaps another one
+ * is refused, since two rows for one day would be ambiguous.
  */
-export async function replaceHours(db: Db, row: ProjectHoursRow): Promise<void> {
+export async function replaceProjectHours(db: Db, row: ProjectHoursRow): Promise<void> {
   const sameStart = row.effective_from
   await db
     .deleteFrom('project_hours')
@@ -87,16 +88,16 @@ export async function replaceHours(db: Db, row: ProjectHoursRow): Promise<void> 
     .where('project_code', '=', row.project_code)
     .where('region', '=', row.region)
     .execute()
-  const other = others.find((candidate) => overlap(candidate, row))
+  const other = others.find((candidate) => hasOverlap(candidate, row))
   if (other) {
-    const rule = `overlaps the hours of ${row.region} that hold from ${other.effective_from ?? 'the beginning'} to ${other.effective_until ?? 'further notice'}`
+    const rule = `overlaps the hours of ${row.region} from ${other.effective_from ?? 'the beginning'} to ${other.effective_until ?? 'further notice'}`
     throw invalidRequest([{ field: 'effectiveFrom', value: row.effective_from ?? undefined, rule }])
   }
   await db.insertInto('project_hours').values(row).execute()
 }
 
-/** Takes all hours of the region away; those of the law hold again. Throws when there are none. */
-export async function removeHours(
+/** Removes all hours of the region, so that the legal hours apply again. Throws when there are none. */
+export async function removeProjectHours(
   db: Db,
   project: { readonly accountId: string; readonly code: string },
   region: string,
@@ -108,17 +109,17 @@ export async function removeHours(
     .where('region', '=', region.trim().toUpperCase())
     .executeTakeFirst()
   if (numDeletedRows > 0n) return
-  const rule = 'is no region for which the project has hours of its own'
+  const rule = 'is not a region with project hours'
   throw invalidRequest([{ field: 'region', value: region, rule }])
 }
 
 /** Days are `YYYY-MM-DD`, so their text order is their order. */
-function overlap(one: ProjectHoursRow, other: ProjectHoursRow): boolean {
-  return startsBeforeEnd(one, other) && startsBeforeEnd(other, one)
+function hasOverlap(a: ProjectHoursRow, b: ProjectHoursRow): boolean {
+  return startsBeforeEnd(a, b) && startsBeforeEnd(b, a)
 }
 
-function startsBeforeEnd(one: ProjectHoursRow, other: ProjectHoursRow): boolean {
-  const { effective_from: from } = one
-  const { effective_until: until } = other
+function startsBeforeEnd(a: ProjectHoursRow, b: ProjectHoursRow): boolean {
+  const { effective_from: from } = a
+  const { effective_until: until } = b
   return from === null || until === null || from <= until
 }

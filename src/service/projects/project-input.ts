@@ -1,9 +1,9 @@
-/** Reads what a call says of a project, whichever door it came through, into columns to store. */
+/** Validates the project fields of a request and converts them to columns. */
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import type { ProjectRow } from '../../storage/tables.js'
 import type { ProjectSwitches } from './project-rows.js'
 
-/** Absent is unchanged; `null` and blank text clear. */
+/** Absent leaves a value unchanged; `null` and blank text clear it. */
 export interface ProjectInput extends ProjectSwitches {
   readonly name?: string | null | undefined
   readonly notes?: string | null | undefined
@@ -11,17 +11,17 @@ export interface ProjectInput extends ProjectSwitches {
   readonly san?: string | null | undefined
   /** Organization's id at the federal registry. */
   readonly orgId?: string | null | undefined
-  /** One or the other, told apart by its look; takes the place of both. */
+  /** Either of the two, distinguished by its format; replaces both. */
   readonly federalId?: string | null | undefined
   readonly webhookUrl?: string | null | undefined
 }
 
 type TextField = 'name' | 'notes' | 'san' | 'orgId' | 'federalId' | 'webhookUrl'
 
-/** What a door calls the fields, for its refusals. */
+/** The field names of an API, for error messages. */
 export type ProjectFieldNames = Readonly<Record<'code' | TextField, string>>
 
-export type ProjectColumns = Partial<
+type ProjectColumns = Partial<
   Pick<
     ProjectRow,
     | 'name'
@@ -36,23 +36,23 @@ export type ProjectColumns = Partial<
   >
 >
 
-export interface WantedProject {
+export interface ParsedProjectInput {
   readonly columns: ProjectColumns
-  /** `null` takes both ids away; which columns it means depends on what is stored. */
+  /** `null` clears both ids; which column a value goes to depends on the stored ones. */
   readonly federalId?: string | null | undefined
 }
 
-const longestName = 200
-const longestNotes = 2000
-/** Spec, "Limits": as other notification addresses. */
-const longestUrl = 1500
+const maxNameLength = 200
+const maxNotesLength = 2000
+/** Spec, "Limits": the same as for other notification URLs. */
+const maxUrlLength = 1500
 
 /** Throws {@link AppError} listing every field that breaks a rule. */
 export function readProjectInput(
   input: ProjectInput,
   names: ProjectFieldNames,
   refuseBadUrl: (field: string, url: string) => void,
-): WantedProject {
+): ParsedProjectInput {
   const problems: FieldProblem[] = []
   const read = (field: TextField, rule: TextRule) => {
     const text = textOf(input[field])
@@ -62,20 +62,20 @@ export function readProjectInput(
     }
     return text
   }
-  const webhookUrl = read('webhookUrl', (url) => tooLong(url, longestUrl))
-  const name = read('name', brokenName)
+  const webhookUrl = read('webhookUrl', (url) => findLengthProblem(url, maxUrlLength))
+  const name = read('name', findNameProblem)
   const columns = {
     name: name ?? undefined,
-    notes: read('notes', brokenNotes),
-    san: read('san', brokenFederalId),
-    org_id: read('orgId', brokenFederalId),
+    notes: read('notes', findNotesProblem),
+    san: read('san', findFederalIdProblem),
+    org_id: read('orgId', findFederalIdProblem),
     webhook_url: webhookUrl,
-    industry_exemption: flagOf(input.industryExemption),
-    voip_restricted: flagOf(input.voipRestricted),
-    inherits_internal_dnc: flagOf(input.inheritsInternalDnc),
-    inherits_ebr: flagOf(input.inheritsEbr),
+    industry_exemption: toFlag(input.industryExemption),
+    voip_restricted: toFlag(input.voipRestricted),
+    inherits_internal_dnc: toFlag(input.inheritsInternalDnc),
+    inherits_ebr: toFlag(input.inheritsEbr),
   }
-  const federalId = read('federalId', brokenFederalId)
+  const federalId = read('federalId', findFederalIdProblem)
   if (problems.length > 0) throw invalidRequest(problems)
   if (webhookUrl) refuseBadUrl(names.webhookUrl, webhookUrl)
   return { columns: withoutUndefined(columns), federalId }
@@ -84,44 +84,45 @@ export function readProjectInput(
 /** The rule a text breaks; `undefined` when it breaks none. Blank text comes as `''`. */
 type TextRule = (text: string) => string | undefined
 
-function brokenName(name: string): string | undefined {
-  if (name === '' || name.length > longestName) return `must be 1 to ${longestName} characters`
+function findNameProblem(name: string): string | undefined {
+  if (name === '' || name.length > maxNameLength) return `must be 1 to ${maxNameLength} characters`
   return /\p{Cc}/u.test(name) ? 'must be one line without control characters' : undefined
 }
 
-export function refuseBadName(field: string, name: string): void {
-  const rule = brokenName(name.trim())
+export function requireValidName(field: string, name: string): void {
+  const rule = findNameProblem(name.trim())
   if (rule !== undefined) throw invalidRequest([{ field, value: name, rule }])
 }
 
-function brokenNotes(notes: string): string | undefined {
+function findNotesProblem(notes: string): string | undefined {
   const hasControl = /[^\P{Cc}\t\r\n]/u.test(notes)
-  return hasControl ? 'must not hold control characters' : tooLong(notes, longestNotes)
+  return hasControl
+    ? 'must not contain control characters'
+    : findLengthProblem(notes, maxNotesLength)
 }
 
-/** The rule an id breaks; the registry publishes no form beyond visible characters without blanks. */
-export function brokenFederalId(id: string): string | undefined {
+/** The violated rule of an id, if any; the registry publishes no stricter format. */
+export function findFederalIdProblem(id: string): string | undefined {
   return /^[\x21-\x7e]{0,40}$/.test(id) ? undefined : 'must be 1 to 40 visible ASCII characters'
 }
 
-function tooLong(text: string, most: number): string | undefined {
-  return text.length > most ? `must not be longer than ${most} characters` : undefined
+function findLengthProblem(text: string, maxLength: number): string | undefined {
+  return text.length > maxLength ? `must not be longer than ${maxLength} characters` : undefined
 }
 
 function textOf(value: string | null | undefined): string | null | undefined {
   return value === undefined ? undefined : value?.trim() || null
 }
 
-function flagOf(value: boolean | undefined): number | undefined {
+function toFlag(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value)
 }
 
 /**
- * The ids to store for one that may be either: account numbers are groups of digits, the last one
- * a year, such as 1122-334455-08. One that is stored already, as given or as the registry resolved
- * it, changes nothing.
+ * The columns for an id that may be either: account numbers are groups of digits ending with a year,
+ * such as 1122-334455-08. An id that is already stored in either column changes nothing.
  */
-export function federalColumns(
+export function toFederalColumns(
   id: string | null | undefined,
   stored: Pick<ProjectRow, 'san' | 'org_id'> = { san: null, org_id: null },
 ): Partial<Pick<ProjectRow, 'san' | 'org_id'>> {
@@ -134,6 +135,8 @@ export function federalColumns(
 function withoutUndefined<Fields extends object>(
   fields: Fields,
 ): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(present) as {
+    [Name in keyof Fields]?: Exclude<Fields[Name], undefined>
+  }
 }

@@ -1,6 +1,6 @@
 /** Projects of an account with their campaigns, for lists. */
 import type { Selectable } from 'kysely'
-import type { Instant } from '../../domain/clock.js'
+import type { Instant } from '../../domain/time/clock.js'
 import type { CampaignRow, Db, FtcStatus } from '../../storage/tables.js'
 import type { ProjectSwitches, StoredProject } from './project-rows.js'
 
@@ -11,21 +11,21 @@ export interface Project extends Switches {
   readonly code: string
   readonly name: string
   readonly status: 'active' | 'inactive'
-  /** Null as long as the project has no id at the federal registry. */
+  /** Null while the project has no id at the federal registry. */
   readonly ftcStatus: FtcStatus | null
   readonly campaigns: readonly Campaign[]
   readonly createdAt: Instant
   readonly modifiedAt: Instant
 }
 
-export interface Campaign {
+interface Campaign {
   readonly id: number
   readonly name: string
   readonly isDefault: boolean
   readonly status: 'active' | 'inactive'
 }
 
-/** All, the Master Project first, then by code; or the one of that code as stored. */
+/** All projects, the Master Project first, then by code; or only the one with the given stored code. */
 export async function listProjects(
   db: Db,
   accountId: string,
@@ -49,7 +49,7 @@ export async function listProjects(
   const byCode = campaignsByCode(await campaigns.execute())
   return rows
     .map((row) => projectOf(row, byCode.get(row.code) ?? []))
-    .sort((one, other) => rankOf(one) - rankOf(other))
+    .sort((a, b) => sortRank(a) - sortRank(b))
 }
 
 function campaignsByCode(
@@ -81,6 +81,6 @@ function projectOf(row: StoredProject, campaigns: readonly Campaign[]): Project 
   }
 }
 
-function rankOf(project: Project): number {
+function sortRank(project: Project): number {
   return project.code === project.accountId ? 0 : 1
 }

@@ -1,18 +1,17 @@
-/** The projects of an account as its clients read, make and change them (spec, "Projects"). */
-import type { Caller } from '../../domain/caller.js'
-import { readCode } from '../../domain/project-code.js'
+/** Reads, creates and changes projects for API clients (spec, "Projects"). */
+import { type Caller, parseProjectCode } from '../../domain/caller.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
-import { type ProjectDocument, projectDocument } from './project-document.js'
+import { type ProjectDocument, toProjectDocument } from './project-document.js'
 import type { ProjectFieldNames, ProjectInput } from './project-input.js'
-import { type ProjectDoor, type PutProject, putProject } from './project-put.js'
 import { findProject, type StoredProject } from './project-rows.js'
-import type { ProjectWrites } from './project-write.js'
+import { type ProjectAdapter, type ProjectUpsertResult, upsertProject } from './project-upsert.js'
+import type { ProjectWriter } from './project-writer.js'
 
 export interface ProjectRecordsOptions {
   readonly db: Db
-  readonly writes: ProjectWrites
+  readonly writes: ProjectWriter
   readonly webhooks: WebhookQueue
 }
 
@@ -22,19 +21,19 @@ export interface ProjectSaveRequest {
 }
 
 export interface ProjectUpdateRequest {
-  /** In the address: as stored, with any prefix. */
+  /** Code in the path: as stored, including any prefix. */
   readonly code: string
-  /** In the body, where it may stand again. */
+  /** Code in the body, where it may be repeated. */
   readonly bodyCode: string | undefined
   readonly input: ProjectInput
 }
 
-export interface SavedProject {
+export interface ProjectSaveResult {
   readonly created: boolean
   readonly project: ProjectDocument
 }
 
-const names: ProjectFieldNames = {
+const fieldNames: ProjectFieldNames = {
   code: 'ProjectCode',
   name: 'ProjectName',
   notes: 'Notes',
@@ -47,47 +46,53 @@ const names: ProjectFieldNames = {
 export class ProjectRecords {
   readonly #db: Db
   readonly #webhooks: WebhookQueue
-  readonly #door: ProjectDoor
+  readonly #adapter: ProjectAdapter
 
   constructor({ db, writes, webhooks }: ProjectRecordsOptions) {
     this.#db = db
     this.#webhooks = webhooks
-    this.#door = { writes, webhooks, names, unknown: unknownCode }
+    this.#adapter = { writes, webhooks, fieldNames, projectNotFound: projectCodeNotFound }
   }
 
   /** The code as stored, compared without letter case. Throws `not-found`. */
   async get({ accountId }: Caller, code: string): Promise<ProjectDocument> {
-    const stored = readCode(accountId, code) ?? ''
+    const stored = parseProjectCode(accountId, code) ?? ''
     const project = await findProject(this.#db, accountId, stored)
-    if (!project) throw unknownCode(code)
-    return await this.#documentOf(project)
+    if (!project) throw projectCodeNotFound(code)
+    return await this.#readDocument(project)
   }
 
-  /** Makes the project, or changes what is given of the one of that code. */
-  async save(caller: Caller, { code, input }: ProjectSaveRequest): Promise<SavedProject> {
-    if (code === undefined) throw invalidRequest([{ field: names.code, rule: 'is required' }])
-    const put = await putProject(this.#door, caller, { code, input })
-    return await this.#saved(caller, put)
+  /** Creates the project, or changes the given fields of an existing one. */
+  async save(caller: Caller, { code, input }: ProjectSaveRequest): Promise<ProjectSaveResult> {
+    if (code === undefined) throw invalidRequest([{ field: fieldNames.code, rule: 'is required' }])
+    const result = await upsertProject(this.#adapter, caller, { code, input })
+    return await this.#toSaveResult(caller, result)
   }
 
-  /** Changes what is given of a project there is. Throws `not-found`. */
-  async update(caller: Caller, request: ProjectUpdateRequest): Promise<SavedProject> {
+  /** Changes the given fields of an existing project. Throws `not-found`. */
+  async update(caller: Caller, request: ProjectUpdateRequest): Promise<ProjectSaveResult> {
     const { code, bodyCode, input } = request
     const { accountId } = caller
-    if (bodyCode !== undefined && readCode(accountId, bodyCode) !== readCode(accountId, code)) {
-      const rule = 'is not the code in the address; a code cannot be changed'
-      throw invalidRequest([{ field: names.code, value: bodyCode, rule }])
+    if (
+      bodyCode !== undefined &&
+      parseProjectCode(accountId, bodyCode) !== parseProjectCode(accountId, code)
+    ) {
+      const rule = 'differs from the code in the path; a code cannot be changed'
+      throw invalidRequest([{ field: fieldNames.code, value: bodyCode, rule }])
     }
-    const wanted = { code, input, only: 'update', exactly: true } as const
-    const put = await putProject(this.#door, caller, wanted)
-    return await this.#saved(caller, put)
+    const upsert = { code, input, only: 'update', exactCode: true } as const
+    const result = await upsertProject(this.#adapter, caller, upsert)
+    return await this.#toSaveResult(caller, result)
   }
 
-  async #saved(caller: Caller, { code, created }: PutProject): Promise<SavedProject> {
+  async #toSaveResult(
+    caller: Caller,
+    { code, created }: ProjectUpsertResult,
+  ): Promise<ProjectSaveResult> {
     return { created, project: await this.get(caller, code) }
   }
 
-  async #documentOf(project: StoredProject): Promise<ProjectDocument> {
+  async #readDocument(project: StoredProject): Promise<ProjectDocument> {
     const { account_id: accountId, code } = project
     const { id } = await this.#db
       .selectFrom('campaigns')
@@ -103,13 +108,13 @@ export class ProjectRecords {
       .where('project_code', '=', code)
       .orderBy('state')
       .execute()
-    const lastDelivery = await this.#webhooks.lastDelivery(accountId, 'project', code)
-    return projectDocument({ project, defaultCampaignId: id, registrations, lastDelivery })
+    const lastDelivery = await this.#webhooks.findLastDelivery(accountId, 'project', code)
+    return toProjectDocument({ project, defaultCampaignId: id, registrations, lastDelivery })
   }
 }
 
-function unknownCode(code: string): AppError {
-  const problem = { field: names.code, value: code, rule: 'is not a project of this account' }
+function projectCodeNotFound(code: string): AppError {
+  const problem = { field: fieldNames.code, value: code, rule: 'is not a project of this account' }
   const { message } = invalidRequest([problem])
   return new AppError('not-found', message, { problems: [problem] })
 }

@@ -1,15 +1,15 @@
-/** Reads and writes the rows of a project; which projects an account may have is decided elsewhere. */
+/** Reads and writes the rows of a project, without validation. */
 import type { Selectable } from 'kysely'
-import type { Instant } from '../../domain/clock.js'
+import type { Instant } from '../../domain/time/clock.js'
 import type { AccountRow, Db, ProjectRow } from '../../storage/tables.js'
 
 export type StoredProject = Selectable<ProjectRow>
 
-/** What a project may switch on; everything is off unless said. */
+/** The switches of a project; all are off by default. */
 export interface ProjectSwitches {
-  /** Lifts national and state list matches (letter `X`). */
+  /** Overrides national and state list matches (letter `X`). */
   readonly industryExemption?: boolean | undefined
-  /** Treats VoIP like wireless in states that bar sales calls to wireless numbers. */
+  /** Treats VoIP like wireless in states that prohibit sales calls to wireless numbers. */
   readonly voipRestricted?: boolean | undefined
   /** Uses the Master Project's internal do-not-call list. */
   readonly inheritsInternalDnc?: boolean | undefined
@@ -26,12 +26,12 @@ export interface NewProjectRow {
   readonly columns?: Partial<Omit<StoredProject, 'account_id' | 'code' | 'name'>>
 }
 
-/** Adds the project and its default campaign. Gives `false` when the code is taken. */
+/** Adds the project and its default campaign. Returns `false` when the code is taken. */
 export async function insertProject(
   db: Db,
   { accountId, code, name, createdAt, columns }: NewProjectRow,
 ): Promise<boolean> {
-  const made = await db
+  const inserted = await db
     .insertInto('projects')
     .values({
       account_id: accountId,
@@ -48,12 +48,12 @@ export async function insertProject(
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'code']).doNothing())
     .executeTakeFirst()
-  if (made.numInsertedOrUpdatedRows === 0n) return false
+  if (inserted.numInsertedOrUpdatedRows === 0n) return false
   await insertCampaign(db, { accountId, code, name: 'Default Campaign', isDefault: true })
   return true
 }
 
-/** By its code exactly as stored. */
+/** Finds a project by its code exactly as stored. */
 export async function findProject(
   db: Db,
   accountId: string,
@@ -67,8 +67,8 @@ export async function findProject(
     .executeTakeFirst()
 }
 
-/** What the calls for projects must know of their account. */
-export async function accountOf(
+/** The account columns that the project calls need. */
+export async function readProjectAccount(
   db: Db,
   accountId: string,
 ): Promise<Pick<Selectable<AccountRow>, 'name' | 'auto_prefix'>> {
@@ -87,7 +87,7 @@ export interface NewCampaignRow {
   readonly isDefault: boolean
 }
 
-/** Gives the campaign's id. */
+/** Returns the campaign's id. */
 export async function insertCampaign(db: Db, campaign: NewCampaignRow): Promise<number> {
   const { id } = await db
     .insertInto('campaigns')

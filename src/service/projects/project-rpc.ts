@@ -1,31 +1,30 @@
-/** The older call for projects (`rpc/project`): make, change, switch on and off, list. */
-import { type Caller, mayName } from '../../domain/caller.js'
-import { readCode } from '../../domain/project-code.js'
+/** The older call for projects (`rpc/project`): create, change, activate, deactivate, list. */
+import { type Caller, canUseScope, parseProjectCode } from '../../domain/caller.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import type { ProjectFieldNames } from './project-input.js'
 import { listProjects, type Project } from './project-list.js'
+import { readProjectAccount } from './project-rows.js'
 import {
-  findMeant,
-  type ProjectDoor,
-  type ProjectPut,
-  type PutProject,
-  putProject,
-} from './project-put.js'
-import { accountOf } from './project-rows.js'
-import type { ProjectWrites } from './project-write.js'
+  findProjectByCode,
+  type ProjectAdapter,
+  type ProjectUpsert,
+  type ProjectUpsertResult,
+  upsertProject,
+} from './project-upsert.js'
+import type { ProjectWriter } from './project-writer.js'
 
-export type ProjectHandler =
+type ProjectHandler =
   | 'insert_project'
   | 'update_project'
   | 'deactivate_project'
   | 'reactivate_project'
 
-/** Absent is not given. */
+/** Absent fields leave the project unchanged. */
 export interface ProjectRpcRequest {
   readonly code?: string | undefined
-  /** Addresses a project there is; the account's id is the Master Project. */
+  /** Code of an existing project; the account's id means the Master Project. */
   readonly projectId?: string | undefined
   readonly handler?: ProjectHandler | undefined
   readonly name?: string | undefined
@@ -33,7 +32,7 @@ export interface ProjectRpcRequest {
   readonly federalId?: string | undefined
   readonly inheritsInternalDnc?: boolean | undefined
   readonly inheritsEbr?: boolean | undefined
-  /** The answer lists projects; with nothing to change it is all the call does. */
+  /** The answer lists projects; without changes the call only lists. */
   readonly listing: boolean
 }
 
@@ -43,13 +42,13 @@ export interface ProjectListing {
   readonly projects: readonly Project[]
 }
 
-export interface ProjectRpcAnswer {
+export interface ProjectRpcResult {
   readonly created: boolean
-  /** When it was asked for: the project that was put, or all. */
+  /** Present if requested: the saved project, or all projects. */
   readonly listing: ProjectListing | undefined
 }
 
-const names: ProjectFieldNames = {
+const fieldNames: ProjectFieldNames = {
   code: 'project_code',
   name: 'project_name',
   notes: 'notes',
@@ -59,7 +58,7 @@ const names: ProjectFieldNames = {
   webhookUrl: 'webhook_url',
 }
 
-const meanings: Readonly<Record<ProjectHandler, Pick<ProjectPut, 'only' | 'status'>>> = {
+const handlerActions: Readonly<Record<ProjectHandler, Pick<ProjectUpsert, 'only' | 'status'>>> = {
   insert_project: { only: 'insert' },
   update_project: { only: 'update' },
   deactivate_project: { only: 'update', status: 'inactive' },
@@ -68,96 +67,102 @@ const meanings: Readonly<Record<ProjectHandler, Pick<ProjectPut, 'only' | 'statu
 
 export class ProjectRpc {
   readonly #db: Db
-  readonly #door: Pick<ProjectDoor, 'writes' | 'webhooks'>
+  readonly #adapter: Pick<ProjectAdapter, 'writes' | 'webhooks'>
 
   constructor(
     db: Db,
-    { writes, webhooks }: { readonly writes: ProjectWrites; readonly webhooks: WebhookQueue },
+    { writes, webhooks }: { readonly writes: ProjectWriter; readonly webhooks: WebhookQueue },
   ) {
     this.#db = db
-    this.#door = { writes, webhooks }
+    this.#adapter = { writes, webhooks }
   }
 
   /** Throws {@link AppError}: `invalid-request`, or `forbidden` for a change of an inactive project. */
-  async answer(caller: Caller, request: ProjectRpcRequest): Promise<ProjectRpcAnswer> {
+  async handle(caller: Caller, request: ProjectRpcRequest): Promise<ProjectRpcResult> {
     const { accountId } = caller
-    const asked = addressed(accountId, request)
-    if (request.listing && !changes(request)) {
-      return { created: false, listing: await this.#listing(caller, asked) }
+    const reference = readProjectReference(accountId, request)
+    if (request.listing && !hasChanges(request)) {
+      return { created: false, listing: await this.#list(caller, reference) }
     }
-    if (!asked) throw invalidRequest([{ field: names.code, rule: 'is required' }])
-    const put = await this.#put(caller, asked, request)
-    const stored = { field: 'projId', code: put.code } as const
-    const listing = request.listing ? await this.#listing(caller, stored) : undefined
-    return { created: put.created, listing }
+    if (!reference) throw invalidRequest([{ field: fieldNames.code, rule: 'is required' }])
+    const result = await this.#upsert(caller, reference, request)
+    const stored = { field: 'projId', code: result.code } as const
+    const listing = request.listing ? await this.#list(caller, stored) : undefined
+    return { created: result.created, listing }
   }
 
-  async #put(
+  async #upsert(
     caller: Caller,
-    asked: Addressed,
+    reference: ProjectReference,
     { handler, name, notes, federalId, ...request }: ProjectRpcRequest,
-  ): Promise<PutProject> {
+  ): Promise<ProjectUpsertResult> {
     const { inheritsInternalDnc, inheritsEbr } = request
-    const byId = asked.field === 'projId'
+    const byId = reference.field === 'projId'
     if (byId && handler === 'insert_project') {
-      const rule = 'addresses a project there is; insert_project needs project_code alone'
-      throw invalidRequest([{ field: 'projId', value: asked.code, rule }])
+      const rule = 'must not be given with insert_project; use project_code'
+      throw invalidRequest([{ field: 'projId', value: reference.code, rule }])
     }
-    const door = {
-      ...this.#door,
-      names: { ...names, code: asked.field },
-      unknown: () => unknown(asked),
+    const adapter = {
+      ...this.#adapter,
+      fieldNames: { ...fieldNames, code: reference.field },
+      projectNotFound: () => projectNotFound(reference),
     }
-    return await putProject(door, caller, {
-      ...(byId && { only: 'update', exactly: true }),
-      ...(handler !== undefined && meanings[handler]),
-      code: asked.code,
+    return await upsertProject(adapter, caller, {
+      ...(byId && { only: 'update', exactCode: true }),
+      ...(handler !== undefined && handlerActions[handler]),
+      code: reference.code,
       input: { name, notes, federalId, inheritsInternalDnc, inheritsEbr },
     })
   }
 
-  /** Without `asked` all projects that the caller's key may name. */
-  async #listing(caller: Caller, asked: Addressed | undefined): Promise<ProjectListing> {
+  /** Without `reference` all projects that the caller's key may use. */
+  async #list(caller: Caller, reference: ProjectReference | undefined): Promise<ProjectListing> {
     const { accountId } = caller
-    const { name: accountName } = await accountOf(this.#db, accountId)
-    const code = asked && (await this.#codeOf(accountId, asked))
+    const { name: accountName } = await readProjectAccount(this.#db, accountId)
+    const code = reference && (await this.#findCode(accountId, reference))
     const listed = await listProjects(this.#db, accountId, code)
-    const projects = listed.filter((project) => mayName(caller, { projectId: project.code }))
+    const projects = listed.filter((project) => canUseScope(caller, { projectId: project.code }))
     return { accountId, accountName, projects }
   }
 
-  async #codeOf(accountId: string, asked: Addressed): Promise<string> {
-    const exactly = asked.field === 'projId'
-    const { found } = await findMeant(this.#db, accountId, { code: asked.code, exactly })
-    if (!found) throw unknown(asked)
+  async #findCode(accountId: string, reference: ProjectReference): Promise<string> {
+    const exactCode = reference.field === 'projId'
+    const { found } = await findProjectByCode(this.#db, accountId, {
+      code: reference.code,
+      exactCode,
+    })
+    if (!found) throw projectNotFound(reference)
     return found.code
   }
 }
 
-interface Addressed {
+interface ProjectReference {
   readonly field: 'project_code' | 'projId'
   readonly code: string
 }
 
-function addressed(
+function readProjectReference(
   accountId: string,
   { code, projectId }: ProjectRpcRequest,
-): Addressed | undefined {
+): ProjectReference | undefined {
   if (projectId === undefined)
     return code === undefined ? undefined : { field: 'project_code', code }
-  if (code !== undefined && readCode(accountId, code) !== readCode(accountId, projectId)) {
-    const rule = 'names another project than project_code; give one of them'
+  if (
+    code !== undefined &&
+    parseProjectCode(accountId, code) !== parseProjectCode(accountId, projectId)
+  ) {
+    const rule = 'is not the same project as project_code; give only one of them'
     throw invalidRequest([{ field: 'projId', value: projectId, rule }])
   }
   return { field: 'projId', code: projectId }
 }
 
-function changes(request: ProjectRpcRequest): boolean {
-  const { code: _code, projectId: _id, listing: _listing, ...given } = request
-  return Object.values(given).some((value) => value !== undefined)
+function hasChanges(request: ProjectRpcRequest): boolean {
+  const { code: _code, projectId: _id, listing: _listing, ...changes } = request
+  return Object.values(changes).some((value) => value !== undefined)
 }
 
-function unknown({ field, code }: Addressed): AppError {
+function projectNotFound({ field, code }: ProjectReference): AppError {
   const rule = 'is not a project of this account'
   return invalidRequest([{ field, value: code, rule }])
 }

@@ -1,18 +1,38 @@
-/** What a project and campaign mean for a question, read from the database in one go. */
-import { parseDay } from '../../domain/clock.js'
-import { type DayWindow, type ProjectHours, parseDayWindow } from '../../domain/week-windows.js'
+/**
+ * The scope of a request: which lists, records and hours apply to its project and campaign, and the
+ * lists its key may change.
+ */
+
+import {
+  type Caller,
+  canUseScope,
+  parseCampaignId,
+  parseProjectCode,
+  type ScopeChoice,
+} from '../../domain/caller.js'
+import type { MaybePromise } from '../../domain/compliance.js'
+import type { Timers } from '../../domain/time/clock.js'
+import { parseDay } from '../../domain/time/dates.js'
+import {
+  type DayWindow,
+  type ProjectHours,
+  parseDayWindow,
+} from '../../domain/time/week-windows.js'
+import { AppError, invalidRequest } from '../../errors.js'
+import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { Db, ProjectHoursRow } from '../../storage/tables.js'
+import { readCacheLimits } from '../sql/read-cache.js'
 import type { StoredProject } from './project-rows.js'
 
-/** Whose lists count for a project: its own or the Master Project's. */
+/** The lists that apply to a project: its own or the Master Project's. */
 export interface ProjectLists {
-  /** Code of the project whose internal do-not-call list counts. */
+  /** Code of the project whose internal do-not-call list applies. */
   readonly internalDncList: string
-  /** Code of the project whose relationship and consent records count. */
+  /** Code of the project whose relationship and consent records apply. */
   readonly ebrProject: string
 }
 
-/** The lists, records and rules that hold for calls of one campaign. */
+/** The lists, records and rules that apply to calls of one campaign. */
 export interface ProjectScope extends ProjectLists {
   readonly accountId: string
   readonly projectCode: string
@@ -20,32 +40,63 @@ export interface ProjectScope extends ProjectLists {
   readonly industryExemption: boolean
   readonly voipRestricted: boolean
   readonly hours: readonly ProjectHours[]
-  /** Absent as long as the federal registry has decided nothing of the project. */
+  /** Absent while the federal registry has not decided on the project. */
   readonly subscription?: FederalSubscription | undefined
 }
 
-/** What the federal registry has decided of a project's subscription to its list. */
-export interface FederalSubscription {
+/** The status of a project's subscription to the federal registry. */
+interface FederalSubscription {
   readonly status: 'validated' | 'failed' | 'expired'
-  /** US area codes whose numbers it lets the project ask about. */
+  /** US area codes covered by the subscription. */
   readonly areaCodes: 'all' | ReadonlySet<string>
 }
 
-/** One array for all, since prepared windows are kept per array. */
+/** Shared, since prepared windows are cached per array. */
 const noHours: readonly ProjectHours[] = Object.freeze([])
 
-/** A campaign of any project of the account, or a project's default campaign. */
-export type WantedScope =
-  | { readonly campaignId: number; readonly code: string | undefined }
-  | { readonly campaignId: undefined; readonly code: string }
+/** Resolves the lists, records and hours that apply to a question. */
+export interface ScopeResolver {
+  /**
+   * Without a project, the scope of the Master Project (whose code is the account's id); without a
+   * campaign, that of the project's default campaign; a campaign alone implies its project. `undefined`
+   * when the project or campaign is unknown, inactive or of another account, or when the campaign does
+   * not belong to the project.
+   */
+  resolve(accountId: string, choice?: ScopeChoice): MaybePromise<ProjectScope | undefined>
+}
 
-/** `undefined` when the account has no such campaign, or it or its project is not active. */
-export async function loadScope(
+/** Scopes from the database, cached for a second. */
+export class ProjectScopes implements ScopeResolver {
+  readonly #db: Db
+  readonly #cache: TtlCache<ProjectScope>
+
+  constructor(db: Db, timers: Pick<Timers, 'monotonicMs'>) {
+    this.#db = db
+    this.#cache = new TtlCache({ timers, ...readCacheLimits })
+  }
+
+  resolve(
+    accountId: string,
+    { projectId = '', campaignId = '' }: ScopeChoice = {},
+  ): MaybePromise<ProjectScope | undefined> {
+    const key = JSON.stringify([accountId, projectId, campaignId])
+    return (
+      this.#cache.get(key) ??
+      this.#cache.fetch(key, () => loadScope(this.#db, accountId, { projectId, campaignId }))
+    )
+  }
+
+  clear(): void {
+    this.#cache.clear()
+  }
+}
+
+async function loadScope(
   db: Db,
   accountId: string,
-  wanted: WantedScope,
+  { projectId, campaignId }: Required<ScopeChoice>,
 ): Promise<ProjectScope | undefined> {
-  const row = await findCampaign(db, accountId, wanted)
+  const row = await findCampaign(db, accountId, { projectId, campaignId })
   if (!row) return undefined
   const hours = await db
     .selectFrom('project_hours')
@@ -57,19 +108,19 @@ export async function loadScope(
     accountId,
     projectCode: row.code,
     campaignId: row.campaignId,
-    ...listsOf({ ...row, account_id: accountId }),
+    ...toProjectLists({ ...row, account_id: accountId }),
     industryExemption: row.industry_exemption === 1,
     voipRestricted: row.voip_restricted === 1,
-    hours: hours.length === 0 ? noHours : Object.freeze(hours.map(hoursOf)),
-    subscription: subscriptionOf(row),
+    hours: hours.length === 0 ? noHours : Object.freeze(hours.map(toProjectHours)),
+    subscription: toSubscription(row),
   })
 }
 
 /**
- * The lists a write to the scope's project goes to, read in the write's own transaction: a scope
- * that was resolved before may be of a moment when the project inherited, or did not.
+ * The lists that a write to the scope's project goes to, read in the write's own transaction, since
+ * inheritance may have changed after the scope was resolved.
  */
-export async function currentLists(
+export async function readCurrentLists(
   transaction: Db,
   { accountId, projectCode }: Pick<ProjectScope, 'accountId' | 'projectCode'>,
 ): Promise<ProjectLists> {
@@ -79,7 +130,7 @@ export async function currentLists(
     .where('account_id', '=', accountId)
     .where('code', '=', projectCode)
     .executeTakeFirstOrThrow()
-  return listsOf(row)
+  return toProjectLists(row)
 }
 
 type Inheritance = Pick<
@@ -88,14 +139,23 @@ type Inheritance = Pick<
 >
 
 /** The Master Project's code is the account's id. */
-function listsOf({ account_id: master, code, ...inherits }: Inheritance): ProjectLists {
+function toProjectLists({ account_id: master, code, ...inherits }: Inheritance): ProjectLists {
   return {
     internalDncList: inherits.inherits_internal_dnc === 1 ? master : code,
     ebrProject: inherits.inherits_ebr === 1 ? master : code,
   }
 }
 
-async function findCampaign(db: Db, accountId: string, { code, campaignId }: WantedScope) {
+async function findCampaign(
+  db: Db,
+  accountId: string,
+  { projectId = '', campaignId = '' }: ScopeChoice,
+) {
+  const isDefault = campaignId.trim() === ''
+  const id = isDefault ? undefined : parseCampaignId(campaignId)
+  if (!isDefault && id === undefined) return undefined
+  const named = parseProjectCode(accountId, projectId)
+  const code = named ?? (isDefault ? accountId : undefined)
   let query = db
     .selectFrom('campaigns')
     .innerJoin('projects', (join) =>
@@ -118,14 +178,14 @@ async function findCampaign(db: Db, accountId: string, { code, campaignId }: Wan
     .where('campaigns.status', '=', 'active')
     .where('projects.status', '=', 'active')
   query =
-    campaignId === undefined
+    id === undefined
       ? query.where('campaigns.is_default', '=', 1)
-      : query.where('campaigns.id', '=', campaignId)
+      : query.where('campaigns.id', '=', id)
   if (code !== undefined) query = query.where('projects.code', '=', code)
   return await query.executeTakeFirst()
 }
 
-function subscriptionOf({
+function toSubscription({
   ftc_status: status,
   ftc_entire_us: entireUs,
   ftc_area_codes: areaCodes,
@@ -137,28 +197,61 @@ function subscriptionOf({
   return { status, areaCodes: entireUs === 1 ? 'all' : new Set(areaCodes.split(',')) }
 }
 
-function hoursOf(row: ProjectHoursRow): ProjectHours {
+function toProjectHours(row: ProjectHoursRow): ProjectHours {
   return Object.freeze({
     region: row.region,
-    monFri: storedWindow(row.mon_fri),
-    sat: storedWindow(row.sat),
-    sun: storedWindow(row.sun),
-    effectiveFrom: storedDay(row.effective_from),
-    effectiveUntil: storedDay(row.effective_until),
+    monFri: parseStoredWindow(row.mon_fri),
+    sat: parseStoredWindow(row.sat),
+    sun: parseStoredWindow(row.sun),
+    effectiveFrom: parseStoredDay(row.effective_from),
+    effectiveUntil: parseStoredDay(row.effective_until),
   })
 }
 
-/** Damaged rows stop the question: hours that cannot be read must not fall back to wider ones. */
-function storedWindow(text: string): DayWindow | undefined {
+/** Throws for a damaged row, since falling back could apply wider hours. */
+function parseStoredWindow(text: string): DayWindow | undefined {
   if (text === 'none') return undefined
   const window = parseDayWindow(text)
-  if (!window) throw new Error(`project_hours holds the unreadable window '${text}'`)
+  if (!window) throw new Error(`project_hours contains the invalid window '${text}'`)
   return window
 }
 
-function storedDay(text: string | null): number | undefined {
+function parseStoredDay(text: string | null): number | undefined {
   if (text === null) return undefined
   const day = parseDay(text)
-  if (day === undefined) throw new Error(`project_hours holds the unreadable day '${text}'`)
+  if (day === undefined) throw new Error(`project_hours contains the invalid day '${text}'`)
   return day
+}
+
+/** Throws {@link AppError} naming `projId` or `campaignId`, its value and the rule. */
+export async function requireScope(
+  projects: ScopeResolver,
+  accountId: string,
+  { projectId, campaignId }: ScopeChoice,
+): Promise<ProjectScope> {
+  const resolved = projects.resolve(accountId, { projectId, campaignId })
+  const scope = resolved instanceof Promise ? await resolved : resolved
+  if (scope) return scope
+  if (campaignId === undefined || !(await projects.resolve(accountId, { projectId }))) {
+    throw projectNotFound('projId', projectId ?? '')
+  }
+  const rule = 'is not an active campaign of this account and project'
+  throw invalidRequest([{ field: 'campaignId', value: campaignId, rule }])
+}
+
+/**
+ * Throws `forbidden` when a key limited to projects would change lists of another project: a project
+ * that inherits uses the list and records of the Master Project. `code` is the owner of the lists.
+ */
+export function requireListAccess(caller: Caller, code: string): void {
+  if (canUseScope(caller, { projectId: code })) return
+  const problem =
+    `the project uses or would use lists of project '${code}' (inheritance), which key ` +
+    `${caller.keyId} may not use; use a key that may`
+  throw new AppError('forbidden', problem)
+}
+
+/** The error for a project or campaign that {@link ScopeResolver.resolve} does not find. */
+export function projectNotFound(field: string, value: string): AppError {
+  return invalidRequest([{ field, value, rule: 'is not an active project of this account' }])
 }

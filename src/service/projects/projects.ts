@@ -1,34 +1,36 @@
 /**
- * Projects and campaigns of an account, and which of them a question is about. What a scope holds
- * is read in `project-scope.ts`; what clients and operators change of a project goes through
- * {@link Projects.records}, {@link Projects.rpc} and {@link Projects.facts}.
+ * Projects and campaigns of an account, as clients and operators change them: through
+ * {@link Projects.records}, {@link Projects.rpc} and {@link Projects.registrations}. The scope of a
+ * question is in `project-scope.ts`.
  */
-import { operator, readCampaignId, type ScopeChoice } from '../../domain/caller.js'
-import type { ChangeListener } from '../../domain/changes.js'
-import type { Clock, Timers } from '../../domain/clock.js'
-import type { Eventually } from '../../domain/compliance.js'
-import { readCode } from '../../domain/project-code.js'
-import { type AppError, invalidRequest } from '../../errors.js'
-import type { OpenDatabase } from '../../storage/engine.js'
+
+import { createOperatorCaller } from '../../domain/caller.js'
+import type { ChangeObserver } from '../../domain/change-notifier.js'
+import type { Clock, Timers } from '../../domain/time/clock.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import { BriefMemory } from '../accounts/brief-memory.js'
-import { writeForAccount } from '../sql/account-write.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
-import { ProjectFacts, type ProjectRef } from './project-facts.js'
-import { type HoursInput, readHours, removeHours, replaceHours } from './project-hours.js'
-import { type ProjectFieldNames, refuseBadName } from './project-input.js'
+import {
+  type HoursInput,
+  readProjectHours,
+  removeProjectHours,
+  replaceProjectHours,
+} from './project-hours.js'
+import { type ProjectFieldNames, requireValidName } from './project-input.js'
 import { listProjects, type Project } from './project-list.js'
-import { type ProjectDoor, putProject } from './project-put.js'
 import { ProjectRecords } from './project-records.js'
+import { type ProjectRef, ProjectRegistrations } from './project-registrations.js'
 import { insertCampaign, type ProjectSwitches } from './project-rows.js'
 import { ProjectRpc } from './project-rpc.js'
-import { loadScope, type ProjectScope, type WantedScope } from './project-scope.js'
-import { ProjectWrites } from './project-write.js'
-
-/** The part other subjects need: which lists, records and hours a question is about. */
-export interface ScopeResolver {
-  resolve(accountId: string, choice?: ScopeChoice): Eventually<ProjectScope | undefined>
-}
+import {
+  type ProjectScope,
+  ProjectScopes,
+  projectNotFound,
+  type ScopeResolver,
+} from './project-scope.js'
+import { type ProjectAdapter, upsertProject } from './project-upsert.js'
+import { ProjectWriter } from './project-writer.js'
 
 export interface NewProject extends ProjectSwitches {
   readonly accountId: string
@@ -43,15 +45,15 @@ export interface NewCampaign {
 }
 
 export interface ProjectsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
-  readonly changes: ChangeListener
-  /** Keeps what a project's address is told; without it no project can have an address. */
+  readonly changes: ChangeObserver
+  /** The queue for project webhooks. */
   readonly webhooks: WebhookQueue
 }
 
-const names: ProjectFieldNames = {
+const fieldNames: ProjectFieldNames = {
   code: 'projectCode',
   name: 'projectName',
   notes: 'notes',
@@ -61,21 +63,22 @@ const names: ProjectFieldNames = {
   webhookUrl: 'webhookUrl',
 }
 
-const unknown = (code: string) => unknownProject(names.code, code)
+const codeNotFound = (code: string) => projectNotFound(fieldNames.code, code)
 
 export class Projects implements ScopeResolver {
+  readonly resolve: ScopeResolver['resolve']
   /** The calls for projects. */
   readonly records: ProjectRecords
   /** The older call for projects. */
   readonly rpc: ProjectRpc
-  /** What operators record, and what ends by itself. */
-  readonly facts: ProjectFacts
-  readonly #storage: Pick<OpenDatabase, 'db' | 'patiently'>
+  /** Registrations recorded by operators, and their expiry. */
+  readonly registrations: ProjectRegistrations
+  readonly #storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
   readonly #db: Db
   readonly #clock: Clock
-  readonly #changes: ChangeListener
-  readonly #scopes: BriefMemory<ProjectScope>
-  readonly #door: ProjectDoor
+  readonly #changes: ChangeObserver
+  readonly #scopes: ProjectScopes
+  readonly #adapter: ProjectAdapter
 
   constructor({ storage, clock, timers, changes, webhooks }: ProjectsOptions) {
     const { db } = storage
@@ -83,67 +86,59 @@ export class Projects implements ScopeResolver {
     this.#db = db
     this.#clock = clock
     this.#changes = changes
-    this.#scopes = new BriefMemory(timers)
-    const onScopesChanged = () => this.#changed()
-    const writes = new ProjectWrites({ storage, clock, webhooks, onScopesChanged })
-    this.#door = { writes, webhooks, names, unknown }
+    this.#scopes = new ProjectScopes(db, timers)
+    this.resolve = this.#scopes.resolve.bind(this.#scopes)
+    const onScopesChanged = () => this.#announceChange()
+    const writes = new ProjectWriter({ storage, clock, webhooks, onScopesChanged })
+    this.#adapter = { writes, webhooks, fieldNames, projectNotFound: codeNotFound }
     this.records = new ProjectRecords({ db, writes, webhooks })
     this.rpc = new ProjectRpc(db, { writes, webhooks })
-    this.facts = new ProjectFacts({ db, clock, writes })
+    this.registrations = new ProjectRegistrations({ db, clock, writes })
   }
 
-  /**
-   * The scope a request names: without a project the account's Master Project (also named by the
-   * account's id), without a campaign the project's default one; a campaign alone implies its
-   * project. `undefined` when anything named is unknown, inactive, of another account, or when the
-   * campaign is not of the project. Answers at once when asked again within a second.
-   */
-  resolve(accountId: string, choice: ScopeChoice = {}): Eventually<ProjectScope | undefined> {
-    const wanted = readChoice(accountId, choice)
-    if (!wanted) return undefined
-    const key = `${accountId} ${wanted.code ?? ''} ${wanted.campaignId ?? ''}`
-    return (
-      this.#scopes.get(key) ?? this.#scopes.fill(key, () => loadScope(this.#db, accountId, wanted))
-    )
-  }
-
-  /** Adds a project with its default campaign; gives the code as stored: trimmed, upper case. */
+  /** Adds a project with its default campaign; returns the code as stored: trimmed, upper case. */
   async create({ accountId, code, ...input }: NewProject): Promise<string> {
-    const made = await putProject(this.#door, operator(accountId), { code, input, only: 'insert' })
-    return made.code
+    const result = await upsertProject(this.#adapter, createOperatorCaller(accountId), {
+      code,
+      input,
+      only: 'insert',
+    })
+    return result.code
   }
 
-  /** Adds a campaign to an active project; gives its id. */
+  /** Adds a campaign to an active project; returns its id. */
   async createCampaign({ accountId, projectCode, name }: NewCampaign): Promise<number> {
-    refuseBadName('campaignName', name)
+    requireValidName('campaignName', name)
     const { projectCode: code } = await this.#activeProject(accountId, projectCode)
-    const id = await writeForAccount(this.#storage, accountId, (transaction) =>
+    const id = await runAccountTransaction(this.#storage, accountId, (transaction) =>
       insertCampaign(transaction, { accountId, code, name, isDefault: false }),
     )
-    this.#changed()
+    this.#announceChange()
     return id
   }
 
-  /** Sets a project's own calling hours for a region, in place of those from the same first day. */
+  /** Sets a project's own calling hours for a region, replacing those with the same first day. */
   async setHours({ accountId, code }: ProjectRef, region: string, hours: HoursInput) {
     const { projectCode } = await this.#activeProject(accountId, code)
     const project = { accountId, code: projectCode }
-    const row = readHours(project, region, hours)
-    await this.#changeHours(project, (transaction) => replaceHours(transaction, row))
+    const row = readProjectHours(project, region, hours)
+    await this.#changeHours(project, (transaction) => replaceProjectHours(transaction, row))
   }
 
-  /** Takes a project's own calling hours for a region away again. */
+  /** Removes a project's own calling hours for a region. */
   async removeHours({ accountId, code }: ProjectRef, region: string): Promise<void> {
     const { projectCode } = await this.#activeProject(accountId, code)
     const project = { accountId, code: projectCode }
-    await this.#changeHours(project, (transaction) => removeHours(transaction, project, region))
+    await this.#changeHours(project, (transaction) =>
+      removeProjectHours(transaction, project, region),
+    )
   }
 
   async #changeHours(
     { accountId, code }: ProjectRef,
     change: (transaction: Db) => Promise<void>,
   ): Promise<void> {
-    await writeForAccount(this.#storage, accountId, async (transaction) => {
+    await runAccountTransaction(this.#storage, accountId, async (transaction) => {
       await change(transaction)
       await transaction
         .updateTable('projects')
@@ -152,16 +147,16 @@ export class Projects implements ScopeResolver {
         .where('code', '=', code)
         .execute()
     })
-    this.#changed()
+    this.#announceChange()
   }
 
-  /** Switches a project on or off, and what is given of its switches; gives the code as stored. */
+  /** Changes the status and the given switches of a project; returns the code as stored. */
   async set(
     { accountId, code }: ProjectRef,
     { status, ...input }: ProjectSwitches & { readonly status?: 'active' | 'inactive' },
   ): Promise<string> {
-    const put = { code, input, only: 'update', exactly: true, status } as const
-    return (await putProject(this.#door, operator(accountId), put)).code
+    const upsert = { code, input, only: 'update', exactCode: true, status } as const
+    return (await upsertProject(this.#adapter, createOperatorCaller(accountId), upsert)).code
   }
 
   /** All projects of the account, the Master Project first, then by code. */
@@ -171,32 +166,17 @@ export class Projects implements ScopeResolver {
 
   async #activeProject(accountId: string, code: string): Promise<ProjectScope> {
     const scope = await this.resolve(accountId, { projectId: code })
-    if (!scope) throw unknownProject('projectCode', code)
+    if (!scope) throw projectNotFound('projectCode', code)
     return scope
   }
 
-  /** Drops what is kept in memory: another process may have changed the projects. */
-  forget(): void {
-    this.#scopes.forget()
+  /** Drops cached scopes, since another process may have changed the projects. */
+  clearCache(): void {
+    this.#scopes.clear()
   }
 
-  #changed(): void {
-    this.#scopes.forget()
+  #announceChange(): void {
+    this.#scopes.clear()
     this.#changes.everythingChanged()
   }
-}
-
-/** The refusal for a project or campaign that {@link Projects.resolve} does not know. */
-export function unknownProject(field: string, value: string): AppError {
-  return invalidRequest([{ field, value, rule: 'is not an active project of this account' }])
-}
-
-function readChoice(
-  accountId: string,
-  { projectId = '', campaignId = '' }: ScopeChoice,
-): WantedScope | undefined {
-  const code = readCode(accountId, projectId)
-  if (campaignId.trim() === '') return { campaignId: undefined, code: code ?? accountId }
-  const campaign = readCampaignId(campaignId)
-  return campaign === undefined ? undefined : { campaignId: campaign, code }
 }

@@ -1,54 +1,55 @@
 /**
- * Opt-outs and consents as tables that an import reads again. Of one moment, whatever is stored
- * meanwhile, and in pieces, since a list may be long.
+ * Writes opt-outs and consents as tables that an import can read. A table is a snapshot, whatever is
+ * stored meanwhile, and is written in parts, since a list may be long.
  */
-import { csvCell } from '../../data/feeds/reject-file.js'
-import { formatDay, formatInstant, type Instant } from '../../domain/clock.js'
+import { formatCsvCell } from '../../data/feeds/reject-file.js'
+import { parsePhoneNumber } from '../../domain/phone-number.js'
+import type { NumberingPlan } from '../../domain/place.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatDay, formatInstant } from '../../domain/time/dates.js'
 import type { Db, EbrRecordRow, InternalDncRow } from '../../storage/tables.js'
-import { type EbrRecord, recordOf } from '../consent/consent.js'
-import { dayKnownAlone } from '../internal-dnc/opt-out-day.js'
-import { currentLists } from '../projects/project-scope.js'
-import { requireScope } from '../projects/require-scope.js'
-import { optOutAgainst } from '../scrub/relationship.js'
-import type { Owner } from '../sql/rows-by-number.js'
-import type { RecordsImportParts } from './records-import.js'
+import { type EbrRecord, toEbrRecord } from '../consent/ebr-record.js'
+import { decodeDateOnly } from '../internal-dnc/date-only-opt-out.js'
+import { type ProjectLists, readCurrentLists, requireScope } from '../projects/project-scope.js'
+import { findOptOutEffect } from '../scrub/relationship.js'
+import type { RowOwner } from '../sql/rows-by-number.js'
+import type { RecordsImportDeps } from './records-import.js'
 
 export interface RecordsExportOptions {
   readonly accountId: string
   /** The Master Project when absent. */
   readonly projectId?: string | undefined
-  /** Takes the next piece of the table. */
+  /** Called with each part of the table. */
   readonly write: (text: string) => void
 }
 
-export interface RecordsExported {
+export interface RecordsExportSummary {
   /** Code of the project whose list or records these are. */
   readonly project: string
   readonly rows: number
-  /** Records that an opt-out ended, and permissions that may lift none, which are not in the table. */
-  readonly leftOut: number
+  /** Records that an opt-out ended, and permissions that lift no opt-out; they are not in the table. */
+  readonly omitted: number
 }
 
-type Parts = Pick<RecordsImportParts, 'storage' | 'projects'>
+type RecordsExportDeps = Pick<RecordsImportDeps, 'storage' | 'projects'>
 
-const rowsAtOnce = 5_000
+interface ConsentExportDeps extends RecordsExportDeps {
+  /** Gives the time zones of a number, and so the local day of an opt-out or a consent. */
+  readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
+}
 
-/** The numbers that are on the list, each with its latest opt-out. Throws as an import does. */
-export async function exportOptOuts(
-  { storage, projects }: Parts,
-  { accountId, projectId, write }: RecordsExportOptions,
-): Promise<RecordsExported> {
-  const scope = await requireScope(projects, accountId, { projectId })
-  return await storage.db.transaction().execute(async (transaction) => {
-    const { internalDncList: project } = await currentLists(transaction, scope)
-    write('number,date,source\r\n')
-    let rows = 0
-    const owner = { accountId, projectCode: project }
-    for await (const page of pagesOf((after) => entriesAfter(transaction, { ...owner, after }))) {
-      rows += page.length
-      write(page.map(optOutLine).join(''))
-    }
-    return { project, rows, leftOut: 0 }
+const pageRows = 5_000
+
+/** The numbers on the list, each with its latest opt-out. Throws as an import does. */
+export function exportOptOuts(
+  deps: RecordsExportDeps,
+  options: RecordsExportOptions,
+): Promise<RecordsExportSummary> {
+  return exportRows<OptOut>(deps, options, {
+    header: 'number,date,source\r\n',
+    selectProject: ({ internalDncList }) => internalDncList,
+    readPage: readEntriesPage,
+    format: formatOptOut,
   })
 }
 
@@ -56,50 +57,60 @@ export async function exportOptOuts(
  * The records in force, expired ones too. One that an opt-out ended is left out: where the number was
  * taken off the list since, the table of opt-outs does not have it, and an import would revive it.
  */
-export async function exportConsents(
-  { storage, projects }: Parts,
-  { accountId, projectId, write }: RecordsExportOptions,
-): Promise<RecordsExported> {
-  const scope = await requireScope(projects, accountId, { projectId })
-  return await storage.db.transaction().execute(async (transaction) => {
-    const { internalDncList: list, ebrProject: project } = await currentLists(transaction, scope)
-    write('number,type,date,obligationEnds,reference,brand,email,source\r\n')
-    let rows = 0
-    let leftOut = 0
-    const owner = { accountId, projectCode: project }
-    for await (const page of pagesOf((after) =>
-      recordsAfter(transaction, { ...owner, after }, list),
-    )) {
-      const acting = page.filter(isActing)
-      rows += acting.length
-      leftOut += page.length - acting.length
-      write(acting.map(consentLine).join(''))
-    }
-    return { project, rows, leftOut }
+export function exportConsents(
+  { numberingPlan, ...deps }: ConsentExportDeps,
+  options: RecordsExportOptions,
+): Promise<RecordsExportSummary> {
+  return exportRows<ConsentRow>(deps, options, {
+    header: 'number,type,date,obligationEnds,reference,brand,email,source\r\n',
+    selectProject: ({ ebrProject }) => ebrProject,
+    readPage: readConsentsPage,
+    format: (row) => (isEffective(row, numberingPlan) ? formatConsent(row) : undefined),
   })
 }
 
-interface Page extends Owner {
-  /** The last number of the page before. */
-  readonly after: string
+interface ExportedTable<Row> {
+  readonly header: string
+  readonly selectProject: (lists: ProjectLists) => string
+  readonly readPage: (db: Db, page: Page) => Promise<Row[]>
+  /** The line of a row; `undefined` for one that is omitted. */
+  readonly format: (row: Row) => string | undefined
 }
 
-async function* pagesOf<Row extends { readonly number: string }>(
-  read: (after: string) => Promise<Row[]>,
-) {
-  let after = ''
-  for (;;) {
-    const page = await read(after)
-    const last = page.at(-1)
-    if (!last) return
-    yield page
-    after = last.number
-  }
+interface Page extends RowOwner {
+  /** The last number of the page before. */
+  readonly after: string
+  readonly internalDncList: string
+}
+
+async function exportRows<Row extends { readonly number: string }>(
+  { storage, projects }: RecordsExportDeps,
+  { accountId, projectId, write }: RecordsExportOptions,
+  { header, selectProject, readPage, format }: ExportedTable<Row>,
+): Promise<RecordsExportSummary> {
+  const scope = await requireScope(projects, accountId, { projectId })
+  return await storage.db.transaction().execute(async (transaction) => {
+    const lists = await readCurrentLists(transaction, scope)
+    const { internalDncList } = lists
+    const projectCode = selectProject(lists)
+    write(header)
+    let [rows, omitted, after] = [0, 0, '']
+    for (;;) {
+      const page = await readPage(transaction, { accountId, projectCode, internalDncList, after })
+      const last = page.at(-1)
+      if (!last) return { project: projectCode, rows, omitted }
+      const lines = page.map(format).filter((line) => line !== undefined)
+      rows += lines.length
+      omitted += page.length - lines.length
+      write(lines.join(''))
+      after = last.number
+    }
+  })
 }
 
 type OptOut = Pick<InternalDncRow, 'number' | 'opted_out_at' | 'key_id'>
 
-function entriesAfter(db: Db, { accountId, projectCode, after }: Page): Promise<OptOut[]> {
+function readEntriesPage(db: Db, { accountId, projectCode, after }: Page): Promise<OptOut[]> {
   return db
     .selectFrom('internal_dnc')
     .select(['number', 'opted_out_at', 'key_id'])
@@ -108,75 +119,80 @@ function entriesAfter(db: Db, { accountId, projectCode, after }: Page): Promise<
     .where('number', '>', after)
     .where('removed_at', 'is', null)
     .orderBy('number')
-    .limit(rowsAtOnce)
+    .limit(pageRows)
     .execute()
 }
 
-function optOutLine({ number, opted_out_at: at, key_id: source }: OptOut): string {
-  const day = dayKnownAlone(at)
-  return line([number, day === undefined ? formatInstant(at) : formatDay(day), source])
+function formatOptOut({ number, opted_out_at: at, key_id: source }: OptOut): string {
+  const day = decodeDateOnly(at)
+  return formatCsvLine([number, day === undefined ? formatInstant(at) : formatDay(day), source])
 }
 
 type RecordColumns =
   | ('number' | 'type' | 'contact_on' | 'contact_at' | 'obligation_ends_on' | 'reference_num')
-  | ('brand' | 'email' | 'recorded_at' | 'stored_seq' | 'lifts_opt_out' | 'key_id')
+  | ('brand' | 'email' | 'recorded_at' | 'stored_seq' | 'imported' | 'lifts_opt_out' | 'key_id')
 
-interface Consent extends Pick<EbrRecordRow, RecordColumns> {
+interface ConsentRow extends Pick<EbrRecordRow, RecordColumns> {
   /** Of the number's entry on the internal list, if there is or was one. */
   readonly added_at: Instant | null
   readonly removed_at: Instant | null
   readonly opted_out_at: Instant | null
   readonly opted_out_seq: number | null
+  readonly opted_out_by_date: number | null
 }
 
-function recordsAfter(
+function readConsentsPage(
   db: Db,
-  { accountId, projectCode, after }: Page,
-  list: string,
-): Promise<Consent[]> {
+  { accountId, projectCode, internalDncList, after }: Page,
+): Promise<ConsentRow[]> {
   return db
     .selectFrom('ebr_records as record')
     .leftJoin('internal_dnc as entry', (join) =>
       join
         .onRef('entry.account_id', '=', 'record.account_id')
-        .on('entry.list', '=', list)
+        .on('entry.list', '=', internalDncList)
         .onRef('entry.number', '=', 'record.number'),
     )
     .select(['record.number', 'type', 'contact_on', 'contact_at', 'obligation_ends_on'])
-    .select(['reference_num', 'brand', 'email', 'recorded_at', 'stored_seq', 'lifts_opt_out'])
-    .select(['record.key_id', 'added_at', 'removed_at', 'opted_out_at', 'opted_out_seq'])
+    .select(['reference_num', 'brand', 'email', 'recorded_at', 'stored_seq', 'imported'])
+    .select(['lifts_opt_out', 'record.key_id', 'added_at', 'removed_at'])
+    .select(['opted_out_at', 'opted_out_seq', 'opted_out_by_date'])
     .where('record.account_id', '=', accountId)
     .where('project_code', '=', projectCode)
     .where('superseded_at', 'is', null)
     .where('record.number', '>', after)
     .orderBy('record.number')
-    .limit(rowsAtOnce)
+    .limit(pageRows)
     .execute()
 }
 
-function isActing(row: Consent): boolean {
+function isEffective(row: ConsentRow, plan: ConsentExportDeps['numberingPlan']): boolean {
   // A table cannot say that a permission lifts no opt-out; an import would let it.
   if (row.type === 'P' && !row.lifts_opt_out) return false
   const { added_at: addedAt, opted_out_at: optedOutAt, opted_out_seq: optedOutSeq } = row
   if (addedAt === null || optedOutAt === null || optedOutSeq === null) return true
-  const entry = { addedAt, removedAt: row.removed_at, optedOutAt, optedOutSeq }
-  return optOutAgainst(recordOf(row), entry, []) === undefined
+  const optedOutByDate = row.opted_out_by_date === 1
+  const entry = { addedAt, removedAt: row.removed_at, optedOutAt, optedOutSeq, optedOutByDate }
+  const number = parsePhoneNumber(row.number)
+  const facts = number && plan.lookup(number)
+  const places = facts?.status === 'ok' ? facts.place.candidates : []
+  return findOptOutEffect(toEbrRecord(row), entry, places) === undefined
 }
 
-function consentLine(row: Consent): string {
-  return line([
-    ...[row.number, row.type, contactOf(recordOf(row)), row.obligation_ends_on],
+function formatConsent(row: ConsentRow): string {
+  return formatCsvLine([
+    ...[row.number, row.type, formatContact(toEbrRecord(row)), row.obligation_ends_on],
     ...[row.reference_num, row.brand, row.email, row.key_id],
   ])
 }
 
-/** As it counts: not later than it was reported. */
-function contactOf({ contactOn, contactAt }: EbrRecord): string {
+/** The date that applies: not later than the record was reported. */
+function formatContact({ contactOn, contactAt }: EbrRecord): string {
   return contactAt === undefined ? formatDay(contactOn) : formatInstant(contactAt)
 }
 
 /** An import reads line by line, so no cell may hold a line end. */
-function line(cells: readonly (string | null)[]): string {
-  const texts = cells.map((text) => csvCell((text ?? '').replaceAll(/[\r\n]+/g, ' ')))
+function formatCsvLine(cells: readonly (string | null)[]): string {
+  const texts = cells.map((text) => formatCsvCell((text ?? '').replaceAll(/[\r\n]+/g, ' ')))
   return `${texts.join(',')}\r\n`
 }

@@ -1,42 +1,39 @@
 /**
- * Imports opt-outs or consents, all or none. Each is as old as its row says: whichever of an opt-out
- * and a consent is newer counts, whatever was imported first, and on a tie the opt-out.
+ * Imports opt-outs or consents, all or none. Each has the date of its row: the newer of an opt-out and a
+ * consent applies, whichever was imported first, and on a tie the opt-out does.
  */
 import { Readable } from 'node:stream'
 import { type BadLine, BadLines } from '../../data/feeds/bad-lines.js'
-import type { FileRead } from '../../data/feeds/fact-table.js'
-import { openSourceFile, type SourceFile } from '../../data/feeds/open-source-file.js'
+import type { FeedFileSummary } from '../../data/feeds/fact-table.js'
 import {
-  type AskedColumns,
   type ConsentFile,
-  type ConsentRow,
   type OptOutFile,
-  type OptOutRow,
+  type RecordColumnNames,
   type RecordFile,
   readConsents,
   readOptOuts,
-} from '../../data/feeds/record-rows.js'
-import { digestOfRead } from '../../data/feeds/source-digest.js'
-import type { ChangeListener } from '../../domain/changes.js'
-import type { Clock, Instant } from '../../domain/clock.js'
-import { invalidRequest } from '../../errors.js'
+} from '../../data/feeds/record-files.js'
+import { computeReadDigest, type SourceFile } from '../../data/files/source-file.js'
+import { type OnProgress, SourceProgress } from '../../data/files/source-progress.js'
+import type { ChangeObserver } from '../../domain/change-notifier.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
+import { AppError, invalidRequest } from '../../errors.js'
 import type { ChangeHead } from '../../storage/change-head.js'
-import type { OpenDatabase } from '../../storage/engine.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import { currentLists, type ProjectLists } from '../projects/project-scope.js'
-import type { ScopeResolver } from '../projects/projects.js'
-import { requireScope } from '../projects/require-scope.js'
-import { writeForAccount } from '../sql/account-write.js'
-import type { Owner } from '../sql/rows-by-number.js'
-import { StagedConsents } from './staged-consents.js'
-import { StagedOptOuts } from './staged-opt-outs.js'
-import type { StagedRecords } from './staging.js'
+import type { ScopeResolver } from '../projects/project-scope.js'
+import { type ProjectLists, readCurrentLists, requireScope } from '../projects/project-scope.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
+import type { RowOwner } from '../sql/rows-by-number.js'
+import { consentRecords } from './staged-consents.js'
+import { optOutRecords } from './staged-opt-outs.js'
+import { type RecordKind, StagedRecords } from './staged-records.js'
 
-export interface RecordsImportParts {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'patiently'>
+export interface RecordsImportDeps {
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly projects: ScopeResolver
-  readonly changes: ChangeListener
-  readonly changeHead: Pick<ChangeHead, 'latest' | 'next' | 'newestAt'>
+  readonly changes: ChangeObserver
+  readonly changeHead: Pick<ChangeHead, 'readLatest' | 'takeNext' | 'newestAt'>
   readonly clock: Clock
 }
 
@@ -46,200 +43,208 @@ export interface RecordsImportOptions {
   readonly projectId?: string | undefined
   /** Plain text, `.gz` or `.zip`. */
   readonly path: string
-  /** Where the rows come from; kept with each of them as who stored it, `import:<source>`. */
+  /** Where the rows come from; stored with each row as `import:<source>`. */
   readonly source: string
-  readonly columns: AskedColumns
+  readonly columnNames: RecordColumnNames
   readonly badLinesAllowed?: number | undefined
   readonly rejects?: ((bad: BadLine) => void) | undefined
-  readonly onProgress?: ((progress: RecordsProgress) => void) | undefined
-  /** Say what would change, and change nothing. */
+  readonly onProgress?: OnProgress | undefined
+  /** Determine what would change without changing anything. */
   readonly dryRun?: boolean | undefined
 }
 
-export interface RecordsProgress {
-  readonly bytesDone: number
-  readonly bytesTotal: number
-  readonly rows: number
-}
-
-export interface RecordsImported {
+export interface RecordsImportSummary {
   /** Code of the project whose list or records these are. */
   readonly project: string
   /** Data rows, bad ones included. */
   readonly rows: number
-  /** Rows of a number that has another row. */
+  /** Rows whose number has another row. */
   readonly repeated: number
-  /** How many numbers came to what, in words. */
+  /** Each outcome in words, with the count of its numbers. */
   readonly outcomes: readonly (readonly [words: string, numbers: number])[]
   readonly sha256: string
-  readonly badLines: Pick<BadLines, 'allowed' | 'count' | 'first'>
+  readonly badLines: Pick<BadLines, 'maxAllowed' | 'count' | 'first'>
 }
 
 /**
- * Throws `AppError` for a project that is none and for a column that is none, and `DataFileError` for
- * a file that cannot be used; then nothing was stored.
+ * Throws `AppError` for an unknown project or column and `DataFileError` for a file that cannot be
+ * used; then nothing was stored.
  */
 export async function importOptOuts(
-  parts: RecordsImportParts,
+  parts: RecordsImportDeps,
   options: RecordsImportOptions & Pick<OptOutFile, 'undated'>,
-): Promise<RecordsImported> {
-  const now = latestOf(parts)
-  return await importRecords<OptOutRow>(parts, options, {
-    now,
-    staged: new StagedOptOuts({ ...parts, now }),
+): Promise<RecordsImportSummary> {
+  return await importRecords(parts, options, {
+    kind: optOutRecords,
     read: (file) => readOptOuts({ ...file, undated: options.undated }),
-    projectOf: ({ internalDncList }) => internalDncList,
+    selectProject: ({ internalDncList }) => internalDncList,
   })
 }
 
 /** As {@link importOptOuts}. */
 export async function importConsents(
-  parts: RecordsImportParts,
+  parts: RecordsImportDeps,
   options: RecordsImportOptions & Pick<ConsentFile, 'type'>,
-): Promise<RecordsImported> {
-  const now = latestOf(parts)
-  return await importRecords<ConsentRow>(parts, options, {
-    now,
-    staged: new StagedConsents({ ...parts, now }),
+): Promise<RecordsImportSummary> {
+  return await importRecords(parts, options, {
+    kind: consentRecords,
     read: (file) => readConsents({ ...file, type: options.type }),
-    projectOf: ({ ebrProject }) => ebrProject,
+    selectProject: ({ ebrProject }) => ebrProject,
   })
 }
 
-/** By a clock that was set back, whatever is stored now comes after what was stored before it. */
-function latestOf({ clock, changeHead }: RecordsImportParts): Instant {
-  return Math.max(clock.now(), changeHead.newestAt)
+interface ImportKind<Row> {
+  readonly kind: RecordKind<Row>
+  readonly read: (file: RecordFile<Row>) => Promise<FeedFileSummary>
+  readonly selectProject: (lists: ProjectLists) => string
 }
 
-interface RecordKind<Row> {
-  readonly now: Instant
+/** The records being imported, with the project they belong to. */
+interface Staging<Row> extends Pick<ImportKind<Row>, 'kind' | 'selectProject'> {
   readonly staged: StagedRecords<Row>
-  readonly read: (file: RecordFile<Row>) => Promise<FileRead>
-  readonly projectOf: (lists: ProjectLists) => string
+  readonly scope: Scope
 }
 
 async function importRecords<Row>(
-  parts: RecordsImportParts,
+  parts: RecordsImportDeps,
   options: RecordsImportOptions,
-  kind: RecordKind<Row>,
-): Promise<RecordsImported> {
-  checkSource(options.source)
+  { kind, read: readFile, selectProject }: ImportKind<Row>,
+): Promise<RecordsImportSummary> {
+  requireValidSource(options.source)
   const { accountId, projectId } = options
-  const { staged } = kind
+  // After the clock was set back, whatever is stored now is later than what was stored before.
+  const now = Math.max(parts.clock.now(), parts.changeHead.newestAt)
   const scope = await requireScope(parts.projects, accountId, { projectId })
+  const staged = new StagedRecords(kind, parts.storage, now)
+  const staging = { kind, staged, scope, selectProject }
   await staged.open()
   try {
-    const { kept, ...read } = await readInto(options, kind)
+    const { kept, ...read } = await readInto(staged, options, { read: readFile, now })
     await staged.sort()
-    const { owner, judged } = options.dryRun
-      ? await judge(parts.storage.db, scope, kind)
-      : await store(parts, { scope, kind, keyId: `import:${options.source}` })
-    const numbers = [...judged.values()].reduce((sum, count) => sum + count, 0)
+    const { owner, outcomeCounts } = options.dryRun
+      ? await classifyRecords(parts.storage.db, staging)
+      : await storeRecords(parts, staging, `import:${options.source}`)
+    const numbers = [...outcomeCounts.values()].reduce((sum, count) => sum + count, 0)
     return {
-      ...{ ...read, project: owner.projectCode, repeated: kept - numbers },
-      outcomes: Object.entries(staged.outcomes).flatMap(([name, words]) => {
-        const count = judged.get(name)
+      ...read,
+      project: owner.projectCode,
+      repeated: kept - numbers,
+      outcomes: Object.entries(kind.outcomeLabels).flatMap(([name, words]) => {
+        const count = outcomeCounts.get(name)
         return count === undefined ? [] : [[words, count] as const]
       }),
     }
+  } catch (cause) {
+    throw parts.storage.traits.isFull(cause) ? temporaryFolderFull(cause) : cause
   } finally {
-    await staged.close()
+    // A full folder refuses this too. The tables end with the connection, and are created again.
+    await staged.close().catch(() => undefined)
   }
 }
 
-const longestSource = 100
+/** A full disk of the database itself is reported by the database. */
+function temporaryFolderFull(cause: unknown): AppError {
+  const folder = 'SQLITE_TMPDIR, else TMPDIR, else /var/tmp'
+  const problem = `Nothing was stored, since the temporary folder is full (${folder})`
+  return new AppError('not-available', `${problem}; free space there, or name another`, { cause })
+}
 
-function checkSource(source: string): void {
-  if (source !== '' && source.length <= longestSource && !/\p{Cc}/u.test(source)) return
-  const rule = `must be 1 to ${longestSource} characters on one line`
+const maxSourceLength = 100
+
+function requireValidSource(source: string): void {
+  if (source !== '' && source.length <= maxSourceLength && !/\p{Cc}/u.test(source)) return
+  const rule = `must be 1 to ${maxSourceLength} characters on one line`
   throw invalidRequest([{ field: 'source', value: source, rule }])
 }
 
-const rowsAtOnce = 4_096
+const batchRows = 4_096
 
-/** Rows are put aside while the file is read, so that a large one is never in memory whole. */
+/** Rows are staged while the file is read, so that a large one is never in memory whole. */
 async function readInto<Row>(
+  staged: StagedRecords<Row>,
   options: RecordsImportOptions,
-  { staged, read, now }: RecordKind<Row>,
+  { read, now }: Pick<ImportKind<Row>, 'read'> & { readonly now: Instant },
 ) {
   const badLines = new BadLines(options.badLinesAllowed, options.rejects)
   let waiting: Row[] = []
   let kept = 0
-  let rows = 0
   const flush = async (least: number) => {
     if (waiting.length < least) return
     const chunk = waiting
     waiting = []
     kept += chunk.length
-    await staged.put(chunk)
+    await staged.add(chunk)
   }
-  const source = await openSourceFile(options.path, {
-    onBytes: (bytesDone) =>
-      options.onProgress?.({ bytesDone, bytesTotal: source.bytesTotal, rows }),
-  })
+  const progress = new SourceProgress(options.onProgress)
+  const source = await progress.openFile(options.path)
   await read({
-    source: { ...source, stream: Readable.from(inTurns(source, () => flush(rowsAtOnce))) },
-    ...{ badLines, asked: options.columns, today: Math.floor(now / 86_400_000) },
-    onRow: () => {
-      rows += 1
+    source: {
+      ...source,
+      stream: Readable.from(yieldBetweenChunks(source, () => flush(batchRows))),
     },
+    badLines,
+    columnNames: options.columnNames,
+    now,
+    onRow: progress.countRow,
     keep: (row) => void waiting.push(row),
   })
   await flush(1)
-  const { allowed, count, first } = badLines
-  return { rows, kept, sha256: await digestOfRead(source), badLines: { allowed, count, first } }
+  const { maxAllowed, count, first } = badLines
+  return {
+    rows: progress.rows,
+    kept,
+    sha256: await computeReadDigest(source),
+    badLines: { maxAllowed, count, first },
+  }
 }
 
-async function* inTurns({ stream }: Pick<SourceFile, 'stream'>, between: () => Promise<void>) {
+async function* yieldBetweenChunks(
+  { stream }: Pick<SourceFile, 'stream'>,
+  between: () => Promise<void>,
+) {
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     yield chunk
     await between()
   }
 }
 
-interface Judged {
-  readonly owner: Owner
-  readonly judged: ReadonlyMap<string, number>
+interface ClassifiedRecords {
+  readonly owner: RowOwner
+  readonly outcomeCounts: ReadonlyMap<string, number>
 }
 
 type Scope = Awaited<ReturnType<typeof requireScope>>
 
-async function judge<Row>(
+async function classifyRecords<Row>(
   db: Db,
-  scope: Scope,
-  { staged, projectOf }: RecordKind<Row>,
-): Promise<Judged> {
+  { scope, staged, selectProject }: Staging<Row>,
+): Promise<ClassifiedRecords> {
   const { accountId } = scope
-  const owner = { accountId, projectCode: projectOf(await currentLists(db, scope)) }
-  return { owner, judged: await staged.judge(db, owner) }
-}
-
-interface Storing<Row> {
-  readonly scope: Scope
-  readonly kind: RecordKind<Row>
-  readonly keyId: string
+  const owner = { accountId, projectCode: selectProject(await readCurrentLists(db, scope)) }
+  return { owner, outcomeCounts: await staged.classify(db, owner) }
 }
 
 /**
- * While the transaction has the database, decisions wait to be recorded. So everything is judged
- * before it, and again in it only when an opt-out or a consent was stored meanwhile.
+ * While the transaction holds the database, decisions wait to be recorded. So everything is judged
+ * before it, and again inside it only when an opt-out or a consent was stored meanwhile.
  */
-async function store<Row>(
-  { storage, changeHead, changes, clock }: RecordsImportParts,
-  { scope, kind, keyId }: Storing<Row>,
-): Promise<Judged> {
-  const { staged } = kind
-  const seen = await changeHead.latest()
-  const found = await judge(storage.db, scope, kind)
-  if (!staged.stores.some((outcome) => found.judged.has(outcome))) return found
-  const stored = await writeForAccount(storage, scope.accountId, async (transaction) => {
-    const change = await changeHead.next(transaction)
-    const lists = await currentLists(transaction, scope)
-    const isAsFound = change.seq === seen + 1 && kind.projectOf(lists) === found.owner.projectCode
-    const now = isAsFound ? found : await judge(transaction, scope, kind)
+async function storeRecords<Row>(
+  { storage, changeHead, changes, clock }: RecordsImportDeps,
+  staging: Staging<Row>,
+  keyId: string,
+): Promise<ClassifiedRecords> {
+  const { kind, scope, selectProject } = staging
+  const seen = await changeHead.readLatest()
+  const found = await classifyRecords(storage.db, staging)
+  if (!kind.storedOutcomes.some((outcome) => found.outcomeCounts.has(outcome))) return found
+  const stored = await runAccountTransaction(storage, scope.accountId, async (transaction) => {
+    const change = await changeHead.takeNext(transaction)
+    const lists = await readCurrentLists(transaction, scope)
+    const isAsFound = change.seq === seen + 1 && selectProject(lists) === found.owner.projectCode
+    const now = isAsFound ? found : await classifyRecords(transaction, staging)
     const { owner } = now
     const write = { owner, at: clock.now(), keyId, traits: storage.traits, ...change }
-    await staged.store(transaction, write)
+    await kind.store(transaction, write)
     return now
   })
   changes.everythingChanged()

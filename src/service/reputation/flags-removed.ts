@@ -1,9 +1,13 @@
-/** How many spam labels carriers took off an account's numbers (spec, "Flags-removed summary"). */
+/** Counts the spam labels that carriers removed from an account's numbers (spec, "Flags-removed summary"). */
+
 import type { Caller } from '../../domain/caller.js'
-import type { Clock } from '../../domain/clock.js'
-import { carriers, type LabelSource } from '../../domain/labels.js'
-import type { OpenDatabase } from '../../storage/engine.js'
-import { type Country, carriersOf } from './scores.js'
+import type { Country } from '../../domain/place.js'
+import type { FlagsRemovedSummary } from '../../domain/reputation.js'
+import { carriers, type LabelIssuer } from '../../domain/spam-labels.js'
+import type { Clock } from '../../domain/time/clock.js'
+import { msPerDay } from '../../domain/time/dates.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import { listCarriers } from './scores.js'
 
 export interface FlagsRemovedOptions {
   readonly storage: Pick<OpenDatabase, 'db'>
@@ -11,40 +15,30 @@ export interface FlagsRemovedOptions {
   readonly countryOf: (accountId: string) => Promise<Country>
 }
 
-export type Carrier = (typeof carriers)[number]
-
-export interface FlagsRemovedSummary {
-  /** 0 for a carrier that does not label the account's numbers. */
-  readonly byCarrier: Readonly<Record<Carrier, number>>
-  readonly total: number
-}
-
-const dayMs = 86_400_000
-
-export class FlagsRemoved {
+export class RemovedFlagsReport {
   readonly #options: FlagsRemovedOptions
 
   constructor(options: FlagsRemovedOptions) {
     this.#options = options
   }
 
-  /** The days are times of 24 hours before now, the first instant included. */
+  /** Days are periods of 24 hours before now; the first instant is included. */
   async summary(
     { accountId }: Caller,
     { days }: { readonly days: number },
   ): Promise<FlagsRemovedSummary> {
     const { storage, clock, countryOf } = this.#options
-    const supported = carriersOf(await countryOf(accountId))
+    const supported = listCarriers(await countryOf(accountId))
     const rows = await storage.db
       .selectFrom('flag_removals')
       .select('source')
       .select((row) => row.fn.countAll().as('count'))
       .where('account_id', '=', accountId)
-      .where('removed_at', '>=', clock.now() - days * dayMs)
+      .where('removed_at', '>=', clock.now() - days * msPerDay)
       .where('source', 'in', supported)
       .groupBy('source')
       .execute()
-    const counts = new Map<LabelSource, number>(
+    const counts = new Map<LabelIssuer, number>(
       rows.map(({ source, count }) => [source, Number(count)]),
     )
     const byCarrier = {

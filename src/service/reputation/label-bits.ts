@@ -1,10 +1,10 @@
 /** Sets of label sources as whole numbers, one bit per source, as the tables keep them. */
-import { type LabelSource, labelSources, type NumberLabels } from '../../domain/labels.js'
+import { type LabelIssuer, labelIssuers, type NumberLabels } from '../../domain/spam-labels.js'
 
 export type SourceBits = number
 
-/** Stored, so a source keeps its bit for ever. */
-const bitOf: Readonly<Record<LabelSource, SourceBits>> = {
+/** Stored in the database, so the bit of a source must never change. */
+const bitBySource: Readonly<Record<LabelIssuer, SourceBits>> = {
   CarrierA: 1,
   CarrierB: 2,
   CarrierC: 4,
@@ -13,34 +13,34 @@ const bitOf: Readonly<Record<LabelSource, SourceBits>> = {
   AppB: 32,
 }
 
-export function bitsOf(sources: readonly LabelSource[]): SourceBits {
-  return sources.reduce((bits, source) => bits | bitOf[source], 0)
+export function toSourceBits(sources: readonly LabelIssuer[]): SourceBits {
+  return sources.reduce((bits, source) => bits | bitBySource[source], 0)
 }
 
-export function sourcesIn(bits: SourceBits): readonly LabelSource[] {
-  return labelSources.filter((source) => hasSource(bits, source))
+export function fromSourceBits(bits: SourceBits): readonly LabelIssuer[] {
+  return labelIssuers.filter((source) => hasSource(bits, source))
 }
 
-export function hasSource(bits: SourceBits, source: LabelSource): boolean {
-  return (bits & bitOf[source]) !== 0
+export function hasSource(bits: SourceBits, source: LabelIssuer): boolean {
+  return (bits & bitBySource[source]) !== 0
 }
 
 export function countSources(bits: SourceBits): number {
-  return sourcesIn(bits).length
+  return fromSourceBits(bits).length
 }
 
-/** What was heard at one look. */
-export interface Heard {
+/** The answers of one check. */
+export interface LabelBits {
   readonly answered: SourceBits
   /** A part of `answered`. */
   readonly flagged: SourceBits
 }
 
-/** Answers of sources that were not asked are left out. */
-export function heardOf(labels: NumberLabels, sources: readonly LabelSource[]): Heard {
+/** Leaves out answers of sources that were not asked. */
+export function toLabelBits(labels: NumberLabels, sources: readonly LabelIssuer[]): LabelBits {
   const answered = sources.filter((source) => labels[source] !== undefined)
   return {
-    answered: bitsOf(answered),
-    flagged: bitsOf(answered.filter((source) => labels[source] === true)),
+    answered: toSourceBits(answered),
+    flagged: toSourceBits(answered.filter((source) => labels[source] === true)),
   }
 }

@@ -1,51 +1,51 @@
-/** The SQL of monitored numbers as the calls need them; the looks' own is in `look-rows.ts`. */
+/** The SQL of monitored numbers for the calls; that of the label checks is in `label-check-rows.ts`. */
 import type { Selectable } from 'kysely'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { EngineTraits } from '../../storage/engine.js'
+import type { EngineTraits } from '../../storage/open-database.js'
 import type { Db, MonitoredNumberRow } from '../../storage/tables.js'
-import { chunksOf } from '../sql/chunks.js'
+import { queryInChunks, splitIntoChunks } from '../sql/chunks.js'
 
-const shown = [
+const shownColumns = [
   ...(['number', 'legal_entity_id', 'heard', 'flagged', 'medium_at', 'high_at'] as const),
   ...(['looks', 'medium_looks', 'high_looks'] as const),
 ] as const
 
-export type MonitoredRow = Pick<Selectable<MonitoredNumberRow>, (typeof shown)[number]>
+export type MonitoredRow = Pick<Selectable<MonitoredNumberRow>, (typeof shownColumns)[number]>
 
-type Traits = Pick<EngineTraits, 'maxParameters'>
-
-/** Those of the numbers that the account monitors. */
-export async function monitoredAmong(
-  { db, traits }: { readonly db: Db; readonly traits: Traits },
-  accountId: string,
-  numbers: readonly PhoneNumber[],
-): Promise<ReadonlyMap<string, MonitoredRow>> {
-  const found = new Map<string, MonitoredRow>()
-  for (const chunk of chunksOf(numbers, traits)) {
-    const rows = await db
-      .selectFrom('monitored_numbers')
-      .select(shown)
-      .where('account_id', '=', accountId)
-      .where('number', 'in', chunk)
-      .execute()
-    for (const row of rows) found.set(row.number, row)
-  }
-  return found
+export interface DbAccess {
+  readonly db: Db
+  readonly traits: Pick<EngineTraits, 'maxParameters'>
 }
 
-/** The next numbers of the account in their order, behind the one given. */
-export async function monitoredBehind(
+/** Only those of the numbers that the account monitors. */
+export async function findMonitored(
+  { db, traits }: DbAccess,
+  accountId: string,
+  numbers: readonly PhoneNumber[],
+): Promise<readonly MonitoredRow[]> {
+  return await queryInChunks(numbers, traits, (chunk) =>
+    db
+      .selectFrom('monitored_numbers')
+      .select(shownColumns)
+      .where('account_id', '=', accountId)
+      .where('number', 'in', chunk)
+      .execute(),
+  )
+}
+
+/** The next numbers of the account, in order, after the given one. */
+export async function findMonitoredAfter(
   db: Db,
   accountId: string,
-  { number, most }: { readonly number: string; readonly most: number },
+  { number, limit }: { readonly number: string; readonly limit: number },
 ): Promise<readonly MonitoredRow[]> {
   return await db
     .selectFrom('monitored_numbers')
-    .select(shown)
+    .select(shownColumns)
     .where('account_id', '=', accountId)
     .where('number', '>', number)
     .orderBy('number')
-    .limit(most)
+    .limit(limit)
     .execute()
 }
 
@@ -64,15 +64,14 @@ export type NewMonitoredRow = Pick<
 >
 
 /**
- * Starts monitoring distinct numbers. One that is monitored already goes on as it was; of its
- * particulars those that are given replace the old ones.
+ * Starts monitoring distinct numbers. A number that is monitored already keeps its history; the given
+ * fields replace its old ones.
  */
-export async function putOnMonitor(
-  db: Db,
-  traits: Traits,
+export async function insertMonitored(
+  { db, traits }: DbAccess,
   rows: readonly NewMonitoredRow[],
 ): Promise<void> {
-  for (const chunk of chunksOf(rows, traits, 7)) {
+  for (const chunk of splitIntoChunks(rows, traits, 7)) {
     await db
       .insertInto('monitored_numbers')
       .values(chunk)
@@ -90,21 +89,19 @@ export async function putOnMonitor(
   }
 }
 
-/** Gives those of the numbers that were monitored. Their observations stay as evidence. */
-export async function takeOffMonitor(
-  { db, traits }: { readonly db: Db; readonly traits: Traits },
+/** Returns those of the numbers that were monitored. Their observations stay as evidence. */
+export async function deleteMonitored(
+  { db, traits }: DbAccess,
   accountId: string,
   numbers: readonly PhoneNumber[],
 ): Promise<ReadonlySet<string>> {
-  const removed = new Set<string>()
-  for (const chunk of chunksOf(numbers, traits)) {
-    const rows = await db
+  const rows = await queryInChunks(numbers, traits, (chunk) =>
+    db
       .deleteFrom('monitored_numbers')
       .where('account_id', '=', accountId)
       .where('number', 'in', chunk)
       .returning('number')
-      .execute()
-    for (const { number } of rows) removed.add(number)
-  }
-  return removed
+      .execute(),
+  )
+  return new Set(rows.map(({ number }) => number))
 }

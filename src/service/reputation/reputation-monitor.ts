@@ -1,69 +1,59 @@
 /**
- * The numbers an account has watched for spam labels (spec, "Reputation monitor API" and
- * "Reputation endpoints"). Who looks at the labels, and when, is in `label-checks.ts`.
+ * The numbers that an account has monitored for spam labels (spec, "Reputation monitor API" and
+ * "Reputation endpoints"). `label-checks.ts` checks the labels.
  */
 import type { Caller } from '../../domain/caller.js'
-import type { Clock } from '../../domain/clock.js'
-import type { ComplaintBook } from '../../domain/labels.js'
-import { type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
-import { yieldToEventLoop } from '../../domain/slices.js'
+import { type PhoneNumber, toPhoneNumber } from '../../domain/phone-number.js'
+import type { Country } from '../../domain/place.js'
+import type {
+  NewNumber,
+  NumberRecord,
+  NumbersRequest,
+  RecordPage,
+  RemovedNumber,
+} from '../../domain/reputation.js'
+import type { ComplaintSource } from '../../domain/spam-labels.js'
+import type { Clock } from '../../domain/time/clock.js'
 import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
-import type { OpenDatabase } from '../../storage/engine.js'
-import { writeForAccount } from '../sql/account-write.js'
+import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
 import {
   countMonitored,
+  deleteMonitored,
+  findMonitored,
+  findMonitoredAfter,
+  insertMonitored,
   type MonitoredRow,
-  monitoredAmong,
-  monitoredBehind,
-  putOnMonitor,
-  takeOffMonitor,
 } from './monitored-rows.js'
-import { mergedByNumber, type NewNumber } from './new-numbers.js'
-import { type NumberRecord, recordOf } from './number-record.js'
-import type { Country } from './scores.js'
+import { toNumberRecord } from './number-record.js'
 
-export interface MonitorOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'patiently'>
+export interface ReputationMonitorOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
-  /** Later at each call, so that a number added again is told from its first time. */
-  readonly stamps: Clock
-  /** From 0 up to, not including, 1: spreads the first looks. */
+  /** Increases with every call, so that a number that is added again gets a new time. */
+  readonly timestamps: Clock
+  /** From 0 up to, not including, 1: spreads the first checks. */
   readonly random: () => number
   readonly firstCheckWithinMs: number
   readonly countryOf: (accountId: string) => Promise<Country>
   readonly legalEntities: { owns(accountId: string, id: number): Promise<boolean> }
-  /** Tells of its failures itself: they leave a record without complaints. */
-  readonly complaintsOf: (accountId: string) => ComplaintBook
-  /** There are numbers to look at. */
+  /** Reports its failures itself; a record then has no complaints. */
+  readonly complaintSourceFor: (accountId: string) => ComplaintSource
+  /** New numbers are due for a check. */
   readonly onAdded?: () => void
 }
 
-export interface NumbersRequest {
-  readonly numbers: readonly PhoneNumber[]
-}
+/** A larger answer would delay everything else in the process. */
+export const maxRecordsPerReply = 50_000
 
-export interface AllRecords {
-  readonly records: readonly NumberRecord[]
-  /** How many numbers the account monitors, shown or not. */
-  readonly total: number
-}
-
-export interface RemovedNumber {
-  readonly phone: PhoneNumber
-  /** False when the account did not monitor it. */
-  readonly removed: boolean
-}
-
-/** What one answer carries without holding up everything else in the process. */
-export const mostRecords = 50_000
-
-/** Numbers read or written before other work gets its turn. */
+/** Numbers read or written before other work gets a turn. */
 const pageSize = 256
 
 export class ReputationMonitor {
-  readonly #options: MonitorOptions
+  readonly #options: ReputationMonitorOptions
 
-  constructor(options: MonitorOptions) {
+  constructor(options: ReputationMonitorOptions) {
     this.#options = options
   }
 
@@ -75,10 +65,10 @@ export class ReputationMonitor {
     { accountId }: Caller,
     { items }: { readonly items: readonly NewNumber[] },
   ): Promise<readonly NumberRecord[]> {
-    await this.#refuseForeignEntities(accountId, items)
-    const { storage, clock, stamps, random, firstCheckWithinMs } = this.#options
-    const numbers = mergedByNumber(items)
-    const [addedAt, now] = [stamps.now(), clock.now()]
+    await this.#requireOwnEntities(accountId, items)
+    const { storage, clock, timestamps, random, firstCheckWithinMs } = this.#options
+    const numbers = mergeByNumber(items)
+    const [addedAt, now] = [timestamps.now(), clock.now()]
     const rows = numbers.map((item) => ({
       account_id: accountId,
       number: item.phone,
@@ -88,8 +78,8 @@ export class ReputationMonitor {
       added_at: addedAt,
       due_at: now + Math.floor(random() * firstCheckWithinMs),
     }))
-    await writeForAccount(storage, accountId, (transaction) =>
-      putOnMonitor(transaction, storage.traits, rows),
+    await runAccountTransaction(storage, accountId, (transaction) =>
+      insertMonitored({ db: transaction, traits: storage.traits }, rows),
     )
     this.#options.onAdded?.()
     return await this.#records(
@@ -107,17 +97,17 @@ export class ReputationMonitor {
   async all(
     { accountId }: Caller,
     { maxRecords }: { readonly maxRecords: number },
-  ): Promise<AllRecords> {
-    if (maxRecords > mostRecords) throw tooMany(maxRecords)
+  ): Promise<RecordPage> {
+    if (maxRecords > maxRecordsPerReply) throw tooManyRecords(maxRecords)
     const { db } = this.#options.storage
     const records: NumberRecord[] = []
     let last = ''
     while (records.length < maxRecords) {
-      const most = Math.min(pageSize, maxRecords - records.length)
-      const rows = await monitoredBehind(db, accountId, { number: last, most })
-      for (const record of await this.#recordsOf(accountId, rows)) records.push(record)
+      const limit = Math.min(pageSize, maxRecords - records.length)
+      const rows = await findMonitoredAfter(db, accountId, { number: last, limit })
+      for (const record of await this.#toRecords(accountId, rows)) records.push(record)
       last = rows.at(-1)?.number ?? last
-      if (rows.length < most) break
+      if (rows.length < limit) break
       await yieldToEventLoop()
     }
     return { records, total: await countMonitored(db, accountId) }
@@ -131,8 +121,8 @@ export class ReputationMonitor {
     const { storage } = this.#options
     const rows: RemovedNumber[] = []
     for (const page of distinctPages(numbers)) {
-      const removed = await writeForAccount(storage, accountId, (db) =>
-        takeOffMonitor({ db, traits: storage.traits }, accountId, page),
+      const removed = await runAccountTransaction(storage, accountId, (db) =>
+        deleteMonitored({ db, traits: storage.traits }, accountId, page),
       )
       for (const phone of page) rows.push({ phone, removed: removed.has(phone) })
       await yieldToEventLoop()
@@ -147,40 +137,40 @@ export class ReputationMonitor {
     const records: NumberRecord[] = []
     for (const page of distinctPages(numbers)) {
       if (records.length > 0) await yieldToEventLoop()
-      const rows = await monitoredAmong(this.#options.storage, accountId, page)
-      const known = await this.#recordsOf(accountId, [...rows.values()])
+      const rows = await findMonitored(this.#options.storage, accountId, page)
+      const known = await this.#toRecords(accountId, rows)
       const byPhone = new Map(known.map((record) => [record.phone, record]))
       for (const phone of page) records.push(byPhone.get(phone) ?? { phone })
     }
     return records
   }
 
-  async #recordsOf(
+  async #toRecords(
     accountId: string,
     rows: readonly MonitoredRow[],
   ): Promise<readonly NumberRecord[]> {
     if (rows.length === 0) return []
     const { clock, countryOf } = this.#options
-    const numbers = rows.map(({ number }) => phoneNumber(number))
+    const numbers = rows.map(({ number }) => toPhoneNumber(number))
     const country = await countryOf(accountId)
-    const complaints = await this.#complaintsOn(accountId, numbers)
+    const complaints = await this.#readComplaints(accountId, numbers)
     const facts = { country, complaints, now: clock.now() }
-    return rows.map((row) => recordOf(row, facts))
+    return rows.map((row) => toNumberRecord(row, facts))
   }
 
-  /** What is monitored and how it is labelled can be told without them; the log is the books' own. */
-  async #complaintsOn(
+  /** A record is useful without complaints; their source logs the failure. */
+  async #readComplaints(
     accountId: string,
     numbers: readonly PhoneNumber[],
-  ): Promise<Awaited<ReturnType<ComplaintBook['complaints']>>> {
+  ): Promise<Awaited<ReturnType<ComplaintSource['complaints']>>> {
     try {
-      return await this.#options.complaintsOf(accountId).complaints(numbers)
+      return await this.#options.complaintSourceFor(accountId).complaints(numbers)
     } catch {
       return new Map()
     }
   }
 
-  async #refuseForeignEntities(accountId: string, items: readonly NewNumber[]): Promise<void> {
+  async #requireOwnEntities(accountId: string, items: readonly NewNumber[]): Promise<void> {
     const problems: FieldProblem[] = []
     for (const [index, { legalEntityId }] of items.entries()) {
       if (legalEntityId === undefined) continue
@@ -195,7 +185,7 @@ export class ReputationMonitor {
   }
 }
 
-/** Each number once, where it is mentioned first. */
+/** Each number once, at its first position. */
 function* distinctPages(numbers: readonly PhoneNumber[]): Generator<readonly PhoneNumber[]> {
   const seen = new Set<PhoneNumber>()
   let page: PhoneNumber[] = []
@@ -209,12 +199,27 @@ function* distinctPages(numbers: readonly PhoneNumber[]): Generator<readonly Pho
   if (page.length > 0) yield page
 }
 
-function tooMany(maxRecords: number): AppError {
+function tooManyRecords(maxRecords: number): AppError {
   const problem = {
     field: 'maxRecords',
     value: String(maxRecords),
-    rule: `must not be more than ${mostRecords}`,
+    rule: `must not be more than ${maxRecordsPerReply}`,
   }
   const message = `Too many records requested: ${problem.field} '${problem.value}' ${problem.rule}`
   return new AppError('too-large', message, { problems: [problem] })
+}
+
+/** If a number is given twice, the last value of each field counts. */
+function mergeByNumber(items: readonly NewNumber[]): readonly NewNumber[] {
+  const merged = new Map<PhoneNumber, NewNumber>()
+  for (const item of items) {
+    const before = merged.get(item.phone)
+    merged.set(item.phone, {
+      phone: item.phone,
+      label: item.label ?? before?.label,
+      legalEntityId: item.legalEntityId ?? before?.legalEntityId,
+      serviceType: item.serviceType ?? before?.serviceType,
+    })
+  }
+  return [...merged.values()]
 }

@@ -2,32 +2,36 @@
  * The sandbox's fixed facts of its lines as books: look-ups, labels and complaints. Ages count back
  * from the sandbox's now. What the file does not say of a line is not known.
  */
-import { formatDay, type LocalDay } from '../../domain/clock.js'
-import type {
-  Complaint,
-  ComplaintBook,
-  LabelBook,
-  LabelSource,
-  NumberLabels,
-} from '../../domain/labels.js'
+
 import type {
   LineIdentity,
   LineStatusAnswer,
-  LookupBook,
+  LookupSource,
   ReassignedAnswer,
   ResOrBusiness,
 } from '../../domain/lookups.js'
 import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
-import { answerOf, type DisconnectRecord, saysReassigned } from '../lookups/reassigned.js'
-import { type Sandbox, sandboxAccountId } from './sandbox.js'
+import type {
+  Complaint,
+  ComplaintSource,
+  LabelIssuer,
+  LabelSource,
+  NumberLabels,
+} from '../../domain/spam-labels.js'
+import type { LocalDay } from '../../domain/time/clock.js'
+import { formatDay, toUtcDay } from '../../domain/time/dates.js'
+import {
+  createReassignedAnswer,
+  type DisconnectRecord,
+  deriveReassigned,
+} from '../lookups/reassigned-answer.js'
+import type { Sandbox } from './sandbox.js'
 import type { SandboxDisconnect, SandboxLookups } from './sandbox-file.js'
 
-const dayMs = 86_400_000
+type ReassignedQuestions = Parameters<LookupSource['reassigned']>[0]
+type SandboxComplaint = SandboxLookups['complaints'][number]
 
-type Asked = Parameters<LookupBook['reassigned']>[0]
-type Filed = SandboxLookups['complaints'][number]
-
-export class SandboxFacts implements LookupBook, LabelBook, ComplaintBook {
+export class SandboxFacts implements LookupSource, LabelSource, ComplaintSource {
   readonly #sandbox: Sandbox
 
   constructor(sandbox: Sandbox) {
@@ -50,19 +54,19 @@ export class SandboxFacts implements LookupBook, LabelBook, ComplaintBook {
     return this.#factsOf(number)?.resOrBusiness
   }
 
-  async reassigned(asked: Asked): Promise<readonly (ReassignedAnswer | undefined)[]> {
+  async reassigned(asked: ReassignedQuestions): Promise<readonly (ReassignedAnswer | undefined)[]> {
     return asked.map(({ number, consentOn }) => {
       const disconnects = this.#factsOf(number)?.disconnects
       if (!disconnects) return undefined
       const says = (disconnect: SandboxDisconnect | undefined) =>
-        saysReassigned(this.#recordOf(disconnect), consentOn)
-      return answerOf(says(disconnects.national), says(disconnects.own))
+        deriveReassigned(this.#recordOf(disconnect), consentOn)
+      return createReassignedAnswer(says(disconnects.national), says(disconnects.own))
     })
   }
 
   async labels(
     numbers: readonly PhoneNumber[],
-    wanted: readonly LabelSource[],
+    wanted: readonly LabelIssuer[],
   ): Promise<ReadonlyMap<PhoneNumber, NumberLabels>> {
     return new Map(
       numbers.flatMap((number) => {
@@ -87,11 +91,11 @@ export class SandboxFacts implements LookupBook, LabelBook, ComplaintBook {
   }
 
   #factsOf(number: PhoneNumber): SandboxLookups | undefined {
-    return this.#sandbox.line(sandboxAccountId, number)?.lookups
+    return this.#sandbox.line(number)?.lookups
   }
 
   #dayBefore(days: number): LocalDay {
-    return Math.floor(this.#sandbox.clockOf(sandboxAccountId).now() / dayMs) - days
+    return toUtcDay(this.#sandbox.clock.now()) - days
   }
 
   #recordOf(disconnect: SandboxDisconnect | undefined): DisconnectRecord | undefined {
@@ -102,8 +106,8 @@ export class SandboxFacts implements LookupBook, LabelBook, ComplaintBook {
   }
 
   /** Filed in the evening of the day of the call, by somebody nearby. */
-  #complaint(number: PhoneNumber, filed: Filed, index: number): Complaint {
-    const day = american(this.#dayBefore(filed.daysAgo))
+  #complaint(number: PhoneNumber, filed: SandboxComplaint, index: number): Complaint {
+    const day = formatUsDate(this.#dayBefore(filed.daysAgo))
     return {
       id: `sandbox-${number}-${index + 1}`,
       phone: number,
@@ -119,7 +123,7 @@ export class SandboxFacts implements LookupBook, LabelBook, ComplaintBook {
 }
 
 /** `MM/DD/YYYY` */
-function american(day: LocalDay): string {
+function formatUsDate(day: LocalDay): string {
   const [year, month, dayOfMonth] = formatDay(day).split('-')
   return `${month}/${dayOfMonth}/${year}`
 }

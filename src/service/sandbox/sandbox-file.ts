@@ -1,10 +1,11 @@
 /** Reads and proves `config/sandbox.yaml`: the fixed facts of the sandbox account's lines. */
 import { z } from 'zod'
-import { documentProblems } from '../../data/document-problems.js'
-import { readYamlFile } from '../../data/yaml-file.js'
-import { type Instant, parseDay } from '../../domain/clock.js'
-import { labelSources } from '../../domain/labels.js'
+import { listDocumentProblems } from '../../data/files/document-problems.js'
+import { readYamlFile } from '../../data/files/yaml-file.js'
 import { lineStatuses, phoneTypes } from '../../domain/lookups.js'
+import { labelIssuers } from '../../domain/spam-labels.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { msPerDay, parseDay } from '../../domain/time/dates.js'
 import { DataFileError, describeProblem } from '../../errors.js'
 
 const daysAgo = z.int().min(1).max(365)
@@ -44,7 +45,7 @@ const lookupsSchema = z.strictObject({
     })
     .optional(),
   /** The sources that label the number; all others have looked and do not. */
-  labels: z.array(z.enum(labelSources)).optional(),
+  labels: z.array(z.enum(labelIssuers)).optional(),
   /** Newest first. */
   complaints: z.array(complaint).default([]),
 })
@@ -96,12 +97,12 @@ export function readSandboxFile(path: string): SandboxFile {
   const document = readYamlFile(path)
   const result = fileSchema.safeParse(document)
   if (!result.success) {
-    const problems = documentProblems(result.error, document).map(describeProblem)
+    const problems = listDocumentProblems(result.error, document).map(describeProblem)
     throw new DataFileError(path, problems.join('; '), result.error)
   }
   const { listsAsOf, lines, otherNumbers } = result.data
   return {
-    listsAsOf: (parseDay(listsAsOf) ?? 0) * 86_400_000,
+    listsAsOf: (parseDay(listsAsOf) ?? 0) * msPerDay,
     lines: new Map(Object.entries(lines)),
     otherNumbers,
   }

@@ -3,66 +3,51 @@
  * so that a newcomer gets every kind of answer without loading anything. What the account itself
  * writes is kept by the subjects; stored rows win over the facts here.
  */
-import { areaCodePlace, inServiceAreaCodes } from '../../data/numbering/area-codes.js'
-import { type Clock, fixedClock, type Instant } from '../../domain/clock.js'
+
+import { findAreaCodePlace, listAreaCodes } from '../../data/numbering/area-codes.js'
 import {
   areaCodeOf,
   isFictional,
   type PhoneNumber,
-  phoneNumber,
+  toPhoneNumber,
 } from '../../domain/phone-number.js'
 import type { NumberFacts, NumberingPlan } from '../../domain/place.js'
-import type { EbrRecord } from '../consent/consent.js'
-import type { FactsOverlay } from '../facts-overlay.js'
+import { type Clock, fixedClock, type Instant } from '../../domain/time/clock.js'
+import { msPerDay, toUtcDay } from '../../domain/time/dates.js'
+import type { FixedFacts } from '../account-view.js'
+import type { EbrRecord } from '../consent/ebr-record.js'
 import type { SandboxFile, SandboxLine } from './sandbox-file.js'
 
 /** The account's id; the first start makes it. */
 export const sandboxAccountId = 'sandbox'
 
-const dayMs = 86_400_000
-
 /** Fixed facts were there before anything was stored. */
-const beforeAllWrites = 0
+const beforeFirstWrite = 0
 
-export interface SandboxParts {
+export interface SandboxOptions {
   readonly file: SandboxFile
   readonly clock: Clock
   /** `CALLGATE_SANDBOX_AT`: the account, and only it, answers as at that moment. */
   readonly at?: Instant | undefined
 }
 
-/** A fixed relationship record; it is in force for every project of the account. */
-export interface FixedEbrRecord extends EbrRecord {
-  /**
-   * Its age is counted back from now, so it is as old at any other instant that is judged; and it
-   * holds in every region alike, so that each line has one letter.
-   */
-  readonly isFixed: true
+/** What an account has of two: the sandbox its own, every real account the other. */
+export function chooseByAccount<Real, OfSandbox = Real>(of: {
+  readonly real: Real
+  readonly sandbox: OfSandbox
+}): (accountId: string) => Real | OfSandbox {
+  return (accountId) => (accountId === sandboxAccountId ? of.sandbox : of.real)
 }
 
-export function isFixedFact(record: EbrRecord | undefined): boolean {
-  return record !== undefined && 'isFixed' in record
-}
-
-export class Sandbox implements FactsOverlay {
+export class Sandbox implements FixedFacts {
   readonly #file: SandboxFile
-  readonly #clock: Clock
-  readonly #sandboxClock: Clock
+  /** Now as the sandbox account sees it. */
+  readonly clock: Clock
   #internalDncNumbers: readonly PhoneNumber[] | undefined
 
-  constructor({ file, clock, at }: SandboxParts) {
+  constructor({ file, clock, at }: SandboxOptions) {
     this.#file = file
-    this.#clock = clock
-    this.#sandboxClock = at === undefined ? clock : fixedClock(at)
-  }
-
-  isSandbox(accountId: string): boolean {
-    return accountId === sandboxAccountId
-  }
-
-  /** What "now" is for an account: the machine's time, or the instant set for the sandbox. */
-  clockOf(accountId: string): Clock {
-    return this.isSandbox(accountId) ? this.#sandboxClock : this.#clock
+    this.clock = at === undefined ? clock : fixedClock(at)
   }
 
   /** As-of instant of the sandbox's own national lists. */
@@ -71,25 +56,23 @@ export class Sandbox implements FactsOverlay {
   }
 
   /**
-   * Fixed facts of a line; `undefined` for other accounts, for lines without facts and, unless the
-   * file says otherwise, for real numbers.
+   * Fixed facts of a line; `undefined` for lines without facts and, unless the file says otherwise,
+   * for real numbers.
    */
-  line(accountId: string, number: PhoneNumber): SandboxLine | undefined {
-    if (!this.isSandbox(accountId)) return undefined
+  line(number: PhoneNumber): SandboxLine | undefined {
     const line = this.#lineNameOf(number)
-    if (line === undefined || !areaCodePlace(areaCodeOf(number))) return undefined
+    if (line === undefined || !findAreaCodePlace(areaCodeOf(number))) return undefined
     return this.#file.lines.get(line)
   }
 
   /**
    * Place and line class of a fictional number, whatever is imported; a fictional line without
-   * facts is not in service. `undefined` when the numbering plan decides: other accounts, real
-   * numbers, and area codes that are not in service.
+   * facts is not in service. `undefined` when the numbering plan decides: real numbers,
+   * and area codes that are not in service.
    */
-  numberFacts(accountId: string, number: PhoneNumber): NumberFacts | undefined {
-    if (!this.isSandbox(accountId)) return undefined
+  numberFacts(number: PhoneNumber): NumberFacts | undefined {
     const name = this.#lineNameOf(number)
-    const place = name === undefined ? undefined : areaCodePlace(areaCodeOf(number))
+    const place = name === undefined ? undefined : findAreaCodePlace(areaCodeOf(number))
     if (name === undefined || !place) return undefined
     const line = this.#file.lines.get(name)
     if (!line) {
@@ -102,41 +85,36 @@ export class Sandbox implements FactsOverlay {
   }
 
   /** When the fixed facts put a number on the internal list; `undefined` when they do not. */
-  internalDncEntry(
-    accountId: string,
-    number: PhoneNumber,
-  ): { readonly addedAt: Instant } | undefined {
-    const entry = this.line(accountId, number)?.internalList
+  internalDncEntry(number: PhoneNumber): { readonly addedAt: Instant } | undefined {
+    const entry = this.line(number)?.internalList
     return entry && { addedAt: this.#ago(entry.daysAgo) }
   }
 
-  /** Every number the fixed facts put on the internal list; empty for other accounts. */
-  internalDncNumbers(accountId: string): readonly PhoneNumber[] {
-    if (!this.isSandbox(accountId)) return []
+  /** Every number the fixed facts put on the internal list. */
+  internalDncNumbers(): readonly PhoneNumber[] {
     this.#internalDncNumbers ??= this.#everyInternalDncNumber()
     return this.#internalDncNumbers
   }
 
-  ebrRecord(accountId: string, number: PhoneNumber): FixedEbrRecord | undefined {
-    const relationship = this.line(accountId, number)?.relationship
+  ebrRecord(number: PhoneNumber): EbrRecord | undefined {
+    const relationship = this.line(number)?.relationship
     if (!relationship) return undefined
     const contactAt = this.#ago(relationship.daysAgo)
     return {
       type: relationship.type,
-      contactOn: Math.floor(contactAt / dayMs),
+      contactOn: toUtcDay(contactAt),
       contactAt,
       obligationEndsOn: undefined,
-      storedSeq: beforeAllWrites,
+      storedSeq: beforeFirstWrite,
       liftsOptOut: true,
       isFixed: true,
     }
   }
 
-  /** The numbering plan as the account sees it: its fixed numbers are in service. */
-  planOf(accountId: string, plan: NumberingPlan): NumberingPlan {
-    if (!this.isSandbox(accountId)) return plan
+  /** The numbering plan as the sandbox sees it: its fixed numbers are in service. */
+  planOver(plan: NumberingPlan): NumberingPlan {
     return {
-      lookup: (number) => this.numberFacts(accountId, number) ?? plan.lookup(number),
+      lookup: (number) => this.numberFacts(number) ?? plan.lookup(number),
       coverage: () => plan.coverage(),
     }
   }
@@ -147,13 +125,13 @@ export class Sandbox implements FactsOverlay {
   }
 
   #ago(days: number): Instant {
-    return this.#sandboxClock.now() - days * dayMs
+    return this.clock.now() - days * msPerDay
   }
 
   #everyInternalDncNumber(): readonly PhoneNumber[] {
     const listed = [...this.#file.lines].filter(([, { internalList }]) => internalList)
-    return inServiceAreaCodes().flatMap((areaCode) =>
-      listed.map(([line]) => phoneNumber(`${areaCode}555${line}`)),
+    return listAreaCodes().flatMap((areaCode) =>
+      listed.map(([line]) => toPhoneNumber(`${areaCode}555${line}`)),
     )
   }
 }

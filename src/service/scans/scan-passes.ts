@@ -1,47 +1,66 @@
 /**
- * Where the worker is in each job, and whose turn it is among the jobs of one account. A restart
- * forgets it, and costs no more than looking again at numbers that had no answer.
+ * The worker's position in each job, and which job of an account is next. Lost on a restart, which
+ * only means that numbers without an answer are asked about again.
  */
+import { computeBackoffMs } from '../../runtime/backoff.js'
+import { Turns } from '../background/turns.js'
 
-/** One way through a job's open numbers. */
-export interface Pass {
-  /** Position of the last number that was looked at; -1 at the start. */
+/** One pass through the numbers of a job without results. */
+export interface ScanPass {
+  /** Position of the last number that was asked about; -1 at the start. */
   after: number
-  /** Some number got its result. */
+  /** Whether some number got its result. */
   progressed: boolean
-  /** When it was served last, or first seen; orders the passes. */
-  turn: number
 }
 
 export class ScanPasses {
-  readonly #passes = new Map<string, Pass>()
-  #turns = 0
+  readonly #passes = new Map<string, ScanPass>()
+  readonly #turns = new Turns()
 
-  /** The job that has waited longest for its turn; `undefined` of none. It has its turn now. */
+  /** Gives the next turn to the job that has waited longest; `undefined` when there is none. */
   next<Job extends { readonly id: string }>(jobs: readonly Job[]): Job | undefined {
-    let next: { readonly job: Job; readonly pass: Pass } | undefined
-    for (const job of jobs) {
-      const pass = this.of(job.id)
-      if (!next || pass.turn < next.pass.turn) next = { job, pass }
-    }
-    if (next) next.pass.turn = this.#turn()
-    return next?.job
+    for (const { id } of jobs) this.#turns.join(id)
+    const [next] = [...jobs].sort(
+      (one, other) => this.#turns.latest(one.id) - this.#turns.latest(other.id),
+    )
+    if (next) this.#turns.take(next.id)
+    return next
   }
 
-  of(jobId: string): Pass {
+  passFor(jobId: string): ScanPass {
     const known = this.#passes.get(jobId)
     if (known) return known
-    const pass = { after: -1, progressed: false, turn: this.#turn() }
+    const pass = { after: -1, progressed: false }
     this.#passes.set(jobId, pass)
     return pass
   }
 
   end(jobId: string): void {
     this.#passes.delete(jobId)
+    this.#turns.forget(jobId)
   }
+}
 
-  #turn(): number {
-    this.#turns += 1
-    return this.#turns
+/** How long a scan waits for sources that do not answer, and when it gives up. All in milliseconds. */
+export interface ScanRetryPolicy {
+  /** After the first pass without any result; each further pause is twice as long. */
+  readonly firstPauseMs: number
+  readonly maxPauseMs: number
+  /** From the first pass without any result to the last one; then the job fails. */
+  readonly giveUpAfterMs: number
+}
+
+/**
+ * The pause before the next pass over a job's open numbers, after a number of consecutive passes
+ * without any result; `undefined` when that was the last. Passes are counted, not hours, so that
+ * time in which the process was down does not count.
+ */
+export function computePause(idlePasses: number, policy: ScanRetryPolicy): number | undefined {
+  if (idlePasses === 0) return policy.firstPauseMs
+  const backoff = { firstMs: policy.firstPauseMs, maxMs: policy.maxPauseMs }
+  let left = policy.giveUpAfterMs
+  for (let pass = 1; pass < idlePasses && left > 0; pass += 1) {
+    left -= computeBackoffMs(pass, backoff)
   }
+  return left > 0 ? Math.min(left, computeBackoffMs(idlePasses, backoff)) : undefined
 }

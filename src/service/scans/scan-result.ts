@@ -1,65 +1,42 @@
 /**
- * What a one-time scan says of one number (spec, "One-time scan job"), in the form the wire has: it
- * is kept, shown by the status call and sent to the customer's address in this one form.
+ * The result of a one-time scan for one number (spec, "One-time scan job"), in the form of the API:
+ * stored, shown by the status call and sent to the customer's address in this form.
  */
-import type { Complaint, LabelSource, NumberLabels } from '../../domain/labels.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import { type Country, carriersOf, type Level, levelOf, sourcesOf } from '../reputation/scores.js'
+import type { Country } from '../../domain/place.js'
+import type { ScanComplaint, ScanResult, ScanType } from '../../domain/reputation.js'
+import type { Complaint, LabelIssuer, NumberLabels } from '../../domain/spam-labels.js'
+import { computeLevel, listCarriers, listSources } from '../reputation/scores.js'
 
-export type ScanType = 'carrier' | 'carrierandapps'
-
-type LabelState = 'Clean' | 'Flagged'
-
-export interface ScanComplaint {
-  readonly FTCComplaintId: string
-  readonly Phone: string
-  readonly CreatedDate: string
-  readonly ViolationDate: string
-  readonly Subject: string
+/** The carriers of the account's country, with the apps if the scan includes them. */
+export function listScanSources(country: Country, scanType: ScanType): readonly LabelIssuer[] {
+  return scanType === 'carrier' ? listCarriers(country) : listSources(country)
 }
 
-/** `null` stands where the scan's type or the account's country leaves a source unasked. */
-export interface ScanResult {
-  readonly Phone: string
-  readonly CurrScore: Level
-  readonly CarrierAScore: LabelState | null
-  readonly CarrierBScore: LabelState | null
-  readonly CarrierCScore: LabelState | null
-  readonly AppAStatus: LabelState | null
-  readonly AppBStatus: LabelState | null
-  /** Newest first; `null` when there are none. */
-  readonly FTCComplaints: readonly ScanComplaint[] | null
-}
-
-/** Who is asked: the carriers of the account's country, with the apps when the scan has them. */
-export function scanSources(country: Country, scanType: ScanType): readonly LabelSource[] {
-  return scanType === 'carrier' ? carriersOf(country) : sourcesOf(country)
-}
-
-export function allHaveAnswered(labels: NumberLabels, sources: readonly LabelSource[]): boolean {
+export function hasAllAnswers(labels: NumberLabels, sources: readonly LabelIssuer[]): boolean {
   return sources.every((source) => labels[source] !== undefined)
 }
 
-/** A much-complained number would otherwise make results and notifications of any size. */
-export const mostComplaints = 10
+/** Limits the size of results and notifications. */
+export const maxComplaints = 10
 
-/** What was found out of one number. */
-export interface Look {
+/** What the sources answered for one number. */
+export interface NumberObservation {
   readonly number: PhoneNumber
   readonly labels: NumberLabels
   /** Newest first. */
   readonly complaints: readonly Complaint[]
 }
 
-/** All of `sources` were asked and have answered; `undefined` of none. */
-export function scanResult(
-  { number, labels, complaints }: Look,
-  sources: readonly LabelSource[],
+/** All of `sources` must have answered; `undefined` when there are none. */
+export function toScanResult(
+  { number, labels, complaints }: NumberObservation,
+  sources: readonly LabelIssuer[],
 ): ScanResult | undefined {
-  const labelled = sources.filter((source) => labels[source] === true).length
-  const score = levelOf(labelled, sources.length)
+  const labeled = sources.filter((source) => labels[source] === true).length
+  const score = computeLevel(labeled, sources.length)
   if (score === 'Processing') return undefined
-  const state = (source: LabelSource): LabelState | null => {
+  const state = (source: LabelIssuer): 'Clean' | 'Flagged' | null => {
     if (!sources.includes(source)) return null
     return labels[source] === true ? 'Flagged' : 'Clean'
   }
@@ -72,12 +49,12 @@ export function scanResult(
     AppAStatus: state('AppA'),
     AppBStatus: state('AppB'),
     FTCComplaints:
-      complaints.length === 0 ? null : complaints.slice(0, mostComplaints).map(scanComplaint),
+      complaints.length === 0 ? null : complaints.slice(0, maxComplaints).map(toScanComplaint),
   }
 }
 
 /** The five fields that a scan shows (spec, "FTC complaint object"). */
-function scanComplaint(complaint: Complaint): ScanComplaint {
+function toScanComplaint(complaint: Complaint): ScanComplaint {
   return {
     FTCComplaintId: complaint.id,
     Phone: complaint.phone,

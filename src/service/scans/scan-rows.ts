@@ -1,22 +1,21 @@
-/** Reads and moves on the rows of scan jobs. */
-import type { Instant } from '../../domain/clock.js'
-import { type PhoneNumber, phoneNumber } from '../../domain/phone-number.js'
-import { yieldToEventLoop } from '../../domain/slices.js'
-import type { OpenDatabase } from '../../storage/engine.js'
+/** Reads and updates the rows of scan jobs. */
+import { type PhoneNumber, toPhoneNumber } from '../../domain/phone-number.js'
+import type { Country } from '../../domain/place.js'
+import type { ScanResult, ScanType } from '../../domain/reputation.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ScanJobRow } from '../../storage/tables.js'
-import type { Country } from '../reputation/scores.js'
-import { writeForAccount } from '../sql/account-write.js'
-import type { ScanResult, ScanType } from './scan-result.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
 
-export type Storage = Pick<OpenDatabase, 'db' | 'patiently'>
+export type ScanStorage = Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
 
-/** Whose job. */
 export interface JobKey {
   readonly id: string
   readonly accountId: string
 }
 
-/** A job that has not ended. */
+/** A job that has not finished. */
 export interface OpenJob extends JobKey {
   readonly status: ScanJobRow['status']
   readonly scanType: ScanType
@@ -29,8 +28,8 @@ export interface OpenJob extends JobKey {
   readonly idlePasses: number
 }
 
-/** The accounts that have open jobs, and when the first of each one's is due. */
-export async function accountsWithOpenJobs(
+/** The accounts with open jobs, and when the first job of each is due. */
+export async function findAccountsWithOpenJobs(
   db: Db,
 ): Promise<readonly { readonly accountId: string; readonly dueAt: Instant }[]> {
   return await db
@@ -41,11 +40,11 @@ export async function accountsWithOpenJobs(
     .execute()
 }
 
-/** The jobs of an account that are due at an instant, those that wait longest first. */
-export async function dueJobs(
+/** The jobs of an account that are due at an instant, those waiting longest first. */
+export async function findDueJobs(
   db: Db,
   accountId: string,
-  { at, most }: { readonly at: Instant; readonly most: number },
+  { at, limit }: { readonly at: Instant; readonly limit: number },
 ): Promise<readonly OpenJob[]> {
   const rows = await db
     .selectFrom('scan_jobs')
@@ -58,14 +57,20 @@ export async function dueJobs(
     .orderBy('scan_jobs.due_at')
     .orderBy('scan_jobs.created_at')
     .orderBy('scan_jobs.id')
-    .limit(most)
+    .limit(limit)
     .execute()
   return rows.map((row) => ({
-    ...{ id: row.id, accountId, status: row.status, scanType: row.scan_type },
-    ...{ country: row.country, url: row.notification_url },
+    id: row.id,
+    accountId,
+    status: row.status,
+    scanType: row.scan_type,
+    country: row.country,
+    url: row.notification_url,
     apiKey: row.notification_key ?? undefined,
-    ...{ phoneCount: row.phone_count, processedCount: row.processed_count },
-    ...{ creditsTaken: row.credits_taken, idlePasses: row.idle_passes },
+    phoneCount: row.phone_count,
+    processedCount: row.processed_count,
+    creditsTaken: row.credits_taken,
+    idlePasses: row.idle_passes,
   }))
 }
 
@@ -74,11 +79,11 @@ export interface OpenNumber {
   readonly number: PhoneNumber
 }
 
-/** Numbers of a job without a result, behind a position and in their order. */
-export async function openNumbers(
+/** Numbers of a job without a result, in order, after a position. */
+export async function findOpenNumbers(
   db: Db,
   jobId: string,
-  { after, most }: { readonly after: number; readonly most: number },
+  { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<readonly OpenNumber[]> {
   const rows = await db
     .selectFrom('scan_numbers')
@@ -87,13 +92,13 @@ export async function openNumbers(
     .where('position', '>', after)
     .where('result', 'is', null)
     .orderBy('position')
-    .limit(most)
+    .limit(limit)
     .execute()
-  return rows.map(({ position, number }) => ({ position, number: phoneNumber(number) }))
+  return rows.map(({ position, number }) => ({ position, number: toPhoneNumber(number) }))
 }
 
-export async function startJob(storage: Storage, { id, accountId }: JobKey): Promise<void> {
-  await writeForAccount(storage, accountId, (transaction) =>
+export async function startJob(storage: ScanStorage, { id, accountId }: JobKey): Promise<void> {
+  await runAccountTransaction(storage, accountId, (transaction) =>
     transaction
       .updateTable('scan_jobs')
       .set({ status: 'Processing' })
@@ -104,13 +109,13 @@ export async function startJob(storage: Storage, { id, accountId }: JobKey): Pro
   )
 }
 
-/** When the job is worked on next, and how many passes in a row gave nothing. */
+/** Sets when the job is worked on next, and how many consecutive passes gave nothing. */
 export async function postponeJob(
-  storage: Storage,
+  storage: ScanStorage,
   { id, accountId }: JobKey,
   { dueAt, idlePasses }: { readonly dueAt: Instant; readonly idlePasses: number },
 ): Promise<void> {
-  await writeForAccount(storage, accountId, (transaction) =>
+  await runAccountTransaction(storage, accountId, (transaction) =>
     transaction
       .updateTable('scan_jobs')
       .set({ due_at: dueAt, idle_passes: idlePasses })
@@ -121,30 +126,33 @@ export async function postponeJob(
   )
 }
 
-export interface FoundResult {
+export interface NumberResult {
   readonly position: number
   readonly result: ScanResult
 }
 
-/** Keeps what was found; a number that has a result is not counted again. Gives the job's count. */
-export async function keepResults(
-  storage: Storage,
+/** A number that has a result already is not counted again. Returns how many numbers are done. */
+export async function storeResults(
+  storage: ScanStorage,
   { id, accountId }: JobKey,
-  found: readonly FoundResult[],
+  found: readonly NumberResult[],
 ): Promise<number> {
-  return await writeForAccount(storage, accountId, async (transaction) => {
-    const { query, queryId, sql } = setResult(transaction)
-    let kept = 0
+  return await runAccountTransaction(storage, accountId, async (transaction) => {
+    const { query, queryId, sql } = resultStatement(transaction)
+    let stored = 0
     for (const { position, result } of found) {
       const parameters = [JSON.stringify(result), id, position]
       const { numAffectedRows } = await transaction.executeQuery({
-        ...{ query, queryId, sql, parameters },
+        query,
+        queryId,
+        sql,
+        parameters,
       })
-      kept += Number(numAffectedRows ?? 0)
+      stored += Number(numAffectedRows ?? 0)
     }
     const { processed_count } = await transaction
       .updateTable('scan_jobs')
-      .set((row) => ({ processed_count: row('processed_count', '+', kept) }))
+      .set((row) => ({ processed_count: row('processed_count', '+', stored) }))
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .returning('processed_count')
@@ -153,8 +161,8 @@ export async function keepResults(
   })
 }
 
-/** Its parameters are the result, the job and the position. Building the SQL costs more than running it. */
-function setResult(db: Db) {
+/** Its parameters are the result, the job and the position. Compiled once, which takes longer than running it. */
+function resultStatement(db: Db) {
   return db
     .updateTable('scan_numbers')
     .set({ result: '' })
@@ -166,7 +174,7 @@ function setResult(db: Db) {
 
 const rowsPerPage = 500
 
-/** The results of a job in the order of its request; those not there yet are left out. */
+/** The results of a job in the order of its request, without those still missing. */
 export async function readResults(db: Db, jobId: string): Promise<readonly ScanResult[]> {
   const results: ScanResult[] = []
   for (let after = -1; ; ) {

@@ -1,133 +1,140 @@
 /**
- * Does the one-time scans in the background. Each run gives every account that has due jobs one
- * batch of numbers, so that nobody's long list holds up another's short one. What is done is in the
- * database after each batch; a job that was interrupted goes on behind its last result.
+ * Does the one-time scans in the background. Each run gives every account with due jobs one batch of
+ * numbers, so that no long list delays another account's short one. Progress is stored after each
+ * batch; an interrupted job continues after its last result.
  */
-import type { Clock, Instant, Timers } from '../../domain/clock.js'
-import type { ComplaintBook, LabelBook } from '../../domain/labels.js'
+
+import { setMaxListeners } from 'node:events'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { OpenDatabase } from '../../storage/engine.js'
+import type { ComplaintSource, LabelSource } from '../../domain/spam-labels.js'
+import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
+import { msPerDay, msPerHour } from '../../domain/time/dates.js'
+import { withTimeout } from '../../runtime/wait.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import { HourlyCleanup } from '../background/hourly-cleanup.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
-import { BoundedWait, CutShort } from './bounded-wait.js'
-import { endJob, forgetJobs } from './scan-end.js'
-import { ScanPasses } from './scan-passes.js'
-import { type Patience, pauseAfter } from './scan-pauses.js'
-import { allHaveAnswered, scanResult, scanSources } from './scan-result.js'
+import { completeJob, deleteOldJobs, type ScanCompletion } from './scan-completion.js'
+import { computePause, ScanPasses, type ScanRetryPolicy } from './scan-passes.js'
+import { hasAllAnswers, listScanSources, toScanResult } from './scan-result.js'
 import {
-  accountsWithOpenJobs,
-  dueJobs,
-  type FoundResult,
-  keepResults,
+  findAccountsWithOpenJobs,
+  findDueJobs,
+  findOpenNumbers,
+  type NumberResult,
   type OpenJob,
   type OpenNumber,
-  openNumbers,
   postponeJob,
   readResults,
   startJob,
+  storeResults,
 } from './scan-rows.js'
 
-/** What is worth a line in the log or a count. */
-export interface ScanNews {
-  /** A pass left numbers open; `cause` is what went wrong, if anything did. */
-  waits(scan: ScanNote, pauseMs: number, cause: unknown): void
-  ended(scan: ScanNote, status: 'Complete' | 'Failed'): void
+/** For logs and metrics. */
+interface ScanObserver {
+  /** A pass left numbers without a result; `cause` is the error, if there was one. */
+  onWait(scan: ScanSummary, pauseMs: number, cause: unknown): void
+  onEnd(scan: ScanSummary, status: 'Complete' | 'Failed'): void
 }
 
-export interface ScanNote {
+export interface ScanSummary {
   readonly jobId: string
   readonly accountId: string
   readonly phoneCount: number
 }
 
-export interface ScanWorkerOptions extends Partial<Patience> {
-  readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
+export interface ScanWorkerOptions extends Partial<ScanRetryPolicy> {
+  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly timers: Timers
-  readonly labelsOf: (accountId: string) => LabelBook
-  readonly complaintsOf: (accountId: string) => ComplaintBook
+  readonly labelSourceFor: (accountId: string) => LabelSource
+  readonly complaintSourceFor: (accountId: string) => ComplaintSource
   readonly webhooks: Pick<WebhookQueue, 'add' | 'wake'>
-  readonly news?: ScanNews
-  /** Numbers that are asked about at once. */
+  readonly observer?: ScanObserver
+  /** Numbers in one question to the sources. */
   readonly batchSize?: number
-  /** How long a book may take to answer. */
-  readonly askMs?: number
-  /** How long the others wait for one that is slow. */
+  /** How long a source may take to answer. */
+  readonly sourceTimeoutMs?: number
+  /** How long the other accounts wait for a slow one. */
   readonly turnMs?: number
-  /** A batch has ended: its account may have another. */
-  readonly onEnded?: () => void
+  /** A batch has ended, so its account may have another. */
+  readonly onBatchEnded?: () => void
 }
 
-const hourMs = 3_600_000
-
-const usual = {
-  ...{ firstPauseMs: 30_000, longestPauseMs: hourMs, giveUpAfterMs: 24 * hourMs },
-  ...{ batchSize: 200, askMs: 120_000, turnMs: 1_000 },
+const defaultOptions = {
+  firstPauseMs: 30_000,
+  maxPauseMs: msPerHour,
+  giveUpAfterMs: msPerDay,
+  batchSize: 200,
+  sourceTimeoutMs: 120_000,
+  turnMs: 1_000,
 }
 
-/** How long the results of a job that ended are kept. */
+/** How long the results of an ended job are kept. */
 export const keepResultsDays = 90
 
-const longestFailure = 500
+const maxFailureLength = 500
 
-/** Jobs of one account that take turns; further ones wait until one of these ends or rests. */
-const mostTakingTurns = 8
+/** Jobs of one account that take turns; further ones wait until one of these ends or pauses. */
+const maxJobsInRotation = 8
 
 export class ScanWorker {
-  readonly #options: ScanWorkerOptions & typeof usual
+  readonly #options: ScanWorkerOptions & typeof defaultOptions
   readonly #passes = new ScanPasses()
-  readonly #wait: BoundedWait
-  #forgetAt: Instant = 0
-  #stopped = false
+  readonly #cleanup: HourlyCleanup
+  readonly #stopping = new AbortController()
   readonly #serving = new Map<string, Promise<void>>()
   readonly #failures: unknown[] = []
 
   constructor(options: ScanWorkerOptions) {
-    this.#options = { ...usual, ...options }
-    this.#wait = new BoundedWait(options.timers, this.#options.askMs)
+    this.#options = { ...defaultOptions, ...options }
+    this.#cleanup = new HourlyCleanup((now) =>
+      deleteOldJobs(options.storage, now - keepResultsDays * msPerDay),
+    )
+    // Every batch in progress listens to it.
+    setMaxListeners(0, this.#stopping.signal)
   }
 
-  /** Does a piece of the work. Gives the milliseconds until there is more, infinite when none is known. */
+  /** Does a part of the work. Returns the milliseconds until there is more, infinite for none. */
   async run(): Promise<number> {
     const { storage, clock } = this.#options
-    const accounts = await accountsWithOpenJobs(storage.db)
+    const accounts = await findAccountsWithOpenJobs(storage.db)
     const now = clock.now()
     const free = accounts.filter(({ accountId }) => !this.#serving.has(accountId))
     const due = free.filter(({ dueAt }) => dueAt <= now)
-    await this.#forATurn(due.map(({ accountId }) => this.#begin(accountId, now)))
+    await this.#waitForTurn(due.map(({ accountId }) => this.#startBatch(accountId, now)))
     this.#throwFailure()
-    const moreIsOld = await this.#forget(now)
-    if (this.#stopped) return Number.POSITIVE_INFINITY
+    const moreIsOld = !this.#isStopped && (await this.#cleanup.run(now))
+    if (this.#isStopped) return Number.POSITIVE_INFINITY
     if (due.some(({ accountId }) => !this.#serving.has(accountId)) || moreIsOld) return 0
     return Math.min(...free.map(({ dueAt }) => dueAt - now).filter((ms) => ms > 0))
   }
 
-  /** Resolves when nothing is under way any more. */
-  async ended(): Promise<void> {
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  /** Resolves when no batch is in progress. */
+  async waitUntilIdle(): Promise<void> {
     await Promise.all(this.#serving.values())
   }
 
-  /** An account has one batch under way at most; its end is told, whenever it comes. */
-  #begin(accountId: string, at: Instant): Promise<void> {
+  /** An account has at most one batch in progress. */
+  #startBatch(accountId: string, at: Instant): Promise<void> {
     const end = this.#serve(accountId, at)
       .catch((cause: unknown) => this.#failures.push(cause))
       .then(() => {
         this.#serving.delete(accountId)
-        this.#options.onEnded?.()
+        this.#options.onBatchEnded?.()
       })
     this.#serving.set(accountId, end)
     return end
   }
 
-  /** Whoever takes longer goes on beside the next turns, so that no slow source holds up others. */
-  async #forATurn(begun: readonly Promise<void>[]): Promise<void> {
+  /** A longer batch continues beside the next turns, so that no slow source delays others. */
+  async #waitForTurn(begun: readonly Promise<void>[]): Promise<void> {
     const { timers, turnMs } = this.#options
     if (begun.length === 0) return
-    let callOff = () => {}
-    const over = new Promise<void>((resolve) => {
-      callOff = timers.after(turnMs, resolve)
-    })
-    await Promise.race([Promise.all(begun), over])
-    callOff()
+    await withTimeout(Promise.all(begun), turnMs, () => undefined, { timers })
   }
 
   #throwFailure(): void {
@@ -135,112 +142,110 @@ export class ScanWorker {
     if (first !== undefined) throw first
   }
 
-  /** The run under way ends without waiting for the books; later ones do nothing. */
+  /** The run in progress ends without waiting for the sources; later ones do nothing. */
   stop(): void {
-    this.#stopped = true
-    this.#wait.endAll()
+    this.#stopping.abort()
   }
 
   async #serve(accountId: string, at: Instant): Promise<void> {
-    if (this.#stopped) return
+    if (this.#isStopped) return
     const { storage } = this.#options
-    const jobs = await dueJobs(storage.db, accountId, { at, most: mostTakingTurns })
+    const jobs = await findDueJobs(storage.db, accountId, { at, limit: maxJobsInRotation })
     const job = this.#passes.next(jobs)
     if (!job) return
     try {
       await this.#work(job)
     } catch (cause) {
-      if (!(cause instanceof CutShort)) await this.#rest(job, cause)
+      if (cause !== this.#stopping.signal.reason) await this.#endPass(job, cause)
     }
   }
 
   async #work(job: OpenJob): Promise<void> {
     const { storage, batchSize } = this.#options
-    const pass = this.#passes.of(job.id)
+    const pass = this.#passes.passFor(job.id)
     if (job.status === 'Submitted') await startJob(storage, job)
     const after = pass.after
-    const numbers = await openNumbers(storage.db, job.id, { after, most: batchSize })
-    const found = await this.#look(job, numbers)
+    const numbers = await findOpenNumbers(storage.db, job.id, { after, limit: batchSize })
+    const found = await this.#findResults(job, numbers)
     const processed =
-      found.length === 0 ? job.processedCount : await keepResults(storage, job, found)
+      found.length === 0 ? job.processedCount : await storeResults(storage, job, found)
     pass.progressed ||= found.length > 0
     pass.after = numbers.at(-1)?.position ?? after
-    if (processed === job.phoneCount) await this.#complete(job)
-    else if (numbers.length < batchSize) await this.#rest(job, undefined)
+    if (processed === job.phoneCount) {
+      const results = await readResults(storage.db, job.id)
+      await this.#end(job, { status: 'Complete', results })
+      this.#passes.end(job.id)
+    } else if (numbers.length < batchSize) await this.#endPass(job, undefined)
   }
 
   /** The results of those numbers for which every source has answered. */
-  async #look(job: OpenJob, numbers: readonly OpenNumber[]): Promise<readonly FoundResult[]> {
-    const { labelsOf, complaintsOf } = this.#options
-    const sources = scanSources(job.country, job.scanType)
-    const asked = distinct(numbers)
+  async #findResults(
+    job: OpenJob,
+    numbers: readonly OpenNumber[],
+  ): Promise<readonly NumberResult[]> {
+    const { labelSourceFor, complaintSourceFor } = this.#options
+    const sources = listScanSources(job.country, job.scanType)
+    const asked = distinctNumbers(numbers)
     if (asked.length === 0) return []
-    const labels = await this.#wait.of(labelsOf(job.accountId).labels(asked, sources))
+    const labels = await this.#limit(labelSourceFor(job.accountId).labels(asked, sources))
     const answered = numbers.flatMap(({ position, number }) => {
-      const said = labels.get(number)
-      return said && allHaveAnswered(said, sources) ? [{ position, number, labels: said }] : []
+      const found = labels.get(number)
+      return found && hasAllAnswers(found, sources) ? [{ position, number, labels: found }] : []
     })
-    const withComplaints = job.scanType === 'carrierandapps' ? distinct(answered) : []
+    const withComplaints = job.scanType === 'carrierandapps' ? distinctNumbers(answered) : []
     const complaints =
       withComplaints.length === 0
         ? undefined
-        : await this.#wait.of(complaintsOf(job.accountId).complaints(withComplaints))
+        : await this.#limit(complaintSourceFor(job.accountId).complaints(withComplaints))
     return answered.flatMap(({ position, number, labels }) => {
-      const look = { number, labels, complaints: complaints?.get(number) ?? [] }
-      const result = scanResult(look, sources)
+      const observation = { number, labels, complaints: complaints?.get(number) ?? [] }
+      const result = toScanResult(observation, sources)
       return result ? [{ position, result }] : []
     })
   }
 
-  async #complete(job: OpenJob): Promise<void> {
-    const { storage, clock, news } = this.#options
-    const results = await readResults(storage.db, job.id)
-    const at = clock.now()
-    const ended = await endJob(this.#options, job, { at, ending: { status: 'Complete', results } })
-    this.#passes.end(job.id)
-    if (ended) news?.ended(noteOf(job), 'Complete')
+  /** Rejects when the answer takes too long, and with the signal's reason when the worker stops. */
+  #limit<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    const { timers, sourceTimeoutMs } = this.#options
+    const fail = (): never => {
+      throw new Error(`no answer came within ${sourceTimeoutMs} ms`)
+    }
+    return withTimeout(answer, sourceTimeoutMs, fail, { timers, signal: this.#stopping.signal })
   }
 
-  /** Ends the pass: the open numbers are tried again later, or not at all. */
-  async #rest(job: OpenJob, cause: unknown): Promise<void> {
-    const { storage, clock, news, longestPauseMs } = this.#options
-    const { progressed } = this.#passes.of(job.id)
-    const idlePasses = progressed ? 0 : job.idlePasses + 1
-    this.#passes.end(job.id)
-    const pauseMs = pauseAfter(idlePasses, this.#options)
-    if (pauseMs === undefined && (await this.#giveUp(job, cause))) return
-    const waitMs = pauseMs ?? longestPauseMs
-    await postponeJob(storage, job, { dueAt: clock.now() + waitMs, idlePasses })
-    news?.waits(noteOf(job), waitMs, cause)
-  }
-
-  /** Gives false when all numbers have their results and only the end of the job is left to write. */
-  async #giveUp(job: OpenJob, cause: unknown): Promise<boolean> {
-    const { clock, news } = this.#options
-    const why =
-      cause === undefined
-        ? 'not every source has answered for every number'
-        : String(cause).slice(0, longestFailure)
-    const ending = { status: 'Failed', failure: why } as const
-    const ended = await endJob(this.#options, job, { at: clock.now(), ending })
-    if (ended) news?.ended(noteOf(job), 'Failed')
+  /** Returns false when the job had ended, or when how many numbers are done does not fit that end. */
+  async #end(job: OpenJob, completion: ScanCompletion): Promise<boolean> {
+    const { clock, observer } = this.#options
+    const ended = await completeJob(this.#options, job, { at: clock.now(), completion })
+    if (ended) observer?.onEnd(toScanSummary(job), completion.status)
     return ended
   }
 
-  /** Gives whether there is more to forget. */
-  async #forget(now: Instant): Promise<boolean> {
-    if (this.#stopped || now < this.#forgetAt) return false
-    this.#forgetAt = now + hourMs
-    const more = await forgetJobs(this.#options.storage, now - keepResultsDays * 24 * hourMs)
-    if (more) this.#forgetAt = now
-    return more
+  /** Ends the pass: numbers without results are retried later, or the job fails. */
+  async #endPass(job: OpenJob, cause: unknown): Promise<void> {
+    const { storage, clock, observer, maxPauseMs } = this.#options
+    const { progressed } = this.#passes.passFor(job.id)
+    const idlePasses = progressed ? 0 : job.idlePasses + 1
+    this.#passes.end(job.id)
+    const pauseMs = computePause(idlePasses, this.#options)
+    const failure =
+      cause === undefined
+        ? 'not every source has answered for every number'
+        : String(cause).slice(0, maxFailureLength)
+    // All numbers may have their results, with only the end of the job left to write.
+    if (pauseMs === undefined && (await this.#end(job, { status: 'Failed', failure }))) return
+    const waitMs = pauseMs ?? maxPauseMs
+    await postponeJob(storage, job, { dueAt: clock.now() + waitMs, idlePasses })
+    observer?.onWait(toScanSummary(job), waitMs, cause)
   }
 }
 
-function distinct(rows: readonly { readonly number: PhoneNumber }[]): readonly PhoneNumber[] {
+function distinctNumbers(
+  rows: readonly { readonly number: PhoneNumber }[],
+): readonly PhoneNumber[] {
   return [...new Set(rows.map(({ number }) => number))]
 }
 
-function noteOf({ id, accountId, phoneCount }: OpenJob): ScanNote {
+function toScanSummary({ id, accountId, phoneCount }: OpenJob): ScanSummary {
   return { jobId: id, accountId, phoneCount }
 }

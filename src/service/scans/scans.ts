@@ -1,50 +1,24 @@
-/** One-time reputation scans for their customers: submitting one, and how it stands (spec, OneTimeScan). */
+/** One-time reputation scans: submitting one and reading its status (spec, OneTimeScan). */
 import type { Caller } from '../../domain/caller.js'
-import type { Clock } from '../../domain/clock.js'
-import { uuidOf } from '../../domain/ids.js'
-import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { ScanProgress, ScanReceipt, ScanRequest } from '../../domain/reputation.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
-import type { OpenDatabase } from '../../storage/engine.js'
-import type { ScanJobRow } from '../../storage/tables.js'
-import { writeForAccount } from '../sql/account-write.js'
-import type { Probe, WebhookQueue } from '../webhooks/webhook-queue.js'
-import { insertScan, scanCredits } from './scan-intake.js'
-import type { ScanResult, ScanType } from './scan-result.js'
+import { createUuid } from '../../runtime/uuid.js'
+import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
+import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
+import type { Db } from '../../storage/tables.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
+import { splitIntoChunks } from '../sql/chunks.js'
+import type { ProbeResult, WebhookQueue } from '../webhooks/webhook-queue.js'
 import { readResults } from './scan-rows.js'
 import { keepResultsDays } from './scan-worker.js'
-
-export interface ScanRequest {
-  /** Duplicates are kept, and each counts. */
-  readonly numbers: readonly PhoneNumber[]
-  readonly notificationUrl: string
-  /** A secret of the customer's: in no answer, log or error. */
-  readonly notificationKey: string | undefined
-  readonly scanType: ScanType
-  /** Only sends a test payload to the address. */
-  readonly testOnly: boolean
-}
-
-export interface SubmittedScan {
-  readonly jobId: string
-  readonly status: 'Submitted'
-  readonly phoneCount: number
-}
-
-export interface ScanState {
-  readonly jobId: string
-  readonly status: ScanJobRow['status']
-  readonly phoneCount: number
-  readonly processedCount: number
-  /** In the order of the request; of complete jobs alone. */
-  readonly results?: readonly ScanResult[]
-}
 
 export interface ScansOptions {
   readonly storage: OpenDatabase
   readonly clock: Clock
   readonly randomBytes: (size: number) => Uint8Array
   readonly webhooks: Pick<WebhookQueue, 'probe' | 'refuseBadUrl'>
-  /** There is a new job to work on. */
+  /** Called when there is a new job. */
   readonly wake: () => void
 }
 
@@ -58,35 +32,35 @@ export class Scans {
   }
 
   /**
-   * Acknowledges a job when it is on disk, with its credits taken. A test of the address costs and
-   * keeps nothing; it is refused when the address did not take the payload.
+   * Resolves when the job is on disk and its credits are taken. A test of the address costs nothing
+   * and stores nothing; it is refused when the payload was not delivered.
    */
-  async submit({ accountId }: Caller, request: ScanRequest): Promise<SubmittedScan> {
+  async submit({ accountId }: Caller, request: ScanRequest): Promise<ScanReceipt> {
     const { storage, webhooks, clock, randomBytes, wake } = this.#options
-    const { numbers, notificationUrl, notificationKey, scanType } = request
-    webhooks.refuseBadUrl('NotificationURL', notificationUrl)
+    webhooks.refuseBadUrl('NotificationURL', request.notificationUrl)
     if (request.testOnly) return await this.#test(accountId, request)
-    const scan = {
-      ...{ id: uuidOf(randomBytes(16)), accountId, numbers },
-      ...{ scanType, notificationUrl, notificationKey, createdAt: clock.now() },
-    }
-    await writeForAccount(storage, accountId, (transaction) =>
+    const id = createUuid(randomBytes(16))
+    const scan = { ...request, id, accountId, createdAt: clock.now() }
+    await runAccountTransaction(storage, accountId, (transaction) =>
       insertScan(transaction, scan, storage.traits),
     )
     wake()
-    return { jobId: scan.id, status: 'Submitted', phoneCount: numbers.length }
+    return { jobId: id, status: 'Submitted', phoneCount: request.numbers.length }
   }
 
-  /** Refuses an id that is no job's, and one of another account's job. */
-  async status({ accountId }: Caller, { jobId }: { readonly jobId: string }): Promise<ScanState> {
+  /** Refuses an unknown job and a job of another account. */
+  async status(
+    { accountId }: Caller,
+    { jobId }: { readonly jobId: string },
+  ): Promise<ScanProgress> {
     const { db } = this.#options.storage
-    // The one query without the account: that a job is another's is an answer of its own.
+    // Not limited to the account, since a job of another one is refused differently.
     const job = await db
       .selectFrom('scan_jobs')
       .select(['account_id', 'status', 'phone_count', 'processed_count'])
       .where('id', '=', jobId)
       .executeTakeFirst()
-    if (!job) throw unknownJob(jobId)
+    if (!job) throw jobNotFound(jobId)
     if (job.account_id !== accountId) {
       throw new AppError('forbidden', 'the job belongs to another account')
     }
@@ -94,33 +68,101 @@ export class Scans {
     const state = { jobId, status, phoneCount, processedCount }
     if (status !== 'Complete') return state
     const results = await readResults(db, jobId)
-    // It was forgotten while it was read.
-    if (results.length !== phoneCount) throw unknownJob(jobId)
+    // It was deleted while it was read.
+    if (results.length !== phoneCount) throw jobNotFound(jobId)
     return { ...state, results }
   }
 
-  async #test(accountId: string, request: ScanRequest): Promise<SubmittedScan> {
+  async #test(accountId: string, request: ScanRequest): Promise<ScanReceipt> {
     const { storage, webhooks } = this.#options
-    await scanCredits(storage.db, accountId)
+    await readScanCredits(storage.db, accountId)
     const probe = await webhooks.probe({
-      ...{ accountId, kind: 'scan', subject: testJobId, event: 'scan.test' },
-      ...{ url: request.notificationUrl, apiKey: request.notificationKey },
+      accountId,
+      kind: 'scan',
+      subject: testJobId,
+      event: 'scan.test',
+      url: request.notificationUrl,
+      apiKey: request.notificationKey,
       body: { JobId: testJobId, Status: 'Complete', Results: [] },
     })
-    if (probe.problem !== undefined) throw undelivered(request.notificationUrl, probe)
+    if (probe.problem !== undefined) throw probeFailed(request.notificationUrl, probe)
     return { jobId: testJobId, status: 'Submitted', phoneCount: 0 }
   }
 }
 
-function unknownJob(value: string): AppError {
-  const rule = `is no scan job; ended ones are kept for ${keepResultsDays} days`
+function jobNotFound(value: string): AppError {
+  const rule = `scan job not found; finished jobs are kept for ${keepResultsDays} days`
   return invalidRequest([{ field: 'jobId', value, rule }])
 }
 
-function undelivered(value: string, { httpStatus }: Probe): AppError {
-  // More would make the test a way to look around in our own network.
+function probeFailed(value: string, { httpStatus }: ProbeResult): AppError {
+  // More detail would let the test explore our own network.
   const what =
     httpStatus === undefined ? 'no HTTP answer came' : `it answered with status ${httpStatus}`
   const rule = `the test notification was not delivered: ${what}`
   return invalidRequest([{ field: 'NotificationURL', value, rule }])
+}
+
+interface NewScan extends Omit<ScanRequest, 'testOnly'> {
+  readonly id: string
+  readonly accountId: string
+  readonly createdAt: Instant
+}
+
+/** The credits of an account, `null` for no limit. Refuses one that may not scan (spec, OneTimeScan). */
+async function readScanCredits(db: Db, accountId: string): Promise<number | null> {
+  const account = await db
+    .selectFrom('accounts')
+    .select(['may_scan', 'scan_credits'])
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  if (account?.may_scan === 1) return account.scan_credits
+  throw new AppError('forbidden', 'the account is not authorized for one-time scans')
+}
+
+/** Takes the credits and stores the job, both or nothing, when `transaction` ends. */
+async function insertScan(
+  transaction: Db,
+  scan: NewScan,
+  traits: Pick<EngineTraits, 'maxParameters'>,
+): Promise<void> {
+  const { id, accountId, numbers, createdAt } = scan
+  const creditsTaken = await takeCredits(transaction, accountId, numbers.length)
+  await transaction
+    .insertInto('scan_jobs')
+    .values({
+      id,
+      account_id: accountId,
+      status: 'Submitted',
+      scan_type: scan.scanType,
+      notification_url: scan.notificationUrl,
+      notification_key: scan.notificationKey ?? null,
+      phone_count: numbers.length,
+      processed_count: 0,
+      credits_taken: creditsTaken,
+      idle_passes: 0,
+      due_at: createdAt,
+      created_at: createdAt,
+    })
+    .execute()
+  const rows = numbers.map((number, position) => ({ job_id: id, position, number }))
+  for (const chunk of splitIntoChunks(rows, traits, 3)) {
+    await yieldToEventLoop()
+    await transaction.insertInto('scan_numbers').values(chunk).execute()
+  }
+}
+
+async function takeCredits(transaction: Db, accountId: string, wanted: number): Promise<number> {
+  const credits = await readScanCredits(transaction, accountId)
+  if (credits === null) return 0
+  if (credits < wanted) {
+    const had = `the scan needs ${wanted}, the account has ${Math.max(0, credits)}`
+    throw new AppError('forbidden', `insufficient credits: ${had}`)
+  }
+  await transaction
+    .updateTable('accounts')
+    .set({ scan_credits: credits - wanted })
+    .where('id', '=', accountId)
+    .execute()
+  return wanted
 }

@@ -3,46 +3,54 @@
  * the wire form of each version is the business of `api/`. Field facts that the spec leaves open
  * are as observed of compatible services.
  */
-import { localeName } from '../../data/numbering/locale-name.js'
-import { formatDay, type Instant } from '../../domain/clock.js'
+import { formatLocaleName } from '../../data/numbering/locale-name.js'
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
-import type { CandidatePlace, LineClass, Ported } from '../../domain/place.js'
+import type { CandidatePlace, LineClass, PortingRecord } from '../../domain/place.js'
 import type { ScrubItem, ScrubRow, ScrubVersion } from '../../domain/scrub-row.js'
-import { zone } from '../../domain/zones.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatDay } from '../../domain/time/dates.js'
+import { getTimeZone } from '../../domain/time/time-zones.js'
 import type { CallingHours } from '../calling-hours/calling-hours.js'
-import { letterForVersion } from './letter.js'
-import { carrierText } from './reason.js'
-import type { Located, ScrubJudgement } from './scrub-judge.js'
-import { timeZoneCode } from './time-zone-codes.js'
+import { formatCarrier, toVersionLetter } from './result-letter.js'
+import type { LocatedNumber, ScrubEvaluation } from './scrub-evaluator.js'
+import { findTimeZoneCode } from './time-zone-codes.js'
 
 /** A row, and what its readers in the process may know beyond the wire. */
-export interface JudgedRow extends ScrubRow {
+export interface EvaluatedRow extends ScrubRow {
   /** When the row may change by time alone. */
   readonly holdsUntil: Instant
   /** Said where the letter alone leaves the reader guessing, such as which list is missing. */
   readonly detail: string | undefined
 }
 
-export interface RowTerms {
+export interface ScrubRowOptions {
   readonly item: ScrubItem
   readonly version: ScrubVersion
-  readonly callingHours: Pick<CallingHours, 'callingWindowText'>
+  readonly callingHours: Pick<CallingHours, 'formatCallingWindow'>
 }
 
 /** Letters of rows that carry no calling window: the number is not to be called at any hour. */
 const withoutWindow: ReadonlySet<ResultLetter> = new Set(['D', 'P', 'B', 'I', 'M', 'L'])
 
-export function scrubRow(judgement: ScrubJudgement, terms: RowTerms): JudgedRow {
+export function toScrubRow(judgement: ScrubEvaluation, terms: ScrubRowOptions): EvaluatedRow {
   const { verdict, holdsUntil, located } = judgement
   const { item, version } = terms
-  const letter = letterForVersion(verdict.letter, version)
+  const letter = toVersionLetter(verdict.letter, version)
   const { reason, ebrType, allowed, detail, lists, optOut } = verdict
   const warning = optOut && detail !== undefined ? `${item.phone}: ${detail}` : undefined
   const common = {
-    ...{ phone: item.phone, reserved: item.reserved ?? '' },
-    ...{ letter, reason, ebrType, allowed, holdsUntil, detail, lists, warning },
+    phone: item.phone,
+    reserved: item.reserved ?? '',
+    letter,
+    reason,
+    ebrType,
+    allowed,
+    holdsUntil,
+    detail,
+    lists,
+    warning,
   }
-  if (!located) return { ...common, ...unlocated, doNotCallToday: undefined }
+  if (!located) return { ...common, ...unlocatedFields, doNotCallToday: undefined }
   const { facts, expiresOn } = located
   const hasWindow = !withoutWindow.has(letter)
   return {
@@ -50,15 +58,15 @@ export function scrubRow(judgement: ScrubJudgement, terms: RowTerms): JudgedRow 
     ...timeFields(located),
     region: onlyOne(facts.place.candidates.map(({ region }) => region)) ?? '',
     country: facts.place.country,
-    locale: localeName(facts.place, facts.locality),
-    carrierInfo: carrierText(facts.carrier, facts.originalClass),
-    callingWindow: hasWindow ? terms.callingHours.callingWindowText(located.hours) : '',
+    locale: formatLocaleName(facts.place, facts.locality),
+    carrierInfo: formatCarrier(facts.carrier, facts.originalClass),
+    callingWindow: hasWindow ? terms.callingHours.formatCallingWindow(located.hours) : '',
     // As observed: like the window, it is of no use where no call is allowed at any hour.
     doNotCallToday: letter === 'D' ? undefined : verdict.doNotCallToday,
     isWirelessOrVoip: facts.lineClass !== 'wireline',
     lineType: lineTypes[facts.lineClass],
     ebrExpiresOn: expiresOn === undefined ? '' : formatDay(expiresOn),
-    wirelessPortDate: wirelessPortDate(facts.ported),
+    wirelessPortDate: formatPortDate(facts.ported),
     postalCode: located.hours.postalCode ?? '',
   }
 }
@@ -72,7 +80,7 @@ const lineTypes: Readonly<Record<LineClass, ScrubRow['lineType']>> = {
 }
 
 /** A port in the other direction has no field. */
-function wirelessPortDate(ported: Ported | undefined): string {
+function formatPortDate(ported: PortingRecord | undefined): string {
   if (ported?.to !== 'wireless' || ported.on === undefined) return ''
   return formatDay(ported.on)
 }
@@ -92,29 +100,36 @@ const noTimeFields: TimeFields = {
 /** Fields of a number that is in no place. */
 type RowFacts = 'phone' | 'reserved' | keyof ScrubVerdict | 'holdsUntil' | 'warning'
 
-const unlocated: Omit<JudgedRow, RowFacts> = {
+const unlocatedFields: Omit<EvaluatedRow, RowFacts> = {
   ...noTimeFields,
-  ...{ region: '', country: '', locale: '', carrierInfo: '', callingWindow: '' },
-  ...{ lineType: '', isWirelessOrVoip: undefined, ebrExpiresOn: '', postalCode: '' },
+  region: '',
+  country: '',
+  locale: '',
+  carrierInfo: '',
+  callingWindow: '',
+  lineType: '',
+  isWirelessOrVoip: undefined,
+  ebrExpiresOn: '',
+  postalCode: '',
   wirelessPortDate: '',
 }
 
 /** Possible places whose clocks differ resolve to no zone: none of them is guessed. */
-function timeFields({ place, hours: { at } }: Located): TimeFields {
-  const offset = onlyOne(offsetsOf(place.candidates, at))
+function timeFields({ place, hours: { at } }: LocatedNumber): TimeFields {
+  const offset = onlyOne(listOffsets(place.candidates, at))
   if (offset === undefined) {
     return { ...noTimeFields, callingTimeRestrictions: '0' }
   }
   return {
-    timeZoneCode: onlyOne(place.candidates.map((one) => timeZoneCode(one.zone, at))) ?? '',
+    timeZoneCode: onlyOne(place.candidates.map((one) => findTimeZoneCode(one.zone, at))) ?? '',
     utcOffsetMinutes: offset,
     callingTimeRestrictions: '4',
     timeZoneSource: place.source === 'postal-code' ? 'PostalCode' : 'NPANXX',
   }
 }
 
-function offsetsOf(places: readonly CandidatePlace[], at: Instant): readonly number[] {
-  return places.map((place) => zone(place.zone).offset(at))
+function listOffsets(places: readonly CandidatePlace[], at: Instant): readonly number[] {
+  return places.map((place) => getTimeZone(place.zone).offset(at))
 }
 
 /** The value that all of them are, if they agree. */

@@ -2,8 +2,9 @@
  * `TZCode` of a scrub row: the Microsoft time zone index values, a table of UTC offset and daylight
  * saving. For the caller's eyes only: calling hours are decided by IANA zones.
  */
-import { calendarDate, type Instant, localDay } from '../../domain/clock.js'
-import { zone } from '../../domain/zones.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { msPerDay, toCalendarDate, toLocalDay, toUtcDay } from '../../domain/time/dates.js'
+import { getTimeZone } from '../../domain/time/time-zones.js'
 
 /** `winter/summer` minutes east of UTC to the index value; zones that fit none have no code. */
 const codes: Readonly<Record<string, string>> = {
@@ -24,15 +25,15 @@ const codes: Readonly<Record<string, string>> = {
 }
 
 /** The code that describes a zone over the year to come; empty where the table has none. */
-export function timeZoneCode(zoneName: string, at: Instant): string {
-  const rules = zone(zoneName)
-  const winter = rules.offset(comingFirstOf(1, at))
-  const summer = rules.offset(comingFirstOf(7, at))
+export function findTimeZoneCode(zoneName: string, at: Instant): string {
+  const rules = getTimeZone(zoneName)
+  const winter = rules.offset(nextFirstOfMonth(1, at))
+  const summer = rules.offset(nextFirstOfMonth(7, at))
   return codes[`${winter}/${summer}`] ?? ''
 }
 
-function comingFirstOf(month: number, at: Instant): Instant {
-  const { year } = calendarDate(Math.floor(at / 86_400_000))
-  const thisYear = (localDay(year, month, 1) ?? 0) * 86_400_000
-  return thisYear >= at ? thisYear : (localDay(year + 1, month, 1) ?? 0) * 86_400_000
+function nextFirstOfMonth(month: number, at: Instant): Instant {
+  const { year } = toCalendarDate(toUtcDay(at))
+  const thisYear = (toLocalDay(year, month, 1) ?? 0) * msPerDay
+  return thisYear >= at ? thisYear : (toLocalDay(year + 1, month, 1) ?? 0) * msPerDay
 }

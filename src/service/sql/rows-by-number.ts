@@ -1,25 +1,25 @@
 /**
- * Reads the rows of many numbers with few, once-compiled statements: building the SQL costs more
- * than running it.
+ * Reads the rows of numbers with few statements that are compiled once, since building the SQL costs
+ * more than running it.
  */
 import type { Compilable, CompiledQuery } from 'kysely'
-import type { Instant } from '../../domain/clock.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import { yieldToEventLoop } from '../../domain/slices.js'
-import type { Change } from '../../storage/change-head.js'
-import type { EngineTraits } from '../../storage/engine.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
+import type { ChangeStamp } from '../../storage/change-head.js'
+import type { EngineTraits } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import { chunksOf } from './chunks.js'
+import { splitIntoChunks } from './chunks.js'
 
 /** Whose rows: an account and the code of the project the list or records belong to. */
-export interface Owner {
+export interface RowOwner {
   readonly accountId: string
   readonly projectCode: string
 }
 
 /** Whose rows are written, when and by whom. */
-export interface OwnerWrite extends Change {
-  readonly owner: Owner
+export interface RowWrite extends ChangeStamp {
+  readonly owner: RowOwner
   /** Now as the account sees it; `storedAt` is the same by the machine's clock. */
   readonly at: Instant
   /** The API key of the request. */
@@ -29,11 +29,11 @@ export interface OwnerWrite extends Change {
 
 /** A query whose parameters are the account, the project code and the numbers, in that order. */
 export type QueryByNumber<Row> = (
-  owner: Owner,
+  owner: RowOwner,
   numbers: readonly string[],
 ) => Compilable<Row> & { compile(): CompiledQuery<Row> }
 
-export class RowsByNumber<Row> {
+export class NumberRowReader<Row> {
   readonly #query: QueryByNumber<Row>
   readonly #traits: Pick<EngineTraits, 'maxParameters'>
   readonly #compiled = new Map<number, CompiledQuery<Row>>()
@@ -44,28 +44,28 @@ export class RowsByNumber<Row> {
   }
 
   /** Rows in no particular order; `db` may be a transaction. */
-  async read(db: Db, owner: Owner, numbers: readonly PhoneNumber[]): Promise<readonly Row[]> {
-    if (numbers.length === 1) return await this.#run(db, owner, numbers)
+  async read(db: Db, owner: RowOwner, numbers: readonly PhoneNumber[]): Promise<readonly Row[]> {
     const rows: Row[] = []
-    for (const chunk of chunksOf(numbers, this.#traits)) {
+    for (const chunk of splitIntoChunks(numbers, this.#traits)) {
       await yieldToEventLoop()
-      for (const row of await this.#run(db, owner, chunk)) rows.push(row)
+      for (const row of await this.readAtOnce(db, owner, chunk)) rows.push(row)
     }
     return rows
   }
 
-  async #run(db: Db, owner: Owner, numbers: readonly PhoneNumber[]): Promise<readonly Row[]> {
-    const compiled = this.#compiledFor(owner, numbers)
+  /** The rows of few numbers, with a single statement. */
+  async readAtOnce(
+    db: Db,
+    owner: RowOwner,
+    numbers: readonly PhoneNumber[],
+  ): Promise<readonly Row[]> {
+    let compiled = this.#compiled.get(numbers.length)
+    if (!compiled) {
+      compiled = this.#query(owner, numbers).compile()
+      this.#compiled.set(numbers.length, compiled)
+    }
     const parameters = [owner.accountId, owner.projectCode, ...numbers]
     const { query, queryId, sql } = compiled
     return (await db.executeQuery<Row>({ query, queryId, sql, parameters })).rows
-  }
-
-  #compiledFor(owner: Owner, numbers: readonly PhoneNumber[]): CompiledQuery<Row> {
-    const known = this.#compiled.get(numbers.length)
-    if (known) return known
-    const made = this.#query(owner, numbers).compile()
-    this.#compiled.set(numbers.length, made)
-    return made
   }
 }

@@ -1,5 +1,5 @@
-/** The port through which subjects notify customers' addresses. Who fills it keeps and delivers. */
-import type { Instant } from '../../domain/clock.js'
+/** The port through which services notify customers' URLs. */
+import type { Instant } from '../../domain/time/clock.js'
 import type { Db } from '../../storage/tables.js'
 
 export type WebhookKind = 'scan' | 'project'
@@ -15,8 +15,8 @@ export interface NewWebhookEvent {
   /** Sent in the key header. */
   readonly apiKey?: string | undefined
   /**
-   * `scan`: the body as it is sent (spec, "One-time scan completion webhook"). `project`: what is
-   * sent beside `EventId`, `Event`, `Attempt` and `SentOn`, which each attempt has of its own.
+   * `scan`: the body as sent (spec, "One-time scan completion webhook"). `project`: the fields besides
+   * `EventId`, `Event`, `Attempt` and `SentOn`, which differ between attempts.
    */
   readonly body: Readonly<Record<string, unknown>>
 }
@@ -31,26 +31,26 @@ export interface LastDelivery {
   readonly sentAt: Instant
 }
 
-export interface Probe {
+export interface ProbeResult {
   /** `undefined` when no answer came. */
   readonly httpStatus: number | undefined
-  /** Why it is no delivery; absent when it is one. */
+  /** Why the delivery failed; absent on success. */
   readonly problem?: string | undefined
 }
 
 export interface WebhookQueue {
-  /** Kept with the change it tells of, in that transaction; gives the event's id. */
+  /** Stores the event in the transaction of the change that it reports; returns the event's id. */
   add(transaction: Db, event: NewWebhookEvent): Promise<string>
-  /** To be called when such a transaction is committed. */
+  /** Must be called after such a transaction is committed. */
   wake(): void
-  /** Sends once, now, and keeps nothing: for `TestNotificationURL`. */
-  probe(event: NewWebhookEvent): Promise<Probe>
+  /** Sends once, now, and stores nothing: for `TestNotificationURL`. */
+  probe(event: NewWebhookEvent): Promise<ProbeResult>
   /** `undefined` before the first attempt. */
-  lastDelivery(
+  findLastDelivery(
     accountId: string,
     kind: WebhookKind,
     subject: string,
   ): Promise<LastDelivery | undefined>
-  /** Throws {@link AppError} naming the field for an address nothing may be sent to. */
+  /** Throws {@link AppError} naming the field for a URL that nothing may be sent to. */
   refuseBadUrl(field: string, url: string): void
 }

@@ -1,72 +1,65 @@
 /**
- * Notifications to customers' addresses (spec, "Events"): kept with the change they tell of, sent in
- * the background until delivered or given up, with every attempt on record.
+ * Notifications to customers' URLs (spec, "Events"): stored in the transaction of the change they
+ * report, and sent in the background until delivered or given up. Every attempt is recorded.
  */
-import type { Clock, Timers } from '../../domain/clock.js'
+import type { Timers } from '../../domain/time/clock.js'
 import { invalidRequest } from '../../errors.js'
-import type { OpenDatabase } from '../../storage/engine.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import { Recurring } from '../background/recurring.js'
-import { Deliveries, type WebhookWatch } from './deliveries.js'
-import { findLastDelivery, insertEvent } from './event-rows.js'
-import type { NoticeSettings } from './notice.js'
-import { Notifier } from './notifier.js'
-import type { WebhookSender } from './sender.js'
+import { BackgroundTask } from '../background/background-task.js'
+import { WebhookDeliveries, type WebhookObserver } from './webhook-deliveries.js'
+import { WebhookDispatcher, type WebhookDispatcherOptions } from './webhook-dispatcher.js'
+import { findLastDelivery, insertEvent } from './webhook-event-rows.js'
 import type {
   LastDelivery,
   NewWebhookEvent,
-  Probe,
+  ProbeResult,
   WebhookKind,
   WebhookQueue,
 } from './webhook-queue.js'
 
-export interface WebhooksOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'patiently'>
-  readonly sender: WebhookSender
-  /** What the account's notifications are signed with. */
-  readonly secretOf: (accountId: string) => Promise<string>
-  /** The machine's, for the sandbox too. */
-  readonly clock: Clock
+/** The clock is the machine's, for the sandbox too. */
+export interface WebhooksOptions extends WebhookDispatcherOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
   readonly timers: Timers
   readonly randomBytes: (size: number) => Uint8Array
-  /** From 0 up to, not including, 1: spreads what must not happen at once. */
+  /** From 0 up to, not including, 1: spreads retries. */
   readonly random: () => number
-  readonly settings: NoticeSettings & {
-    readonly timeoutMs: number
+  readonly settings: WebhookDispatcherOptions['settings'] & {
     readonly retryMs: readonly number[]
     readonly maxUnderWay: number
   }
-  readonly watch: WebhookWatch
-  /** What failed in this house; it is tried again. */
+  readonly observer: WebhookObserver
+  /** Failures of this program, which are retried. */
   readonly onError: (cause: unknown) => void
 }
 
 export class Webhooks implements WebhookQueue {
   readonly #options: WebhooksOptions
-  readonly #notifier: Notifier
-  readonly #deliveries: Deliveries
-  readonly #recurring: Recurring
+  readonly #dispatcher: WebhookDispatcher
+  readonly #deliveries: WebhookDeliveries
+  readonly #task: BackgroundTask
 
   constructor(options: WebhooksOptions) {
     const { timers, onError } = options
     this.#options = options
-    this.#notifier = new Notifier(options)
-    this.#deliveries = new Deliveries({
+    this.#dispatcher = new WebhookDispatcher(options)
+    this.#deliveries = new WebhookDeliveries({
       ...options,
-      notifier: this.#notifier,
-      onEnded: () => this.#recurring.wake(),
+      dispatcher: this.#dispatcher,
+      onDeliveryEnded: () => this.#task.wake(),
     })
-    this.#recurring = new Recurring({ run: () => this.#deliveries.run(), timers, onError })
+    this.#task = new BackgroundTask({ run: () => this.#deliveries.run(), timers, onError })
   }
 
-  /** Sends from now on what is due, beginning with what an earlier process left. */
+  /** Starts sending, beginning with events that an earlier process left. */
   start(): void {
-    this.#recurring.start()
+    this.#task.start()
   }
 
-  /** Begins no further attempt; those under way have a moment to end. */
+  /** Starts no further attempt; those in flight have a moment to end. */
   async close(): Promise<void> {
-    await Promise.all([this.#deliveries.close(), this.#recurring.close()])
+    await Promise.all([this.#deliveries.close(), this.#task.close()])
   }
 
   async add(transaction: Db, event: NewWebhookEvent): Promise<string> {
@@ -76,11 +69,11 @@ export class Webhooks implements WebhookQueue {
   }
 
   wake(): void {
-    this.#recurring.wake()
+    this.#task.wake()
   }
 
-  async probe({ apiKey, body, ...event }: NewWebhookEvent): Promise<Probe> {
-    const { httpStatus, problem } = await this.#notifier.attempt({
+  async probe({ apiKey, body, ...event }: NewWebhookEvent): Promise<ProbeResult> {
+    const { httpStatus, problem } = await this.#dispatcher.attempt({
       ...event,
       id: this.#newId(),
       apiKey,
@@ -90,7 +83,7 @@ export class Webhooks implements WebhookQueue {
     return { httpStatus: httpStatus ?? undefined, problem }
   }
 
-  async lastDelivery(
+  async findLastDelivery(
     accountId: string,
     kind: WebhookKind,
     subject: string,
@@ -99,11 +92,11 @@ export class Webhooks implements WebhookQueue {
   }
 
   refuseBadUrl(field: string, url: string): void {
-    const rule = this.#options.sender.problemOf(url)
+    const rule = this.#options.sender.findProblem(url)
     if (rule !== undefined) throw invalidRequest([{ field, value: url, rule }])
   }
 
-  /** Cannot be guessed: `evt_` and 32 letters and digits (spec, "Project webhook"). */
+  /** Unguessable: `evt_` and 32 letters and digits (spec, "Project webhook"). */
   #newId(): string {
     return `evt_${Buffer.from(this.#options.randomBytes(16)).toString('hex')}`
   }

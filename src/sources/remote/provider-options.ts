@@ -1,8 +1,9 @@
-/** What the program tells a remote provider's client. */
-import type { Clock, Timers } from '../../domain/clock.js'
-import type { QuestionName, UnansweredReason } from '../../domain/compliance.js'
-import type { Logger } from '../../log.js'
-import type { Transport } from './transport.js'
+/** The options of a remote provider's clients. */
+
+import type { AnswerFailureReason, QuestionName } from '../../domain/compliance.js'
+import type { Clock, Timers } from '../../domain/time/clock.js'
+import type { Logger } from '../../observability/log.js'
+import type { Transport } from './client/transport.js'
 
 /** Spec, "Addresses": none ends with a slash. */
 export interface ProviderAddresses {
@@ -28,7 +29,7 @@ export interface QuestionLimits {
   readonly deadlineMs: number
 }
 
-/** Of every question of one provider. */
+/** The limits of every question of one provider. */
 export interface ProviderLimits {
   readonly coalesceMs: number
   readonly maxQueued: number
@@ -38,34 +39,34 @@ export interface ProviderLimits {
   readonly circuitOpenMs: number
 }
 
-/** How one HTTP request to a provider ended. */
-export type RequestOutcome = 'answered' | UnansweredReason
+/** The outcome of one HTTP request to a provider. */
+export type RequestOutcome = 'answered' | AnswerFailureReason
 
-export interface ProviderWatch<Name extends string = QuestionName> {
-  /** One HTTP request, not one question. */
-  requested(question: Name, outcome: RequestOutcome, seconds: number): void
-  circuit(question: Name, open: boolean): void
+export interface ProviderObserver<Name extends string = QuestionName> {
+  /** Called for each HTTP request, not for each question. */
+  onRequest(question: Name, outcome: RequestOutcome, seconds: number): void
+  onCircuitChange(question: Name, open: boolean): void
 }
 
-/** What does not depend on what is asked of the provider. */
-export interface ProviderBasics {
-  /** As findings, logs and metrics name it. */
+/** The options that do not depend on the questions. */
+export interface ProviderBaseOptions {
+  /** Name in findings, logs and metrics. */
   readonly name: string
   readonly addresses: ProviderAddresses
   readonly credentials: ProviderCredentials
   readonly limits: ProviderLimits
-  /** The provider's time, for what answers rest on. */
+  /** The time of answers. */
   readonly clock: Clock
   readonly timers: Timers
   /** From 0 up to, not including, 1. */
   readonly random: () => number
   readonly log: Logger
-  /** HTTP when absent. */
+  /** HTTP is used when absent. */
   readonly transport?: Transport | undefined
 }
 
-/** `Name` is each question that may be asked, as settings, logs and metrics name it. */
-export interface ProviderOptions<Name extends string = QuestionName> extends ProviderBasics {
+/** `Name` is the name of a question in settings, logs and metrics. */
+export interface ProviderOptions<Name extends string = QuestionName> extends ProviderBaseOptions {
   readonly questions: Readonly<Record<Name, QuestionLimits>>
-  readonly watch: ProviderWatch<Name>
+  readonly observer: ProviderObserver<Name>
 }

@@ -44,20 +44,20 @@ export type PlaceName =
   | 'us-baseline'
   | 'canada'
 
-export interface KnownPlace {
+interface KnownPlace {
   readonly phone: string
   /** Name of the IANA zone. */
   readonly zone: string
 }
 
 /** A number and the fields of version 8 that its scrub row must hold. */
-export interface KnownRow {
+interface KnownRow {
   readonly phone: string
   readonly about: string
   readonly row: Readonly<Record<string, string>>
 }
 
-export interface KnownAnswer {
+interface KnownAnswer {
   readonly phone: string
   readonly about: string
   readonly answer: Readonly<Record<string, unknown>>

@@ -31,7 +31,7 @@ export interface Run {
 }
 
 /** The variable in which `scripts/conformance.mjs` hands the run over, as JSON. */
-export const runVariable = 'CONFORMANCE_RUN'
+const runVariable = 'CONFORMANCE_RUN'
 
 function readRun(): Run {
   const text = process.env[runVariable]

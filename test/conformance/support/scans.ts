@@ -29,7 +29,7 @@ export async function scanBody(needs: Needs, more: Row = {}): Promise<Row> {
 }
 
 /** Numbers with known labels where there are any. */
-export function scannedPhones(): readonly string[] {
+function scannedPhones(): readonly string[] {
   const known = run.facts.labels?.map(({ phone }) => phone) ?? []
   return known.length > 0 ? known : ['2125550100', '2125550101']
 }
@@ -59,8 +59,10 @@ async function follow(needs: Needs, ScanType: ScanType): Promise<Scan> {
   const [path, key] = [`/scan/${ScanType}`, `key of ${ScanType}`]
   const phones = scannedPhones()
   const reply = await submit({
-    ...{ PhoneNumbers: phones, ScanType },
-    ...{ NotificationURL: hooks.url(path), NotificationAPIKey: key },
+    PhoneNumbers: phones,
+    ScanType,
+    NotificationURL: hooks.url(path),
+    NotificationAPIKey: key,
   })
   if (reply.status !== 200) throw new Error(`scan answers ${reply.status}: ${reply.text}`)
   const submitted = asRow(reply.json())

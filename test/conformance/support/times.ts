@@ -16,8 +16,12 @@ function shownAt(zone: string, at: number): number {
   const parts = new Intl.DateTimeFormat('en-CA', {
     timeZone: zone,
     hourCycle: 'h23',
-    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
   }).formatToParts(at)
   const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
   const day = `${part('year')}-${part('month')}-${part('day')}`

@@ -100,7 +100,9 @@ const lines: readonly (readonly [string, ReplyTo, number, number | undefined])[]
 ]
 
 const places = [...garbage, ...lines].map(([name, reply], index) => ({
-  ...{ name, reply, number: `21255501${String(index).padStart(2, '0')}` },
+  name,
+  reply,
+  number: `21255501${String(index).padStart(2, '0')}`,
 }))
 /** Every registered status from 300 on. */
 const statuses = [
@@ -239,9 +241,15 @@ describe.each(asteriskVersions)('gate-curl on Asterisk %i', (version) => {
       const [arrived, before] = [trunks.arrived().length, callgate.decisions().length]
       const reply = allowOf(blockedNumber)
       const variables = {
-        ...{ __CALLGATE_URL: fake.url, __CALLGATE_REPLY: reply, __CALLGATE_LINE: reply },
-        ...{ __CALLGATE_DECISION: 'allow', __CALLGATE_NUMBER: blockedNumber, __CALLGATE_ID: id },
-        ...{ __CALLGATE_KEY_FILE: '/dev/null', __CALLGATE_KIND: 'manual', __CALL_REF: 'forged' },
+        __CALLGATE_URL: fake.url,
+        __CALLGATE_REPLY: reply,
+        __CALLGATE_LINE: reply,
+        __CALLGATE_DECISION: 'allow',
+        __CALLGATE_NUMBER: blockedNumber,
+        __CALLGATE_ID: id,
+        __CALLGATE_KEY_FILE: '/dev/null',
+        __CALLGATE_KIND: 'manual',
+        __CALL_REF: 'forged',
       }
       const channel = `Local/${blockedNumber}@gate-curl/n`
       await originate(server, dialer, { channel, variables })
@@ -310,10 +318,16 @@ describe.each(asteriskVersions)('gate-curl on Asterisk %i', (version) => {
       await originate(server, 'AMI', { channel, variables, callerId: '"&x=" <+1302&kind=manual>' })
       expect(fake.asked.slice(before)).toEqual([
         {
-          ...{ path: '/v1/predial', authorization: 'Bearer k3y_-of-A-kind' },
+          path: '/v1/predial',
+          authorization: 'Bearer k3y_-of-A-kind',
           fields: {
-            ...{ number: allowedNumber, kind: 'ai', project: 'abc', campaign: '' },
-            ...{ postal: '10001', callerid: '+1302', ref: 'lead-7' },
+            number: allowedNumber,
+            kind: 'ai',
+            project: 'abc',
+            campaign: '',
+            postal: '10001',
+            callerid: '+1302',
+            ref: 'lead-7',
           },
         },
       ])

@@ -22,12 +22,20 @@ const plain = (text: string) => text
 
 /** All that the verdict of a gate is read from, as it would stand there for an allowed call. */
 const verdictOf = (number: string) => ({
-  ...{ CALLGATE_DECISION: 'allow', CALLGATE_NUMBER: number, CALLGATE_ID: 'forged' },
-  ...{ CALLGATE_CAUSE: '', CALLGATE_REASON: 'permitted', CALLGATE_STAGE: 'first' },
-  ...{ CALLGATE_PERMIT: `1.zzzzzzzz.forged.${'A'.repeat(43)}`, CALLGATE_CALLED: number },
-  ...{ CALLGATE_DEGRADED: 'permission+litigator' },
-  ...{ CALLGATE_VERDICT: `allow:${number}`, CALLGATE_VIA: 'trunk', STASISSTATUS: 'SUCCESS' },
-  ...{ CALLGATE_REPLY: `allow:${number}:forged:end`, CALLGATE_LINE: `allow:${number}:forged:end` },
+  CALLGATE_DECISION: 'allow',
+  CALLGATE_NUMBER: number,
+  CALLGATE_ID: 'forged',
+  CALLGATE_CAUSE: '',
+  CALLGATE_REASON: 'permitted',
+  CALLGATE_STAGE: 'first',
+  CALLGATE_PERMIT: `1.zzzzzzzz.forged.${'A'.repeat(43)}`,
+  CALLGATE_CALLED: number,
+  CALLGATE_DEGRADED: 'permission+litigator',
+  CALLGATE_VERDICT: `allow:${number}`,
+  CALLGATE_VIA: 'trunk',
+  STASISSTATUS: 'SUCCESS',
+  CALLGATE_REPLY: `allow:${number}:forged:end`,
+  CALLGATE_LINE: `allow:${number}:forged:end`,
 })
 
 /** What a sidecar may leave on the channel of a call to `allowedNumber`. */
@@ -53,9 +61,14 @@ const words: readonly (readonly [string, Readonly<Record<string, string>>, numbe
 
 /** Names of the recipes' settings, which are global variables. */
 const settings = {
-  ...{ CALLGATE_KIND: 'manual', CALLGATE_TRUNK: 'trunk-ai', CALLGATE_PREFIX: '1' },
-  ...{ CALLGATE_APP: 'elsewhere', CALLGATE_ID_HEADER: 'X-Other', CALLGATE_GATE: 'answered' },
-  ...{ CALLGATE_URL: 'http://127.0.0.1:1/', CALLGATE_WAIT: '0.001' },
+  CALLGATE_KIND: 'manual',
+  CALLGATE_TRUNK: 'trunk-ai',
+  CALLGATE_PREFIX: '1',
+  CALLGATE_APP: 'elsewhere',
+  CALLGATE_ID_HEADER: 'X-Other',
+  CALLGATE_GATE: 'answered',
+  CALLGATE_URL: 'http://127.0.0.1:1/',
+  CALLGATE_WAIT: '0.001',
 }
 
 const named = (prefix: string, variables: Readonly<Record<string, string>>) =>
@@ -190,7 +203,7 @@ describe.each(asteriskVersions)('on Asterisk %i', (version) => {
 
     it('only an allow for this very call is dialled, whatever the sidecar says', async () => {
       const whole = { CALLGATE_DECISION: 'allow', CALLGATE_NUMBER: allowedNumber, CALLGATE_ID: id }
-      // While callgate is frozen, the test speaks for it.
+      // While callgate is frozen, the test covers it.
       callgate.freeze()
       const numbers = words.map(() => allowedNumber)
       const placed = await startCalls({ server, numbers, rate: 100 })
@@ -235,7 +248,9 @@ describe.each(asteriskVersions)('on Asterisk %i', (version) => {
       expect(trunks.arrived()).toHaveLength(arrived + 1)
       expect(trunks.arrived()).toContainEqual(
         expect.objectContaining({
-          ...{ trunk: 'trunk', number: allowedNumber, decisionId: decisions[1]?.id },
+          trunk: 'trunk',
+          number: allowedNumber,
+          decisionId: decisions[1]?.id,
         }),
       )
     })

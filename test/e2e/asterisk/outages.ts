@@ -320,7 +320,7 @@ function outagesBeside(version: AsteriskVersion): void {
     await until('it is not ready', async () => !(await callgate.isReady()))
     expect(await detailOf(callgate)).toBe("another program has taken the application 'callgate'")
     expect((await callgate.metrics()).sum('callgate_asterisk_connected')).toBe(0)
-    const alarm = 'another program has taken the Stasis application: no call reaches this gate'
+    const alarm = 'another program has taken the Stasis application, so no call reaches this gate'
     const told = callgate.log().filter(({ message }) => message === alarm)
     expect(told.map(({ level }) => level)).toEqual([50])
 

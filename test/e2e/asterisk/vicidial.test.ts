@@ -66,18 +66,19 @@ describe.each(asteriskVersions)('a VICIdial carrier on Asterisk %i', (version) =
     const bodies = [
       ...['', 'allow', `allow:${allowedNumber}:${id}:end`, `allow:1${allowedNumber}::end`],
       ...[`allow:1${allowedNumber}:${id}`, `allow:1${litigator}:${id}:end`, '"'],
+      ...['<html><title>Login</title></html>', `block:litigator:${id}:end\n`],
       ...[`allow:1${allowedNumber}:${id}:end:x`, `${' '.repeat(200)}allow:1${allowedNumber}:a:end`],
     ]
     let at = -1
     const fake = await startFakePredial(() => {
       at += 1
-      const status = at === bodies.length ? 500 : 200
+      const status = [302, 401, 429, 500][at - bodies.length] ?? 200
       return { status, body: bodies[at] ?? `allow:1${allowedNumber}:${id}:end\n` }
     })
     await ask(fake.url, 'k')
     for (const body of bodies)
       expect([body, await statusesOf([allowedNumber])]).toEqual([body, [403]])
-    expect(await statusesOf([allowedNumber])).toEqual([403])
+    expect(await statusesOf(Array(4).fill(allowedNumber))).toEqual(Array(4).fill(403))
     expect(arrived()).toHaveLength(before)
     expect(await statusesOf([allowedNumber])).toEqual([200])
     await fake.close()

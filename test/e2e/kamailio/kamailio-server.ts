@@ -52,7 +52,10 @@ export async function startKamailio({ url, key }: KamailioOptions): Promise<Kama
     throw new Error(`Kamailio does not start:\n${text}`, { cause })
   }
   return {
-    ...{ folder, sipp, ports: { sip }, close },
+    folder,
+    sipp,
+    ports: { sip },
+    close,
     trunkPort: () => trunk,
     log: () => started.output(),
   }

@@ -45,7 +45,11 @@ describe('beside callgate', () => {
     )
     expect(records).toMatchObject(
       calls.map(({ callerId, number }) => ({
-        ...{ dialed: number, callerId, number: allowedNumber, callKind: 'ai', via: 'predial' },
+        dialed: number,
+        callerId,
+        number: allowedNumber,
+        callKind: 'ai',
+        via: 'predial',
         reference: expect.stringContaining('@') as unknown,
       })),
     )
@@ -71,10 +75,34 @@ describe('beside callgate', () => {
     expect(dialed()).toHaveLength(before)
   })
 
+  it('dials nothing in a call that was never answered, nor for a transfer', async () => {
+    const other = await startKamailio({
+      url: `${callgate.url}/v1/predial`,
+      key: callgate.keys.sandbox,
+    })
+    const busy = await startTrunk({ server: other, behaviour: { does: 'reject', status: 486 } })
+    const route = `Route: <sip:127.0.0.1:${other.ports.sip};lr>`
+    const common = { server: other, call: 'one-call', headers: [route] }
+    expect(await sendInvite({ ...common, uri: `sip:${allowedNumber}@127.0.0.1` })).toBe(486)
+    const uri = `sip:${litigator}@127.0.0.1:${busy.port}`
+    expect(await sendInvite({ ...common, uri, to: '<sip:x@127.0.0.1>;tag=forged' })).toBe(403)
+    expect(busy.arrived().map(({ number }) => number)).toEqual([allowedNumber])
+    await busy.close()
+    await other.close()
+    const { calls } = await placeCalls({
+      server,
+      numbers: [allowedNumber],
+      transferTo: litigator,
+      followsRoutes: true,
+    })
+    expect(calls).toMatchObject([{ status: 200, transferStatus: 403 }])
+  })
+
   it('asks for the number as a whole, whatever the rest of the call holds', async () => {
     const before = callgate.decisions().length
     await sendInvite({
-      ...{ server, uri: `sip:${litigator}@127.0.0.1` },
+      server,
+      uri: `sip:${litigator}@127.0.0.1`,
       from: '"a&number=2125550106" <sip:1&kind=manual@127.0.0.1>',
     })
     expect(callgate.decisions().slice(before)).toMatchObject([
@@ -86,7 +114,11 @@ describe('beside callgate', () => {
     const before = dialed().length
     callgate.freeze()
     const gated = startCalls({
-      ...{ server, numbers: [allowedNumber], total: 20, rate: 100, followsRoutes: true },
+      server,
+      numbers: [allowedNumber],
+      total: 20,
+      rate: 100,
+      followsRoutes: true,
     })
     const { done } = await gated
     const [urgent] = await callThrough(['911'])
@@ -152,14 +184,24 @@ describe('beside something else', () => {
     ['a line that breaks off', (number) => ({ body: `${line(number)}\n`, missing: 5 })],
     ['a line, slower than the limit', (number) => ({ body: `${line(number)}\n`, everyMs: 60 })],
     ['silence', () => 'silence'],
+    ['an HTML page', () => ({ body: '<html><title>Login</title></html>\n' })],
+    ['headers that break off', () => ({ bytes: 'HTTP/1.1 200 OK\r\nContent-' })],
+    [
+      'a chunk that breaks off',
+      (number) => ({
+        bytes: `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n${line(number)}\n`,
+      }),
+    ],
+    ['no content', () => ({ bytes: 'HTTP/1.1 204 No Content\r\n\r\n' })],
     ['a closed connection', () => ({ bytes: '' })],
     ['a line without HTTP', (number) => ({ bytes: `${line(number)}\n` })],
-    ...[201, 302, 401, 403, 500, 503].map(
+    ...[201, 302, 401, 403, 429, 500, 503].map(
       (status) =>
         [
           `an allow with ${status}`,
           (number: string) => ({
-            ...{ status, body: `${line(number)}\n` },
+            status,
+            body: `${line(number)}\n`,
             headers: { location: `/allow/${number}` },
           }),
         ] as const,
@@ -203,7 +245,10 @@ describe('beside something else', () => {
     const other = await startKamailio({ url: slow.url, key: 'k' })
     const far = await startTrunk({ server: other })
     const calls = await placeCalls({
-      ...{ server: other, numbers: ['2125550106'], giveUpAfterMs: 200, followsRoutes: true },
+      server: other,
+      numbers: ['2125550106'],
+      giveUpAfterMs: 200,
+      followsRoutes: true,
     })
     expect(calls.calls).toMatchObject([{ status: 487, gaveUp: true }])
     expect(slow.asked).toHaveLength(1)

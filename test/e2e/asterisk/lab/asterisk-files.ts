@@ -13,7 +13,7 @@ export interface AsteriskPorts {
   readonly ami: number
 }
 
-export interface AmiUser {
+interface AmiUser {
   readonly username: string
   readonly secret: string
 }

@@ -57,7 +57,12 @@ export async function startAsterisk(options: AsteriskOptions): Promise<AsteriskS
   for (const name of options.trunks ?? defaultTrunks) trunks.set(name, await freeUdpPort())
   const globals = { ...options.globals }
   writeConfiguration({
-    ...{ version: options.version, folder, ports, provided, trunks, globals },
+    version: options.version,
+    folder,
+    ports,
+    provided,
+    trunks,
+    globals,
     ariUsers: { ...(options.ariUsers ?? { callgate: 'secret' }), [labUser]: labPassword },
     dialer,
     harness: { username: labUser, secret: labPassword },

@@ -36,7 +36,7 @@ export function callerScenario(scenario: CallerScenario): string {
   ${answers(scenario.giveUpAfterMs, way)}
   ${logEvent('ANSWERED', place)}
   ${request('ACK', way.uri, { via: newBranch, to: '[last_To:]', cseq: '1 ACK', more: way.more })}
-  ${scenario.transferTo === undefined ? '' : transfer(scenario.transferTo)}
+  ${scenario.transferTo === undefined ? '' : transfer(scenario.transferTo, way)}
   ${talk(scenario.hangUpAfterMs, way)}
   ${refused}
   ${givenUp}
@@ -118,11 +118,13 @@ function answers(giveUpAfterMs: number, { ofAnswer }: Way): string {
 }
 
 /** Asks Asterisk to call the number in the caller's place; SIPp answers its NOTIFYs by itself. */
-const transfer = (number: string) => `
+const transfer = (number: string, { uri, more }: Way) => `
   <pause milliseconds="${transferAfterMs}"/>
-  ${request('REFER', target, {
-    ...{ via: newBranch, to: '[last_To:]', cseq: '2 REFER' },
-    more: [`Refer-To: <sip:${number}@127.0.0.1:[remote_port]>`, 'Content-Length: 0'],
+  ${request('REFER', uri, {
+    via: newBranch,
+    to: '[last_To:]',
+    cseq: '2 REFER',
+    more: [`Refer-To: <sip:${number}@127.0.0.1:[remote_port]>`, ...more],
   })}
   ${refusalsGoTo('referred')}
   <recv response="202">${keep}</recv>

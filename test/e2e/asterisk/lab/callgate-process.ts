@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { type DecisionDocument, outcomeDocument } from '../../../../src/gate/decision-document.js'
-import { outcomeOf } from '../../../../src/gate/outcome-rows.js'
+import { type DecisionDocument, toOutcomeDocument } from '../../../../src/gate/decision-document.js'
+import { parseOutcome } from '../../../../src/gate/journal/outcome-rows.js'
 import type { CallOutcomeRow } from '../../../../src/storage/tables.js'
 import { type FirstKeys, firstKeysIn } from '../../../support/program.js'
 import type { AsteriskServer } from './asterisk-server.js'
@@ -32,7 +32,7 @@ export interface Samples {
 }
 
 /** The answer of /readyz. */
-export interface Readiness {
+interface Readiness {
   readonly status: number
   readonly checks: readonly {
     readonly name: string
@@ -148,7 +148,10 @@ interface Running {
 
 function callgateProcess(started: LabProcess, { url, dataDir, close }: Running): CallgateProcess {
   return {
-    ...{ url, dataDir, close, pid: started.pid },
+    url,
+    dataDir,
+    close,
+    pid: started.pid,
     keys: firstKeysIn(dataDir),
     isReady: () => isReady(url),
     readiness: () => readinessAt(url),
@@ -188,9 +191,9 @@ function decisionsIn(dataDir: string): readonly DecisionDocument[] {
       )
       .all() as (CallOutcomeRow & { body: string })[]
     return rows.map((row) => {
-      const outcome = outcomeOf(row)
+      const outcome = parseOutcome(row)
       const document = JSON.parse(row.body) as DecisionDocument
-      return outcome === undefined ? document : { ...document, outcome: outcomeDocument(outcome) }
+      return outcome === undefined ? document : { ...document, outcome: toOutcomeDocument(outcome) }
     })
   } finally {
     database.close()

@@ -36,8 +36,13 @@ type Way = (server: AsteriskServer, origination: Origination) => Promise<unknown
 const ways: Readonly<Record<Dialer, Way>> = {
   AMI: (server, { channel, variables = {}, callerId }) =>
     server.originateByAmi({
-      ...{ Channel: channel, Context: 'answered', Exten: 's', Priority: '1', Async: 'false' },
-      ...{ Timeout: '8000', Variable: assignments(variables) },
+      Channel: channel,
+      Context: 'answered',
+      Exten: 's',
+      Priority: '1',
+      Async: 'false',
+      Timeout: '8000',
+      Variable: assignments(variables),
       ...(callerId !== undefined && { CallerID: callerId }),
     }),
   'a call file': async (server, { channel, variables = {}, callerId }) => {
@@ -56,8 +61,13 @@ const ways: Readonly<Record<Dialer, Way>> = {
       '/channels',
       {},
       {
-        ...{ endpoint: channel, formats: 'ulaw', timeout: 8, variables },
-        ...{ context: 'answered', extension: 's', priority: 1 },
+        endpoint: channel,
+        formats: 'ulaw',
+        timeout: 8,
+        variables,
+        context: 'answered',
+        extension: 's',
+        priority: 1,
         ...(callerId !== undefined && { callerId }),
       },
     )

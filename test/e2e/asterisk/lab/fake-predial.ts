@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface WholeReply {
+interface WholeReply {
   readonly body: string
   /** 200 unless given. */
   readonly status?: number
@@ -16,7 +16,7 @@ export interface WholeReply {
 /** `bytes` stand in the place of status line, headers and body. */
 export type FakeReply = WholeReply | { readonly bytes: string } | 'silence'
 
-export interface AskedPredial {
+interface AskedPredial {
   readonly path: string
   readonly authorization: string | undefined
   readonly fields: Readonly<Record<string, string>>
@@ -72,7 +72,8 @@ function send(reply: FakeReply, response: ServerResponse): void {
   const { body, status = 200, headers = {}, missing = 0, everyMs } = reply
   const bytes = Buffer.from(body)
   response.writeHead(status, {
-    ...{ 'content-type': 'text/plain', 'content-length': String(bytes.length + missing) },
+    'content-type': 'text/plain',
+    'content-length': String(bytes.length + missing),
     ...headers,
   })
   if (everyMs !== undefined) drip(bytes, everyMs, response)

@@ -29,7 +29,9 @@ export async function followCalls(options: CallsToFollow): Promise<readonly Foll
   return calls.map((call) => {
     const decision = decisions.find(isOf(call))
     return {
-      ...{ number: call.number, status: call.status, cause: call.cause },
+      number: call.number,
+      status: call.status,
+      cause: call.cause,
       ...(decision && { reason: decision.reason }),
       dialled: arrived.filter(isOf(call)).map((arrival) => dialling(arrival, decision)),
     }
@@ -38,21 +40,31 @@ export async function followCalls(options: CallsToFollow): Promise<readonly Foll
 
 /** An allowed call and a refused one, as {@link followCalls} tells of them. */
 export const carried = (number: string, trunk: string): FollowedCall => ({
-  ...{ number, status: 200, cause: undefined, reason: 'permitted' },
+  number,
+  status: 200,
+  cause: undefined,
+  reason: 'permitted',
   dialled: [`${number} on ${trunk} with its decision`],
 })
 export const blocked = (number: string, reason: string): FollowedCall => ({
-  ...{ number, status: 403, cause: 21, reason, dialled: [] },
+  number,
+  status: 403,
+  cause: 21,
+  reason,
+  dialled: [],
 })
 export const undecided = (number: string, reason?: string): FollowedCall => ({
-  ...{ number, status: 503, cause: 42, dialled: [] },
+  number,
+  status: 503,
+  cause: 42,
+  dialled: [],
   ...(reason !== undefined && { reason }),
 })
 
 /** Caller ids of the lab never repeat; the recipes pass them on to callgate and to the trunk. */
 const isOf =
   (call: PlacedCall) =>
-  ({ callerId }: { readonly callerId?: string }) =>
+  ({ callerId }: { readonly callerId?: string | undefined }) =>
     callerId === call.callerId
 
 const hasRecord = (callgate: CallgateProcess) => {

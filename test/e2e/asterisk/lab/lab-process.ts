@@ -1,6 +1,7 @@
 /** A process of the lab: its output in a file, and all that can befall a process. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { startChild } from '../../../../scripts/children.mjs'
 
 /** Exit code, or the signal that ended it. */
 export type Ended = number | NodeJS.Signals
@@ -32,16 +33,9 @@ export interface LabProcess {
   cpuSeconds(): number
 }
 
-const living = new Set<ChildProcess>()
-
-// A test run that is cut short leaves nothing behind that still holds a port.
-process.once('exit', () => {
-  for (const child of living) child.kill('SIGKILL')
-})
-
 export function startProcess(options: LabProcessOptions): LabProcess {
   const file = openSync(options.output, 'a')
-  const child = spawn(options.command, [...options.args], {
+  const child = startChild(options.command, [...options.args], {
     env: { ...(options.environment ?? process.env) },
     cwd: options.folder,
     stdio: ['ignore', file, file],
@@ -51,9 +45,8 @@ export function startProcess(options: LabProcessOptions): LabProcess {
   const ended = new Promise<Ended>((resolve) => {
     child.once('exit', (code, by) => resolve(code ?? by ?? -1))
     child.once('error', () => resolve(-1))
-  }).finally(() => living.delete(child))
+  })
   if (pid === undefined) throw new Error(`${options.command}: cannot be started`)
-  living.add(child)
   return labProcess(child, { pid, ended, output: options.output })
 }
 

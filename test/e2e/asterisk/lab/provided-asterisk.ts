@@ -1,9 +1,9 @@
 /** An unpacked Asterisk, SIPp and Kamailio to run, made by `provide.sh` when they are not there yet. */
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { runChild } from '../../../../scripts/children.mjs'
 import { projectRoot } from './project-root.js'
 
 /** 16 is the old end of what is supported, 22 the current one. */
@@ -30,12 +30,8 @@ function folderOf(program: string): string {
 /** Takes some 10 s and the network the first time; rejects with the words of the script. */
 async function provide(program: string, suite: string): Promise<string> {
   const folder = folderOf(program)
-  await new Promise<void>((resolve, reject) => {
-    execFile(script, [folder, suite], (error, _out, err) => {
-      if (error) reject(new Error(`${program} cannot be had:\n${err || error.message}`))
-      else resolve()
-    })
-  })
+  const { code, err } = await runChild(script, [folder, suite])
+  if (code !== 0) throw new Error(`${program} cannot be had:\n${err || `exit code ${code}`}`)
   return folder
 }
 

@@ -11,6 +11,8 @@ export interface RawInvite {
   readonly from?: string
   /** Value of To; `<sip:anyone@127.0.0.1>` unless given. */
   readonly to?: string
+  /** Call-ID and tag of From, to be part of another's call; its own unless given. */
+  readonly call?: string
   /** More header lines. */
   readonly headers?: readonly string[]
   /** Context of the dialplan; `outbound` unless given. */
@@ -31,7 +33,9 @@ export async function sendInvite(invite: RawInvite): Promise<number | undefined>
   const socket = createSocket('udp4')
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
   sent += 1
-  const dialog: Dialog = { ...invite, id: `raw${sent}`, port: socket.address().port }
+  const own = `raw${sent}`
+  const { call = own } = invite
+  const dialog: Dialog = { ...invite, call, own, port: socket.address().port }
   const send = (text: string) => socket.send(text, invite.server.ports.sip, '127.0.0.1')
   try {
     const answer = await finalAnswer(socket, () => send(request('INVITE', dialog, {})), invite)
@@ -71,26 +75,28 @@ function finalAnswer(
 }
 
 interface Dialog extends RawInvite {
-  readonly id: string
+  readonly call: string
+  /** Of its transaction. */
+  readonly own: string
   readonly port: number
 }
 
 const statusOf = (text: string) => Number(/^SIP\/2\.0 (\d{3})/.exec(text)?.[1] ?? 0)
 
 function request(method: string, dialog: Dialog, about: { to?: string; uri?: string }): string {
-  const { id, port, context = 'outbound', from = '<sip:3025559999@127.0.0.1>' } = dialog
+  const { call, own, port, context = 'outbound', from = '<sip:3025559999@127.0.0.1>' } = dialog
   const session = [
     ...['v=0', 'o=raw 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'],
     ...['m=audio 6004 RTP/AVP 0', 'a=rtpmap:0 PCMU/8000'],
   ].map((line) => `${line}\r\n`)
   const body = method === 'INVITE' ? session.join('') : ''
-  const branch = about.uri === undefined ? id : `${id}-${method}`
+  const branch = about.uri === undefined ? own : `${own}-${method}`
   return [
     `${method} ${about.uri ?? dialog.uri} SIP/2.0`,
     `Via: SIP/2.0/UDP 127.0.0.1:${port};branch=z9hG4bK-${branch}`,
-    `From: ${from};tag=${id}`,
+    `From: ${from};tag=${call}`,
     `To: ${about.to ?? dialog.to ?? '<sip:anyone@127.0.0.1>'}`,
-    `Call-ID: ${id}@127.0.0.1`,
+    `Call-ID: ${call}@127.0.0.1`,
     `CSeq: ${method === 'BYE' ? 2 : 1} ${method}`,
     `Contact: <sip:raw@127.0.0.1:${port}>`,
     'Max-Forwards: 70',

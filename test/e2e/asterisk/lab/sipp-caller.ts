@@ -88,7 +88,9 @@ export async function startCalls(options: CallsOptions): Promise<RunningCalls> {
   }))
   const port = await freeUdpPort()
   const sipp = startSipp({
-    ...{ sipp: server.sipp, folder: server.folder, name: 'caller' },
+    sipp: server.sipp,
+    folder: server.folder,
+    name: 'caller',
     scenario: callerScenario({
       context: options.context ?? 'outbound',
       hangUpAfterMs: options.hangUpAfterMs ?? 0,
@@ -171,8 +173,12 @@ function inviteSent(line: string): readonly LoggedEvent[] {
 }
 
 const nothingYet = {
-  ...{ status: undefined, cause: undefined, answeredAt: undefined },
-  ...{ gaveUp: false, transferStatus: undefined, endedAt: undefined },
+  status: undefined,
+  cause: undefined,
+  answeredAt: undefined,
+  gaveUp: false,
+  transferStatus: undefined,
+  endedAt: undefined,
 }
 
 function note(

@@ -47,7 +47,9 @@ export async function startTrunk(options: TrunkOptions): Promise<Trunk> {
   const { server, trunk = 'trunk', behaviour = { does: 'answer' } } = options
   const port = server.trunkPort(trunk)
   const sipp = startSipp({
-    ...{ sipp: server.sipp, folder: server.folder, name: trunk },
+    sipp: server.sipp,
+    folder: server.folder,
+    name: trunk,
     scenario: trunkScenario(behaviour, options.idHeader ?? 'X-Callgate-Id'),
     args: ['-aa', '-p', String(port)],
   })
@@ -105,7 +107,9 @@ function note(calls: Map<string, Arrival>, { what, at, fields }: LoggedEvent): v
 }
 
 const nothingYet = {
-  ...{ cancelledAt: undefined, answeredAt: undefined, endedAt: undefined },
+  cancelledAt: undefined,
+  answeredAt: undefined,
+  endedAt: undefined,
   transferTaken: undefined,
 }
 

@@ -44,8 +44,11 @@ export const askings: readonly Asking[] = [
   {
     arguments: ['kind=manual', 'project=sandbox', 'postal=10001', 'ref=lead-7', 'callerid=5551'],
     record: {
-      ...{ callKind: 'manual', projectId: 'sandbox', postalCode: '10001' },
-      ...{ reference: 'lead-7', callerId: '5551' },
+      callKind: 'manual',
+      projectId: 'sandbox',
+      postalCode: '10001',
+      reference: 'lead-7',
+      callerId: '5551',
     },
   },
   { arguments: [' KIND = Manual ', 'project='], record: { callKind: 'manual' } },
@@ -66,12 +69,15 @@ export const askings: readonly Asking[] = [
   },
   {
     arguments: ['trunk=trunk-manual', 'kind=ai'],
-    ...{ refused: noConsent, record: { callKind: 'ai', postalCode: '10002' } },
+    refused: noConsent,
+    record: { callKind: 'ai', postalCode: '10002' },
   },
   { arguments: [], variable: `${siteKind}=manual`, record: { callKind: 'manual' } },
   {
-    ...{ arguments: ['kind=ai'], variable: `${siteKind}=manual` },
-    ...{ refused: noConsent, record: { callKind: 'ai' } },
+    arguments: ['kind=ai'],
+    variable: `${siteKind}=manual`,
+    refused: noConsent,
+    record: { callKind: 'ai' },
   },
   { ...invalid('', `variable ${siteKind}`), arguments: [], variable: `${siteKind}=robot` },
 ]

@@ -16,7 +16,7 @@ export interface WayAround {
 }
 
 /** The Asterisk must have the contexts of {@link nakedContexts} and the trunks below. */
-export interface WaysLab {
+interface WaysLab {
   readonly server: AsteriskServer
   /** A Stasis application of whoever goes around, connected to the same Asterisk. */
   readonly app: string
@@ -53,7 +53,8 @@ const talk = { Application: 'Wait', Data: '30' }
 export const waysAround: readonly WayAround[] = [
   {
     name: 'Dial() in a context without the gate',
-    ...{ number: refused, why: 'no-permit' },
+    number: refused,
+    why: 'no-permit',
     async take({ server, atEnd }, number) {
       const patient = { giveUpAfterMs: 60_000 }
       const calls = await startCalls({ server, context: 'naked', numbers: [number], ...patient })
@@ -62,7 +63,8 @@ export const waysAround: readonly WayAround[] = [
   },
   {
     name: 'AMI Originate with a forged permit',
-    ...{ number: refused, why: 'no-caller' },
+    number: refused,
+    why: 'no-caller',
     async take({ server }, number) {
       const channel = onTrunk(number)
       await server.originateByAmi({ Channel: channel, ...talk, Variable: forgedVariable })
@@ -70,7 +72,8 @@ export const waysAround: readonly WayAround[] = [
   },
   {
     name: 'AMI Originate into such a context with a forged permit',
-    ...{ number: refused, why: 'permit-not-valid' },
+    number: refused,
+    why: 'permit-not-valid',
     async take({ server }, number) {
       const channel = throughNaked(number)
       await server.originateByAmi({ Channel: channel, ...talk, Variable: forgedVariable })
@@ -78,7 +81,8 @@ export const waysAround: readonly WayAround[] = [
   },
   {
     name: 'AMI Originate into such a context with the permit of a call to that very number',
-    ...{ number: gated.number, why: 'permit-not-valid' },
+    number: gated.number,
+    why: 'permit-not-valid',
     async take(lab, number) {
       const variable = `__CALLGATE_PERMIT=${await permitOfLivingCall(lab)}`
       await lab.server.originateByAmi({
@@ -90,56 +94,64 @@ export const waysAround: readonly WayAround[] = [
   },
   {
     name: 'a call file with a forged permit',
-    ...{ number: refused, why: 'no-caller' },
+    number: refused,
+    why: 'no-caller',
     async take({ server }, number) {
       server.callFile(callFile(onTrunk(number)))
     },
   },
   {
     name: 'a call file into such a context with a forged permit',
-    ...{ number: refused, why: 'permit-not-valid' },
+    number: refused,
+    why: 'permit-not-valid',
     async take({ server }, number) {
       server.callFile(callFile(throughNaked(number)))
     },
   },
   {
     name: 'ARI originate with a forged permit',
-    ...{ number: refused, why: 'no-caller' },
+    number: refused,
+    why: 'no-caller',
     async take({ server }, number) {
       await originateByAri(server, onTrunk(number))
     },
   },
   {
     name: 'ARI originate into such a context with a forged permit',
-    ...{ number: refused, why: 'permit-not-valid' },
+    number: refused,
+    why: 'permit-not-valid',
     async take({ server }, number) {
       await originateByAri(server, throughNaked(number))
     },
   },
   {
     name: 'ARI create and dial with a forged permit',
-    ...{ number: refused, why: 'no-caller' },
+    number: refused,
+    why: 'no-caller',
     async take({ server, app }, number) {
       expectDone(await createAndDial(server, { app, number }))
     },
   },
   {
     name: 'channel originate on the command line',
-    ...{ number: refused, why: 'no-caller' },
+    number: refused,
+    why: 'no-caller',
     async take({ server }, number) {
       await server.cli(`channel originate ${onTrunk(number)} application Wait 30`)
     },
   },
   {
     name: 'a transfer by the calling party of a gated call',
-    ...{ number: refused, why: 'no-permit' },
+    number: refused,
+    why: 'no-permit',
     async take(lab, number) {
       await gatedCall(lab, { transferTo: number })
     },
   },
   {
     name: 'a transfer by the called party of a gated call',
-    ...{ number: refused, why: 'permit-not-valid' },
+    number: refused,
+    why: 'permit-not-valid',
     async take(lab, number) {
       await gatedCall(lab, { behaviour: { does: 'transfer', to: number } })
     },

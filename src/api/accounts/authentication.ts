@@ -1,0 +1,113 @@
+/**
+ * Authentication in the API: access tokens for API keys (spec, "Authentication"; RFC 6749, section
+ * 4.4), and the validation of a key, project and campaign (spec, "Authentication check").
+ */
+import { z } from 'zod'
+import type { TokenRequest, TokenResponse } from '../../domain/caller.js'
+import { type Role, roles } from '../../domain/caller.js'
+import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
+import { fields, optionalId } from '../fields.js'
+
+const requiredText = z.string('is required').min(1, 'is required and must not be empty')
+
+/**
+ * Names and values are case sensitive, and other fields, including `scope`, are ignored (RFC 6749,
+ * section 3.2): a token has the rights of its key, so there are no scopes to choose from.
+ */
+const tokenRequest = z
+  .object({
+    grant_type: requiredText.describe('`client_credentials`'),
+    client_id: requiredText.describe('The account’s id'),
+    client_secret: requiredText.describe('An API key of that account'),
+  })
+  .transform(
+    (wire): TokenRequest => ({
+      grantType: wire.grant_type,
+      clientId: wire.client_id,
+      clientSecret: wire.client_secret,
+    }),
+  )
+
+const tokenResponse = z
+  .object({
+    token_type: z.literal('Bearer'),
+    expires_in: z.int().positive().describe('Seconds from now'),
+    access_token: z.string().describe('To be sent as `Authorization: Bearer`'),
+  })
+  .transform(
+    (wire): TokenResponse => ({ token: wire.access_token, expiresInSeconds: wire.expires_in }),
+  )
+
+/** Accepts a form; the client id and secret may also be sent as `Authorization: Basic`. */
+export const tokenEndpoint = defineEndpoint<TokenRequest, TokenResponse>({
+  name: 'token',
+  summary: 'Returns an access token for an API key, valid for an hour.',
+  spec: 'Authentication',
+  method: 'POST',
+  // The spec is not certain about the path, so both paths it mentions are served.
+  paths: ['/oauth/token', '/v1.5/oauth/token'],
+  accepts: ['form', 'multipart'],
+  maxBodyBytes: maxSmallBodyBytes,
+  access: 'open',
+  keyAlsoIn: [],
+  rights: [],
+  scopes: 'none',
+  request: tokenRequest,
+  response: tokenResponse,
+  errors: 'oauth',
+  encode: ({ token, expiresInSeconds }) => ({
+    json: { token_type: 'Bearer', expires_in: expiresInSeconds, access_token: token },
+    headers: { Pragma: 'no-cache' },
+  }),
+})
+
+export interface AccessCheckRequest {
+  readonly projectId: string | undefined
+  readonly campaignId: string | undefined
+  /** The field name that the client used for the project. */
+  readonly projectField: 'projectId' | 'projId'
+}
+
+/** The result for a valid key; anything invalid is an error. */
+export interface AccessCheckResult {
+  readonly accountId: string
+  readonly role: Role
+}
+
+const accessRequest = fields({
+  campaignId: optionalId.describe('A campaign that must belong to the account and the project'),
+  projectId: optionalId.describe('A project that must belong to the account'),
+  projId: optionalId.describe('Another name of projectId'),
+}).transform(({ campaignId, projectId, projId }, context): AccessCheckRequest => {
+  if (projectId !== undefined && projId !== undefined && projectId !== projId) {
+    const message = 'must not differ from projectId; send only one of the two'
+    context.addIssue({ code: 'custom', path: ['projId'], message, input: projId })
+  }
+  const projectField = projectId === undefined ? 'projId' : 'projectId'
+  return { projectId: projectId ?? projId, campaignId, projectField }
+})
+
+/** The answer has the account of the key; a project or campaign of another account is 400. */
+export const accessCheckEndpoint = defineEndpoint<AccessCheckRequest, AccessCheckResult>({
+  name: 'auth-validate',
+  summary: 'Whether the key is valid, and the project and campaign if given.',
+  spec: 'Authentication check',
+  method: 'GET',
+  paths: ['/v1.5/Auth/Validate'],
+  accepts: ['query'],
+  keyAlsoIn: ['query'],
+  rights: [],
+  // Without either, only the key is validated.
+  scopes: ({ projectId, campaignId }) =>
+    projectId === undefined && campaignId === undefined ? [] : [{ projectId, campaignId }],
+  request: accessRequest,
+  response: z
+    .object({
+      AcctId: z.string().describe('The account of the key'),
+      IsValid: z.literal(true),
+      Role: z.enum(roles),
+    })
+    .transform((wire) => ({ accountId: wire.AcctId, role: wire.Role })),
+  errors: 'problem',
+  encode: ({ accountId, role }) => ({ json: { AcctId: accountId, IsValid: true, Role: role } }),
+})

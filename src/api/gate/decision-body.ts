@@ -1,0 +1,126 @@
+/** A decision in the API: the answer of the decision call, and the record that is read later. */
+import { z } from 'zod'
+import { handoverFailures, outcomeStates } from '../../domain/call-outcome.js'
+import { policyEffects } from '../../domain/decision.js'
+
+const findingSchema = z.object({
+  check: z.string(),
+  verdict: z.enum(['pass', 'deny', 'unknown']),
+  reason: z.string(),
+  detail: z.string(),
+  source: z.string(),
+  ageMs: z.number().describe('Age of the fact when it was used, in milliseconds'),
+  stale: z
+    .literal(true)
+    .optional()
+    .describe(
+      'The answer is older than its maximum age; the detail says why there is no newer one',
+    ),
+  opensAt: z.string().optional(),
+  lists: z
+    .array(
+      z.object({
+        name: z.string(),
+        version: z.string().describe('Names this exact content of the list'),
+        asOf: z.string(),
+      }),
+    )
+    .readonly()
+    .optional()
+    .describe('The imported lists that were checked'),
+})
+
+const policyEffectSchema = z.object({
+  check: z.string(),
+  effect: z
+    .enum(policyEffects)
+    .describe(
+      'unknown-allowed: not answered but allowed; stale-allowed: allowed by an answer older than ' +
+        'its maximum age; shadowed: would have blocked but is not enforced',
+    ),
+  because: z
+    .string()
+    .describe(
+      'The reason set in policy, why the source does not answer, or the detail of the finding',
+    ),
+  until: z.string().optional().describe('When an unknown blocks again'),
+})
+
+const outcomeSchema = z
+  .object({
+    state: z.enum(outcomeStates),
+    handedOverAt: z.string().optional().describe('When the dialplan received the verdict'),
+    notCarriedOutAt: z.string().optional(),
+    notCarriedOut: z
+      .enum(handoverFailures)
+      .optional()
+      .describe('Why the verdict did not reach its channel'),
+    leg: z.string().optional().describe('Channel on the trunk'),
+    dialledAt: z.string().optional(),
+    answeredAt: z.string().optional(),
+    failedAt: z.string().optional(),
+    endedAt: z.string().optional(),
+    dialStatus: z.string().optional().describe('As reported by Asterisk, such as ANSWER or BUSY'),
+    cause: z.number().optional().describe('Q.850 cause of the end of the leg'),
+  })
+  .describe('Outcome of the call, if known; only when the record is read')
+
+/** The decision answer and record; instants are ISO 8601 in UTC. */
+export const decisionSchema = z.object({
+  id: z
+    .string()
+    .describe('`-` when there is no record: an emergency or service code without a valid key'),
+  decision: z.enum(['allow', 'block']),
+  reason: z.string(),
+  message: z.string(),
+  number: z
+    .string()
+    .describe('The normalized number that was checked; empty when the input is not a number'),
+  dial: z
+    .string()
+    .optional()
+    .describe(
+      'Only on an allow: dial exactly this, not the text of the request. Ten digits, a service code, ' +
+        'or what policy allows unchecked: an extension, or a foreign number with its + or 011',
+    ),
+  callKind: z.string(),
+  decidedAt: z.string(),
+  judgedAt: z.string().describe('The instant the rules were applied to'),
+  validUntil: z.string().describe('Do not act on an allow at or after this instant'),
+  nextAllowedAt: z
+    .string()
+    .optional()
+    .describe('When the call may be placed, if only the time blocks it'),
+  whatIf: z.boolean(),
+  degraded: z
+    .array(z.string())
+    .readonly()
+    .describe('Checks without a fresh answer that policy allowed'),
+  policy: z
+    .array(policyEffectSchema)
+    .readonly()
+    .optional()
+    .describe('Findings that policy overrode, also on blocks; absent when there are none'),
+  findings: z.array(findingSchema).readonly(),
+  accountId: z.string().describe('Empty when there is no record'),
+  keyId: z
+    .string()
+    .optional()
+    .describe(
+      'Id of the API key, as shown by `callgate keys list`; absent for calls from Asterisk',
+    ),
+  via: z.string(),
+  dialed: z.string(),
+  channel: z
+    .object({ server: z.string(), id: z.string() })
+    .optional()
+    .describe('The Asterisk channel of the call'),
+  projectId: z.string().optional(),
+  campaignId: z.string().optional(),
+  postalCode: z.string().optional(),
+  callerId: z.string().optional(),
+  reference: z.string().optional(),
+  outcome: outcomeSchema.optional(),
+})
+
+export type DecisionBody = z.output<typeof decisionSchema>

@@ -1,0 +1,205 @@
+/**
+ * The gate's own calls: decide on one call, the one-line form for dialplans, read a decision.
+ * The deciding calls are answered by `http/decision-routes.ts`, the reading one like any endpoint.
+ */
+import { z } from 'zod'
+import {
+  callKinds,
+  maxCallerIdLength,
+  maxDialedLength,
+  maxReferenceLength,
+  postalCodePattern,
+  postalCodeRule,
+} from '../../domain/decision.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant, isWithinYears, parseInstant } from '../../domain/time/dates.js'
+import { invalidRequest } from '../../errors.js'
+import { defineEndpoint, maxSmallBodyBytes, type Reply, singleScope } from '../endpoint.js'
+import { fields, optionalId, optionalText } from '../fields.js'
+import { decisionSchema } from './decision-body.js'
+
+const kindRule = `is required and must be one of ${callKinds.join(', ')}`
+
+const callKind = z.string(kindRule).trim().toLowerCase().pipe(z.enum(callKinds, kindRule))
+
+const dialed = z
+  .string('is required and must be text')
+  .trim()
+  .min(1, 'is required and must not be empty')
+  .max(maxDialedLength, `must not be longer than ${maxDialedLength} characters`)
+
+const postalCode = z
+  .string('must be text')
+  .trim()
+  .regex(postalCodePattern, postalCodeRule)
+  .nullable()
+  .transform((text) => text || undefined)
+  .optional()
+
+const at = z
+  .string('must be text')
+  .nullable()
+  .transform((text, context) => {
+    if (text === null || text === '') return undefined
+    const instant = parseInstant(text)
+    if (instant !== undefined) return instant
+    context.addIssue('must be an instant such as 2026-11-23T17:00:00Z')
+    return z.NEVER
+  })
+  .optional()
+
+const decisionRequest = fields({
+  number: dialed,
+  callKind,
+  projectId: optionalId,
+  campaignId: optionalId,
+  postalCode,
+  callerId: optionalText(maxCallerIdLength),
+  reference: optionalText(maxReferenceLength),
+  at,
+})
+
+export type DecisionRequest = z.output<typeof decisionRequest> & {
+  /** The reply line repeats the number as sent instead of the normalized one. */
+  readonly keepSentNumber?: boolean
+}
+
+/** Throws for an instant outside the range of the calling rules, like the time-legal call. */
+export function requireInstantInRange(at: Instant, now: Instant): void {
+  if (isWithinYears(at, now, 50)) return
+  const rule = 'must be within 50 years of today'
+  throw invalidRequest([{ field: 'at', value: formatInstant(at), rule }])
+}
+
+const predialRequest = fields({
+  number: dialed,
+  kind: callKind,
+  project: optionalId,
+  campaign: optionalId,
+  postal: postalCode,
+  callerid: optionalText(maxCallerIdLength),
+  ref: optionalText(maxReferenceLength),
+  format: z.enum(['judged', 'sent'], 'must be judged or sent').optional(),
+}).transform(
+  ({ number, kind, project, campaign, postal, callerid, ref, format }): DecisionRequest => ({
+    number,
+    callKind: kind,
+    projectId: project,
+    campaignId: campaign,
+    postalCode: postal,
+    callerId: callerid,
+    reference: ref,
+    at: undefined,
+    keepSentNumber: format === 'sent',
+  }),
+)
+
+/** Does not apply to emergency and service codes, which are allowed before these checks. */
+const decisionAccess = {
+  rights: ['decide'],
+  scopes: singleScope,
+  callKind: (request: DecisionRequest) => request.callKind,
+} as const
+
+export const decideEndpoint = defineEndpoint({
+  name: 'decide',
+  summary:
+    'Decides whether a call may be placed now. Allow and block both have status 200. Emergency and ' +
+    'service codes are always allowed, whatever else the request contains, even without a key.',
+  spec: 'the gate',
+  method: 'POST',
+  paths: ['/v1/decisions'],
+  accepts: ['json'],
+  maxBodyBytes: maxSmallBodyBytes,
+  keyAlsoIn: [],
+  ...decisionAccess,
+  request: decisionRequest,
+  response: decisionSchema,
+  errors: 'problem',
+})
+
+export interface PredialReply {
+  readonly line: string
+  /** 503 when the decision could not be made or kept. */
+  readonly status: number
+  /** Checks without a fresh answer that policy allowed. */
+  readonly degraded: readonly string[]
+}
+
+/** Lists the checks in `degraded`, separated by commas, since the line has no room for them. */
+const degradedHeader = 'X-Callgate-Degraded'
+
+export function encodePredialReply({ line, status, degraded }: PredialReply): Reply {
+  return {
+    status,
+    text: `${line}\n`,
+    ...(degraded.length > 0 && { headers: { [degradedHeader]: degraded.join(',') } }),
+  }
+}
+
+const predialCommon = {
+  summary:
+    'Decides with one line for a dialplan: allow:<number>:<id>:end or block:<reason>:<id>:end. With ' +
+    'format=sent the line repeats the number as sent, digits with or without a plus. Emergency and service ' +
+    'codes are always allowed, whatever else the request contains, even without a key.',
+  spec: 'the gate',
+  paths: ['/v1/predial'],
+  keyAsPassword: true,
+  ...decisionAccess,
+  request: predialRequest,
+  response: z.object({
+    line: z.string(),
+    status: z.number(),
+    degraded: z.array(z.string()).readonly(),
+  }),
+  replyTypes: ['text/plain'],
+  errors: 'block-line',
+  encode: encodePredialReply,
+} as const
+
+/**
+ * The complete answer to a dialplan, in lower case, with the number and an end mark, since a dialplan
+ * can see neither the status nor a truncated reply.
+ */
+export function formatPredialLine(decision: {
+  readonly decision: 'allow' | 'block'
+  readonly number: string
+  readonly reason: string
+  readonly id: string
+}): string {
+  const subject = decision.decision === 'allow' ? decision.number : decision.reason
+  return `${decision.decision}:${subject}:${decision.id}:end`
+}
+
+export const predialGet = defineEndpoint({
+  ...predialCommon,
+  name: 'predial-get',
+  method: 'GET',
+  accepts: ['query'],
+  keyAlsoIn: ['query'],
+})
+
+export const predialPost = defineEndpoint({
+  ...predialCommon,
+  name: 'predial-post',
+  method: 'POST',
+  accepts: ['form', 'json', 'query'],
+  keyAlsoIn: ['form', 'query'],
+  maxBodyBytes: maxSmallBodyBytes,
+})
+
+export const readDecisionEndpoint = defineEndpoint({
+  name: 'decision',
+  summary: 'The record of one decision of the account.',
+  spec: 'the gate',
+  method: 'GET',
+  paths: ['/v1/decisions/:id'],
+  accepts: ['query'],
+  keyAlsoIn: [],
+  rights: ['decide'],
+  // The handler checks the key's limits after it has found the record.
+  scopes: 'none',
+  request: fields({ id: z.string().max(64, 'must not be longer than 64 characters') }),
+  response: decisionSchema,
+  errors: 'problem',
+})

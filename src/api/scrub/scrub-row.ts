@@ -1,0 +1,151 @@
+/**
+ * One scrub row in the API (spec, "Scrub result row"), where every value is text. The scrub service
+ * decides the values.
+ */
+import { z } from 'zod'
+import { resultLetters } from '../../domain/compliance.js'
+import type { ScrubRow, ScrubVersion } from '../../domain/scrub-row.js'
+
+type Column = readonly [name: string, write: (row: ScrubRow) => string]
+
+const columns: readonly Column[] = [
+  ['Phone', (row) => row.phone],
+  ['ResultCode', (row) => row.letter],
+  ['Reserved', (row) => row.reserved],
+  ['Reason', (row) => row.reason],
+  ['RegionAbbrev', (row) => row.region],
+  ['Country', (row) => row.country],
+  ['Locale', (row) => row.locale],
+  ['CarrierInfo', (row) => row.carrierInfo],
+  // Filled only after an area-code split; callgate has no table of splits.
+  ['NewReassignedAreaCode', () => ''],
+  ['TZCode', (row) => row.timeZoneCode],
+  ['CallingWindow', (row) => row.callingWindow],
+  ['UTCOffset', (row) => String(row.utcOffsetMinutes ?? '')],
+  ['DoNotCallToday', (row) => flag(row.doNotCallToday)],
+  ['CallingTimeRestrictions', (row) => row.callingTimeRestrictions],
+  ['EBRType', (row) => row.ebrType],
+  ['IsWirelessOrVoIP', (row) => flag(row.isWirelessOrVoip)],
+  ['LineType', (row) => row.lineType],
+]
+
+/**
+ * The columns of older versions come first, so that their readers can read this version. `VoIPDate`
+ * is always empty, since no available data has it.
+ */
+const columnsOfVersion8: readonly Column[] = [
+  ...columns,
+  ['EBRExpiresOn', (row) => row.ebrExpiresOn],
+  ['WirelessPortDate', (row) => row.wirelessPortDate],
+  ['VoIPDate', () => ''],
+  ['PostalCode', (row) => row.postalCode],
+  ['TZSource', (row) => row.timeZoneSource],
+  ['IsCallAllowedNonATDS', (row) => flag(row.allowed.manual)],
+  ['IsCallAllowedATDS', (row) => flag(row.allowed.autodialed)],
+  ['IsCallAllowedAI', (row) => flag(row.allowed.ai)],
+]
+
+function flag(value: boolean | undefined): string {
+  if (value === undefined) return ''
+  return value ? '1' : '0'
+}
+
+function columnsOf(version: ScrubVersion): readonly Column[] {
+  return version >= 8 ? columnsOfVersion8 : columns
+}
+
+/** One object per row. */
+export function toJsonRow(row: ScrubRow, version: ScrubVersion): Readonly<Record<string, string>> {
+  return Object.fromEntries(columnsOf(version).map(([name, write]) => [name, write(row)]))
+}
+
+/**
+ * One line per row, no header, columns in the order of the JSON fields. Dialers often split at commas
+ * without CSV rules, so a field is quoted only if it contains a comma or line end or begins with a
+ * quote, and quotes in other fields are not doubled.
+ */
+export function toCsvLine(row: ScrubRow, version: ScrubVersion): string {
+  return `${columnsOf(version)
+    .map(([, write]) => toCsvField(write(row)))
+    .join(',')}\n`
+}
+
+function toCsvField(text: string): string {
+  return /^"|[,\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+const text = z.string('must be text')
+/** Empty and `0` both mean that there is no date (spec, "Scrub result row"). */
+const dateOrNothing = text.transform((date) => (date === '0' ? '' : date))
+const letter = z.enum(resultLetters, `must be one of the letters ${resultLetters.join(' ')}`)
+const ebrType = z.enum(['S', 'I', 'P', 'T', ''], 'must be S, I, P, T or empty')
+const yesNo = z.enum(['0', '1'], 'must be 0 or 1').transform((digit) => digit === '1')
+const yesNoOrNothing = z
+  .enum(['0', '1', ''], 'must be 0, 1 or empty')
+  .transform((digit) => (digit === '' ? undefined : digit === '1'))
+const minutes = z
+  .string('must be text')
+  .regex(/^(?:-?\d{1,4})?$/, 'must be minutes or empty')
+  .transform((digits) => (digits === '' ? undefined : Number(digits)))
+
+/**
+ * Reads a row of version 8 in its JSON form. Every field of the spec's row is required; other fields
+ * are ignored, unknown letters refused.
+ */
+export const wireScrubRow = z
+  .object({
+    Phone: text,
+    ResultCode: letter,
+    Reserved: text,
+    Reason: text,
+    RegionAbbrev: text,
+    Country: text,
+    Locale: text,
+    CarrierInfo: text,
+    TZCode: text,
+    NewReassignedAreaCode: text,
+    WirelessPortDate: dateOrNothing,
+    VoIPDate: text,
+    CallingWindow: text,
+    UTCOffset: minutes,
+    DoNotCallToday: yesNoOrNothing,
+    CallingTimeRestrictions: text,
+    EBRType: ebrType,
+    IsWirelessOrVoIP: yesNoOrNothing,
+    LineType: text,
+    EBRExpiresOn: text,
+    PostalCode: text,
+    TZSource: text,
+    IsCallAllowedNonATDS: yesNo,
+    IsCallAllowedATDS: yesNo,
+    IsCallAllowedAI: yesNo,
+  })
+  .transform(
+    (wire): ScrubRow => ({
+      phone: wire.Phone,
+      letter: wire.ResultCode,
+      reserved: wire.Reserved,
+      reason: wire.Reason,
+      region: wire.RegionAbbrev,
+      country: wire.Country,
+      locale: wire.Locale,
+      carrierInfo: wire.CarrierInfo,
+      timeZoneCode: wire.TZCode,
+      callingWindow: wire.CallingWindow,
+      utcOffsetMinutes: wire.UTCOffset,
+      doNotCallToday: wire.DoNotCallToday,
+      ebrType: wire.EBRType,
+      callingTimeRestrictions: wire.CallingTimeRestrictions,
+      lineType: wire.LineType,
+      isWirelessOrVoip: wire.IsWirelessOrVoIP,
+      ebrExpiresOn: wire.EBRExpiresOn,
+      wirelessPortDate: wire.WirelessPortDate,
+      postalCode: wire.PostalCode,
+      timeZoneSource: wire.TZSource,
+      allowed: {
+        manual: wire.IsCallAllowedNonATDS,
+        autodialed: wire.IsCallAllowedATDS,
+        ai: wire.IsCallAllowedAI,
+      },
+    }),
+  )

@@ -1,0 +1,87 @@
+/** Builds the services that are not part of deciding a call. */
+
+import type { Country } from '../domain/place.js'
+import { monotonicTimestamps } from '../domain/time/clock.js'
+import type { Metrics } from '../observability/metrics.js'
+import type { AccountView } from '../service/account-view.js'
+import { AccessCheck } from '../service/accounts/access-check.js'
+import { AccessTokens } from '../service/accounts/access-tokens.js'
+import { LegalEntities } from '../service/legal-entities/legal-entities.js'
+import { Lookups } from '../service/lookups/lookups.js'
+import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
+import { RemovedFlagsReport } from '../service/reputation/flags-removed.js'
+import { ReputationMonitor } from '../service/reputation/reputation-monitor.js'
+import { sandboxAccountId } from '../service/sandbox/sandbox.js'
+import { Scans } from '../service/scans/scans.js'
+import type { AccountServices, FactServices } from '../service/service.js'
+import type { AppContext } from './app-context.js'
+import { type BackgroundJobs, createBackgroundJobs } from './background.js'
+import type { FactSources } from './fact-sources.js'
+
+export interface AccountServicesWithTokens extends AccountServices {
+  readonly tokens: AccessTokens
+}
+
+export function createAccountServices(foundation: AppContext): AccountServicesWithTokens {
+  const { storage, runtime, keys, projects, expiryClock: clock, settings } = foundation
+  const { timers, randomBytes } = runtime
+  const { tokensPerKey: maxPerKey } = settings.limits
+  return {
+    tokens: new AccessTokens({ storage, clock, timers, randomBytes, keys, maxPerKey }),
+    access: new AccessCheck(projects),
+    projects: projects.records,
+    projectRpc: projects.rpc,
+    legalEntities: new LegalEntities({ storage, clock }),
+  }
+}
+
+interface FactServicesDeps {
+  readonly viewOf: (accountId: string) => AccountView
+  readonly factSources: FactSources
+  readonly metrics: Metrics
+}
+
+/** Uses the machine's clock for the sandbox too, since only its facts have a fixed time, not its jobs. */
+export function createFactServices(
+  foundation: AppContext,
+  deps: FactServicesDeps,
+): { readonly subjects: FactServices; readonly background: BackgroundJobs } {
+  const { storage, runtime, projects, webhooks, settings } = foundation
+  const { clock, random, randomBytes } = runtime
+  const { viewOf, factSources } = deps
+  const { sourcesFor } = factSources
+  const countryOf = createCountryLookup(foundation)
+  const timestamps = monotonicTimestamps(clock)
+  const work = createBackgroundJobs(foundation, { ...deps, countryOf, timestamps })
+  const subjects: FactServices = {
+    lookups: new Lookups({
+      lookupSourceFor: (accountId) => sourcesFor(accountId).lookups,
+      planOf: (accountId) => viewOf(accountId).numberingPlan,
+    }),
+    reassigned: new ReassignedChecks({
+      projects,
+      lookupSourceFor: (accountId) => sourcesFor(accountId).lookups,
+      clockOf: (accountId) => viewOf(accountId).clock,
+      isSandbox: (accountId) => accountId === sandboxAccountId,
+    }),
+    monitor: new ReputationMonitor({
+      storage,
+      clock,
+      timestamps,
+      random,
+      countryOf,
+      firstCheckWithinMs: settings.reputation.firstCheckWithinMs,
+      legalEntities: new LegalEntities({ storage, clock }),
+      complaintSourceFor: (accountId) => sourcesFor(accountId).complaints,
+      onAdded: () => work.wakeLabelChecks(),
+    }),
+    flagsRemoved: new RemovedFlagsReport({ storage, clock, countryOf }),
+    scans: new Scans({ storage, clock, randomBytes, webhooks, wake: () => work.wakeScans() }),
+  }
+  return { subjects, background: work }
+}
+
+/** Returns US for a deleted account, which has no data left. */
+function createCountryLookup({ accounts }: AppContext): (accountId: string) => Promise<Country> {
+  return async (accountId) => (await accounts.find(accountId))?.country ?? 'US'
+}

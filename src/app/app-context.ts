@@ -1,0 +1,162 @@
+/** Builds the basis of every command: the database, accounts, keys and projects. */
+
+import type { Settings } from '../config/settings.js'
+import { version } from '../config/version.js'
+import { ChangeNotifier } from '../domain/change-notifier.js'
+import type { Clock } from '../domain/time/clock.js'
+import { AppError, DataFileError, getErrorMessage } from '../errors.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { Accounts } from '../service/accounts/accounts.js'
+import { ApiKeys } from '../service/accounts/api-keys.js'
+import { Projects } from '../service/projects/projects.js'
+import { sandboxAccountId } from '../service/sandbox/sandbox.js'
+import { GuardedSender } from '../service/webhooks/http-sender/guarded-sender.js'
+import type { WebhookObserver } from '../service/webhooks/webhook-deliveries.js'
+import type { AttemptOutcome } from '../service/webhooks/webhook-retry-policy.js'
+import { Webhooks } from '../service/webhooks/webhooks.js'
+import { ChangeHead } from '../storage/change-head.js'
+import { openDatabase } from '../storage/engine.js'
+import { migrateSchema } from '../storage/migrate.js'
+import type { OpenDatabase } from '../storage/open-database.js'
+import { prepareDataFolder } from './data-folders.js'
+
+export const mainAccountId = 'main'
+
+/** The database with accounts, keys and projects; all that the smaller commands need. */
+export interface AppContext {
+  readonly settings: Settings
+  readonly runtime: Runtime
+  readonly storage: OpenDatabase
+  readonly changes: ChangeNotifier
+  readonly changeHead: ChangeHead
+  /** The clock for expiry; it never goes back. */
+  readonly expiryClock: Clock
+  readonly accounts: Accounts
+  readonly keys: ApiKeys
+  readonly projects: Projects
+  /** Stores webhook events; sends them once a server has started it. */
+  readonly webhooks: Webhooks
+  readonly webhookObserver: WebhookObserverRelay
+  close(): Promise<void>
+}
+
+export interface OpenAppOptions {
+  /** Create a new database, even in a folder that had one before; fails if one exists. */
+  readonly init?: boolean | undefined
+}
+
+/** Opens and migrates the database, and creates the two built-in accounts if missing. */
+export async function openAppContext(
+  settings: Settings,
+  runtime: Runtime,
+  { init = false }: OpenAppOptions = {},
+): Promise<AppContext> {
+  const { clock, timers } = runtime
+  prepareDataFolder(settings)
+  const storage = openDatabase({
+    ...settings.storage,
+    dataDir: settings.dataDir,
+    init,
+    blockForLockMs: runtime.canBlock ? settings.storage.lockWaitMs : 0,
+  })
+  try {
+    await migrateDatabase(storage)
+    storage.markInitialized()
+    const { db } = storage
+    const changes = new ChangeNotifier()
+    const changeHead = new ChangeHead(db, clock)
+    await changeHead.refresh()
+    const accounts = new Accounts({ storage, clock, randomBytes: runtime.randomBytes })
+    await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })
+    await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
+    const expiryClock = changeHead.createExpiryClock(timers)
+    const { randomBytes } = runtime
+    const keys = new ApiKeys({ db, clock: expiryClock, timers, randomBytes })
+    const webhookObserver = new WebhookObserverRelay()
+    const webhooks = createWebhooks({
+      settings,
+      runtime,
+      storage,
+      accounts,
+      observer: webhookObserver,
+    })
+    const projects = new Projects({ storage, clock, timers, changes, webhooks })
+    const close = async () => {
+      // A missing or locked database must not prevent the program from ending.
+      await changeHead.writeBack().catch((err: unknown) => {
+        runtime.log.warn('the time of the newest stored record could not be written at shutdown', {
+          err,
+        })
+      })
+      await storage.close()
+    }
+    const base = {
+      settings,
+      runtime,
+      storage,
+      changes,
+      changeHead,
+      expiryClock,
+      accounts,
+      keys,
+      projects,
+    }
+    return { ...base, webhooks, webhookObserver, close }
+  } catch (cause) {
+    await storage.close()
+    throw cause
+  }
+}
+
+async function migrateDatabase({ db, path }: OpenDatabase): Promise<void> {
+  try {
+    await migrateSchema(db)
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause
+    const why = getErrorMessage(cause)
+    throw new DataFileError(path, why, cause)
+  }
+}
+
+/** Forwards webhook events to an observer that is set later. */
+class WebhookObserverRelay implements WebhookObserver {
+  #listener: WebhookObserver | undefined
+
+  setObserver(listener: WebhookObserver): void {
+    this.#listener = listener
+  }
+
+  onAttempt(outcome: AttemptOutcome): void {
+    this.#listener?.onAttempt(outcome)
+  }
+
+  onPending(count: number): void {
+    this.#listener?.onPending(count)
+  }
+}
+
+interface WebhookDeps extends Pick<AppContext, 'settings' | 'runtime' | 'storage' | 'accounts'> {
+  readonly observer: WebhookObserverRelay
+}
+
+function createWebhooks({ settings, runtime, storage, accounts, observer }: WebhookDeps): Webhooks {
+  const { clock, timers, random, randomBytes, log } = runtime
+  const { allow, ...sending } = settings.webhooks
+  return new Webhooks({
+    storage,
+    clock,
+    timers,
+    random,
+    randomBytes,
+    sender: new GuardedSender({ allow, timers }),
+    getSecret: (accountId) => accounts.webhookSecret(accountId),
+    settings: { ...sending, version },
+    observer: {
+      onAttempt: (outcome) => observer.onAttempt(outcome),
+      onPending: (count) => observer.onPending(count),
+      onFailure: (event) =>
+        log.warn('a webhook could not be delivered and is not retried', { ...event }),
+    },
+    onError: (cause) => log.error('webhooks could not be processed; trying again', { err: cause }),
+  })
+}

@@ -1,0 +1,104 @@
+/**
+ * Builds the background jobs of a server: scans, label checks, webhooks, and the expiry of
+ * registrations. Their state is in the database, so they continue after a restart.
+ */
+
+import type { Country } from '../domain/place.js'
+import type { Clock } from '../domain/time/clock.js'
+import type { Metrics } from '../observability/metrics.js'
+import { BackgroundTask } from '../service/background/background-task.js'
+import { LabelChecks } from '../service/reputation/label-checks.js'
+import { ScanWorker } from '../service/scans/scan-worker.js'
+import type { AppContext } from './app-context.js'
+import type { FactSources } from './fact-sources.js'
+
+export interface BackgroundJobs {
+  start(): void
+  /** Signals new scans. */
+  wakeScans(): void
+  /** Signals new monitored numbers. */
+  wakeLabelChecks(): void
+  /** Starts nothing new and waits for work in progress. */
+  close(): Promise<void>
+}
+
+export interface BackgroundDeps {
+  readonly factSources: FactSources
+  readonly metrics: Metrics
+  readonly countryOf: (accountId: string) => Promise<Country>
+  readonly timestamps: Clock
+}
+
+export function createBackgroundJobs(foundation: AppContext, deps: BackgroundDeps): BackgroundJobs {
+  const { runtime, projects, webhooks } = foundation
+  const worker = createScanWorker(foundation, deps, () => scans.wake())
+  const checks = createLabelChecks(foundation, deps)
+  const recurring = (what: string, run: () => Promise<number>) =>
+    new BackgroundTask({
+      run,
+      timers: runtime.timers,
+      onError: (cause) => runtime.log.error(`${what} failed; trying again`, { err: cause }),
+    })
+  const scans = recurring('scanning', () => worker.run())
+  const labels = recurring('checking labels', async () => {
+    const pauseMs = await checks.run()
+    deps.metrics.setMonitoredNumbers(await checks.countNumbers())
+    return pauseMs
+  })
+  const expiry = recurring('expiring registrations', () => projects.registrations.expireDue())
+  return {
+    start() {
+      for (const job of [webhooks, scans, labels, expiry]) job.start()
+    },
+    wakeScans: () => scans.wake(),
+    wakeLabelChecks: () => labels.wake(),
+    async close() {
+      worker.stop()
+      await Promise.all([scans.close(), worker.waitUntilIdle(), labels.close(), expiry.close()])
+      await webhooks.close()
+    },
+  }
+}
+
+function createScanWorker(
+  { storage, runtime, webhooks }: AppContext,
+  { factSources, metrics }: BackgroundDeps,
+  onBatchEnded: () => void,
+): ScanWorker {
+  const { clock, timers, log } = runtime
+  return new ScanWorker({
+    storage,
+    clock,
+    timers,
+    webhooks,
+    onBatchEnded,
+    labelSourceFor: (accountId) => factSources.sourcesFor(accountId).labels,
+    complaintSourceFor: (accountId) => factSources.sourcesFor(accountId).complaints,
+    observer: {
+      onWait: (scan, pauseMs, cause) =>
+        log.warn('a scan waits for its sources', { ...scan, pauseMs, err: cause }),
+      onEnd: (scan, status) => {
+        metrics.countEndedScan(status)
+        log.info('a scan has ended', { ...scan, status })
+      },
+    },
+  })
+}
+
+function createLabelChecks({ storage, runtime, settings }: AppContext, deps: BackgroundDeps) {
+  const { clock, random, log } = runtime
+  const { checkEveryMs, keepDays } = settings.reputation
+  const { factSources, countryOf, timestamps } = deps
+  return new LabelChecks({
+    storage,
+    clock,
+    random,
+    timestamps,
+    countryOf,
+    checkEveryMs,
+    keepDays,
+    labelSourceFor: (accountId) => factSources.sourcesFor(accountId).labels,
+    onError: (accountId, cause) =>
+      log.warn('labels could not be checked; trying again', { accountId, err: cause }),
+  })
+}

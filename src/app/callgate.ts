@@ -1,0 +1,212 @@
+/**
+ * Builds all objects of the program, together with the other files of this folder, which alone choose
+ * the engine, source and checks. Objects are closed in reverse order.
+ */
+
+import { resolveGateDeadlineMs, type Settings } from '../config/settings.js'
+import { version } from '../config/version.js'
+import type { Compliance } from '../domain/compliance.js'
+import { callKinds } from '../domain/decision.js'
+import { buildPolicy } from '../gate/build-policy.js'
+import { allChecks } from '../gate/checks/all-checks.js'
+import { Gate, type GateAccount } from '../gate/gate.js'
+import { Journal } from '../gate/journal/journal.js'
+import { OutcomeJournal } from '../gate/journal/outcome-journal.js'
+import { selectLegalTimeOptions } from '../gate/run-checks.js'
+import type { Authenticate } from '../http/authenticate.js'
+import { createMetrics, type Metrics } from '../observability/metrics.js'
+import { closeInOrder } from '../runtime/close-in-order.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { AccountView } from '../service/account-view.js'
+import { createAuthenticator } from '../service/accounts/api-keys.js'
+import { chooseByAccount } from '../service/sandbox/sandbox.js'
+import type { Service } from '../service/service.js'
+import type { CachedCompliance } from '../sources/cache/cached-compliance.js'
+import { routeWarmupByAccount, Warmer, type WarmupService } from '../sources/warming/warmer.js'
+import { createAccountServices, createFactServices } from './account-service.js'
+import { type AppContext, type OpenAppOptions, openAppContext } from './app-context.js'
+import type { BackgroundJobs } from './background.js'
+import { type FactSources, openFactSources } from './fact-sources.js'
+import { openRemoteStack, type RemoteStack } from './remote-stack.js'
+import {
+  createAccountViews,
+  createDecisionServices,
+  createEmbeddedCompliance,
+  openReferenceData,
+  type ReferenceData,
+} from './service.js'
+
+/** The whole program without its HTTP server and Asterisk connections. */
+export interface Callgate extends AppContext {
+  readonly data: ReferenceData
+  readonly service: Service
+  /** Resolves an API key or access token to its caller. */
+  readonly authenticate: Authenticate
+  /** Sources of external facts, including the lookup provider. */
+  readonly factSources: FactSources
+  /** Started by a server. */
+  readonly backgroundJobs: BackgroundJobs
+  /** The service in this process, with its cache, as real accounts and as the sandbox ask it. */
+  readonly embedded: { readonly real: CachedCompliance; readonly sandbox: CachedCompliance }
+  readonly viewOf: (accountId: string) => AccountView
+  /** The providers of `source.kind: remote`. */
+  readonly remote: RemoteStack | undefined
+  readonly warmup: WarmupService
+  readonly metrics: Metrics
+  readonly journal: Journal
+  readonly outcomes: OutcomeJournal
+  readonly gate: Gate
+  /** Decides like {@link Callgate.gate} without recording. */
+  readonly dryRunGate: Gate
+}
+
+export async function openCallgate(
+  settings: Settings,
+  runtime: Runtime,
+  options: OpenAppOptions = {},
+): Promise<Callgate> {
+  const foundation = await openAppContext(settings, runtime, options)
+  try {
+    return buildCallgate(foundation, openReferenceData(settings, runtime))
+  } catch (cause) {
+    await foundation.close()
+    throw cause
+  }
+}
+
+function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
+  const { runtime, storage, changes, projects } = foundation
+  const metrics = createMetrics({ version, processMetrics: runtime.processMetrics })
+  const views = createAccountViews(foundation, data)
+  const services = createDecisionServices(foundation, data, views)
+  const embeddedFor = (account: AccountView) =>
+    createEmbeddedCompliance(foundation, { account, services, metrics })
+  const embedded = { real: embeddedFor(views.real), sandbox: embeddedFor(views.sandbox) }
+  const viewOf = chooseByAccount(views)
+  const factSources = openFactSources({ settings: foundation.settings, runtime, data, metrics })
+  const accountSubjects = createAccountServices(foundation)
+  const facts = createFactServices(foundation, { viewOf, factSources, metrics })
+  foundation.webhookObserver.setObserver({
+    onAttempt: (outcome) => metrics.countWebhookAttempt(outcome),
+    onPending: (count) => metrics.setPendingWebhooks(count),
+  })
+  const remote = createRemoteStack(foundation, { own: embedded.real, metrics })
+  // Before the cache: a question asked again must not be answered from an old project.
+  changes.subscribe({
+    numbersChanged: () => undefined,
+    everythingChanged: () => projects.clearCache(),
+  })
+  changes.subscribe(embedded.real)
+  changes.subscribe(embedded.sandbox)
+  const accountOf = chooseByAccount<GateAccount>({
+    real: { clock: views.real.clock, compliance: remote?.compliance ?? embedded.real },
+    sandbox: { clock: views.sandbox.clock, compliance: embedded.sandbox },
+  })
+  const warmup = createWarmup(foundation, { embedded, remote })
+  const journal = new Journal(storage, {
+    onPending: metrics.setPendingRecords,
+    onFailure: () => metrics.countRecordFailure(),
+    onLoss: (count) => runtime.log.error('decision records were lost', { count }),
+  })
+  const outcomes = new OutcomeJournal(storage, {
+    onFailure: (cause) =>
+      runtime.log.warn('call outcomes could not be written; trying again', { err: cause }),
+    onLoss: (count) => runtime.log.error('call outcomes were lost', { count }),
+  })
+  const createGateFor = (records: Journal | undefined) =>
+    createGate(foundation, { accountOf, metrics, journal: records })
+  return {
+    ...foundation,
+    data,
+    service: { ...services, ...accountSubjects, ...facts.subjects },
+    authenticate: createAuthenticator(foundation.keys, accountSubjects.tokens),
+    factSources,
+    backgroundJobs: facts.background,
+    embedded,
+    viewOf,
+    remote,
+    warmup,
+    metrics,
+    journal,
+    outcomes,
+    gate: createGateFor(journal),
+    dryRunGate: createGateFor(undefined),
+    close: () =>
+      closeInOrder([
+        () => warmup.close(),
+        // Cancels pending requests to the provider, which would delay the shutdown.
+        () => factSources.provider?.close(),
+        () => facts.background.close(),
+        () => factSources.close(),
+        () => remote?.close(),
+        () => journal.close(),
+        () => outcomes.close(),
+        () => foundation.close(),
+      ]),
+  }
+}
+
+function createRemoteStack(
+  { settings, runtime }: AppContext,
+  { own: embedded, metrics }: { readonly own: Compliance; readonly metrics: Metrics },
+): RemoteStack | undefined {
+  if (settings.source.kind === 'embedded') return undefined
+  const deadlineMs = resolveGateDeadlineMs(settings)
+  return openRemoteStack({ settings, runtime, metrics, embedded, gateDeadlineMs: deadlineMs })
+}
+
+/** Warmup may use at most half of the queue of a source. */
+const maxWarmupQueueShare = 0.5
+
+/** The sandbox has its own warmer, so that its jobs take no capacity from real accounts. */
+function createWarmup(
+  { settings, runtime }: AppContext,
+  { embedded, remote }: Pick<Callgate, 'embedded' | 'remote'>,
+): WarmupService {
+  const { provider, secondProvider } = settings.source
+  const maxQueued = Math.min(provider.maxQueued, secondProvider.maxQueued)
+  const shareOfCache = remote ? 1 : 0.5
+  const createWarmer = (cache: CachedCompliance) =>
+    new Warmer({
+      warmUp: (question, freshForMs) => cache.warmUp(question, freshForMs),
+      legalTimeOptions: callKinds.map((kind) => selectLegalTimeOptions(settings.gate, kind)),
+      cache: settings.gate.cache,
+      maxNumbers: Math.floor(settings.gate.cache.maxEntries * shareOfCache),
+      maxInFlight: Math.max(1, Math.floor(maxQueued * maxWarmupQueueShare)),
+      clock: runtime.clock,
+      timers: runtime.timers,
+      newId: runtime.newDecisionId,
+    })
+  const warmers = {
+    real: createWarmer(remote?.cache ?? embedded.real),
+    sandbox: createWarmer(embedded.sandbox),
+  }
+  return routeWarmupByAccount([warmers.sandbox, warmers.real], chooseByAccount(warmers))
+}
+
+interface CreateGateDeps {
+  readonly accountOf: (accountId: string) => GateAccount
+  readonly metrics: Metrics
+  readonly journal: Journal | undefined
+}
+
+function createGate({ settings, runtime, changeHead }: AppContext, over: CreateGateDeps): Gate {
+  const { accountOf, metrics, journal } = over
+  return new Gate({
+    accountOf,
+    checks: allChecks,
+    policy: buildPolicy(settings.policy),
+    journal,
+    settings: {
+      ...settings.gate,
+      deadlineMs: resolveGateDeadlineMs(settings),
+      serviceCodes: new Set(settings.gate.serviceCodes),
+    },
+    clock: runtime.clock,
+    watermark: changeHead,
+    timers: runtime.timers,
+    newId: runtime.newDecisionId,
+    metrics,
+    log: runtime.log,
+  })
+}

@@ -1,0 +1,98 @@
+/** Builds the sources of external facts: imported files, a provider, and the sandbox's fixed facts. */
+
+import type { Settings } from '../config/settings.js'
+import { ImportedFacts } from '../data/facts/imported-facts.js'
+import type { LookupSource } from '../domain/lookups.js'
+import type { ComplaintSource, LabelSource } from '../domain/spam-labels.js'
+import type { Metrics } from '../observability/metrics.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { CombinedComplaints, CombinedLabels } from '../service/lookups/combined-labels.js'
+import { CombinedLookups } from '../service/lookups/combined-lookups.js'
+import { chooseByAccount } from '../service/sandbox/sandbox.js'
+import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
+import { LookupProvider } from '../sources/remote/lookups/lookup-provider.js'
+import { readProviderCredentials } from './provider-credentials.js'
+import type { ReferenceData } from './service.js'
+
+/** The sources of facts for the numbers of one account. */
+interface AccountFactSources {
+  readonly lookups: LookupSource
+  readonly labels: LabelSource
+  readonly complaints: ComplaintSource
+}
+
+export interface FactSources {
+  readonly sourcesFor: (accountId: string) => AccountFactSources
+  /** The provider of `lookups.baseUrl`. */
+  readonly provider: LookupProvider | undefined
+  close(): Promise<void>
+}
+
+interface FactSourcesDeps {
+  readonly settings: Settings
+  readonly runtime: Runtime
+  readonly data: Pick<ReferenceData, 'facts' | 'sandbox'>
+  readonly metrics: Metrics
+}
+
+/**
+ * The provider has precedence over the files, since its facts are current. The sandbox uses only its
+ * fixed facts, so that trying it out causes no real lookups.
+ */
+export function openFactSources({
+  settings,
+  runtime,
+  data,
+  metrics,
+}: FactSourcesDeps): FactSources {
+  const { log, clock } = runtime
+  const provider = openFactProvider({ settings, runtime, metrics })
+  const feeds = new ImportedFacts(data.facts, clock)
+  const onFailure = (what: string, cause: unknown) =>
+    log.warn('a source of facts failed; the others are used, if any', { what, err: cause })
+  const files = { name: 'imported files', source: feeds }
+  const sources = provider ? [{ name: settings.lookups.name, source: provider }, files] : [files]
+  const real: AccountFactSources = {
+    lookups: new CombinedLookups(sources, onFailure),
+    labels: new CombinedLabels(sources, onFailure),
+    complaints: new CombinedComplaints([files], onFailure),
+  }
+  const fixed = new SandboxFacts(data.sandbox)
+  const sandbox: AccountFactSources = { lookups: fixed, labels: fixed, complaints: fixed }
+  return {
+    sourcesFor: chooseByAccount({ real, sandbox }),
+    provider,
+    close: async () => {
+      await provider?.close()
+      data.facts.close()
+    },
+  }
+}
+
+function openFactProvider({
+  settings: { lookups },
+  runtime,
+  metrics,
+}: Omit<FactSourcesDeps, 'data'>): LookupProvider | undefined {
+  const { name, baseUrl, authUrl, timeoutMs, requestsPerMinute, keepMs } = lookups
+  if (baseUrl === undefined) return undefined
+  const { clock, timers, random, log } = runtime
+  return new LookupProvider({
+    name,
+    baseUrl,
+    authUrl,
+    timeoutMs,
+    requestsPerMinute,
+    keepMs,
+    clock,
+    timers,
+    random,
+    log,
+    credentials: readProviderCredentials(lookups, 'lookups'),
+    observer: {
+      onRequest: (question, outcome, seconds) =>
+        metrics.recordLookupRequest({ source: name, question, outcome, seconds }),
+      onCircuitChange: (question, open) => metrics.setLookupCircuit(name, question, open),
+    },
+  })
+}

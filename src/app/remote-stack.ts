@@ -1,0 +1,152 @@
+/** Builds the remote source from the settings: clients, combination, cache, and callgate's own rules. */
+
+import type { PolicySettings, ProviderSettings, Settings } from '../config/settings.js'
+import { type Compliance, type QuestionName, questionNames } from '../domain/compliance.js'
+import type { Metrics } from '../observability/metrics.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { CachedCompliance } from '../sources/cache/cached-compliance.js'
+import { combineProviders } from '../sources/combine/combine-providers.js'
+import { RestrictedCompliance } from '../sources/combine/restricted-compliance.js'
+import type { ProviderAddresses, ProviderOptions } from '../sources/remote/provider-options.js'
+import { RemoteCompliance } from '../sources/remote/remote-compliance.js'
+import { readProviderCredentials } from './provider-credentials.js'
+
+export interface RemoteStack {
+  /** The source that the gate uses. */
+  readonly compliance: Compliance
+  /** The providers' answers; independent of local changes, so it is not notified of them. */
+  readonly cache: CachedCompliance
+  readonly providers: readonly {
+    readonly name: string
+    circuits: RemoteCompliance['listCircuits']
+  }[]
+  close(): Promise<void>
+}
+
+export interface RemoteStackDeps {
+  readonly settings: Settings
+  readonly runtime: Runtime
+  readonly metrics: Metrics
+  /** The embedded service, whose answers can only restrict what the providers permit. */
+  readonly embedded: Compliance
+  readonly gateDeadlineMs: number
+}
+
+/** Share of the decision time that a denial of one provider waits for the other provider. */
+const denialWaitShare = 0.7
+/** Share of the decision time before a stale answer is used; later than the wait for denials, so that none is missed. */
+const staleFallbackShare = 0.85
+
+/** Throws `DataFileError` for a key file that cannot be read. */
+export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
+  const { settings, runtime, metrics, embedded, gateDeadlineMs } = deps
+  const { source } = settings
+  const maxDenialWaitMs = gateDeadlineMs * denialWaitShare
+  const opened = (['provider', 'secondProvider'] as const)
+    .filter((which) => source[which].baseUrl !== undefined)
+    .map((which) => ({
+      name: source[which].name,
+      remote: new RemoteCompliance(createProviderOptions(settings, which, { runtime, metrics })),
+    }))
+  const remotes = opened.map(({ remote }) => remote)
+  const cache = new CachedCompliance(
+    createProviderSource(remotes, { settings, runtime, maxDenialWaitMs }),
+    {
+      settings: { ...settings.gate.cache, refreshAheadMs: source.refreshAheadMs },
+      staleForMs: resolveStaleForMs(settings.policy),
+      staleAfterMs: gateDeadlineMs * staleFallbackShare,
+      dependsOnLegalTimeOptions: false,
+      clock: runtime.clock,
+      timers: runtime.timers,
+      observer: {
+        onLookup: (question, result) => metrics.recordCacheLookup('remote', question, result),
+        // The provider clients count their own requests, each with many questions.
+        onAnswer: () => undefined,
+      },
+    },
+  )
+  return {
+    compliance: new RestrictedCompliance(cache, embedded),
+    cache,
+    providers: opened.map(({ name, remote }) => ({ name, circuits: () => remote.listCircuits() })),
+    close: async () => {
+      await Promise.all(remotes.map((remote) => remote.close()))
+    },
+  }
+}
+
+function createProviderSource(
+  providers: readonly RemoteCompliance[],
+  {
+    settings: { source },
+    runtime,
+    maxDenialWaitMs,
+  }: Pick<RemoteStackDeps, 'settings' | 'runtime'> & { readonly maxDenialWaitMs: number },
+): Compliance {
+  const [first, second] = providers
+  if (!first) throw new TypeError('source.kind remote without a provider')
+  if (!second) return first
+  const { combine: mode, fallbackAfterMs } = source
+  return combineProviders(first, second, {
+    mode,
+    fallbackAfterMs,
+    maxDenialWaitMs,
+    timers: runtime.timers,
+  })
+}
+
+/** Throws `DataFileError` for a key file that cannot be read. */
+export function createProviderOptions(
+  { source }: Settings,
+  which: 'provider' | 'secondProvider',
+  { runtime, metrics }: Pick<RemoteStackDeps, 'runtime' | 'metrics'>,
+): ProviderOptions {
+  const settings = source[which]
+  const { name } = settings
+  // Initializes the gauge, so that it exists before a circuit opens.
+  for (const question of questionNames) metrics.setSourceCircuit(name, question, false)
+  const { clock, timers, random, log } = runtime
+  const { coalesceMs, maxQueued, maxRequests, retries, circuitFailures, circuitOpenMs } = settings
+  return {
+    name,
+    addresses: resolveProviderAddresses(settings),
+    credentials: readProviderCredentials(settings, `source.${which}`),
+    limits: { coalesceMs, maxQueued, maxRequests, retries, circuitFailures, circuitOpenMs },
+    questions: {
+      scrub: settings.scrub,
+      'internal-dnc': settings.internalDnc,
+      litigator: settings.litigator,
+      'legal-time': settings.legalTime,
+    },
+    clock,
+    timers,
+    random,
+    log,
+    observer: {
+      onRequest: metrics.recordSourceRequest.bind(metrics, name),
+      onCircuitChange: (question, open) => metrics.setSourceCircuit(name, question, open),
+    },
+  }
+}
+
+/** Spec, "Addresses"; unset addresses default to the base address. */
+function resolveProviderAddresses({
+  baseUrl = '',
+  ...addresses
+}: ProviderSettings): ProviderAddresses {
+  return {
+    baseUrl,
+    rpcUrl: addresses.rpcUrl ?? baseUrl,
+    monitorUrl: addresses.monitorUrl ?? baseUrl,
+    authUrl: addresses.authUrl ?? `${baseUrl}/oauth/token`,
+  }
+}
+
+function resolveStaleForMs(policy: PolicySettings): Readonly<Record<QuestionName, number>> {
+  return {
+    scrub: policy.permission.staleForMs,
+    'internal-dnc': policy.internalDnc.staleForMs,
+    litigator: policy.litigator.staleForMs,
+    'legal-time': policy.callingHours.staleForMs,
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * Wraps ari-client, which reads the API description of an Asterisk and opens its event socket. The
+ * wrapper removes behavior that would end the process: the library throws on a failed start and on
+ * unknown events, waits without a limit, reconnects by itself, and shares one set of credentials among
+ * all servers.
+ */
+import { createRequire } from 'node:module'
+import { connect } from 'ari-client'
+import { type AriHttpClient, AriHttpError, type AriServer } from './ari-http-client.js'
+
+/** The operations in use, named as in the API description: resource and nickname. */
+export type AriOperation =
+  | 'applications.filter'
+  | 'channels.list'
+  | 'channels.setChannelVar'
+  | 'channels.getChannelVar'
+  | 'channels.continueInDialplan'
+  | 'channels.hangup'
+  | 'events.claimChannel'
+
+type Parameters = Readonly<Record<string, unknown>>
+
+interface AriSocketObserver {
+  /** Called once, as soon as events may arrive. */
+  onOpen(): void
+  /** One event as Asterisk sent it. Errors thrown here are passed to `onUnreadable`. */
+  onEvent(raw: unknown): void
+  /** A message could not be read or handled; later ones still arrive. */
+  onUnreadable(error: unknown): void
+  onPong(): void
+  /** Called once and last; the socket is not reopened. */
+  onClose(why: string): void
+}
+
+export interface AriSocket {
+  ping(): void
+  /** Closes the connection without a closing handshake. */
+  terminate(): void
+}
+
+export interface AriClient {
+  /** Whether this Asterisk has the operation. */
+  has(operation: AriOperation): boolean
+  /** Rejects with an {@link AriHttpError}, or with the library's error for wrong parameters. */
+  call(operation: AriOperation, parameters: Parameters, signal?: AbortSignal): Promise<unknown>
+  openSocket(app: string, observer: AriSocketObserver): AriSocket
+}
+
+/** A request that the library passes to its HTTP layer, with its callbacks. */
+interface LibraryRequest {
+  readonly url: string
+  readonly method: string
+  readonly body?: string
+  readonly headers: { readonly [callHeader]?: CallContext }
+  readonly on: {
+    response(answer: { status: number; data: string }): void
+    error(problem: AriHttpError): void
+  }
+}
+
+/** The library copies `headers` of a call to its request, the only way to pass data through it. */
+const callHeader = 'callgate-call'
+interface CallContext {
+  readonly http: AriHttpClient
+  readonly signal: AbortSignal | undefined
+}
+
+interface LibrarySocket {
+  ping(): void
+  terminate(): void
+  removeAllListeners(event: 'message'): void
+  on(event: 'message', listener: (message: unknown) => void): void
+  on(event: 'close', listener: (code: number) => void): void
+  on(event: 'error', listener: (error: Error) => void): void
+}
+
+interface LibraryClient {
+  readonly _ws: LibrarySocket
+  start(app: string, subscribeAll: boolean): Promise<void>
+  on(event: 'pong' | 'WebSocketConnected', listener: () => void): void
+}
+
+/** The operations by resource and nickname. */
+type LibraryResources = Readonly<
+  Partial<Record<string, Partial<Record<string, (parameters: Parameters) => unknown>>>>
+>
+
+interface SwaggerLibrary {
+  readonly SwaggerApi: {
+    prototype: { fail: (this: { failure(why: string): void }, why: string) => void }
+  }
+  readonly authorizations: { apply: () => unknown }
+  readonly SwaggerHttp: { prototype: { execute: (request: LibraryRequest) => void } }
+}
+
+const requireFromHere = createRequire(import.meta.url)
+const swagger: SwaggerLibrary = createRequire(requireFromHere.resolve('ari-client'))(
+  'swagger-client',
+)
+
+// The library's own version throws after reporting the failure, where nothing can catch it.
+swagger.SwaggerApi.prototype.fail = function reportFailure(why) {
+  this.failure(why)
+}
+// `AriHttpClient` has the credentials of its own server; the library only keeps those of the last one.
+swagger.authorizations.apply = () => undefined
+swagger.SwaggerHttp.prototype.execute = executeRequest
+muteVersionWarning()
+
+interface DescriptionRequest {
+  readonly http: AriHttpClient
+  problem?: AriHttpError
+}
+
+/** API descriptions being read, by host of the server, since these requests have no call header. */
+const descriptionRequests = new Map<string, DescriptionRequest>()
+
+/**
+ * Reads the API description. Rejects on failure but may also never settle: the caller sets the time
+ * limit and gives up by destroying `http`. Call {@link requireAri} first.
+ */
+export async function openAriClient(server: AriServer, http: AriHttpClient): Promise<AriClient> {
+  const { host, origin } = new URL(server.url)
+  const reading: DescriptionRequest = { http }
+  descriptionRequests.set(host, reading)
+  try {
+    const client: unknown = await connect(origin, server.username, server.password)
+    return wrapClient(client as LibraryClient, http)
+  } catch (error) {
+    throw reading.problem ?? error
+  } finally {
+    if (descriptionRequests.get(host) === reading) descriptionRequests.delete(host)
+  }
+}
+
+/** Checks that ARI is available, accepts the credentials and answers in JSON; rejects otherwise. */
+export async function requireAri(http: AriHttpClient): Promise<void> {
+  const text = await http.request({ method: 'GET', path: '/ari/api-docs/events.json' })
+  try {
+    JSON.parse(text)
+  } catch {
+    throw createNotAriError()
+  }
+}
+
+function wrapClient(client: LibraryClient, http: AriHttpClient): AriClient {
+  const find = (operation: AriOperation) => {
+    const [resource = '', nickname = ''] = operation.split('.')
+    const holder = (client as unknown as LibraryResources)[resource]
+    return holder?.[nickname]?.bind(holder)
+  }
+  return {
+    has: (operation) => find(operation) !== undefined,
+    async call(operation, parameters, signal) {
+      const run = find(operation)
+      if (!run) throw new Error('this Asterisk does not support the operation')
+      const context: CallContext = { http, signal }
+      return run({ ...parameters, headers: { [callHeader]: context } })
+    },
+    openSocket: (app, observer) => openSocket(client, app, observer),
+  }
+}
+
+function openSocket(client: LibraryClient, app: string, observer: AriSocketObserver): AriSocket {
+  client.on('WebSocketConnected', () => observer.onOpen())
+  client.on('pong', () => observer.onPong())
+  // The socket reports all failures; the rejection would reveal its address with the password.
+  client.start(app, true).catch(() => undefined)
+  preventReconnect(client)
+  const socket = client._ws
+  readMessages(socket, observer)
+  let why: string | undefined
+  socket.on('error', (error) => {
+    why = error.message
+  })
+  socket.on('close', (code) => observer.onClose(why ?? `event socket closed with code ${code}`))
+  return { ping: () => socket.ping(), terminate: () => socket.terminate() }
+}
+
+/**
+ * Makes the library treat every close as intended, so that it never reconnects. Its attempts cannot be
+ * canceled, so an abandoned client would later take the application back.
+ */
+function preventReconnect(client: LibraryClient): void {
+  Object.defineProperty(client, '_wsClosed', { get: () => true, set: () => undefined })
+}
+
+/**
+ * Replaces the library's message handler, which throws on invalid JSON and on event types missing in
+ * the API description, and creates an object with every operation for each channel of each event.
+ */
+function readMessages(socket: LibrarySocket, observer: AriSocketObserver): void {
+  socket.removeAllListeners('message')
+  socket.on('message', (message) => {
+    try {
+      observer.onEvent(JSON.parse(String(message)))
+    } catch (error) {
+      observer.onUnreadable(error)
+    }
+  })
+}
+
+/** Replaces the library's HTTP, which has no time limit and does not report a lost connection. */
+function executeRequest({ url, method, body, headers, on }: LibraryRequest): void {
+  const call = headers[callHeader]
+  const reading = call ? undefined : descriptionRequests.get(new URL(url).host)
+  const fail = (problem: AriHttpError) => {
+    if (reading) reading.problem ??= problem
+    on.error(problem)
+  }
+  const http = call?.http ?? reading?.http
+  if (!http) {
+    fail(new AriHttpError('the request was abandoned', {}))
+    return
+  }
+  // Asterisk gives its own address with http: even over TLS, so only the path is used.
+  const path = url.slice(url.indexOf('/', url.indexOf('//') + 2))
+  http.request({ method, path, body, signal: call?.signal }).then((data) => {
+    try {
+      on.response({ status: 200, data })
+    } catch {
+      fail(createNotAriError())
+    }
+  }, fail)
+}
+
+const createNotAriError = () => new AriHttpError('the answer is not from ARI', { status: 200 })
+
+/** The library logs with its own global function to standard output, which must contain only JSON lines. */
+function muteVersionWarning(): void {
+  const library = globalThis as { log?: (...parts: readonly unknown[]) => void }
+  const { log } = library
+  library.log = (...parts) => {
+    if (String(parts[0]).startsWith('This API is using a deprecated version of Swagger')) return
+    log?.(...parts)
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * Detects calls that bypass the gate: every leg that starts dialing is checked against the permit of
+ * its calling channel. `ungated-legs.ts` handles legs without a valid permit, `leg-outcomes.ts` tracks
+ * the others.
+ */
+import type { TrunkSettings } from '../../config/settings.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
+import type { AsteriskActions, AsteriskChannel, DialEvent } from '../asterisk-port.js'
+import type { PermitSigner } from '../permit.js'
+import type { Trunks } from '../trunks.js'
+import { type LegNumber, parseLegNumber } from './leg-number.js'
+import type { LegOutcomeTracker } from './leg-outcomes.js'
+import {
+  type DialedLeg,
+  UngatedLegReporter,
+  type UngatedLegsDeps,
+  type UngatedReason,
+} from './ungated-legs.js'
+
+export interface BypassMonitorDeps extends UngatedLegsDeps {
+  readonly trunks: Trunks
+  readonly actions: Pick<AsteriskActions, 'hangup' | 'getVariable'>
+  readonly permits: Pick<PermitSigner, 'verify'>
+  readonly legOutcomes: LegOutcomeTracker
+  readonly clock: Clock
+  /** The operator's own emergency numbers. */
+  readonly serviceCodes: ReadonlySet<string>
+}
+
+/** A leg on a watched trunk. */
+interface KnownLeg {
+  /** Whether its permit was checked; otherwise it is known only from a list. */
+  readonly isJudged: boolean
+  /** Whether it was missing in the last list of channels. */
+  readonly isMissing: boolean
+}
+
+const permitVariable = 'CALLGATE_PERMIT'
+
+export class BypassMonitor {
+  readonly #deps: BypassMonitorDeps
+  readonly #ungated: UngatedLegReporter
+  /** Legs on watched trunks, by channel id, until they end. */
+  readonly #known = new Map<string, KnownLeg>()
+  /** Whether all existing legs are known, from a start event or the list of this connection. */
+  #isComplete = false
+  /** Events of legs whose permit is being looked up, to be processed afterwards. */
+  readonly #pendingPermits = new Map<string, (() => void)[]>()
+  #hasWarnedOfMissingVariable = false
+
+  constructor(deps: BypassMonitorDeps) {
+    this.#deps = deps
+    this.#ungated = new UngatedLegReporter(deps)
+  }
+
+  /** Checks a leg when it starts dialing. Never throws. */
+  onDial(event: DialEvent): void {
+    const { id, name } = event.peer
+    const trunk = this.#deps.trunks.findByChannel(name)
+    const watched = trunk?.watch === true
+    const begins = event.status === '' && this.#known.get(id)?.isJudged !== true
+    if (!begins && (!watched || this.#known.has(id))) {
+      this.#runAfterPermitLookup(id, () => this.#deps.legOutcomes.onLegProgressed(event))
+      return
+    }
+    if (watched) this.#known.set(id, { isJudged: true, isMissing: false })
+    // Later events have the dial string only for legs without a caller.
+    if (begins || event.dialString !== '') this.#judge(this.#legOf(event, trunk))
+    else this.#reportUnseenStart(this.#legOf(event, trunk))
+  }
+
+  /** Such a leg cannot be hung up without its channel; a later event may name it and counts again. */
+  onUnseenDial(dialString: string): void {
+    const trunk = this.#deps.trunks.findByDialString(dialString)
+    if (!trunk?.watch || this.#numberOf(dialString, trunk).kind === 'service-code') return
+    this.#ungated.reportUnknownLeg(trunk, dialString)
+  }
+
+  /** The start of later legs is missed. */
+  onDisconnected(): void {
+    this.#isComplete = false
+  }
+
+  /** Called for every channel that ends, watched or not. */
+  onChannelEnded(channelId: string, cause: number, at: Instant): void {
+    this.#known.delete(channelId)
+    this.#runAfterPermitLookup(channelId, () =>
+      this.#deps.legOutcomes.onLegEnded(channelId, cause, at),
+    )
+  }
+
+  /**
+   * Forgets legs that are missing in two consecutive lists; one is not enough, since a leg may be newer
+   * than the list. Legs that started while disconnected have an unknown caller, so they are only
+   * logged, neither counted nor hung up.
+   */
+  onResynchronized(channels: readonly AsteriskChannel[]): void {
+    const present = new Set(channels.map(({ id }) => id))
+    for (const [id, { isJudged, isMissing }] of this.#known) {
+      if (isMissing && !present.has(id)) this.#known.delete(id)
+      else this.#known.set(id, { isJudged, isMissing: !present.has(id) })
+    }
+    this.#deps.legOutcomes.onResynchronized(present)
+    const unseen = channels.filter(
+      (channel) => isDialedLeg(channel) && this.#isWatched(channel) && !this.#known.has(channel.id),
+    )
+    for (const { id } of unseen) this.#known.set(id, { isJudged: false, isMissing: false })
+    this.#isComplete = true
+    if (unseen.length > 0) this.#logUnjudged(unseen.length)
+  }
+
+  #isWatched(channel: AsteriskChannel): boolean {
+    return this.#deps.trunks.findByChannel(channel.name)?.watch === true
+  }
+
+  #logUnjudged(count: number): void {
+    const { server, log } = this.#deps
+    log.warn('legs on watched trunks started while disconnected', { server, count })
+  }
+
+  #runAfterPermitLookup(channelId: string, act: () => void): void {
+    const waiting = this.#pendingPermits.get(channelId)
+    if (waiting) waiting.push(act)
+    else act()
+  }
+
+  /** Not hung up, since it may be an emergency call. */
+  #reportUnseenStart(leg: DialedLeg): void {
+    if (!this.#isComplete) this.#logUnjudged(1)
+    else this.#ungated.report(leg, 'begin-unseen')
+  }
+
+  #numberOf(dialString: string, trunk?: TrunkSettings, technology?: string): LegNumber {
+    const { serviceCodes } = this.#deps
+    return parseLegNumber(dialString, {
+      dialPrefix: trunk?.dialPrefix ?? '',
+      serviceCodes,
+      technology,
+    })
+  }
+
+  #legOf({ peer, caller, dialString, at }: DialEvent, trunk: TrunkSettings | undefined): DialedLeg {
+    const number = this.#numberOf(dialString, trunk, peer.name.split('/', 1)[0])
+    return { peer, caller, trunk, number, at, startedAt: Math.min(at, this.#deps.clock.now()) }
+  }
+
+  #judge(leg: DialedLeg): void {
+    const { caller, trunk } = leg
+    if (!caller) {
+      this.#ungated.handle(leg, 'no-caller')
+      return
+    }
+    const permit = caller.variables[permitVariable]
+    if (permit !== undefined) this.#judgeWith(leg, permit)
+    else if (trunk?.watch) void this.#judgeAfterPermitLookup(leg, caller.id)
+  }
+
+  /** Costs a request per leg and delays its check. */
+  async #judgeAfterPermitLookup(leg: DialedLeg, callerId: string): Promise<void> {
+    const pendingEvents: (() => void)[] = []
+    this.#pendingPermits.set(leg.peer.id, pendingEvents)
+    const permit = await this.#readPermit(callerId)
+    if (permit === undefined) this.#ungated.handle(leg, 'permit-unknown')
+    else this.#judgeWith(leg, permit)
+    this.#pendingPermits.delete(leg.peer.id)
+    for (const act of pendingEvents) act()
+  }
+
+  /** Empty when the channel has no permit; `undefined` when Asterisk does not answer. */
+  async #readPermit(callerId: string): Promise<string | undefined> {
+    const { server, actions, log } = this.#deps
+    if (!this.#hasWarnedOfMissingVariable) {
+      this.#hasWarnedOfMissingVariable = true
+      const setting = `channelvars=${permitVariable} is missing in the [general] section of ari.conf`
+      log.warn('events do not contain the permit of the channel, so each one is looked up', {
+        server,
+        setting,
+      })
+    }
+    try {
+      return (await actions.getVariable(callerId, permitVariable)) ?? ''
+    } catch (cause) {
+      const what = { server, callerChannelId: callerId, err: cause }
+      log.warn('the permit of a channel could not be read from Asterisk', what)
+      return undefined
+    }
+  }
+
+  #judgeWith(leg: DialedLeg, permit: string): void {
+    const decisionId = this.#decisionOf(leg, permit)
+    if (decisionId !== undefined) this.#deps.legOutcomes.onLegDialed(leg.peer, decisionId, leg.at)
+    else this.#ungated.handle(leg, permit === '' ? 'no-permit' : ungatedReasonOf(leg.number))
+  }
+
+  #decisionOf({ caller, number, startedAt }: DialedLeg, permit: string): string | undefined {
+    if (permit === '' || !caller || number.kind === 'unreadable') return undefined
+    const dialed = number.kind === 'number' ? number.number : number.code
+    const question = { channelId: caller.id, number: dialed, now: startedAt }
+    return this.#deps.permits.verify(permit, question)?.decisionId
+  }
+}
+
+function ungatedReasonOf(number: LegNumber): UngatedReason {
+  return number.kind === 'unreadable' ? 'number-unreadable' : 'permit-not-valid'
+}
+
+/** Dialed by Dial() or originated, as opposed to an incoming call on the trunk. */
+function isDialedLeg({ application }: AsteriskChannel): boolean {
+  return application?.name === 'AppDial' || application?.name === 'AppDial2'
+}

@@ -1,0 +1,158 @@
+/** `callgate accounts ...`: lists accounts and changes their permissions. */
+import { type Command, Option } from 'commander'
+import { defaultMaxScrubNumbers, maxScrubNumbers } from '../../domain/caller.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import {
+  type Account,
+  type AccountSettings,
+  repeatedAddModes,
+} from '../../service/accounts/accounts.js'
+import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
+import { createYesNoOption, requireAccount, withFoundation } from './foundation.js'
+
+const scrubNumbersRule = `${defaultMaxScrubNumbers} (as published) to ${maxScrubNumbers}`
+
+/** The label of each setting in the output. */
+const labels: Readonly<Record<keyof AccountSettings, string>> = {
+  country: 'country',
+  agentsMayRemove: 'agents may remove numbers',
+  mayScan: 'may scan',
+  scanCredits: 'scan credits',
+  autoPrefix: 'auto prefix',
+  repeatedAdd: 'repeated add',
+  numbersPerScrub: 'numbers per scrub',
+  aiKeepsVoiceWindows: 'AI keeps voice windows',
+}
+
+const settingNames = Object.keys(labels) as (keyof AccountSettings)[]
+
+export const registerAccounts: RegisterCommand = (program, terminal) => {
+  const group = program.command('accounts').description('manage accounts and what each may do')
+  group
+    .command('list')
+    .description('list the accounts')
+    .action((_options, command: Command) =>
+      withFoundation(command, async ({ accounts }) => {
+        terminal.out(describeAccounts(await accounts.list()))
+      }),
+    )
+  registerCreate(group, terminal)
+  registerSet(group, terminal)
+  registerWebhookSecret(group, terminal)
+}
+
+function registerCreate(group: Command, terminal: Terminal): void {
+  group
+    .command('create')
+    .description('create an account; create its keys with keys create --account <id>')
+    .argument('<id>', 'letters, digits, - and _; also the client_id of its access tokens')
+    .requiredOption('--name <text>', 'name for people')
+    .action((id: string, { name }: { name: string }, command: Command) =>
+      withFoundation(command, async ({ accounts }) => {
+        if (await accounts.ensure({ id, kind: 'real', name })) return terminal.out(`${id}\n`)
+        throw new CommandFailure(`account '${id}' already exists (see: callgate accounts list)`)
+      }),
+    )
+}
+
+function registerSet(group: Command, terminal: Terminal): void {
+  group
+    .command('set')
+    .description('change what an account may do; running servers follow within a second')
+    .argument('<id>', 'the id shown by accounts list')
+    .addOption(
+      createYesNoOption(
+        '--agents-may-remove <choice>',
+        'role Agent may remove numbers from the internal list',
+      ),
+    )
+    .addOption(
+      new Option(
+        '--repeated-add <choice>',
+        'whether adding a number that is already on the internal list ends older consents',
+      ).choices(repeatedAddModes),
+    )
+    .addOption(
+      new Option('--country <code>', 'country whose carriers label its numbers').choices([
+        'US',
+        'CA',
+      ]),
+    )
+    .addOption(createYesNoOption('--may-scan <choice>', 'allow one-time reputation scans'))
+    .option('--scan-credits <n>', 'how many more numbers it may scan, or unlimited', parseCredits)
+    .addOption(
+      createYesNoOption('--auto-prefix <choice>', 'prefix codes of new projects with <id>_'),
+    )
+    .option(
+      '--numbers-per-scrub <n>',
+      `maximum numbers of one scrub: ${scrubNumbersRule}`,
+      parseScrubNumbers,
+    )
+    .addOption(
+      createYesNoOption(
+        '--ai-keeps-voice-windows <choice>',
+        'IsCallAllowedAI of a scrub respects the calling hours for recorded voices, as the gate does',
+      ),
+    )
+    .action((id: string, changes: Partial<AccountSettings>, command: Command) =>
+      withFoundation(command, async ({ accounts }) => {
+        if (Object.keys(changes).length === 0) throw new CommandFailure(nothingToChange, 2)
+        await requireAccount({ accounts }, id)
+        await accounts.set(id, changes)
+        for (const name of settingNames) {
+          const value = changes[name]
+          if (value !== undefined) terminal.note(`${id}: ${labels[name]}: ${formatValue(value)}\n`)
+        }
+      }),
+    )
+}
+
+function registerWebhookSecret(group: Command, terminal: Terminal): void {
+  group
+    .command('webhook-secret')
+    .description(
+      'print the secret that signs the account’s webhooks; standard output is only the secret',
+    )
+    .argument('<id>', 'the id shown by accounts list')
+    .option('--rotate', 'create a new secret; receivers need it before the next webhook')
+    .action((id: string, { rotate }: { rotate?: true }, command: Command) =>
+      withFoundation(command, async ({ accounts }) => {
+        await requireAccount({ accounts }, id)
+        const secret = rotate ? accounts.rotateWebhookSecret(id) : accounts.webhookSecret(id)
+        terminal.out(`${await secret}\n`)
+      }),
+    )
+}
+
+const nothingToChange =
+  'nothing to change: give at least one of --agents-may-remove, --country, --may-scan, ' +
+  '--scan-credits, --auto-prefix, --repeated-add, --numbers-per-scrub, --ai-keeps-voice-windows'
+
+function parseCredits(text: string): number | 'unlimited' {
+  if (text === 'unlimited') return text
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new CommandFailure(`--scan-credits '${text}': must be a whole number or unlimited`, 2)
+}
+
+function parseScrubNumbers(text: string): number {
+  const numbers = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (numbers >= defaultMaxScrubNumbers && numbers <= maxScrubNumbers) return numbers
+  throw new CommandFailure(`--numbers-per-scrub '${text}': must be ${scrubNumbersRule}`, 2)
+}
+
+function formatValue(value: Account[keyof AccountSettings]): string {
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
+}
+
+function describeAccounts(accounts: readonly Account[]): string {
+  return formatTable(
+    ['id', 'kind', ...settingNames.map((name) => labels[name]), 'created', 'name'],
+    accounts.map((account) => [
+      account.id,
+      account.kind,
+      ...settingNames.map((name) => formatValue(account[name])),
+      formatInstant(account.createdAt),
+      account.name,
+    ]),
+  )
+}

@@ -1,0 +1,58 @@
+/** Opens the accounts, keys and projects for one command, without the data that decisions need. */
+import { type Command, Option } from 'commander'
+import { type AppContext, openAppContext } from '../../app/app-context.js'
+import { nodeRuntime } from '../../runtime/runtime.js'
+import { CommandFailure, loadCommandSettings } from '../command.js'
+
+/** Opens them for one command and closes them afterwards. */
+export async function withFoundation<Result>(
+  command: Command,
+  work: (foundation: AppContext) => Promise<Result>,
+): Promise<Result> {
+  const foundation = await openAppContext(loadCommandSettings(command), nodeRuntime)
+  try {
+    return await work(foundation)
+  } finally {
+    await foundation.close()
+  }
+}
+
+/** Throws when the account does not exist; otherwise commands would silently find nothing. */
+export async function requireAccount(
+  { accounts }: Pick<AppContext, 'accounts'>,
+  id: string,
+): Promise<void> {
+  if (await accounts.find(id)) return
+  throw new CommandFailure(`account '${id}' not found (see: callgate accounts list)`, 2)
+}
+
+/** The account of `--account`, the arguments of the command, and its other options. */
+export interface AccountRequest<Options> {
+  readonly accountId: string
+  readonly args: readonly string[]
+  readonly options: Options
+}
+
+/** The action of a command with the option `--account`; the account must exist. */
+export function forAccount<Options>(
+  work: (context: AppContext, request: AccountRequest<Options>) => Promise<void>,
+): (...given: unknown[]) => Promise<void> {
+  return (...given) => {
+    const command = given.at(-1) as Command
+    return withFoundation(command, async (context) => {
+      const { account, ...options } = command.opts<Options & { readonly account: string }>()
+      await requireAccount(context, account)
+      await work(context, { accountId: account, args: command.args, options: options as Options })
+    })
+  }
+}
+
+/** An option whose value is true for `yes` and false for `no`. */
+export function createYesNoOption(flags: string, description: string): Option {
+  const option = new Option(flags, description).choices(['yes', 'no'])
+  const requireChoice = option.parseArg
+  return option.argParser((text) => {
+    requireChoice?.(text, undefined)
+    return text === 'yes'
+  })
+}

@@ -1,0 +1,90 @@
+/** Reads the numbers of a comparison from a file or from recorded decisions, without duplicates. */
+import type { Callgate } from '../../app/callgate.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import { streamDecisionsSince } from '../../gate/journal/decision-rows.js'
+import { parseWarmupNumber } from '../../sources/warming/read-warmup-numbers.js'
+import { CommandFailure, type Terminal } from '../command.js'
+import { formatCount, parseDuration } from '../figures.js'
+import { describeRefused, readNumbersFile } from '../numbers-file.js'
+
+export interface ComparedNumber {
+  readonly number: PhoneNumber
+  readonly postalCode?: string | undefined
+  readonly projectId?: string | undefined
+  readonly campaignId?: string | undefined
+}
+
+/** The project and campaign that apply to the numbers of a file. */
+export interface ComparisonScope {
+  readonly project?: string
+  readonly campaign?: string
+}
+
+interface ComparisonContext {
+  readonly callgate: Pick<Callgate, 'storage' | 'settings' | 'runtime'>
+  readonly accountId: string
+  readonly terminal: Pick<Terminal, 'note'>
+}
+
+export async function readListedNumbers(
+  file: string,
+  { project: projectId, campaign: campaignId }: ComparisonScope,
+  { callgate, terminal }: ComparisonContext,
+): Promise<readonly ComparedNumber[]> {
+  const { numbers, refused } = await readNumbersFile(file, toServiceCodes(callgate))
+  if (refused.length > 0) {
+    terminal.note(
+      `${formatCount(refused.length, 'line')} skipped\n${describeRefused(refused).join('\n')}\n`,
+    )
+  }
+  const questions = numbers.map(({ number, postalCode }) => ({
+    number,
+    postalCode,
+    projectId,
+    campaignId,
+  }))
+  return [...distinct(questions).values()]
+}
+
+/** With the postal code, project and campaign of the decision; emergency and service codes are left out. */
+export async function readRecordedNumbers(
+  time: string,
+  { callgate, accountId }: ComparisonContext,
+): Promise<readonly ComparedNumber[]> {
+  const { storage, runtime } = callgate
+  const codes = toServiceCodes(callgate)
+  const since = runtime.clock.now() - parseDurationMs(time)
+  const collected = new Map<string, ComparedNumber>()
+  for await (const records of streamDecisionsSince(storage.db, accountId, since)) {
+    const questions = records.flatMap(({ number, postalCode, projectId, campaignId }) => {
+      const read = parseWarmupNumber({ number, postalCode }, codes)
+      return typeof read === 'string' ? [] : [{ ...read, projectId, campaignId }]
+    })
+    distinct(questions, collected)
+  }
+  if (collected.size > 0) return [...collected.values()]
+  throw new CommandFailure(
+    `--recorded '${time}': no decisions of account ${accountId} in that time`,
+  )
+}
+
+function distinct(
+  questions: readonly ComparedNumber[],
+  collected = new Map<string, ComparedNumber>(),
+): ReadonlyMap<string, ComparedNumber> {
+  for (const question of questions) {
+    const { number, postalCode, projectId, campaignId } = question
+    collected.set(JSON.stringify([number, postalCode, projectId, campaignId]), question)
+  }
+  return collected
+}
+
+function toServiceCodes({ settings }: ComparisonContext['callgate']): ReadonlySet<string> {
+  return new Set(settings.gate.serviceCodes)
+}
+
+function parseDurationMs(text: string): number {
+  const ms = parseDuration(text, ['m', 'h', 'd'])
+  if (ms !== undefined && ms > 0) return ms
+  throw new CommandFailure(`--recorded '${text}': must be a time such as 30m, 12h or 7d`, 2)
+}

@@ -1,0 +1,165 @@
+/** This callgate's side of a comparison: the rows of the published API and the facts behind them. */
+import type { Reply, StreamedReply } from '../../api/endpoint.js'
+import type { Route } from '../../api/route.js'
+import type { Callgate } from '../../app/callgate.js'
+import { createOperatorCaller } from '../../domain/caller.js'
+import type { Answer, QuestionName } from '../../domain/compliance.js'
+import type { ConsentRecord } from '../../domain/consent-records.js'
+import type { ListVersion } from '../../domain/number-set.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { NumberFacts } from '../../domain/place.js'
+import { formatDay, formatInstant, toUtcDay } from '../../domain/time/dates.js'
+import { AppError } from '../../errors.js'
+import { chooseByAccount } from '../../service/sandbox/sandbox.js'
+import { createServiceRoutes } from '../../service/service-routes.js'
+import {
+  type RawRow,
+  type RawRowQuestion,
+  rawRowQuestions,
+} from '../../sources/remote/raw-row-client.js'
+
+/** A row, or the reason why there is none. */
+export type RowResult = { readonly row: RawRow } | { readonly missing: string }
+
+type OwnRowsDeps = Pick<Callgate, 'service' | 'embedded' | 'data'>
+
+export class OwnRows {
+  readonly #callgate: OwnRowsDeps
+  readonly #routes: readonly Route[]
+
+  constructor(callgate: OwnRowsDeps) {
+    this.#callgate = callgate
+    this.#routes = createServiceRoutes(callgate.service, { wrappedRows: false })
+  }
+
+  /** The row that a client of this callgate would get for the request sent to the provider. */
+  async ask(name: QuestionName, question: RawRowQuestion): Promise<RowResult> {
+    const refusal = rawRowQuestions[name].findRefusal(question)
+    if (refusal !== undefined) return { missing: refusal }
+    const { method, path, wire } = rawRowQuestions[name].buildRequest([question])
+    const route = this.#routes.find(
+      ({ endpoint }) => endpoint.method === method && endpoint.paths.includes(path),
+    )
+    if (!route) throw new TypeError(`no route for ${method} ${path}`)
+    try {
+      const caller = createOperatorCaller(question.accountId)
+      const reply = await route.handle(wire.json ?? wire.query ?? {}, {
+        caller,
+        jsonRequested: true,
+      })
+      const [row] = await readRows(reply)
+      return row ? { row } : { missing: 'no row' }
+    } catch (cause) {
+      if (cause instanceof AppError) return { missing: cause.message }
+      throw cause
+    }
+  }
+
+  /** The lists, records, dates and rules behind the row, as text. */
+  async describeFacts(name: QuestionName, question: RawRowQuestion): Promise<string> {
+    const embedded = chooseByAccount(this.#callgate.embedded)(question.accountId)
+    const texts = {
+      scrub: () => this.#describeScrubFacts(question),
+      'internal-dnc': () => this.#internalFacts(question),
+      litigator: async () =>
+        formatFacts(await embedded.litigator(question), ({ isLitigator, list }) => [
+          `${isLitigator ? 'on' : 'not on'} ${list ? listText(list) : 'the litigator list'}`,
+        ]),
+      'legal-time': async () =>
+        formatFacts(await embedded.legalTime(question), ({ rule }) => [rule]),
+    }
+    return [...new Set(await texts[name]())].join('; ')
+  }
+
+  /** The imported data behind the answers. */
+  describeData(): string {
+    const { lists, plan } = this.#callgate.data
+    const prefixes = Object.entries(plan.coverage()).map(([country, { mode, asOf }]) =>
+      mode === 'imported' && asOf !== undefined
+        ? `${country} prefixes as of ${formatDay(toUtcDay(asOf))}`
+        : `${country} prefixes ${mode === 'area-code' ? 'not imported (area codes only)' : mode}`,
+    )
+    const names = lists.all().map(listText)
+    return [...prefixes, ...(names.length > 0 ? names : ['no imported lists'])].join(', ')
+  }
+
+  /** For a list of the sandbox only its version can be given. */
+  #describeListing(list: ListVersion, number: PhoneNumber): string {
+    const imported = this.#callgate.data.lists.get(list.name)
+    if (imported?.version !== list.version) return `checked against ${listText(list)}`
+    if (!imported.has(number)) return `not on ${listText(list)}`
+    const day = imported.dayOf?.(number)
+    return `on ${listText(list)}${day === undefined ? '' : `, listed ${formatDay(day)}`}`
+  }
+
+  async #internalFacts(question: RawRowQuestion): Promise<readonly string[]> {
+    return formatFacts(
+      await chooseByAccount(this.#callgate.embedded)(question.accountId).internalDnc(question),
+      ({ onList, addedAt }) => [
+        onList ? `on the internal list${formatSince(addedAt)}` : 'not on the internal list',
+      ],
+    )
+  }
+
+  async #describeScrubFacts(question: RawRowQuestion): Promise<readonly string[]> {
+    const { data, service } = this.#callgate
+    const embedded = chooseByAccount(this.#callgate.embedded)(question.accountId)
+    const { accountId, number, projectId, campaignId } = question
+    const answer = await embedded.scrub(question)
+    if (!answer.ok) return [answer.detail]
+    const query = { numbers: [number], projectId, campaignId }
+    const records = await service.consentRecords.list(createOperatorCaller(accountId), query)
+    const plans = { real: data.plan, sandbox: data.sandbox.planOver(data.plan) }
+    const plan = chooseByAccount(plans)(accountId).lookup(number)
+    const { detail, lists = [] } = answer.value
+    return [
+      ...(detail === undefined ? [] : [detail]),
+      ...(await this.#internalFacts(question)),
+      ...records.map(recordText),
+      ...lists.map((list) => this.#describeListing(list, number)),
+      ...planTexts(plan),
+    ]
+  }
+}
+
+function formatFacts<Value>(
+  answer: Answer<Value>,
+  texts: (value: Value) => readonly string[],
+): readonly string[] {
+  return answer.ok ? texts(answer.value) : [answer.detail]
+}
+
+async function readRows(reply: Reply | StreamedReply): Promise<readonly RawRow[]> {
+  if ('json' in reply) return reply.json as readonly RawRow[]
+  if (!('parts' in reply)) throw new TypeError('the answer here is not JSON')
+  let text = ''
+  for await (const part of reply.parts) text += part
+  return JSON.parse(text) as readonly RawRow[]
+}
+
+function formatSince(at: number | undefined): string {
+  return at === undefined ? '' : ` since ${formatInstant(at)}`
+}
+
+function listText({ name, version, asOf }: ListVersion): string {
+  return `${name} ${version} as of ${formatDay(toUtcDay(asOf))}`
+}
+
+function recordText({ type, dateOfLastContact, recordedOn }: ConsentRecord): string {
+  return `record ${type} of ${dateOfLastContact}, stored ${recordedOn}`
+}
+
+function planTexts(facts: NumberFacts): readonly string[] {
+  switch (facts.status) {
+    case 'toll-free':
+      return ['toll-free number']
+    case 'unknown-prefix':
+      return [facts.detail]
+    case 'ok': {
+      const { place, carrier, originalClass } = facts
+      const regions = [...new Set(place.candidates.map(({ region }) => region))].join(', ')
+      const company = carrier ? `assigned to ${carrier.ocn} ${carrier.company}` : 'carrier unknown'
+      return [`${regions} by ${place.source}`, `${company} (${originalClass})`]
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/** Numbers, counts, durations and instants as the commands write and read them. */
+
+import type { Instant } from '../domain/time/clock.js'
+import { msPerDay, msPerHour, parseInstant } from '../domain/time/dates.js'
+import { CommandFailure } from './command.js'
+
+/** `1,234`. */
+export function formatNumber(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+/** `1 row`, `1,234 rows`. */
+export function formatCount(value: number, noun: string): string {
+  return `${formatNumber(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
+/** The lines of a command's output as it is written. */
+export function joinLines(parts: readonly string[]): string {
+  return `${parts.join('\n')}\n`
+}
+
+const msPerUnit: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: msPerHour,
+  d: msPerDay,
+}
+
+/** Milliseconds of a time such as `30m`, in one of the units; `undefined` for anything else. */
+export function parseDuration(text: string, units: readonly string[]): number | undefined {
+  const [, amount = '', unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []
+  return units.includes(unit) ? Number(amount) * (msPerUnit[unit] ?? Number.NaN) : undefined
+}
+
+/** The instant of an option such as `--at`. */
+export function parseInstantOption(option: string, text: string | undefined): Instant | undefined {
+  const at = text === undefined ? undefined : parseInstant(text)
+  if (text === undefined || at !== undefined) return at
+  const rule = 'must be an instant such as 2026-11-23T17:00:00Z'
+  throw new CommandFailure(`${option} '${text}': ${rule}`, 2)
+}
+
+/** Words of an option separated by commas, each once and in the order of `known`. */
+export function parseWords<Word extends string>(
+  option: string,
+  text: string,
+  known: readonly Word[],
+): readonly Word[] {
+  const words = text.split(',').map((word) => word.trim().toLowerCase())
+  const wrong = words.find((word) => !known.some((name) => name === word))
+  if (wrong === undefined) return known.filter((name) => words.includes(name))
+  const rule = `must be one or more of ${known.join(', ')}, separated by commas`
+  throw new CommandFailure(`${option} '${wrong}': ${rule}`, 2)
+}

@@ -1,0 +1,216 @@
+/**
+ * Lists the imported data with its age and state. Without `verify` only the headers of files are
+ * read, which is fast at any size but does not find damage in the middle.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { getFactsFolder, getListsFolder, getNumberingFolder } from '../../app/data-folders.js'
+import type { Settings } from '../../config/settings.js'
+import {
+  type FactFeedName,
+  factFeedNames,
+  factFeeds,
+  resolveFactFilePath,
+} from '../../data/facts/fact-feeds.js'
+import { openNumberListInBackground } from '../../data/number-list/format/number-list.js'
+import {
+  numberListExtension,
+  readNumberListHeader,
+} from '../../data/number-list/format/number-list-format.js'
+import { createListAges, type ListAges } from '../../data/number-list/list-ages.js'
+import {
+  isUsedByChecks,
+  litigatorListName,
+  nationalListNames,
+} from '../../data/number-list/list-names.js'
+import { readOcnClasses, resolveOcnFilePath } from '../../data/numbering/line-class.js'
+import { numberingTableNames, readNumberingTable } from '../../data/numbering/numbering-table.js'
+import type { ListVersion } from '../../domain/number-set.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant, msPerDay } from '../../domain/time/dates.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
+import { openFactFile, verifyFactFile } from '../../storage/fact-file.js'
+import type { FactFileSchema, FactRow } from '../../storage/fact-file-schema.js'
+
+/** `unread`: no check uses it. `in-use`: it has no maximum age. */
+type DataState = 'fresh' | 'soon-stale' | 'stale' | 'damaged' | 'unread' | 'in-use'
+
+/** One list, country or feed; facts that a damaged file does not give are `null`. */
+export interface DataRow {
+  readonly name: string
+  readonly entries: number | null
+  /** ISO 8601, and whole days since then; also `null` when the data has no date. */
+  readonly asOf: string | null
+  readonly ageDays: number | null
+  /** ISO 8601. */
+  readonly importedAt: string | null
+  readonly version: string | null
+  readonly state: DataState
+  /** Maximum age in days, and the last instant the list is used; `null` without a limit. */
+  readonly maxAgeDays: number | null
+  readonly usableUntil: string | null
+  /** Why it cannot be used. */
+  readonly problem: string | null
+}
+
+export interface DataOverview {
+  readonly lists: readonly DataRow[]
+  readonly numbering: readonly DataRow[]
+  readonly facts: readonly DataRow[]
+  /** Lists that the checks need but that are not imported. */
+  readonly missing: readonly string[]
+}
+
+export interface OverviewOptions {
+  readonly settings: Settings
+  readonly now: Instant
+  /** Whether to read and check every byte. */
+  readonly verify: boolean
+}
+
+export async function readDataOverview(options: OverviewOptions): Promise<DataOverview> {
+  const { settings } = options
+  const lists = await listRows(options)
+  const needed = [...Object.values(nationalListNames), litigatorListName]
+  const expected = settings.source.kind === 'remote' ? [] : needed
+  return {
+    lists,
+    numbering: numberingRows(options),
+    facts: factRows(options),
+    missing: expected.filter((name) => !lists.some((row) => row.name === name)),
+  }
+}
+
+/** Whether an operator has to act: a file is damaged, or a list has exceeded its maximum age. */
+export function requiresAction({ lists, numbering, facts }: DataOverview): boolean {
+  const rows = [...lists, ...numbering, ...facts]
+  return rows.some(({ state }) => state === 'damaged' || state === 'stale')
+}
+
+const blankRow = {
+  entries: null,
+  asOf: null,
+  ageDays: null,
+  importedAt: null,
+  version: null,
+  maxAgeDays: null,
+  usableUntil: null,
+  problem: null,
+} as const
+
+function toDamagedRow(name: string, cause: unknown): DataRow {
+  const problem = getErrorMessage(cause)
+  return { ...blankRow, name, state: 'damaged', problem }
+}
+
+/** The as-of date of the content and the time of its import, if the file has them. */
+interface ContentTimes {
+  readonly asOf?: Instant | undefined
+  readonly importedAt?: Instant | undefined
+}
+
+function formatTimes(
+  { asOf, importedAt }: ContentTimes,
+  now: Instant,
+): Pick<DataRow, 'asOf' | 'ageDays' | 'importedAt'> {
+  return {
+    asOf: asOf === undefined ? null : formatInstant(asOf),
+    ageDays: asOf === undefined ? null : Math.floor((now - asOf) / msPerDay),
+    importedAt: importedAt === undefined ? null : formatInstant(importedAt),
+  }
+}
+
+async function listRows({ settings, now, verify }: OverviewOptions): Promise<DataRow[]> {
+  const folder = getListsFolder(settings)
+  const ages = createListAges(settings.lists)
+  const rows: DataRow[] = []
+  for (const file of listFilesIn(folder)) {
+    const name = file.slice(0, -numberListExtension.length)
+    try {
+      const path = join(folder, file)
+      const list = verify ? await openNumberListInBackground(path) : readNumberListHeader(path)
+      if (list.name !== name)
+        throw new DataFileError(path, `contains the list '${list.name}' instead of '${name}'`)
+      rows.push(toListRow(list, { ages, now }))
+    } catch (cause) {
+      rows.push(toDamagedRow(name, cause))
+    }
+  }
+  return rows
+}
+
+function listFilesIn(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(numberListExtension) && !file.startsWith('.'))
+    .sort()
+}
+
+interface ListHead extends ListVersion {
+  readonly size: number
+  readonly importedAt: Instant
+}
+
+function toListRow(
+  list: ListHead,
+  { ages, now }: { readonly ages: ListAges; readonly now: Instant },
+): DataRow {
+  const { name, size, version } = list
+  const maxAgeDays = ages.findMaxAgeDays(name) ?? null
+  return {
+    ...blankRow,
+    name,
+    entries: size,
+    version,
+    ...formatTimes(list, now),
+    state: isUsedByChecks(name) ? ages.findState(list, now) : 'unread',
+    maxAgeDays,
+    usableUntil: maxAgeDays === null ? null : formatInstant(ages.computeStaleAt(list) - 1),
+  }
+}
+
+/** A data file and how to read it; of large files only the header is read. */
+interface DataFileReader {
+  readonly name: string
+  /** `undefined` when there is no such file. */
+  readonly read: () => (ContentTimes & { readonly entries: number }) | undefined
+}
+
+function numberingRows({ settings, now }: OverviewOptions): DataRow[] {
+  const folder = getNumberingFolder(settings)
+  const tables = numberingTableNames.map((name): DataFileReader => {
+    const read = () => {
+      const table = readNumberingTable(folder, name)
+      return table && { ...table, entries: table.keys.length }
+    }
+    return { name, read }
+  })
+  const ocn = () =>
+    existsSync(resolveOcnFilePath(folder)) ? { entries: readOcnClasses(folder).size } : undefined
+  return [...tables, { name: 'ocn', read: ocn }].flatMap((file) => toDataRow(file, now))
+}
+
+function toDataRow({ name, read }: DataFileReader, now: Instant): DataRow[] {
+  try {
+    const file = read()
+    if (!file) return []
+    const { entries } = file
+    return [{ ...blankRow, name, entries, ...formatTimes(file, now), state: 'in-use' }]
+  } catch (cause) {
+    return [toDamagedRow(name, cause)]
+  }
+}
+
+function factRows({ settings, now, verify }: OverviewOptions): DataRow[] {
+  const folder = getFactsFolder(settings)
+  const read = (name: FactFeedName) => {
+    const path = resolveFactFilePath(folder, name)
+    if (!existsSync(path)) return undefined
+    const shape: FactFileSchema<FactRow> = factFeeds[name].shape
+    const file = openFactFile(path, shape)
+    file.close()
+    if (verify) verifyFactFile(path, file.info.entries)
+    return file.info
+  }
+  return factFeedNames.flatMap((name) => toDataRow({ name, read: () => read(name) }, now))
+}

@@ -1,0 +1,183 @@
+/** `callgate lists ...`: shows the imported data and its age, and rolls back to earlier versions. */
+import { type Command, Option } from 'commander'
+import { getListsFolder } from '../../app/data-folders.js'
+import { describeNameRule, isListName } from '../../data/number-list/list-names.js'
+import { type KeptVersion, rollBackList, versionsOf } from '../../data/number-list/list-rollback.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import { systemClock } from '../../runtime/runtime.js'
+import {
+  CommandFailure,
+  formatTable,
+  loadCommandSettings,
+  type RegisterCommand,
+  type Terminal,
+} from '../command.js'
+import { formatCount, formatNumber } from '../figures.js'
+import { describeAge } from '../import/import-summary.js'
+import {
+  type DataOverview,
+  type DataRow,
+  readDataOverview,
+  requiresAction,
+} from './data-overview.js'
+
+interface ListsOptions {
+  readonly json?: boolean
+  readonly quick?: boolean
+}
+
+export const registerLists: RegisterCommand = (program, terminal) => {
+  const group = program
+    .command('lists')
+    .description('show the imported data: entries, age, version, and whether it can be used')
+    .option('--json', 'as JSON')
+    .option('--quick', 'read only the start and end of each file, which does not find all damage')
+    .addOption(
+      new Option('--verify', 'read and check every file completely (the default)').hideHelp(),
+    )
+    .addHelpText(
+      'after',
+      '\nThe exit code is 1 when a file is damaged or a list is too old, so a cron job fails and mails you.\n',
+    )
+    .action((options: ListsOptions, command: Command) => showLists(command, terminal, options))
+  registerVersions(group, terminal)
+  registerRollback(group, terminal)
+}
+
+async function showLists(
+  command: Command,
+  terminal: Terminal,
+  { json = false, quick = false }: ListsOptions,
+): Promise<void> {
+  const settings = loadCommandSettings(command)
+  const overview = await readDataOverview({ settings, now: systemClock.now(), verify: !quick })
+  terminal.out(json ? `${JSON.stringify(overview, undefined, 2)}\n` : describeOverview(overview))
+  if (!json && overview.missing.length > 0) {
+    terminal.note(`not imported, so real accounts are blocked: ${overview.missing.join(', ')}\n`)
+  }
+  if (requiresAction(overview)) throw new CommandFailure('')
+}
+
+function describeOverview({ lists, numbering, facts }: DataOverview): string {
+  const rows = [...lists, ...numbering, ...facts]
+  const problems = rows.flatMap(({ name, problem }) => (problem ? [`${name}: ${problem}\n`] : []))
+  const parts = [
+    formatTable(
+      ['list', 'entries', 'as of', 'days', 'version', 'state'],
+      lists.map((row) => [...commonCells(row), row.version ?? '-', describeState(row)]),
+    ),
+    ...[
+      { head: 'numbering', part: numbering },
+      { head: 'facts', part: facts },
+    ].map(({ head, part }) =>
+      part.length === 0
+        ? ''
+        : formatTable(
+            [head, 'entries', 'as of', 'days', 'imported', 'state'],
+            part.map((row) => [...commonCells(row), row.importedAt ?? '-', describeState(row)]),
+          ),
+    ),
+    problems.join(''),
+  ]
+  return parts.filter((part) => part !== '').join('\n')
+}
+
+function commonCells({ name, entries, asOf, ageDays }: DataRow): string[] {
+  return [name, entries === null ? '-' : formatNumber(entries), asOf ?? '-', String(ageDays ?? '-')]
+}
+
+function describeState({ state, maxAgeDays, usableUntil }: DataRow): string {
+  switch (state) {
+    case 'fresh':
+      return usableUntil === null ? 'fresh' : `fresh, until ${usableUntil}`
+    case 'soon-stale':
+      return `expires soon, used until ${usableUntil}`
+    case 'stale':
+      return `too old: may be ${maxAgeDays} days old, not used since ${usableUntil}`
+    case 'damaged':
+      return 'damaged'
+    case 'unread':
+      return 'not used by any check'
+    case 'in-use':
+      return 'in use'
+  }
+}
+
+function registerVersions(group: Command, terminal: Terminal): void {
+  group
+    .command('versions')
+    .description('show the kept versions of a list, the one in use first')
+    .argument('<name>', 'name of the list')
+    .action((name: string, _options, command: Command) => {
+      const versions = versionsOf(requireListsFolder(name, command), name)
+      if (versions.length === 0) {
+        throw new CommandFailure(`list '${name}' not found (see: callgate lists)`)
+      }
+      const { json } = command.optsWithGlobals<ListsOptions>()
+      terminal.out(json ? formatVersionsJson(versions) : describeVersions(versions))
+    })
+}
+
+/** The name becomes part of a path, so it must be a valid list name. */
+function requireListsFolder(name: string, command: Command): string {
+  if (!isListName(name)) throw new CommandFailure(`name '${name}': ${describeNameRule(name)}`, 2)
+  return getListsFolder(loadCommandSettings(command))
+}
+
+function describeVersions(versions: readonly KeptVersion[]): string {
+  return formatTable(
+    ['version', 'entries', 'as of', 'imported', 'by', 'replaced', 'state'],
+    versions.map(({ version, size, asOf, importedAt, feed, previous, inUse }) => [
+      version,
+      formatNumber(size),
+      formatInstant(asOf),
+      formatInstant(importedAt),
+      `import ${feed}`,
+      previous ?? '-',
+      inUse ? 'in use' : 'kept',
+    ]),
+  )
+}
+
+function formatVersionsJson(versions: readonly KeptVersion[]): string {
+  const shown = versions.map(({ version, size, asOf, importedAt, feed, previous, inUse }) => ({
+    version,
+    entries: size,
+    asOf: formatInstant(asOf),
+    importedAt: formatInstant(importedAt),
+    feed,
+    previous,
+    inUse,
+  }))
+  return `${JSON.stringify(shown, undefined, 2)}\n`
+}
+
+function registerRollback(group: Command, terminal: Terminal): void {
+  group
+    .command('rollback')
+    .description('go back to a kept version of a list; the replaced one is kept')
+    .argument('<name>', 'name of the list')
+    .option(
+      '--to <version>',
+      'version, as shown by lists versions (default: the one before the current)',
+    )
+    .action(async (name: string, { to }: { to?: string }, command: Command) => {
+      const { lists: settings } = loadCommandSettings(command)
+      const { from, to: now } = await rollBackList({
+        folder: requireListsFolder(name, command),
+        name,
+        to,
+        clock: systemClock,
+        keep: settings.keepVersions,
+      })
+      terminal.out(
+        `${name}: ${formatCount(now.size, 'number')}, as of ${formatInstant(now.asOf)}, ` +
+          `version ${now.version} is in use again\n`,
+      )
+      if (from) {
+        const back = `callgate lists rollback ${name} --to ${from.version}`
+        terminal.note(`version ${from.version} is kept; to bring it back: ${back}\n`)
+      }
+      for (const note of describeAge(now, settings)) terminal.note(`${note}\n`)
+    })
+}

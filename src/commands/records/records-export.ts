@@ -1,0 +1,84 @@
+/** `callgate records export ...`: writes opt-outs and consents as CSV. */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { getNumberingFolder } from '../../app/data-folders.js'
+import { openNumberingPlan } from '../../data/numbering/numbering-plan.js'
+import { DataFileError } from '../../errors.js'
+import {
+  exportConsents,
+  exportOptOuts,
+  type RecordsExportSummary,
+} from '../../service/records/records-export.js'
+import { forAccount } from '../accounts/foundation.js'
+import type { Terminal } from '../command.js'
+import { formatCount } from '../figures.js'
+
+const exports = [
+  {
+    name: 'opt-outs',
+    description: 'the numbers on the internal do-not-call list, each with its latest opt-out',
+    run: exportOptOuts,
+  },
+  {
+    name: 'consents',
+    description: 'the current relationship and consent records, including expired ones',
+    run: exportConsents,
+  },
+] as const
+
+export function registerExports(records: Command, terminal: Terminal): void {
+  const group = records.command('export').description('write a CSV file that import can read')
+  for (const { name, description, run } of exports) {
+    group
+      .command(name)
+      .description(description)
+      .argument('[csv]', 'file to write; replaced if it exists (default: standard output)')
+      .option('--account <id>', 'account', 'main')
+      .option('--project <code>', 'project (default: the Master Project)')
+      .action(
+        forAccount<{ readonly project?: string }>(async (context, { accountId, args, options }) => {
+          const [path] = args
+          const { settings } = context
+          const numberingPlan = openNumberingPlan({
+            folder: getNumberingFolder(settings),
+            unknownPrefix: settings.numbering.unknownPrefix,
+          })
+          const work = (write: (text: string) => void) =>
+            run({ ...context, numberingPlan }, { accountId, projectId: options.project, write })
+          const summary = await (path === undefined
+            ? work((text) => terminal.out(text))
+            : writeToFile(path, work))
+          terminal.note(describeExport(name, summary))
+        }),
+      )
+  }
+}
+
+function describeExport(name: string, { project, rows, omitted }: RecordsExportSummary): string {
+  const omittedText =
+    omitted > 0 ? `; ${formatCount(omitted, 'record')} omitted because an opt-out ended them` : ''
+  return `${name}: project ${project}, ${formatCount(rows, 'row')}${omittedText}\n`
+}
+
+/** Writes to a temporary file first, so that `path` is never incomplete. */
+async function writeToFile<Result>(
+  path: string,
+  work: (write: (text: string) => void) => Promise<Result>,
+): Promise<Result> {
+  const temporaryPath = `${path}.${process.pid}.part`
+  try {
+    const file = openSync(temporaryPath, 'wx', 0o600)
+    try {
+      const result = await work((text) => writeFileSync(file, text))
+      fsyncSync(file)
+      renameSync(temporaryPath, path)
+      return result
+    } finally {
+      closeSync(file)
+    }
+  } catch (cause) {
+    rmSync(temporaryPath, { force: true })
+    if (!(cause instanceof Error && 'syscall' in cause)) throw cause
+    throw new DataFileError(path, `cannot be written: ${cause.message}`, cause)
+  }
+}

@@ -1,0 +1,162 @@
+/** `callgate records ...`: imports and exports the opt-outs and consents of an account. */
+import { basename } from 'node:path'
+import { Option } from 'commander'
+import { parseEbrType } from '../../data/feeds/record-files.js'
+import { type EbrType, ebrTypes } from '../../domain/compliance.js'
+import {
+  importConsents,
+  importOptOuts,
+  type RecordsImportDeps,
+  type RecordsImportOptions,
+  type RecordsImportSummary,
+} from '../../service/records/records-import.js'
+import { requireAccount, withFoundation } from '../accounts/foundation.js'
+import { CommandFailure, type RegisterCommand } from '../command.js'
+import { formatCount, formatNumber } from '../figures.js'
+import { type ImportFeed, registerImportFeed } from '../import/import-feed.js'
+import {
+  badLinesOptions,
+  describeBadLines,
+  describeDryRun,
+  dryRunOption,
+  type ImportOptions,
+  parseWholeNumber,
+} from '../import/import-options.js'
+import { registerExports } from './records-export.js'
+
+interface RecordsOptions extends ImportOptions {
+  readonly account: string
+  readonly project?: string
+  readonly source?: string
+  readonly column: readonly string[]
+  readonly undated?: true
+  readonly type?: string
+}
+
+export const registerRecords: RegisterCommand = (program, terminal) => {
+  const group = program
+    .command('records')
+    .description('opt-outs and consents of an account, in bulk')
+  const imports = group.command('import').description('store those of a file, all or none')
+  for (const records of [optOuts, consents]) {
+    registerImportFeed(imports, terminal, toRecordsFeed(records))
+  }
+  registerExports(group, terminal)
+}
+
+interface RecordsImport {
+  readonly name: string
+  readonly description: string
+  readonly columns: string
+  /** An additional option. */
+  readonly option: Option
+  readonly run: (
+    deps: RecordsImportDeps,
+    wanted: RecordsImportOptions,
+    options: RecordsOptions,
+  ) => Promise<RecordsImportSummary>
+}
+
+const optOuts: RecordsImport = {
+  name: 'opt-outs',
+  description: 'put numbers on the internal do-not-call list, as of the day each row says',
+  columns: 'number, date',
+  option: new Option('--undated', 'rows without a date are opt-outs of now'),
+  run: (deps, wanted, { undated }) => importOptOuts(deps, { ...wanted, undated: undated === true }),
+}
+
+const consents: RecordsImport = {
+  name: 'consents',
+  description: 'store relationship and consent records, as of the day each row says',
+  columns: 'number, type, date, and if there are obligationEnds, reference, brand, email',
+  option: new Option('--type <letter>', 'of all rows: S sale, I inquiry, P permission, T trial'),
+  run: (deps, wanted, { type }) => importConsents(deps, { ...wanted, type: parseType(type) }),
+}
+
+function toRecordsFeed(records: RecordsImport): ImportFeed<RecordsOptions, RecordsImportSummary> {
+  const { name, description, columns, option, run } = records
+  return {
+    name,
+    description,
+    arguments: [['<csv>', 'table with a header; text, .gz or .zip']],
+    options: [
+      columnOption(columns),
+      option,
+      new Option('--account <id>', 'account').default('main'),
+      new Option('--project <code>', 'project (default: the Master Project)'),
+      new Option(
+        '--source <text>',
+        'where the rows come from, kept with each (default: name of the file)',
+      ),
+      ...badLinesOptions('usable row'),
+      dryRunOption,
+    ],
+    help: `Columns: ${columns}.\n${dates}`,
+    run: ({ command, args, options }, observer) =>
+      withFoundation(command, async (context) => {
+        const wanted = toRecordsOptions(args[0] ?? '', options)
+        await requireAccount(context, options.account)
+        const deps = { ...context, clock: context.runtime.clock }
+        return await run(deps, { ...wanted, ...observer }, options)
+      }),
+    countRows: ({ rows }) => rows,
+    describe: (summary, { options }) => describeImport(summary, { name, dryRun: options.dryRun }),
+  }
+}
+
+function columnOption(columns: string): Option {
+  const add = (text: string, before: readonly string[]) => [...before, text]
+  return new Option('--column <name=header>', `header of a column (${columns}); may be repeated`)
+    .argParser(add)
+    .default([])
+}
+
+const dates =
+  'Dates are YYYY-MM-DD, MM/DD/YYYY or YYYYMMDD; a time is used only with its zone, as in\n' +
+  '2026-06-14T14:05:00Z. The newer of an opt-out and a consent applies; on a tie the opt-out\n' +
+  'does. Running servers follow within a second.\n'
+
+function toRecordsOptions(path: string, options: RecordsOptions): RecordsImportOptions {
+  return {
+    path,
+    accountId: options.account,
+    projectId: options.project,
+    source: options.source ?? basename(path),
+    columnNames: parseColumns(options.column),
+    badLinesAllowed: parseWholeNumber('--bad-lines', options.badLines),
+    dryRun: options.dryRun,
+  }
+}
+
+function parseColumns(texts: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, name = '', header = ''] = /^([^=]+)=(.+)$/.exec(text) ?? []
+      if (name !== '') return [name.trim(), header.trim()]
+      throw new CommandFailure(`--column '${text}': must be <name>=<header>`, 2)
+    }),
+  )
+}
+
+function parseType(text: string | undefined): EbrType | undefined {
+  if (text === undefined) return undefined
+  const type = parseEbrType(text)
+  if (type !== undefined) return type
+  throw new CommandFailure(`--type '${text}': must be one of ${ebrTypes.join(', ')}`, 2)
+}
+
+function describeImport(
+  summary: RecordsImportSummary,
+  { name, dryRun }: { readonly name: string; readonly dryRun: boolean | undefined },
+): string[] {
+  const { project, rows, repeated, outcomes, sha256, badLines } = summary
+  return [
+    `${name}: project ${project}${describeDryRun(dryRun)}`,
+    `  read ${formatCount(rows, 'row')}, SHA-256 ${sha256}`,
+    ...(repeated > 0
+      ? [`  ${formatCount(repeated, 'row')} with a number that another row has too`]
+      : []),
+    ...outcomes.map(([words, numbers]) => `  ${formatNumber(numbers)} ${words}`),
+    ...describeBadLines(badLines),
+  ]
+}

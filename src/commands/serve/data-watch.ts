@@ -1,0 +1,191 @@
+/** Keeps the data of a running server current, and reports what is not ready. */
+import type { Callgate } from '../../app/callgate.js'
+import type { Country } from '../../domain/place.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import type { Readiness, ReadinessCheck } from '../../http/health.js'
+import { createCallReadiness } from './call-readiness.js'
+import { ClockMonitor, checkClockReadiness } from './clock-monitor.js'
+import {
+  describeAges,
+  findMissingLists,
+  ListAgeMonitor,
+  measureListAges,
+} from './list-age-monitor.js'
+import { WriteProbe } from './write-probe.js'
+
+const checkIntervalMs = 1_000
+
+/**
+ * Checks every second for lists and prefixes that another process has imported and rows it has
+ * written, and invalidates the caches; also reports lists that become too old. Returns a function
+ * that stops the watch.
+ */
+export function watchData(callgate: Callgate): () => void {
+  reportData(callgate)
+  reportFacts(callgate)
+  callgate.metrics.setListAgesReader(() => measureListAges(callgate))
+  const ages = new ListAgeMonitor(callgate)
+  ages.check()
+  const reportFault = createFaultReporter(callgate)
+  const clock = new ClockMonitor(callgate)
+  void clock.check()
+  let isRefreshing = false
+  const timer = setInterval(() => {
+    reportFault()
+    if (isRefreshing) return
+    isRefreshing = true
+    void Promise.all([refreshData(callgate), clock.check()]).finally(() => {
+      ages.check()
+      isRefreshing = false
+    })
+  }, checkIntervalMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** Logs a database fault once when it begins and once when it ends. */
+function createFaultReporter({ storage, runtime: { log } }: Callgate): () => void {
+  let reported: string | undefined
+  return () => {
+    const fault = storage.findFault()
+    if (fault === reported) return
+    reported = fault
+    if (fault === undefined) log.info('the database can be relied on again')
+    else log.error('the database cannot be relied on; no call is allowed', { detail: fault })
+  }
+}
+
+/**
+ * Each kind of data is refreshed even if another one fails, so that one damaged file does not hide a
+ * new list. Large lists are read in pieces so that decisions are not delayed. Never rejects.
+ */
+export async function refreshData(callgate: Callgate): Promise<void> {
+  const { data, storage, changes, runtime } = callgate
+  const changed = async (what: string, probe: () => boolean | Promise<boolean>) => {
+    try {
+      return await probe()
+    } catch (cause) {
+      runtime.log.error(`${what} could not be read; the previous data stays in use`, { err: cause })
+      return false
+    }
+  }
+  const rows = await changed('rows of other processes', () => storage.hasExternalChanges())
+  if (rows) changes.everythingChanged()
+  const prefixes = await changed('new prefixes', () => data.plan.reloadIfChanged())
+  if (await changed('new facts', () => data.facts.refresh())) reportFacts(callgate)
+  const lists = await changed('new lists', () => data.lists.refreshInBackground())
+  if (!lists && !prefixes) return
+  changes.everythingChanged()
+  reportData(callgate)
+}
+
+function reportFacts({ data, metrics, runtime }: Callgate): void {
+  metrics.setFacts(data.facts.all())
+  for (const { feed, path, detail, olderInUse } of data.facts.problems()) {
+    runtime.log.error('imported facts cannot be used', { feed, path, detail, olderInUse })
+  }
+}
+
+function reportData({ data, metrics, runtime }: Callgate): void {
+  metrics.setLists(data.lists.all().map(({ name, size, asOf }) => ({ name, entries: size, asOf })))
+  for (const { path, detail, olderInUse } of data.lists.problems()) {
+    runtime.log.error('a list cannot be used', { path, detail, olderInUse })
+  }
+  for (const { path, detail, olderInUse, blocked } of data.plan.problems()) {
+    runtime.log.error('a numbering file cannot be used', { path, detail, olderInUse, blocked })
+  }
+  for (const [country, coverage] of Object.entries(data.plan.coverage())) {
+    const { mode, prefixes, asOf } = coverage
+    metrics.setAreaCodeMode(country as Country, mode === 'area-code')
+    const day = asOf === undefined ? undefined : formatInstant(asOf)
+    const fields = { country, mode, prefixes, asOf: day }
+    if (mode === 'imported') runtime.log.info('prefixes are known', fields)
+    else if (mode === 'damaged')
+      runtime.log.error('prefixes are unknown, calls are blocked', fields)
+    else runtime.log.warn('prefixes are not imported (callgate import numbering)', fields)
+  }
+}
+
+/** A missing list is not a fault, but its numbers are blocked when the embedded service scrubs. */
+function describeMissingLists(callgate: Callgate): string {
+  const missing = findMissingLists(callgate)
+  return missing.length > 0
+    ? `; not imported, so real accounts are blocked: ${missing.join(', ')}`
+    : ''
+}
+
+/**
+ * A list that is too old is treated like a missing one: it blocks real accounts and is reported, but
+ * the server stays ready, since another one would not do better.
+ */
+function checkListReadiness(callgate: Callgate): Readiness {
+  const { lists } = callgate.data
+  const problems = lists.problems()
+  if (problems.length > 0) {
+    const details = problems.map(({ detail }) => detail).join('; ')
+    return { ready: false, detail: `${details}${describeAges(callgate)}` }
+  }
+  const names = lists
+    .all()
+    .map(({ name, version, asOf }) => `${name} ${version} as of ${formatInstant(asOf)}`)
+  const remarks = describeAges(callgate) + describeMissingLists(callgate)
+  return { ready: true, detail: `${names.join(', ') || 'none'}${remarks}` }
+}
+
+/** A damaged file is a fault even while the previously read data is still in use. */
+function checkNumberingReadiness({ data: { plan } }: Callgate): Readiness {
+  const modes = Object.entries(plan.coverage()).map(
+    ([country, { mode, prefixes }]) => `${country} ${mode} (${prefixes} prefixes)`,
+  )
+  const problems = plan.problems().map(({ detail, olderInUse, blocked }) => {
+    if (olderInUse) return `${detail}; the previous data is in use`
+    return blocked.length > 0 ? `${detail}; calls to ${blocked.join(', ')} are blocked` : detail
+  })
+  const ready = problems.length === 0
+  const advice = ready ? [] : ['import it again (callgate import numbering, blocks or ocn)']
+  return { ready, detail: [...problems, ...advice, modes.join(', ')].join('; ') }
+}
+
+/** The readiness checks of the data; unreadable lists and unwritable records are faults. */
+export function listDataReadinessChecks(callgate: Callgate): readonly ReadinessCheck[] {
+  const { data, journal, storage } = callgate
+  const writes = new WriteProbe(storage)
+  return [
+    {
+      name: 'records',
+      check: () => {
+        const problem = journal.findProblem()
+        return { ready: problem === undefined, detail: problem }
+      },
+    },
+    {
+      name: 'database',
+      check: () => writes.checkReadiness(),
+    },
+    {
+      name: 'calls',
+      check: createCallReadiness(callgate),
+    },
+    { name: 'clock', check: () => checkClockReadiness(callgate) },
+    {
+      name: 'lists',
+      check: () => checkListReadiness(callgate),
+    },
+    {
+      name: 'facts',
+      check: () => {
+        const problems = data.facts.problems()
+        const feeds = data.facts
+          .all()
+          .map(({ name, asOf }) => `${name} as of ${formatInstant(asOf)}`)
+        // Always ready: facts that cannot be read are answered as unknown.
+        const details = [...feeds, ...problems.map(({ detail }) => `not usable: ${detail}`)]
+        return { ready: true, detail: details.join(', ') || 'none' }
+      },
+    },
+    {
+      name: 'numbering',
+      check: () => checkNumberingReadiness(callgate),
+    },
+  ]
+}

@@ -1,0 +1,82 @@
+/** Finds data and secrets whose file modes let other users read or write them. */
+import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Settings } from '../../config/settings.js'
+
+export interface ExposedFiles {
+  /** The first file or folder others can read or write. */
+  readonly path: string
+  /** Its mode in octal, such as `0644`. */
+  readonly mode: string
+  /** How many there are, including this one. */
+  readonly count: number
+  /** The shell command that fixes it. */
+  readonly fixCommand: string
+}
+
+/**
+ * One entry for the data folder, each shared folder of lists and prefixes, and each secret file,
+ * when others can read or write it or something in it.
+ */
+export function findExposedFiles(settings: Settings): readonly ExposedFiles[] {
+  const shared = [settings.lists.folder, settings.numbering.folder]
+  return [
+    ...[settings.dataDir, ...listSecretFiles(settings)].map((path) => findExposedBelow(path, 'go')),
+    // Nodes that run as different users share a folder through its group.
+    ...shared.map((path) => (path === undefined ? undefined : findExposedBelow(path, 'o'))),
+  ].filter((found) => found !== undefined)
+}
+
+/** The paths of all secret files in the settings, at any depth. */
+function listSecretFiles(settings: object): readonly string[] {
+  return Object.entries(settings).flatMap(([name, value]: [string, unknown]) => {
+    if (typeof value === 'string') {
+      return /^(?:loginId|clientSecret|password|permitKey)File$/.test(name) ? [value] : []
+    }
+    return typeof value === 'object' && value !== null ? listSecretFiles(value) : []
+  })
+}
+
+const readOrWrite = { go: 0o066, o: 0o006 } as const
+
+function findExposedBelow(
+  root: string,
+  classes: keyof typeof readOrWrite,
+): ExposedFiles | undefined {
+  const exposed = [resolve(root), ...listPathsBelow(resolve(root))].flatMap((path) => {
+    const mode = findExposedMode(path, classes)
+    return mode === undefined ? [] : [{ path, mode }]
+  })
+  const [first] = exposed
+  if (!first) return undefined
+  const quoted = `'${resolve(root).replaceAll("'", "'\\''")}'`
+  return { ...first, count: exposed.length, fixCommand: `chmod -R ${classes}= ${quoted}` }
+}
+
+/** Empty for a file, and for a folder that cannot be read. */
+function listPathsBelow(root: string): readonly string[] {
+  try {
+    const entries: Dirent[] = readdirSync(root, { recursive: true, withFileTypes: true })
+    return entries.map(({ parentPath, name }) => join(parentPath, name))
+  } catch {
+    return []
+  }
+}
+
+/** Group access is allowed to files of another user, since callgate may read them only through the group. */
+function findExposedMode(path: string, classes: keyof typeof readOrWrite): string | undefined {
+  const stats = findStats(path)
+  if (!stats) return undefined
+  const isOwn = stats.uid === process.getuid?.()
+  const bits = stats.mode & readOrWrite[isOwn ? classes : 'o']
+  return bits === 0 ? undefined : `0${(stats.mode & 0o777).toString(8).padStart(3, '0')}`
+}
+
+/** Missing or inaccessible files are reported by the code that reads them. */
+function findStats(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,264 @@
+/** `callgate serve`: the gate and the compliance service over HTTP, until a signal ends them. */
+
+import type { Command } from 'commander'
+import type { OpenAppOptions } from '../../app/app-context.js'
+import { type Callgate, openCallgate } from '../../app/callgate.js'
+import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
+import type { Asterisk } from '../../asterisk/asterisk.js'
+import { version } from '../../config/version.js'
+import { getIanaVersion } from '../../domain/time/time-zones.js'
+import { getErrorMessage } from '../../errors.js'
+import { listPolicyWarnings } from '../../gate/build-policy.js'
+import { toDecisionDocument } from '../../gate/decision-document.js'
+import { journalRoutes } from '../../gate/journal/journal-routes.js'
+import { createApiDocsPages } from '../../http/api-docs.js'
+import { createDecisionRoutes, decisionEndpoints } from '../../http/decision-routes.js'
+import type { ReadinessCheck } from '../../http/health.js'
+import { RateLimits } from '../../http/limits/rate-limits.js'
+import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
+import { openServer, type RunningServer } from '../../http/server.js'
+import { type LineWriter, openLog } from '../../observability/log.js'
+import { closeInOrder } from '../../runtime/close-in-order.js'
+import { nodeRuntime } from '../../runtime/runtime.js'
+import { sandboxAccountId } from '../../service/sandbox/sandbox.js'
+import { createServiceRoutes } from '../../service/service-routes.js'
+import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
+import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
+import { onHangup, waitForSignal } from '../signals.js'
+import { listDataReadinessChecks, watchData } from './data-watch.js'
+import { findExposedFiles } from './exposed-files.js'
+import {
+  createFirstKeys,
+  formatKeyHeaderCommand,
+  resolveFirstKeysFile,
+  writeFirstKeys,
+} from './first-keys.js'
+import { listSourceReadinessChecks, listSourceWarnings } from './source-readiness.js'
+
+export const registerServe: RegisterCommand = (program) => {
+  program
+    .command('serve')
+    .description('run the gate and the compliance service')
+    .option('--init', 'make a new, empty database in a data folder that has lost its own')
+    .action(async ({ init }: OpenAppOptions, command: Command) => {
+      const settings = loadCommandSettings(command)
+      const { log, output } = openLog(settings.logLevel)
+      const ended = waitForSignal()
+      onHangup(() => log.info('SIGHUP is ignored; a restart reads changed settings'))
+      const callgate = await openCallgate(
+        settings,
+        { ...nodeRuntime, log, canBlock: false },
+        { init },
+      )
+      output.onDropped = () => callgate.metrics.countDroppedLogLine()
+      try {
+        await serveUntil(ended, callgate, output)
+      } finally {
+        await callgate.close()
+      }
+      requireNoLosses(callgate)
+      log.info('stopped')
+    })
+}
+
+/** A stop that lost records is a failure, so that the exit code shows it. */
+function requireNoLosses({ journal, outcomes }: Callgate): void {
+  const lost = journal.lostCount + outcomes.lostCount
+  if (lost === 0) return
+  throw new CommandFailure(
+    `records of ${journal.lostCount} decisions and ${outcomes.lostCount} outcomes could not be written to ` +
+      'the database and are lost; the log says why',
+  )
+}
+
+async function serveUntil(
+  ended: Promise<string>,
+  callgate: Callgate,
+  output: LineWriter,
+): Promise<void> {
+  const { log } = callgate.runtime
+  callgate.storage.lockForServing()
+  logWarnings(callgate)
+  const opened: (() => Promise<void> | void)[] = [watchData(callgate)]
+  try {
+    const asterisk = await attachAsterisk(callgate)
+    opened.push(() => asterisk.close())
+    const server = await listen(callgate, asterisk)
+    callgate.backgroundJobs.start()
+    checkDatabasePages(callgate)
+    opened.push(() => server.close())
+    log.info('started', { version, url: server.url, zoneRules: getIanaVersion() })
+    await printGreeting(callgate, server, output)
+    log.info('stopping', { signal: await ended })
+  } finally {
+    await closeInOrder(opened.reverse())
+  }
+}
+
+/** What an operator should know that nothing refuses. */
+function logWarnings({ settings, runtime: { log, clock } }: Callgate): void {
+  const policy = listPolicyWarnings(settings.policy, clock.now())
+  for (const line of [...policy, ...listSourceWarnings(settings)]) log.warn(line)
+  for (const { fixCommand: mend, ...exposed } of findExposedFiles(settings)) {
+    log.warn('modes of files let other users read data; run the command in mend', {
+      ...exposed,
+      mend,
+    })
+  }
+}
+
+/** Damage shows in readiness and log from then on; nobody waits for it. */
+function checkDatabasePages({ storage, runtime: { log } }: Callgate): void {
+  void storage.checkIntegrity().catch((err: unknown) => {
+    log.warn('the pages of the database could not be checked', { err })
+  })
+}
+
+const noAsterisk: Asterisk = { readiness: [], close: async () => undefined }
+
+/** Every Asterisk of the settings; refuses an account that calls cannot be judged for. */
+export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
+  const { settings, runtime, metrics, gate, outcomes, accounts } = callgate
+  const { account: accountId, serviceCodes } = settings.gate
+  if (!(await accounts.find(accountId))) {
+    throw new CommandFailure(`gate.account: account '${accountId}' not found`, 2)
+  }
+  if (resolveAriServers(settings.asterisk).length === 0) return noAsterisk
+  // What speaks ARI takes a while to load, which a server without an Asterisk need not wait for.
+  const { openAsterisk } = await import('../../asterisk/asterisk.js')
+  return openAsterisk({
+    settings: settings.asterisk,
+    accountId,
+    serviceCodes: new Set(serviceCodes),
+    dataDir: settings.dataDir,
+    gate,
+    outcomes,
+    metrics,
+    clock: runtime.clock,
+    eventLoop: runtime.eventLoop,
+    randomBytes: runtime.randomBytes,
+    log: runtime.log,
+  })
+}
+
+async function listen(callgate: Callgate, { readiness }: Asterisk): Promise<RunningServer> {
+  try {
+    return await openHttpServer(callgate, readiness)
+  } catch (cause) {
+    const { host, port } = callgate.settings.http
+    const why = getErrorMessage(cause)
+    throw new CommandFailure(`http.host '${host}', http.port ${port}: cannot listen: ${why}`)
+  }
+}
+
+/** The HTTP server over an assembled callgate; tests open it on port 0. */
+export function openHttpServer(
+  callgate: Callgate,
+  alsoReady: readonly ReadinessCheck[] = [],
+): Promise<RunningServer> {
+  const { settings, runtime, journal, gate, metrics, service, warmup } = callgate
+  const serviceCodes: ReadonlySet<string> = new Set(settings.gate.serviceCodes)
+  const shared = {
+    authenticate: callgate.authenticate,
+    keysInAddress: settings.http.keysInAddress,
+    maxBodyBytes: settings.http.maxBodyBytes,
+    logger: runtime.log,
+  }
+  const routes = [
+    ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
+    ...journalRoutes(journal),
+    ...warmupRoutes(warmup, { serviceCodes }),
+  ]
+  const limits = rateLimits(callgate)
+  const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
+  return openServer({
+    ...shared,
+    host: settings.http.host,
+    port: settings.http.port,
+    eventLoop: runtime.eventLoop,
+    limits: settings.http,
+    metrics,
+    routes,
+    limitRate: (accountId, rate) => limits.takeRequest(accountId, rate),
+    onIgnoredFields: createIgnoredFieldsReporter({
+      count: (endpoint, fields) => metrics.countIgnoredFields(endpoint, fields),
+      clock: runtime.clock,
+      log: runtime.log,
+    }),
+    admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
+    pages: createApiDocsPages({ version, endpoints }),
+    ops: {
+      checks: [
+        ...listDataReadinessChecks(callgate),
+        ...listSourceReadinessChecks(callgate),
+        ...alsoReady,
+      ],
+      renderMetrics: () => metrics.render(),
+    },
+    decisionRoutes: createDecisionRoutes({
+      ...shared,
+      gate,
+      toDocument: toDecisionDocument,
+      serviceCodes,
+      clock: runtime.clock,
+    }),
+  })
+}
+
+function rateLimits({ settings: { limits }, runtime }: Callgate): RateLimits {
+  const perMinute = {
+    scrub: limits.scrubPerMinute,
+    litigator: limits.litigatorPerMinute,
+    reassigned: limits.reassignedPerMinute,
+    reputation: limits.reputationPerMinute,
+    pdnc: limits.pdncPerMinute,
+    ebr: limits.ebrPerMinute,
+    'time-legal': limits.timeLegalPerMinute,
+  }
+  const numbersPerMinute = {
+    scrub: limits.scrubNumbersPerMinute,
+    pdnc: limits.pdncNumbersPerMinute,
+    ebr: limits.ebrNumbersPerMinute,
+    'time-legal': limits.timeLegalNumbersPerMinute,
+  }
+  return new RateLimits({ perMinute, numbersPerMinute, timers: runtime.timers })
+}
+
+/**
+ * Says where the server listens. The first start makes a key for each account: a terminal shows
+ * them, once; otherwise they are in a file, since a log is kept, copied and read by others.
+ */
+async function printGreeting(
+  callgate: Callgate,
+  server: RunningServer,
+  output: LineWriter,
+): Promise<void> {
+  const lines = [`callgate ${version} listens on ${server.url}`]
+  const file = output.isTerminal ? undefined : resolveFirstKeysFile(callgate)
+  const keys = await createFirstKeys(callgate, (made) => file && writeFirstKeys(file, made))
+  for (const [accountId, key] of keys) {
+    if (!file) lines.push(`${`key of account ${accountId} (shown once):`.padEnd(36)} ${key}`)
+  }
+  if (file && keys.size > 0) {
+    callgate.runtime.log.warn('keys of the first start are in a file; store them and delete it', {
+      file,
+    })
+    lines.push(`keys of accounts ${[...keys.keys()].join(' and ')}: ${file}`)
+  }
+  const sandboxKey = keys.get(sandboxAccountId)
+  if (sandboxKey) {
+    lines.push(
+      'Try a fictional number; docs/sandbox.md lists them:',
+      `  ${formatCurlCommand(server.url, file ? formatKeyHeaderCommand(file) : sandboxKey)}`,
+    )
+  } else lines.push('Make another key with: callgate keys create')
+  output.write(`${lines.join('\n')}\n`)
+}
+
+function formatCurlCommand(url: string, key: string): string {
+  const body = JSON.stringify({ number: '212-555-0100', callKind: 'manual' })
+  return (
+    `curl -s ${url}/v1/decisions -H "loginId: ${key}" ` +
+    `-H 'Content-Type: application/json' -d '${body}'`
+  )
+}

@@ -1,0 +1,77 @@
+/** The settings of the gate: its deadlines, what it allows, how long its answers are valid. */
+import { z } from 'zod'
+import { milliseconds, text, wholeNumber } from './values.js'
+
+/** There is one setting per call kind, so each description names its kind. */
+const strictestPlaceFlag = (kind: string, byDefault: boolean) =>
+  z
+    .boolean()
+    .default(byDefault)
+    .describe(
+      `For ${kind} calls a postal code adds to the possible places of a number instead of ` +
+        'replacing them; a postal code whose place is unknown, such as a military one, blocks',
+    )
+
+const strictestPlace = z
+  .strictObject({
+    manual: strictestPlaceFlag('manual', false),
+    autodialed: strictestPlaceFlag('autodialed', true),
+    ai: strictestPlaceFlag('AI', true),
+  })
+  .prefault({})
+
+export const gateSchema = z.strictObject({
+  account: text
+    .default('main')
+    .describe(
+      'Account used for calls from Asterisk, and for `callgate check` without --account; a ' +
+        'decision over HTTP uses the account of its API key',
+    ),
+  deadlineMs: milliseconds(10, 60_000)
+    .optional()
+    .describe(
+      'Every decision is answered within this time of its arrival, or blocked as overloaded; checks ' +
+        'without an answer at nine tenths of it are unknown. Default: 250, or 1500 with source.kind remote',
+    ),
+  maxPending: wholeNumber(1, 100_000)
+    .default(2_000)
+    .describe('Maximum decisions in progress; further ones are blocked as overloaded'),
+  nonNanp: z
+    .enum(['block', 'allow'])
+    .default('block')
+    .describe('Verdict for extensions and numbers of other countries, which are never looked up'),
+  serviceCodes: z
+    .array(z.string().regex(/^\d{2,10}$/, 'must be 2 to 10 digits'))
+    .default([])
+    .describe(
+      'More emergency and service numbers that are always allowed, besides 911, 933, 988 and N11',
+    ),
+  recordedVoiceWindows: z
+    .boolean()
+    .default(true)
+    .describe('AI and autodialed calls must also respect the state window for recorded voices'),
+  projectMayWiden: z
+    .boolean()
+    .default(false)
+    .describe('Whether a project may set calling hours wider than the law'),
+  strictestPlace,
+  allowValidMs: milliseconds(1_000, 3_600_000)
+    .default(60_000)
+    .describe('Maximum time an allow may be acted on'),
+  blockValidMs: milliseconds(1_000, 86_400_000)
+    .default(600_000)
+    .describe('Maximum time a block remains valid before it should be asked again'),
+  cache: z
+    .strictObject({
+      maxEntries: wholeNumber(0, 10_000_000)
+        .default(100_000)
+        .describe('Maximum numbers in the answer cache, per question'),
+      allowMs: milliseconds(0, 3_600_000)
+        .default(300_000)
+        .describe('Maximum time an answer that permits is cached'),
+      blockMs: milliseconds(0, 86_400_000)
+        .default(3_600_000)
+        .describe('Maximum time an answer that forbids is cached'),
+    })
+    .prefault({}),
+})

@@ -1,0 +1,215 @@
+/**
+ * Reads the settings from one YAML file and environment variables named after the path; the
+ * environment wins. All problems are reported together and stop the start.
+ * The only file that reads `process.env`.
+ */
+
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parse, YAMLParseError } from 'yaml'
+import { z } from 'zod'
+import { getErrorMessage } from '../errors.js'
+import { type Settings, settingsSchema } from './settings.js'
+
+/** Where the files that ship with the program are: the folder of package.json. */
+export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
+
+/** One setting with its path, environment variable and schema. */
+export interface SettingLeaf {
+  readonly path: readonly string[]
+  readonly variable: string
+  readonly schema: z.ZodType
+}
+
+/** Every setting of the schema, in order. */
+export function listSettingLeaves(
+  schema: z.ZodType = settingsSchema,
+  path: readonly string[] = [],
+): readonly SettingLeaf[] {
+  const inner = unwrapSchema(schema)
+  if (!(inner instanceof z.ZodObject)) {
+    return [{ path, variable: toVariableName(path), schema }]
+  }
+  return Object.entries(inner.shape).flatMap(([key, child]) =>
+    listSettingLeaves(child as z.ZodType, [...path, key]),
+  )
+}
+
+/** The schema inside defaults and optionals. */
+export function unwrapSchema(schema: z.ZodType): z.ZodType {
+  if (
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodOptional
+  ) {
+    return unwrapSchema(schema.unwrap() as z.ZodType)
+  }
+  return schema
+}
+
+function toVariableName(path: readonly string[]): string {
+  const words = path.map((part) => part.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase())
+  return `CALLGATE_${words.join('_')}`
+}
+
+/** Variables with the `CALLGATE_` prefix that are not settings. */
+const nonSettingVariables: ReadonlySet<string> = new Set([
+  ...['CALLGATE_CONFIG', 'CALLGATE_LOGIN_ID', 'CALLGATE_TEST_DATA'],
+  ...['CALLGATE_E2E_CACHE', 'CALLGATE_E2E_MIRROR', 'CALLGATE_E2E_KEEP'],
+])
+
+export class SettingsError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`invalid settings:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
+    this.name = 'SettingsError'
+    this.problems = problems
+  }
+}
+
+export interface SettingsInput {
+  /** Path of the YAML file; absent means `CALLGATE_CONFIG`, else the default file if there is one. */
+  readonly file?: string | undefined
+  readonly environment?: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * Reads the settings from file and environment. Throws {@link SettingsError} with every problem:
+ * unknown settings, wrong types, values out of range, unreadable files.
+ */
+export function loadSettings(input: SettingsInput = {}): Settings {
+  const environment = input.environment ?? process.env
+  const problems: string[] = []
+  const tree = readSettingsFile(input.file ?? environment.CALLGATE_CONFIG, problems)
+  applyEnvironment(tree, environment, problems)
+  const parsed = settingsSchema.safeParse(tree)
+  if (!parsed.success) {
+    problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, tree)))
+  }
+  if (problems.length > 0 || !parsed.success) throw new SettingsError(problems)
+  return deepFreeze(parsed.data)
+}
+
+/** The API key that commands use to call a running server, from `CALLGATE_LOGIN_ID`. */
+export function readLoginIdFromEnvironment(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  return environment.CALLGATE_LOGIN_ID?.trim() || undefined
+}
+
+type Tree = Record<string, unknown>
+
+function readSettingsFile(file: string | undefined, problems: string[]): Tree {
+  const path = resolve(file ?? 'config/callgate.yaml')
+  const existing = existsSync(path) ? path : shippedSettings(file)
+  if (existing === undefined) {
+    problems.push(`${path}: settings file not found`)
+    return {}
+  }
+  try {
+    // The parser's own message quotes the line, which could contain a key.
+    const tree: unknown = parse(readFileSync(existing, 'utf8'), { prettyErrors: false }) ?? {}
+    if (isTree(tree)) return tree
+    problems.push(`${existing}: must be a map of setting names to values`)
+  } catch (cause) {
+    problems.push(`${existing}: ${yamlProblem(cause, existing)}`)
+  }
+  return {}
+}
+
+/** Gives the line number only: the parser's message would quote the line itself. */
+function yamlProblem(cause: unknown, file: string): string {
+  if (!(cause instanceof YAMLParseError)) {
+    return getErrorMessage(cause)
+  }
+  const line = readFileSync(file, 'utf8').slice(0, cause.pos[0]).split('\n').length
+  return `line ${line}: ${cause.code}`
+}
+
+function shippedSettings(file: string | undefined): string | undefined {
+  return file === undefined ? resolve(packageRoot, 'config/callgate.yaml') : undefined
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function applyEnvironment(
+  tree: Tree,
+  environment: Readonly<Record<string, string | undefined>>,
+  problems: string[],
+): void {
+  const byVariable = new Map(listSettingLeaves().map((leaf) => [leaf.variable, leaf]))
+  for (const [variable, text] of Object.entries(environment)) {
+    if (!variable.startsWith('CALLGATE_') || nonSettingVariables.has(variable)) continue
+    const leaf = byVariable.get(variable)
+    if (!leaf) problems.push(`unknown setting '${variable}'`)
+    else if (text !== undefined && text !== '')
+      setAt(tree, leaf.path, parseVariable(leaf.schema, text))
+  }
+}
+
+function setAt(tree: Tree, path: readonly string[], value: unknown): void {
+  const [first, ...rest] = path
+  if (first === undefined) return
+  if (rest.length === 0) {
+    tree[first] = value
+    return
+  }
+  const child = tree[first]
+  const branch: Tree = isTree(child) ? child : {}
+  tree[first] = branch
+  setAt(branch, rest, value)
+}
+
+const yamlSchemaKinds = [z.ZodNumber, z.ZodBoolean, z.ZodArray, z.ZodRecord]
+
+/** Numbers, booleans, lists and maps are parsed as YAML; all other values are taken literally. */
+function parseVariable(schema: z.ZodType, text: string): unknown {
+  const inner = unwrapSchema(schema)
+  if (!yamlSchemaKinds.some((kind) => inner instanceof kind)) return text
+  try {
+    return parse(text) as unknown
+  } catch {
+    return text
+  }
+}
+
+/** Settings whose values never appear in messages. */
+const secretNames: ReadonlySet<string> = new Set(['password', 'loginId', 'clientSecret'])
+
+function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
+  const path = issue.path.map(String)
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => `unknown setting '${[...path, key].join('.')}'`).join('\n  - ')
+  }
+  const value = path.reduce<unknown>((at, key) => (isTree(at) ? at[key] : undefined), tree)
+  const name = path.join('.')
+  const isSetting = listSettingLeaves().some((leaf) => leaf.path.join('.') === name)
+  const variable = isSetting ? `; variable ${toVariableName(path)}` : ''
+  return `${name}: ${issue.message}${describeValue(path, value, issue)}${variable}`
+}
+
+/** Groups and addresses are not shown, since a mistake there may contain a secret. */
+function describeValue(path: readonly string[], value: unknown, issue: z.core.$ZodIssue): string {
+  const name = path.at(-1) ?? ''
+  const isGroup = isTree(value) || (issue.code === 'invalid_type' && issue.expected === 'object')
+  const isAddress = name === 'url' || name.endsWith('Url')
+  if (value === undefined || isGroup || isAddress || secretNames.has(name)) return ''
+  return ` (got ${JSON.stringify(value)})`
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    Object.freeze(value)
+    Object.values(value).forEach(deepFreeze)
+  }
+  return value
+}
+
+/** The path itself when it exists, otherwise the file of that name that ships with the program. */
+export function resolveShippedFile(path: string): string {
+  return existsSync(path) ? resolve(path) : resolve(packageRoot, path)
+}

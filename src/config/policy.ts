@@ -1,0 +1,49 @@
+/** The policy settings of each check. */
+import { z } from 'zod'
+import { addProblem, instant, milliseconds } from './values.js'
+
+const checkPolicy = (check: string) =>
+  z
+    .strictObject({
+      mode: z
+        .enum(['enforce', 'shadow'])
+        .default('enforce')
+        .describe(`In shadow mode the ${check} check is recorded and counted but blocks nothing`),
+      onUnknown: z
+        .enum(['block', 'allow'])
+        .default('block')
+        .describe('Verdict for a call when this check cannot be answered'),
+      reason: z
+        .string()
+        .trim()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe(
+          'Why unknown is allowed; required for onUnknown allow, and recorded in every such decision',
+        ),
+      until: instant('2026-12-01T00:00:00Z')
+        .optional()
+        .describe('When unknown blocks again; required for onUnknown allow'),
+      staleForMs: milliseconds(0, 604_800_000)
+        .default(0)
+        .describe(
+          'How long after its maximum age a cached answer may still permit while its source does not ' +
+            'answer, but never past the end of its own validity. One that forbids is used for as long as it is cached',
+        ),
+    })
+    .superRefine(({ onUnknown, ...exception }, context) => {
+      if (onUnknown === 'block') return
+      for (const name of ['reason', 'until'] as const) {
+        if (exception[name] !== undefined) continue
+        addProblem(context, [name], 'is required to allow unknown')
+      }
+    })
+    .prefault({})
+
+export const policySchema = z.strictObject({
+  litigator: checkPolicy('litigator'),
+  internalDnc: checkPolicy('internal list'),
+  permission: checkPolicy('permission'),
+  callingHours: checkPolicy('calling hours'),
+})

@@ -1,0 +1,37 @@
+/** Reads keys and passwords from files. Error messages never contain the content. */
+import { readFileSync } from 'node:fs'
+import { DataFileError, getErrorMessage } from '../errors.js'
+
+/**
+ * The first line, trimmed; the rest of the file may be a comment. Throws
+ * {@link DataFileError} with the name of the setting or option for a file that cannot be read or
+ * begins with an empty line.
+ */
+export function readFirstLine(path: string, setting: string): string {
+  const line = readContent(path, setting).split(/\r?\n/, 1)[0]?.trim() ?? ''
+  if (line === '') throw new DataFileError(path, `${setting}: its first line is empty`)
+  return line
+}
+
+/** Like {@link readFirstLine}, but throws when the line is not a valid API key. */
+export function readKeyFile(path: string, setting: string): string {
+  const key = readFirstLine(path, setting)
+  if (isApiKey(key)) return key
+  throw new DataFileError(path, `${setting}: its first line must be ${apiKeyRule}`)
+}
+
+/** Whether the text can be sent in an HTTP header unchanged (spec, "Authentication"). */
+export function isApiKey(text: string): boolean {
+  return /^[\x21-\x7e]{1,500}$/.test(text)
+}
+
+export const apiKeyRule = '1 to 500 visible ASCII characters, without spaces'
+
+function readContent(path: string, setting: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const why = getErrorMessage(cause)
+    throw new DataFileError(path, `${setting}: cannot be read: ${why}`, cause)
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * The complete settings schema: every setting with its default, unit and description.
+ * `load.ts` reads the values from file and environment.
+ */
+import { z } from 'zod'
+import { parseDay } from '../domain/time/dates.js'
+import { asteriskSchema } from './asterisk.js'
+import { gateSchema } from './gate.js'
+import { listsSchema } from './lists.js'
+import { policySchema } from './policy.js'
+import { limitsSchema, lookupsSchema, reputationSchema, webhooksSchema } from './service.js'
+import { sourceSchema } from './source.js'
+import { addProblem, filePath, instant, milliseconds, region, text, wholeNumber } from './values.js'
+
+const instantSetting = instant('2026-11-23T17:00:00Z')
+
+const calendarDay = z
+  .string()
+  .refine((text) => parseDay(text) !== undefined, 'must be a date such as 2026-12-24')
+
+const proclaimedDay = z.strictObject({
+  region: region,
+  date: calendarDay,
+  name: text,
+})
+
+const emergency = z.strictObject({
+  region: region,
+  from: instantSetting,
+  until: instantSetting.optional(),
+  postalPrefixes: z.array(text).optional(),
+  name: text,
+  citation: z.string().optional(),
+})
+
+const settingsShape = z.strictObject({
+  dataDir: z
+    .string()
+    .regex(/^\S(?:.*\S)?$/, 'must not be empty, nor begin or end with a space')
+    .default('./var')
+    .describe('Folder of the database, imported lists and numbering data'),
+  logLevel: z
+    .enum(['error', 'warn', 'info', 'debug'])
+    .default('info')
+    .describe(
+      'error: someone must act; warn: recovered or degraded; info: life cycle and decisions',
+    ),
+  http: z
+    .strictObject({
+      host: text.default('127.0.0.1').describe('Address to listen on'),
+      port: wholeNumber(0, 65_535).default(8480).describe('Port to listen on'),
+      maxBodyBytes: wholeNumber(1_024, 1_073_741_824)
+        .default(8_388_608)
+        .meta({ unit: 'bytes' })
+        .describe(
+          'Largest request body; a larger one is refused with 413. Calls with a single item or a ' +
+            'list of documented length accept less',
+        ),
+      maxBodiesBytes: wholeNumber(1_048_576, 1_099_511_627_776)
+        .default(67_108_864)
+        .meta({ unit: 'bytes' })
+        .describe(
+          'Total size of request bodies in progress, beyond the first 16 KiB of each; requests above ' +
+            'it are refused with 503. One account may use a quarter of it, all senders without a key an eighth',
+        ),
+      maxConnections: wholeNumber(10, 1_000_000)
+        .default(1_000)
+        .describe(
+          'Maximum open connections; a new one beyond it closes the oldest without a key, or else the oldest idle one',
+        ),
+      headersTimeoutMs: milliseconds(100, 60_000)
+        .default(5_000)
+        .describe('How long a connection may take to send the request line and headers'),
+      keysInAddress: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Accept an API key in the query of a request, where the call allows it. With false such a ' +
+            'request is refused with 401, so that no key gets into the logs of a proxy',
+        ),
+      requestTimeoutMs: milliseconds(1_000, 600_000)
+        .default(30_000)
+        .describe('How long a connection may take to send the whole request, body included'),
+    })
+    .prefault({}),
+  storage: z
+    .strictObject({
+      engine: z.enum(['sqlite']).default('sqlite').describe('SQL engine'),
+      lockWaitMs: milliseconds(1, 10_000)
+        .default(100)
+        .describe(
+          'How long a write waits for another process that has locked the database; decisions wait ' +
+            'behind it, so it must be below gate.deadlineMs',
+        ),
+      createDatabase: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Create a database in a data folder that never had one. With false only callgate serve ' +
+            '--init does, so that an unmounted volume is not mistaken for a new folder',
+        ),
+    })
+    .prefault({}),
+  lists: listsSchema.prefault({}),
+  numbering: z
+    .strictObject({
+      folder: filePath.describe(
+        'Folder of the imported prefixes, which several nodes may share; default ' +
+          '<dataDir>/numbering',
+      ),
+      unknownPrefix: z
+        .enum(['area-code', 'strict'])
+        .default('area-code')
+        .describe(
+          'Without imported prefixes: decide by area code, where every possible time zone must ' +
+            'permit the call; or treat every number as unknown',
+        ),
+    })
+    .prefault({}),
+  callingHours: z
+    .strictObject({
+      rulesFile: text
+        .default('config/calling-rules.yaml')
+        .describe(
+          'State and federal calling rules; a relative path is resolved in the working folder, ' +
+            'then in the folder of the program. A missing file stops the start',
+        ),
+      wrappedRows: z
+        .boolean()
+        .default(false)
+        .describe('Answer IsTimeLegalToCall as [{"Response": [rows]}] instead of a flat list'),
+      proclaimedDays: z
+        .array(proclaimedDay)
+        .default([])
+        .describe('Days closed by proclamation: region, date, name'),
+      emergencies: z
+        .array(emergency)
+        .default([])
+        .describe(
+          'Emergencies that prohibit calls: region, from, until, postalPrefixes, name, citation',
+        ),
+    })
+    .prefault({}),
+  sandbox: z
+    .strictObject({
+      file: text.default('config/sandbox.yaml').describe('The fixed facts of the sandbox account'),
+      at: instantSetting.optional().describe('Fixed time for the sandbox account only'),
+    })
+    .prefault({}),
+  gate: gateSchema.prefault({}),
+  source: sourceSchema.prefault({}),
+  policy: policySchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+  webhooks: webhooksSchema.prefault({}),
+  reputation: reputationSchema.prefault({}),
+  lookups: lookupsSchema.prefault({}),
+  asterisk: asteriskSchema.prefault({}),
+})
+
+/** The time limit of a decision; a remote provider needs more than the embedded service. */
+export function resolveGateDeadlineMs({ gate, source }: Pick<Settings, 'gate' | 'source'>): number {
+  return gate.deadlineMs ?? (source.kind === 'remote' ? 1_500 : 250)
+}
+
+/** Rules that involve settings of several sections. */
+export const settingsSchema = settingsShape.superRefine((settings, context) => {
+  const { source, gate } = settings
+  const problem = (path: readonly string[], message: string) => addProblem(context, path, message)
+  const hasSecondProvider = source.kind === 'remote' && source.secondProvider.baseUrl !== undefined
+  const hasFallback = hasSecondProvider && source.combine === 'fallback'
+  const { maxBodyBytes, maxBodiesBytes, headersTimeoutMs, requestTimeoutMs } = settings.http
+  if (maxBodiesBytes < 4 * maxBodyBytes) {
+    const rule = `must be at least four times http.maxBodyBytes, which is ${maxBodyBytes}`
+    problem(['http', 'maxBodiesBytes'], rule)
+  }
+  if (requestTimeoutMs < headersTimeoutMs) {
+    const rule = `must not be below http.headersTimeoutMs, which is ${headersTimeoutMs}`
+    problem(['http', 'requestTimeoutMs'], rule)
+  }
+  const deadlineMs = resolveGateDeadlineMs(settings)
+  if (hasFallback && source.fallbackAfterMs >= deadlineMs) {
+    problem(['source', 'fallbackAfterMs'], `must be below gate.deadlineMs, which is ${deadlineMs}`)
+  }
+  const { lockWaitMs } = settings.storage
+  if (lockWaitMs >= deadlineMs) {
+    const rule = `is ${lockWaitMs} and must be below gate.deadlineMs, which is ${deadlineMs}`
+    problem(['storage', 'lockWaitMs'], `${rule}; lower lockWaitMs or raise deadlineMs`)
+  }
+  const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
+  for (const [check, { staleForMs }] of Object.entries(settings.policy)) {
+    if (staleForMs === 0 || keepsStale) continue
+    const rule = 'has no effect without source.kind remote and gate.cache.maxEntries'
+    problem(['policy', check, 'staleForMs'], rule)
+  }
+})
+
+export type Settings = z.output<typeof settingsShape>
+
+type SourceSettings = Settings['source']
+export type ProviderSettings = SourceSettings['provider']
+export type ListSettings = Settings['lists']
+export type PolicySettings = Settings['policy']
+
+export type AsteriskSettings = Settings['asterisk']
+export type TrunkSettings = AsteriskSettings['trunks'][number]

@@ -1,0 +1,92 @@
+/** Value schemas shared by several sections of the settings. */
+import { z } from 'zod'
+import type { Instant } from '../domain/time/clock.js'
+import { parseInstant } from '../domain/time/dates.js'
+
+/** Adds a problem found by a rule that involves several settings. */
+export const addProblem = (
+  context: z.core.$RefinementCtx,
+  path: readonly (string | number)[],
+  message: string,
+): void => context.addIssue({ code: 'custom', path: [...path], message })
+
+export const text = z.string().min(1)
+
+/** A name in metrics and logs. */
+export const shortName = z
+  .string()
+  .regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, . _ -')
+
+export const region = z.string().regex(/^[A-Z]{2}$/, 'must be a two-letter region such as FL')
+
+export const wholeNumber = (min: number, max: number) => z.number().int().min(min).max(max)
+
+export const milliseconds = (min: number, max: number) => wholeNumber(min, max).meta({ unit: 'ms' })
+
+/** An ISO 8601 instant; `example` appears in the error message. */
+export const instant = (example: string) =>
+  z
+    .string()
+    .transform((text, context): Instant => {
+      const at = parseInstant(text)
+      if (at === undefined) {
+        context.addIssue(`must be an instant such as ${example}`)
+        return z.NEVER
+      }
+      return at
+    })
+    .meta({ unit: 'ISO 8601 instant' })
+
+export const httpUrl = z
+  .string()
+  .regex(/^https?:\/\/[^\s?#@]+$/, 'must be http://host or https://host, without key or query')
+  .refine((text) => URL.canParse(text), 'must have a valid host and port')
+  .transform((text) => text.replace(/\/+$/, ''))
+
+export const filePath = text.optional()
+
+const secret = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,500}$/, 'must be 1 to 500 visible ASCII characters')
+  .optional()
+
+/** The settings of a provider's authentication. */
+export const credentials = {
+  authUrl: httpUrl
+    .optional()
+    .describe('Token endpoint, path included; default baseUrl + /oauth/token'),
+  loginId: secret.describe('API key; or use loginIdFile'),
+  loginIdFile: filePath.describe('File with the API key on its first line'),
+  clientId: text.optional().describe('Account id, for OAuth instead of a key'),
+  clientSecret: secret.describe('API key for OAuth'),
+  clientSecretFile: filePath.describe('File with the API key for OAuth on its first line'),
+}
+
+export interface CredentialSettings {
+  readonly baseUrl?: string | undefined
+  readonly loginId?: string | undefined
+  readonly loginIdFile?: string | undefined
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+  readonly clientSecretFile?: string | undefined
+}
+
+/** There must be exactly one way to authenticate, with each secret set in one place. */
+export function requireCredentials(
+  settings: CredentialSettings,
+  context: z.core.$RefinementCtx,
+): void {
+  const { loginId, loginIdFile, clientId, clientSecret, clientSecretFile } = settings
+  const keys = [loginId, loginIdFile].filter((value) => value !== undefined).length
+  const secrets = [clientSecret, clientSecretFile].filter((value) => value !== undefined).length
+  if (settings.baseUrl === undefined) {
+    const isUnused = keys + secrets > 0 || clientId !== undefined
+    if (isUnused) addProblem(context, [], 'has a key but no baseUrl')
+    return
+  }
+  const isKey = keys === 1 && clientId === undefined && secrets === 0
+  const isOauth = keys === 0 && clientId !== undefined && secrets === 1
+  if (isKey || isOauth) return
+  const rule = 'needs either loginId or loginIdFile, or clientId with clientSecret or'
+  addProblem(context, [], `${rule} clientSecretFile, but not both`)
+}

@@ -1,0 +1,154 @@
+/**
+ * Answers lookups from imported files. What is in no file is unknown, and a question fails when its
+ * file turns out to be damaged; only of the two sources about reassigned numbers the readable one is
+ * still used.
+ */
+import type {
+  LineIdentity,
+  LineStatusAnswer,
+  LookupSource,
+  ReassignedAnswer,
+  ResOrBusiness,
+} from '../../domain/lookups.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type {
+  Complaint,
+  ComplaintSource,
+  LabelIssuer,
+  LabelSource,
+  NumberLabels,
+} from '../../domain/spam-labels.js'
+import type { Clock, LocalDay } from '../../domain/time/clock.js'
+import { toUtcDay } from '../../domain/time/dates.js'
+import { DataFileError } from '../../errors.js'
+import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
+import type { ComplaintFact } from '../feeds/facts/ftc-complaints.js'
+import type { FactStore } from './fact-store.js'
+import { evaluateReassignment, type ReassignedVerdict } from './reassigned-rule.js'
+
+const unknownVerdict: ReassignedVerdict = { reassigned: null, denied: false }
+
+type ReassignedFeed = 'reassigned' | 'carrier-reassigned'
+
+interface ConsentQuestion {
+  readonly number: PhoneNumber
+  readonly consentOn: LocalDay
+}
+
+export class ImportedFacts implements LookupSource, LabelSource, ComplaintSource {
+  readonly #store: FactStore
+  readonly #clock: Clock
+
+  constructor(store: FactStore, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  async identity(number: PhoneNumber): Promise<LineIdentity | undefined> {
+    const [row] = this.#store.get('current-carrier')?.findRows(number) ?? []
+    if (!row) return undefined
+    const { phoneType, ocn, telcoName, lookedUpOn } = row
+    return { phoneType, ocn, telcoName, on: lookedUpOn ?? undefined }
+  }
+
+  async lineStatus(number: PhoneNumber): Promise<LineStatusAnswer | undefined> {
+    const [row] = this.#store.get('line-status')?.findRows(number) ?? []
+    return row && { status: row.status, errorText: row.errorText }
+  }
+
+  async resOrBusiness(number: PhoneNumber): Promise<ResOrBusiness | undefined> {
+    return this.#store.get('res-or-business')?.findRows(number)[0]?.kind
+  }
+
+  /**
+   * {@link evaluateReassignment} has the rule. A safe harbor requires a `no` of the national database,
+   * and there is none while the operator's own data, which may know better, cannot be read.
+   */
+  reassigned(
+    asked: readonly ConsentQuestion[],
+  ): Promise<readonly (ReassignedAnswer | undefined)[]> {
+    return mapInSlices(asked, (consent) => {
+      const national = this.#reassigned('reassigned', consent)
+      const own = this.#reassigned('carrier-reassigned', consent)
+      if (national.reassigned === null && own.reassigned === null) return undefined
+      const contested = own.reassigned === true || this.#isUnreadable('carrier-reassigned')
+      const hasSafeHarbor = national.denied && !contested
+      return { national: national.reassigned, hasSafeHarbor, own: own.reassigned }
+    })
+  }
+
+  async labels(
+    numbers: readonly PhoneNumber[],
+    wanted: readonly LabelIssuer[],
+  ): Promise<ReadonlyMap<PhoneNumber, NumberLabels>> {
+    const found = new Map<PhoneNumber, NumberLabels>()
+    await mapInSlices(numbers, (number) => {
+      const labels = this.#readLabels(number, wanted)
+      if (Object.keys(labels).length > 0) found.set(number, labels)
+    })
+    return found
+  }
+
+  /** The newest thousand of each number. */
+  async complaints(
+    numbers: readonly PhoneNumber[],
+  ): Promise<ReadonlyMap<PhoneNumber, readonly Complaint[]>> {
+    const found = new Map<PhoneNumber, readonly Complaint[]>()
+    await mapInSlices(numbers, (number) => {
+      const rows = this.#store.get('ftc-complaints')?.findRows(number) ?? []
+      if (rows.length > 0) found.set(number, rows.map(toComplaint(number)))
+    })
+    return found
+  }
+
+  /** A file that fails is reported by {@link FactStore.problems}; the answer here is unknown. */
+  #reassigned(feed: ReassignedFeed, { number, consentOn }: ConsentQuestion): ReassignedVerdict {
+    const file = this.#store.get(feed)
+    if (!file) return unknownVerdict
+    try {
+      const today = toUtcDay(this.#clock.now())
+      return evaluateReassignment({ facts: file.findRows(number), consentOn, today })
+    } catch (cause) {
+      if (cause instanceof DataFileError) return unknownVerdict
+      throw cause
+    }
+  }
+
+  #isUnreadable(feed: ReassignedFeed): boolean {
+    return this.#store.problems().some((problem) => problem.feed === feed)
+  }
+
+  /** For a source whose file is complete, numbers that are not in it are clean. */
+  #readLabels(number: PhoneNumber, wanted: readonly LabelIssuer[]): NumberLabels {
+    const file = this.#store.get('spam-labels')
+    if (!file) return {}
+    const said = new Map(
+      file.findRows(number).map(({ source, flagged }) => [source, flagged === 1]),
+    )
+    const labels: Partial<Record<LabelIssuer, boolean>> = {}
+    for (const source of wanted) {
+      const label = said.get(source) ?? (file.info.complete.includes(source) ? false : undefined)
+      if (label !== undefined) labels[source] = label
+    }
+    return labels
+  }
+}
+
+function toComplaint(phone: PhoneNumber): (fact: ComplaintFact) => Complaint {
+  return ({ id, createdAt, violatedAt, city, state, areaCode, subject, robocall }) => ({
+    id,
+    phone,
+    city,
+    state,
+    areaCode,
+    subject,
+    createdDate: formatFiledTime(createdAt),
+    violationDate: formatFiledTime(violatedAt),
+    recordedMessageOrRobocall: robocall,
+  })
+}
+
+/** `YYYY-MM-DD HH:MM:SS` to `MM/DD/YYYY HH:MM:SS`; blank stays blank. */
+function formatFiledTime(time: string): string {
+  return time.replace(/^(\d{4})-(\d\d)-(\d\d)/, '$2/$3/$1')
+}

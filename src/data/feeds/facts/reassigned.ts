@@ -1,0 +1,155 @@
+/**
+ * Reads files about reassigned numbers: lists of permanent disconnects (number, day) and answer
+ * files of the national database (number, the consent day in question, `yes`, `no` or `no data`). The
+ * database publishes no layout of its batch answers, so day and answer may be in either order.
+ */
+import type { LocalDay } from '../../../domain/time/clock.js'
+import { formatDay, parseDay } from '../../../domain/time/dates.js'
+import { DataFileError, type FieldProblem } from '../../../errors.js'
+import {
+  type FactTable,
+  type FeedFile,
+  type FeedFileSummary,
+  findDayInName,
+  numberColumnNames,
+  readFactTable,
+  readNumber,
+  readPastDay,
+} from '../fact-table.js'
+import { isFieldProblem, type Row } from '../table.js'
+
+export type ReassignedFact = {
+  /**
+   * `disconnected`: on `day`, for good. `yes`: on or after `day`. `no`: not from `day` to `asOn`.
+   */
+  readonly said: 'disconnected' | 'yes' | 'no'
+  readonly day: LocalDay
+  /** The day the file was true. */
+  readonly asOn: LocalDay
+}
+
+type Column = 'number' | 'disconnectedOn' | 'consentOn' | 'date' | 'answer'
+
+const table: FactTable<Column> = {
+  description:
+    'a list of permanent disconnects (number, disconnected-on) or an answer file of the national ' +
+    'database (number, date, answer)',
+  columns: {
+    number: numberColumnNames,
+    disconnectedOn: [
+      ...['disconnectedon', 'disconnecton', 'disconnectdate', 'disconnecteddate'],
+      ...['disconnectiondate', 'permanentdisconnectdate', 'permanentdisconnectiondate'],
+    ],
+    consentOn: ['consentdate', 'dateofconsent', 'consenton', 'contactdate', 'askeddate'],
+    date: ['date'],
+    answer: ['answer', 'disconnected', 'result', 'response', 'reply', 'status'],
+  },
+  optional: ['disconnectedOn', 'consentOn', 'date', 'answer'],
+  columnsWithoutHeader: (cells) =>
+    cells.length === 2 ? ['number', 'date'] : ['number', 'date', 'answer'],
+  findHeaderProblem: headerProblem,
+}
+
+/** A file of questions or answers read as a list of disconnects would make every number reassigned. */
+function headerProblem(found: ReadonlySet<Column>, width: number): string | undefined {
+  if (found.has('answer')) {
+    const dated = found.has('date') || found.has('consentOn')
+    return dated ? undefined : "no column 'date' beside the answer"
+  }
+  if (found.has('disconnectedOn') || (found.has('date') && width === 2)) return undefined
+  return "no column 'disconnected-on', and no 'date' with 'answer'"
+}
+
+/**
+ * `since` is the first day, `YYYY-MM-DD`, of which there can be a disconnect. Throws `DataFileError`
+ * when neither the operator nor the file's name says when it was true: its time stamp may be that of
+ * a copy, and a `no` is valid only for some time.
+ */
+export async function readReassigned(
+  file: FeedFile<ReassignedFact>,
+  since: string,
+): Promise<FeedFileSummary> {
+  const asOn = dayOf(file)
+  const read = await readFactTable(file, table, (row, found) => {
+    const number = readNumber(row.number)
+    if (isFieldProblem(number)) return number
+    const asked = { row, found, today: file.today }
+    const said = found.has('answer') ? readAnswer(asked) : readDisconnect(asked, since)
+    if (isFieldProblem(said)) return said
+    if (said === 'no data') file.skip('without data in the database')
+    else file.keep(number, { ...said, asOn })
+    return undefined
+  })
+  if (read.rows === 0) throw new DataFileError(file.source.path, 'has a header but no row')
+  return { ...read, day: asOn }
+}
+
+function dayOf({ source, statedDay, today }: FeedFile<ReassignedFact>): LocalDay {
+  const day = statedDay ?? findDayInName(source.name)
+  if (day === undefined || day === 'several') {
+    throw new DataFileError(source.path, `${undatedFileRule}; state the day with --as-of`)
+  }
+  if (day <= today + 1) return day
+  throw new DataFileError(source.path, `its name says ${formatDay(day)}, which lies in the future`)
+}
+
+/** Why a file of this feed needs its day stated. */
+export const undatedFileRule =
+  'nothing says what day this file was true: its name has no day such as 2026-11-18, or several'
+
+interface RowContext {
+  readonly row: Row<Column>
+  readonly found: ReadonlySet<Column>
+  readonly today: LocalDay
+}
+
+type ReassignedRow = Omit<ReassignedFact, 'asOn'>
+
+function readDisconnect(
+  { row, found, today }: RowContext,
+  since: string,
+): ReassignedRow | FieldProblem {
+  const field = 'disconnected-on'
+  const text = found.has('disconnectedOn') ? row.disconnectedOn : row.date
+  const day = readDay(field, text, { today, since })
+  return isFieldProblem(day) ? day : { said: 'disconnected', day }
+}
+
+/** Older days usually mean that the day is unknown: 1900-01-01, 1970-01-01. */
+const earliestConsent = '1990-01-01'
+
+function readAnswer({ row, found, today }: RowContext): ReassignedRow | FieldProblem | 'no data' {
+  const asked = found.has('consentOn') ? row.consentOn : row.date
+  const swapped = answers.has(normalizeWord(asked)) && parseDay(row.answer) !== undefined
+  const [date, answer] = swapped ? [row.answer, asked] : [asked, row.answer]
+  const said = answers.get(normalizeWord(answer))
+  if (said === undefined) {
+    return { field: 'answer', value: answer, rule: 'must be yes, no or no data' }
+  }
+  const day = readDay('date', date, { today, since: earliestConsent })
+  if (isFieldProblem(day)) return day
+  return said === 'no data' ? said : { said, day }
+}
+
+function readDay(
+  field: string,
+  text: string,
+  { today, since }: { readonly today: LocalDay; readonly since: string },
+): LocalDay | FieldProblem {
+  const day = readPastDay(field, text, today)
+  if (isFieldProblem(day)) return day
+  if (day === undefined) return { field, rule: 'is missing' }
+  const early = day < (parseDay(since) ?? Number.POSITIVE_INFINITY)
+  return early ? { field, value: text, rule: `must not be before ${since}` } : day
+}
+
+function normalizeWord(text: string): string {
+  return text.toLowerCase().replace(/[\s_-]+/g, ' ')
+}
+
+const answers: ReadonlyMap<string, 'yes' | 'no' | 'no data'> = new Map([
+  ['yes', 'yes'],
+  ['no', 'no'],
+  ['no data', 'no data'],
+  ['nodata', 'no data'],
+])

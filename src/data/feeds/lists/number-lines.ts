@@ -1,0 +1,194 @@
+/**
+ * Reads files with one telephone number per line, however large: cuts the bytes into lines, skips
+ * what is no data and refuses what is no list at all; the format of the file parses each line. Blank
+ * lines, `#` comments, CR LF, a byte order mark and one line of column names are allowed everywhere.
+ */
+import { DataFileError, truncate } from '../../../errors.js'
+import { formatSourcePath, type SourceFile } from '../../files/source-file.js'
+import {
+  type LineBytesReader,
+  maxLineBytes,
+  newline,
+  readLineBytes,
+} from '../../files/text-lines.js'
+import type { BadLine, BadLines } from '../bad-lines.js'
+
+export type NumberSource = Pick<SourceFile, 'name' | 'path' | 'stream'>
+
+/** What the lines of one kind of file mean. */
+export interface LineFormat {
+  /** Numbers or changes read so far. */
+  readonly rows: number
+  /** Numbers whose day could not be read, or is in the future; they are read without one. */
+  readonly unreadDays: number
+  /**
+   * Parses nearly all lines of a large file: takes the line that begins at `start` and returns where
+   * the next one begins, or 0 to have it parsed as text. `bytes` ends with a newline.
+   */
+  parseFast(bytes: Buffer, start: number): number
+  /**
+   * Takes a line that is trimmed and neither blank nor a comment. Returns the rule it breaks, if any.
+   * The first one may be a line of column names, which breaks none.
+   */
+  parseLine(line: string, isFirst: boolean): string | undefined
+  /** Whether a last line without a line end, which breaks a rule, may be the start of a good one. */
+  isTruncated(line: string): boolean
+}
+
+/** A first line that was taken for column names. */
+export type AssumedHeader = Pick<BadLine, 'file' | 'line' | 'value'>
+
+export interface NumberLinesSummary extends Pick<LineFormat, 'rows' | 'unreadDays'> {
+  /** Whether every line is blank or a comment, as in an empty file. */
+  readonly isBlank: boolean
+  readonly header: AssumedHeader | undefined
+}
+
+/**
+ * Gives every line to the format. Throws {@link DataFileError} for a web page, for a file that ends
+ * in the middle of a line and when too many lines are bad; the caller then drops what was read.
+ */
+export async function readNumberLines(
+  source: NumberSource,
+  format: LineFormat,
+  badLines: BadLines,
+): Promise<NumberLinesSummary> {
+  const lines = new NumberLines(source, format, badLines)
+  await readLineBytes(source.stream, lines)
+  badLines.requireWithinLimit()
+  const { rows, unreadDays } = format
+  return { rows, unreadDays, isBlank: !lines.hasData, header: lines.header }
+}
+
+export const carriageReturn = 0x0d
+export const comma = 0x2c
+export const quote = 0x22
+const zero = 0x30
+
+/**
+ * The formats parse lines from the bytes: a registry has 259 million of them, and decoding each as
+ * text would cost several times as much as the rest of the import.
+ */
+class NumberLines implements LineBytesReader {
+  readonly #source: NumberSource
+  readonly #format: LineFormat
+  readonly #badLines: BadLines
+  #lineNumber = 0
+  /** Whether there was a line that is neither blank nor a comment. */
+  hasData = false
+  header: AssumedHeader | undefined
+  /** Whether the line at hand is the last one and has no line end. */
+  #unterminated = false
+
+  constructor(source: NumberSource, format: LineFormat, badLines: BadLines) {
+    this.#source = source
+    this.#format = format
+    this.#badLines = badLines
+  }
+
+  end(line: Buffer): void {
+    this.#unterminated = true
+    this.push(Buffer.concat([line, Buffer.of(newline)]))
+  }
+
+  refuseLongLine(): never {
+    const where = `line ${this.#lineNumber + 1} is longer than ${maxLineBytes} bytes`
+    throw new DataFileError(formatSourcePath(this.#source), `${where}: this is no list of numbers`)
+  }
+
+  push(lines: Buffer): void {
+    const format = this.#format
+    let at = 0
+    while (at < lines.length) {
+      this.#lineNumber += 1
+      const next = format.parseFast(lines, at)
+      if (next > 0) {
+        this.hasData = true
+        at = next
+        continue
+      }
+      const end = lines.indexOf(newline, at)
+      this.#readText(lines.toString('latin1', at, end))
+      at = end + 1
+    }
+  }
+
+  #readText(text: string): void {
+    const line = (this.#lineNumber === 1 ? text.replace(/^\xef\xbb\xbf/, '') : text).trim()
+    this.#refuseCarriageReturns(line)
+    if (line === '' || line.startsWith('#')) return
+    const isFirst = !this.hasData
+    this.hasData = true
+    const { rows } = this.#format
+    const rule = this.#format.parseLine(line, isFirst)
+    const place = { file: this.#source.name, line: this.#lineNumber, value: line }
+    if (rule === undefined) {
+      if (this.#format.rows === rows) this.header = { ...place, value: asUtf8(line) }
+      return
+    }
+    this.#refuseTruncated(line, isFirst)
+    const isHeaderRefused = isFirst && headerStart.test(line)
+    this.#badLines.add({ ...place, rule: isHeaderRefused ? `${rule}; ${headerRule}` : rule })
+  }
+
+  /** A file whose lines end with CR alone would otherwise be one line, and all but its start lost. */
+  #refuseCarriageReturns(line: string): void {
+    if (!line.includes('\r')) return
+    const where = `line ${this.#lineNumber} '${truncate(line.replaceAll('\r', '\\r'))}'`
+    const rule = 'has a carriage return inside; lines have to end with LF or CR LF'
+    throw new DataFileError(formatSourcePath(this.#source), `${where}: ${rule}`)
+  }
+
+  /** These are refused however many bad lines are allowed: the file as a whole is wrong. */
+  #refuseTruncated(line: string, isFirst: boolean): void {
+    const isPage = isFirst && line.startsWith('<')
+    const isCut = this.#unterminated && this.#format.isTruncated(line)
+    if (!isPage && !isCut) return
+    const advice = isPage ? 'this is a web page, not a list' : 'the last line is cut off'
+    const where = `line ${this.#lineNumber} '${truncate(line)}'`
+    throw new DataFileError(
+      formatSourcePath(this.#source),
+      `${where}: ${advice}; download it again`,
+    )
+  }
+}
+
+const headerStart = /^["']?[A-Za-z\xc0-\xff]/
+
+/** A number of which up to three digits are mangled is no header. */
+const maxHeaderDigits = 6
+export const headerRule = `a header must not hold more than ${maxHeaderDigits} digits`
+
+/** Whether a line, as ISO 8859-1, begins as one of column names does and {@link hasHeaderDigits}. */
+export function isHeaderLike(line: string): boolean {
+  return headerStart.test(line) && hasHeaderDigits(line)
+}
+
+/**
+ * Whether a line, as ISO 8859-1, has so few digits that it can be one of column names. Digits of
+ * every script count, and UTF-16, whose digits cannot be counted here, is no text we read.
+ */
+export function hasHeaderDigits(line: string): boolean {
+  if (/\0|^\xff\xfe|^\xfe\xff/.test(line)) return false
+  return (asUtf8(line).match(/\p{N}/gu) ?? []).length <= maxHeaderDigits
+}
+
+function asUtf8(line: string): string {
+  return Buffer.from(line, 'latin1').toString('utf8')
+}
+
+/** Whether a line may be the start of one that begins with a number of ten digits. */
+export function isTruncatedNumber(line: string): boolean {
+  return /^["\d][\d",\s]*$/.test(line) && line.replace(/\D/g, '').length < 10
+}
+
+/** The number these digits make, or -1 when one of them is no digit. */
+export function parseDigits(bytes: Buffer, at: number, count: number): number {
+  let value = 0
+  for (let place = at; place < at + count; place += 1) {
+    const digit = (bytes[place] ?? 0) - zero
+    if (digit < 0 || digit > 9) return -1
+    value = value * 10 + digit
+  }
+  return value
+}

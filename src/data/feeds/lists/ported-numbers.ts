@@ -1,0 +1,140 @@
+/**
+ * Reads the snapshots of numbers that were ported between wireline and wireless: a number a line,
+ * or a range as its first number and the last four digits of its last one, `8505550100|0123`. A day
+ * may follow, and a line of column names is allowed.
+ */
+import { basename } from 'node:path'
+import type { LocalDay } from '../../../domain/time/clock.js'
+import { newline } from '../../files/text-lines.js'
+import type { BadLines } from '../bad-lines.js'
+import { readPastDay } from '../fact-table.js'
+import {
+  carriageReturn,
+  isHeaderLike,
+  isTruncatedNumber,
+  type LineFormat,
+  type NumberLinesSummary,
+  type NumberSource,
+  parseDigits,
+  readNumberLines,
+} from './number-lines.js'
+import type { NumberSink, PlainNumbersOptions } from './plain-numbers.js'
+
+/** The list that a snapshot belongs to, by the file name of its publisher, if it has one. */
+export function detectPortedList(
+  fileName: string,
+): 'ported-wireless' | 'ported-wireline' | undefined {
+  const name = basename(fileName).toLowerCase()
+  const found = /(wireline|wireless)[^a-z0-9]*to[^a-z0-9]*(wireline|wireless)/.exec(name)
+  if (!found || found[1] === found[2]) return undefined
+  return found[2] === 'wireless' ? 'ported-wireless' : 'ported-wireline'
+}
+
+/** As `readPlainNumbers` does; every number of a range counts as a row. */
+export function readPortedNumbers(
+  source: NumberSource,
+  sink: NumberSink,
+  badLines: BadLines,
+  { today }: Pick<PlainNumbersOptions, 'today'> = {},
+): Promise<NumberLinesSummary> {
+  const format = new PortedNumbersFormat(sink, today ?? Number.MAX_SAFE_INTEGER - 1)
+  return readNumberLines(source, format, badLines)
+}
+
+class PortedNumbersFormat implements LineFormat {
+  readonly #sink: NumberSink
+  readonly #today: LocalDay
+  rows = 0
+  unreadDays = 0
+
+  constructor(sink: NumberSink, today: LocalDay) {
+    this.#sink = sink
+    this.#today = today
+  }
+
+  parseFast(bytes: Buffer, start: number): number {
+    const areaCode = parseDigits(bytes, start, 3)
+    const exchange = parseDigits(bytes, start + 3, 3)
+    const line = parseDigits(bytes, start + 6, 4)
+    if (areaCode < 200 || exchange < 200 || line < 0) return 0
+    const returns = bytes[start + 10] === carriageReturn ? 1 : 0
+    if (bytes[start + 10 + returns] !== newline) return 0
+    this.rows += 1
+    this.#sink(areaCode * 1000 + exchange, line)
+    return start + 11 + returns
+  }
+
+  parseLine(line: string, isFirst: boolean): string | undefined {
+    const [head = '', ...others] = line.split(/[|,;\t]/).map(withoutQuotes)
+    const found = numberOrRangePattern.exec(head)
+    if (!found) return isFirst && isHeaderLike(line) ? undefined : shapeRule
+    const [, areaCode = '', exchange = '', start = '', hyphened] = found
+    if (Number(areaCode) < 200 || Number(exchange) < 200) {
+      return 'area code and exchange have to begin with 2 to 9'
+    }
+    const end = hyphened ?? parseRangeEnd(others)
+    if (end === undefined) return `the range ends with '${others[0]}', not with four digits`
+    const last = end === '' ? start : end
+    if (last < start) return `the range ends with ${last}, before its start`
+    this.#addRange({
+      prefix: Number(`${areaCode}${exchange}`),
+      start,
+      last,
+      day: this.#readDay(others),
+    })
+    return undefined
+  }
+
+  isTruncated(line: string): boolean {
+    return isTruncatedNumber(line) || truncatedRangePattern.test(line)
+  }
+
+  #addRange({ prefix, start, last, day }: Range): void {
+    for (let line = Number(start); line <= Number(last); line += 1) {
+      this.rows += 1
+      this.#sink(prefix, line, day)
+    }
+  }
+
+  #readDay(cells: readonly string[]): LocalDay | undefined {
+    const day = cells.map(dayOf).find((one) => one !== undefined)
+    // 1970-01-01 and before mean an unknown day.
+    if (day === undefined || (day > 0 && day <= this.#today + 1)) return day
+    this.unreadDays += 1
+    return undefined
+  }
+}
+
+interface Range {
+  readonly prefix: number
+  /** Last four digits of its first and of its last number. */
+  readonly start: string
+  readonly last: string
+  readonly day: LocalDay | undefined
+}
+
+const numberOrRangePattern = /^(\d{3})(\d{3})(\d{4})(?:\s*-\s*(\d{4}))?$/
+/** A range whose end is cut off. */
+const truncatedRangePattern = /^"?\d{10}"?\s*[|,;\t-]\s*"?\d{0,3}$/
+
+const shapeRule =
+  'has to be a number of ten digits, or a range such as 8505550100|0123: its first number and the ' +
+  'last four digits of its last'
+
+/** The end of a range in the cell after its start; blank for a single number, `undefined` if unreadable. */
+function parseRangeEnd([second = '']: readonly string[]): string | undefined {
+  if (second === '' || /^\d{4}$/.test(second)) return second
+  return dayOf(second) === undefined ? undefined : ''
+}
+
+function dayOf(text: string): LocalDay | undefined {
+  const day = readPastDay('day', text, Number.MAX_SAFE_INTEGER - 1)
+  return typeof day === 'number' ? day : undefined
+}
+
+function withoutQuotes(cell: string): string {
+  return cell
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .trim()
+}

@@ -1,0 +1,59 @@
+/**
+ * Reads a table of operating company numbers and the kind of line each company serves: columns
+ * `ocn` and `class`, more columns ignored, `#` for comments.
+ */
+import type { LineClass } from '../../../domain/place.js'
+import type { FieldProblem } from '../../../errors.js'
+import type { Row } from '../table.js'
+import { type BadRow, type ReportOptions, readReport } from './prefix-feed.js'
+
+const columns = { ocn: ['ocn'], lineClass: ['class', 'linetype', 'type'] } as const
+
+/** Kind of line of a company; the word `voip` also stands for competitive carriers in the sources. */
+export type KnownLineClass = Exclude<LineClass, 'unknown'>
+
+export interface OcnReport {
+  readonly path: string
+  /** SHA-256 of the file as downloaded, in hex. */
+  readonly sha256: string
+  /** `read` is `accepted` plus all of `skipped` plus the bad rows. */
+  readonly read: number
+  readonly accepted: number
+  readonly skipped: Readonly<Record<string, number>>
+  readonly bad: readonly BadRow[]
+  readonly classes: ReadonlyMap<string, KnownLineClass>
+}
+
+/** The classes by OCN. Throws `DataFileError` for another kind of file. */
+export async function readOcnTable(options: ReportOptions): Promise<OcnReport> {
+  const { path } = options
+  const classes = new Map<string, KnownLineClass>()
+  let tollFree = 0
+  const onRow = (row: Row<keyof typeof columns>): FieldProblem | undefined => {
+    const ocn = row.ocn.toUpperCase()
+    const lineClass = row.lineClass.toLowerCase()
+    if (!/^[0-9A-Z]{4}$/.test(ocn)) {
+      return { field: 'ocn', value: row.ocn, rule: 'must be four letters or digits' }
+    }
+    if (lineClass === 'tollfree') {
+      tollFree += 1
+      return undefined
+    }
+    if (!isKnownLineClass(lineClass)) {
+      const rule = 'must be wireline, wireless, voip or tollfree'
+      return { field: 'class', value: row.lineClass, rule }
+    }
+    if (classes.has(ocn))
+      return { field: 'ocn', value: ocn, rule: 'appears twice; the first counts' }
+    classes.set(ocn, lineClass)
+    return undefined
+  }
+  const description = 'a table of company classes'
+  const { rows, bad, sha256 } = await readReport(options, { columns, description }, onRow)
+  const skipped = tollFree > 0 ? { 'toll-free holder': tollFree } : {}
+  return { path, sha256, read: rows, accepted: classes.size, skipped, bad, classes }
+}
+
+export function isKnownLineClass(text: string): text is KnownLineClass {
+  return text === 'wireless' || text === 'wireline' || text === 'voip'
+}

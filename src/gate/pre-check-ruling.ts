@@ -1,0 +1,54 @@
+/** Rulings without checks: on service codes and unusual numbers, and on allows that may not leave. */
+import type { Decision, Finding, ReasonCode, Ruling } from '../domain/decision.js'
+import type { ParsedDialString } from '../domain/phone-number.js'
+
+/** The ruling on a dialed text, before it is recorded. */
+export interface CallRuling {
+  readonly number: string
+  readonly ruling: Ruling
+  readonly findings: readonly Finding[]
+  readonly detail?: string | undefined
+}
+
+/** Anything but an ordinary number of the North American plan. */
+export type UncheckedDial = Exclude<ParsedDialString, { readonly kind: 'nanp' }>
+
+/** Service codes pass, extensions and foreign numbers if policy allows them, other text never. */
+export function ruleBeforeChecks(dialed: UncheckedDial, nonNanp: 'block' | 'allow'): CallRuling {
+  switch (dialed.kind) {
+    case 'service-code':
+      return rulingWithoutFindings(dialed.code, 'allow', 'service-code')
+    case 'extension':
+    case 'foreign': {
+      if (nonNanp === 'allow') return rulingWithoutFindings(dialed.digits, 'allow', 'policy-allows')
+      const reason = dialed.kind === 'foreign' ? 'foreign-number' : 'extension'
+      return rulingWithoutFindings(dialed.digits, 'block', reason)
+    }
+    case 'invalid':
+      return { ...rulingWithoutFindings('', 'block', 'invalid-number'), detail: dialed.detail }
+  }
+}
+
+export function rulingWithoutFindings(
+  number: string,
+  decision: 'allow' | 'block',
+  reason: ReasonCode,
+): CallRuling {
+  return { number, ruling: createRuling(decision, reason), findings: [] }
+}
+
+/** Turns an allow that may no longer leave into a block. The effects of policy stay on the record. */
+export function blockInstead(decision: Decision, reason: ReasonCode): Decision {
+  const { effects, judgedAt: validUntil } = decision
+  return { ...decision, ...createRuling('block', reason), effects, validUntil }
+}
+
+function createRuling(decision: 'allow' | 'block', reason: ReasonCode): Ruling {
+  return {
+    decision,
+    reason,
+    effects: [],
+    holdsUntil: Number.POSITIVE_INFINITY,
+    nextAllowedAt: undefined,
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * The calls that decide, from the request to its answer. Whatever goes wrong has a status other than
+ * 200; emergency and service codes pass whatever else the request holds or lacks.
+ */
+
+import type { IncomingMessage } from 'node:http'
+import type { Endpoint, Reply } from '../api/endpoint.js'
+import type { DecisionBody } from '../api/gate/decision-body.js'
+import {
+  type DecisionRequest,
+  decideEndpoint,
+  encodePredialReply,
+  formatPredialLine,
+  predialGet,
+  predialPost,
+  requireInstantInRange,
+} from '../api/gate/decisions.js'
+import { type EndpointDescription, parseRequest, requireSomeRight } from '../api/route.js'
+import { anonymousCaller, type Caller } from '../domain/caller.js'
+import {
+  type CallRequest,
+  type Decision,
+  type DecisionFinalizer,
+  listDegradedChecks,
+} from '../domain/decision.js'
+import { parseDialString } from '../domain/phone-number.js'
+import type { Clock } from '../domain/time/clock.js'
+import { getErrorMessage } from '../errors.js'
+import { createSampledWarning } from '../observability/log.js'
+import { withTimeout } from '../runtime/wait.js'
+import { extractKey, findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
+import { createErrorReply } from './error-reply.js'
+import { throttledSocketOf } from './limits/connections.js'
+import { type BodyForm, discardBody, readBodyFields } from './request/read-body.js'
+import { mergeFields, queryPairs, type RawFields, readQuery } from './request/read-fields.js'
+import { type RequestHandler, type RouteHandlerDeps, refuseQueryFields } from './route-handler.js'
+import type { HttpRoute } from './router.js'
+import { sendReply } from './send-reply.js'
+
+export interface DecisionRoutesOptions
+  extends Pick<RouteHandlerDeps, 'authenticate' | 'keysInAddress' | 'maxBodyBytes' | 'logger'> {
+  readonly gate: {
+    /** Judges a call whose request arrived at that instant of the monotonic clock. */
+    judge(call: CallRequest, arrivedAtMs: number): Promise<DecisionFinalizer>
+    /** Allows a call to a service code of which no record can be kept. */
+    allowUnrecorded(call: CallRequest): Decision
+  }
+  /** The decision as the HTTP caller reads it. */
+  readonly toDocument: (decision: Decision) => DecisionBody
+  readonly serviceCodes: ReadonlySet<string>
+  readonly clock: Clock
+}
+
+/** Those answered here. */
+export const decisionEndpoints: readonly EndpointDescription[] = [
+  decideEndpoint,
+  predialGet,
+  predialPost,
+]
+
+interface DecisionCall {
+  readonly endpoint: Omit<Endpoint<DecisionRequest, unknown>, 'encode'>
+  readonly via: CallRequest['via']
+  readonly toReply: (decision: Decision, request: DecisionRequest) => Reply
+  readonly options: DecisionRoutesOptions
+  /** Called with the number and the cause. */
+  readonly warnUnrecorded: (fields: { readonly number: string; readonly because: string }) => void
+}
+
+type Pairs = readonly (readonly [name: string, value: unknown])[]
+
+export function createDecisionRoutes(options: DecisionRoutesOptions): readonly HttpRoute[] {
+  const warnUnrecorded = createSampledWarning(
+    options.logger,
+    'an emergency or service code passed without a record',
+  )
+  const shared = { options, warnUnrecorded }
+  const predial = { ...shared, via: 'predial', toReply: toPredialReply } as const
+  const calls: readonly DecisionCall[] = [
+    {
+      ...shared,
+      endpoint: decideEndpoint,
+      via: 'http',
+      toReply: (decision) => ({ json: options.toDocument(decision) }),
+    },
+    { ...predial, endpoint: predialGet },
+    { ...predial, endpoint: predialPost },
+  ]
+  return calls.map((call) => ({ endpoint: call.endpoint, handle: createDecisionHandler(call) }))
+}
+
+/** The handler never rejects. */
+function createDecisionHandler(call: DecisionCall): RequestHandler {
+  const { endpoint, via, toReply, options } = call
+  const { authenticate, keysInAddress, gate, serviceCodes, clock, maxBodyBytes, logger } = options
+  const { accepts, keyAlsoIn } = endpoint
+  const maxBytes = Math.min(endpoint.maxBodyBytes ?? maxBodyBytes, maxBodyBytes)
+  return async (request, response, { path }) => {
+    const connection = throttledSocketOf(request)
+    const { arrivedAtMs } = connection
+    const sender: Sender = { authenticate, connection, hasKey: false }
+    const query = request.url?.includes('?') ? [...queryPairs(request)] : []
+    // While the body is read, which may hold an emergency call whatever the key is.
+    const known = identifyBeforeBody(request, sender, { endpoint, query, keysInAddress })
+    known.catch(() => undefined)
+    try {
+      const body: CallBody =
+        endpoint.method === 'GET'
+          ? { form: undefined, fields: {} }
+          : await readBodyFields(request, { accepts, maxBytes }).catch(toUnreadableBody)
+      const inBody = Object.entries(body.fields)
+      const mayHoldKey = body.form !== undefined && keyAlsoIn.includes(body.form)
+      const identified = known.then(
+        (caller) => caller ?? identify(sender, mayHoldKey ? findKey(inBody) : undefined),
+      )
+      // An emergency number in the address passes whatever is wrong with the body.
+      if (body.refusal === undefined || accepts.includes('query')) {
+        const code = findServiceCode([...query, ...inBody], serviceCodes)
+        if (code !== undefined) {
+          const fields = readServiceCall(code, call, () => readFields(request, endpoint, body))
+          const decision = await passServiceCode(call, { fields, arrivedAtMs, identified })
+          return sendReply(response, toReply(decision, fields))
+        }
+      }
+      const caller = await identified
+      requireSomeRight(caller, endpoint.rights)
+      if (body.refusal !== undefined) throw body.refusal
+      const given = readFields(request, endpoint, body)
+      const fields = await parseRequest(endpoint, given, caller)
+      if (fields.at !== undefined) requireInstantInRange(fields.at, clock.now())
+      const finalize = await gate.judge(toCallRequest(caller, fields, via), arrivedAtMs)
+      // An earlier answer on the same connection is not finished, so this one cannot leave yet.
+      const isQueued = response.socket === null && !response.destroyed
+      sendReply(response, toReply(finalize(isQueued), fields))
+    } catch (error) {
+      discardBody(request, sender, maxBodyBytes)
+      const { name, errors: shape } = endpoint
+      const context = { shape, jsonRequested: false, path, endpoint: name }
+      sendReply(response, createErrorReply(error, context, logger))
+    }
+  }
+}
+
+/** The fields of a body, as sent. */
+interface CallBody {
+  readonly form: BodyForm | undefined
+  readonly fields: RawFields
+  /** Why it could not be read. */
+  readonly refusal?: unknown
+}
+
+const toUnreadableBody = (refusal: unknown): CallBody => ({ form: undefined, fields: {}, refusal })
+
+/**
+ * The service code that every field `number` holds, blank ones aside; two different numbers are no
+ * emergency. No field has a name with a digit of any script: that is what a dialed
+ * `911&PJSIP/2125550105` leaves of its second number.
+ */
+function findServiceCode(pairs: Pairs, serviceCodes: ReadonlySet<string>): string | undefined {
+  const codes = new Set<string | undefined>()
+  for (const [name, value] of pairs) {
+    if (/\p{N}/u.test(name)) return undefined
+    if (name.toLowerCase() !== 'number' || value === '' || value === null) continue
+    // JSON has numbers too. The point and the sign of one do not separate its digits as in text.
+    const isText = typeof value === 'string' || (Number.isSafeInteger(value) && Number(value) > 0)
+    const dialed = parseDialString(isText ? String(value) : '', serviceCodes)
+    codes.add(dialed.kind === 'service-code' ? dialed.code : undefined)
+  }
+  const [code] = codes
+  return codes.size === 1 ? code : undefined
+}
+
+/** The fields of body and address without the key. Throws a refusal for one that is given twice. */
+function readFields(
+  request: IncomingMessage,
+  { accepts, keyAlsoIn }: DecisionCall['endpoint'],
+  { form, fields }: CallBody,
+): RawFields {
+  const inBody = form !== undefined && keyAlsoIn.includes(form) ? extractKey(fields).rest : fields
+  if (!request.url?.includes('?')) return inBody
+  const query = readQuery(request)
+  const inAddress = keyAlsoIn.includes('query') ? extractKey(query).rest : query
+  if (!accepts.includes('query')) refuseQueryFields(inAddress)
+  return mergeFields([inAddress, inBody])
+}
+
+function toCallRequest(
+  caller: Caller,
+  request: DecisionRequest,
+  via: CallRequest['via'],
+): CallRequest {
+  const { number: dialed, keepSentNumber: _, ...rest } = request
+  const keyId = caller === anonymousCaller ? undefined : caller.keyId
+  return { dialed, accountId: caller.accountId, keyId, via, ...rest }
+}
+
+/** What is known of a call to a service code; it does not matter what is wrong with its other fields. */
+function readServiceCall(
+  code: string,
+  { endpoint }: DecisionCall,
+  read: () => RawFields,
+): DecisionRequest {
+  try {
+    const parsed = endpoint.request.safeParse(read())
+    if (parsed.success) return parsed.data
+  } catch {
+    // The number alone is known.
+  }
+  return { number: code, callKind: 'manual' }
+}
+
+/** How long an emergency call waits for the caller of its key. */
+const maxCallerWaitMs = 50
+
+/** Without a record when none can be kept, or the caller is not known in time. */
+async function passServiceCode(
+  { via, options, warnUnrecorded }: DecisionCall,
+  {
+    fields,
+    arrivedAtMs,
+    identified,
+  }: {
+    readonly fields: DecisionRequest
+    readonly arrivedAtMs: number
+    readonly identified: Promise<Caller>
+  },
+): Promise<Decision> {
+  try {
+    const caller = await withTimeout(identified, maxCallerWaitMs, () => {
+      throw new Error(`the key could not be looked up within ${maxCallerWaitMs} ms`)
+    })
+    return (await options.gate.judge(toCallRequest(caller, fields, via), arrivedAtMs))()
+  } catch (cause) {
+    const because = getErrorMessage(cause)
+    warnUnrecorded({ number: fields.number, because })
+    return options.gate.allowUnrecorded(toCallRequest(anonymousCaller, fields, via))
+  }
+}
+
+/** A decision that could not be made or kept is a failure, and the status says so as well. */
+function toPredialReply(decision: Decision, { keepSentNumber }: DecisionRequest): Reply {
+  const { dialed } = decision.request
+  // What else a URI or punctuation holds would not stay one part of the line.
+  const number = keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number
+  const failed = decision.reason === 'overloaded' || decision.reason === 'not-recorded'
+  return encodePredialReply({
+    line: formatPredialLine({ ...decision, number }),
+    status: failed ? 503 : 200,
+    degraded: listDegradedChecks(decision),
+  })
+}

@@ -1,0 +1,104 @@
+/** Liveness, readiness and metrics, for operators and their machines. */
+import type { Reply } from '../api/endpoint.js'
+import type { MaybePromise } from '../domain/compliance.js'
+import type { Logger } from '../observability/log.js'
+import { monotonicSeconds } from '../runtime/runtime.js'
+import { withTimeout } from '../runtime/wait.js'
+
+export interface Readiness {
+  readonly ready: boolean
+  /** For people: what is missing, or what the answer depends on. */
+  readonly detail?: string | undefined
+}
+
+export interface ReadinessCheck {
+  readonly name: string
+  /** One that throws is not ready. */
+  check(): MaybePromise<Readiness>
+}
+
+export interface HealthOptions {
+  readonly checks: readonly ReadinessCheck[]
+  readonly renderMetrics: () => Promise<{ readonly contentType: string; readonly body: string }>
+}
+
+/**
+ * The answers by path: `/healthz` is 200 whenever the event loop turns, `/readyz` is 200 or 503 with
+ * every check named, `/metrics` is for Prometheus. None of them needs a key. A check that hangs
+ * does not delay the answer.
+ */
+export function createHealthEndpoints(
+  { checks, renderMetrics }: HealthOptions,
+  logger: Logger,
+): ReadonlyMap<string, () => MaybePromise<Reply>> {
+  const bounded = checks.map((check) => new BoundedCheck(check, logger))
+  return new Map<string, () => MaybePromise<Reply>>([
+    ['/healthz', () => ({ json: { status: 'ok' } })],
+    ['/readyz', () => answerReadiness(bounded)],
+    [
+      '/metrics',
+      async () => {
+        const { contentType, body } = await renderMetrics()
+        return { contentType, text: body }
+      },
+    ],
+  ])
+}
+
+/** The answer does not wait longer for a check, and then has its last result. */
+const maxCheckMs = 50
+/** How long that last result may be used in place of one that is still awaited. */
+const maxResultAgeMs = 5_000
+
+interface CheckResult extends Readiness {
+  readonly name: string
+}
+
+async function answerReadiness(checks: readonly BoundedCheck[]): Promise<Reply> {
+  const results = await Promise.all(checks.map((check) => check.result()))
+  const ready = results.every((result) => result.ready)
+  return { status: ready ? 200 : 503, json: { ready, checks: results } }
+}
+
+/** One check, which runs at most once at a time. */
+class BoundedCheck {
+  readonly #check: ReadinessCheck
+  readonly #logger: Logger
+  #running: Promise<CheckResult> | undefined
+  #last: { readonly result: CheckResult; readonly atMs: number } | undefined
+
+  constructor(check: ReadinessCheck, logger: Logger) {
+    this.#check = check
+    this.#logger = logger
+  }
+
+  async result(): Promise<CheckResult> {
+    this.#running ??= this.#run()
+    return await withTimeout(this.#running, maxCheckMs, () => this.#lateResult())
+  }
+
+  async #run(): Promise<CheckResult> {
+    const { name, check } = this.#check
+    const result = await runCheck({ name, check }, this.#logger)
+    this.#last = { result, atMs: monotonicSeconds() * 1_000 }
+    this.#running = undefined
+    return result
+  }
+
+  #lateResult(): CheckResult {
+    const isRecent = this.#last && monotonicSeconds() * 1_000 - this.#last.atMs < maxResultAgeMs
+    if (this.#last && isRecent) return this.#last.result
+    const detail = `the check does not answer within ${maxCheckMs} ms`
+    return { name: this.#check.name, ready: false, detail }
+  }
+}
+
+async function runCheck({ name, check }: ReadinessCheck, logger: Logger): Promise<CheckResult> {
+  try {
+    const { ready, detail } = await check()
+    return { name, ready, detail }
+  } catch (error) {
+    logger.error('readiness check failed', { check: name, err: error })
+    return { name, ready: false, detail: 'the check itself failed; the cause has been logged' }
+  }
+}

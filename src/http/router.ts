@@ -1,0 +1,166 @@
+/**
+ * Finds the handler of a request by path and method. The deciding calls do not go through express,
+ * since a dialer waits for them; all other calls and the pages are routes of express. Only this file
+ * uses express, for its paths.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import express, { type NextFunction, type Request, type Response } from 'express'
+import type { ErrorShape, Reply, StaticPage } from '../api/endpoint.js'
+import type { EndpointDescriptor, Route } from '../api/route.js'
+import type { MaybePromise } from '../domain/compliance.js'
+import { AppError } from '../errors.js'
+import type { Logger } from '../observability/log.js'
+import { createErrorReply } from './error-reply.js'
+import { createHealthEndpoints, type HealthOptions } from './health.js'
+import { type ConnectionTracker, throttledSocketOf } from './limits/connections.js'
+import { isJsonRequest } from './request/read-body.js'
+import {
+  createRouteHandler,
+  type RequestContext,
+  type RequestHandler,
+  type RouteHandlerDeps,
+} from './route-handler.js'
+import { sendReply } from './send-reply.js'
+
+/** An endpoint with a handler of its own, in place of that of {@link createRouteHandler}. */
+export interface HttpRoute {
+  readonly endpoint: Pick<EndpointDescriptor, 'name' | 'method' | 'paths' | 'errors'>
+  readonly handle: RequestHandler
+}
+
+export interface RouterOptions extends RouteHandlerDeps {
+  readonly routes: readonly Route[]
+  readonly decisionRoutes?: readonly HttpRoute[] | undefined
+  readonly ops: HealthOptions
+  /** Further answers that need no key, by path. */
+  readonly pages?: ReadonlyMap<string, Page> | undefined
+}
+
+type Page = () => MaybePromise<Reply | StaticPage>
+
+type RoutesByMethod = ReadonlyMap<string, HttpRoute>
+
+/** Paths are compared without letter case, and a slash at their end is ignored. */
+export function createRouter(
+  options: RouterOptions,
+  connections: Pick<ConnectionTracker, 'beginRequest'>,
+): RequestListener {
+  const { logger } = options
+  const decisions = groupByPath(options.decisionRoutes ?? [])
+  const app = createApp(options)
+  return (request, response) => {
+    if (!connections.beginRequest(request, response)) return
+    const path = pathOf(request).toLowerCase().replace(absoluteFormPattern, '')
+    const methods = decisions.get(path.endsWith('/') ? path.slice(0, -1) : path)
+    if (!methods) return app(request, response)
+    dispatch(methods, { request, response, logger, parameters: {} }).catch((error: unknown) => {
+      sendRefusal(error, { request, response, logger })
+    })
+  }
+}
+
+/** An address may begin with scheme and host (RFC 9112, section 3.2.2). */
+const absoluteFormPattern = /^https?:\/\/[^/]*/
+
+/** HEAD means no route: some calls by GET write, and HEAD never may. */
+async function dispatch(
+  methods: RoutesByMethod,
+  { parameters, ...exchange }: Exchange & Pick<RequestContext, 'parameters'>,
+): Promise<void> {
+  const { request, response } = exchange
+  const route = methods.get(request.method ?? '')
+  const connection = throttledSocketOf(request)
+  const pending = connection.pending.get(response)
+  if (pending) pending.endpoint = route?.endpoint.name ?? 'unmatched'
+  if (!route) return void refuseRequest(methods, exchange)
+  await route.handle(request, response, { path: pathOf(request), parameters, connection })
+}
+
+function createApp(options: RouterOptions): RequestListener {
+  const { logger } = options
+  const app = express()
+  app.disable('x-powered-by')
+  const health = createHealthEndpoints(options.ops, logger)
+  for (const [path, page] of [...health, ...(options.pages ?? [])]) {
+    app.get(path, async (_request, response) => sendReply(response, await page()))
+  }
+  const routes = options.routes.map((route) => ({
+    endpoint: route.endpoint,
+    handle: createRouteHandler(route, options),
+  }))
+  for (const [path, methods] of groupByPath(routes)) {
+    app.all(path, (request: Request<Record<string, string>>, response: Response) =>
+      dispatch(methods, { request, response, logger, parameters: request.params }),
+    )
+  }
+  app.use((request: Request, response: Response) =>
+    dispatch(new Map(), { request, response, logger, parameters: {} }),
+  )
+  // Express recognizes handlers of errors by their four parameters.
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    const shape = errorShapeForPath(request.path)
+    sendRefusal(toAddressError(error), { request, response, logger }, shape)
+  })
+  return app
+}
+
+function groupByPath(routes: readonly HttpRoute[]): ReadonlyMap<string, RoutesByMethod> {
+  const byPath = new Map<string, Map<string, HttpRoute>>()
+  for (const route of routes) {
+    for (const path of route.endpoint.paths.map((one) => one.toLowerCase())) {
+      const methods = byPath.get(path) ?? new Map<string, HttpRoute>()
+      byPath.set(path, methods.set(route.endpoint.method, route))
+    }
+  }
+  return byPath
+}
+
+/** Express refuses an address whose percent signs mean nothing with an error of status 400. */
+function toAddressError(error: unknown): unknown {
+  const isRefusal = error instanceof Error && 'status' in error && error.status === 400
+  return isRefusal ? new AppError('invalid-request', 'The address is not well formed') : error
+}
+
+/** The path of a request as sent, without its query. */
+export function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '').split('?', 1)[0] ?? ''
+}
+
+/** The errors of a path without an endpoint look like those of its neighbors. */
+function errorShapeForPath(path: string): ErrorShape {
+  const start = path.toLowerCase()
+  if (start.startsWith('/app/main/rpc/')) return 'text'
+  return start.startsWith('/v1.5/geoscrub/') ? 'reason-phrase' : 'problem'
+}
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly logger: Logger
+}
+
+/** Refuses a path that has no methods, or a method that is none of its. */
+function refuseRequest(methods: RoutesByMethod, exchange: Exchange): void {
+  const { request, response } = exchange
+  const [route] = methods.values()
+  if (!route) {
+    const problem = `There is nothing at ${pathOf(request)}`
+    return void sendRefusal(new AppError('not-found', problem), exchange)
+  }
+  const allow = [...methods.keys()].join(', ')
+  response.setHeader('Allow', allow)
+  const problem = `${request.method} is not allowed here; use ${allow}`
+  const error = new AppError('method-not-allowed', problem)
+  sendRefusal(error, exchange, route.endpoint.errors)
+}
+
+function sendRefusal(
+  error: unknown,
+  { request, response, logger }: Exchange,
+  shape: ErrorShape = errorShapeForPath(pathOf(request)),
+): void {
+  if (response.headersSent) return void response.destroy()
+  const jsonRequested = isJsonRequest(request)
+  const context = { shape, jsonRequested, path: pathOf(request), endpoint: 'unmatched' }
+  sendReply(response, createErrorReply(error, context, logger))
+}

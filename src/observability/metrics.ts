@@ -1,0 +1,287 @@
+/**
+ * All exported metrics with their closed label sets, together with `service-metrics.ts`,
+ * `list-metrics.ts` and `asterisk-metrics.ts`. Only these files use prom-client.
+ * Labels never contain a telephone number, a channel id or text from a caller.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { AnswerFailureReason, QuestionName } from '../domain/compliance.js'
+import type {
+  CallKind,
+  CallRequest,
+  CheckName,
+  PolicyEffect,
+  ReasonCode,
+  Verdict,
+} from '../domain/decision.js'
+import { type AsteriskMetrics, createAsteriskMetrics } from './asterisk-metrics.js'
+import { createListMetrics, type ListMetrics } from './list-metrics.js'
+import { createServiceMetrics, type ServiceMetrics } from './service-metrics.js'
+
+type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
+/** How a decision was requested; what-ifs are not attempts and are counted separately. */
+type DecisionVia = CallRequest['via'] | 'what-if'
+
+interface DecisionMeasurement {
+  readonly decision: 'allow' | 'block'
+  readonly reason: ReasonCode
+  readonly kind: CallKind
+  readonly via: DecisionVia
+  readonly seconds: number
+  readonly findings: readonly { readonly check: CheckName; readonly verdict: Verdict }[]
+  readonly effects: readonly PolicyEffect[]
+}
+
+export interface Metrics extends AsteriskMetrics, ListMetrics, ServiceMetrics {
+  recordDecision(measure: DecisionMeasurement): void
+  /** `source` is `embedded` or `remote`. */
+  recordCacheLookup(source: string, question: QuestionName, result: CacheResult): void
+  /**
+   * One HTTP request with many numbers to a provider, or one question to the embedded service. `source`
+   * is `embedded`, or the name of a provider in the settings.
+   */
+  recordSourceRequest(
+    source: string,
+    question: QuestionName,
+    outcome: 'answered' | 'unanswered' | AnswerFailureReason,
+    seconds: number,
+  ): void
+  /** Providers are named as in the settings. */
+  setSourceCircuit(source: string, question: QuestionName, open: boolean): void
+  recordApiRequest(endpoint: string, status: number, seconds: number): void
+  /** Unknown fields of a published call, each name once per request. */
+  countIgnoredFields(endpoint: string, count: number): void
+  setPendingRecords(count: number): void
+  countRecordFailure(): void
+  countDroppedLogLine(): void
+  /** 1 while a country's prefixes are resolved by area code only. */
+  setAreaCodeMode(country: 'US' | 'CA', active: boolean): void
+  render(): Promise<{ readonly contentType: string; readonly body: string }>
+}
+
+const decisionBuckets = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 1]
+const sourceBuckets = [...decisionBuckets, 0.5, 2.5, 10].sort((a, b) => a - b)
+const requestBuckets = [0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+
+export interface MetricsOptions {
+  readonly version: string
+  /** Memory, CPU, event loop and garbage collection of the process. */
+  readonly processMetrics?: boolean
+}
+
+export function createMetrics(options: MetricsOptions): Metrics {
+  const registry = new Registry()
+  if (options.processMetrics ?? true) collectDefaultMetrics({ register: registry })
+  new Gauge({
+    name: 'callgate_build_info',
+    help: 'Version of the running program; always 1.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: options.version, node: process.versions.node }, 1)
+  return {
+    ...createDecisionMetrics(registry),
+    ...createAnswerMetrics(registry),
+    ...createRecordMetrics(registry),
+    ...createLogMetrics(registry),
+    ...createDataMetrics(registry),
+    ...createListMetrics(registry),
+    ...createAsteriskMetrics(registry),
+    ...createServiceMetrics(registry),
+    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  }
+}
+
+function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecision'> {
+  const registers = [registry]
+  const decisions = createTallyCounter(registry, {
+    name: 'callgate_decisions_total',
+    help: 'Decisions by verdict, reason, call kind and interface.',
+    labels: ['decision', 'reason', 'kind', 'via'],
+  })
+  const duration = new Histogram({
+    name: 'callgate_decision_duration_seconds',
+    help: 'Time from request to recorded decision.',
+    labelNames: ['via'],
+    buckets: decisionBuckets,
+    registers,
+  })
+  const findings = createTallyCounter(registry, {
+    name: 'callgate_findings_total',
+    help: 'Findings of the checks.',
+    labels: ['check', 'verdict'],
+  })
+  const degraded = new Counter({
+    name: 'callgate_degraded_decisions_total',
+    help: 'Allowed calls for which policy let an unknown or stale finding pass.',
+    labelNames: ['check'],
+    registers,
+  })
+  const shadowed = new Counter({
+    name: 'callgate_shadowed_decisions_total',
+    help: 'Allowed calls that a check in shadow mode would have blocked.',
+    labelNames: ['check'],
+    registers,
+  })
+  return {
+    recordDecision(measure) {
+      const { decision, reason, kind, via } = measure
+      decisions(decision, reason, kind, via)
+      duration.observe({ via }, measure.seconds)
+      for (const { check, verdict } of measure.findings) findings(check, verdict)
+      for (const { check, effect } of measure.effects) {
+        if (effect === 'shadowed') shadowed.inc({ check })
+        else degraded.inc({ check })
+      }
+    },
+  }
+}
+
+function createAnswerMetrics(
+  registry: Registry,
+): Pick<
+  Metrics,
+  | 'recordCacheLookup'
+  | 'recordSourceRequest'
+  | 'setSourceCircuit'
+  | 'recordApiRequest'
+  | 'countIgnoredFields'
+> {
+  const registers = [registry]
+  const recordCacheLookup = createTallyCounter(registry, {
+    name: 'callgate_cache_requests_total',
+    help:
+      'Lookups in the answer cache. bypass: a what-if, which is never cached; stale: an answer beyond ' +
+      'its maximum age, used because its source does not answer; refresh: an answer renewed before it expires.',
+    labels: ['source', 'question', 'result'],
+  })
+  const sources = createTallyCounter(registry, {
+    name: 'callgate_source_requests_total',
+    help: 'Questions to the embedded service, and requests to providers.',
+    labels: ['source', 'question', 'outcome'],
+  })
+  const sourceDuration = new Histogram({
+    name: 'callgate_source_request_duration_seconds',
+    help: 'Time a source took to answer.',
+    labelNames: ['source', 'question'],
+    buckets: sourceBuckets,
+    registers,
+  })
+  const circuit = new Gauge({
+    name: 'callgate_source_circuit_open',
+    help: '1 while the circuit breaker of a provider is open for a question.',
+    labelNames: ['source', 'question'],
+    registers,
+  })
+  const api = createTallyCounter(registry, {
+    name: 'callgate_api_requests_total',
+    help: 'Requests by endpoint of the published API and HTTP status.',
+    labels: ['endpoint', 'status'],
+  })
+  const apiDuration = new Histogram({
+    name: 'callgate_api_request_duration_seconds',
+    help: 'Time from request to answer by endpoint.',
+    labelNames: ['endpoint'],
+    buckets: requestBuckets,
+    registers,
+  })
+  const ignored = new Counter({
+    name: 'callgate_api_ignored_fields_total',
+    help: 'Unknown request fields that the endpoint ignored, each name once per request.',
+    labelNames: ['endpoint'],
+    registers,
+  })
+  return {
+    countIgnoredFields: (endpoint, count) => ignored.inc({ endpoint }, count),
+    recordCacheLookup,
+    recordSourceRequest(source, question, outcome, seconds) {
+      sources(source, question, outcome)
+      sourceDuration.observe({ source, question }, seconds)
+    },
+    setSourceCircuit: (source, question, open) => circuit.set({ source, question }, open ? 1 : 0),
+    recordApiRequest(endpoint, status, seconds) {
+      api(endpoint, String(status))
+      apiDuration.observe({ endpoint }, seconds)
+    },
+  }
+}
+
+function createRecordMetrics(
+  registry: Registry,
+): Pick<Metrics, 'setPendingRecords' | 'countRecordFailure'> {
+  const registers = [registry]
+  const pending = new Gauge({
+    name: 'callgate_records_pending',
+    help: 'Decisions made but not yet on disk.',
+    registers,
+  })
+  const failures = new Counter({
+    name: 'callgate_record_failures_total',
+    help: 'Decisions that could not be written to disk; allows among them became blocks.',
+    registers,
+  })
+  return {
+    setPendingRecords: (count) => pending.set(count),
+    countRecordFailure: () => failures.inc(),
+  }
+}
+
+function createLogMetrics(registry: Registry): Pick<Metrics, 'countDroppedLogLine'> {
+  const dropped = new Counter({
+    name: 'callgate_log_lines_dropped_total',
+    help: 'Log lines dropped because standard output was not read fast enough.',
+    registers: [registry],
+  })
+  return { countDroppedLogLine: () => dropped.inc() }
+}
+
+function createDataMetrics(registry: Registry): Pick<Metrics, 'setAreaCodeMode'> {
+  const areaCodes = new Gauge({
+    name: 'callgate_numbering_area_code_mode',
+    help: '1 while prefixes of the country are resolved by area code because none are imported.',
+    labelNames: ['country'],
+    registers: [registry],
+  })
+  return {
+    setAreaCodeMode: (country, active) => areaCodes.set({ country }, active ? 1 : 0),
+  }
+}
+
+/** A branch or, where something was counted, a leaf. */
+interface LabelNode {
+  readonly values: readonly string[]
+  readonly children: Map<string, LabelNode>
+  count: number
+}
+
+/**
+ * A counter that is counted in plain maps, one level per label, and passed to prom-client only when
+ * it is read: prom-client's own increment hashes its labels each time, which would slow down each
+ * decision noticeably.
+ */
+function createTallyCounter<Label extends string>(
+  registry: Registry,
+  about: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
+): (...values: readonly string[]) => void {
+  const root: LabelNode = { values: [], children: new Map(), count: 0 }
+  const all: LabelNode[] = []
+  new Counter({
+    name: about.name,
+    help: about.help,
+    labelNames: about.labels,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { values, count } of all) if (count > 0) this.labels(...values).inc(count)
+    },
+  })
+  const branch = (from: LabelNode, value: string): LabelNode => {
+    const made = { values: [...from.values, value], children: new Map(), count: 0 }
+    from.children.set(value, made)
+    all.push(made)
+    return made
+  }
+  return (...values) => {
+    let at = root
+    for (const value of values) at = at.children.get(value) ?? branch(at, value)
+    at.count += 1
+  }
+}

@@ -1,0 +1,148 @@
+/** The metrics of the compliance service. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Instant } from '../domain/time/clock.js'
+
+interface LookupMeasurement {
+  /** Name of the provider in the settings. */
+  readonly source: string
+  readonly question: string
+  readonly outcome: string
+  readonly seconds: number
+}
+
+interface FactsMeasurement {
+  /** Name of the feed. */
+  readonly name: string
+  readonly entries: number
+  readonly asOf: Instant
+}
+
+export interface ServiceMetrics {
+  /** One HTTP request to the lookup provider. */
+  recordLookupRequest(measure: LookupMeasurement): void
+  setLookupCircuit(source: string, question: string, open: boolean): void
+  setFacts(facts: readonly FactsMeasurement[]): void
+  countWebhookAttempt(outcome: string): void
+  setPendingWebhooks(count: number): void
+  countEndedScan(status: 'Complete' | 'Failed'): void
+  setMonitoredNumbers(counts: { readonly monitored: number; readonly overdue: number }): void
+}
+
+const lookupBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function createServiceMetrics(registry: Registry): ServiceMetrics {
+  return {
+    ...createLookupMetrics(registry),
+    ...createFactMetrics(registry),
+    ...createWebhookMetrics(registry),
+    ...createReputationMetrics(registry),
+  }
+}
+
+function createLookupMetrics(
+  registry: Registry,
+): Pick<ServiceMetrics, 'recordLookupRequest' | 'setLookupCircuit'> {
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'callgate_lookup_requests_total',
+    help: 'Requests to the provider of lookups and labels.',
+    labelNames: ['source', 'question', 'outcome'],
+    registers,
+  })
+  const duration = new Histogram({
+    name: 'callgate_lookup_request_duration_seconds',
+    help: 'Time the lookup provider took to answer.',
+    labelNames: ['source', 'question'],
+    buckets: lookupBuckets,
+    registers,
+  })
+  const circuit = new Gauge({
+    name: 'callgate_lookup_circuit_open',
+    help: '1 while the circuit breaker of the lookup provider is open for a question.',
+    labelNames: ['source', 'question'],
+    registers,
+  })
+  return {
+    recordLookupRequest({ source, question, outcome, seconds }) {
+      requests.inc({ source, question, outcome })
+      duration.observe({ source, question }, seconds)
+    },
+    setLookupCircuit: (source, question, open) => circuit.set({ source, question }, open ? 1 : 0),
+  }
+}
+
+function createFactMetrics(registry: Registry): Pick<ServiceMetrics, 'setFacts'> {
+  const registers = [registry]
+  const entries = new Gauge({
+    name: 'callgate_fact_entries',
+    help: 'Facts in an imported feed.',
+    labelNames: ['feed'],
+    registers,
+  })
+  const asOf = new Gauge({
+    name: 'callgate_fact_as_of_timestamp_seconds',
+    help: 'As-of date of the content of an imported feed.',
+    labelNames: ['feed'],
+    registers,
+  })
+  return {
+    setFacts(facts) {
+      entries.reset()
+      asOf.reset()
+      for (const { name, entries: count, asOf: at } of facts) {
+        entries.set({ feed: name }, count)
+        asOf.set({ feed: name }, at / 1000)
+      }
+    },
+  }
+}
+
+function createWebhookMetrics(
+  registry: Registry,
+): Pick<ServiceMetrics, 'countWebhookAttempt' | 'setPendingWebhooks'> {
+  const registers = [registry]
+  const attempts = new Counter({
+    name: 'callgate_webhook_attempts_total',
+    help: 'Attempts to deliver a webhook, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const pending = new Gauge({
+    name: 'callgate_webhooks_pending',
+    help: 'Webhooks that are waiting for delivery or retry.',
+    registers,
+  })
+  return {
+    countWebhookAttempt: (outcome) => attempts.inc({ outcome }),
+    setPendingWebhooks: (count) => pending.set(count),
+  }
+}
+
+function createReputationMetrics(
+  registry: Registry,
+): Pick<ServiceMetrics, 'countEndedScan' | 'setMonitoredNumbers'> {
+  const registers = [registry]
+  const scans = new Counter({
+    name: 'callgate_scans_ended_total',
+    help: 'One-time scans that ended, by status.',
+    labelNames: ['status'],
+    registers,
+  })
+  const monitored = new Gauge({
+    name: 'callgate_monitored_numbers',
+    help: 'Numbers on the reputation monitor, in all accounts.',
+    registers,
+  })
+  const overdue = new Gauge({
+    name: 'callgate_monitored_overdue_numbers',
+    help: 'Monitored numbers whose labels have not been checked for more than a day.',
+    registers,
+  })
+  return {
+    countEndedScan: (status) => scans.inc({ status }),
+    setMonitoredNumbers(counts) {
+      monitored.set(counts.monitored)
+      overdue.set(counts.overdue)
+    },
+  }
+}

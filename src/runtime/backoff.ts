@@ -1,0 +1,22 @@
+/** How long to wait before the next attempt: by our own schedule, or as the other side says. */
+import type { Instant } from '../domain/time/clock.js'
+import { parseHttpDate } from '../domain/time/dates.js'
+
+/** Doubles with each attempt, from the first (1). */
+export function computeBackoffMs(
+  attempt: number,
+  { firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number },
+): number {
+  return Math.min(maxMs, firstMs * 2 ** (attempt - 1))
+}
+
+/**
+ * Milliseconds that the header `Retry-After` asks for, in seconds or as an HTTP date (RFC 9110,
+ * 10.2.3); negative for a date in the past, `undefined` when it is absent or cannot be read.
+ */
+export function parseRetryAfter(header: string | undefined, now: Instant): number | undefined {
+  const text = header?.trim() ?? ''
+  if (/^\d+$/.test(text)) return Number(text) * 1000
+  const at = parseHttpDate(text)
+  return at === undefined ? undefined : at - now
+}

@@ -1,0 +1,19 @@
+/**
+ * Waits for each to end before the next begins to, also when one fails. Rejects at the end with what
+ * failed: the cause itself, or an `AggregateError` of several.
+ */
+export async function closeInOrder(
+  closers: readonly (() => Promise<void> | void | undefined)[],
+): Promise<void> {
+  const causes: unknown[] = []
+  for (const close of closers) {
+    try {
+      await close()
+    } catch (cause) {
+      causes.push(cause)
+    }
+  }
+  if (causes.length > 1)
+    throw new AggregateError(causes, `${causes.length} parts could not be closed`)
+  if (causes.length === 1) throw causes[0]
+}

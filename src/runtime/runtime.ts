@@ -1,0 +1,144 @@
+/** What comes from outside the program: time, chance, the log. Tests pass their own. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Clock, Timers } from '../domain/time/clock.js'
+import { type Logger, silentLogger } from '../observability/log.js'
+
+export interface Runtime {
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly eventLoop: EventLoopMonitor
+  readonly log: Logger
+  readonly randomBytes: (size: number) => Buffer
+  /** From 0 up to, not including, 1: spreads what must not happen at once; not for secrets. */
+  readonly random: () => number
+  /** Ids sort by time and cannot be guessed; letters and digits only, for dialplans. */
+  readonly newDecisionId: (at: number) => string
+  readonly processMetrics: boolean
+  /** A short command may block while another process holds a lock; a server may not. */
+  readonly canBlock: boolean
+}
+
+export const systemClock: Clock = { now: () => Date.now() }
+
+/** Seconds on a clock that never jumps; only differences are meaningful. For measuring, not for rules. */
+export function monotonicSeconds(): number {
+  return performance.now() / 1000
+}
+
+export const systemTimers: Timers = {
+  monotonicMs: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** The event loop of this process. */
+export function createSystemEventLoopMonitor(): EventLoopMonitor {
+  return new EventLoopMonitor({ performance, setImmediate })
+}
+
+/** What the monitor uses of Node.js. */
+export interface EventLoopMonitorOptions {
+  readonly performance: {
+    /** Milliseconds on a clock that never jumps. */
+    now(): number
+    /** `idleTime`: milliseconds the loop has spent waiting for events since the process started. */
+    readonly nodeTiming: { readonly idleTime: number }
+  }
+  /** Runs the function after the next poll for events, or after the one after that when called there. */
+  readonly setImmediate: (run: () => void) => { unref(): void }
+}
+
+/** The turn in which a connection was accepted, and the earliest that it can have come. */
+export interface AcceptMark {
+  readonly earliestMs: number
+  readonly turn: number
+}
+
+interface Sample {
+  readonly atMs: number
+  readonly idleMs: number
+}
+
+/**
+ * When did the work that the event loop does now arrive? While the loop is busy, requests and events
+ * wait in the kernel without a time stamp; this finds the earliest instant at which they can have
+ * arrived. An event handled in one turn came after the poll of the turn before began, or ended an idle
+ * wait. Samples are taken after each poll, so it is no older than the busy time since the sample before
+ * the last. The samples neither keep the process alive nor wake the loop.
+ */
+export class EventLoopMonitor {
+  readonly #options: EventLoopMonitorOptions
+  #older: Sample
+  #newer: Sample
+  #turn = 0
+  #isStarted = false
+  #lastAccept: (AcceptMark & { readonly idleMs: number }) | undefined
+
+  constructor(options: EventLoopMonitorOptions) {
+    this.#options = options
+    const { performance } = options
+    this.#newer = { atMs: performance.now(), idleMs: performance.nodeTiming.idleTime }
+    this.#older = this.#newer
+  }
+
+  /** Starts to take samples; until then everything is treated as arriving when it is handled. */
+  start(): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
+    this.#takeSample()
+    this.#older = this.#newer
+  }
+
+  /**
+   * The earliest that an event handled now can have arrived, on the monotonic clock. For the first data
+   * of a connection, `accepted` is its mark: what had been sent by then is read one turn later, and may
+   * be as old as the connection.
+   */
+  earliestArrivalMs(accepted?: AcceptMark): number {
+    const { performance } = this.#options
+    const nowMs = performance.now()
+    if (!this.#isStarted) return nowMs
+    const { atMs, idleMs } = this.#older
+    const busyMs = nowMs - atMs - (performance.nodeTiming.idleTime - idleMs)
+    const earliestMs = nowMs - Math.max(0, busyMs)
+    const isJustAccepted = accepted !== undefined && this.#turn - accepted.turn < 2
+    return isJustAccepted ? Math.min(accepted.earliestMs, earliestMs) : earliestMs
+  }
+
+  /**
+   * To be taken when a connection is accepted. A turn accepts only one, so a connection may have
+   * waited since the first of the turns that accepted one each without an idle wait between them.
+   */
+  markAccept(): AcceptMark {
+    const idleMs = this.#options.performance.nodeTiming.idleTime
+    const last = this.#lastAccept
+    const mayHaveWaited =
+      last !== undefined && this.#turn - last.turn <= 1 && idleMs === last.idleMs
+    const earliestMs = mayHaveWaited ? last.earliestMs : this.earliestArrivalMs()
+    this.#lastAccept = { earliestMs, turn: this.#turn, idleMs }
+    return this.#lastAccept
+  }
+
+  readonly #takeSample = (): void => {
+    const { performance, setImmediate } = this.#options
+    this.#older = this.#newer
+    this.#newer = { atMs: performance.now(), idleMs: performance.nodeTiming.idleTime }
+    this.#turn += 1
+    setImmediate(this.#takeSample).unref()
+  }
+}
+
+export const nodeRuntime: Runtime = {
+  clock: systemClock,
+  timers: systemTimers,
+  eventLoop: createSystemEventLoopMonitor(),
+  log: silentLogger,
+  randomBytes,
+  random: () => Math.random(),
+  newDecisionId: (at) =>
+    at.toString(36).padStart(9, '0') + randomUUID().replaceAll('-', '').slice(0, 20),
+  processMetrics: true,
+  canBlock: true,
+}

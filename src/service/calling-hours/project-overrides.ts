@@ -1,0 +1,53 @@
+/** What the project of a calling-hours item means: its own hours, or why it cannot be used. */
+
+import { describeProblem, truncate } from '../../errors.js'
+import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
+import type { ScopeResolver } from '../projects/project-scope.js'
+import type { HoursItem } from './calling-hours.js'
+
+export type ProjectOverrides = Pick<HoursItem, 'projectFault' | 'overrides'>
+
+/**
+ * The terms by the value of `DNCProjId`; each project named is looked up once, however many items
+ * name it. Ids come as text or as whole numbers; `null` and blank mean the Master Project.
+ */
+export async function resolveProjectOverrides(
+  projects: ScopeResolver,
+  accountId: string,
+  values: Iterable<unknown>,
+): Promise<ReadonlyMap<unknown, ProjectOverrides>> {
+  const terms = new Map<unknown, ProjectOverrides>()
+  for (const value of values) {
+    if (terms.has(value)) continue
+    await yieldToEventLoop()
+    terms.set(value, await resolveOne(projects, accountId, value))
+  }
+  return terms
+}
+
+async function resolveOne(
+  projects: ScopeResolver,
+  accountId: string,
+  value: unknown,
+): Promise<ProjectOverrides> {
+  const isId = typeof value === 'string' || Number.isInteger(value)
+  if (!isId && value !== null && value !== undefined) {
+    return { projectFault: describeProjectFault(value, 'must be text or a whole number') }
+  }
+  const projectId = isId ? String(value) : undefined
+  const scope = await projects.resolve(accountId, { projectId })
+  if (!scope) {
+    return { projectFault: describeProjectFault(value, 'is not an active project of this account') }
+  }
+  return { overrides: scope.hours }
+}
+
+function describeProjectFault(value: unknown, rule: string): string {
+  return describeProblem({ field: 'DNCProjId', value: formatFieldValue(value), rule })
+}
+
+/** A value of any type as the row shows it. */
+export function formatFieldValue(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'string' ? value : truncate(JSON.stringify(value))
+}

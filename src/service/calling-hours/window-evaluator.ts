@@ -1,0 +1,229 @@
+/**
+ * Whether a call is lawful at an instant when every place the number may be in must permit it:
+ * until when it is, or when it next will be. The caller decides where the number may be.
+ */
+
+import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
+import type { CallingPeriod } from '../../domain/calling-hours.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
+import { msPerDay } from '../../domain/time/dates.js'
+import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
+import { computeLegalWindow, type LegalWindow, type WindowOptions } from './legal-window.js'
+import type { CalledPlace, Emergency, OperatorClosures } from './operator-closures.js'
+
+export interface WindowEvaluation {
+  readonly permitted: boolean
+  /** Whole seconds left in the window, the smallest of all places; 0 when not permitted. */
+  readonly secondsLeft: number
+  /** First instant from the asked one on at which every place permits; absent if over 60 days off. */
+  readonly opensAt: Instant | undefined
+  /** The rule that decided, for people: place, day, window, basis and citation. */
+  readonly rule: string
+  /** Name of the restricted day or emergency that closes the date at one of the places. */
+  readonly restrictedDay: string | undefined
+  /**
+   * Whether the local day is restricted at one of the places, or an emergency there is in force at
+   * the instant or starts later that day. True without a place.
+   */
+  readonly isDayClosed: boolean
+  /** The next instant at which this answer may change. */
+  readonly holdsUntil: Instant
+}
+
+/** Local days, of each place by its own calendar. */
+export interface DaySpan {
+  readonly from: LocalDay
+  readonly count: number
+}
+
+const searchDays = 60
+const searchMs = searchDays * msPerDay
+const maxCachedWindows = 20_000
+
+export class WindowEvaluator {
+  readonly #rules: CallingRules
+  readonly #closures: OperatorClosures
+  /** By the list of overrides, since callers pass the same array again and again. */
+  #windows = new WeakMap<WindowOptions['overrides'], Map<string, LegalWindow>>()
+  #cachedCount = 0
+
+  constructor(rules: CallingRules, closures: OperatorClosures) {
+    this.#rules = rules
+    this.#closures = closures
+  }
+
+  /** Every place must permit. Without a place, a call is never permitted. */
+  evaluate(places: readonly CalledPlace[], at: Instant, options: WindowOptions): WindowEvaluation {
+    if (places.length === 0) return noPlaceEvaluation
+    const windows = places.map((place) =>
+      this.#findWindow(place, toLocalTime(place.zone, at).day, options),
+    )
+    let isDayClosed = false
+    let permitted = true
+    let closesAt = Number.POSITIVE_INFINITY
+    let rule = ''
+    for (const window of windows) {
+      isDayClosed ||= window.restrictedDay !== undefined
+      isDayClosed ||= window.emergencies.some((emergency) => endOf(emergency) > at)
+      const period = window.periods.find(({ from, until }) => from <= at && at < until)
+      permitted &&= period !== undefined
+      if (period && period.until < closesAt) {
+        closesAt = period.until
+        rule = window.rule
+      }
+    }
+    if (!permitted) return { ...this.#refuse(places, at, options), isDayClosed }
+    return {
+      permitted,
+      secondsLeft: Math.floor((closesAt - at) / 1000),
+      opensAt: at,
+      rule: describeWithPlaces(rule, places),
+      restrictedDay: undefined,
+      isDayClosed,
+      holdsUntil: closesAt,
+    }
+  }
+
+  #refuse(
+    places: readonly CalledPlace[],
+    at: Instant,
+    options: WindowOptions,
+  ): Omit<WindowEvaluation, 'isDayClosed'> {
+    const denials = places.flatMap((place) => this.#findDenial(place, at, options))
+    const deciding = denials.find(({ restrictedDay }) => restrictedDay !== undefined) ?? denials[0]
+    const opensAt = this.#findCommonOpening(places, at, options)
+    const midnight = Math.min(...places.map(({ zone }) => findNextMidnight(zone, at)))
+    return {
+      permitted: false,
+      secondsLeft: 0,
+      opensAt,
+      rule: describeWithPlaces(deciding?.rule ?? '', places),
+      restrictedDay: deciding?.restrictedDay,
+      holdsUntil: Math.min(opensAt ?? midnight, midnight),
+    }
+  }
+
+  /** Why a place does not permit the instant; empty when it does. */
+  #findDenial(
+    place: CalledPlace,
+    at: Instant,
+    options: WindowOptions,
+  ): Pick<LegalWindow, 'rule' | 'restrictedDay'>[] {
+    const window = this.#findWindow(place, toLocalTime(place.zone, at).day, options)
+    const emergency = window.emergencies.find((one) => one.from <= at && at < endOf(one))
+    if (emergency) {
+      const citation = emergency.citation ?? this.#rules.findRegion(place.region)?.emergencyCitation
+      const rule =
+        `${place.region}, ${place.zone}: no calls during ${emergency.name}; ` +
+        `emergency rule: ${citation ?? 'closed by the operator'}`
+      return [{ rule, restrictedDay: emergency.name }]
+    }
+    return window.periods.some(({ from, until }) => from <= at && at < until) ? [] : [window]
+  }
+
+  #findCommonOpening(
+    places: readonly CalledPlace[],
+    at: Instant,
+    options: WindowOptions,
+  ): Instant | undefined {
+    for (let from = at; from <= at + searchMs; ) {
+      let latest = from
+      for (const place of places) {
+        const opensAt = this.#findOpening(place, from, options)
+        if (opensAt === undefined) return undefined
+        if (opensAt > latest) latest = opensAt
+      }
+      if (latest === from) return from
+      from = latest
+    }
+    return undefined
+  }
+
+  /** The first instant from the given one on at which a place permits calls. */
+  #findOpening(place: CalledPlace, from: Instant, options: WindowOptions): Instant | undefined {
+    const today = toLocalTime(place.zone, from).day
+    for (let day = today; day <= today + searchDays; day++) {
+      const { periods } = this.#findWindow(place, day, options)
+      const period = periods.find(({ until }) => until > from)
+      if (period) return Math.max(period.from, from)
+    }
+    return undefined
+  }
+
+  /** Every period of some local days in which every place permits calls, in order. */
+  listPeriods(
+    places: readonly CalledPlace[],
+    { from, count }: DaySpan,
+    options: WindowOptions,
+  ): readonly CallingPeriod[] {
+    const days = Array.from({ length: count }, (_, index) => from + index)
+    const [first = [], ...others] = places.map((place) =>
+      days.flatMap((day) => this.#findWindow(place, day, options).periods),
+    )
+    return others.reduce(intersectPeriods, first)
+  }
+
+  #findWindow(place: CalledPlace, day: LocalDay, options: WindowOptions): LegalWindow {
+    if (this.#cachedCount >= maxCachedWindows) {
+      this.#windows = new WeakMap()
+      this.#cachedCount = 0
+    }
+    let windows = this.#windows.get(options.overrides)
+    if (!windows) {
+      windows = new Map()
+      this.#windows.set(options.overrides, windows)
+    }
+    const flags = (options.recordedVoice ? 2 : 0) + (options.requireStatutoryWindow ? 1 : 0)
+    // Emergencies alone depend on the postal code.
+    const area = this.#closures.emergencies.has(place.region) ? (place.postalCode ?? '') : ''
+    const key = `${place.region}${flags}${day}${place.zone} ${area}`
+    const known = windows.get(key)
+    if (known) return known
+    const window = computeLegalWindow({
+      rules: this.#rules,
+      closures: this.#closures,
+      place,
+      day,
+      options,
+    })
+    windows.set(key, window)
+    this.#cachedCount++
+    return window
+  }
+}
+
+function endOf({ until = Number.POSITIVE_INFINITY }: Emergency): Instant {
+  return until
+}
+
+function intersectPeriods(
+  periods: readonly CallingPeriod[],
+  others: readonly CallingPeriod[],
+): CallingPeriod[] {
+  return periods.flatMap((period) =>
+    others
+      .map(({ from, until }) => ({
+        from: Math.max(period.from, from),
+        until: Math.min(period.until, until),
+      }))
+      .filter(({ from, until }) => from < until),
+  )
+}
+
+const noPlaceEvaluation: WindowEvaluation = {
+  permitted: false,
+  secondsLeft: 0,
+  opensAt: undefined,
+  rule: 'no place is known for the number',
+  restrictedDay: undefined,
+  isDayClosed: true,
+  holdsUntil: Number.POSITIVE_INFINITY,
+}
+
+function describeWithPlaces(rule: string, places: readonly CalledPlace[]): string {
+  return places.length === 1 ? rule : `${rule}; all ${places.length} possible places must permit`
+}
+
+function findNextMidnight(zone: string, at: Instant): Instant {
+  return toInstant(zone, toLocalTime(zone, at).day + 1, 0, 'earlier')
+}

@@ -1,0 +1,260 @@
+/**
+ * What the imported lists say about a number for one account: national and state do-not-call lists and
+ * known litigators. A list that is missing, damaged, too old or does not cover the area code is not a
+ * clean answer. The sandbox account has lists of its own and never uses the imported ones.
+ */
+import type { ListAges } from '../../data/number-list/list-ages.js'
+import {
+  litigatorListName,
+  nationalListNames,
+  portedListNames,
+  toStateListName,
+} from '../../data/number-list/list-names.js'
+import type { ListVersion, NumberSet } from '../../domain/number-set.js'
+import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
+import type { Country } from '../../domain/place.js'
+import type { Clock, Instant, LocalDay } from '../../domain/time/clock.js'
+import { formatInstant, msPerDay } from '../../domain/time/dates.js'
+import type { ProjectScope } from '../projects/project-scope.js'
+
+/** The part of the list store that is needed here. */
+export interface Lists {
+  all(): readonly NumberSet[]
+  /** Lists whose file cannot be used, which differs from not having the list; no name: all of them. */
+  problems(): readonly { readonly name?: string; readonly detail: string }[]
+  /** `listener` is called after each change of lists or problems. */
+  onChange(listener: () => void): unknown
+}
+
+/** What a finding is based on. */
+export interface ListEvidence {
+  /** The versions of the lists that were checked; a list that is not loaded is not among them. */
+  readonly lists: readonly ListVersion[]
+  /** When the first of them becomes too old, so that the finding must not be used; or infinity. */
+  readonly holdsUntil: Instant
+}
+
+/** What one list, or several together, say about a number. */
+export type ListFinding = ListEvidence &
+  (
+    | {
+        readonly status: 'listed'
+        readonly asOf: Instant
+        /** The day the source gives for the number, if any. */
+        readonly listedOn?: LocalDay | undefined
+      }
+    | { readonly status: 'clear' }
+    /** No usable list covers the number; `detail` tells the operator what to do. */
+    | {
+        readonly status: 'not-covered'
+        readonly detail: string
+        /** There is such a list, but its file cannot be used. */
+        readonly isUnusable?: boolean
+        /** A list covers the number but is too old. */
+        readonly isStale?: boolean
+      }
+  )
+
+export type StateFinding = ListFinding & { readonly region?: string }
+
+export interface AccountLists {
+  /** The national list of the number's country; the US list covers the territories too. */
+  checkNational(number: PhoneNumber, country: Country): ListFinding
+  /**
+   * The state lists of every region the number may be in. None has to be loaded; one that is loaded
+   * must be readable, not too old and cover the area code.
+   */
+  checkState(number: PhoneNumber, regions: readonly string[]): StateFinding
+  /** The list of known litigators, which has no country. */
+  checkLitigator(number: PhoneNumber): ListFinding
+  /** The lists of ported numbers that the line class depends on, if any are loaded. */
+  findPortedEvidence(): ListEvidence
+}
+
+export interface ListFactsDeps {
+  readonly lists: Lists
+  readonly ages: Pick<ListAges, 'findLimit' | 'computeStaleAt'>
+  /** The machine's clock: the age of a list does not depend on the instant in question. */
+  readonly clock: Clock
+}
+
+const noExpiry = Number.POSITIVE_INFINITY
+
+/** The findings of a list that do not depend on the number, so that a lookup creates nothing. */
+export interface PreparedFindings {
+  readonly listed: ListFinding
+  readonly clear: ListFinding
+}
+
+interface LoadedList extends PreparedFindings {
+  readonly set: NumberSet
+  readonly staleAt: Instant
+}
+
+/** The imported lists, for every real account. */
+export class ListFacts implements AccountLists {
+  readonly #deps: ListFactsDeps
+  readonly #stateNames = new Map<string, string>()
+  #loaded: ReadonlyMap<string, LoadedList> = new Map()
+  #problems: ReturnType<Lists['problems']> = []
+  #ported: readonly LoadedList[] = []
+  #portedVersions: readonly ListVersion[] = []
+
+  constructor(deps: ListFactsDeps) {
+    this.#deps = deps
+    this.#load()
+    deps.lists.onChange(() => this.#load())
+  }
+
+  checkNational(number: PhoneNumber, country: Country): ListFinding {
+    const name = nationalListNames[country]
+    return this.#check(name, number) ?? createNotCoveredFinding(name, number, [])
+  }
+
+  checkState(number: PhoneNumber, regions: readonly string[]): StateFinding {
+    let merged: StateFinding | undefined
+    for (const region of regions) {
+      const name = this.#stateNames.get(region) ?? toStateListName(region)
+      this.#stateNames.set(region, name)
+      const found = this.#check(name, number)
+      if (!found) continue
+      const ofState = found.status === 'listed' ? { ...found, region } : found
+      merged = merged ? mergeStateFindings(merged, ofState) : ofState
+    }
+    return merged ?? noStateFinding
+  }
+
+  /** A list that is too old still counts for the numbers on it, and clears no other. */
+  checkLitigator(number: PhoneNumber): ListFinding {
+    const name = litigatorListName
+    return this.#check(name, number, 'still-lists') ?? createNotCoveredFinding(name, number, [])
+  }
+
+  findPortedEvidence(): ListEvidence {
+    const now = this.#deps.clock.now()
+    let holdsUntil = noExpiry
+    for (const { staleAt } of this.#ported) {
+      if (now < staleAt && staleAt < holdsUntil) holdsUntil = staleAt
+    }
+    return { lists: this.#portedVersions, holdsUntil }
+  }
+
+  #load(): void {
+    const loaded = this.#deps.lists.all().map((set): [string, LoadedList] => {
+      const { name, version, asOf } = set
+      // Without the numbers: cached evidence must not keep a replaced list in memory.
+      const list = { name, version, asOf }
+      const staleAt = this.#deps.ages.computeStaleAt(list)
+      return [name, { set, staleAt, ...prepareFindings(list, staleAt) }]
+    })
+    this.#loaded = new Map(loaded)
+    this.#problems = this.#deps.lists.problems()
+    const { wireless, wireline } = portedListNames
+    this.#ported = [wireless, wireline].flatMap((name) => this.#loaded.get(name) ?? [])
+    this.#portedVersions = Object.freeze(this.#ported.flatMap(({ clear }) => clear.lists))
+  }
+
+  /**
+   * `undefined` when there is no list of that name. A list that is too old says nothing; with
+   * `still-lists`, nothing about numbers that are not on it.
+   */
+  #check(
+    name: string,
+    number: PhoneNumber,
+    whenStale: 'silent' | 'still-lists' = 'silent',
+  ): ListFinding | undefined {
+    const loaded = this.#loaded.get(name)
+    if (!loaded) return this.#findProblem(name)
+    const { set, staleAt, listed, clear } = loaded
+    if (!set.covers(number)) return createNotCoveredFinding(name, number, clear.lists)
+    const isListed = set.has(number)
+    const now = this.#deps.clock.now()
+    if (now >= staleAt) {
+      if (isListed && whenStale === 'still-lists') return { ...listed, holdsUntil: noExpiry }
+      return this.#createStaleFinding(set, clear.lists, now)
+    }
+    if (!isListed) return clear
+    const listedOn = set.dayOf?.(number)
+    return listedOn === undefined ? listed : ({ ...listed, listedOn } as ListFinding)
+  }
+
+  #createStaleFinding(
+    { name, asOf }: ListVersion,
+    lists: readonly ListVersion[],
+    now: Instant,
+  ): ListFinding {
+    const { days, rule } = this.#deps.ages.findLimit(name) ?? { days: 0, rule: '' }
+    const age = Math.floor((now - asOf - 1) / msPerDay)
+    const detail =
+      `the list '${name}' is too old to answer: it is as of ${formatInstant(asOf)}, more than ` +
+      `${age} days ago, and may be ${days} days old (${rule}); ${formatImportCommand(name)}`
+    return { status: 'not-covered', detail, isStale: true, lists, holdsUntil: noExpiry }
+  }
+
+  #findProblem(name: string): ListFinding | undefined {
+    for (const problem of this.#problems) {
+      if (problem.name !== undefined && problem.name !== name) continue
+      const detail = `${name}: ${problem.detail}`
+      return { status: 'not-covered', detail, isUnusable: true, ...noListEvidence }
+    }
+    return undefined
+  }
+}
+
+export const noListEvidence: ListEvidence = { lists: [], holdsUntil: noExpiry }
+export const noStateFinding: StateFinding = { status: 'clear', ...noListEvidence }
+
+export function prepareFindings(list: ListVersion, holdsUntil: Instant): PreparedFindings {
+  const lists = Object.freeze([list])
+  return {
+    listed: Object.freeze({ status: 'listed', asOf: list.asOf, lists, holdsUntil }),
+    clear: Object.freeze({ status: 'clear', lists, holdsUntil }),
+  }
+}
+
+/** For a number that no list covers. It holds until a list is imported, which ends all old answers. */
+function createNotCoveredFinding(
+  name: string,
+  number: PhoneNumber,
+  lists: readonly ListVersion[],
+): ListFinding {
+  const detail = `no list '${name}' covers area code ${areaCodeOf(number)}; ${formatImportCommand(name)}`
+  return { status: 'not-covered', detail, lists, holdsUntil: noExpiry }
+}
+
+function formatImportCommand(name: string): string {
+  return `load one with: callgate import list ${name} <file>`
+}
+
+/** An unusable list comes before a listing, since a record on file may override the listing. */
+const statusRank: Readonly<Record<ListFinding['status'], number>> = {
+  'not-covered': 2,
+  listed: 1,
+  clear: 0,
+}
+
+function mergeStateFindings(a: StateFinding, b: StateFinding): StateFinding {
+  const stricter = statusRank[b.status] > statusRank[a.status] ? b : a
+  const holdsUntil = Math.min(a.holdsUntil, b.holdsUntil)
+  return { ...stricter, lists: [...a.lists, ...b.lists], holdsUntil }
+}
+
+/**
+ * The finding for a US number that the project's federal subscription does not cover; `undefined`
+ * when it does, and while the registry has not decided.
+ */
+export function findSubscriptionGap(
+  { accountId, projectCode, subscription }: ProjectScope,
+  number: PhoneNumber,
+  country: Country,
+): ListFinding | undefined {
+  if (!subscription || country !== 'US') return undefined
+  const { status, areaCodes } = subscription
+  const areaCode = areaCodeOf(number)
+  if (areaCodes === 'all' || areaCodes.has(areaCode)) return undefined
+  const why = status === 'validated' ? `does not cover area code ${areaCode}` : `is ${status}`
+  const detail =
+    `the federal subscription of project '${projectCode}' ${why}; once the registry covers it, ` +
+    `record that with: callgate projects ftc-validation ${projectCode} --account ${accountId}`
+  return { status: 'not-covered', detail, ...noListEvidence }
+}

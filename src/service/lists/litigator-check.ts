@@ -1,0 +1,49 @@
+/** The litigator check (spec, "Litigator check"): only the list of known TCPA litigators is asked. */
+import type { ScopeChoice } from '../../domain/caller.js'
+import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
+import { AppError, invalidRequest } from '../../errors.js'
+import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
+import type { ViewOf } from '../account-view.js'
+import { requireScope, type ScopeResolver } from '../projects/project-scope.js'
+
+export interface LitigatorRow {
+  readonly phone: PhoneNumber
+  readonly isLitigator: boolean
+}
+
+export interface LitigatorRequest extends ScopeChoice {
+  readonly numbers: readonly string[]
+}
+
+export class LitigatorCheck {
+  readonly #viewOf: ViewOf<'lists'>
+  readonly #projects: ScopeResolver
+
+  constructor(viewOf: ViewOf<'lists'>, projects: ScopeResolver) {
+    this.#viewOf = viewOf
+    this.#projects = projects
+  }
+
+  /**
+   * One row per number, in the order given, duplicates kept. Refuses the whole request when a value
+   * is not ten digits, when the project or campaign is not the account's, and when no loaded list
+   * covers a number: no list is not a clean list.
+   */
+  async check(accountId: string, request: LitigatorRequest): Promise<readonly LitigatorRow[]> {
+    await requireScope(this.#projects, accountId, request)
+    const { lists } = this.#viewOf(accountId)
+    const phones = request.numbers.map(parseTenDigits)
+    return await mapInSlices(phones, (phone) => {
+      const found = lists.checkLitigator(phone)
+      if (found.status === 'not-covered') throw new AppError('not-available', found.detail)
+      return { phone, isLitigator: found.status === 'listed' }
+    })
+  }
+}
+
+function parseTenDigits(value: string, index: number): PhoneNumber {
+  const number = parsePhoneNumber(value)
+  if (number) return number
+  const rule = 'must be exactly 10 digits'
+  throw invalidRequest([{ field: `PhoneList[${index}]`, value, rule }])
+}

@@ -1,0 +1,222 @@
+/**
+ * Writes changes of an account's projects: rows and webhook events in one transaction, followed by
+ * cache invalidation.
+ *
+ * The webhook events report changed statuses (spec, "Project webhook"). Each event's body is
+ * `{ProjectCode, AcctId, Data}`, where `Data` is the changed part of the project document, and
+ * `Previous`, the status before.
+ */
+
+import type { Selectable } from 'kysely'
+import type { Clock, Instant } from '../../domain/time/clock.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import type { Db, StateRegistrationRow } from '../../storage/tables.js'
+import { copyOptOuts } from '../internal-dnc/copy-opt-outs.js'
+import { runAccountTransaction } from '../sql/account-transaction.js'
+import type { WebhookQueue } from '../webhooks/webhook-queue.js'
+import { toFtcDocument, toRegistrationDocument } from './project-document.js'
+
+import { insertProject, type NewProjectRow, type StoredProject } from './project-rows.js'
+
+export interface ProjectWriterOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly clock: Clock
+  readonly webhooks: WebhookQueue
+  /** Called when the scope of calls has changed, to invalidate cached scopes. */
+  readonly onScopesChanged: () => void
+}
+
+export class ProjectWriter {
+  readonly #options: ProjectWriterOptions
+
+  constructor(options: ProjectWriterOptions) {
+    this.#options = options
+  }
+
+  /** `work` may run again when the database was locked; it must write only through its argument. */
+  async run<Result>(
+    accountId: string,
+    work: (write: ProjectTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const { storage, clock, webhooks, onScopesChanged } = this.#options
+    const { write, result } = await runAccountTransaction(
+      storage,
+      accountId,
+      async (transaction) => {
+        const write = new ProjectTransaction(transaction, clock.now(), webhooks)
+        return { write, result: await work(write) }
+      },
+    )
+    if (write.hasChangedScopes) onScopesChanged()
+    if (write.hasQueuedEvents) webhooks.wake()
+    return result
+  }
+}
+
+/** Columns that affect decisions on calls of the project. */
+const scopeColumns = [
+  ...(['status', 'industry_exemption', 'voip_restricted'] as const),
+  ...(['inherits_internal_dnc', 'inherits_ebr'] as const),
+  ...(['ftc_status', 'ftc_entire_us', 'ftc_area_codes'] as const),
+] as const
+
+export type ProjectChange = Partial<Omit<StoredProject, 'account_id' | 'code' | 'created_at'>>
+
+export class ProjectTransaction {
+  readonly transaction: Db
+  readonly at: Instant
+  readonly #webhooks: WebhookQueue
+  #hasChangedScopes = false
+  #hasQueuedEvents = false
+
+  constructor(transaction: Db, at: Instant, webhooks: WebhookQueue) {
+    this.transaction = transaction
+    this.at = at
+    this.#webhooks = webhooks
+  }
+
+  get hasChangedScopes(): boolean {
+    return this.#hasChangedScopes
+  }
+
+  get hasQueuedEvents(): boolean {
+    return this.#hasQueuedEvents
+  }
+
+  /** Returns `false` when the code is taken. */
+  async insert(project: Omit<NewProjectRow, 'createdAt'>): Promise<boolean> {
+    const columns = { ...project.columns, ...resetFtcColumns(project.columns ?? {}) }
+    this.#hasChangedScopes = true
+    return await insertProject(this.transaction, { ...project, columns, createdAt: this.at })
+  }
+
+  /** Stores the differing columns and the modification time; does nothing when nothing differs. */
+  async update(before: StoredProject, target: ProjectChange): Promise<StoredProject> {
+    const changed = diffColumns(before, { ...resetFtcColumns(target, before), ...target })
+    if (Object.keys(changed).length === 0) return before
+    const after: StoredProject = { ...before, ...changed, modified_at: this.at }
+    await this.#store(before, { ...changed, modified_at: this.at })
+    if (changed.inherits_internal_dnc !== undefined) await this.#copyOptOuts(after)
+    this.#hasChangedScopes ||= scopeColumns.some((column) => before[column] !== after[column])
+    await this.#queueEvents(after, buildProjectEvents(before, after))
+    return after
+  }
+
+  async findRegistration(
+    { account_id: accountId, code }: StoredProject,
+    state: string,
+  ): Promise<Selectable<StateRegistrationRow> | undefined> {
+    return await this.transaction
+      .selectFrom('state_registrations')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('project_code', '=', code)
+      .where('state', '=', state)
+      .executeTakeFirst()
+  }
+
+  /** Adds or replaces the registration, unless it is unchanged. */
+  async updateRegistration(
+    project: StoredProject,
+    before: Selectable<StateRegistrationRow> | undefined,
+    after: Selectable<StateRegistrationRow>,
+  ): Promise<void> {
+    const { status, confirmation, submitted_at } = after
+    if (before && Object.keys(diffColumns(before, after)).length === 0) return
+    await this.transaction
+      .insertInto('state_registrations')
+      .values(after)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['account_id', 'project_code', 'state'])
+          .doUpdateSet({ status, confirmation, submitted_at }),
+      )
+      .execute()
+    await this.#store(project, { modified_at: this.at })
+    await this.#queueEvents(project, buildRegistrationEvents(before, after))
+  }
+
+  /** Copies the opt-outs to the list that the project uses from now on, so that none is lost. */
+  async #copyOptOuts({ account_id: accountId, code, inherits_internal_dnc }: StoredProject) {
+    const [from, to] = inherits_internal_dnc === 1 ? [code, accountId] : [accountId, code]
+    await copyOptOuts(this.transaction, { accountId, from, to, at: this.at })
+  }
+
+  async #store({ account_id, code }: StoredProject, columns: ProjectChange): Promise<void> {
+    await this.transaction
+      .updateTable('projects')
+      .set(columns)
+      .where('account_id', '=', account_id)
+      .where('code', '=', code)
+      .execute()
+  }
+
+  async #queueEvents(project: StoredProject, events: readonly ProjectEvent[]): Promise<void> {
+    const { account_id: accountId, code, webhook_url: url } = project
+    if (url === null) return
+    for (const { event, data } of events) {
+      const body = { ProjectCode: code, AcctId: accountId, Data: data }
+      const about = { accountId, kind: 'project', subject: code } as const
+      await this.#webhooks.add(this.transaction, { ...about, event, url, body })
+      this.#hasQueuedEvents = true
+    }
+  }
+}
+
+/** The columns of `target` that differ from `before`. */
+export function diffColumns<Row extends object>(before: Row, target: Partial<Row>): Partial<Row> {
+  const columns = Object.keys(target) as (keyof Row)[]
+  const differing = columns.filter((column) => target[column] !== before[column])
+  return Object.fromEntries(differing.map((column) => [column, target[column]])) as Partial<Row>
+}
+
+const clearedFtcColumns = {
+  ftc_message: null,
+  ftc_checked_at: null,
+  ftc_expires_on: null,
+  ftc_entire_us: 0,
+  ftc_area_codes: '',
+} as const
+
+/** A new registry id is not validated yet, so the validation of the previous one is cleared. */
+function resetFtcColumns(
+  changed: ProjectChange,
+  before: Pick<StoredProject, 'san' | 'org_id'> = { san: null, org_id: null },
+): ProjectChange {
+  const { san = before.san, org_id: orgId = before.org_id } = changed
+  if (san === before.san && orgId === before.org_id) return {}
+  return { ftc_status: san === null && orgId === null ? null : 'pending', ...clearedFtcColumns }
+}
+
+export interface ProjectEvent {
+  readonly event: 'project.status' | 'project.ftcValidation' | 'project.stateRegistration'
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The events of one change; a new project has none, since the answer already describes it. */
+function buildProjectEvents(before: StoredProject, after: StoredProject): readonly ProjectEvent[] {
+  const events: ProjectEvent[] = []
+  if (before.status !== after.status) {
+    const data = { Status: after.status, Previous: before.status }
+    events.push({ event: 'project.status', data })
+  }
+  if (before.ftc_status !== after.ftc_status) {
+    const data = { FtcValidation: toFtcDocument(after), Previous: before.ftc_status }
+    events.push({ event: 'project.ftcValidation', data })
+  }
+  return events
+}
+
+type Registration = Selectable<StateRegistrationRow>
+
+function buildRegistrationEvents(
+  before: Registration | undefined,
+  after: Registration,
+): readonly ProjectEvent[] {
+  if (before?.status === after.status) return []
+  const data = {
+    StateRegistrations: { [after.state]: toRegistrationDocument(after) },
+    Previous: before?.status ?? null,
+  }
+  return [{ event: 'project.stateRegistration', data }]
+}

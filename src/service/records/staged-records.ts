@@ -1,0 +1,106 @@
+/**
+ * Stages the records of an import in temporary tables, which block nobody, so that the one
+ * transaction that stores them is short and all or nothing. `import_rows` has the rows as read,
+ * `import_judged` the outcome of each number, and a table of each kind one row of each number.
+ */
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
+import type { Instant } from '../../domain/time/clock.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import type { Db } from '../../storage/tables.js'
+import { splitIntoChunks } from '../sql/chunks.js'
+import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
+
+type Value = string | number | null
+
+/** One kind of records, and how it is compared and stored. */
+export interface RecordKind<Row> {
+  /** Outcome -> its words for people, in the order of the summary. */
+  readonly outcomeLabels: Readonly<Record<string, string>>
+  /** The outcomes for which {@link store} has something to do. */
+  readonly storedOutcomes: readonly string[]
+  /** The table with one row of each number. */
+  readonly sortedTable: string
+  /** Columns of a row besides `number`, and of its outcome besides `number` and `outcome`, as SQL. */
+  readonly columns: string
+  readonly judgedColumns?: string
+  /** The columns that {@link toValues} gives, as SQL. */
+  readonly insertedColumns: RawBuilder<unknown>
+  /** `now` is the time of the import; no row is later. */
+  toValues(row: Row, now: Instant): readonly Value[]
+  /** Fills the sorted table from `import_rows`. */
+  readonly sort: RawBuilder<unknown>
+  /** Fills `import_judged` from the sorted table and the stored records. */
+  judge(db: Db, owner: RowOwner): Promise<RawBuilder<unknown>>
+  /** Stores the numbers in `import_judged`; nothing may have changed since they were judged. */
+  store(transaction: Db, write: RowWrite): Promise<void>
+}
+
+export class StagedRecords<Row> {
+  readonly #kind: RecordKind<Row>
+  readonly #storage: Pick<OpenDatabase, 'db' | 'traits'>
+  readonly #now: Instant
+  /** By number of rows, since building the SQL takes longer than running it. */
+  readonly #inserts = new Map<number, CompiledQuery>()
+
+  constructor(kind: RecordKind<Row>, storage: Pick<OpenDatabase, 'db' | 'traits'>, now: Instant) {
+    this.#kind = kind
+    this.#storage = storage
+    this.#now = now
+  }
+
+  /** Creates the temporary tables. */
+  async open(): Promise<void> {
+    const { sortedTable, columns, judgedColumns } = this.#kind
+    await this.close()
+    const judged = ['number text primary key, outcome text not null', judgedColumns ?? []].flat()
+    const layouts = [
+      ['import_rows', `number text not null, ${columns}`],
+      [sortedTable, `number text primary key, ${columns}`],
+      ['import_judged', judged.join(', ')],
+    ] as const
+    for (const [table, layout] of layouts) {
+      await sql`create temporary table ${sql.table(table)} (${sql.raw(layout)})`.execute(
+        this.#storage.db,
+      )
+    }
+  }
+
+  async add(records: readonly Row[]): Promise<void> {
+    const { db, traits } = this.#storage
+    const rows = records.map((record) => this.#kind.toValues(record, this.#now))
+    for (const chunk of splitIntoChunks(rows, traits, rows[0]?.length)) {
+      const compiled = this.#inserts.get(chunk.length) ?? this.#compileInsert(chunk)
+      await db.executeQuery({ ...compiled, parameters: chunk.flat() })
+    }
+  }
+
+  #compileInsert(chunk: readonly (readonly Value[])[]): CompiledQuery {
+    const rows = sql.join(chunk.map((row) => sql`(${sql.join([...row])})`))
+    const insert = sql`insert into import_rows (${this.#kind.insertedColumns}) values ${rows}`
+    const compiled = insert.compile(this.#storage.db)
+    this.#inserts.set(chunk.length, compiled)
+    return compiled
+  }
+
+  /** Keeps one row of each number, in their order. Call it once, after the last `add`. */
+  async sort(): Promise<void> {
+    await this.#kind.sort.execute(this.#storage.db)
+  }
+
+  /** Determines the outcome of each number and counts the numbers of each. Stores nothing. */
+  async classify(db: Db, owner: RowOwner): Promise<ReadonlyMap<string, number>> {
+    const judge = await this.#kind.judge(db, owner)
+    await sql`delete from import_judged`.execute(db)
+    await judge.execute(db)
+    const { rows } = await sql<{ outcome: string; numbers: number }>`
+      select outcome, count(*) as numbers from import_judged group by outcome`.execute(db)
+    return new Map(rows.map(({ outcome, numbers }) => [outcome, Number(numbers)]))
+  }
+
+  /** Drops the temporary tables; may be called again. */
+  async close(): Promise<void> {
+    for (const table of ['import_rows', this.#kind.sortedTable, 'import_judged']) {
+      await sql`drop table if exists ${sql.table(`temp.${table}`)}`.execute(this.#storage.db)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import { litigatorListName, nationalListNames } from '../../data/number-list/list-names.js'
+import { isFictional, type PhoneNumber } from '../../domain/phone-number.js'
+import type { Country } from '../../domain/place.js'
+import {
+  type AccountLists,
+  type ListEvidence,
+  type ListFinding,
+  noListEvidence,
+  noStateFinding,
+  type PreparedFindings,
+  prepareFindings,
+  type StateFinding,
+} from '../lists/list-facts.js'
+import type { Sandbox } from './sandbox.js'
+
+/** The sandbox's own lists: its fixed facts, which have no age. It never uses the imported lists. */
+export class SandboxLists implements AccountLists {
+  readonly #sandbox: Sandbox
+  readonly #findings = new Map<string, PreparedFindings>()
+
+  constructor(sandbox: Sandbox) {
+    this.#sandbox = sandbox
+  }
+
+  checkNational(number: PhoneNumber, country: Country): ListFinding {
+    const line = this.#sandbox.line(number)
+    if (line) return this.#find(nationalListNames[country], line.nationalList)
+    const what = isFictional(number) ? 'fictional line' : 'real number'
+    const detail = `the sandbox account has no list for this ${what}`
+    return { status: 'not-covered', detail, ...noListEvidence }
+  }
+
+  checkState(): StateFinding {
+    return noStateFinding
+  }
+
+  checkLitigator(number: PhoneNumber): ListFinding {
+    return this.#find(litigatorListName, this.#sandbox.line(number)?.litigator === true)
+  }
+
+  findPortedEvidence(): ListEvidence {
+    return noListEvidence
+  }
+
+  #find(name: string, isListed: boolean): ListFinding {
+    const list = { name, version: 'sandbox', asOf: this.#sandbox.listsAsOf }
+    const found = this.#findings.get(name) ?? prepareFindings(list, Number.POSITIVE_INFINITY)
+    this.#findings.set(name, found)
+    return isListed ? found.listed : found.clear
+  }
+}

@@ -1,0 +1,349 @@
+/**
+ * Gives the scrub verdict of one number: places, lists, records and hours in; letter, reason and flags
+ * out. A batch hands in what the account has on file, so that it is read at once; `scrub.ts` and
+ * `scrub-row.ts` make the rows.
+ */
+
+import type { ScopeChoice } from '../../domain/caller.js'
+import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
+import type { ListVersion } from '../../domain/number-set.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { CandidatePlace, NumberFacts, Place, PostalCodes } from '../../domain/place.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
+import { toUtcDay } from '../../domain/time/dates.js'
+import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
+import type { AccountView, ViewOf } from '../account-view.js'
+import type { CallingHours, HoursQuestion } from '../calling-hours/calling-hours.js'
+import type { EbrLaw } from '../consent/ebr-expiry.js'
+import type { EbrRecord, EbrRecordSource } from '../consent/ebr-record.js'
+import type {
+  InternalDncEntry,
+  InternalDncEntrySource,
+} from '../internal-dnc/internal-dnc-entry.js'
+import {
+  findSubscriptionGap,
+  type ListEvidence,
+  type ListFinding,
+  type StateFinding,
+} from '../lists/list-facts.js'
+import { type ProjectScope, requireScope, type ScopeResolver } from '../projects/project-scope.js'
+import {
+  evaluateRelationship,
+  formatOptOutEffect,
+  type RelationshipFinding,
+} from './relationship.js'
+import { computeCallFlags, computeLetter, formatReason, malformedReason } from './result-letter.js'
+
+interface ScrubLaw extends EbrLaw {
+  isWirelessProhibited(region: string): boolean
+}
+
+export interface ScrubEvaluatorDeps {
+  readonly projects: ScopeResolver
+  readonly internalDnc: Pick<InternalDncEntrySource, 'findEntry'>
+  readonly consent: Pick<EbrRecordSource, 'findRecord'>
+  readonly postalCodes: PostalCodes
+  readonly law: ScrubLaw
+  readonly callingHours: Pick<CallingHours, 'evaluate' | 'findNextOpening'>
+  readonly viewOf: ViewOf<'clock' | 'lists' | 'numberingPlan'>
+}
+
+export interface ScrubQuestion extends ScopeChoice {
+  readonly number: PhoneNumber
+  readonly postalCode?: string | undefined
+  /** The instant in question; absent means now. */
+  readonly at?: Instant | undefined
+}
+
+/** A number, and what the account has on file for it. */
+export interface ScrubCase {
+  readonly account: Pick<AccountView, 'lists' | 'numberingPlan'>
+  readonly scope: ProjectScope
+  readonly number: PhoneNumber
+  readonly postalCode: string | undefined
+  readonly now: Instant
+  /** The instant in question. */
+  readonly at: Instant
+  readonly entry: InternalDncEntry | undefined
+  readonly record: EbrRecord | undefined
+  /** The AI flag also respects the windows for recorded voices. */
+  readonly aiKeepsVoiceWindows?: boolean | undefined
+}
+
+/** A number in service, and the places that count for its calling hours. */
+export interface LocatedNumber {
+  readonly facts: InServiceFacts
+  /** That of the postal code if it located one, else the number's (spec, "Scrub"). */
+  readonly place: Place
+  readonly hours: HoursQuestion
+  readonly expiresOn: RelationshipFinding['expiresOn']
+}
+
+export interface ScrubEvaluation {
+  /** With the letter of version 8. */
+  readonly verdict: ScrubVerdict
+  /** When the verdict may change by time alone; infinity for numbers that are not in service. */
+  readonly holdsUntil: Instant
+  /** Absent for letters `M` and `I`. */
+  readonly located: LocatedNumber | undefined
+}
+
+type InServiceFacts = NumberFacts & { readonly status: 'ok' }
+
+/** What lists, records and law say about one number. */
+interface Findings {
+  readonly records: RelationshipFinding
+  readonly national: ListFinding
+  readonly state: StateFinding
+  readonly litigator: ListFinding
+  /** The lists that the line class depends on, in addition to the numbering plan. */
+  readonly ported: ListEvidence
+  readonly wirelessProhibited: boolean
+}
+
+export class ScrubEvaluator {
+  readonly #deps: ScrubEvaluatorDeps
+  /** The lists of the last verdict, shared by all verdicts in a row that used the same ones. */
+  #lists: {
+    readonly parts: readonly (readonly ListVersion[])[]
+    readonly all: readonly ListVersion[]
+  } = { parts: [], all: [] }
+
+  constructor(deps: ScrubEvaluatorDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws an `invalid-request` for an unknown project or campaign. */
+  async evaluate(accountId: string, question: ScrubQuestion): Promise<ScrubEvaluation> {
+    const { number, postalCode } = question
+    const { projects, internalDnc, consent, viewOf } = this.#deps
+    const account = viewOf(accountId)
+    const now = account.clock.now()
+    const scope = await requireScope(projects, accountId, question)
+    const [entry, record] = await Promise.all([
+      internalDnc.findEntry(accountId, scope.internalDncList, number),
+      consent.findRecord(accountId, scope.ebrProject, number),
+    ])
+    const at = question.at ?? now
+    return this.judge({ account, scope, number, postalCode, now, at, entry, record })
+  }
+
+  judge(query: ScrubCase): ScrubEvaluation {
+    const { lists, numberingPlan } = query.account
+    // Before the line class is looked up: a list that becomes too old in between ends the verdict.
+    const ported = lists.findPortedEvidence()
+    const facts = numberingPlan.lookup(query.number)
+    if (facts.status !== 'ok') {
+      const detail = facts.status === 'toll-free' ? 'toll-free number' : facts.detail
+      return createRefusal('I', '', detail)
+    }
+    const { postalCode } = query
+    const postal = postalCode ? this.#deps.postalCodes.locate(postalCode) : undefined
+    const place = postal ?? facts.place
+    // A postal code moves the calling hours, but lists, records and bans of both places count.
+    const everywhere = postal
+      ? [...postal.candidates, ...facts.place.candidates]
+      : facts.place.candidates
+    return this.#judgeInService(query, { facts, place, everywhere, ported })
+  }
+
+  #judgeInService(
+    query: ScrubCase,
+    {
+      facts,
+      place,
+      everywhere,
+      ported,
+    }: {
+      readonly facts: InServiceFacts
+      readonly place: Place
+      readonly everywhere: readonly CandidatePlace[]
+      readonly ported: ListEvidence
+    },
+  ): ScrubEvaluation {
+    const { callingHours } = this.#deps
+    const { scope, at, postalCode } = query
+    const found = this.#collectFindings(query, facts, everywhere, ported)
+    const { records, national, state, litigator } = found
+    const letter = computeLetter({
+      numberStatus: 'in-service',
+      listsCover: national.status !== 'not-covered' && state.status !== 'not-covered',
+      onNationalList: national.status === 'listed',
+      onStateList: state.status === 'listed',
+      isLitigator: litigator.status === 'listed',
+      internalList: records.internalList,
+      relationship: records.relationship,
+      lineClass: facts.lineClass,
+      wirelessProhibited: found.wirelessProhibited,
+      voipRestricted: scope.voipRestricted,
+      industryExemption: scope.industryExemption,
+    })
+    const hours = {
+      candidates: place.candidates,
+      at,
+      overrides: scope.hours,
+      postalCode: place.source === 'postal-code' ? postalCode : undefined,
+    }
+    const window = callingHours.evaluate(hours)
+    const doNotCallToday = window.isDayClosed
+    const insideWindow = window.permitted
+    const insideVoiceWindow =
+      query.aiKeepsVoiceWindows !== true ||
+      callingHours.evaluate({ ...hours, recordedVoice: true }).permitted
+    const { ebrType, expiresOn, optOut } = records
+    const timeAllows = insideWindow && !doNotCallToday
+    return {
+      verdict: {
+        letter,
+        reason: buildReason(letter, found, facts),
+        ebrType,
+        doNotCallToday,
+        allowed: computeCallFlags({
+          letter,
+          ebrType,
+          doNotCallToday,
+          insideWindow,
+          insideVoiceWindow,
+        }),
+        ...buildDetail(found, facts),
+        ...(optOut && { optOut: optOut.effect }),
+        lists: this.#mergeLists([national.lists, state.lists, litigator.lists, ported.lists]),
+        opensAt: timeAllows ? undefined : this.#findOpening(hours, query, everywhere, records),
+      },
+      holdsUntil: Math.min(
+        window.holdsUntil,
+        findNextMidnight(everywhere, at),
+        national.holdsUntil,
+        state.holdsUntil,
+        litigator.holdsUntil,
+        ported.holdsUntil,
+      ),
+      located: { facts, place, hours, expiresOn },
+    }
+  }
+
+  #collectFindings(
+    query: ScrubCase,
+    { place: { country } }: InServiceFacts,
+    everywhere: readonly CandidatePlace[],
+    ported: ListEvidence,
+  ): Findings {
+    const { law } = this.#deps
+    const { number, scope } = query
+    const { lists } = query.account
+    const regions = [...new Set(everywhere.map(({ region }) => region))]
+    return {
+      records: this.#evaluateRecords(query, everywhere, query.at),
+      national: findSubscriptionGap(scope, number, country) ?? lists.checkNational(number, country),
+      state: lists.checkState(number, regions),
+      litigator: lists.checkLitigator(number),
+      ported,
+      wirelessProhibited: regions.some((region) => law.isWirelessProhibited(region)),
+    }
+  }
+
+  #evaluateRecords(
+    { entry, record, now }: ScrubCase,
+    places: readonly CandidatePlace[],
+    at: Instant,
+  ): RelationshipFinding {
+    const { law } = this.#deps
+    return evaluateRelationship({ entry, record, places, law, at: record?.isFixed ? now : at })
+  }
+
+  /** Only if the record on file still has the same effect then, and with it the letter. */
+  #findOpening(
+    hours: HoursQuestion,
+    query: ScrubCase,
+    places: readonly CandidatePlace[],
+    { relationship }: RelationshipFinding,
+  ): Instant {
+    const opensAt = this.#deps.callingHours.findNextOpening(hours)
+    if (opensAt === undefined) return Number.POSITIVE_INFINITY
+    const then = this.#evaluateRecords(query, places, opensAt)
+    return then.relationship === relationship ? opensAt : Number.POSITIVE_INFINITY
+  }
+
+  #mergeLists(parts: readonly (readonly ListVersion[])[]): readonly ListVersion[] {
+    if (parts.some((lists, index) => lists !== this.#lists.parts[index])) {
+      this.#lists = { parts, all: Object.freeze(parts.flat()) }
+    }
+    return this.#lists.all
+  }
+}
+
+function buildReason(
+  letter: ResultLetter,
+  { national, state, litigator }: Findings,
+  { place, lineClass }: InServiceFacts,
+): string {
+  const { region } = state
+  const stateOn = findListedDay(state)
+  return formatReason({
+    letter,
+    isLitigator: litigator.status === 'listed',
+    country: place.country,
+    nationalOn: findListedDay(national),
+    state: stateOn === undefined || region === undefined ? undefined : { region, on: stateOn },
+    isWireless: lineClass === 'wireless' || lineClass === 'unknown',
+  })
+}
+
+/** The list's own day if it has none for the number. */
+function findListedDay(found: ListFinding): LocalDay | undefined {
+  if (found.status !== 'listed') return undefined
+  return found.listedOn ?? toUtcDay(found.asOf)
+}
+
+/**
+ * A do-not-call list that the letter needs and that cannot be used comes first. The litigator list is
+ * not one of them, since the gate asks it itself (spec, "Litigator check").
+ */
+function buildDetail(
+  { national, state, records: { ebrType, optOut } }: Findings,
+  { lineClass, originalClass }: InServiceFacts,
+): Pick<ScrubVerdict, 'detail' | 'isListStale'> {
+  for (const list of [national, state]) {
+    if (list.status !== 'not-covered') continue
+    return { detail: list.detail, isListStale: list.isStale === true }
+  }
+  const details: string[] = []
+  if (optOut && ebrType !== '') details.push(formatOptOutEffect(ebrType, optOut))
+  if (lineClass === 'unknown') {
+    const isInDoubt = originalClass !== 'unknown'
+    const why = isInDoubt ? ': a list of ported numbers is too old or cannot be read' : ''
+    details.push(`line class unknown, counted as wireless${why}`)
+  }
+  return { detail: details.length === 0 ? undefined : details.join('; ') }
+}
+
+export const malformedEvaluation = createRefusal(
+  'M',
+  malformedReason,
+  'the number is not exactly 10 digits',
+)
+
+function createRefusal(letter: 'M' | 'I', reason: string, detail: string): ScrubEvaluation {
+  return {
+    verdict: {
+      letter,
+      reason,
+      ebrType: '',
+      doNotCallToday: false,
+      allowed: { manual: false, autodialed: false, ai: false },
+      detail,
+    },
+    holdsUntil: Number.POSITIVE_INFINITY,
+    located: undefined,
+  }
+}
+
+/** The first instant at which the next day has begun in one of the places. */
+function findNextMidnight(places: readonly CandidatePlace[], at: Instant): Instant {
+  let earliest = Number.POSITIVE_INFINITY
+  for (const { zone } of places) {
+    const midnight = toInstant(zone, toLocalTime(zone, at).day + 1, 0, 'earlier')
+    if (midnight < earliest) earliest = midnight
+  }
+  return earliest
+}

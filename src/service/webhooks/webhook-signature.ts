@@ -1,0 +1,81 @@
+/**
+ * The signature of a notification: `callgate-signature: t=<unix seconds>,id=<event id>,v1=<hex>`, where
+ * v1 is the HMAC-SHA256 of `<id>.<t>.<body>` under the account's secret. The body is the bytes as
+ * sent. The time is that of the attempt, so a recorded request cannot be replayed after the receiver's
+ * tolerance.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Instant } from '../../domain/time/clock.js'
+
+export const signatureHeader = 'callgate-signature'
+
+export interface SignaturePayload {
+  readonly id: string
+  /** Seconds since 1970. */
+  readonly atSeconds: number
+  readonly body: string | Uint8Array
+}
+
+/** The value of the header. With several secrets, while one replaces another, each signs. */
+export function signWebhook(notice: SignaturePayload, secrets: readonly string[]): string {
+  const proofs = secrets.map((secret) => `v1=${computeHmac(notice, secret).toString('hex')}`)
+  return [`t=${notice.atSeconds}`, `id=${notice.id}`, ...proofs].join(',')
+}
+
+export type SignatureVerdict =
+  | 'valid'
+  /** The header is malformed. */
+  | 'malformed'
+  /** The time of the attempt is outside the tolerance. */
+  | 'out-of-time'
+  /** No signature matches the body and the secret. */
+  | 'wrong'
+
+export interface SignatureCheck {
+  readonly header: string
+  readonly body: string | Uint8Array
+  readonly secret: string
+  readonly now: Instant
+  readonly toleranceSeconds?: number
+}
+
+const defaultToleranceSeconds = 300
+
+/** Verifies the header as a receiver does; the id in it identifies duplicates. */
+export function verifyWebhookSignature(verification: SignatureCheck): SignatureVerdict {
+  const { header, body, secret, now } = verification
+  const { toleranceSeconds = defaultToleranceSeconds } = verification
+  const read = parseSignatureHeader(header)
+  if (!read) return 'malformed'
+  const { id, atSeconds, hmacs } = read
+  const expected = computeHmac({ id, atSeconds, body }, secret)
+  const isProven = hmacs.map((proof) => timingSafeEqual(proof, expected)).includes(true)
+  if (!isProven) return 'wrong'
+  return Math.abs(now / 1000 - atSeconds) <= toleranceSeconds ? 'valid' : 'out-of-time'
+}
+
+function computeHmac({ id, atSeconds, body }: SignaturePayload, secret: string): Buffer {
+  return createHmac('sha256', secret).update(`${id}.${atSeconds}.`).update(body).digest()
+}
+
+interface SignatureHeader {
+  readonly id: string
+  readonly atSeconds: number
+  readonly hmacs: readonly Buffer[]
+}
+
+/** One `t`, one `id`, one or more `v1`; parts with other names are for later versions. */
+function parseSignatureHeader(header: string): SignatureHeader | undefined {
+  const parts = header.split(',').map((part) => /^\s*(\w+)=([\w-]*)\s*$/.exec(part))
+  const valuesOf = (name: string) =>
+    parts.flatMap((part) => (part?.[1] === name && part[2] !== undefined ? [part[2]] : []))
+  const [time, ...moreTimes] = valuesOf('t')
+  const [id, ...moreIds] = valuesOf('id')
+  const proofs = valuesOf('v1')
+  if (time === undefined || !/^\d{1,15}$/.test(time) || id === undefined || id === '')
+    return undefined
+  const isOdd = moreTimes.length + moreIds.length > 0 || parts.includes(null)
+  const isProof = (text: string) => /^[0-9a-f]{64}$/.test(text)
+  if (isOdd || proofs.length === 0 || !proofs.every(isProof)) return undefined
+  return { id, atSeconds: Number(time), hmacs: proofs.map((text) => Buffer.from(text, 'hex')) }
+}

@@ -1,0 +1,448 @@
+/** Answers the questions about a call from memory while their answers are fresh. */
+
+import { LRUCache } from 'lru-cache'
+import type { ChangeObserver } from '../../domain/change-notifier.js'
+import {
+  type Answer,
+  type AnswerSuccess,
+  type Compliance,
+  findUnanswered,
+  hasAnswerWhere,
+  type InternalDncStatus,
+  isRequestError,
+  type LegalTime,
+  type LegalTimeQuestion,
+  type LitigatorStatus,
+  type MaybePromise,
+  markStale,
+  type Question,
+  type QuestionName,
+  type ScrubVerdict,
+} from '../../domain/compliance.js'
+import type { CallKind } from '../../domain/decision.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { Clock, Timers } from '../../domain/time/clock.js'
+import { monotonicSeconds } from '../../runtime/runtime.js'
+import { withTimeout } from '../../runtime/wait.js'
+import {
+  type AnswerSubject,
+  type CachedAnswer,
+  CacheEntry,
+  type CacheRules,
+  type CacheSettings,
+  type ClockReading,
+  minRefreshIntervalMs,
+} from './cache-entry.js'
+
+interface CacheObserver {
+  /**
+   * Each lookup is a `hit`, `miss`, `expired` or `bypass`. In addition, `stale` is an expired answer
+   * given because the source did not answer, and `refresh` a question in the background.
+   */
+  onLookup(
+    question: QuestionName,
+    result: 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh',
+  ): void
+  /** One question to the source, in the background or not. */
+  onAnswer(question: QuestionName, outcome: 'answered' | 'unanswered', seconds: number): void
+}
+
+export interface CachedComplianceOptions {
+  readonly settings: CacheSettings
+  /** How long after its end an answer may still permit while the source does not answer. */
+  readonly staleForMs: Readonly<Record<QuestionName, number>>
+  /** How long to wait for the source if there is a stale answer; infinity without a limit. */
+  readonly staleAfterMs: number
+  readonly timers: Timers
+  /** The clock of the accounts that ask; the sandbox's may be fixed. */
+  readonly clock: Clock
+  readonly observer: CacheObserver
+  /**
+   * Whether answers about legal time depend on `recordedVoice`, `requireStatutoryWindow`,
+   * `strictestPlace` and the postal code; false if the source's API does not have them.
+   */
+  readonly dependsOnLegalTimeOptions: boolean
+}
+
+export type WarmupResult = 'fresh' | 'answered' | 'unanswered'
+
+/** A change to a number drops its answers at once. What-ifs always go to the source. */
+export class CachedCompliance implements Compliance, ChangeObserver {
+  readonly #scrub: AnswerCache<ScrubVerdict, Question>
+  readonly #internalDnc: AnswerCache<InternalDncStatus, Question>
+  readonly #litigator: AnswerCache<LitigatorStatus, Question>
+  readonly #legalTime: AnswerCache<LegalTime, LegalTimeQuestion>
+
+  constructor(source: Compliance, options: CachedComplianceOptions) {
+    const byPlace = options.dependsOnLegalTimeOptions
+    this.#scrub = new AnswerCache(options, {
+      name: 'scrub',
+      ask: (question) => source.scrub(question),
+      isPermitted: isPermittedByRow,
+      dependsOn: 'place',
+      sharesDenials: true,
+    })
+    this.#internalDnc = new AnswerCache(options, {
+      name: 'internal-dnc',
+      ask: (question) => source.internalDnc(question),
+      isPermitted: ({ onList }) => !onList,
+      dependsOn: 'scope',
+    })
+    this.#litigator = new AnswerCache(options, {
+      name: 'litigator',
+      ask: (question) => source.litigator(question),
+      isPermitted: ({ isLitigator }) => !isLitigator,
+      dependsOn: 'scope',
+    })
+    this.#legalTime = new AnswerCache(options, {
+      name: 'legal-time',
+      ask: (question) => source.legalTime(question),
+      isPermitted: ({ permitted }) => permitted,
+      dependsOn: byPlace ? 'place' : 'scope',
+      formatOptions: byPlace ? formatLegalTimeOptions : undefined,
+    })
+  }
+
+  scrub(question: Question): MaybePromise<Answer<ScrubVerdict>> {
+    return this.#scrub.answer(question)
+  }
+
+  internalDnc(question: Question): MaybePromise<Answer<InternalDncStatus>> {
+    return this.#internalDnc.answer(question)
+  }
+
+  litigator(question: Question): MaybePromise<Answer<LitigatorStatus>> {
+    return this.#litigator.answer(question)
+  }
+
+  legalTime(question: LegalTimeQuestion): MaybePromise<Answer<LegalTime>> {
+    return this.#legalTime.answer(question)
+  }
+
+  /**
+   * Asks those of the four questions in the background whose answer does not stay fresh for that long,
+   * or for as long as answers are kept. `fresh` if none had to be asked, `unanswered` if an answer is
+   * still missing. Never rejects.
+   */
+  async warmUp(question: LegalTimeQuestion, freshForMs: number): Promise<WarmupResult> {
+    const results = await Promise.all([
+      this.#scrub.warmUp(question, freshForMs),
+      this.#internalDnc.warmUp(question, freshForMs),
+      this.#litigator.warmUp(question, freshForMs),
+      this.#legalTime.warmUp(question, freshForMs),
+    ])
+    if (results.includes('unanswered')) return 'unanswered'
+    return results.includes('answered') ? 'answered' : 'fresh'
+  }
+
+  numbersChanged(accountId: string, numbers: readonly PhoneNumber[]): void {
+    for (const number of numbers) this.#invalidate(buildCacheKey(accountId, number))
+  }
+
+  everythingChanged(): void {
+    this.#invalidate()
+  }
+
+  #invalidate(key?: string): void {
+    for (const cache of [this.#scrub, this.#internalDnc, this.#litigator, this.#legalTime]) {
+      cache.invalidate(key)
+    }
+  }
+}
+
+/** By the row's flags and its day. The permission check may forbid more, never less. */
+function isPermittedByRow(row: ScrubVerdict, kind: CallKind | undefined): boolean {
+  const { allowed, doNotCallToday } = row
+  if (doNotCallToday) return false
+  if (kind !== undefined) return allowed[kind]
+  return allowed.manual || allowed.autodialed || allowed.ai
+}
+
+function formatLegalTimeOptions(question: LegalTimeQuestion): string {
+  const { recordedVoice, requireStatutoryWindow, strictestPlace } = question
+  return `${Number(recordedVoice)}${Number(requireStatutoryWindow)}${Number(strictestPlace)}`
+}
+
+function buildCacheKey(accountId: string, number: PhoneNumber): string {
+  return `${number}${accountId}`
+}
+
+/** One question of the port. */
+interface CachedQuestion<T, Q extends Question> {
+  readonly name: QuestionName
+  readonly ask: (question: Q) => MaybePromise<Answer<T>>
+  /** Whether the value permits this kind of call; without a kind, whether it permits any. */
+  readonly isPermitted: (value: T, callKind: CallKind | undefined) => boolean
+  /** Scope: project and campaign. Place: the postal code as well. */
+  readonly dependsOn: 'scope' | 'place'
+  /** A denial without an end, such as one by a list, applies to every place. */
+  readonly sharesDenials?: boolean
+  /** What else the answer depends on. */
+  readonly formatOptions?: ((question: Q) => string) | undefined
+}
+
+/** A question, where its answer is kept, and when it was asked. */
+interface CacheLookup<Q> extends AnswerSubject, ClockReading {
+  readonly question: Q
+  readonly key: string
+}
+
+class AnswerCache<T, Q extends Question> {
+  readonly #options: CachedComplianceOptions
+  readonly #about: CachedQuestion<T, Q>
+  readonly #rules: CacheRules<T>
+  readonly #entries: LRUCache<string, CacheEntry<T>> | undefined
+  readonly #inFlight = new InFlightLookups()
+  readonly #backgroundRefreshes = new Map<string, Promise<WarmupResult>>()
+
+  constructor(options: CachedComplianceOptions, about: CachedQuestion<T, Q>) {
+    this.#options = options
+    this.#about = about
+    const { settings } = options
+    this.#rules = {
+      settings,
+      isForbidden: (answer, callKind) =>
+        hasAnswerWhere(answer, (value) => !about.isPermitted(value, callKind)),
+    }
+    this.#entries = settings.maxEntries > 0 ? new LRUCache({ max: settings.maxEntries }) : undefined
+  }
+
+  answer(question: Q): MaybePromise<Answer<T>> {
+    const { observer } = this.#options
+    const { name } = this.#about
+    if (question.at !== undefined || !this.#entries) {
+      observer.onLookup(name, 'bypass')
+      return this.#ask(question)
+    }
+    const lookup = this.#createLookup(question)
+    const known = this.#entries.get(lookup.key)?.answers.get(lookup.variant)
+    if (known && isFresh(known, lookup)) {
+      observer.onLookup(name, 'hit')
+      if (lookup.now >= known.refreshFrom) {
+        known.refreshFrom = lookup.now + minRefreshIntervalMs
+        void this.#askInBackground(lookup)
+      }
+      return known.answer
+    }
+    observer.onLookup(name, known ? 'expired' : 'miss')
+    const answer = this.#ask(question, lookup)
+    return answer instanceof Promise
+      ? this.#serveStaleIfLate(answer, lookup)
+      : this.#serveStaleIfUnanswered(answer, lookup)
+  }
+
+  /** Asks in the background unless a kept answer stays fresh for that long. */
+  warmUp(question: Q, freshForMs: number): MaybePromise<WarmupResult> {
+    if (!this.#entries) return 'unanswered'
+    const lookup = this.#createLookup(question)
+    const known = this.#entries.get(lookup.key)?.answers.get(lookup.variant)
+    if (known && isFreshFor(known, lookup, freshForMs)) return 'fresh'
+    return this.#askInBackground(lookup)
+  }
+
+  /** Answers in flight are not kept either: they may come from facts before the change. */
+  invalidate(key?: string): void {
+    this.#inFlight.invalidate(key)
+    if (key === undefined) this.#entries?.clear()
+    else this.#entries?.delete(key)
+  }
+
+  #createLookup(question: Q): CacheLookup<Q> {
+    const { accountId, number, projectId, campaignId, postalCode } = question
+    const { dependsOn, sharesDenials, formatOptions } = this.#about
+    const hasScope = projectId !== undefined || campaignId !== undefined
+    const scope = hasScope ? JSON.stringify([projectId, campaignId]) : ''
+    const hasPlace = dependsOn === 'place' && postalCode !== undefined
+    const place = hasPlace ? JSON.stringify([projectId, campaignId, postalCode]) : scope
+    const variant = formatOptions ? formatOptions(question) + place : place
+    return {
+      question,
+      key: buildCacheKey(accountId, number),
+      variant,
+      scope: sharesDenials ? scope : variant,
+      now: this.#options.clock.now(),
+      monotonicMs: this.#options.timers.monotonicMs(),
+    }
+  }
+
+  /** Asks the source; with a lookup, stores the answer unless the facts changed meanwhile. */
+  #ask(question: Q, lookup?: CacheLookup<Q>): MaybePromise<Answer<T>> {
+    const startedSeconds = monotonicSeconds()
+    const answer = this.#about.ask(question)
+    if (answer instanceof Promise) return this.#awaitAnswer(answer, startedSeconds, lookup)
+    this.#observe(answer, startedSeconds)
+    if (lookup) this.#store(answer, lookup)
+    return answer
+  }
+
+  async #awaitAnswer(
+    answering: Promise<Answer<T>>,
+    startedSeconds: number,
+    lookup: CacheLookup<Q> | undefined,
+  ): Promise<Answer<T>> {
+    const inFlight = lookup && this.#inFlight.begin(lookup.key)
+    try {
+      const answer = await answering
+      this.#observe(answer, startedSeconds)
+      if (lookup && !inFlight?.isInvalidated) this.#store(answer, lookup)
+      return answer
+    } finally {
+      if (inFlight) this.#inFlight.end(lookup.key, inFlight)
+    }
+  }
+
+  #observe({ ok }: Answer<T>, startedSeconds: number): void {
+    const seconds = monotonicSeconds() - startedSeconds
+    this.#options.observer.onAnswer(this.#about.name, ok ? 'answered' : 'unanswered', seconds)
+  }
+
+  #store(answer: Answer<T>, lookup: CacheLookup<Q>): void {
+    if (!answer.ok) return
+    const entry = this.#entries?.get(lookup.key) ?? new CacheEntry(this.#rules)
+    entry.store(answer, lookup, this.#options.clock.now())
+    this.#entries?.set(lookup.key, entry)
+    // The primary source's answer is kept too, even if it arrives after another's.
+    answer.unavailablePrimary?.lateAnswer?.then(
+      (late) => this.#store(late, lookup),
+      () => undefined,
+    )
+  }
+
+  /** Waits a limited time for the source if there is a stale answer. */
+  async #serveStaleIfLate(
+    answering: Promise<Answer<T>>,
+    lookup: CacheLookup<Q>,
+  ): Promise<Answer<T>> {
+    const { timers, staleAfterMs } = this.#options
+    if (staleAfterMs < Number.POSITIVE_INFINITY && this.#findStale(lookup, true)) {
+      const inTime = await withTimeout(answering, staleAfterMs, () => undefined, { timers })
+      const why = `no answer within ${staleAfterMs} ms`
+      const stale = inTime ? undefined : this.#findFallback(lookup, why, true)
+      if (stale) return stale
+    }
+    return this.#serveStaleIfUnanswered(await answering, lookup)
+  }
+
+  /**
+   * A denial by any source is final. Otherwise, if not every source answered, a known denial applies,
+   * or a stale permission if policy allows it. A stale permission does not apply if the question itself
+   * is invalid.
+   */
+  #serveStaleIfUnanswered(answer: Answer<T>, lookup: CacheLookup<Q>): Answer<T> {
+    const failure = findUnanswered(answer)
+    const primary = answer.ok ? answer.unavailablePrimary : undefined
+    const why = failure?.detail ?? primary?.reason
+    if (why === undefined || this.#rules.isForbidden(answer, lookup.question.callKind))
+      return answer
+    const mayPermit = failure !== undefined && !isRequestError(failure.reason)
+    return this.#findFallback(lookup, why, mayPermit) ?? answer
+  }
+
+  /** A fresh answer that another caller received meanwhile, or a stale one. */
+  #findFallback(
+    lookup: CacheLookup<Q>,
+    why: string,
+    mayPermit: boolean,
+  ): AnswerSuccess<T> | undefined {
+    const known = this.#entries?.peek(lookup.key)?.answers.get(lookup.variant)
+    if (mayPermit && known && isFresh(known, this.#readClocks())) return known.answer
+    const stale = this.#findStale(lookup, mayPermit)
+    if (!stale) return undefined
+    this.#options.observer.onLookup(this.#about.name, 'stale')
+    return markStale(stale, why)
+  }
+
+  #findStale(lookup: CacheLookup<Q>, mayPermit: boolean): AnswerSuccess<T> | undefined {
+    const { callKind } = lookup.question
+    const staleForMs = this.#options.staleForMs[this.#about.name]
+    const entry = this.#entries?.peek(lookup.key)
+    return entry?.findStale(lookup, this.#readClocks(), { callKind, mayPermit, staleForMs })
+  }
+
+  #readClocks(): ClockReading {
+    const { clock, timers } = this.#options
+    return { now: clock.now(), monotonicMs: timers.monotonicMs() }
+  }
+
+  /** One at a time for each key and variant; never rejects. */
+  #askInBackground(lookup: CacheLookup<Q>): Promise<WarmupResult> {
+    const id = `${lookup.variant}\n${lookup.key}`
+    const running = this.#backgroundRefreshes.get(id)
+    if (running) return running
+    this.#options.observer.onLookup(this.#about.name, 'refresh')
+    const asking = this.#askIgnoringErrors(lookup).finally(() => {
+      this.#backgroundRefreshes.delete(id)
+    })
+    this.#backgroundRefreshes.set(id, asking)
+    return asking
+  }
+
+  /** Nobody waits for the answer, so an error concerns nobody. */
+  async #askIgnoringErrors(lookup: CacheLookup<Q>): Promise<WarmupResult> {
+    try {
+      const question = { ...lookup.question, inBackground: true }
+      const answer = await this.#ask(question, { ...lookup, question })
+      return findUnanswered(answer) ? 'unanswered' : 'answered'
+    } catch {
+      return 'unanswered'
+    }
+  }
+}
+
+/** False for an answer from the future, which means that the clock was set back. */
+function isFresh(
+  { validFrom, freshUntil, storedAtMs }: CachedAnswer<unknown>,
+  { now, monotonicMs }: ClockReading,
+): boolean {
+  return now >= validFrom && now < freshUntil && monotonicMs - storedAtMs < freshUntil - validFrom
+}
+
+/**
+ * Whether an answer need not be asked again to stay fresh for that long. An answer whose own end comes
+ * before its maximum age would get the same end again, and no answer must be fresh for more than half
+ * of its life.
+ */
+function isFreshFor(
+  known: CachedAnswer<unknown>,
+  clocks: ClockReading,
+  freshForMs: number,
+): boolean {
+  const { validFrom, freshUntil, holdsUntil } = known
+  if (!isFresh(known, clocks)) return false
+  const neededMs = Math.min(freshForMs, (freshUntil - validFrom) / 2)
+  return freshUntil === holdsUntil || freshUntil - clocks.now >= neededMs
+}
+
+interface InFlightLookup {
+  /** The facts may have changed since the question was asked. */
+  isInvalidated: boolean
+  count: number
+}
+
+export class InFlightLookups {
+  readonly #lookups = new Map<string, InFlightLookup>()
+
+  /** Each must be ended with {@link end}. */
+  begin(key: string): Readonly<InFlightLookup> {
+    const lookup = this.#lookups.get(key) ?? { isInvalidated: false, count: 0 }
+    lookup.count += 1
+    this.#lookups.set(key, lookup)
+    return lookup
+  }
+
+  end(key: string, begun: Readonly<InFlightLookup>): void {
+    const lookup = this.#lookups.get(key)
+    if (lookup !== begun || !lookup) return
+    lookup.count -= 1
+    if (lookup.count === 0) this.#lookups.delete(key)
+  }
+
+  /** Invalidates the lookups that have begun, for all keys if none is named; not later ones. */
+  invalidate(key?: string): void {
+    for (const one of key === undefined ? [...this.#lookups.keys()] : [key]) {
+      const lookup = this.#lookups.get(one)
+      if (lookup) lookup.isInvalidated = true
+      this.#lookups.delete(one)
+    }
+  }
+}

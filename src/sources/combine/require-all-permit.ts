@@ -1,0 +1,128 @@
+/**
+ * Combines the answers of two sources to one question, so that a call is permitted only if both permit
+ * it. The caller defines which values permit a call.
+ */
+
+import {
+  type Answer,
+  type AnswerFailure,
+  type AnswerFailureReason,
+  type AnswerSuccess,
+  flattenAnswers,
+  hasAnswerWhere,
+  type MaybePromise,
+} from '../../domain/compliance.js'
+import type { Timers } from '../../domain/time/clock.js'
+
+/** When an answer is returned before the other source has answered. */
+export interface EarlyDenial<T> {
+  /** A final denial: the other source is not waited for. */
+  readonly isFinal: (value: T, of: 'first' | 'second') => boolean
+  /**
+   * A denial that something else may override, such as a permission record: the other source is
+   * waited for, but not so long that the denial would be lost to a timeout. It then counts as failed.
+   */
+  readonly gracePeriod?: {
+    readonly isDenial: (value: T) => boolean
+    /** On the timers' clock. */
+    readonly untilMs: number
+    readonly timers: Timers
+  }
+}
+
+/**
+ * The first's answer with the second's in `otherAnswers`; a second that is `undefined` is ignored. A
+ * failure is added to the other's answer; two failures become one that names both. Synchronous when
+ * both are available.
+ */
+export function requireAllPermit<T>(
+  first: MaybePromise<Answer<T>>,
+  second: MaybePromise<Answer<T> | undefined>,
+  early: EarlyDenial<T>,
+): MaybePromise<Answer<T>> {
+  if (!(first instanceof Promise) && !(second instanceof Promise))
+    return combineAnswers(first, second)
+  return new Promise((resolve, reject) => {
+    const received: { first?: Answer<T>; second?: { readonly answer: Answer<T> | undefined } } = {}
+    let cancelTimer: (() => void) | undefined
+    const finish = (answer: Answer<T>) => {
+      cancelTimer?.()
+      resolve(answer)
+    }
+    const settle = (latest: Answer<T> | undefined, of: 'first' | 'second') => {
+      const { first, second } = received
+      if (first && second) finish(combineAnswers(first, second.answer))
+      else if (latest && hasAnswerWhere(latest, (value) => early.isFinal(value, of))) finish(latest)
+      else if (latest) cancelTimer = resolveAfterGracePeriod(latest, early, finish)
+    }
+    const fail = (cause: unknown) => {
+      cancelTimer?.()
+      reject(cause)
+    }
+    Promise.resolve(first).then((answer) => {
+      received.first = answer
+      settle(answer, 'first')
+    }, fail)
+    Promise.resolve(second).then((answer) => {
+      received.second = { answer }
+      settle(answer, 'second')
+    }, fail)
+  })
+}
+
+function resolveAfterGracePeriod<T>(
+  latest: Answer<T>,
+  { gracePeriod }: EarlyDenial<T>,
+  finish: (answer: Answer<T>) => void,
+): (() => void) | undefined {
+  if (!gracePeriod || !hasAnswerWhere(latest, gracePeriod.isDenial)) return undefined
+  const { untilMs, timers } = gracePeriod
+  const ms = Math.max(0, untilMs - timers.monotonicMs())
+  const detail = 'not heard in time beside the no of the other'
+  const failure = { ok: false, reason: 'deadline', detail, source: 'the other' } as const
+  return timers.after(ms, () => finish(combineAnswers(latest, failure)))
+}
+
+function combineAnswers<T>(first: Answer<T>, second: Answer<T> | undefined): Answer<T> {
+  if (second === undefined) return first
+  if (first.ok) return attachAnswer(first, second)
+  return second.ok ? attachAnswer(second, first) : combineFailures(first, second)
+}
+
+function attachAnswer<T>(main: AnswerSuccess<T>, more: Answer<T>): AnswerSuccess<T> {
+  // Named fields, since this runs for every call and an object with a spread is slow.
+  return {
+    ok: true,
+    value: main.value,
+    source: main.source,
+    asOf: main.asOf,
+    holdsUntil: main.holdsUntil,
+    staleReason: main.staleReason,
+    otherAnswers:
+      main.otherAnswers === undefined
+        ? flattenAnswers(more)
+        : [...main.otherAnswers, ...flattenAnswers(more)],
+  }
+}
+
+/**
+ * The failure when both sources failed. If one of them does not support the question, the reason of
+ * the other is more informative.
+ */
+export function combineFailures(first: AnswerFailure, second: AnswerFailure): AnswerFailure {
+  return {
+    ok: false,
+    reason: selectFailureReason(first.reason, second.reason),
+    detail: `${first.source}: ${first.detail}; ${second.source}: ${second.detail}`,
+    source: `${first.source}+${second.source}`,
+  }
+}
+
+/** A question that one source refuses is not an outage of the other. */
+function selectFailureReason(
+  first: AnswerFailureReason,
+  second: AnswerFailureReason,
+): AnswerFailureReason {
+  if (second === 'bad-question') return second
+  return first === 'not-askable' ? second : first
+}

@@ -1,0 +1,143 @@
+/**
+ * Restricts what a provider permits by what this callgate knows itself: statutory hours, opt-outs
+ * recorded here, and an imported litigator list. It never permits more than the provider.
+ */
+import {
+  type Answer,
+  type Compliance,
+  hasAnswerWhere,
+  type InternalDncStatus,
+  isRequestError,
+  type LegalTime,
+  type LegalTimeQuestion,
+  type LitigatorStatus,
+  type MaybePromise,
+  mapMaybePromise,
+  type Question,
+  type ScrubVerdict,
+} from '../../domain/compliance.js'
+import { isFictional, type PhoneNumber } from '../../domain/phone-number.js'
+import { requireAllPermit } from './require-all-permit.js'
+
+export class RestrictedCompliance implements Compliance {
+  readonly #provider: Compliance
+  readonly #local: Compliance
+
+  /** `local` answers from data stored and imported here, without asking a provider. */
+  constructor(provider: Compliance, local: Compliance) {
+    this.#provider = provider
+    this.#local = local
+  }
+
+  /** The provider's alone, since its letter combines its own lists and consent records. */
+  scrub(question: Question): MaybePromise<Answer<ScrubVerdict>> {
+    return this.#provider.scrub(question)
+  }
+
+  /**
+   * The number must be on neither the provider's nor our own list. A project that is unknown here
+   * belongs to the provider; our own list is then that of the account.
+   */
+  internalDnc(question: Question): MaybePromise<Answer<InternalDncStatus>> {
+    return this.#restrict(
+      this.#askLocalInternalDnc(question),
+      () => this.#provider.internalDnc(question),
+      // Our own entry is final; the provider's may be overridden, so ours has to be known first.
+      { local: ({ onList }) => onList, provider: () => false },
+    )
+  }
+
+  /** Our own list counts only if one is imported. */
+  litigator(question: Question): MaybePromise<Answer<LitigatorStatus>> {
+    return this.#restrict(
+      mapMaybePromise(this.#local.litigator(question), (answer) =>
+        !answer.ok && answer.reason === 'list-missing' ? undefined : answer,
+      ),
+      () => this.#provider.litigator(question),
+      createFinalDenial(({ isLitigator }) => isLitigator),
+    )
+  }
+
+  /**
+   * The provider's hours and the statutory hours, by our numbering plan and for the kind of voice,
+   * which the provider's API does not support. Our own question has no project and campaign, since
+   * those are the provider's. Without imported prefixes the plan has places by area code only, or
+   * none with the setting `strict`; a number without a known place is not permitted, whatever the
+   * provider answers. An exception is 555-0100 to 555-0199, fictional numbers that no plan contains:
+   * there the provider's answer is enough, so that its test numbers can be used.
+   */
+  legalTime(question: LegalTimeQuestion): MaybePromise<Answer<LegalTime>> {
+    return this.#restrict(
+      mapMaybePromise(this.#local.legalTime(toStatutoryQuestion(question)), (answer) =>
+        isUnplacedFictionalNumber(question.number, answer) ? undefined : answer,
+      ),
+      () => this.#provider.legalTime(question),
+      createFinalDenial(({ permitted }) => !permitted),
+    )
+  }
+
+  #askLocalInternalDnc(question: Question): MaybePromise<Answer<InternalDncStatus>> {
+    const isUnscoped = question.projectId === undefined && question.campaignId === undefined
+    return mapMaybePromise(this.#local.internalDnc(question), (answer) =>
+      answer.ok || answer.reason !== 'bad-question' || isUnscoped
+        ? answer
+        : this.#local.internalDnc(toAccountQuestion(question)),
+    )
+  }
+
+  /**
+   * The provider is not asked when we deny the call at once or cannot answer the question: no answer
+   * of the provider would permit it.
+   */
+  #restrict<T>(
+    local: MaybePromise<Answer<T> | undefined>,
+    askProvider: () => MaybePromise<Answer<T>>,
+    isFinal: FinalDenial<T>,
+  ): MaybePromise<Answer<T>> {
+    if (local !== undefined && !(local instanceof Promise)) {
+      const isDenied = local.ok
+        ? hasAnswerWhere(local, isFinal.local)
+        : isRequestError(local.reason)
+      if (isDenied) return local
+    }
+    return requireAllPermit(askProvider(), local, {
+      isFinal: (value, of) => (of === 'first' ? isFinal.provider(value) : isFinal.local(value)),
+    })
+  }
+}
+
+/** Which values deny the call for good. */
+interface FinalDenial<T> {
+  readonly local: (value: T) => boolean
+  readonly provider: (value: T) => boolean
+}
+
+function createFinalDenial<T>(isDenial: (value: T) => boolean): FinalDenial<T> {
+  return { local: isDenial, provider: isDenial }
+}
+
+/** The same question about the whole account, without the provider's project. */
+function toAccountQuestion(question: Question): Question {
+  return { ...question, projectId: undefined, campaignId: undefined }
+}
+
+/** Named fields, since this runs for every call and a spread is slow. */
+function toStatutoryQuestion(question: LegalTimeQuestion): LegalTimeQuestion {
+  const { accountId, number, postalCode, at, inBackground, callKind } = question
+  const { recordedVoice, strictestPlace } = question
+  return {
+    accountId,
+    number,
+    postalCode,
+    at,
+    inBackground,
+    callKind,
+    recordedVoice,
+    strictestPlace,
+    requireStatutoryWindow: true,
+  }
+}
+
+function isUnplacedFictionalNumber(number: PhoneNumber, answer: Answer<LegalTime>): boolean {
+  return answer.ok && answer.value.status === 'UNKNOWN_NXX' && isFictional(number)
+}

@@ -1,0 +1,148 @@
+/**
+ * Answers the compliance port from our own service in the same process. Never throws: an error of the
+ * service is an {@link AnswerFailure}.
+ */
+
+import type {
+  Answer,
+  AnswerFailure,
+  AnswerFailureReason,
+  AnswerSuccess,
+  Compliance,
+  InternalDncStatus,
+  LegalTime,
+  LegalTimeQuestion,
+  LitigatorStatus,
+  MaybePromise,
+  Question,
+  ScrubVerdict,
+} from '../domain/compliance.js'
+import type { Instant } from '../domain/time/clock.js'
+import { AppError, getErrorMessage, invalidRequest } from '../errors.js'
+import type { AccountView } from '../service/account-view.js'
+import type { CallingHours } from '../service/calling-hours/calling-hours.js'
+import type { InternalDncEntrySource } from '../service/internal-dnc/internal-dnc-entry.js'
+import type { AccountLists } from '../service/lists/list-facts.js'
+import type { ProjectScope } from '../service/projects/project-scope.js'
+import { projectNotFound, type ScopeResolver } from '../service/projects/project-scope.js'
+import type { ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
+
+/** The `source` of its answers. */
+const embeddedSourceName = 'embedded'
+
+export interface EmbeddedDeps {
+  readonly evaluator: Pick<ScrubEvaluator, 'evaluate'>
+  readonly internalDnc: Pick<InternalDncEntrySource, 'findEntry'>
+  /** The view of the accounts whose questions are answered. */
+  readonly account: Pick<AccountView, 'clock'> & {
+    readonly hours: Pick<CallingHours, 'checkTimeLegal'>
+    readonly lists: Pick<AccountLists, 'checkLitigator'>
+  }
+  readonly projects: ScopeResolver
+  /** Called for each failure that is a bug or a storage error, and not caused by the question. */
+  readonly onError: (question: keyof Compliance, cause: unknown) => void
+}
+
+const noExpiry = Number.POSITIVE_INFINITY
+
+export class EmbeddedCompliance implements Compliance {
+  readonly #deps: EmbeddedDeps
+
+  constructor(deps: EmbeddedDeps) {
+    this.#deps = deps
+  }
+
+  /** Judged at the question's instant, or now. */
+  async scrub(question: Question): Promise<Answer<ScrubVerdict>> {
+    try {
+      const { evaluator } = this.#deps
+      const { verdict, holdsUntil } = await evaluator.evaluate(question.accountId, question)
+      return this.#succeed(verdict, holdsUntil)
+    } catch (cause) {
+      return this.#fail('scrub', cause)
+    }
+  }
+
+  /** As the list is now, also for a question about another instant. */
+  async internalDnc(question: Question): Promise<Answer<InternalDncStatus>> {
+    try {
+      const { internalDnc, projects } = this.#deps
+      const { accountId, number } = question
+      const scope = await projects.resolve(accountId, question)
+      if (!scope) throw createScopeError(question)
+      const entry = await internalDnc.findEntry(accountId, scope.internalDncList, number)
+      const onList = entry?.removedAt === null
+      return this.#succeed({ onList, addedAt: onList ? entry.addedAt : undefined }, noExpiry)
+    } catch (cause) {
+      return this.#fail('internalDnc', cause)
+    }
+  }
+
+  litigator(question: Question): Answer<LitigatorStatus> {
+    try {
+      const found = this.#deps.account.lists.checkLitigator(question.number)
+      if (found.status === 'not-covered') {
+        const unusable = found.isUnusable ? 'list-unusable' : 'list-missing'
+        return createFailure(found.isStale ? 'list-stale' : unusable, found.detail)
+      }
+      const { status, lists, holdsUntil } = found
+      return this.#succeed({ isLitigator: status === 'listed', list: lists[0] }, holdsUntil)
+    } catch (cause) {
+      return this.#fail('litigator', cause)
+    }
+  }
+
+  /** An unknown project or campaign is the status `INVALID_PROJECT`. */
+  legalTime(question: LegalTimeQuestion): MaybePromise<Answer<LegalTime>> {
+    try {
+      const scope = this.#deps.projects.resolve(question.accountId, question)
+      if (!(scope instanceof Promise)) return this.#judgeLegalTime(scope, question)
+      return scope
+        .then((found) => this.#judgeLegalTime(found, question))
+        .catch((cause: unknown) => this.#fail('legalTime', cause))
+    } catch (cause) {
+      return this.#fail('legalTime', cause)
+    }
+  }
+
+  #judgeLegalTime(scope: ProjectScope | undefined, question: LegalTimeQuestion): Answer<LegalTime> {
+    const { clock, hours } = this.#deps.account
+    const { number, at, postalCode } = question
+    const { recordedVoice, requireStatutoryWindow, strictestPlace: requireBothPlaces } = question
+    const { holdsUntil, ...value } = hours.checkTimeLegal({
+      phoneNumber: number,
+      at,
+      now: clock.now(),
+      postalCode,
+      projectFault: scope ? undefined : createScopeError(question).message,
+      overrides: scope?.hours,
+      recordedVoice,
+      requireStatutoryWindow,
+      requireBothPlaces,
+    })
+    return this.#succeed(value, holdsUntil)
+  }
+
+  #succeed<Value>(value: Value, holdsUntil: Instant): AnswerSuccess<Value> {
+    const asOf = this.#deps.account.clock.now()
+    return { ok: true, value, source: embeddedSourceName, asOf, holdsUntil }
+  }
+
+  #fail(question: keyof Compliance, cause: unknown): AnswerFailure {
+    if (!(cause instanceof AppError)) this.#deps.onError(question, cause)
+    const isRefused = cause instanceof AppError && cause.kind === 'invalid-request'
+    const detail = getErrorMessage(cause)
+    return createFailure(isRefused ? 'bad-question' : 'source-failed', detail)
+  }
+}
+
+function createFailure(reason: AnswerFailureReason, detail: string): AnswerFailure {
+  return { ok: false, reason, detail, source: embeddedSourceName }
+}
+
+/** Names the campaign if there is one, otherwise the project. */
+function createScopeError({ projectId, campaignId }: Question): AppError {
+  if (campaignId === undefined) return projectNotFound('projectId', projectId ?? '')
+  const rule = 'is not an active campaign of this account and project'
+  return invalidRequest([{ field: 'campaignId', value: campaignId, rule }])
+}

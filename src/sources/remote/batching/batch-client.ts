@@ -1,0 +1,185 @@
+/**
+ * Asks one provider one question about many numbers: equal questions are asked once, every caller
+ * gets an answer by its deadline, and the queue is bounded. The sender decides when requests leave
+ * and what happens to failed ones; the cache keeps answers.
+ */
+import type { Answer, AnswerSuccess, MaybePromise, Question } from '../../../domain/compliance.js'
+import {
+  closingFailure,
+  createDeadlineFailure,
+  createOverloadedFailure,
+  createThrownFailure,
+  type QuestionFailure,
+} from '../client/question-failure.js'
+import type { ProviderOptions, QuestionLimits } from '../provider-options.js'
+import { BatchSender, type BatchSenderDeps } from './batch-sender.js'
+import { CoalescedQuestion, type Listener } from './coalesced-question.js'
+import { DeadlineQueue } from './deadline-queue.js'
+
+export type BatchClientDeps<Asks extends Question, Value> = Omit<
+  BatchSenderDeps<Asks, Value>,
+  'limits' | 'onSettled' | 'onPause'
+>
+
+/** Questions in the background have this many times the deadline. */
+const backgroundDeadlineFactor = 10
+
+export class BatchClient<Asks extends Question, Value> {
+  readonly #deps: BatchClientDeps<Asks, Value>
+  readonly #options: ProviderOptions<string>
+  readonly #limits: QuestionLimits
+  readonly #sender: BatchSender<Asks, Value>
+  /** Every question that has not ended, by its identity. */
+  readonly #pending = new Map<string, CoalescedQuestion<Asks, Value>>()
+  readonly #urgent: DeadlineQueue<Listener<Asks, Value>>
+  readonly #background: DeadlineQueue<Listener<Asks, Value>>
+  #isClosed = false
+
+  constructor(deps: BatchClientDeps<Asks, Value>) {
+    const { question, options } = deps
+    const limits = options.questions[question.name]
+    if (!limits) throw new TypeError(`the provider has no limits for '${question.name}'`)
+    this.#deps = deps
+    this.#options = options
+    this.#limits = limits
+    this.#sender = new BatchSender({
+      ...deps,
+      limits,
+      onSettled: (question, answer) => this.#settle(question, answer),
+      onPause: (untilMs, why) => this.#failBefore(untilMs, why),
+    })
+    const due = (listeners: readonly Listener<Asks, Value>[]) => this.#failLate(listeners)
+    this.#urgent = new DeadlineQueue(options.timers, due)
+    this.#background = new DeadlineQueue(options.timers, due)
+  }
+
+  /** Never throws or rejects; the answer comes at the latest at the question's deadline. */
+  ask(asks: Asks): MaybePromise<Answer<Value>> {
+    try {
+      return this.#ask(asks)
+    } catch (cause) {
+      return this.#toAnswer(createThrownFailure(cause))
+    }
+  }
+
+  /** Promises that have not been settled. */
+  countPending(): number {
+    return this.#urgent.size + this.#background.size
+  }
+
+  /** Whether requests are suspended, and after which failure. */
+  getCircuit(): { readonly open: boolean; readonly detail: string } {
+    return this.#sender.getCircuit()
+  }
+
+  /** Settles every pending question with a failure, and ends every request. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const question of [...this.#pending.values()]) this.#settle(question, closingFailure)
+    await this.#sender.close()
+  }
+
+  #ask(asks: Asks): MaybePromise<Answer<Value>> {
+    const { question } = this.#deps
+    if (this.#isClosed) return this.#toAnswer(closingFailure)
+    const refusal = question.findRefusal(asks)
+    if (refusal !== undefined) return this.#toAnswer({ reason: 'not-askable', detail: refusal })
+    const inBackground = asks.inBackground === true
+    const deadlineMs = this.#options.timers.monotonicMs() + this.#getDeadlineMs(inBackground)
+    const identity = question.getIdentity(asks)
+    const known = this.#pending.get(identity)
+    if (known) return this.#join(known, inBackground, deadlineMs)
+    const rejection = this.#findOverload(inBackground) ?? this.#sender.findRejection(deadlineMs)
+    if (rejection) return this.#toAnswer(rejection)
+    const group = question.getGroup(asks)
+    const added = new CoalescedQuestion<Asks, Value>(asks, { identity, group })
+    this.#pending.set(identity, added)
+    const answer = this.#join(added, inBackground, deadlineMs)
+    this.#sender.add(added)
+    return answer
+  }
+
+  #join(
+    question: CoalescedQuestion<Asks, Value>,
+    inBackground: boolean,
+    deadlineMs: number,
+  ): Promise<Answer<Value>> {
+    const similar = question.findListener(inBackground, deadlineMs)
+    if (similar) return similar.promise
+    const listener = question.addListener(inBackground, deadlineMs)
+    this.#selectDeadlineQueue(listener).add(listener)
+    if (!inBackground && !question.isUrgent) this.#sender.promote(question)
+    return listener.promise
+  }
+
+  /** Background questions may fill only half of the queue, so that urgent ones have room. */
+  #findOverload(inBackground: boolean): QuestionFailure | undefined {
+    const { maxQueued } = this.#options.limits
+    const queued = this.#pending.size - this.#sender.inFlightCount
+    const isFull = queued >= maxQueued
+    const isHalfFull = inBackground && this.#sender.backgroundCount >= Math.ceil(maxQueued / 2)
+    return isFull || isHalfFull ? createOverloadedFailure(queued) : undefined
+  }
+
+  #failLate(listeners: readonly Listener<Asks, Value>[]): void {
+    for (const listener of listeners) {
+      const isSent = listener.coalesced.state === 'sent'
+      this.#removeListener(
+        listener,
+        createDeadlineFailure(isSent, this.#getDeadlineMs(listener.inBackground)),
+      )
+    }
+    this.#sender.sendDue()
+  }
+
+  /** Nothing is sent until then: questions with an earlier deadline fail now. */
+  #failBefore(untilMs: number, why: QuestionFailure): void {
+    for (const queue of [this.#urgent, this.#background]) {
+      for (const listener of queue) {
+        if (listener.deadlineMs > untilMs) break
+        if (listener.coalesced.state === 'sent') continue
+        queue.delete(listener)
+        this.#removeListener(listener, why)
+      }
+    }
+  }
+
+  /** A request in flight goes on without listeners: another caller may still ask for its answer. */
+  #removeListener(listener: Listener<Asks, Value>, why: QuestionFailure): void {
+    const { coalesced } = listener
+    coalesced.waitingCount -= 1
+    if (coalesced.waitingCount === 0 && coalesced.state !== 'sent') {
+      this.#pending.delete(coalesced.identity)
+      this.#sender.cancel(coalesced)
+    }
+    listener.resolve(this.#toAnswer(why))
+  }
+
+  #settle(
+    question: CoalescedQuestion<Asks, Value>,
+    answer: AnswerSuccess<Value> | QuestionFailure,
+  ): void {
+    this.#pending.delete(question.identity)
+    this.#sender.cancel(question)
+    const result = this.#toAnswer(answer)
+    for (const listener of question.listeners) {
+      if (this.#selectDeadlineQueue(listener).delete(listener)) listener.resolve(result)
+    }
+    question.waitingCount = 0
+  }
+
+  #getDeadlineMs(inBackground: boolean): number {
+    return this.#limits.deadlineMs * (inBackground ? backgroundDeadlineFactor : 1)
+  }
+
+  #selectDeadlineQueue({
+    inBackground,
+  }: Listener<Asks, Value>): DeadlineQueue<Listener<Asks, Value>> {
+    return inBackground ? this.#background : this.#urgent
+  }
+
+  #toAnswer(answer: AnswerSuccess<Value> | QuestionFailure): Answer<Value> {
+    if ('value' in answer) return answer
+    return { ok: false, reason: answer.reason, detail: answer.detail, source: this.#options.name }
+  }
+}

@@ -1,0 +1,73 @@
+/** One question to a provider, and the callers that wait for its answer. */
+import type { Answer, Question } from '../../../domain/compliance.js'
+
+/** One waiting caller, or several that asked within a millisecond of each other. */
+export interface Listener<Asks extends Question, Value> {
+  readonly coalesced: CoalescedQuestion<Asks, Value>
+  readonly inBackground: boolean
+  /** When it gets a failure, on the monotonic clock. */
+  readonly deadlineMs: number
+  readonly promise: Promise<Answer<Value>>
+  readonly resolve: (answer: Answer<Value>) => void
+}
+
+/** Callers this close together share a promise; the later one fails that much too early. */
+const maxSharedPromiseGapMs = 1
+
+export class CoalescedQuestion<Asks extends Question, Value> {
+  readonly question: Asks
+  readonly identity: string
+  /** Changes when its request was refused and is retried in parts. */
+  group: string
+  /** Lower is earlier; decides which group is sent first. */
+  order = 0
+  isUrgent: boolean
+  state: 'queued' | 'delayed' | 'sent' | 'ended' = 'queued'
+  /** Failed requests that it was in. */
+  attempts = 0
+  /** Its request had a key that was not accepted, and it is retried with a new one. */
+  hasNewKey = false
+  /** Listeners without an answer. */
+  waitingCount = 0
+  /** The latest deadline of all listeners. */
+  lastDeadlineMs = Number.NEGATIVE_INFINITY
+  readonly listeners: Listener<Asks, Value>[] = []
+
+  constructor(asks: Asks, about: { readonly identity: string; readonly group: string }) {
+    this.question = asks
+    this.identity = about.identity
+    this.group = about.group
+    this.isUrgent = asks.inBackground !== true
+  }
+
+  /** The listener whose promise the next caller may share. */
+  findListener(inBackground: boolean, deadlineMs: number): Listener<Asks, Value> | undefined {
+    const last = this.listeners.at(-1)
+    const isLike =
+      last?.inBackground === inBackground && deadlineMs - last.deadlineMs <= maxSharedPromiseGapMs
+    return isLike ? last : undefined
+  }
+
+  addListener(inBackground: boolean, deadlineMs: number): Listener<Asks, Value> {
+    let resolveListener: Listener<Asks, Value>['resolve'] = () => undefined
+    const promise = new Promise<Answer<Value>>((resolve) => {
+      resolveListener = resolve
+    })
+    const listener = {
+      coalesced: this,
+      inBackground,
+      deadlineMs,
+      promise,
+      resolve: resolveListener,
+    }
+    this.listeners.push(listener)
+    this.waitingCount += 1
+    this.lastDeadlineMs = Math.max(this.lastDeadlineMs, deadlineMs)
+    return listener
+  }
+}
+
+export type CoalescedQuestions<Asks extends Question, Value> = readonly CoalescedQuestion<
+  Asks,
+  Value
+>[]

@@ -1,0 +1,52 @@
+/**
+ * A rate limiter: when the next request may leave, so that a provider's limit holds in any period of
+ * a minute. Has neither a timer nor a clock.
+ */
+
+const minuteMs = 60_000
+const defaultSlackMs = 1_000
+
+/** More than the rounding errors of sums of intervals; the slack is a million times larger. */
+const roundingMs = 0.001
+
+/**
+ * A bucket of `burst` tokens that gains one every `intervalMs`. In any period of a minute at most
+ * `burst + (limit - burst)` tokens can be taken.
+ */
+export class TokenBucket {
+  /** Tokens of a full bucket: about a tenth of the limit. */
+  readonly burst: number
+  readonly #intervalMs: number
+  /** When the bucket is full again; in the past when it is. */
+  #fullAt = Number.NEGATIVE_INFINITY
+
+  /**
+   * `requestsPerMinute` is a whole number from 1. Requests that leave a minute apart may arrive
+   * closer together, and the provider counts arrivals: the limit is kept over a minute plus
+   * `slackMs`, the longest time that a request takes to arrive.
+   */
+  constructor(requestsPerMinute: number, slackMs = defaultSlackMs) {
+    this.burst = Math.max(Math.min(2, requestsPerMinute), Math.floor(requestsPerMinute / 10))
+    this.#intervalMs = (minuteMs + slackMs) / (requestsPerMinute - this.burst + 1)
+  }
+
+  /**
+   * Whole milliseconds until a token can be taken with `left` others remaining; 0 when it can be taken
+   * now. Never waits for more than a full bucket.
+   */
+  getWaitMs(nowMs: number, left = 0): number {
+    const tokens = Math.min(this.burst, 1 + left)
+    const at = this.#fullAt - (this.burst - tokens) * this.#intervalMs
+    return Math.max(0, Math.ceil(at - nowMs - roundingMs))
+  }
+
+  /** Takes a token; only when {@link getWaitMs} is 0. */
+  take(nowMs: number): void {
+    this.#fullAt = Math.max(this.#fullAt, nowMs) + this.#intervalMs
+  }
+
+  /** Has no token for that time, and then one, so that requests do not resume with a burst. */
+  pause(nowMs: number, ms: number): void {
+    this.#fullAt = Math.max(this.#fullAt, nowMs + ms + (this.burst - 1) * this.#intervalMs)
+  }
+}

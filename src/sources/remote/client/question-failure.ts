@@ -1,0 +1,31 @@
+/** The failures of questions to a provider, with the texts that findings show. */
+
+import type { AnswerFailure } from '../../../domain/compliance.js'
+import { getErrorMessage } from '../../../errors.js'
+
+export type QuestionFailure = Pick<AnswerFailure, 'reason' | 'detail'>
+
+export const closingFailure: QuestionFailure = { reason: 'source-failed', detail: 'closing' }
+
+/** For a bug of ours that was thrown: callers must never get an exception. */
+export function createThrownFailure(cause: unknown): QuestionFailure {
+  return { reason: 'source-failed', detail: getErrorMessage(cause) }
+}
+
+export function createCircuitOpenFailure(failure: string): QuestionFailure {
+  return { reason: 'circuit-open', detail: `left alone for a while after: ${failure}` }
+}
+
+export function createRateLimitedFailure(waitMs: number): QuestionFailure {
+  const seconds = Math.ceil(waitMs / 1000)
+  return { reason: 'rate-limited', detail: `no request may be sent for ${seconds} s` }
+}
+
+export function createOverloadedFailure(queued: number): QuestionFailure {
+  return { reason: 'overloaded', detail: `${queued} questions wait already` }
+}
+
+export function createDeadlineFailure(isSent: boolean, limitMs: number): QuestionFailure {
+  const what = isSent ? 'no answer' : 'could not be asked'
+  return { reason: 'deadline', detail: `${what} within ${limitMs} ms` }
+}

@@ -1,0 +1,105 @@
+/**
+ * Labels from a provider's reputation monitor, which are not cached. A number has to be on the monitor
+ * first, and has labels once the provider has checked it (spec, "Reputation monitor API").
+ */
+import { reputationAdd, reputationGetPost } from '../../../api/reputation/monitor.js'
+import { wireRecord } from '../../../api/reputation/monitored-number.js'
+import type { Answer, Question } from '../../../domain/compliance.js'
+import type { PhoneNumber } from '../../../domain/phone-number.js'
+import type { LabelIssuer, NumberLabels } from '../../../domain/spam-labels.js'
+import { type InvalidRow, withoutExpiry } from '../batch-question.js'
+import type { BatchClient } from '../batching/batch-client.js'
+import { createEndpointRequest, defineQuestion } from '../questions/define-question.js'
+import { parseRowsByNumber } from '../questions/parse-rows.js'
+import type { LookupName } from './lookup-options.js'
+import { collectValues, noAccount } from './single-lookup.js'
+
+interface LabelQuestion extends Question {
+  readonly action: 'get' | 'add'
+}
+
+interface MonitoredNumber {
+  readonly isMonitored: boolean
+  /** Of the sources that have answered. */
+  readonly labels: NumberLabels
+}
+
+/** A record includes the number's complaints, which may be hundreds. */
+const maxRowBytes = 262_144
+
+export const labelQuestion = defineQuestion<LabelQuestion, MonitoredNumber, LookupName>({
+  name: 'labels',
+  maxRowBytes,
+  group: ({ action }) => [action],
+  item: ({ number }) => [number],
+  buildRequest({ action }, questions) {
+    const numbers = questions.map(({ number }) => number)
+    if (action === 'get') return createEndpointRequest(reputationGetPost, { numbers })
+    const [path = ''] = reputationAdd.paths
+    return { method: 'POST', path, wire: { json: numbers.map((number) => ({ Phone: number })) } }
+  },
+  parseReply(reply, questions) {
+    const isGet = questions[0]?.action === 'get'
+    return parseRowsByNumber(reply, questions, {
+      schema: wireRecord,
+      getNumber: ({ phone }) => phone,
+      interpret: ({ scores }) =>
+        withoutExpiry({
+          isMonitored: !isGet || scores !== undefined,
+          labels: scores ? parseLabels(scores.labels) : {},
+        }),
+      missing: isGet ? notMonitored : missingRow,
+    })
+  },
+})
+
+const missingRow: InvalidRow = { problem: 'there is no row for the number' }
+const notMonitored = withoutExpiry<MonitoredNumber>({ isMonitored: false, labels: {} })
+
+/** A source that is still `Processing` has not answered. */
+function parseLabels(statuses: Readonly<Partial<Record<LabelIssuer, string>>>): NumberLabels {
+  const answered = Object.entries(statuses).filter(([, status]) => status !== 'Processing')
+  return Object.fromEntries(answered.map(([source, status]) => [source, status === 'Flagged']))
+}
+
+export class LabelLookup {
+  readonly #client: BatchClient<LabelQuestion, MonitoredNumber>
+
+  constructor(client: BatchClient<LabelQuestion, MonitoredNumber>) {
+    this.#client = client
+  }
+
+  /**
+   * Adds numbers that the provider does not monitor yet. The result leaves out numbers that it has
+   * not checked and numbers that failed; rejects when all failed.
+   */
+  async find(
+    numbers: readonly PhoneNumber[],
+    issuers: readonly LabelIssuer[],
+  ): Promise<ReadonlyMap<PhoneNumber, NumberLabels>> {
+    const distinct = [...new Set(numbers)]
+    const found = collectValues(await Promise.all(distinct.map((number) => this.#monitor(number))))
+    return new Map(
+      distinct.flatMap((number, index) => {
+        const labels = found[index]?.labels ?? {}
+        const answered = issuers.filter((issuer) => labels[issuer] !== undefined)
+        if (answered.length === 0) return []
+        return [[number, Object.fromEntries(answered.map((issuer) => [issuer, labels[issuer]]))]]
+      }),
+    )
+  }
+
+  async #monitor(number: PhoneNumber): Promise<Answer<MonitoredNumber>> {
+    const known = await this.#ask(number, 'get')
+    if (!known.ok || known.value.isMonitored) return known
+    return await this.#ask(number, 'add')
+  }
+
+  /** Label checks come in large numbers, and no caller waits for them. */
+  async #ask(
+    number: PhoneNumber,
+    action: LabelQuestion['action'],
+  ): Promise<Answer<MonitoredNumber>> {
+    return await this.#client.ask({ accountId: noAccount, number, action, inBackground: true })
+  }
+}

@@ -1,0 +1,74 @@
+/** The options of a lookup provider, and the limits that follow from them. */
+import type { ProviderBaseOptions, ProviderObserver, ProviderOptions } from '../provider-options.js'
+
+/** The names of the questions in logs and metrics. */
+export const lookupNames = [
+  ...(['identity', 'line-status', 'res-or-business'] as const),
+  ...(['reassigned', 'labels'] as const),
+] as const
+export type LookupName = (typeof lookupNames)[number]
+
+export interface LookupProviderOptions
+  extends Pick<
+    ProviderBaseOptions,
+    'name' | 'credentials' | 'clock' | 'timers' | 'random' | 'log' | 'transport'
+  > {
+  /** For every path of the API; does not end with a slash. */
+  readonly baseUrl: string
+  /** The token endpoint, path included. */
+  readonly authUrl?: string | undefined
+  /** Maximum time of one lookup, waiting and retries included. */
+  readonly timeoutMs: number
+  /** For each kind of lookup, in any minute. */
+  readonly requestsPerMinute: number
+  /** How long a fact is cached. */
+  readonly keepMs: number
+  readonly observer: ProviderObserver<LookupName>
+}
+
+/** The published limit of all reputation calls together. */
+const maxReputationPerMinute = 100
+/** The limit of adding to the monitor; its other calls accept more. */
+const maxLabelsPerRequest = 50
+const maxReassignedPerRequest = 1_000
+
+const limits = {
+  coalesceMs: 5,
+  maxQueued: 20_000,
+  maxRequests: 8,
+  retries: 2,
+  circuitFailures: 5,
+  circuitOpenMs: 5_000,
+}
+
+export function buildLookupProviderOptions({
+  baseUrl,
+  authUrl,
+  timeoutMs,
+  requestsPerMinute,
+  keepMs: _,
+  ...options
+}: LookupProviderOptions): ProviderOptions<LookupName> {
+  const upTo = (numbersPerRequest: number, perMinute = requestsPerMinute) => ({
+    numbersPerRequest,
+    requestsPerMinute: perMinute,
+    deadlineMs: timeoutMs,
+  })
+  return {
+    ...options,
+    limits,
+    addresses: {
+      baseUrl,
+      rpcUrl: baseUrl,
+      monitorUrl: baseUrl,
+      authUrl: authUrl ?? `${baseUrl}/oauth/token`,
+    },
+    questions: {
+      identity: upTo(1),
+      'line-status': upTo(1),
+      'res-or-business': upTo(1),
+      reassigned: upTo(maxReassignedPerRequest),
+      labels: upTo(maxLabelsPerRequest, Math.min(requestsPerMinute, maxReputationPerMinute)),
+    },
+  }
+}

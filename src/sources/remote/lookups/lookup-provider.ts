@@ -1,0 +1,100 @@
+/**
+ * Lookups and labels of a provider with this API. Requests have a rate limit, a timeout, retries and
+ * a circuit breaker. Facts are cached as long as the settings say, missing facts only briefly.
+ */
+
+import type {
+  LineIdentity,
+  LineStatus,
+  LineStatusAnswer,
+  LookupSource,
+  ReassignedAnswer,
+  ResOrBusiness,
+} from '../../../domain/lookups.js'
+import type { PhoneNumber } from '../../../domain/phone-number.js'
+import type { LabelIssuer, LabelSource, NumberLabels } from '../../../domain/spam-labels.js'
+import { TtlCache } from '../../../runtime/ttl-cache.js'
+import { ProviderConnection } from '../provider-connection.js'
+import { LabelLookup, labelQuestion } from './label-lookup.js'
+import { identityQuestion, lineStatusQuestion, resOrBusinessQuestion } from './line-questions.js'
+import {
+  buildLookupProviderOptions,
+  type LookupName,
+  type LookupProviderOptions,
+} from './lookup-options.js'
+import { ReassignedLookup, reassignedQuestion } from './reassigned-lookup.js'
+import { type CachedLookup, SingleLookup } from './single-lookup.js'
+
+/** For each kind of lookup; some tens of megabytes when all are full. */
+const maxCacheEntries = 100_000
+
+/** The line may soon be free, or the provider may soon know more. */
+const transientStatuses: ReadonlySet<LineStatus> = new Set([
+  ...(['pending', 'serverunavailable', 'ERROR', 'busy', 'unreachable'] as const),
+])
+
+export class LookupProvider
+  extends ProviderConnection<LookupName>
+  implements LookupSource, LabelSource
+{
+  readonly #identity: SingleLookup<LineIdentity>
+  readonly #lineStatus: SingleLookup<LineStatusAnswer>
+  readonly #resOrBusiness: SingleLookup<ResOrBusiness>
+  readonly #reassigned: ReassignedLookup
+  readonly #labels: LabelLookup
+
+  constructor(options: LookupProviderOptions) {
+    super(buildLookupProviderOptions(options))
+    const { name, timers, keepMs: ttlMs, clock, log } = options
+    const createCache = <Value>() =>
+      new TtlCache<CachedLookup<Value>>({ timers, ttlMs, maxEntries: maxCacheEntries })
+    this.#identity = new SingleLookup({
+      client: this.openClient(identityQuestion),
+      cache: createCache(),
+    })
+    this.#lineStatus = new SingleLookup({
+      client: this.openClient(lineStatusQuestion),
+      cache: createCache(),
+      isTransient: ({ status }) => transientStatuses.has(status),
+    })
+    this.#resOrBusiness = new SingleLookup({
+      client: this.openClient(resOrBusinessQuestion),
+      cache: createCache(),
+    })
+    this.#reassigned = new ReassignedLookup({
+      client: this.openClient(reassignedQuestion, { splitsRefusedBatches: true }),
+      cache: createCache(),
+      clock,
+      onTestData: () =>
+        log.error('a provider answers with test data: its key is one of a sandbox', {
+          provider: name,
+        }),
+    })
+    this.#labels = new LabelLookup(this.openClient(labelQuestion, { splitsRefusedBatches: true }))
+  }
+
+  identity(number: PhoneNumber): Promise<LineIdentity | undefined> {
+    return this.#identity.find(number)
+  }
+
+  lineStatus(number: PhoneNumber): Promise<LineStatusAnswer | undefined> {
+    return this.#lineStatus.find(number)
+  }
+
+  resOrBusiness(number: PhoneNumber): Promise<ResOrBusiness | undefined> {
+    return this.#resOrBusiness.find(number)
+  }
+
+  reassigned(
+    items: Parameters<LookupSource['reassigned']>[0],
+  ): Promise<readonly (ReassignedAnswer | undefined)[]> {
+    return this.#reassigned.find(items)
+  }
+
+  labels(
+    numbers: readonly PhoneNumber[],
+    issuers: readonly LabelIssuer[],
+  ): Promise<ReadonlyMap<PhoneNumber, NumberLabels>> {
+    return this.#labels.find(numbers, issuers)
+  }
+}

@@ -1,0 +1,204 @@
+/** The reassigned-number check at a provider, with its cache (spec, "Reassigned-number check"). */
+import {
+  enhancedRndPost,
+  rndBasicPost,
+  wireNationalRow,
+  wireReassignedRow,
+} from '../../../api/lookups/reassigned.js'
+import type { Answer, Question } from '../../../domain/compliance.js'
+import type {
+  LookupSource,
+  NationalReassignedRow,
+  ReassignedAnswer,
+  ReassignedFlag,
+  ReassignedRow,
+} from '../../../domain/lookups.js'
+import type { Clock, LocalDay } from '../../../domain/time/clock.js'
+import { msPerDay, msPerHour } from '../../../domain/time/dates.js'
+import type { TtlCache } from '../../../runtime/ttl-cache.js'
+import { type InvalidRow, type ParsedRow, withoutExpiry } from '../batch-question.js'
+import type { BatchClient } from '../batching/batch-client.js'
+import { createEndpointRequest, defineQuestion } from '../questions/define-question.js'
+import { parseRows } from '../questions/parse-rows.js'
+import type { LookupName } from './lookup-options.js'
+import {
+  type CachedLookup,
+  collectValues,
+  type LookupResult,
+  maxTransientMs,
+  noAccount,
+} from './single-lookup.js'
+
+interface ReassignedQuestion extends Question {
+  readonly consentOn: LocalDay
+  /** Both bodies of data, or the national database alone. */
+  readonly scope: 'both' | 'national'
+}
+
+interface ReassignedResult {
+  readonly isReassigned: ReassignedFlag
+  readonly hasSafeHarbor: boolean
+  /** Of both bodies of data only. */
+  readonly own: ReassignedFlag
+}
+
+export const reassignedQuestion = defineQuestion<ReassignedQuestion, ReassignedResult, LookupName>({
+  name: 'reassigned',
+  group: ({ scope }) => [scope],
+  item: ({ number, consentOn }) => [number, consentOn],
+  buildRequest({ scope }, questions) {
+    const items = questions.map(({ number, consentOn }) => ({ number, consentOn }))
+    const request = { items, useSandbox: false, projectId: undefined }
+    return scope === 'both'
+      ? createEndpointRequest(enhancedRndPost, request)
+      : createEndpointRequest(rndBasicPost, request)
+  },
+  parseReply(reply, questions) {
+    const getNumber = ({ phoneNumber }: NationalReassignedRow) => phoneNumber
+    if (questions[0]?.scope === 'national') {
+      return parseRows(reply, questions, {
+        schema: wireNationalRow.schema,
+        getNumber,
+        interpret: (row) => toParsedRow(row, null),
+      })
+    }
+    return parseRows(reply, questions, {
+      schema: wireReassignedRow.schema,
+      getNumber,
+      interpret: (row: ReassignedRow) =>
+        isContradiction(row.isReassigned, row.ownIsReassigned)
+          ? { problem: 'IsReassigned and OwnIsReassigned contradict each other' }
+          : toParsedRow(row, row.ownIsReassigned),
+    })
+  },
+})
+
+/** Why a row of test data is not a fact. */
+const testDataDetail = 'the row is test data'
+
+function toParsedRow(
+  row: NationalReassignedRow,
+  own: ReassignedFlag,
+): ParsedRow<ReassignedResult> | InvalidRow {
+  if (row.isSandbox) return { problem: testDataDetail }
+  if (row.hasSafeHarbor && row.isReassigned === true) {
+    return { problem: 'a reassigned number has no safe harbor' }
+  }
+  const { isReassigned, hasSafeHarbor } = row
+  return withoutExpiry({ isReassigned, hasSafeHarbor, own })
+}
+
+/** `isReassigned` combines `own` with the national answer, and is true if either of them is. */
+function isContradiction(isReassigned: ReassignedFlag, own: ReassignedFlag): boolean {
+  return own === true ? isReassigned !== true : own === false && isReassigned === null
+}
+
+/**
+ * The national answer within a combined one, or `unclear` when the provider's own data alone may
+ * explain it; then the national database has to be asked separately.
+ */
+function deriveNationalAnswer({
+  isReassigned,
+  own,
+  hasSafeHarbor,
+}: ReassignedResult): ReassignedFlag | 'unclear' {
+  if (isReassigned === null) return null
+  if (isReassigned) return own === true ? 'unclear' : true
+  return own === null || hasSafeHarbor ? false : 'unclear'
+}
+
+/** `undefined` when it has no information. */
+function toReassignedAnswer(
+  { own, hasSafeHarbor }: ReassignedResult,
+  national: ReassignedFlag,
+): ReassignedAnswer | undefined {
+  if (national === null && own === null && !hasSafeHarbor) return undefined
+  return { national, own, hasSafeHarbor }
+}
+
+type Consent = Parameters<LookupSource['reassigned']>[0][number]
+type Fact = ReassignedAnswer | undefined
+
+interface ReassignedLookupDeps {
+  readonly client: BatchClient<ReassignedQuestion, ReassignedResult>
+  readonly cache: TtlCache<CachedLookup<Fact>>
+  readonly clock: Clock
+  /** Called once when the provider answers with test data. */
+  readonly onTestData: () => void
+}
+
+export class ReassignedLookup {
+  readonly #deps: ReassignedLookupDeps
+  #isTestDataReported = false
+
+  constructor(deps: ReassignedLookupDeps) {
+    this.#deps = deps
+  }
+
+  /** `undefined` also for failures; rejects when all failed. */
+  async find(consents: readonly Consent[]): Promise<readonly Fact[]> {
+    const today = getEarliestToday(this.#deps.clock)
+    const results = consents.map(({ number, consentOn }) =>
+      this.#findOne({ number, consentOn: Math.min(consentOn, today) }),
+    )
+    return collectValues(await Promise.all(results))
+  }
+
+  async #findOne(consent: Consent): Promise<LookupResult<Fact>> {
+    const cached = this.#deps.cache.get(buildConsentKey(consent))
+    if (cached) return { ok: true, value: cached.value }
+    const combined = await this.#ask(consent, 'both')
+    if (!combined.ok) return combined
+    const national = deriveNationalAnswer(combined.value)
+    if (national === 'unclear') return await this.#askNationalOnly(consent, combined.value)
+    const value = toReassignedAnswer(combined.value, national)
+    return this.#store(consent, value, value === undefined)
+  }
+
+  /** If the national database fails, the combined answer is used alone. */
+  async #askNationalOnly(
+    consent: Consent,
+    combined: ReassignedResult,
+  ): Promise<LookupResult<Fact>> {
+    const answer = await this.#ask(consent, 'national')
+    const national = answer.ok ? answer.value.isReassigned : null
+    if (national === true && combined.isReassigned !== true) {
+      const detail = 'the combined and the national answer contradict each other'
+      return { ok: false, reason: 'not-understood', detail, source: answer.source }
+    }
+    return this.#store(consent, toReassignedAnswer(combined, national), !answer.ok)
+  }
+
+  #store(consent: Consent, value: Fact, isBrief: boolean): LookupResult<Fact> {
+    this.#deps.cache.set(buildConsentKey(consent), { value }, isBrief ? maxTransientMs : undefined)
+    return { ok: true, value }
+  }
+
+  async #ask(
+    consent: Consent,
+    scope: ReassignedQuestion['scope'],
+  ): Promise<Answer<ReassignedResult>> {
+    const { number, consentOn } = consent
+    const { client, onTestData } = this.#deps
+    const answer = await client.ask({ accountId: noAccount, number, consentOn, scope })
+    if (!answer.ok && answer.detail === testDataDetail && !this.#isTestDataReported) {
+      this.#isTestDataReported = true
+      onTestData()
+    }
+    return answer
+  }
+}
+
+const westernmostOffsetMs = 12 * msPerHour
+
+/**
+ * The earliest current day on earth (UTC-12): a provider may refuse a later one as being in the
+ * future. With an earlier day of consent, more disconnects count, never fewer.
+ */
+function getEarliestToday(clock: Clock): LocalDay {
+  return Math.floor((clock.now() - westernmostOffsetMs) / msPerDay)
+}
+
+function buildConsentKey({ number, consentOn }: Consent): string {
+  return `${number} ${consentOn}`
+}

@@ -1,0 +1,72 @@
+import type { Db } from './tables.js'
+
+/** What the code outside this folder must know about the engine. */
+export interface EngineTraits {
+  readonly name: string
+  /** Maximum number of bound values in one statement. */
+  readonly maxParameters: number
+  /** Whether a statement failed only because another process holds a lock, so that it can be retried. */
+  isLockedElsewhere(cause: unknown): boolean
+  /** Whether a statement failed because the disk is full. */
+  isFull(cause: unknown): boolean
+}
+
+export interface OpenDatabase {
+  /** Of the database file, for messages. */
+  readonly path: string
+  /** A query or transaction rejects with `not-available` while there is a {@link OpenDatabase.findFault}. */
+  readonly db: Db
+  readonly traits: EngineTraits
+  /**
+   * Runs an SQL statement for each row in one transaction, with the row's fields as `@field`. On disk
+   * when it resolves; nothing is stored when it rejects, unless with a {@link OpenDatabase.findFault}.
+   */
+  runForEach(sql: string, rows: readonly object[]): Promise<void>
+  /**
+   * Runs a whole transaction, and again while another process holds a lock, for at most `lockWaitMs`.
+   * Does not block other work meanwhile. Rejects with `not-available` if the lock stays or the disk is
+   * full; nothing was stored then.
+   */
+  retryWhileLocked<Result>(work: () => Promise<Result>): Promise<Result>
+  /**
+   * Makes this the only server of the data folder until it is closed: each server caches answers and
+   * would not see another's writes at once. Throws {@link DataFileError} if there is one already.
+   */
+  lockForServing(): void
+  /** Whether another process has written since the last call. */
+  hasExternalChanges(): boolean
+  /** Marks the data folder as one with a database, so that no command creates a new one there. */
+  markInitialized(): void
+  /**
+   * Why reads and writes are unreliable, for people: a file of the database was removed or replaced
+   * under the open connection, or a check or a query found damaged pages.
+   */
+  findFault(): string | undefined
+  /**
+   * Reads every page in another process. {@link OpenDatabase.findFault} reports the damage. Rejects if
+   * the check failed to run.
+   */
+  checkIntegrity(): Promise<void>
+  /** Commits a write that changes nothing; rejects if a record could not be written either. */
+  probeWrite(): Promise<void>
+  /** Closes the connections; pending transactions end first. */
+  close(): Promise<void>
+}
+
+export interface StorageSettings {
+  readonly engine: 'sqlite'
+  /** Folder of the SQLite file. */
+  readonly dataDir: string
+  /**
+   * How long a statement blocks the whole process to wait for another process's lock. 0 for a server,
+   * which tries again later.
+   */
+  readonly blockForLockMs: number
+  readonly lockWaitMs: number
+  /** False: a new database is created only with `init`. */
+  readonly createDatabase?: boolean
+  /** Creates a new database, even in a folder that has held one; refused if there is one. */
+  readonly init?: boolean
+}
+
+export type EngineConnection = Omit<OpenDatabase, 'retryWhileLocked'>

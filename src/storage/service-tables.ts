@@ -1,0 +1,147 @@
+/**
+ * Row types of what the service keeps beside deciding calls: tokens, legal entities, the reputation
+ * monitor, scans, webhooks. Values are stored as `tables.ts` says.
+ */
+import type { Generated } from 'kysely'
+import type { LabelIssuer } from '../domain/spam-labels.js'
+
+/** A bearer token; its API key may be revoked before it expires. */
+export interface AccessTokenRow {
+  /** SHA-256 of the token, in hex. */
+  token_hash: string
+  key_id: string
+  expires_at: number
+}
+
+export interface LegalEntityRow {
+  id: Generated<number>
+  account_id: string
+  is_default: number
+  legal_name: string
+  /** Digits only; shown masked. */
+  ein: string
+  street_address: string
+  city: string
+  state: string
+  zip: string
+  country_code: string
+  primary_phone_number: string
+  /** The remaining fields of the create call as JSON: stored, but returned by no call. */
+  more: string
+  created_at: number
+  modified_at: number
+}
+
+export interface MonitoredNumberRow {
+  account_id: string
+  number: string
+  label: string | null
+  legal_entity_id: number | null
+  service_type: string | null
+  added_at: number
+  /** When its labels are checked next. */
+  due_at: number
+  /** When every source of the account's country answered last; null until then. */
+  checked_at: number | null
+  /** Sources that answered since it was added, and those that label it; bits of `label-bits.ts`. */
+  heard: Generated<number>
+  flagged: Generated<number>
+  /** When the level was last Medium, and last High; null is never since it was added. */
+  medium_at: number | null
+  high_at: number | null
+  /** Stored complete observations, and how many of them gave Medium and High. */
+  looks: Generated<number>
+  medium_looks: Generated<number>
+  high_looks: Generated<number>
+  /** `first_at` of the latest row of `label_observations`; null before the first. */
+  span_at: number | null
+}
+
+/** Consecutive observations of a number with the same labels, per account. */
+export interface LabelObservationRow {
+  id: Generated<number>
+  account_id: string
+  number: string
+  first_at: number
+  last_at: number
+  looks: number
+  /** The sources that answered, and those of them that label the number, as bits. */
+  answered: number
+  flagged: number
+  /** Every source of the account's country answered. */
+  complete: number
+}
+
+/** A label that a source removed from a monitored number. */
+export interface FlagRemovalRow {
+  id: Generated<number>
+  account_id: string
+  number: string
+  source: LabelIssuer
+  removed_at: number
+}
+
+export interface ScanJobRow {
+  id: string
+  account_id: string
+  status: 'Submitted' | 'Processing' | 'Complete' | 'Failed'
+  scan_type: 'carrier' | 'carrierandapps'
+  notification_url: string
+  /** Deleted when the job ends: from then on the notification has it. */
+  notification_key: string | null
+  phone_count: number
+  processed_count: number
+  /** Credits the account paid, refunded if the job fails; 0 if it had no limit. */
+  credits_taken: number
+  /** Consecutive passes over the open numbers in which no number got a result. */
+  idle_passes: number
+  /** When it is continued. */
+  due_at: number
+  created_at: number
+  finished_at: number | null
+  /** Why it failed; for operators. */
+  failure: string | null
+}
+
+export interface ScanNumberRow {
+  job_id: string
+  /** From 0, in the order of the request. */
+  position: number
+  number: string
+  /** The number's result as JSON; null until it is processed. */
+  result: string | null
+}
+
+/** A notification to a customer's address, with its attempts in `webhook_attempts`. */
+export interface WebhookEventRow {
+  /** `evt_` and random letters and digits. */
+  id: string
+  account_id: string
+  /** What it is about: a scan job's id or a project's code. */
+  kind: 'scan' | 'project'
+  subject: string
+  /** Such as `project.ftcValidation`. */
+  event: string
+  url: string
+  /** Account and share of its receivers; see `service/webhooks/lanes.ts`. */
+  lane: string
+  /** Sent in the key header. */
+  api_key: string | null
+  /** JSON; the event kinds say what is added at each attempt. */
+  body: string
+  state: 'pending' | 'delivered' | 'failed'
+  attempts: number
+  /** Null unless pending. */
+  next_attempt_at: number | null
+  created_at: number
+}
+
+export interface WebhookAttemptRow {
+  event_id: string
+  /** From 1. */
+  attempt: number
+  sent_at: number
+  /** Null if there was no response. */
+  http_status: number | null
+  error: string | null
+}

@@ -1,0 +1,25 @@
+/** The questions about a call go to the source of its account, and to no other. */
+import { describe, expect, it } from 'vitest'
+import { fixedClock } from '../../src/domain/time/clock.js'
+import { chooseByAccount } from '../../src/service/sandbox/sandbox.js'
+import { fakeCompliance, noon } from '../support/fake-compliance.js'
+import { aCall, testGate } from '../support/test-gate.js'
+
+describe('the account of a call', () => {
+  it('answers all four questions itself, the sandbox and real accounts apart', async () => {
+    const sandbox = fakeCompliance()
+    const real = fakeCompliance()
+    const clock = fixedClock(noon)
+    const accountOf = chooseByAccount({
+      real: { clock, compliance: real },
+      sandbox: { clock, compliance: sandbox },
+    })
+    const { gate } = testGate(fakeCompliance(), { accountOf })
+    const each = ['litigator', 'internalDnc', 'legalTime', 'scrub']
+    await gate.decide(aCall({ accountId: 'sandbox' }))
+    expect([sandbox.asked, real.asked]).toEqual([each, []])
+    await gate.decide(aCall({ accountId: 'main' }))
+    await gate.decide(aCall({ accountId: 'other' }))
+    expect([sandbox.asked, real.asked]).toEqual([each, [...each, ...each]])
+  })
+})

@@ -1,0 +1,119 @@
+/** The program as an operator meets it when its database is removed, damaged or of another version. */
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { callgate, type Serving, serve } from '../../support/program.js'
+
+let dataDir: string
+let environment: Readonly<Record<string, string>>
+const database = () => join(dataDir, 'callgate.sqlite')
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'callgate-lost-'))
+  environment = { CALLGATE_DATA_DIR: dataDir, CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z' }
+})
+
+afterEach(() => {
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+function removeDatabase(): void {
+  for (const name of readdirSync(dataDir)) {
+    if (name.startsWith('callgate.sqlite')) rmSync(join(dataDir, name))
+  }
+}
+
+async function decide({ url, keys }: Serving): Promise<string> {
+  const response = await fetch(`${url}/v1/decisions`, {
+    method: 'POST',
+    headers: { loginId: keys.sandbox, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ number: '2125550100', callKind: 'manual' }),
+  })
+  return ((await response.json()) as { reason: string }).reason
+}
+
+const readiness = async ({ url }: Serving) =>
+  (await fetch(`${url}/readyz`, { headers: { connection: 'close' } })).text()
+
+const oneLine = /^callgate: [^\n]+\n$/
+
+describe('a data folder that has lost its database', () => {
+  it('stops nothing silently: the stop tells the loss, no command starts over but serve --init', async () => {
+    const first = await serve(environment)
+    expect(await decide(first)).toBe('permitted')
+    removeDatabase()
+    for (let call = 0; call < 3; call += 1) expect(await decide(first)).toBe('not-recorded')
+    await expect
+      .poll(() => first.output(), { timeout: 15_000 })
+      .toContain('the database cannot be relied on; no call is allowed')
+    expect(await first.end('SIGTERM')).toBe(1)
+    expect(first.output()).toContain('callgate: records of 3 decisions and 0 outcomes could not be')
+
+    for (const args of [['serve'], ['keys', 'list'], ['check', '212-555-0100', '--kind', 'ai']]) {
+      const { code, err, out } = await callgate(args, environment)
+      expect([code, out]).toEqual([1, ''])
+      expect(err).toMatch(oneLine)
+      expect(err).toContain(`${database()}: the database is missing or empty`)
+    }
+    expect(readdirSync(dataDir)).not.toContain('callgate.sqlite')
+
+    const again = await serve(environment, ['--init'])
+    expect(again.keys.main).toHaveLength(44)
+    expect(await decide(again)).toBe('permitted')
+    expect(await again.end('SIGTERM')).toBe(0)
+    const { code, err } = await callgate(['serve', '--init'], environment)
+    expect([code, err]).toEqual([1, expect.stringContaining('start without --init')])
+  }, 60_000)
+})
+
+describe('a database that is damaged', () => {
+  it('is found after the start, and then no call is allowed', async () => {
+    const first = await serve(environment)
+    await first.end('SIGTERM')
+    const whole = new Sqlite(database())
+    const row = whole.prepare("insert into internal_dnc_lists values ('main', ?, 0)")
+    for (let index = 0; index < 100; index += 1) row.run(`list ${index}${'x'.repeat(900)}`)
+    whole.close()
+    const pageBytes = 4096
+    const pages = statSync(database()).size / pageBytes
+    const file = openSync(database(), 'r+')
+    const junk = Buffer.alloc(10 * pageBytes, 0x5a)
+    writeSync(file, junk, 0, junk.length, (pages - 10) * pageBytes)
+    closeSync(file)
+
+    const damaged = await serve(environment)
+    await expect
+      .poll(() => readiness(damaged), { timeout: 15_000 })
+      .toContain(`${database()}: the database is damaged (`)
+    expect(await readiness(damaged)).toContain('"ready":false')
+    expect(await decideOrRefuse(damaged, first.keys.sandbox)).toMatch(/not-recorded|is damaged/)
+    await damaged.end('SIGTERM')
+  }, 60_000)
+
+  const decideOrRefuse = async ({ url }: Serving, key: string) => {
+    const response = await fetch(`${url}/v1/decisions`, {
+      method: 'POST',
+      headers: { loginId: key, 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify({ number: '2125550100', callKind: 'manual' }),
+    })
+    return response.text()
+  }
+})
+
+describe('a database of another version', () => {
+  it.each([
+    ["insert into kysely_migration values ('9999-future', '')", 'newer schema'],
+    ['drop table kysely_migration', 'table kysely_migration is missing or empty'],
+  ])('is refused in one line: %s', async (statement, message) => {
+    expect((await callgate(['keys', 'list'], environment)).code).toBe(0)
+    const other = new Sqlite(database())
+    other.exec(statement)
+    other.close()
+    const { code, err } = await callgate(['serve'], environment)
+    expect(code).toBe(1)
+    expect(err).toMatch(oneLine)
+    expect(err).toContain(message)
+  })
+})

@@ -1,0 +1,41 @@
+/**
+ * How much code one decision runs through, counted by V8 over the built program. Prints the counts;
+ * docs/architecture.md draws the path. Longer than the bounds means that a reader has one more file
+ * to open for every call: shorten the path, or raise the bound and say why.
+ */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { environmentOf } from '../support/program.js'
+
+interface PathCount {
+  readonly decision: string
+  readonly message: string
+  readonly files: readonly string[]
+  readonly functions: number
+  readonly calls: number
+}
+
+const bounds = {
+  warm: { files: 28, functions: 115, calls: 230 },
+  cold: { files: 46, functions: 230, calls: 650 },
+}
+
+it('a decision runs through few files and functions', async () => {
+  const script = join(import.meta.dirname, '../support/path-of-a-call.mjs')
+  const options = { env: environmentOf({}), timeout: 60_000 }
+  const { stdout } = await promisify(execFile)(process.execPath, [script], options)
+  const counted: Readonly<Record<keyof typeof bounds, PathCount>> = JSON.parse(stdout)
+  const { warm, cold } = counted
+  const count = ({ files, functions, calls }: PathCount) =>
+    `${files.length} files, ${functions} functions, ${calls} calls`
+  process.stdout.write(`warm: ${count(warm)}; cold: ${count(cold)}\n`)
+  for (const which of ['warm', 'cold'] as const) {
+    const { decision, message, files, functions, calls } = counted[which]
+    expect([decision, message]).toEqual(['allow', 'every check passed'])
+    expect(files.length, files.join('\n')).toBeLessThanOrEqual(bounds[which].files)
+    expect(functions).toBeLessThanOrEqual(bounds[which].functions)
+    expect(calls).toBeLessThanOrEqual(bounds[which].calls)
+  }
+}, 70_000)
