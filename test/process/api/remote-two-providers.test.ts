@@ -237,26 +237,36 @@ describe('a second provider that is another callgate, with lists of its own', ()
     }
   }
 
-  it.each([
-    ['2127361000', 'permitted', 'acme, other'],
-    ['2127361001', 'national-dnc', 'other'],
-    ['2127361002', 'litigator', 'other'],
-    ['3037361000', 'list-not-covering', 'other'],
-    ['2125550103', 'national-dnc', 'acme'],
-  ])('%s is known to it alone, or to the first alone: %s by %s', async (...row) => {
-    const [number, reason, source] = row
-    await withLists(async (other) => {
+  const withBoth = (work: (remote: RemoteCallgate) => Promise<void>) =>
+    withLists(async (other) => {
       const settings = { NAME: 'other', BASE_URL: other.url, LOGIN_ID: other.keys.main }
       const environment = {
         ...providerVariables('SECOND_PROVIDER', settings),
         CALLGATE_SOURCE_COMBINE: 'any-no-blocks',
       }
-      await withRemoteCallgate({ environment }, async (remote) => {
-        const decision = await remote.decide(number)
-        expect(decision.reason).toBe(reason)
-        const check = reason === 'litigator' ? 'litigator' : 'permission'
-        expect(findingOf(decision, check).source).toBe(source)
-      })
+      await withRemoteCallgate({ environment }, work)
+    })
+
+  it.each([
+    ['2127361000', 'permitted', 'acme, other'],
+    ['2127361001', 'national-dnc', 'other'],
+    ['2127361002', 'litigator', 'other'],
+    ['3037361000', 'list-not-covering', 'other'],
+  ])('%s is known to it alone: %s by %s', async (number, reason, source) => {
+    await withBoth(async (remote) => {
+      const decision = await remote.decide(number)
+      expect(decision.reason).toBe(reason)
+      const check = reason === 'litigator' ? 'litigator' : 'permission'
+      expect(findingOf(decision, check).source).toBe(source)
+    })
+  })
+
+  it('ends a question by its denial or by that of the first, whichever is sooner', async () => {
+    await withBoth(async (remote) => {
+      const { reason, source } = findingOf(await remote.decide('2125550103'), 'permission')
+      expect(['national-dnc by acme', 'unknown-prefix by other']).toContain(
+        `${reason} by ${source}`,
+      )
     })
   })
 })
