@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'api/': ['domain/', 'runtime/', 'errors.ts'],
   'http/': ['api/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'gate/': ['domain/', 'observability/', 'runtime/wait.ts', 'errors.ts'],
-  'gate/checks/': ['domain/'],
+  'gate/checks.ts': ['domain/'],
   'gate/journal/': ['gate/', 'api/', 'domain/', 'runtime/', 'storage/', 'errors.ts'],
   'asterisk/': ['config/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'sources/': ['domain/', 'runtime/', 'errors.ts'],

@@ -19,7 +19,7 @@ import type { Clock, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import { withTimeout } from '../runtime/wait.js'
-import type { Check } from './checks/check.js'
+import type { Check } from './checks.js'
 import type { Journal } from './journal/journal.js'
 import {
   blockInstead,

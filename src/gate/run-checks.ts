@@ -21,7 +21,7 @@ import {
 } from '../domain/decision.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { withTimeout } from '../runtime/wait.js'
-import type { AnsweredCall, CallAnswers, Check } from './checks/check.js'
+import type { AnsweredCall, CallAnswers, Check } from './checks.js'
 
 /** What the gate asks of calling hours beyond the plain API. */
 export interface LegalTimeSettings {

@@ -18,8 +18,8 @@ interface PathCount {
 }
 
 const bounds = {
-  warm: { files: 28, functions: 115, calls: 230 },
-  cold: { files: 46, functions: 230, calls: 650 },
+  warm: { files: 25, functions: 112, calls: 220 },
+  cold: { files: 42, functions: 225, calls: 640 },
 }
 
 it('a decision runs through few files and functions', async () => {

@@ -3,7 +3,7 @@
 import type { Compliance } from '../../src/domain/compliance.js'
 import { type CallRequest, type Decision, strictPolicy } from '../../src/domain/decision.js'
 import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
-import { allChecks } from '../../src/gate/checks/all-checks.js'
+import { allChecks } from '../../src/gate/checks.js'
 import { Gate, type GateDeps, type GateSettings } from '../../src/gate/gate.js'
 import { silentLogger } from '../../src/observability/log.js'
 import { createMetrics } from '../../src/observability/metrics.js'

@@ -10,15 +10,17 @@ import type {
   LitigatorStatus,
   ResultLetter,
   ScrubVerdict,
-} from '../../../src/domain/compliance.js'
-import type { Finding } from '../../../src/domain/decision.js'
-import { callingHoursCheck } from '../../../src/gate/checks/calling-hours.js'
-import type { Check } from '../../../src/gate/checks/check.js'
-import { internalDncCheck } from '../../../src/gate/checks/internal-dnc.js'
-import { litigatorCheck } from '../../../src/gate/checks/litigator.js'
-import { permissionCheck } from '../../../src/gate/checks/permission.js'
-import { runChecks } from '../../../src/gate/run-checks.js'
-import { systemTimers } from '../../../src/runtime/runtime.js'
+} from '../../src/domain/compliance.js'
+import type { Finding } from '../../src/domain/decision.js'
+import {
+  type Check,
+  callingHoursCheck,
+  internalDncCheck,
+  litigatorCheck,
+  permissionCheck,
+} from '../../src/gate/checks.js'
+import { runChecks } from '../../src/gate/run-checks.js'
+import { systemTimers } from '../../src/runtime/runtime.js'
 import {
   answered,
   cleanRow,
@@ -27,7 +29,7 @@ import {
   noon,
   openHours,
   unanswered,
-} from '../../support/fake-compliance.js'
+} from '../support/fake-compliance.js'
 
 async function run(check: Check, answers: Partial<FakeAnswers>): Promise<Finding> {
   const compliance = fakeCompliance(answers)
