@@ -91,9 +91,15 @@ await decide('2127365001')
 await decide('2127365001')
 await session.post('Profiler.enable')
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
-const cold = await measure('2127365002')
-const warm = await measure('2127365002')
-process.stdout.write(`${JSON.stringify({ cold, warm })}\n`)
+// Background work may fall into one measurement, and not into all of them.
+const cold = []
+const warm = []
+for (const number of ['2127365002', '2127365003', '2127365004']) {
+  cold.push(await measure(number))
+  warm.push(await measure(number))
+}
+const shortest = (paths) => paths.toSorted((one, other) => one.calls - other.calls)[0]
+process.stdout.write(`${JSON.stringify({ cold: shortest(cold), warm: shortest(warm) })}\n`)
 await server.close()
 await callgate.close()
 rmSync(dataDir, { recursive: true, force: true })
