@@ -42,12 +42,12 @@ child.once('exit', (code) => {
 })
 
 /**
- * What the tests write goes here, into memory where there is room: no case cuts the power, and waiting
- * for a disk to sync took half of the time. Also removes the folders of runs that were killed. The
- * e2e tier stays on disk, where Asterisk reads and runs files of its tests.
+ * What the tests write goes here, into memory where there is room: no case cuts the power, waiting for a
+ * disk to sync took half of the time, and a disk that stalls blocks calls that a test expects to be
+ * allowed. Also removes the folders of runs that were killed.
  */
 function makeTemporaryFolder() {
-  const parent = tier !== 'e2e' && hasRoom('/dev/shm') ? '/dev/shm' : tmpdir()
+  const parent = hasRoom('/dev/shm') ? '/dev/shm' : tmpdir()
   for (const name of readdirSync(parent)) {
     const pid = /^callgate-tests-(\d+)-/.exec(name)?.[1]
     if (pid && !isRunning(Number(pid))) {
