@@ -1,26 +1,19 @@
 /**
- * Prints the tests that failed and, last, `N passed, N failed`, from the exit code of the start check and
- * the JSON reports of vitest. A run that failed without a failed test, or wrote no report, counts as one
+ * Prints what failed and, last, `N passed, N failed`, of the JSON reports of vitest and of other checks,
+ * given as `name=exit code`. A run that failed without a failed test, or wrote no report, counts as one
  * failure.
  */
 import { existsSync, readFileSync } from 'node:fs'
 
-const [startCode, ...reports] = process.argv.slice(2)
-
-const noReport = { passed: 0, failed: 1, skipped: 0 }
-
-function countsOf(report) {
-  if (!existsSync(report)) {
-    console.log(`failed: a tier wrote no report ${report}`)
-    return noReport
-  }
-  const result = JSON.parse(readFileSync(report, 'utf8'))
-  for (const file of result.testResults) printFailures(file)
-  const failed = result.numFailedTests
+function countReport(path) {
+  if (!existsSync(path)) return countCheck(`report ${path}`, false)
+  const report = JSON.parse(readFileSync(path, 'utf8'))
+  for (const file of report.testResults) printFailures(file)
+  const failed = report.numFailedTests
   return {
-    passed: result.numPassedTests,
-    failed: failed === 0 && !result.success ? 1 : failed,
-    skipped: result.numPendingTests + result.numTodoTests,
+    passed: report.numPassedTests,
+    failed: failed === 0 && !report.success ? 1 : failed,
+    skipped: report.numPendingTests + report.numTodoTests,
   }
 }
 
@@ -31,8 +24,15 @@ function printFailures({ name, status, message, assertionResults }) {
   if (status === 'failed' && failures.length === 0) console.log(`failed: ${name}: ${message}`)
 }
 
-const started = Number(startCode) === 0 ? 1 : 0
-const all = [{ passed: started, failed: 1 - started, skipped: 0 }, ...reports.map(countsOf)]
+function countCheck(name, isPassed) {
+  if (!isPassed) console.log(`failed: ${name}`)
+  return { passed: Number(isPassed), failed: Number(!isPassed), skipped: 0 }
+}
+
+const all = process.argv.slice(2).map((word) => {
+  const [name, exitCode] = word.split('=')
+  return exitCode === undefined ? countReport(word) : countCheck(name, exitCode === '0')
+})
 const sum = (name) => all.reduce((total, counts) => total + counts[name], 0)
 const skipped = sum('skipped')
 console.log(
