@@ -211,9 +211,9 @@ export class Gate {
     const { journal, timers } = this.#deps
     const decision = this.#blockWhenClockIsBehind(this.#createDecision(call, judgment))
     const remainingMs = Math.max(0, this.#remainingMs(call.arrivedAtMs))
-    const isRecorded = await withTimeout(this.#writeRecord(decision), remainingMs, () => false, {
-      timers,
-    })
+    const isRecorded =
+      journal === undefined ||
+      (await withTimeout(this.#writeRecord(decision), remainingMs, () => false, { timers }))
     return (isDelayed = false) => {
       const reason = isDelayed ? 'overloaded' : this.#findBlockReason(decision, call, isRecorded)
       const isWithheld = decision.decision === 'allow' && reason !== undefined

@@ -69,13 +69,11 @@ export async function runChecks(
   { compliance, question, callKind, askedAt }: CallToCheck,
   { deadlineMs, timers }: CheckDeadline,
 ): Promise<readonly Finding[]> {
-  const detail = `not answered within ${Math.round(deadlineMs)} ms`
-  const late: AnswerFailure = { ok: false, reason: 'deadline', detail, source: 'gate' }
-  const answers: Record<keyof CallAnswers, Answer<unknown>> = {
-    litigator: late,
-    internalDnc: late,
-    legalTime: late,
-    scrub: late,
+  const answers: Record<keyof CallAnswers, Answer<unknown> | undefined> = {
+    litigator: undefined,
+    internalDnc: undefined,
+    legalTime: undefined,
+    scrub: undefined,
   }
   const waiting: Promise<void>[] = []
   for (const name of questionOrder) {
@@ -89,6 +87,9 @@ export async function runChecks(
   }
   if (waiting.length > 0) {
     await withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
+    const detail = `not answered within ${Math.round(deadlineMs)} ms`
+    for (const name of questionOrder)
+      answers[name] ??= { ok: false, reason: 'deadline', detail, source: 'gate' }
   }
   // Every name holds the answer to its own question.
   const call = { callKind, askedAt, answers: answers as CallAnswers }
@@ -100,7 +101,7 @@ export async function runChecks(
 async function awaitAnswer(
   name: keyof CallAnswers,
   answer: Promise<Answer<unknown>>,
-  answers: Record<keyof CallAnswers, Answer<unknown>>,
+  answers: Record<keyof CallAnswers, Answer<unknown> | undefined>,
 ): Promise<void> {
   try {
     answers[name] = await answer
