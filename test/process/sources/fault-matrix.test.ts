@@ -29,7 +29,7 @@ import { noon } from '../../support/fake-compliance.js'
 import { aCall, testGate } from '../../support/test-gate.js'
 
 /** Nine tenths are for the checks. */
-const deadlineMs = 340
+const deadlineMs = 600
 const graceMs = 50
 const mostStallMs = 100
 /** Two at a time every 10 ms: 200 a second, and rows that can be taken for one another. */
