@@ -233,7 +233,7 @@ interface CredentialSource {
 
 /**
  * Finds the caller for a credential. A token is accepted only after `Bearer`; a key also as `loginId`.
- * Tokens have a prefix that keys lack, so only one of the two tables is queried.
+ * Tokens are recognized by prefix and length, so only one of the two is looked up.
  */
 export function createAuthenticator(keys: CredentialSource, tokens: CredentialSource) {
   return (credential: string, place: 'login-id' | 'bearer'): MaybePromise<Caller | undefined> =>
