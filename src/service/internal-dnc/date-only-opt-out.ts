@@ -18,13 +18,13 @@ export function decodeDateOnly(at: Instant): LocalDay | undefined {
 type Value = RawBuilder<unknown>
 
 /** How long after its end in UTC a day lasts in American Samoa. */
-const longestLagMs = 11 * msPerHour
+const maxLagMs = 11 * msPerHour
 
-const isDayAlone = (at: Value) => sql`${at} % ${msPerDay} = ${msPerDay} - 1`
+const isDateOnly = (at: Value) => sql`${at} % ${msPerDay} = ${msPerDay} - 1`
 
 /** SQL for the latest instant that the opt-out can have happened, wherever the number is. */
 export function lastMomentOf(at: Value): Value {
-  return sql`(${at} + case when ${isDayAlone(at)} then ${longestLagMs} else 0 end)`
+  return sql`(${at} + case when ${isDateOnly(at)} then ${maxLagMs} else 0 end)`
 }
 
 export const greaterOf = (one: Value, other: Value): Value =>
@@ -35,7 +35,7 @@ export const greaterOf = (one: Value, other: Value): Value =>
  * {@link lastMomentOf}. A date without a time outranks an exact time that may fall on the same local day.
  */
 export function latestOf(greatest: Value, lastMoment: Value): Value {
-  return sql`(case when ${isDayAlone(greatest)} then ${greatest} else ${lastMoment} end)`
+  return sql`(case when ${isDateOnly(greatest)} then ${greatest} else ${lastMoment} end)`
 }
 
 export function laterOf(one: Value, other: Value): Value {

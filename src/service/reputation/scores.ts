@@ -32,16 +32,16 @@ export function listSources(country: Country): readonly LabelIssuer[] {
 }
 
 /** The level of one observation, from the counts of sources that answered and that label the number. */
-export function computeLevel(labelled: number, answered: number): Score {
+export function computeLevel(labeled: number, answered: number): Score {
   if (answered === 0) return 'Processing'
-  if (labelled === 0) return 'Clean'
-  return labelled * 2 >= answered ? 'High' : 'Medium'
+  if (labeled === 0) return 'Clean'
+  return labeled * 2 >= answered ? 'High' : 'Medium'
 }
 
 /** The level of one observation, from those of `sources` that answered; `Processing` if none did. */
 export function scoreLabels(labels: NumberLabels, sources: readonly LabelIssuer[]): Score {
   const answers = sources.map((source) => labels[source]).filter((label) => label !== undefined)
-  return computeLevel(answers.filter((labelled) => labelled).length, answers.length)
+  return computeLevel(answers.filter((labeled) => labeled).length, answers.length)
 }
 
 /** Spec, "Limits": the window of MaxScore, inclusive. */

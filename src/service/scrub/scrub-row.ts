@@ -32,8 +32,8 @@ export interface ScrubRowOptions {
 /** Letters of rows without a calling window, since the number must not be called at any hour. */
 const withoutWindow: ReadonlySet<ResultLetter> = new Set(['D', 'P', 'B', 'I', 'M', 'L'])
 
-export function toScrubRow(judgement: ScrubEvaluation, terms: ScrubRowOptions): EvaluatedRow {
-  const { verdict, holdsUntil, located } = judgement
+export function toScrubRow(evaluation: ScrubEvaluation, terms: ScrubRowOptions): EvaluatedRow {
+  const { verdict, holdsUntil, located } = evaluation
   const { item, version } = terms
   const letter = toVersionLetter(verdict.letter, version)
   const { reason, ebrType, allowed, detail, lists, optOut } = verdict

@@ -53,7 +53,7 @@ function parseAllowedHost(entry: string): string {
   const text = `http://${entry}/`
   const host = URL.canParse(text) ? new URL(text).hostname : ''
   if (host === '' || isIP(host) !== 0)
-    throw createEntryError(entry, 'is no host, address or network')
+    throw createEntryError(entry, 'is not a host, address or network')
   return host.replace(/\.$/, '')
 }
 
