@@ -42,7 +42,7 @@ export class ChangeRows {
    * Visits the rows by time. Among rows with the same time deletions come first, since timestamps may be
    * those of a day or of a whole batch, so the real order is unknown.
    */
-  forEachInTimeOrder(tell: (change: Readonly<ListChange>) => void): void {
+  forEachInTimeOrder(visit: (change: Readonly<ListChange>) => void): void {
     const order = this.#isInOrder ? undefined : this.#order()
     const rowAt = (nth: number) => order?.[nth] ?? nth
     for (let start = 0; start < this.#count; ) {
@@ -50,7 +50,7 @@ export class ChangeRows {
       for (const kind of [deletion, addition]) {
         for (let nth = start; nth < end; nth += 1) {
           const row = rowAt(nth)
-          if (this.#kinds[row] === kind) tell(this.#changeAt(row))
+          if (this.#kinds[row] === kind) visit(this.#changeAt(row))
         }
       }
       start = end
