@@ -69,7 +69,7 @@ export class BypassMonitor {
     else this.#reportUnseenStart(this.#legOf(event, trunk))
   }
 
-  /** Without its channel the leg cannot be hung up. A later event may name the channel and counts it again. */
+  /** The leg cannot be hung up without its channel. A later event may name the channel and count it again. */
   onUnseenDial(dialString: string): void {
     const trunk = this.#deps.trunks.findByDialString(dialString)
     if (!trunk?.watch || this.#numberOf(dialString, trunk).kind === 'service-code') return

@@ -95,7 +95,7 @@ async function runImport<Options extends ImportOptions, Summary>(
   }
 }
 
-/** Returns a line that names the reject file, if it has lines. Failing to write it does not fail the import. */
+/** Returns a line that names the reject file, if any. A failure to write it does not fail the import. */
 async function closeRejectFile(
   rejects: RejectFile,
   path: string,

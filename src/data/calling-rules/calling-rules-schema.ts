@@ -39,7 +39,7 @@ const month = z.int().min(1, 'must be 1 to 12').max(12, 'must be 1 to 12')
 const dayOfMonth = z.int().min(1, 'must be 1 to 31').max(31, 'must be 1 to 31')
 const yearDate = { month, day: dayOfMonth }
 
-/** Uses 2023, which has no February 29, so that no rule can depend on it. A bad month is reported elsewhere. */
+/** Uses 2023, so that no rule can depend on February 29. A bad month is reported elsewhere. */
 function existsEveryYear({ month, day }: { month?: unknown; day?: unknown }): boolean {
   const isMonth = Number(month) >= 1 && Number(month) <= 12
   return !isMonth || toLocalDay(2023, Number(month), Number(day)) !== undefined

@@ -142,7 +142,7 @@ export interface CheckedHeader {
   readonly digest: string
 }
 
-/** Reads only the start and end of a file. Throws {@link DataFileError} describing what is wrong with them. */
+/** Reads only the start and end of a file. Throws {@link DataFileError} describing what is wrong. */
 export function readCheckedHeader(path: string, expected: FileKind): CheckedHeader {
   const file = openSync(path, 'r')
   try {

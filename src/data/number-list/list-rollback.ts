@@ -123,7 +123,7 @@ async function isWhole(path: string): Promise<boolean> {
   }
 }
 
-/** Moves the file instead of linking it, since removing one of two links would look like a change to readers. */
+/** Moves the file instead of linking it, since removing one of two links looks like a change to readers. */
 function activateVersion({ folder, name }: RollbackOptions, version: string): void {
   const kept = resolveVersionPath(folder, name, version)
   const path = resolveListPath(folder, name)

@@ -121,7 +121,7 @@ export class ListStore {
     return this.#inBackground
   }
 
-  /** Calls `listener` after each change, with the names of the changed lists; returns an unsubscribe function. */
+  /** Calls `listener` after each change with the names of the changed lists; returns a function to stop. */
   onChange(listener: (names: readonly string[]) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -46,7 +46,7 @@ export function loadNumbering(folder: string): NumberingFiles {
   }
 }
 
-/** Like {@link loadNumbering}, but yields to other work. If a file is damaged, its part of `older` is kept. */
+/** Like {@link loadNumbering}, but yields to other work. A damaged file leaves its part of `older` in use. */
 export async function loadNumberingInBackground(
   folder: string,
   older: NumberingFiles,

@@ -121,7 +121,7 @@ interface RecordedTime {
   readonly at: Instant | undefined
 }
 
-/** Spec: the actual date of the event. Tomorrow (UTC) is accepted, since it may already be that day locally. */
+/** Spec: the actual date of the event. Tomorrow (UTC) is accepted, since it may have begun locally. */
 function readContact(value: unknown, reader: ReadContext): RecordedTime {
   const moment = readTime('dateOfLastContact', value, reader)
   const tomorrow = toUtcDay(reader.now) + 1

@@ -131,7 +131,7 @@ class NumberLines implements LineBytesReader {
     this.#badLines.add({ ...place, rule: isHeaderRefused ? `${rule}; ${headerRule}` : rule })
   }
 
-  /** Otherwise a file with CR line breaks would be read as a single line, and all numbers but the first lost. */
+  /** Otherwise a file with CR line breaks would be read as one line, and all numbers but the first lost. */
   #refuseCarriageReturns(line: string): void {
     if (!line.includes('\r')) return
     const where = `line ${this.#lineNumber} '${truncate(line.replaceAll('\r', '\\r'))}'`

@@ -121,7 +121,7 @@ const shapeRule =
   'has to be a number of ten digits, or a range such as 8505550100|0123: its first number and the ' +
   'last four digits of its last'
 
-/** The end of a range, from the cell after its start; empty for a single number, `undefined` if unreadable. */
+/** The end of a range, from the cell after its start; empty for one number, `undefined` if unreadable. */
 function parseRangeEnd([second = '']: readonly string[]): string | undefined {
   if (second === '' || /^\d{4}$/.test(second)) return second
   return dayOf(second) === undefined ? undefined : ''

@@ -30,8 +30,8 @@ export const linesPerPrefix = 10_000
 /** One bit per line of a prefix: 1,250 bytes. */
 export const bitmapWords = linesPerPrefix / 16
 /**
- * Up to this many lines of a prefix are listed individually, which fit into one cache line. For up to
- * 625 lines a bitmap is larger than a list, but needs only one memory access where a search needs several.
+ * Up to this many lines of a prefix are listed individually, which fit into one cache line. A bitmap is
+ * larger than a list of up to 625 lines, but needs one memory access where a search needs several.
  */
 export const maxListedLines = 32
 /** 2149-06-06, the latest day that an entry can have. */

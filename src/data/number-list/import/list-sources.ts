@@ -64,7 +64,7 @@ async function readParts(
   return parts.map(({ name }, nth) => ({ file: name, sha256, rows: rows[nth] ?? 0 }))
 }
 
-/** Throws for a file without rows, since a failed download, empty or with an error text, is not an empty list. */
+/** Throws for a file without rows, since an empty or failed download must not be read as an empty list. */
 export function requireRows(
   source: SourceFile,
   { blank, what, advice }: { readonly blank: boolean; what: string; advice: string | undefined },

@@ -173,7 +173,7 @@ export interface OcnImportOptions extends NumberingImportChoices {
 
 export type OcnImportSummary = Omit<OcnReport, 'classes'> & ImportChanges
 
-/** Imports company classes, which also apply to prefixes that are already imported. Throws `DataFileError`. */
+/** Imports company classes, which also apply to prefixes already imported. Throws `DataFileError`. */
 export async function importOcnClasses(options: OcnImportOptions): Promise<OcnImportSummary> {
   const { file: path, folder, rejects, badLinesAllowed, dryRun = false, onProgress } = options
   const { classes, ...report } = await readOcnTable({ path, rejects, onProgress })
