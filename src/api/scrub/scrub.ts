@@ -69,7 +69,9 @@ function parseItem(text: string): ScrubItem {
 function formatItem({ phone, reserved = '', postalCode = '' }: ScrubItem): string {
   const parts = [phone, reserved, postalCode]
   if (parts.some((part) => /[,|]/.test(part))) {
-    throw new TypeError('a scrub item contains a comma or a bar, which separate items and their parts')
+    throw new TypeError(
+      'a scrub item contains a comma or a bar, which separate items and their parts',
+    )
   }
   return parts.join('|').replace(/\|+$/, '')
 }

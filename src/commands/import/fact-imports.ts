@@ -150,7 +150,7 @@ function toFactFeed(one: FactCommand): ImportFeed<FactOptions, FactImportSummary
   }
 }
 
-/** Throws for undated files. The modification time is not enough, since a copy of an old file has a new one. */
+/** Throws for undated files. The modification time is not enough, since a copy gets a new one. */
 function refuseUndated(paths: readonly string[]): void {
   const undated = paths.find((path) => typeof findDayInName(basename(path)) !== 'number')
   if (undated === undefined) return

@@ -146,7 +146,9 @@ async function importRecords<Row>(
 function temporaryFolderFull(cause: unknown): AppError {
   const folder = 'SQLITE_TMPDIR, else TMPDIR, else /var/tmp'
   const problem = `Nothing was stored, since the temporary folder is full (${folder})`
-  return new AppError('not-available', `${problem}; free space there, or set another folder`, { cause })
+  return new AppError('not-available', `${problem}; free space there, or set another folder`, {
+    cause,
+  })
 }
 
 const maxSourceLength = 100

@@ -180,7 +180,7 @@ export class BatchSender<Asks extends Question, Value> {
     return waitMs > 0 || this.#ensureKey() ? waitMs : Number.POSITIVE_INFINITY
   }
 
-  /** Must be called before a token is taken from the bucket, so that the request can then leave immediately. */
+  /** Must be called before a token is taken from the bucket, so that the request can leave immediately. */
   #ensureKey(): boolean {
     const { credentials } = this.#deps
     if (credentials.getHeaders()) return true
