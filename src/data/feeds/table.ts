@@ -96,7 +96,7 @@ export async function readTable<Name extends string>({
     else if (line.trim() !== '') readLine(line, number, ended)
   })
   if (layout) return { header: layout.header, rows, comments }
-  throw new DataFileError(source.path, `is empty; is it ${table.description}?`)
+  throw new DataFileError(source.path, `is empty, it holds no table; is it ${table.description}?`)
 }
 
 function mayBeCutOff(
