@@ -77,7 +77,7 @@ const factCommands: readonly FactCommand[] = [
     dated: true,
     feed: ({ carrier }) => (carrier ? 'carrier-reassigned' : 'reassigned'),
     hint: ({ sources }) =>
-      'numbers can be reported as not reassigned until ' +
+      'numbers are answered not to be reassigned until ' +
       `${formatDay(toUtcDay(Math.min(...sources.map(({ asOf }) => asOf))) + agingDays)}, since older data cannot know`,
   },
   {

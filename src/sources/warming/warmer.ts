@@ -137,7 +137,7 @@ export class Warmer implements WarmupService {
     const jobs = [...this.#running.values()].filter((job) => !job.isFinished)
     const ofAccount = jobs.filter((job) => job.accountId === accountId)
     if (ofAccount.length >= maxRunningJobs) {
-      const rule = `exceed the ${maxRunningJobs} running jobs of the account; stop a job, or wait`
+      const rule = `is one job too many: ${maxRunningJobs} of the account are running; stop one, or wait`
       throw invalidRequest([{ field: 'numbers', value: `${numbers.length} numbers`, rule }])
     }
     const own = countNumbers(ofAccount)
