@@ -31,7 +31,7 @@ export function parseWebhookUrl(text: string): WebhookUrl {
   }
   const url = new URL(text)
   if (/^[^/?#]*@/.test(text.slice(text.indexOf('//') + 2))) {
-    throw createBadUrlError('must not contain a user name or password')
+    throw createBadUrlError('must have no user name or password')
   }
   const host = parseHost(url)
   if (url.port === '0') throw createBadUrlError('must have a port from 1 to 65535')
