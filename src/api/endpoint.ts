@@ -1,6 +1,6 @@
 /**
- * The descriptor of one call of the published contract. The server, the remote client, the tests and
- * the documents all use it.
+ * The descriptor of one endpoint of the published API. The server, the remote client, the tests and
+ * the documentation all use it.
  */
 import type { z } from 'zod'
 import type { Caller, Right, ScopeChoice } from '../domain/caller.js'
@@ -18,7 +18,7 @@ export type FieldSource = 'query' | 'json' | 'form' | 'multipart'
  *   (spec, "Internal DNC list");
  * - `problem`: RFC 9457 problem details;
  * - `oauth`: `{"error", "error_description"}` of RFC 6749, section 5.2;
- * - `reason-line`: plain text, which is the reason phrase of the status line as well (rpc project call);
+ * - `reason-line`: plain text, also sent as the reason phrase of the status line (rpc/project);
  * - `block-line`: `block:<reason>:-:end`, which a dialplan reads as a refusal.
  */
 export type ErrorShape =
@@ -30,7 +30,7 @@ export type ErrorShape =
   | 'reason-line'
   | 'block-line'
 
-/** Calls that share one limit of requests per minute and account. */
+/** Groups of endpoints that share one limit of requests per minute and account. */
 export const rateClasses = [
   ...(['scrub', 'litigator', 'reassigned', 'reputation'] as const),
   ...(['pdnc', 'ebr', 'time-legal'] as const),
@@ -44,17 +44,17 @@ interface ConditionalRight<Request> {
   readonly right: Right
   /** Describes the requests that need it: `actionType is add or remove`. */
   readonly condition: string
-  // A method, so that descriptors of different requests fit into one table.
+  // A method, so that descriptors with different request types fit into one table.
   appliesTo(request: Request): boolean
 }
 
-/** An answer as it is sent. */
+/** An encoded answer. */
 export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
 
-/** Text produced while it is sent; an error closes the connection, since the headers are already sent. */
+/** A reply generated while it is sent; an error closes the connection, since the headers are already sent. */
 export interface StreamedReply extends ReplyHead {
   readonly parts: AsyncIterable<string>
-  /** Headers that are known only at the end. */
+  /** Names of headers that are known only at the end. */
   readonly trailerNames: readonly string[]
   readonly trailers: () => Readonly<Record<string, string>>
 }
@@ -73,16 +73,16 @@ interface ReplyHead {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A request as a client sends it: fields by their published names. */
+/** A request as sent by a client, with published field names. */
 export interface WireRequest {
   readonly query?: Readonly<Record<string, string>> | undefined
   /** Sent as JSON. */
   readonly json?: unknown
-  /** Ask for the JSON form of the answer by the request's content type (spec, "Internal DNC list"). */
+  /** Request the JSON form of the answer by content type (spec, "Internal DNC list"). */
   readonly jsonRequested?: boolean | undefined
 }
 
-/** What an encoder may use besides the answer. */
+/** The request data that an encoder may use besides the answer. */
 export interface ReplyContext<Request> {
   readonly request: Request
   /** The request's content type is JSON. */
@@ -99,13 +99,13 @@ export interface Endpoint<Request, Response> {
   /** One or more equivalent paths; letter case is ignored. `:name` is a parameter. */
   readonly paths: readonly string[]
   readonly accepts: readonly FieldSource[]
-  /** The field that a bare JSON list as body is read into. */
+  /** The field that receives the body if it is a bare JSON list. */
   readonly bareListField?: string
   /** `open` needs no key, since the request itself contains credentials. */
   readonly access?: 'key' | 'open'
-  /** The rights the key needs; empty when every key is enough or no key is needed. */
+  /** The rights that the key needs; empty if any key will do or none is needed. */
   readonly rights: readonly RequiredRight<Request>[]
-  /** The projects and campaigns a request applies to, explicitly or by default. */
+  /** The projects and campaigns that a request applies to, explicitly or by default. */
   readonly scopes: 'none' | ((request: Request) => readonly ScopeChoice[])
   /** The kind of call that a request is about. */
   readonly callKind?: (request: Request) => CallKind
@@ -115,7 +115,7 @@ export interface Endpoint<Request, Response> {
   readonly rateClass?: RateClass
   /**
    * The count of numbers in a request. It counts against the number limit of the rate class, and a
-   * high count makes the request a bulk call. Without it a call is neither counted nor bulk.
+   * high count makes the request a bulk call. If absent, neither applies.
    */
   readonly countNumbers?: (request: Request) => number
   /** Throws `invalid-request` for a request beyond the limits of its account. */
@@ -145,9 +145,9 @@ export interface Endpoint<Request, Response> {
 }
 
 /**
- * The published calls ignore unknown fields and accept a field twice with equal values
- * (docs/spec-interpretations.md). Callgate's own calls under `/v1/` refuse both; a token request has
- * rules of its own (RFC 6749, section 3.2).
+ * The published endpoints ignore unknown fields and accept a field twice with equal values
+ * (docs/spec-interpretations.md). Callgate's own endpoints under `/v1/` reject both; token requests
+ * follow their own rules (RFC 6749, section 3.2).
  */
 export function ignoresUnknownFields({
   paths,
@@ -157,8 +157,8 @@ export function ignoresUnknownFields({
 }
 
 /**
- * A path of the API under each version that existing clients use, the given version first;
- * `/apiLatest` means the newest.
+ * The path under each API version that existing clients use, the given version first; `/apiLatest` is
+ * an alias of the newest.
  */
 export function listVersionedPaths(newest: '/v1.5' | '/v1.4', path: string): readonly string[] {
   const versions = new Set([newest, '/v1.5', '/v1.4', '/v1.3', '/v1.2', '/apiLatest'])
@@ -168,12 +168,12 @@ export function listVersionedPaths(newest: '/v1.5' | '/v1.4', path: string): rea
 /** `scopes` of requests that name at most one project and campaign. */
 export const singleScope = (request: ScopeChoice): readonly ScopeChoice[] => [request]
 
-/** Largest body of calls about a single item, such as a decision or a token. */
+/** Largest body of requests about a single item, such as a decision or a token. */
 export const maxSmallBodyBytes = 16_384
-/** Largest body of calls with lists of documented maximum length. */
+/** Largest body of requests with lists of documented maximum length. */
 export const maxListBodyBytes = 1_048_576
 
-/** Infers the types of a descriptor, so that they need not be repeated. */
+/** Infers the types of a descriptor, so that callers need not repeat them. */
 export function defineEndpoint<Request, Response>(
   descriptor: Endpoint<Request, Response>,
 ): Endpoint<Request, Response> {

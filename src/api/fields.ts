@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { maxIdLength } from '../domain/decision.js'
 import { mapInSlices, mapLongListInSlices } from '../runtime/yield-to-event-loop.js'
 
-/** Stop reading an object after this many problems. */
+/** Reading an object stops after this many problems. */
 const maxProblems = 20
 
 /**

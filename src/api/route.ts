@@ -1,7 +1,6 @@
 /**
- * An endpoint together with the method that answers it. Tables of routes are what a server binds;
- * reading the request off the wire and the body of an error are left to `http/`. A request is held
- * against the limits of the key that asks (ADR 0073); every refusal of that kind is a `forbidden`
+ * Binds an endpoint to the method that handles it. `http/` reads requests and encodes errors. A route
+ * checks each request against the limits of the caller's key (ADR 0073); a violation is a `forbidden`
  * {@link AppError} that names the key's id, never the key.
  */
 import type { z } from 'zod'
@@ -72,7 +71,7 @@ export interface Route {
   handle(fields: object, context: RouteContext): Promise<Reply | StreamedReply>
 }
 
-/** Binds an endpoint to the method of a subject. */
+/** Binds an endpoint to its handler. */
 export function createRoute<Request, Response>(
   endpoint: Endpoint<Request, Response>,
   handle: (caller: Caller, request: Request) => MaybePromise<Response>,
@@ -95,8 +94,8 @@ export function createRoute<Request, Response>(
 }
 
 /**
- * The request that the fields mean. Throws `invalid-request`, and `forbidden` for one beyond the rights,
- * projects or kinds of call of the caller's key.
+ * Parses the fields into a request. Throws `invalid-request`, or `forbidden` if the request exceeds the
+ * rights, projects or kinds of call of the caller's key.
  */
 export async function parseRequest<Request>(
   endpoint: Pick<Endpoint<Request, unknown>, 'request' | 'rights' | 'scopes' | 'callKind'>,
@@ -132,8 +131,8 @@ function createFieldsReader(endpoint: EndpointDescriptor & { readonly request: z
 }
 
 /**
- * Refuses a caller none of whose requests to an endpoint could be answered, so that no body need be
- * read: the key lacks a right that every request needs, or all of those that some requests need.
+ * Throws `forbidden` if the key could not make any request to an endpoint, so that no body need be
+ * read: it lacks a right that every request needs, or every right that some requests need.
  */
 export function requireSomeRight(caller: Caller, needed: readonly RequiredRight<never>[]): void {
   const missing: Right[] = []
@@ -158,7 +157,7 @@ function createMissingRightError({ keyId, limits }: Caller, rights: readonly Rig
   )
 }
 
-/** Refuses a project or campaign that a key limited to some projects may not name. */
+/** Throws `forbidden` for a project or campaign that a key limited to some projects may not use. */
 export function requireScopeAllowed(caller: Caller, scope: ScopeChoice): void {
   const { keyId, limits } = caller
   if (limits.projects === 'any' || canUseScope(caller, scope)) return

@@ -1,7 +1,7 @@
 /**
- * Reads the fields of the published calls tolerantly, since many kinds of clients send them: unknown
- * fields are ignored, names ignore letter case, and a field given twice with equal values is read
- * once. A name that may be a misspelled known one is kept, so that the call's schema refuses it
+ * Reads the fields of the published endpoints leniently, since their clients vary: unknown fields are
+ * ignored, names ignore letter case, and a field given twice with equal values is read once. A name that
+ * may be a misspelling of a known one is kept, so that the endpoint's schema rejects it
  * (docs/spec-interpretations.md).
  */
 
@@ -14,9 +14,9 @@ export const ignoredFieldsHeader = 'X-Callgate-Ignored-Fields'
 
 /** The known fields of one object of a request. */
 interface KnownFields {
-  /** Lower-case name -> published spelling. */
+  /** Lower-case name to published spelling. */
   readonly spelling: ReadonlyMap<string, string>
-  /** Published name of a list -> known fields of its objects. */
+  /** Published name of a list to the known fields of its objects. */
   readonly lists: ReadonlyMap<string, KnownFields>
 }
 
@@ -26,12 +26,12 @@ export interface KnownFieldsResult {
   readonly ignored: readonly string[]
 }
 
-/** Clients send these with every call, even when they have no effect. */
+/** Clients send these with every request, even when they have no effect. */
 const commonExtraFields: ReadonlySet<string> = new Set([
   ...['version', 'output', 'loginid', 'projid', 'campaignid', 'keepbetterebr', 'project_code'],
 ])
 
-/** Names that clients use for the project or campaign of a call. */
+/** Names that clients use for the project or campaign of a request. */
 const scopeNames: readonly string[] = [
   ...['proj', 'projid', 'projcode', 'project', 'projectid', 'projectcode', 'dncprojid'],
   ...['projnumber', 'projectno', 'projectnumber'],
@@ -42,10 +42,10 @@ const exactScopeNames: ReadonlySet<string> = new Set(['projno', 'campid', 'campn
 
 const maxIgnoredNames = 20
 const maxNameLength = 60
-/** A key in place of a field name must not get into a log. */
+/** Text that may be an API key in place of a field name, which must not be logged. */
 const possibleKeyPattern = /\S{30,}/
 
-/** Creates a reader for a call whose wire form is `schema`, a JSON Schema. */
+/** Creates a reader for an endpoint whose request has the JSON Schema `schema`. */
 export function createKnownFieldsReader(
   schema: JsonSchema,
 ): (input: object) => Promise<KnownFieldsResult> {
@@ -70,7 +70,7 @@ function listKnownFields(schema: JsonSchema): KnownFields {
   }
 }
 
-/** The item schema of a list, also of an optional one. */
+/** The item schema of a list, whether required or optional. */
 function findItemSchema({ items, anyOf }: JsonSchema): JsonSchema | undefined {
   if (items !== undefined) return items as JsonSchema
   return (anyOf as readonly JsonSchema[] | undefined)?.find((option) => option.items !== undefined)
@@ -83,7 +83,7 @@ function hasScopeField({ spelling, lists }: KnownFields): boolean {
 
 interface ReadContext {
   readonly known: KnownFields
-  /** Whether the call has a project field at any level. */
+  /** Whether the request has a project field at any level. */
   readonly takesScope: boolean
   readonly ignored: Set<string>
   /** Path of the object, such as `ebrList[].`. */
@@ -123,13 +123,13 @@ function pickKnownFields(input: object, reading: ReadContext): Map<string, unkno
   return kept
 }
 
-/** Finds unknown fields that may be a missing project or time that the call's result depends on. */
+/** Finds unknown fields that may be a missing project or time on which the result depends. */
 function createMissingFieldMatcher(
   kept: ReadonlyMap<string, unknown>,
   { known, takesScope }: ReadContext,
 ) {
   const needsScope = takesScope && ![...kept].some(isScope)
-  // Computed lazily and once, since it reads all items of the lists.
+  // Computed lazily and only once, since it reads all items of the lists.
   let dateIsNeeded: boolean | undefined
   const mayBeDate = (name: string): boolean => {
     if (!isDateName(name)) return false

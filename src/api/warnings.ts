@@ -1,4 +1,4 @@
-/** Warnings for people, sent in a header because the body has a published form. */
+/** Human-readable warnings, sent in a header since the body has a published form. */
 import type { Reply } from './endpoint.js'
 
 export const warningHeader = 'X-Callgate-Warning'

@@ -1,14 +1,14 @@
 /**
- * Objects whose published field names differ from the internal ones. Each is described once, and
- * the description both reads and writes it.
+ * Objects whose published field names differ from the internal ones. A single description is used for
+ * both parsing and writing.
  */
 import { z } from 'zod'
 
-/** `write` is required where the wire value differs from the value that is read. */
+/** `write` is required if the wire value differs from the parsed value. */
 type WireField = readonly [name: string, schema: z.ZodType, write?: (value: never) => unknown]
 type WireFields = Readonly<Record<string, WireField>>
 
-/** A field without `write` must read exactly what it writes. */
+/** Requires `write` for every field whose parsed type differs from its wire type. */
 type RequireWriters<Fields extends WireFields> = {
   readonly [Key in keyof Fields]: Fields[Key] extends readonly [string, infer Schema]
     ? Schema extends z.ZodType
@@ -32,7 +32,7 @@ export interface WireObject<Read> {
   write(value: Read): Readonly<Record<string, unknown>>
 }
 
-/** Internal name -> published name, schema of the wire value, and how to write it. */
+/** Maps each internal name to its published name, the schema of its wire value, and how to write it. */
 export function wireObject<const Fields extends WireFields>(
   fields: Fields & RequireWriters<Fields>,
 ): WireObject<ReadObject<Fields>> {
@@ -43,7 +43,7 @@ export function wireObject<const Fields extends WireFields>(
     write: write as ((value: unknown) => unknown) | undefined,
   }))
   const shape = Object.fromEntries(list.map(({ name, schema }) => [name, schema]))
-  // Plain loops: rows are read and written by the thousand.
+  // Plain loops, since rows are parsed and written by the thousand.
   return {
     schema: z.object(shape).transform((wire) => {
       const value: Record<string, unknown> = {}

@@ -1,4 +1,4 @@
-/** Builds the services that are not part of deciding a call. */
+/** Builds the services that take no part in deciding calls. */
 
 import type { Country } from '../domain/place.js'
 import { monotonicTimestamps } from '../domain/time/clock.js'
@@ -41,7 +41,7 @@ interface FactServicesDeps {
   readonly metrics: Metrics
 }
 
-/** Uses the machine's clock for the sandbox too, since only its facts have a fixed time, not its jobs. */
+/** Uses the machine's clock even for the sandbox, since its fixed time applies to its facts, not its jobs. */
 export function createFactServices(
   foundation: AppContext,
   deps: FactServicesDeps,
@@ -81,7 +81,7 @@ export function createFactServices(
   return { subjects, background: work }
 }
 
-/** Returns US for a deleted account, which has no data left. */
+/** Finds the country of an account; US for a deleted account, which has no data left. */
 function createCountryLookup({ accounts }: AppContext): (accountId: string) => Promise<Country> {
   return async (accountId) => (await accounts.find(accountId))?.country ?? 'US'
 }

@@ -1,4 +1,4 @@
-/** Builds the basis of every command: the database, accounts, keys and projects. */
+/** Builds what every command needs: the database, accounts, keys and projects. */
 
 import type { Settings } from '../config/settings.js'
 import { version } from '../config/version.js'
@@ -22,14 +22,14 @@ import { prepareDataFolder } from './data-folders.js'
 
 export const mainAccountId = 'main'
 
-/** The database with accounts, keys and projects; all that the smaller commands need. */
+/** The database with accounts, keys and projects, which is all that the smaller commands need. */
 export interface AppContext {
   readonly settings: Settings
   readonly runtime: Runtime
   readonly storage: OpenDatabase
   readonly changes: ChangeNotifier
   readonly changeHead: ChangeHead
-  /** The clock for expiry; it never goes back. */
+  /** The monotonic clock for expiry. */
   readonly expiryClock: Clock
   readonly accounts: Accounts
   readonly keys: ApiKeys
@@ -41,7 +41,7 @@ export interface AppContext {
 }
 
 export interface OpenAppOptions {
-  /** Create a new database, even in a folder that had one before; fails if one exists. */
+  /** Create a new database, even in a folder that once had one; fails if one exists. */
   readonly init?: boolean | undefined
 }
 
@@ -82,7 +82,7 @@ export async function openAppContext(
     })
     const projects = new Projects({ storage, clock, timers, changes, webhooks })
     const close = async () => {
-      // A missing or locked database must not prevent the program from ending.
+      // A missing or locked database must not prevent the program from exiting.
       await changeHead.writeBack().catch((err: unknown) => {
         runtime.log.warn('the time of the newest stored record could not be written at shutdown', {
           err,

@@ -1,6 +1,6 @@
 /**
- * Builds all objects of the program, together with the other files of this folder, which alone choose
- * the engine, source and checks. Objects are closed in reverse order.
+ * Builds all objects of the program. Only this folder chooses the engine, the source and the checks.
+ * Objects are closed in reverse order.
  */
 
 import { resolveGateDeadlineMs, type Settings } from '../config/settings.js'
@@ -46,7 +46,7 @@ export interface Callgate extends AppContext {
   readonly factSources: FactSources
   /** Started by a server. */
   readonly backgroundJobs: BackgroundJobs
-  /** The service in this process, with its cache, as real accounts and as the sandbox ask it. */
+  /** The service in this process, one cache for real accounts and one for the sandbox. */
   readonly embedded: { readonly real: CachedCompliance; readonly sandbox: CachedCompliance }
   readonly viewOf: (accountId: string) => AccountView
   /** The providers of `source.kind: remote`. */
@@ -91,7 +91,7 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
     onPending: (count) => metrics.setPendingWebhooks(count),
   })
   const remote = createRemoteStack(foundation, { own: embedded.real, metrics })
-  // Before the cache: a question asked again must not be answered from an old project.
+  // Subscribes before the caches, so that a repeated question does not see an outdated project.
   changes.subscribe({
     numbersChanged: () => undefined,
     everythingChanged: () => projects.clearCache(),
@@ -155,7 +155,7 @@ function createRemoteStack(
   return openRemoteStack({ settings, runtime, metrics, embedded, gateDeadlineMs: deadlineMs })
 }
 
-/** Warmup may use at most half of the queue of a source. */
+/** The share of a source's queue that warmup may use. */
 const maxWarmupQueueShare = 0.5
 
 /** The sandbox has its own warmer, so that its jobs take no capacity from real accounts. */

@@ -1,4 +1,4 @@
-/** Builds the remote source from the settings: clients, combination, cache, and callgate's own rules. */
+/** Builds the remote source from the settings: clients, combination, cache, and our own restrictions. */
 
 import type { PolicySettings, ProviderSettings, Settings } from '../config/settings.js'
 import { type Compliance, type QuestionName, questionNames } from '../domain/compliance.js'
@@ -14,7 +14,7 @@ import { readProviderCredentials } from './provider-credentials.js'
 export interface RemoteStack {
   /** The source that the gate uses. */
   readonly compliance: Compliance
-  /** The providers' answers; independent of local changes, so it is not notified of them. */
+  /** Caches the providers' answers, which do not depend on local changes. */
   readonly cache: CachedCompliance
   readonly providers: readonly {
     readonly name: string
@@ -34,7 +34,7 @@ export interface RemoteStackDeps {
 
 /** Share of the decision time that a denial of one provider waits for the other provider. */
 const denialWaitShare = 0.7
-/** Share of the decision time before a stale answer is used; later than the wait for denials, so that none is missed. */
+/** Share of the decision time before a stale answer is used; larger, so that no denial is missed. */
 const staleFallbackShare = 0.85
 
 /** Throws `DataFileError` for a key file that cannot be read. */

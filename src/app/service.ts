@@ -80,7 +80,7 @@ export interface AccountViews {
   readonly sandbox: AccountView
 }
 
-/** The view of every real account, and that of the sandbox. */
+/** Creates the view shared by all real accounts, and that of the sandbox. */
 export function createAccountViews(
   { settings, runtime: { clock } }: AppContext,
   data: ReferenceData,
@@ -144,7 +144,7 @@ interface EmbeddedComplianceDeps {
   readonly metrics: Metrics
 }
 
-/** The service in this process, with its cache, as the accounts of one view ask it. */
+/** The cached service in this process for the accounts of one view. */
 export function createEmbeddedCompliance(
   { settings, runtime, projects }: AppContext,
   { account, services, metrics }: EmbeddedComplianceDeps,

@@ -14,7 +14,7 @@ export interface PermitKeyOptions {
 const minKeyLength = 32
 
 /**
- * The first line of the file. Without a file, the key is in `permit-key` in the data folder, which is
+ * Returns the first line of the file. Without a configured file, uses `permit-key` in the data folder,
  * created if missing. Throws a `DataFileError` that names the file and the rule, never the content.
  */
 export function loadPermitKey({ file, dataDir, randomBytes }: PermitKeyOptions): string {

@@ -104,7 +104,7 @@ function parseRequest(number: string, options: CheckOptions): DecisionRequest {
   }
 }
 
-/** Field of the decision request -> its name on the command line. */
+/** Field of the decision request to its name on the command line. */
 const optionNames: Readonly<Record<string, string>> = {
   number: '<number>',
   callKind: '--kind',
@@ -114,7 +114,7 @@ const optionNames: Readonly<Record<string, string>> = {
   at: '--at',
 }
 
-/** Only the sandbox has facts about fictional numbers. */
+/** Uses the sandbox for fictional numbers, since only it has facts about them. */
 function defaultAccount(number: string, accountId: string): string {
   const dialed = parseDialString(number)
   return dialed.kind === 'nanp' && isFictional(dialed.number) ? sandboxAccountId : accountId

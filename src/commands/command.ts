@@ -5,7 +5,7 @@ import type { Settings } from '../config/settings.js'
 
 /** The standard streams; tests pass their own. */
 export interface Terminal {
-  /** Standard output: the answer and nothing else. */
+  /** Standard output: only the result. */
   out(text: string): void
   /** Standard error: progress, hints and problems. */
   note(text: string): void
@@ -13,7 +13,7 @@ export interface Terminal {
   readonly interactive: boolean
 }
 
-/** A command adds itself to the program. */
+/** Adds a command to the program. */
 export type RegisterCommand = (program: Command, terminal: Terminal) => void
 
 /** Ends the program with a message and without a stack trace. */
@@ -33,7 +33,7 @@ export function loadCommandSettings(command: Command): Settings {
   return loadSettings({ file: config })
 }
 
-/** Rows in columns for a terminal. */
+/** Formats rows as aligned columns for a terminal. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, column) =>
     Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),

@@ -1,4 +1,4 @@
-/** Numbers, counts, durations and instants as the commands write and read them. */
+/** Formats and parses the numbers, counts, durations and instants of the commands. */
 
 import type { Instant } from '../domain/time/clock.js'
 import { msPerDay, msPerHour, parseInstant } from '../domain/time/dates.js'
@@ -14,7 +14,7 @@ export function formatCount(value: number, noun: string): string {
   return `${formatNumber(value)} ${noun}${value === 1 ? '' : 's'}`
 }
 
-/** The lines of a command's output as it is written. */
+/** Joins the lines of a command's output. */
 export function joinLines(parts: readonly string[]): string {
   return `${parts.join('\n')}\n`
 }
@@ -26,13 +26,13 @@ const msPerUnit: Readonly<Record<string, number>> = {
   d: msPerDay,
 }
 
-/** Milliseconds of a time such as `30m`, in one of the units; `undefined` for anything else. */
+/** Parses a duration such as `30m` to milliseconds; `undefined` unless its unit is one of `units`. */
 export function parseDuration(text: string, units: readonly string[]): number | undefined {
   const [, amount = '', unit = ''] = /^(\d{1,5})([smhd])$/.exec(text) ?? []
   return units.includes(unit) ? Number(amount) * (msPerUnit[unit] ?? Number.NaN) : undefined
 }
 
-/** The instant of an option such as `--at`. */
+/** Parses the instant of an option such as `--at`. */
 export function parseInstantOption(option: string, text: string | undefined): Instant | undefined {
   const at = text === undefined ? undefined : parseInstant(text)
   if (text === undefined || at !== undefined) return at
@@ -40,7 +40,7 @@ export function parseInstantOption(option: string, text: string | undefined): In
   throw new CommandFailure(`${option} '${text}': ${rule}`, 2)
 }
 
-/** Words of an option separated by commas, each once and in the order of `known`. */
+/** Parses the comma-separated words of an option; returns each once, in the order of `known`. */
 export function parseWords<Word extends string>(
   option: string,
   text: string,

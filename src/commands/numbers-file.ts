@@ -63,7 +63,7 @@ export async function readNumbersFile(
     if (typeof read === 'string') refused.push({ file: path, line, value: row, rule: read })
     else numbers.push({ ...read, line })
   })
-  // A file that changed while it was read is refused.
+  // Throws if the file changed while it was read.
   await computeReadDigest(source)
   if (isEmpty) throw new DataFileError(path, 'is empty')
   if (numbers.length > 0) return { numbers, refused }
@@ -76,7 +76,7 @@ interface FirstRow {
   readonly isHeader: boolean
 }
 
-/** Either a header, or data whose first telephone number shows which column has the numbers. */
+/** The first row is a header, or data whose first telephone number shows which column has the numbers. */
 function readFirstRow(row: string, path: string, serviceCodes: ReadonlySet<string>): FirstRow {
   const delimiter = detectDelimiter(row)
   const cells = splitCells(row, delimiter) ?? []
@@ -94,7 +94,7 @@ function readFirstRow(row: string, path: string, serviceCodes: ReadonlySet<strin
   throw new DataFileError(path, `'${truncate(row)}': ${rule}`)
 }
 
-/** Foreign numbers and service codes count too; short digit strings could be anything else. */
+/** Accepts foreign numbers and service codes, but no other short digit strings. */
 function isTelephoneNumber(cell: string, serviceCodes: ReadonlySet<string>): boolean {
   const { kind } = parseDialString(cell, serviceCodes)
   return kind === 'nanp' || kind === 'foreign' || kind === 'service-code'

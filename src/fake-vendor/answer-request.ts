@@ -25,7 +25,7 @@ export async function answerRequest(
   response: ServerResponse,
   parts: AnswerRequestDeps,
 ): Promise<void> {
-  // Nobody should mistake it for a real provider.
+  // So that nobody mistakes it for a real provider.
   response.setHeader('X-Fake-Vendor', 'callgate')
   const path = normalizePath(request)
   if (isControlPath(path)) {
@@ -59,7 +59,7 @@ export async function answerRequest(
   await sendVendorReply(response, reply, { fault: delivery, timers })
 }
 
-/** A request whose answer is replaced is not carried out, so a write has no effect. */
+/** A request whose reply is replaced is not executed, so a write has no effect. */
 function isReplyReplaced(fault: Fault | undefined): boolean {
   return fault !== undefined && (isConnectionFault(fault) || isReplyFault(fault))
 }
@@ -85,7 +85,7 @@ export class VendorRateLimiter {
   readonly #perMinute: number
   #accepted = new Map<RequestTarget, MinuteWindow>()
 
-  /** Infinity for no limit. */
+  /** Infinity means no limit. */
   constructor(perMinute: number) {
     this.#perMinute = perMinute
   }

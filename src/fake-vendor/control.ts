@@ -29,19 +29,19 @@ const maxBodyBytes = 65_536
 
 type ControlAction = (request: IncomingMessage, parts: ControlDeps) => Promise<void> | void
 
-/** By method and path; each is answered with the state after it. */
+/** Actions by method and path; each replies with the resulting state. */
 const actions: Readonly<Record<string, ControlAction>> = {
   [`GET ${controlPath}`]: () => undefined,
   [`PUT ${controlPath}/faults`]: async (request, { faults }) => {
     const body = (await readBody(request, { maxBytes: maxBodyBytes })).toString()
-    // All are parsed before the first is set.
+    // Parse all before setting any.
     const all = parseFaults(await parseJsonBody(body))
     for (const [target, fault] of all) faults.set(target, fault)
   },
   [`POST ${controlPath}/reset`]: (_request, { reset }) => reset(),
 }
 
-/** Answers a request below {@link controlPath}, refusals included. */
+/** Answers a request below {@link controlPath}, including errors. */
 export async function answerControl(
   request: IncomingMessage,
   path: string,

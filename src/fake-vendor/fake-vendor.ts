@@ -29,18 +29,18 @@ export interface FakeVendorOptions {
   readonly clientSecret?: string | undefined
   /** How long its tokens are valid; 3600 when absent (spec, "Limits"). */
   readonly tokenSeconds?: number | undefined
-  /** It answers as of this instant; now when absent. */
+  /** The instant as of which it answers; now when absent. */
   readonly at?: Instant | undefined
   /** Projects besides the Master Project. */
   readonly projects?: readonly string[] | undefined
-  /** For each question in any 60 seconds; more are answered 429 with Retry-After. */
+  /** Limit per question in any 60 seconds; requests above it get 429 with Retry-After. */
   readonly requestsPerMinute?: number | undefined
-  /** Minimum time from the head of a request to its answer. */
+  /** Minimum time from receiving the head of a request to its reply. */
   readonly latencyMs?: number | undefined
   readonly log?: Logger | undefined
-  /** For latency, slowness, tokens and rate limits; the machine's when absent. */
+  /** Used for latency, slow replies, tokens and rate limits; the machine's when absent. */
   readonly timers?: Timers | undefined
-  /** From 0 up to, not including, 1; decides whether a fault with a chance applies. */
+  /** Returns 0 (inclusive) to 1 (exclusive); decides whether a fault with a chance applies. */
   readonly random?: (() => number) | undefined
 }
 
@@ -55,7 +55,7 @@ export interface FakeVendor {
   readonly clientSecret: string
   /** Replaces or removes the fault of a target. Throws an `AppError` for one that cannot apply. */
   setFault(target: FaultTarget, fault: Fault | undefined): void
-  /** The latest 10,000 requests, oldest first, without those to its control paths. */
+  /** The latest 10,000 requests, oldest first, excluding those to control paths. */
   requests(): readonly RecordedRequest[]
   counts(): RequestCounts
   /** Removes all faults, requests, rate-limit counts and tokens. */
@@ -64,7 +64,7 @@ export interface FakeVendor {
   close(): Promise<void>
 }
 
-/** Longer than clients keep an idle connection, so that it is not the vendor that closes first. */
+/** Longer than clients keep an idle connection, so that the vendor never closes first. */
 const keepAliveMs = 75_000
 const keyBytes = 33
 

@@ -1,4 +1,4 @@
-/** Decides which fault applies to a request: those that are set, how many times are left, and chance. */
+/** Decides which fault applies to a request, by target, remaining times and chance. */
 import { type Fault, isRowFault } from './fault.js'
 import { parseFault } from './parse-fault.js'
 import { type FaultTarget, isQuestionName, type RequestTarget } from './request-target.js'
@@ -13,7 +13,7 @@ export class FaultPlan {
   readonly #random: () => number
   readonly #faults = new Map<FaultTarget, ActiveFault>()
 
-  /** `random` gives from 0 up to, not including, 1. */
+  /** `random` returns 0 (inclusive) to 1 (exclusive). */
   constructor(random: () => number) {
     this.#random = random
   }
@@ -27,8 +27,8 @@ export class FaultPlan {
   }
 
   /**
-   * The fault of one request, which uses up one of its times. A fault of the question itself replaces
-   * the one of `all`.
+   * The fault for one request, which uses up one of its times. A fault of the question itself takes
+   * precedence over one of `all`.
    */
   take(target: RequestTarget): Fault | undefined {
     const name = target !== 'other' && this.#faults.has(target) ? target : 'all'
@@ -45,7 +45,7 @@ export class FaultPlan {
     this.#faults.clear()
   }
 
-  /** The faults that are set; `times` is how many are left. */
+  /** The faults that are set; `times` is the remaining count. */
   state(): Readonly<Partial<Record<FaultTarget, Fault>>> {
     return Object.fromEntries(
       [...this.#faults].map(([target, { fault, timesLeft }]) => [

@@ -1,11 +1,11 @@
 /**
  * Every fault with its parameters and its effect on the wire. Faults are parsed by this table, and the
- * documents list it.
+ * documentation lists it.
  */
 
 /** Without these, a fault applies to every request. */
 interface FaultLimits {
-  /** To how many requests it applies. */
+  /** The number of requests to which it applies. */
   readonly times?: number | undefined
   /** Probability, from 0 to 1, that it applies to a request. */
   readonly chance?: number | undefined

@@ -1,4 +1,4 @@
-/** Parses faults from tests, JSON and command lines, and refuses those that cannot apply. */
+/** Parses faults from tests, JSON and command lines, and rejects those that cannot apply. */
 import { type FieldProblem, invalidRequest } from '../errors.js'
 import {
   type Fault,
@@ -32,7 +32,7 @@ export function parseFault(value: unknown, target: FaultTarget): Fault | undefin
   const { parameter } = faultDescriptions[kind]
   const problems = findFieldProblems(given, parameter ? [parameter, ...limits] : limits, target)
   if (problems.length > 0) throw invalidRequest(problems)
-  // All fields were checked against the table, which matches the type.
+  // Safe: all fields were checked against the table, which matches the type.
   const fault = given as unknown as Fault
   if (target === 'token' && isRowFault(fault)) {
     throw invalidRequest([

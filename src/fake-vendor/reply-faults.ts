@@ -1,4 +1,4 @@
-/** Replies in place of the correct one, as vendors and their proxies give them. */
+/** Replies that replace the correct one, as sent by real vendors and their proxies. */
 import { defaultServerError, type ReplyFault } from './fault.js'
 import { jsonType, textType, type VendorReply } from './vendor-reply.js'
 
@@ -19,7 +19,7 @@ const loginPage = `<!DOCTYPE html>
 export function createFaultReply(fault: ReplyFault, deps: ReplyFaultDeps): VendorReply {
   switch (fault.kind) {
     case 'garbage':
-      // No text in UTF-8 begins with this byte.
+      // This byte is never the first of valid UTF-8 text.
       return createReply(
         200,
         jsonType,
@@ -38,7 +38,7 @@ export function createFaultReply(fault: ReplyFault, deps: ReplyFaultDeps): Vendo
     case 'server-error':
       return createReply(fault.status ?? defaultServerError, textType, 'The server has failed')
     case 'redirect': {
-      const moved = createReply(302, textType, 'It is elsewhere')
+      const moved = createReply(302, textType, 'Moved')
       const Location = fault.location ?? `${deps.url}/elsewhere`
       return { ...moved, headers: { ...moved.headers, Location } }
     }

@@ -10,7 +10,7 @@ import { type QuestionName, questionNames } from '../domain/compliance.js'
 export const faultTargets = [...questionNames, 'token', 'all'] as const
 export type FaultTarget = (typeof faultTargets)[number]
 
-/** The target a request is counted for; `other`: relationship records and unknown paths. */
+/** The target under which a request is counted; `other`: relationship records and unknown paths. */
 export type RequestTarget = QuestionName | 'token' | 'other'
 
 const targetPaths: Readonly<Record<Exclude<RequestTarget, 'other'>, readonly string[]>> = {

@@ -7,7 +7,7 @@ type Row = Readonly<Record<string, unknown>>
 
 interface RowFields {
   readonly phone: string
-  /** The field that decides on the call. */
+  /** The field that determines the verdict. */
   readonly verdict: string
   /** A field with a value that no client may accept. */
   readonly wrong: Row
@@ -20,7 +20,7 @@ const rowFields: Readonly<Record<QuestionName, RowFields>> = {
   'legal-time': { phone: 'PhoneNumber', verdict: 'IsCallPermitted', wrong: { Status: 'MAYBE' } },
 }
 
-/** A reply without rows, such as an error or one that is not JSON, stays as it is. */
+/** A reply without rows, such as an error or one that is not JSON, is not changed. */
 export function applyRowFault(
   reply: VendorReply,
   fault: RowFault,

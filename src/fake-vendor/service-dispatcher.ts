@@ -1,6 +1,6 @@
 /**
- * Gives the correct answers: calls the routes of the compliance service and buffers their replies, so
- * that a fault can be applied before sending.
+ * Produces the correct answers: calls the routes of the compliance service and buffers their replies,
+ * so that a fault can be applied before sending.
  */
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Route } from '../api/route.js'
@@ -13,7 +13,7 @@ import type { Logger } from '../observability/log.js'
 import { toVendorReply, type VendorReply } from './vendor-reply.js'
 
 export interface ServiceDispatcherOptions {
-  /** Without parameters in their paths. */
+  /** Must not have parameters in their paths. */
   readonly routes: readonly Route[]
   readonly authenticate: Authenticate
   readonly logger: Logger
@@ -46,7 +46,7 @@ export class ServiceDispatcher {
     this.#routes = byPath
   }
 
-  /** The service's reply to a request, refusals included. The path is normalized as for `findTarget`. */
+  /** The service's reply to a request, including errors. The path is normalized as for `findTarget`. */
   async dispatch(
     request: IncomingMessage,
     path: string,
@@ -77,7 +77,7 @@ export class ServiceDispatcher {
   }
 }
 
-/** The same route, but it reports its count of numbers before it answers. */
+/** Wraps a route so that it reports its count of numbers before it answers. */
 function withNumberCount(route: Route, { onNumbers, isSkipped }: DispatchOptions): Route {
   return {
     ...route,
@@ -88,7 +88,7 @@ function withNumberCount(route: Route, { onNumbers, isSkipped }: DispatchOptions
   }
 }
 
-/** Numbers by the two names the API lists them under, in any letter case. */
+/** Counts the numbers in the two fields that the API uses for them, in any letter case. */
 function countNumbers(fields: unknown): number {
   if (typeof fields !== 'object' || fields === null) return 0
   for (const [name, value] of Object.entries(fields)) {

@@ -5,7 +5,7 @@ import { AppError } from '../errors.js'
 export interface TokenIssuerOptions {
   readonly clientId: string
   readonly clientSecret: string
-  /** How long a token is accepted, and what `expires_in` says. */
+  /** How long a token is valid; also sent as `expires_in`. */
   readonly tokenSeconds: number
   readonly monotonicMs: () => number
   readonly randomBytes: (size: number) => Buffer
@@ -31,7 +31,7 @@ export class TokenIssuer {
     this.#expiryByToken.clear()
   }
 
-  /** Throws the refusals of RFC 6749, section 5.2. */
+  /** Throws the errors of RFC 6749, section 5.2. */
   issue(request: TokenRequest): TokenResponse {
     if (request.grantType !== 'client_credentials') {
       throw new AppError('unsupported-grant', 'grant_type: must be client_credentials')

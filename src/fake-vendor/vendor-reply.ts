@@ -11,7 +11,7 @@ export interface VendorReply {
 export const jsonType = 'application/json; charset=utf-8'
 export const textType = 'text/plain; charset=utf-8'
 
-/** With the same headers as the service. */
+/** Converts a reply of the service, with the same headers. */
 export function toVendorReply(reply: Reply, headers: VendorReply['headers'] = {}): VendorReply {
   const isJson = 'json' in reply
   return {

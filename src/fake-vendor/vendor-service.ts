@@ -60,7 +60,7 @@ export async function openVendorService(options: VendorServiceOptions): Promise<
 async function openCallgateIn(dataDir: string, options: VendorServiceOptions): Promise<Callgate> {
   const { runtime, at, projects } = options
   const sandbox = { file: writeFacts(dataDir), ...(at !== undefined && { at: formatInstant(at) }) }
-  // Its service is asked, never its gate, so the gate needs no cache.
+  // Only its service is used, never its gate, so the gate needs no cache.
   const gate = { cache: { maxEntries: 0 } }
   const callgate = await openCallgate(settingsSchema.parse({ dataDir, sandbox, gate }), runtime)
   try {

@@ -1,7 +1,7 @@
 /**
- * One account as a request sees it: its time, its lists, its numbering plan and its calling hours.
- * A request looks its view up once and hands it down. There are two, one of every real account and
- * one of the sandbox, and nothing below a view asks again which account it is.
+ * What differs between real accounts and the sandbox: clock, lists, numbering plan, calling hours and
+ * fixed facts. There are two views, one shared by all real accounts and one for the sandbox. A request
+ * looks up its view once and passes it down, so nothing below checks the account again.
  */
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { NumberingPlan } from '../domain/place.js'
@@ -11,17 +11,17 @@ import type { EbrRecord } from './consent/ebr-record.js'
 import type { AccountLists } from './lists/list-facts.js'
 
 export interface AccountView {
-  /** Now as the account sees it; the sandbox may stand at an instant of its own. */
+  /** The account's current time; the sandbox may be set to a fixed instant. */
   readonly clock: Clock
   readonly numberingPlan: NumberingPlan
   readonly hours: CallingHours
-  /** The do-not-call and litigator lists that speak for its numbers. */
+  /** The do-not-call and litigator lists that its numbers are checked against. */
   readonly lists: AccountLists
-  /** Fixed facts that no request stored; only the sandbox has any. */
+  /** Built-in facts that were never stored by a request; only the sandbox has any. */
   readonly fixedFacts: FixedFacts | undefined
 }
 
-/** A stored row, even one that says "removed", wins over them. */
+/** The sandbox's built-in facts. A stored row overrides them, even one marked as removed. */
 export interface FixedFacts {
   /** When a number was put on the internal list; `undefined` when it was not. */
   internalDncEntry(number: PhoneNumber): { readonly addedAt: Instant } | undefined
@@ -30,5 +30,5 @@ export interface FixedFacts {
   ebrRecord(number: PhoneNumber): EbrRecord | undefined
 }
 
-/** The views, for a subject that needs some of their parts. */
+/** Looks up the account's view, restricted to the parts that a service needs. */
 export type ViewOf<Part extends keyof AccountView> = (accountId: string) => Pick<AccountView, Part>

@@ -2,10 +2,10 @@ import type { ChangeObserver } from '../domain/change-notifier.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import { yieldToEventLoop } from '../runtime/yield-to-event-loop.js'
 
-/** Numbers announced in well below a millisecond. */
+/** As many numbers as can be announced in well under a millisecond. */
 const notifyBatchSize = 256
 
-/** Tells of changed numbers, of many in slices; all of them have been told of when it resolves. */
+/** Announces changed numbers in batches that yield to the event loop; resolves when all are announced. */
 export async function notifyNumbersChanged(
   changes: ChangeObserver,
   accountId: string,

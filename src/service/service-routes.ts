@@ -1,4 +1,4 @@
-/** Endpoint -> method: the service's whole API on one page. */
+/** Binds every endpoint of the service's API to the method that handles it. */
 import { accessCheckEndpoint, tokenEndpoint } from '../api/accounts/authentication.js'
 import {
   legalEntitiesGet,

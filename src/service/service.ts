@@ -1,4 +1,4 @@
-/** The subjects of the compliance service, as its routes and the embedded source are handed them. */
+/** The parts of the compliance service that its routes and the embedded source use. */
 
 import type { AccessCheck } from './accounts/access-check.js'
 import type { AccessTokens } from './accounts/access-tokens.js'
@@ -19,7 +19,7 @@ import type { ReputationMonitor } from './reputation/reputation-monitor.js'
 import type { Scans } from './scans/scans.js'
 import type { Scrub } from './scrub/scrub.js'
 
-/** What a call is judged by: our own lists, records and rules. */
+/** The services that evaluate calls: our own lists, records and rules. */
 export interface CallServices {
   readonly timeLegal: Pick<TimeLegalCheck, 'check'>
   readonly callTimes: Pick<LegalCallTimes, 'list'>
@@ -31,7 +31,7 @@ export interface CallServices {
   readonly litigators: Pick<LitigatorCheck, 'check'>
 }
 
-/** Who one is, and what is kept for an account. */
+/** Authentication, and the data of an account. */
 export interface AccountServices {
   readonly tokens: Pick<AccessTokens, 'issue'>
   readonly access: Pick<AccessCheck, 'check'>
@@ -40,7 +40,7 @@ export interface AccountServices {
   readonly legalEntities: Pick<LegalEntities, 'list' | 'create' | 'update'>
 }
 
-/** What rests on facts from outside. */
+/** The services that depend on facts from providers or imports. */
 export interface FactServices {
   readonly lookups: Pick<
     Lookups,
@@ -55,5 +55,5 @@ export interface FactServices {
   readonly scans: Pick<Scans, 'submit' | 'status'>
 }
 
-/** The calls of the published API, each subject narrowed to them. */
+/** The methods behind the published API. */
 export interface Service extends CallServices, AccountServices, FactServices {}

@@ -27,7 +27,7 @@ import type { ProjectScope } from '../service/projects/project-scope.js'
 import { projectNotFound, type ScopeResolver } from '../service/projects/project-scope.js'
 import type { ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
 
-/** The `source` of its answers. */
+/** The `source` field of the answers. */
 const embeddedSourceName = 'embedded'
 
 export interface EmbeddedDeps {
@@ -52,7 +52,7 @@ export class EmbeddedCompliance implements Compliance {
     this.#deps = deps
   }
 
-  /** Judged at the question's instant, or now. */
+  /** Evaluated at the question's instant, or now. */
   async scrub(question: Question): Promise<Answer<ScrubVerdict>> {
     try {
       const { evaluator } = this.#deps
@@ -63,7 +63,7 @@ export class EmbeddedCompliance implements Compliance {
     }
   }
 
-  /** As the list is now, also for a question about another instant. */
+  /** Uses the current list, even for a question about another instant. */
   async internalDnc(question: Question): Promise<Answer<InternalDncStatus>> {
     try {
       const { internalDnc, projects } = this.#deps
@@ -92,7 +92,7 @@ export class EmbeddedCompliance implements Compliance {
     }
   }
 
-  /** An unknown project or campaign is the status `INVALID_PROJECT`. */
+  /** An unknown project or campaign gives the status `INVALID_PROJECT`. */
   legalTime(question: LegalTimeQuestion): MaybePromise<Answer<LegalTime>> {
     try {
       const scope = this.#deps.projects.resolve(question.accountId, question)

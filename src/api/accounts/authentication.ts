@@ -32,7 +32,7 @@ const tokenResponse = z
   .object({
     token_type: z.literal('Bearer'),
     expires_in: z.int().positive().describe('Seconds from now'),
-    access_token: z.string().describe('To be sent as `Authorization: Bearer`'),
+    access_token: z.string().describe('Send it as `Authorization: Bearer`'),
   })
   .transform(
     (wire): TokenResponse => ({ token: wire.access_token, expiresInSeconds: wire.expires_in }),
@@ -44,7 +44,7 @@ export const tokenEndpoint = defineEndpoint<TokenRequest, TokenResponse>({
   summary: 'Returns an access token for an API key, valid for an hour.',
   spec: 'Authentication',
   method: 'POST',
-  // The spec is not certain about the path, so both paths it mentions are served.
+  // The spec mentions two paths, so both are served.
   paths: ['/oauth/token', '/v1.5/oauth/token'],
   accepts: ['form', 'multipart'],
   maxBodyBytes: maxSmallBodyBytes,
@@ -87,7 +87,7 @@ const accessRequest = fields({
   return { projectId: projectId ?? projId, campaignId, projectField }
 })
 
-/** The answer has the account of the key; a project or campaign of another account is 400. */
+/** Returns the account of the key; a project or campaign of another account gives status 400. */
 export const accessCheckEndpoint = defineEndpoint<AccessCheckRequest, AccessCheckResult>({
   name: 'auth-validate',
   summary: 'Whether the key is valid, and the project and campaign if given.',

@@ -18,7 +18,7 @@ export interface ProjectWireInput {
 const textRule = 'must be text or null'
 const text = z.string(textRule).nullish()
 
-/** Ids of digits only may be sent as numbers. */
+/** An id; one that consists of digits may also be sent as a number. */
 const id = z
   .union([z.string(textRule), z.int(textRule).nonnegative(textRule)], textRule)
   .nullish()
@@ -110,7 +110,7 @@ const projectSchema = z.object({
 export type ProjectBody = z.output<typeof projectSchema>
 
 export interface SavedProjectBody {
-  /** `undefined` for an answer that was read, since only its status says so. */
+  /** `undefined` when parsed from an answer, whose body does not contain it. */
   readonly created: boolean | undefined
   readonly project: ProjectBody
 }
@@ -148,7 +148,7 @@ export interface ProjectSaveWireRequest {
   readonly input: ProjectWireInput
 }
 
-/** Extension to the spec, which mentions the call without describing it. */
+/** Extension to the spec, which mentions this endpoint without describing it. */
 export const projectSave = defineEndpoint<ProjectSaveWireRequest, SavedProjectBody>({
   ...saveCommon,
   name: 'project-save',
@@ -172,7 +172,7 @@ export const projectSave = defineEndpoint<ProjectSaveWireRequest, SavedProjectBo
 
 export interface ProjectUpdateWireRequest extends ProjectSaveWireRequest {
   readonly code: string
-  /** The code in the body, where it may be repeated. */
+  /** The code, if the body repeats it. */
   readonly bodyCode: string | undefined
 }
 

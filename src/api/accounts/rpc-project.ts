@@ -1,6 +1,6 @@
 /**
- * The older call for projects. Success is a status without a body or, with `output=xml`, a list with
- * the elements and attributes that its clients read:
+ * The older endpoint for projects. Success is a status without a body or, with `output=xml`, a list
+ * with the elements and attributes that its clients read:
  *
  *     <DncCompliance><DncScrub><Accounts>
  *       <Account acctId="main" name="Main account">
@@ -150,7 +150,7 @@ function isListOnly({ code, projectId, listing, ...changes }: RpcProjectRequest)
 
 type RpcProjectEndpoint = Endpoint<RpcProjectRequest, RpcProjectResponse>
 
-/** Extension to the spec, which mentions the call without describing it. */
+/** Extension to the spec, which mentions this endpoint without describing it. */
 const common = {
   spec: 'Projects',
   paths: ['/app/main/rpc/project'],

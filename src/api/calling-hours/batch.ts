@@ -1,13 +1,13 @@
-/** The list of items and its errors, shared by the three calling-hours calls. */
+/** The list of items and its errors, shared by the three calling-hours endpoints. */
 import { z } from 'zod'
 import type { ScopeChoice } from '../../domain/caller.js'
 import { fields, numberToText } from '../fields.js'
 import { findMisspelledField, isDate, isDateName, isScopeName } from '../unknown-fields.js'
 
-/** Phones of one request (spec, "Limits"). */
+/** Maximum numbers of one request (spec, "Limits"). */
 const maxPhones = 1000
 
-/** Any value: an invalid item is reported in its row. */
+/** Accepts any value, since an invalid item is reported in its row. */
 export const anyValue = z.unknown().optional()
 
 /** 1 to 1000 items of any kind; absent, `null` and empty are errors of the batch. */

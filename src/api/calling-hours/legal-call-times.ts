@@ -1,6 +1,6 @@
 /**
- * `LegalCallTimesForDate` in the API: a companion of IsTimeLegalToCall with the same batch rules.
- * The service decides which times are legal.
+ * `LegalCallTimesForDate` in the API, with the same batch rules as IsTimeLegalToCall. The service
+ * decides which times are legal.
  */
 import { z } from 'zod'
 import type { CallTimesItem, CallTimesRow } from '../../domain/calling-hours.js'

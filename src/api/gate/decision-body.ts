@@ -1,4 +1,4 @@
-/** A decision in the API: the answer of the decision call, and the record that is read later. */
+/** A decision in the API: the answer of the decision endpoint, and the record that can be read later. */
 import { z } from 'zod'
 import { handoverFailures, outcomeStates } from '../../domain/call-outcome.js'
 import { policyEffects } from '../../domain/decision.js'

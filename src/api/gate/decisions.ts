@@ -1,6 +1,6 @@
 /**
- * The gate's own calls: decide on one call, the one-line form for dialplans, read a decision.
- * The deciding calls are answered by `http/decision-routes.ts`, the reading one like any endpoint.
+ * The gate's own endpoints: decide on one call, the same with a one-line answer for dialplans, and
+ * read a decision. `http/decision-routes.ts` handles the first two; the last is an ordinary route.
  */
 import { z } from 'zod'
 import {
@@ -60,11 +60,11 @@ const decisionRequest = fields({
 })
 
 export type DecisionRequest = z.output<typeof decisionRequest> & {
-  /** The reply line repeats the number as sent instead of the normalized one. */
+  /** The reply line contains the number as sent instead of the normalized one. */
   readonly keepSentNumber?: boolean
 }
 
-/** Throws for an instant outside the range of the calling rules, like the time-legal call. */
+/** Throws for an instant outside the range of the calling rules, like IsTimeLegalToCall. */
 export function requireInstantInRange(at: Instant, now: Instant): void {
   if (isWithinYears(at, now, 50)) return
   const rule = 'must be within 50 years of today'
@@ -120,13 +120,13 @@ export const decideEndpoint = defineEndpoint({
 
 export interface PredialReply {
   readonly line: string
-  /** 503 when the decision could not be made or kept. */
+  /** 503 if the decision could not be made or recorded. */
   readonly status: number
   /** Checks without a fresh answer that policy allowed. */
   readonly degraded: readonly string[]
 }
 
-/** Lists the checks in `degraded`, separated by commas, since the line has no room for them. */
+/** Lists the checks in `degraded`, separated by commas, since the reply line has no field for them. */
 const degradedHeader = 'X-Callgate-Degraded'
 
 export function encodePredialReply({ line, status, degraded }: PredialReply): Reply {
@@ -158,8 +158,8 @@ const predialCommon = {
 } as const
 
 /**
- * The complete answer to a dialplan, in lower case, with the number and an end mark, since a dialplan
- * can see neither the status nor a truncated reply.
+ * The complete answer for a dialplan, in lower case, with the number and an end mark, since a dialplan
+ * can detect neither the HTTP status nor a truncated reply.
  */
 export function formatPredialLine(decision: {
   readonly decision: 'allow' | 'block'

@@ -1,4 +1,4 @@
-/** The calls that look up numbers before they are dialed, and report the progress. */
+/** The endpoints that look up numbers before they are dialed and report progress. */
 
 import { z } from 'zod'
 import { msPerHour } from '../../domain/time/dates.js'
@@ -10,12 +10,12 @@ const defaultKeepForMs = msPerHour
 const maxKeepForMs = 24 * defaultKeepForMs
 const keepForRule = `must be a whole number of milliseconds from 0 to ${maxKeepForMs}`
 
-/** How many refused numbers an answer lists; it counts all of them. */
+/** How many refused numbers an answer lists; its count includes all of them. */
 export const maxRefusedShown = 1_000
 
 /**
- * There may be hundreds of thousands, so the handler validates them in slices. Each is text, or
- * `{"number": text, "postalCode": text}`.
+ * Each item is text or `{"number": text, "postalCode": text}`. There may be hundreds of thousands, so
+ * the handler validates them in slices.
  */
 const numbers = z.custom<readonly unknown[]>(
   Array.isArray,

@@ -14,7 +14,7 @@ const required = (rule: string) => ({
     input === undefined ? `is required and ${rule}` : rule,
 })
 
-/** The strict form of a number; surrounding spaces are ignored. */
+/** A number of exactly 10 digits; surrounding spaces are ignored. */
 export const trimmedPhone = z
   .preprocess(numberToText, z.string(required(tenDigitsRule)))
   .transform((text, context) => {
@@ -29,7 +29,7 @@ export const replyPhone = z
   .string('must be text')
   .refine((text) => parsePhoneNumber(text) !== undefined, tenDigitsRule)
 
-/** Not only numbers, since the status reports invalid ones. */
+/** Accepts any text, since an invalid number is reported in the status. */
 const anyText = z
   .string(required('must be text'))
   .transform((text) => text.trim())

@@ -14,7 +14,7 @@ import { fields, type NumberListLimit, optionalEnum, optionalId, phoneList } fro
 import { wireObject } from '../wire-object.js'
 
 export interface LitigatorRequest {
-  /** As sent, trimmed; the service refuses the request if one is malformed. */
+  /** As sent, trimmed; the service rejects the request if one is malformed. */
   readonly numbers: readonly string[]
   readonly projectId: string | undefined
   readonly campaignId: string | undefined

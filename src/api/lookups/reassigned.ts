@@ -20,15 +20,15 @@ import { eachItem, fields, optionalFlag, optionalId } from '../fields.js'
 import { wireObject } from '../wire-object.js'
 import { replyPhone, trimmedPhone } from './line-lookups.js'
 
-/** Maximum numbers of one request; callgate's own, since the spec has no list call. */
+/** Maximum numbers of one request; our own limit, since the spec has no list endpoint. */
 const maxReassignedItems = 1000
 
 const dateRule =
   'must be a day as MM/DD/YYYY, YYYY-MM-DD, MM/DD/YY (years 2000 to 2099) or YYYYMMDD'
 
 /**
- * Parses the four forms of the spec. Two-digit years are in this century: for 99 the client gets an
- * error about a future date rather than an answer for a date that it did not mean.
+ * Parses the four forms of the spec. Two-digit years are in this century, so that 99 gives an error
+ * about a future date instead of an answer for a date that the client did not mean.
  */
 function parseConsentDay(text: string): LocalDay | undefined {
   const short = /^(\d{1,2}\/\d{1,2}\/)(\d{2})$/.exec(text)

@@ -1,6 +1,6 @@
 /**
- * The call that verifies whether a number belongs to a person: an extension to the spec, since
- * existing clients use it. This server has no such data, so the code is always `U`, undetermined.
+ * Verifies whether a number belongs to a person: an extension to the spec that existing clients use.
+ * This server has no such data, so the code is always `U`, undetermined.
  */
 import { z } from 'zod'
 import { phoneTypes } from '../../domain/lookups.js'

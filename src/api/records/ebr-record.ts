@@ -15,7 +15,7 @@ import { eachItem, fields, numberToText, optionalFlag } from '../fields.js'
 /** One record as received, with names in the spec's spelling and values of any type. */
 export type EbrWireRecord = z.output<typeof record>
 
-/** The spec states no limit; this is the limit of its other batch calls, counted in numbers. */
+/** The spec states no limit; this is the limit of its other batch endpoints, counted in numbers. */
 const maxNumbers = 10_000
 
 const anyValue = z.unknown().optional()
@@ -89,7 +89,7 @@ export function countRecordNumbers(records: readonly EbrWireRecord[]): number {
   )
 }
 
-/** Counts without creating a list, since thousands of records are counted in one go. */
+/** Counts without creating an array, since thousands of records are counted synchronously. */
 function countParts(text: string): number {
   let parts = 1
   for (let at = text.indexOf(','); at !== -1; at = text.indexOf(',', at + 1)) parts += 1
@@ -102,7 +102,7 @@ export const columnField = 'ColValue'
 /** `N` is the newspaper trial; the spec calls it `T`. */
 const newspaperTrial = 'N'
 
-/** Converts one record to the spec's form; empty values and dates in the year 1 count as absent. */
+/** Converts one record to the spec's form; empty values and dates in the year 1 are treated as absent. */
 function normalizeColumnRecord(columns: EbrWireRecord): EbrWireRecord {
   const filled = Object.entries(columns).filter(([, value]) => value !== '')
   const { type, dateOfLastContact, dateObligationEnds, ...record } = Object.fromEntries(filled)
@@ -128,7 +128,7 @@ function normalizeDay(value: unknown): unknown {
   if (typeof value !== 'string') return value
   const [, month, day, year = ''] = slashedDatePattern.exec(value.trim()) ?? []
   if (year === '0001' || value.trim().startsWith('0001-')) return undefined
-  // A year such as 99 cannot mean 2099, and any other century would be a guess.
+  // A two-digit year such as 99 is ambiguous, so it is left for the service to reject.
   if (month === undefined || (year.length === 2 && Number(year) >= 70)) return value
   return `${month}/${day}/${year.length === 2 ? `20${year}` : year}`
 }

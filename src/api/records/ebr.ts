@@ -143,7 +143,7 @@ export interface EbrRequest {
 /** Sent after all records are on disk. */
 export interface EbrResponse {
   readonly success: true
-  /** About records that have no effect; sent in a header, since the body has a published form. */
+  /** Warnings about records that have no effect, sent in a header since the body has a published form. */
   readonly warnings?: readonly string[] | undefined
 }
 
@@ -165,7 +165,7 @@ const request = fields({
   }
 })
 
-/** JSON as in the spec; for forms and queries an empty body, since older clients read only the status. */
+/** JSON as in the spec; an empty body for forms and queries, whose older clients read only the status. */
 function createEbrReply(
   { success, warnings = [] }: EbrResponse,
   { jsonRequested }: Pick<ReplyContext<unknown>, 'jsonRequested'>,

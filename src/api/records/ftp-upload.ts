@@ -1,6 +1,6 @@
 /**
- * The call that announces files uploaded by SFTP: an extension to the spec, since existing clients
- * use it. This server accepts no such files.
+ * Announces files uploaded by SFTP: an extension to the spec that existing clients use. This server
+ * accepts no such files.
  */
 import { z } from 'zod'
 import { AppError } from '../../errors.js'
@@ -46,8 +46,8 @@ export const ftpUploadComplete = defineEndpoint<FtpUploadRequest, { readonly don
 })
 
 /**
- * Throws `not-found` when there are files: acknowledging an upload that nobody reads would lose
- * opt-outs.
+ * Throws `not-found` if files were uploaded, since acknowledging an upload that is never read would
+ * lose opt-outs.
  */
 export function refuseUploadedFiles({ uploaded }: FtpUploadRequest): { readonly done: true } {
   if (uploaded.length === 0) return { done: true }

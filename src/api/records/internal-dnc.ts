@@ -188,7 +188,7 @@ export const internalDncGet: InternalDncEndpoint = defineEndpoint({
   encodeRequest: encodePdncRequest,
 })
 
-/** The same call for lists that are too long for a query. */
+/** The same operations for lists that are too long for a query. */
 export const internalDncPost: InternalDncEndpoint = defineEndpoint({
   ...common,
   name: 'pdnc-post',

@@ -1,6 +1,6 @@
 /**
  * Monitored numbers and FTC complaints in the API (spec, "Monitored-number record" and "FTC
- * complaint object"), as used by the calls of the reputation monitor.
+ * complaint object"), as used by the endpoints of the reputation monitor.
  */
 import { z } from 'zod'
 import { type PhoneNumber, parsePhoneNumber, toPhoneNumber } from '../../domain/phone-number.js'
@@ -14,7 +14,7 @@ import { forEachInSlices } from '../../runtime/yield-to-event-loop.js'
 import { numberToText } from '../fields.js'
 import { wireObject } from '../wire-object.js'
 
-/** Texts of the spec, except the last, which is callgate's own. */
+/** Texts from the spec, except the last, which is our own. */
 export const monitorOutcomeTexts = {
   added: 'Phone number added to monitor',
   current: 'Phone number current score',
@@ -102,7 +102,7 @@ const notMonitored = z
   .strictObject({ Response: text.describe('The account does not monitor it'), Phone: strictPhone })
   .transform(({ Phone }): NumberRecord => ({ phone: Phone }))
 
-/** Reads one record; a number that is not monitored has no scores. */
+/** Parses one record; a number that is not monitored has no scores. */
 export const wireRecord = z.union([monitored, notMonitored])
 
 /** `outcome` applies to monitored numbers only. */

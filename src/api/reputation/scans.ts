@@ -13,7 +13,7 @@ import { fields, optionalFlag } from '../fields.js'
 import { wireObject } from '../wire-object.js'
 import { numberList } from './monitored-number.js'
 
-/** The limit of the other list calls; the spec gives none for this one. */
+/** The limit of the other list endpoints; the spec gives none for this one. */
 const maxNumbers = 10_000
 /** Spec, "Limits". */
 const maxTextLength = 1500
@@ -63,12 +63,12 @@ function findBrokenKeyRule(key: unknown): string | undefined {
     : 'must be printable ASCII, since it is sent in a header'
 }
 
-/** Values of any other field may be a key under a misspelled name. */
+/** Field names whose values error messages may show; any other field may be a misspelled key. */
 const shownFieldNames: ReadonlySet<string> = new Set([
   ...['phonenumbers', 'notificationurl', 'scantype', 'testnotificationurl'],
 ])
 
-/** A key under a wrong name, or given twice, is refused; the error must not repeat its value. */
+/** Hides the value of a key that has a wrong name or is given twice, since the error must not repeat it. */
 function hideMisplacedKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const names = Object.entries(value)

@@ -1,11 +1,11 @@
-/** Encodes the rows of a scrub as JSON or CSV, at once or, for a long list, as a stream. */
+/** Encodes the rows of a scrub as JSON or CSV, either as one reply or, for a long list, as a stream. */
 import type { ScrubRow, ScrubVersion } from '../../domain/scrub-row.js'
 import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { Reply, StreamedReply } from '../endpoint.js'
 import { createWarningHeaders, warningHeader, warningReplyHeader } from '../warnings.js'
 import { toCsvLine, toJsonRow } from './scrub-row.js'
 
-/** Rows of a long request come in batches, in the order of its numbers; there is at least one batch. */
+/** The rows in request order; those of a long request come in batches, at least one. */
 export type ScrubRows = readonly ScrubRow[] | AsyncIterable<readonly ScrubRow[]>
 
 interface ReplyForm {
@@ -45,7 +45,7 @@ async function createStreamedReply(
   form: ReplyForm,
 ): Promise<StreamedReply> {
   const rest = batches[Symbol.asyncIterator]()
-  // The first batch reveals any refusal while an error status can still be sent.
+  // Wait for the first batch, since an error status can be sent only before the headers.
   const first = await rest.next()
   const collector = new ReplyHeaderCollector()
   return {

@@ -1,6 +1,6 @@
 /**
- * One scrub row in the API (spec, "Scrub result row"), where every value is text. The scrub service
- * decides the values.
+ * Encodes and parses scrub rows (spec, "Scrub result row"), where every value is text. The scrub
+ * service determines the values.
  */
 import { z } from 'zod'
 import { resultLetters } from '../../domain/compliance.js'
@@ -54,15 +54,15 @@ function columnsOf(version: ScrubVersion): readonly Column[] {
   return version >= 8 ? columnsOfVersion8 : columns
 }
 
-/** One object per row. */
+/** Encodes a row as a JSON object. */
 export function toJsonRow(row: ScrubRow, version: ScrubVersion): Readonly<Record<string, string>> {
   return Object.fromEntries(columnsOf(version).map(([name, write]) => [name, write(row)]))
 }
 
 /**
- * One line per row, no header, columns in the order of the JSON fields. Dialers often split at commas
- * without CSV rules, so a field is quoted only if it contains a comma or line end or begins with a
- * quote, and quotes in other fields are not doubled.
+ * Encodes a row as one CSV line, with columns in the order of the JSON fields. Dialers often split at
+ * commas without following CSV rules, so a field is quoted only if it contains a comma or line break or
+ * begins with a quote, and quotes in other fields are not doubled.
  */
 export function toCsvLine(row: ScrubRow, version: ScrubVersion): string {
   return `${columnsOf(version)
@@ -89,8 +89,8 @@ const minutes = z
   .transform((digits) => (digits === '' ? undefined : Number(digits)))
 
 /**
- * Reads a row of version 8 in its JSON form. Every field of the spec's row is required; other fields
- * are ignored, unknown letters refused.
+ * Parses a row of version 8 in JSON form. Every field of the spec's row is required, other fields are
+ * ignored, and unknown letters are errors.
  */
 export const wireScrubRow = z
   .object({

@@ -1,4 +1,4 @@
-/** The scrub call in the API (spec, "Scrub"): request and endpoints; rows are in `scrub-row.ts`. */
+/** The scrub endpoints (spec, "Scrub") and their requests; rows are in `scrub-row.ts`. */
 import { z } from 'zod'
 import { type Caller, defaultScrubLimits, maxScrubNumbers } from '../../domain/caller.js'
 import { type ScrubItem, type ScrubVersion, scrubVersions } from '../../domain/scrub-row.js'
@@ -38,7 +38,7 @@ interface ScrubRecords {
 }
 
 const defaultScrubVersion: ScrubVersion = 5
-/** Old clients send the path version of another call, such as `v1.2`; they get the default version. */
+/** Old clients send a path version such as `v1.2` in this field; they get the default version. */
 const pathVersionPattern = /^v1\.[2-5]$/i
 const versionRule = `must be a whole number from 1 to ${scrubVersions.length}`
 
@@ -65,11 +65,13 @@ function parseItem(text: string): ScrubItem {
   }
 }
 
-/** The inverse of {@link parseItem}. Refuses parts with a comma or bar, which are the separators. */
+/** The inverse of {@link parseItem}. Throws for parts that contain a comma or bar, the separators. */
 function formatItem({ phone, reserved = '', postalCode = '' }: ScrubItem): string {
   const parts = [phone, reserved, postalCode]
   if (parts.some((part) => /[,|]/.test(part))) {
-    throw new TypeError('a scrub item holds a comma or a bar, which separate items and their parts')
+    throw new TypeError(
+      'a scrub item contains a comma or a bar, which separate items and their parts',
+    )
   }
   return parts.join('|').replace(/\|+$/, '')
 }
@@ -114,7 +116,7 @@ async function parseRequest(wire: WireRequestFields): Promise<ScrubRequest> {
   }
 }
 
-/** Given records are stored first, all or none, so that the rows reflect them. */
+/** Records in the request are stored first, all or none, so that the rows reflect them. */
 const request = (limit: NumberListLimit) =>
   fields({ ...requestFields(limit), ...recordFields }).transform(
     async (wire, context): Promise<ScrubRequest> => {

@@ -15,13 +15,13 @@ import { AriHttpError } from './ari-http-client.js'
 type Parameters = Readonly<Record<string, unknown>>
 
 const variableName = /^[A-Za-z_]\w*$/
-/** For these a 409 means that the channel has continued in the dialplan, where it may be in a call. */
+/** For these operations, 409 means that the channel has continued in the dialplan and may be in a call. */
 const stasisOnlyOperations: ReadonlySet<AriOperation> = new Set([
   'channels.setChannelVar',
   'channels.continueInDialplan',
 ])
 const notSentCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTCONN'])
-/** No comma, which separates values, and no quote or backslash, which would escape one. */
+/** Excludes commas, which separate values, and quotes and backslashes, which would escape one. */
 const variableValue = /^[\w.:+-]*$/
 
 export abstract class AriActions implements AsteriskActions {

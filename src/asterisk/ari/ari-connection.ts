@@ -76,7 +76,7 @@ export class AriConnection extends AriActions {
     return this.#readiness
   }
 
-  /** Afterwards there are no timers, sockets or further attempts. */
+  /** Stops all timers, sockets and further attempts. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#session?.end(new AriSessionError('closed'))
@@ -117,7 +117,7 @@ export class AriConnection extends AriActions {
     return why
   }
 
-  /** The gate works without the list too; waiting calls then end at the dialplan's own time limit. */
+  /** The gate also works without the list; waiting calls then end at the dialplan's own time limit. */
   #resynchronize({ channels: raw, problem }: AriChannelList, events: AsteriskEvents): void {
     if (problem === undefined) {
       const channels = this.#readChannels(raw)

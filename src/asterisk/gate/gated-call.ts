@@ -59,7 +59,7 @@ export class GatedCall {
   readonly #arrivedAtMs: number
   #state: GatedCallState = 'under-way'
   #hasLeft = false
-  /** When Asterisk was told to continue: before it confirms, and before any dialing. */
+  /** When the request to continue was sent, which is before any dialing. */
   #resumedAt: Instant | undefined
 
   constructor(deps: GatedCallDeps, channel: AsteriskChannel, args: readonly string[]) {
@@ -194,7 +194,7 @@ export class GatedCall {
     if (reason === 'action-failed' || reason === 'timed-out') await this.#hangUp()
   }
 
-  /** Hands the call back undecided; the dialplan may refuse it or ask another sidecar. */
+  /** Returns the call undecided; the dialplan may refuse it or ask another sidecar. */
   async #resumeUndecided(): Promise<void> {
     const { actions, log } = this.#deps
     try {

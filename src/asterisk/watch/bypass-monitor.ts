@@ -69,14 +69,14 @@ export class BypassMonitor {
     else this.#reportUnseenStart(this.#legOf(event, trunk))
   }
 
-  /** Such a leg cannot be hung up without its channel; a later event may name it and counts again. */
+  /** The leg cannot be hung up without its channel. A later event may name the channel and count it again. */
   onUnseenDial(dialString: string): void {
     const trunk = this.#deps.trunks.findByDialString(dialString)
     if (!trunk?.watch || this.#numberOf(dialString, trunk).kind === 'service-code') return
     this.#ungated.reportUnknownLeg(trunk, dialString)
   }
 
-  /** The start of later legs is missed. */
+  /** From now on, the start of legs is missed. */
   onDisconnected(): void {
     this.#isComplete = false
   }
@@ -155,7 +155,7 @@ export class BypassMonitor {
     else if (trunk?.watch) void this.#judgeAfterPermitLookup(leg, caller.id)
   }
 
-  /** Costs a request per leg and delays its check. */
+  /** Takes one request per leg and delays its check. */
   async #judgeAfterPermitLookup(leg: DialedLeg, callerId: string): Promise<void> {
     const pendingEvents: (() => void)[] = []
     this.#pendingPermits.set(leg.peer.id, pendingEvents)

@@ -29,9 +29,9 @@ export interface DialedLeg {
   /** Asterisk's time of the event, for the record. */
   readonly at: Instant
   /**
-   * For the expiry of permits: the earlier of Asterisk's time and this machine's. After a pause of this
-   * process events are read late, which must not get allowed calls hung up. The originator of a call
-   * cannot influence either time.
+   * The earlier of Asterisk's time and this machine's, for the expiry of permits. After a pause of this
+   * process events are read late, and allowed calls must not be hung up for that. The originator of a
+   * call cannot influence either time.
    */
   readonly startedAt: Instant
 }

@@ -111,7 +111,7 @@ function registerWebhookSecret(group: Command, terminal: Terminal): void {
   group
     .command('webhook-secret')
     .description(
-      'print the secret that signs the account’s webhooks; standard output is only the secret',
+      'print the secret that signs the account’s webhooks; standard output has only the secret',
     )
     .argument('<id>', 'the id shown by accounts list')
     .option('--rotate', 'create a new secret; receivers need it before the next webhook')

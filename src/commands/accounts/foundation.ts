@@ -4,7 +4,7 @@ import { type AppContext, openAppContext } from '../../app/app-context.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { CommandFailure, loadCommandSettings } from '../command.js'
 
-/** Opens them for one command and closes them afterwards. */
+/** Opens the context for one command and closes it afterwards. */
 export async function withFoundation<Result>(
   command: Command,
   work: (foundation: AppContext) => Promise<Result>,
@@ -26,14 +26,14 @@ export async function requireAccount(
   throw new CommandFailure(`account '${id}' not found (see: callgate accounts list)`, 2)
 }
 
-/** The account of `--account`, the arguments of the command, and its other options. */
+/** The account given by `--account`, and the arguments and other options of the command. */
 export interface AccountRequest<Options> {
   readonly accountId: string
   readonly args: readonly string[]
   readonly options: Options
 }
 
-/** The action of a command with the option `--account`; the account must exist. */
+/** Creates the action of a command with the option `--account`. Throws if the account does not exist. */
 export function forAccount<Options>(
   work: (context: AppContext, request: AccountRequest<Options>) => Promise<void>,
 ): (...given: unknown[]) => Promise<void> {

@@ -17,7 +17,7 @@ export const registerKeys: RegisterCommand = (program, terminal) => {
 
   group
     .command('create')
-    .description('create a key; standard output is only the key')
+    .description('create a key; standard output has only the key')
     .option('--account <id>', 'account of the key', 'main')
     .addOption(
       new Option('--role <role>', 'an Agent may not remove numbers from the internal list')

@@ -132,7 +132,7 @@ async function compare(
   }
 }
 
-/** Refuses a folder without a database; opening it would create an empty one and compare against nothing. */
+/** Throws for a folder without a database, since opening it would create an empty one. */
 function requireDatabase({ dataDir }: Settings): void {
   if (existsSync(resolveDatabasePath(dataDir)) || findDatabaseEvidence(dataDir) !== undefined)
     return
@@ -164,11 +164,11 @@ async function readNumbers(
   return await readRecordedNumbers(recorded ?? '', about)
 }
 
-/** Longer than for a decision, so that a provider that asks to retry in a minute is still retried. */
+/** Longer than for a decision, so that a `Retry-After` of a minute can still be honored. */
 const providerTimeoutMs = 120_000
 const maxBatchSize = 2_000
 
-/** The number of rows the provider's limits allow in half a minute, so that no question times out while queued. */
+/** The rows that the provider's limits allow in half a minute, so that no question times out in the queue. */
 function computeBatchSize(provider: ProviderSettings, names: readonly QuestionName[]): number {
   const limits = {
     scrub: provider.scrub,

@@ -46,7 +46,7 @@ export async function readListedNumbers(
   return [...distinct(questions).values()]
 }
 
-/** With the postal code, project and campaign of the decision; emergency and service codes are left out. */
+/** Numbers with the postal code, project and campaign of their decisions, without service codes. */
 export async function readRecordedNumbers(
   time: string,
   { callgate, accountId }: ComparisonContext,

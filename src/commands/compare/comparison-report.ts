@@ -84,9 +84,9 @@ interface DifferenceKind {
 
 interface QuestionTally {
   compared: number
-  /** Reason for a missing answer -> number of rows. */
+  /** Reason for a missing answer to count of rows. */
   readonly missing: Map<string, number>
-  /** Field -> kind of difference. */
+  /** Field to kind of difference. */
   readonly fields: Map<string, Map<string, DifferenceKind>>
 }
 

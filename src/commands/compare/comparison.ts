@@ -22,7 +22,7 @@ export interface ComparisonDeps {
   readonly batchSize: number
 }
 
-/** Ends early, with a note, when the provider answers nothing of a batch. */
+/** Stops early, with a note, if the provider answers no question of a batch. */
 export async function compareNumbers(
   deps: ComparisonDeps,
   numbers: readonly ComparedNumber[],
@@ -57,7 +57,7 @@ function askBoth(
     names.map(async (name) => {
       const question = { ...compared, accountId, ...plain, ...(name === 'legal-time' && { at }) }
       const theirs = await provider.ask(name, question)
-      // Asked after the provider, so that both answers are from nearly the same time.
+      // Asked right after the provider, so that both answers are from nearly the same time.
       const ours = await own.ask(name, question)
       const there = theirs.ok ? { row: theirs.value } : { missing: theirs.detail }
       return { name, question, theirs: there, ours }
@@ -111,7 +111,7 @@ interface AnswerPair {
   readonly ours: RowResult
 }
 
-/** When nothing is answered, as with a wrong key, further requests would fail too. */
+/** Whether the provider answered nothing, as with a wrong key, so that further requests would fail too. */
 function hasNoAnswers(answers: readonly (readonly AnswerPair[])[]): boolean {
   return answers.every((ofNumber) => ofNumber.every(({ theirs }) => 'missing' in theirs))
 }

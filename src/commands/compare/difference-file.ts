@@ -24,8 +24,8 @@ const header = 'number,postal,project,campaign,question,field,provider,here,fact
 const maxCellLength = 1_000
 
 /**
- * Throws a {@link CommandFailure} when the file exists or cannot be created; adding a line throws one
- * when it cannot be written.
+ * Throws a {@link CommandFailure} if the file exists or cannot be created, and when a line cannot be
+ * written.
  */
 export function openDifferenceFile(path: string): DifferenceFile {
   const file = openNew(path)

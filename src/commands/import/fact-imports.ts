@@ -55,7 +55,7 @@ interface FactCommand {
 const factCommands: readonly FactCommand[] = [
   {
     name: 'ftc-complaints',
-    description: 'complaints about calls, from the daily files of the FTC; they add up',
+    description: 'complaints about calls, from the daily files of the FTC; each file adds to them',
     files: 'DNC_Complaint_Numbers_YYYY-MM-DD.csv as downloaded',
     columns:
       'The day is taken from the name of each file, or --as-of. Importing one again is safe.',
@@ -66,13 +66,13 @@ const factCommands: readonly FactCommand[] = [
   {
     name: 'reassigned',
     description:
-      'numbers that changed hands: permanent disconnects, answers of the database; they add up',
+      'reassigned numbers: permanent disconnects, or answers of the database; each file adds to them',
     files: 'list of disconnects, or answer file of the Reassigned Numbers Database',
     columns:
       'Columns: number, disconnected-on; or number, date, answer (yes, no, no data), where the\n' +
-      'date is the consent day that was asked about. The day the content was true must be known:\n' +
-      '--as-of, or a day in the name of each file.',
-    option: ['--carrier', 'carrier data of your own, kept apart from the national database'],
+      'date is the consent date of the query. The date of the content is required: --as-of, or a\n' +
+      'date in the name of each file.',
+    option: ['--carrier', 'your own carrier data, stored separately from the national database'],
     asOf: 'the day in the name of the file',
     dated: true,
     feed: ({ carrier }) => (carrier ? 'carrier-reassigned' : 'reassigned'),
@@ -84,7 +84,7 @@ const factCommands: readonly FactCommand[] = [
     name: 'line-status',
     description: 'whether numbers are connected',
     files: 'table of statuses',
-    columns: 'Columns: number, status, and if there are checked-on, error-text.',
+    columns: 'Columns: number, status, and optionally checked-on, error-text.',
     feed: () => 'line-status',
   },
   {
@@ -96,9 +96,9 @@ const factCommands: readonly FactCommand[] = [
   },
   {
     name: 'current-carrier',
-    description: 'who carries numbers now, ported ones included',
+    description: 'the current carriers of numbers, including ported ones',
     files: 'table of carriers',
-    columns: 'Columns: number, type (N, L, V, W, O or words), and if there are ocn, name, date.',
+    columns: 'Columns: number, type (N, L, V, W, O or words), and optionally ocn, name, date.',
     feed: () => 'current-carrier',
   },
   {
@@ -106,17 +106,17 @@ const factCommands: readonly FactCommand[] = [
     description: 'spam labels of carriers and call-blocking apps',
     files: 'table of labels',
     columns:
-      'Columns: number, source, status (flagged or clean), and if there is one observed; or\n' +
-      `number and a column for each source. Sources: ${labelIssuers.join(', ')}.`,
+      'Columns: number, source, status (flagged or clean), and optionally observed; or number\n' +
+      `and a column for each source. Sources: ${labelIssuers.join(', ')}.`,
     option: [
       '--complete <sources>',
-      'sources, such as CarrierA,AppA, that call every number clean the file does not name',
+      'sources, such as CarrierA,AppA, for which every number not in the file is clean',
     ],
     feed: () => 'spam-labels',
     hint: (summary) =>
       summary.completeSources.length > 0
         ? `numbers not in it are clean for ${summary.completeSources.join(', ')}`
-        : 'of numbers not in it nothing is known; --complete names sources that are clean then',
+        : 'numbers not in it are unknown; --complete names sources for which they are clean',
   },
 ]
 
@@ -133,7 +133,7 @@ function toFactFeed(one: FactCommand): ImportFeed<FactOptions, FactImportSummary
     arguments: [['<file...>', files]],
     options: [
       ...(option ? [new Option(...option)] : []),
-      asOfOption(one.asOf ?? 'when the oldest file was last changed'),
+      asOfOption(one.asOf ?? 'modification time of the oldest file'),
       ...badLinesOptions('usable row'),
       ...(isCumulative ? [] : [allowShrinkOption('rows')]),
       dryRunOption,
@@ -150,7 +150,7 @@ function toFactFeed(one: FactCommand): ImportFeed<FactOptions, FactImportSummary
   }
 }
 
-/** The time stamp of a file is not enough, since a copy of an old file has a new one. */
+/** Throws for undated files. The modification time is not enough, since a copy gets a new one. */
 function refuseUndated(paths: readonly string[]): void {
   const undated = paths.find((path) => typeof findDayInName(basename(path)) !== 'number')
   if (undated === undefined) return

@@ -1,4 +1,4 @@
-/** The description of one `callgate import ...` command, and the command made from it. */
+/** The description of one `callgate import ...` command, and its registration. */
 
 import { join } from 'node:path'
 import type { Command, Option } from 'commander'
@@ -17,12 +17,12 @@ import type { ImportOptions } from './import-options.js'
 export interface ImportFeed<Options extends ImportOptions, Summary> {
   readonly name: string
   readonly description: string
-  /** In order, such as `<file...>`. */
+  /** The arguments in order, such as `<file...>`. */
   readonly arguments: readonly (readonly [syntax: string, description: string])[]
   readonly options: readonly Option[]
   /** Shown by `--help` after the options. */
   readonly help?: string
-  /** What is imported, for the bar and the name of the reject file; the name when left out. */
+  /** Name for the progress bar and the reject file; defaults to the name of the feed. */
   readonly nameRun?: (request: ImportRequest<Options>) => string
   readonly run: (request: ImportRequest<Options>, observer: ImportObserver) => Promise<Summary>
   /** How many rows were read. */
@@ -32,7 +32,7 @@ export interface ImportFeed<Options extends ImportOptions, Summary> {
   readonly listNotes?: (summary: Summary, request: ImportRequest<Options>) => readonly string[]
 }
 
-/** What the command line asks for. */
+/** The parsed command line of an import. */
 export interface ImportRequest<Options> {
   readonly command: Command
   readonly settings: Settings
@@ -40,7 +40,7 @@ export interface ImportRequest<Options> {
   readonly options: Options
 }
 
-/** What an import reports while it runs. */
+/** Receives bad lines and progress while an import runs. */
 export interface ImportObserver {
   readonly rejects: (bad: BadLine) => void
   readonly onProgress: OnProgress
@@ -64,7 +64,7 @@ export function registerImportFeed<Options extends ImportOptions, Summary>(
   })
 }
 
-/** Returns the summary and the lines about the run itself. When it fails, it says where the bad lines are. */
+/** Returns the summary and the lines about the run. On failure, the message names the reject file. */
 async function runImport<Options extends ImportOptions, Summary>(
   feed: ImportFeed<Options, Summary>,
   request: ImportRequest<Options>,
@@ -95,7 +95,7 @@ async function runImport<Options extends ImportOptions, Summary>(
   }
 }
 
-/** Says where the bad lines are, if there are any. The import stands even if they could not be written. */
+/** Returns a line that names the reject file, if any. A failure to write it does not fail the import. */
 async function closeRejectFile(
   rejects: RejectFile,
   path: string,
@@ -111,7 +111,7 @@ async function closeRejectFile(
   }
 }
 
-/** Each run has its own: `rejects/us-dnc-20261122T064114250Z.csv`. */
+/** The reject file of this run, such as `rejects/us-dnc-20261122T064114250Z.csv`. */
 function resolveRejectFile({ dataDir }: Pick<Settings, 'dataDir'>, name: string): string {
   const time = formatInstant(systemClock.now()).replaceAll(/[-:.]/g, '')
   return join(dataDir, 'rejects', `${name}-${time}.csv`)

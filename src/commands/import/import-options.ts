@@ -23,7 +23,7 @@ export function asOfOption(otherwise: string): Option {
 /** `--bad-lines` and `--rejects`. */
 export function badLinesOptions(
   what: string,
-  description = `accept up to n lines that are no ${what} (default: none)`,
+  description = `accept up to n lines that are not a valid ${what} (default: none)`,
 ): readonly Option[] {
   return [
     new Option('--bad-lines <n>', description),
@@ -40,7 +40,7 @@ export function allowShrinkOption(what: string): Option {
 
 export const dryRunOption = new Option(
   '--dry-run',
-  'judge the files and say what would change; change nothing',
+  'check the files and report what would change, without changing anything',
 )
 
 /** The end of the first line in the summary of a dry run. */
@@ -48,7 +48,7 @@ export function describeDryRun(dryRun: boolean | undefined): string {
   return dryRun === true ? ' (dry run: nothing was changed)' : ''
 }
 
-/** Midnight UTC of the day, which must not lie in the future. */
+/** Parses a day to its midnight in UTC. Throws for a day in the future. */
 export function parseAsOf(text: string | undefined): Instant | undefined {
   if (text === undefined) return undefined
   const day = parseDay(text)
@@ -60,14 +60,14 @@ export function parseAsOf(text: string | undefined): Instant | undefined {
   throw new CommandFailure(`--as-of '${text}': must not lie in the future`, 2)
 }
 
-/** The number of an option such as `--bad-lines`. */
+/** Parses the number of an option such as `--bad-lines`. */
 export function parseWholeNumber(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text)
   throw new CommandFailure(`${option} '${text}': must be a whole number`, 2)
 }
 
-/** The line of a summary about the changes; none when there was no earlier content. */
+/** The summary line about added and removed entries; empty if there was no earlier content. */
 export function describeDifference(difference: {
   readonly added: number | undefined
   readonly changed?: number
@@ -79,7 +79,7 @@ export function describeDifference(difference: {
   return [`  ${formatNumber(added)} new, ${middle}${formatNumber(removed)} removed`]
 }
 
-/** The lines of a summary about bad lines. */
+/** The summary lines about bad lines. */
 export function describeBadLines(
   badLines: Pick<BadLines, 'maxAllowed' | 'count' | 'first'>,
 ): string[] {

@@ -26,7 +26,7 @@ export function describeList(summary: ListImportSummary, settings: ListSettings)
     ...describeEmptyAreaCodes('number', emptyAreaCodes),
     ...describeOlder(summary),
     ...(unreadDays > 0
-      ? [`  ${formatNumber(unreadDays)} days could not be read: those numbers have none`]
+      ? [`  ${formatNumber(unreadDays)} days could not be read; those numbers have no day`]
       : []),
     ...(isUsedByChecks(summary.name) ? [] : ['  no check reads a list called custom-...']),
     ...describeHeaders(summary.headers),
@@ -50,7 +50,7 @@ export function describeChanges(summary: ChangesImportSummary, settings: ListSet
   ]
 }
 
-/** A forgotten file looks like an area code without a number, or without a change. */
+/** Warns about area codes without any number or change, which may be due to a forgotten file. */
 function describeEmptyAreaCodes(what: string, empty: readonly string[]): string[] {
   if (empty.length === 0) return []
   const more =
@@ -64,7 +64,7 @@ const maxShownAreaCodes = 20
 /** An archive may have a file with a header for each area code. */
 const maxShownHeaders = 3
 
-/** A line that was taken for column names is not in the list, so the operator should see it. */
+/** Shows lines that were read as a header, since a number in such a line is not in the list. */
 function describeHeaders(headers: readonly AssumedHeader[]): string[] {
   const shown = headers
     .slice(0, maxShownHeaders)
@@ -76,7 +76,7 @@ function describeHeaders(headers: readonly AssumedHeader[]): string[] {
   return more > 0 ? [...shown, `  and the first line of ${formatCount(more, 'other file')}`] : shown
 }
 
-/** Numbers listed since are not in it. */
+/** Warns about a list that is older than the one it replaces, since it lacks numbers listed since. */
 function describeOlder({ asOf, previousAsOf = asOf }: ListImportSummary): string[] {
   if (asOf >= previousAsOf) return []
   return [`  older than the list it replaces, which is as of ${formatInstant(previousAsOf)}`]
@@ -93,7 +93,7 @@ function describeVersion({ asOf, version, dryRun }: ImportOutcome): string {
   return `as of ${formatInstant(asOf)}${shown}`
 }
 
-/** The replaced version, and how to bring it back. */
+/** Says that the replaced version is kept, and how to restore it. */
 function describeKept(
   { name, previous, dryRun }: ImportOutcome,
   { keepVersions }: ListSettings,
@@ -102,7 +102,7 @@ function describeKept(
   return [`  version ${previous} is kept; to bring it back: callgate lists rollback ${name}`]
 }
 
-/** A list that is too old is not used, and one that soon will be should be renewed in time. */
+/** Warns about a list that is or soon will be too old to be used. */
 export function describeAge(list: ListVersion, settings: ListSettings): string[] {
   const ages = createListAges(settings)
   const state = ages.findState(list, systemClock.now())
@@ -110,6 +110,6 @@ export function describeAge(list: ListVersion, settings: ListSettings): string[]
   const until = formatInstant(ages.computeStaleAt(list) - 1)
   const limit = `its ${ages.findMaxAgeDays(list.name)} days`
   return state === 'stale'
-    ? [`${list.name} is older than ${limit}: it answered until ${until}, and now answers nothing`]
+    ? [`${list.name} is older than ${limit}: it was used until ${until} and is no longer used`]
     : [`${list.name} answers until ${until}, when ${limit} are over; import a newer one before`]
 }

@@ -7,7 +7,7 @@ import { registerNumberingImports } from './numbering-imports.js'
 export const registerImport: RegisterCommand = (program, terminal) => {
   const group = program
     .command('import')
-    .description('turn downloaded files into the data calls are judged by')
+    .description('import downloaded files as the data that decisions are based on')
   registerNumberingImports(group, terminal)
   registerListImports(group, terminal)
   registerFactImports(group, terminal)

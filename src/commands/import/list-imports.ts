@@ -62,42 +62,43 @@ interface WholeList {
   readonly description: string
   readonly files: string
   readonly help: string
-  /** Name of the list; left out, it is the first argument. */
+  /** Determines the name of the list; if absent, it is the first argument. */
   readonly nameList?: (options: ListOptions) => string
-  /** The default of `--area-codes`; left out, there is no such option. */
+  /** The default of `--area-codes`; if absent, the command has no such option. */
   readonly areaCodes?: string
   readonly column?: true
   readonly state?: true
 }
 
-const plainFiles = 'text, .gz or .zip: a number a line or in the first CSV column'
+const plainFiles = 'text, .gz or .zip: one number per line, or CSV with numbers in the first column'
 
 const wholeLists: readonly WholeList[] = [
   {
     name: 'us-dnc',
-    description: 'the National Do Not Call Registry of the US, whole, as downloaded',
-    files: 'text, .gz or .zip from telemarketing.donotcall.gov, one or one for each area code',
+    description: 'the full National Do Not Call Registry of the US, as downloaded',
+    files: 'text, .gz or .zip from telemarketing.donotcall.gov: one, or one per area code',
     help:
       'A line is AAA,NNNNNNN or ten digits. Name the area codes you have subscribed to with\n' +
-      '--area-codes: one without an entry would go uncovered, and blocks. A list older than 31\n' +
-      'days answers nothing (16 CFR 310.4(b)(3)(iv)). Between full lists: import us-dnc-changes.',
+      '--area-codes; otherwise those without an entry are not covered, and their calls are blocked.\n' +
+      'A list older than 31 days is not used (16 CFR 310.4(b)(3)(iv)). To update the list between\n' +
+      'full downloads, use: import us-dnc-changes.',
     nameList: () => nationalListNames.US,
-    areaCodes: 'those that occur',
+    areaCodes: 'those in the files',
   },
   {
     name: 'canada-dnc',
     description: 'the National Do Not Call List of Canada',
     files: plainFiles,
-    help: 'From lnnte-dncl.gc.ca. A list older than 31 days answers nothing.',
+    help: 'From lnnte-dncl.gc.ca. A list older than 31 days is not used.',
     nameList: () => nationalListNames.CA,
-    areaCodes: 'those that occur',
+    areaCodes: 'those in the files',
     column: true,
   },
   {
     name: 'state-dnc',
     description: 'the do-not-call list of a state or province',
     files: plainFiles,
-    help: 'Becomes the list state-dnc-<state>. It covers all numbers of the state.',
+    help: 'The list is named state-dnc-<state> and covers all numbers of the state.',
     nameList: requireStateListName,
     areaCodes: 'all',
     column: true,
@@ -105,35 +106,34 @@ const wholeLists: readonly WholeList[] = [
   },
   {
     name: 'litigators',
-    description: 'known litigators, as bought from a vendor of such lists',
-    files: 'text, .gz or .zip: CSV with a column of numbers, or a number a line',
+    description: 'known litigators, from a vendor of such lists',
+    files: 'text, .gz or .zip: CSV with a column of numbers, or one number per line',
     help:
-      'The column is found by its name (phone, number, telephone ...), or is the first. The list\n' +
-      'covers all numbers.',
+      'The column is found by its name (phone, number, telephone ...); otherwise the first is used.\n' +
+      'The list covers all numbers.',
     nameList: () => litigatorListName,
     column: true,
   },
   {
     name: 'list',
-    description: 'any list by its name, such as custom-vip; an existing one is replaced',
+    description: 'any list by name, such as custom-vip; replaces an existing one',
     files: plainFiles,
     help:
-      'Lists with a meaning: us-dnc and canada-dnc (without them every number of the country is\n' +
-      'blocked: no list is not a clean list), state-dnc-<two letters>, litigators,\n' +
-      'ported-wireless, ported-wireline. A list of any other kind is called custom-<name>, and\n' +
-      'no check reads it.',
-    areaCodes: 'those that occur; all for states, litigators and ported numbers',
+      'Lists that checks use: us-dnc and canada-dnc (without its list, every number of the country\n' +
+      'is blocked), state-dnc-<two letters>, litigators, ported-wireless, ported-wireline. Any other\n' +
+      'list must be named custom-<name> and is not used by any check.',
+    areaCodes: 'those in the files; all for states, litigators and ported numbers',
     column: true,
   },
 ]
 
 const emptyLists =
-  'A file without numbers is an empty list only with --area-codes, and only when it holds\n' +
-  'nothing but blank lines and # comments.\n'
+  'A file without numbers is accepted as an empty list only with --area-codes, and only if it\n' +
+  'contains nothing but blank lines and # comments.\n'
 
 /** The options of every command that imports a whole list. */
 const wholeListOptions: readonly Option[] = [
-  asOfOption('when the oldest file was last changed'),
+  asOfOption('modification time of the oldest file'),
   ...badLinesOptions('number'),
   allowShrinkOption('numbers of the list'),
   new Option('--allow-older', 'accept a list older than the one in use that lacks its numbers'),
@@ -220,10 +220,10 @@ function parseAreaCodes(text: string | undefined): 'all' | readonly string[] | u
   return text.split(',').map((code) => code.trim())
 }
 
-/** The registry's daily change files, applied to the list in use. */
+/** Applies the registry's daily change files to the list in use. */
 const changesFeed: ListFeed<ChangesImportSummary> = {
   name: 'us-dnc-changes',
-  description: 'changes of the US registry since the list in use; days may come in any order',
+  description: 'changes to the US registry since the list in use; days may be in any order',
   arguments: [['<file...>', 'text, .gz or .zip: number, time, A or D']],
   options: [
     new Option('--allow-gap', 'accept that days between the list and the changes are missing'),
@@ -232,10 +232,10 @@ const changesFeed: ListFeed<ChangesImportSummary> = {
     dryRunOption,
   ],
   help:
-    'A line is 8505550123,2026-11-18T08:00:00,A; A adds, D deletes, the later one counts. A\n' +
-    'deletion older than the list is left out. A number of an area code the list does not speak\n' +
-    'for is a bad line: load the full list of that area code. When a day is missing between the\n' +
-    'list and the changes nothing is imported; load a full list, or say --allow-gap.\n',
+    'A line is 8505550123,2026-11-18T08:00:00,A. A adds and D deletes; the latest change to a\n' +
+    'number applies. A deletion older than the list is ignored. A number whose area code the list\n' +
+    'does not cover is a bad line: import the full list of that area code. If a day is missing\n' +
+    'between the list and the changes, nothing is imported: import a full list, or use --allow-gap.\n',
   run: (request, observer) =>
     importChanges({
       name: nationalListNames.US,
@@ -250,27 +250,27 @@ const changesFeed: ListFeed<ChangesImportSummary> = {
 }
 
 /**
- * Numbers ported from wireline to wireless carriers and the other way. Each direction is a list; files
- * of both are checked before either is replaced.
+ * Numbers ported from wireline to wireless carriers and vice versa. Each direction is a list; files of
+ * both are checked before either list is replaced.
  */
 const portedFeed: ListFeed<readonly ListImportSummary[]> = {
   name: 'ported',
   description: 'numbers ported from wireline to wireless, and from wireless to wireline',
   arguments: [
-    ['<file...>', 'text, .gz or .zip: a number or a range such as 8505550100|0123 a line'],
+    ['<file...>', 'text, .gz or .zip: one number or range such as 8505550100|0123 per line'],
   ],
   options: [
-    new Option('--to <kind>', 'where the numbers of files went whose names do not say it').choices([
+    new Option('--to <kind>', 'the new kind of line, for files whose names do not say it').choices([
       'wireless',
       'wireline',
     ]),
     ...wholeListOptions,
   ],
   help:
-    'Files called WIRELINE-TO-WIRELESS... become the list ported-wireless, those called\n' +
-    'WIRELESS-TO-WIRELINE... the list ported-wireline. Files of both are judged before either\n' +
-    'list is replaced. They should be of the same day: a call to a number that was ported more\n' +
-    'than 15 days ago must know it (47 CFR 64.1200(a)(1)(iv)), so an older list counts no more.\n',
+    'Files named WIRELINE-TO-WIRELESS... become the list ported-wireless, those named\n' +
+    'WIRELESS-TO-WIRELINE... the list ported-wireline. Files of both are checked before either list\n' +
+    'is replaced. They should be of the same day. Callers must know of ports after 15 days\n' +
+    '(47 CFR 64.1200(a)(1)(iv)), so an older list is not used.\n',
   run: (request, observer) => {
     const byList = [...groupFilesByList(request.args, request.options.to)]
     const lists = byList.map(([name, files]) =>
@@ -287,7 +287,7 @@ const portedFeed: ListFeed<readonly ListImportSummary[]> = {
 
 type PortedList = 'ported-wireless' | 'ported-wireline'
 
-/** Several lists are all checked before the first is replaced, so that they stay of one day. */
+/** Checks all lists before the first is replaced, so that they are never from different days. */
 async function importAll(
   wanted: readonly ListImportOptions[],
   { rejects, onProgress }: ImportObserver,
@@ -304,7 +304,7 @@ async function importAll(
   return summaries
 }
 
-/** Throws {@link CommandFailure} for a file whose kind is known neither by its name nor by `to`. */
+/** Throws {@link CommandFailure} for a file whose list is given neither by its name nor by `to`. */
 function groupFilesByList(
   files: readonly string[],
   to: ListOptions['to'],

@@ -44,10 +44,10 @@ function toImportOptions({ settings, options }: ImportRequest<ImportOptions>) {
   }
 }
 
-/** Reports sometimes have a few bad rows, which do not affect other numbers. */
+/** Bad rows are accepted by default, since reports often have a few and they affect no other numbers. */
 const badRowsOptions = badLinesOptions(
   'row',
-  `leave out up to n rows of a file that cannot be understood (default: ${defaultMaxBadRows})`,
+  `skip up to n rows of a file that cannot be read (default: ${defaultMaxBadRows})`,
 )
 
 const prefixFeed: NumberingFeed<NumberingImportSummary> = {
@@ -60,7 +60,7 @@ const prefixFeed: NumberingFeed<NumberingImportSummary> = {
   options: [...badRowsOptions, dryRunOption],
   help:
     'Both are public and free: nanpa.com (reports, CO code assignment records) and cnac.ca.\n' +
-    'From then on an unknown prefix is known to be unknown.\n',
+    'Once they are imported, a prefix that is not in them is treated as unassigned.\n',
   run: (request, observer) => {
     const [nanpa, cnac] = request.args
     return importNumbering({ nanpa, cnac, ...toImportOptions(request), ...observer })
@@ -79,7 +79,7 @@ function describePrefixes(summary: PrefixImportSummary): string[] {
   return [
     `${country}: ${formatNumber(accepted)} prefixes, ${dated}${describeDryRun(dryRun)}`,
     ...describeReport(summary),
-    `  ${formatNumber(summary.undecidedZones)} prefixes could lie in several time zones: each must permit`,
+    `  ${formatNumber(summary.undecidedZones)} prefixes may be in several time zones; all of them must permit a call`,
   ]
 }
 
@@ -98,12 +98,12 @@ function describeReport(summary: Omit<PrefixFeedReport, 'asOf'> & ImportChanges)
 
 const blockFeed: NumberingFeed<TableImportSummary> = {
   name: 'blocks',
-  description: 'thousands blocks of the US: which company has which thousand of a pooled prefix',
+  description: 'thousands blocks of the US: the companies that share a pooled prefix',
   arguments: [['<file>', 'NANPA "thousands block assignment" report, zip or CSV']],
   options: [...badLinesOptions('block'), dryRunOption],
   help:
-    'Public and free: nanpa.com. An assigned block goes before its prefix: its company, so its\n' +
-    'kind of line, and its rate center where it names another.\n',
+    'Public and free: nanpa.com. An assigned block overrides its prefix: its company determines the\n' +
+    'kind of line, and its rate center, if different, the place.\n',
   run: (request, observer) => {
     const [file = ''] = request.args
     return importBlocks({ file, ...toImportOptions(request), ...observer })

@@ -32,14 +32,14 @@ import { DataFileError, getErrorMessage } from '../../errors.js'
 import { openFactFile, verifyFactFile } from '../../storage/fact-file.js'
 import type { FactFileSchema, FactRow } from '../../storage/fact-file-schema.js'
 
-/** `unread`: no check uses it. `in-use`: it has no maximum age. */
+/** `unread`: no check uses the data. `in-use`: the data has no maximum age. */
 type DataState = 'fresh' | 'soon-stale' | 'stale' | 'damaged' | 'unread' | 'in-use'
 
 /** One list, country or feed; facts that a damaged file does not give are `null`. */
 export interface DataRow {
   readonly name: string
   readonly entries: number | null
-  /** ISO 8601, and whole days since then; also `null` when the data has no date. */
+  /** ISO 8601; also `null` if the data has no date. `ageDays` is in whole days. */
   readonly asOf: string | null
   readonly ageDays: number | null
   /** ISO 8601. */
@@ -81,7 +81,7 @@ export async function readDataOverview(options: OverviewOptions): Promise<DataOv
   }
 }
 
-/** Whether an operator has to act: a file is damaged, or a list has exceeded its maximum age. */
+/** Whether an operator must act: a file is damaged, or a list has exceeded its maximum age. */
 export function requiresAction({ lists, numbering, facts }: DataOverview): boolean {
   const rows = [...lists, ...numbering, ...facts]
   return rows.some(({ state }) => state === 'damaged' || state === 'stale')

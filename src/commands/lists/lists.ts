@@ -118,7 +118,7 @@ function registerVersions(group: Command, terminal: Terminal): void {
     })
 }
 
-/** The name becomes part of a path, so it must be a valid list name. */
+/** Requires a valid list name, since the name becomes part of a path. */
 function requireListsFolder(name: string, command: Command): string {
   if (!isListName(name)) throw new CommandFailure(`name '${name}': ${describeNameRule(name)}`, 2)
   return getListsFolder(loadCommandSettings(command))

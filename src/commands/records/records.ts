@@ -37,7 +37,7 @@ export const registerRecords: RegisterCommand = (program, terminal) => {
   const group = program
     .command('records')
     .description('opt-outs and consents of an account, in bulk')
-  const imports = group.command('import').description('store those of a file, all or none')
+  const imports = group.command('import').description('import a file, all rows or none')
   for (const records of [optOuts, consents]) {
     registerImportFeed(imports, terminal, toRecordsFeed(records))
   }
@@ -59,17 +59,17 @@ interface RecordsImport {
 
 const optOuts: RecordsImport = {
   name: 'opt-outs',
-  description: 'put numbers on the internal do-not-call list, as of the day each row says',
+  description: 'put numbers on the internal do-not-call list, dated by each row',
   columns: 'number, date',
-  option: new Option('--undated', 'rows without a date are opt-outs of now'),
+  option: new Option('--undated', 'accept rows without a date as opt-outs as of now'),
   run: (deps, wanted, { undated }) => importOptOuts(deps, { ...wanted, undated: undated === true }),
 }
 
 const consents: RecordsImport = {
   name: 'consents',
-  description: 'store relationship and consent records, as of the day each row says',
-  columns: 'number, type, date, and if there are obligationEnds, reference, brand, email',
-  option: new Option('--type <letter>', 'of all rows: S sale, I inquiry, P permission, T trial'),
+  description: 'store relationship and consent records, dated by each row',
+  columns: 'number, type, date, and optionally obligationEnds, reference, brand, email',
+  option: new Option('--type <letter>', 'for all rows: S sale, I inquiry, P permission, T trial'),
   run: (deps, wanted, { type }) => importConsents(deps, { ...wanted, type: parseType(type) }),
 }
 
@@ -86,7 +86,7 @@ function toRecordsFeed(records: RecordsImport): ImportFeed<RecordsOptions, Recor
       new Option('--project <code>', 'project (default: the Master Project)'),
       new Option(
         '--source <text>',
-        'where the rows come from, kept with each (default: name of the file)',
+        'origin of the rows, stored with each row (default: name of the file)',
       ),
       ...badLinesOptions('usable row'),
       dryRunOption,

@@ -1,6 +1,6 @@
 /**
- * Finds conditions that block every call of an account, to one country or everywhere, although the
- * program itself works.
+ * Finds conditions that block every call of an account, to one country or to all, although the program
+ * itself works.
  */
 
 import type { Callgate } from '../../app/callgate.js'
@@ -23,7 +23,7 @@ const countries: readonly Country[] = ['US', 'CA']
 /** Why every call of an account to some countries is blocked. */
 interface CallBlocker {
   readonly countries: readonly Country[]
-  /** What is wrong and what to do. */
+  /** What is wrong and how to fix it. */
   readonly reason: string
 }
 
@@ -53,7 +53,7 @@ async function readAccountCallStatuses(
   }))
 }
 
-/** What-if decisions are left out, since operators use them to diagnose. */
+/** What-if decisions do not count, since operators use them for diagnosis. */
 async function findActiveAccounts({ storage: { db } }: CallReadinessDeps): Promise<Set<string>> {
   const latest = db
     .selectFrom('decisions')
@@ -69,7 +69,7 @@ async function findActiveAccounts({ storage: { db } }: CallReadinessDeps): Promi
   return new Set(rows.map((row) => row.account_id))
 }
 
-/** Applies to all real accounts. With a remote source no lists are needed here. */
+/** Conditions that affect all real accounts. With a remote source, no lists are needed. */
 function findListBlockers(deps: CallReadinessDeps): readonly CallBlocker[] {
   const { remote, settings, runtime } = deps
   if (remote) return []

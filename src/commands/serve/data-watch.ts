@@ -1,4 +1,4 @@
-/** Keeps the data of a running server current, and reports what is not ready. */
+/** Keeps the data of a running server current and reports its readiness. */
 import type { Callgate } from '../../app/callgate.js'
 import type { Country } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -16,9 +16,9 @@ import { WriteProbe } from './write-probe.js'
 const checkIntervalMs = 1_000
 
 /**
- * Checks every second for lists and prefixes that another process has imported and rows it has
- * written, and invalidates the caches; also reports lists that become too old. Returns a function
- * that stops the watch.
+ * Checks every second for lists, prefixes and rows that another process has imported or written, and
+ * invalidates the caches. Also reports lists that become too old. Returns a function that stops the
+ * watch.
  */
 export function watchData(callgate: Callgate): () => void {
   reportData(callgate)
@@ -56,8 +56,8 @@ function createFaultReporter({ storage, runtime: { log } }: Callgate): () => voi
 }
 
 /**
- * Each kind of data is refreshed even if another one fails, so that one damaged file does not hide a
- * new list. Large lists are read in pieces so that decisions are not delayed. Never rejects.
+ * Refreshes each kind of data even if another one fails, so that a damaged file does not keep a new
+ * list from being loaded. Reads large lists in pieces, so that decisions are not delayed. Never rejects.
  */
 export async function refreshData(callgate: Callgate): Promise<void> {
   const { data, storage, changes, runtime } = callgate
@@ -106,7 +106,7 @@ function reportData({ data, metrics, runtime }: Callgate): void {
   }
 }
 
-/** A missing list is not a fault, but its numbers are blocked when the embedded service scrubs. */
+/** A missing list is not a fault, but with the embedded service its numbers are blocked. */
 function describeMissingLists(callgate: Callgate): string {
   const missing = findMissingLists(callgate)
   return missing.length > 0
@@ -115,8 +115,8 @@ function describeMissingLists(callgate: Callgate): string {
 }
 
 /**
- * A list that is too old is treated like a missing one: it blocks real accounts and is reported, but
- * the server stays ready, since another one would not do better.
+ * A list that is too old is treated like a missing one: it is reported and blocks real accounts, but
+ * the server stays ready, since another server would have the same list.
  */
 function checkListReadiness(callgate: Callgate): Readiness {
   const { lists } = callgate.data

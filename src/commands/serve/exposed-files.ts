@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Settings } from '../../config/settings.js'
 
 export interface ExposedFiles {
-  /** The first file or folder others can read or write. */
+  /** The first file or folder that other users can read or write. */
   readonly path: string
   /** Its mode in octal, such as `0644`. */
   readonly mode: string
@@ -15,8 +15,8 @@ export interface ExposedFiles {
 }
 
 /**
- * One entry for the data folder, each shared folder of lists and prefixes, and each secret file,
- * when others can read or write it or something in it.
+ * Returns one entry for the data folder, each shared folder of lists or prefixes, and each secret file,
+ * if other users can read or write it or anything in it.
  */
 export function findExposedFiles(settings: Settings): readonly ExposedFiles[] {
   const shared = [settings.lists.folder, settings.numbering.folder]

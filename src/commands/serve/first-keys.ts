@@ -1,4 +1,4 @@
-/** Creates the API keys of a first start and writes them to a file. */
+/** Creates the API keys on the first start and writes them to a file. */
 import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { mainAccountId } from '../../app/app-context.js'

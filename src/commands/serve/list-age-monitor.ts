@@ -19,7 +19,7 @@ export function findMissingLists({ data, remote }: MissingListsDeps): readonly s
   return remote ? [] : expectedLists.filter((name) => data.lists.get(name) === undefined)
 }
 
-/** Includes lists without content, so that an alert does not end because a file is gone. */
+/** Includes missing lists, so that an alert does not end because a file is gone. */
 export function measureListAges(deps: MissingListsDeps): readonly ListAgeMeasurement[] {
   const { data, runtime } = deps
   const now = runtime.clock.now()

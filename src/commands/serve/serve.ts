@@ -1,4 +1,4 @@
-/** `callgate serve`: the gate and the compliance service over HTTP, until a signal ends them. */
+/** `callgate serve`: runs the gate and the compliance service over HTTP until a signal stops them. */
 
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
@@ -39,7 +39,7 @@ export const registerServe: RegisterCommand = (program) => {
   program
     .command('serve')
     .description('run the gate and the compliance service')
-    .option('--init', 'make a new, empty database in a data folder that has lost its own')
+    .option('--init', 'create a new, empty database in a data folder that has lost its own')
     .action(async ({ init }: OpenAppOptions, command: Command) => {
       const settings = loadCommandSettings(command)
       const { log, output } = openLog(settings.logLevel)
@@ -61,13 +61,13 @@ export const registerServe: RegisterCommand = (program) => {
     })
 }
 
-/** A stop that lost records is a failure, so that the exit code shows it. */
+/** Throws if records were lost, so that the exit code shows it. */
 function requireNoLosses({ journal, outcomes }: Callgate): void {
   const lost = journal.lostCount + outcomes.lostCount
   if (lost === 0) return
   throw new CommandFailure(
     `records of ${journal.lostCount} decisions and ${outcomes.lostCount} outcomes could not be written to ` +
-      'the database and are lost; the log says why',
+      'the database and are lost; see the log for the reason',
   )
 }
 
@@ -95,7 +95,7 @@ async function serveUntil(
   }
 }
 
-/** What an operator should know that nothing refuses. */
+/** Logs conditions that an operator should know of but that do not prevent the start. */
 function logWarnings({ settings, runtime: { log, clock } }: Callgate): void {
   const policy = listPolicyWarnings(settings.policy, clock.now())
   for (const line of [...policy, ...listSourceWarnings(settings)]) log.warn(line)
@@ -107,7 +107,7 @@ function logWarnings({ settings, runtime: { log, clock } }: Callgate): void {
   }
 }
 
-/** Damage shows in readiness and log from then on; nobody waits for it. */
+/** Checks the database in the background; damage is reported in readiness and the log. */
 function checkDatabasePages({ storage, runtime: { log } }: Callgate): void {
   void storage.checkIntegrity().catch((err: unknown) => {
     log.warn('the pages of the database could not be checked', { err })
@@ -116,7 +116,7 @@ function checkDatabasePages({ storage, runtime: { log } }: Callgate): void {
 
 const noAsterisk: Asterisk = { readiness: [], close: async () => undefined }
 
-/** Every Asterisk of the settings; refuses an account that calls cannot be judged for. */
+/** Connects every configured Asterisk. Throws {@link CommandFailure} if their account does not exist. */
 export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
   const { settings, runtime, metrics, gate, outcomes, accounts } = callgate
   const { account: accountId, serviceCodes } = settings.gate
@@ -124,7 +124,7 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     throw new CommandFailure(`gate.account: account '${accountId}' not found`, 2)
   }
   if (resolveAriServers(settings.asterisk).length === 0) return noAsterisk
-  // What speaks ARI takes a while to load, which a server without an Asterisk need not wait for.
+  // The ARI library takes a while to load, so it is loaded only if an Asterisk is configured.
   const { openAsterisk } = await import('../../asterisk/asterisk.js')
   return openAsterisk({
     settings: settings.asterisk,
@@ -151,7 +151,7 @@ async function listen(callgate: Callgate, { readiness }: Asterisk): Promise<Runn
   }
 }
 
-/** The HTTP server over an assembled callgate; tests open it on port 0. */
+/** Opens the HTTP server of an assembled callgate; tests use port 0. */
 export function openHttpServer(
   callgate: Callgate,
   alsoReady: readonly ReadinessCheck[] = [],
@@ -225,8 +225,8 @@ function rateLimits({ settings: { limits }, runtime }: Callgate): RateLimits {
 }
 
 /**
- * Says where the server listens. The first start makes a key for each account: a terminal shows
- * them, once; otherwise they are in a file, since a log is kept, copied and read by others.
+ * Prints where the server listens. The first start creates a key for each account. On a terminal the
+ * keys are shown once; otherwise they are written to a file, since logs are stored and shared.
  */
 async function printGreeting(
   callgate: Callgate,
@@ -251,7 +251,7 @@ async function printGreeting(
       'Try a fictional number; docs/sandbox.md lists them:',
       `  ${formatCurlCommand(server.url, file ? formatKeyHeaderCommand(file) : sandboxKey)}`,
     )
-  } else lines.push('Make another key with: callgate keys create')
+  } else lines.push('Create another key with: callgate keys create')
   output.write(`${lines.join('\n')}\n`)
 }
 

@@ -4,8 +4,8 @@ import type { Settings } from '../../config/settings.js'
 import type { ReadinessCheck } from '../../http/health.js'
 
 /**
- * Names the questions whose circuit breaker is open. Always ready: an outage of a provider is not a
- * fault of this instance, and other instances have the same provider.
+ * Lists the questions whose circuit breaker is open. Always ready, since an outage of a provider is not
+ * a fault of this instance and affects every other instance too.
  */
 export function listSourceReadinessChecks({ remote }: Callgate): readonly ReadinessCheck[] {
   if (!remote) return []
@@ -36,7 +36,7 @@ function describeCircuits(
   return `${name} is not asked for ${why.join(', ')}`
 }
 
-/** One warning for each address to which a key would be sent unencrypted. */
+/** One warning per address to which a key would be sent unencrypted. */
 export function listSourceWarnings({ source }: Settings): readonly string[] {
   if (source.kind !== 'remote') return []
   return [source.provider, source.secondProvider].flatMap(

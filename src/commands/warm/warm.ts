@@ -1,4 +1,4 @@
-/** `callgate warm`: has a running server look up numbers before they are called. */
+/** `callgate warm`: tells a running server to look up numbers before they are called. */
 import type { Command } from 'commander'
 import type { WarmupProgressBody, WarmupStartedBody } from '../../api/gate/warmup.js'
 import { readLoginIdFromEnvironment } from '../../config/load.js'
@@ -181,7 +181,7 @@ function sumJobs(
   return jobs.reduce((total, job) => total + job[name], 0)
 }
 
-/** A server that listens on every address is asked on this machine. */
+/** The server's URL; if it listens on all addresses, the loopback address. */
 function resolveUrl({ url }: WarmOptions, { http }: Settings): string {
   if (url !== undefined) {
     if (/^https?:\/\/[^\s?#@]+$/.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')

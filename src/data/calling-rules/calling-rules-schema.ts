@@ -1,6 +1,6 @@
 /**
- * The format of `calling-rules.yaml`: every field, its type and the rules between fields. What the
- * fields mean for a call is defined by `calling-rules.ts` and its users.
+ * The format of `calling-rules.yaml`: every field, its type and the constraints between fields. What
+ * the fields mean for a call is defined by `calling-rules.ts` and its users.
  */
 import { z } from 'zod'
 import type { LocalDay } from '../../domain/time/clock.js'
@@ -39,7 +39,7 @@ const month = z.int().min(1, 'must be 1 to 12').max(12, 'must be 1 to 12')
 const dayOfMonth = z.int().min(1, 'must be 1 to 31').max(31, 'must be 1 to 31')
 const yearDate = { month, day: dayOfMonth }
 
-/** 2023 has no February 29, so no rule can depend on it. A wrong month is its own problem. */
+/** Uses 2023, so that no rule can depend on February 29. A bad month is reported elsewhere. */
 function existsEveryYear({ month, day }: { month?: unknown; day?: unknown }): boolean {
   const isMonth = Number(month) >= 1 && Number(month) <= 12
   return !isMonth || toLocalDay(2023, Number(month), Number(day)) !== undefined
@@ -113,7 +113,7 @@ const confidence = z.enum([
   'baseline',
 ])
 
-/** Names that other parts of the document may use. */
+/** Names that other parts of the document may refer to. */
 interface DefinedNames {
   readonly holidays: ReadonlySet<string>
   readonly policies: ReadonlySet<string>
@@ -157,7 +157,7 @@ const historySchema = z.array(historyRowSchema).superRefine((rows, context) => {
   })
 })
 
-/** What zod has read so far; it calls refinements even if another field is wrong. */
+/** The fields that zod has parsed so far, since refinements run even if another field is wrong. */
 type PartialDocument = Readonly<Record<string, unknown>>
 const alwaysRefine = { when: () => true }
 
@@ -322,7 +322,7 @@ export type DocumentCheckResult =
   | { readonly ok: true; readonly document: CallingRulesDocument }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
-/** Checks a parsed file. Every mistake in it is listed, not only the first. */
+/** Checks a parsed file and lists all of its mistakes, not only the first. */
 export function checkCallingRules(raw: unknown): DocumentCheckResult {
   const keys = (field: string) => new Set(Object.keys(asRecord(asRecord(raw)[field])))
   const schema = documentSchema({

@@ -1,7 +1,7 @@
 /**
  * The law in `calling-rules.yaml`, checked and prepared for fast lookup: windows by day, recorded
- * voices, holidays, relationship limits, bans on calls to mobile numbers. Data only: the calling hours
- * and the scrub decide which rule wins. This code names no region.
+ * voices, holidays, relationship limits, bans on calls to mobile numbers. Data only: calling hours and
+ * scrub decide which rule takes precedence. No region is named in code.
  */
 
 import type { Country } from '../../domain/place.js'
@@ -21,10 +21,10 @@ import {
 } from './calling-rules-schema.js'
 import { HolidayCalendar, type RegionHoliday } from './holidays.js'
 
-/** Sale and inquiry: the relationship records that expire after some months. */
+/** Sale and inquiry: the relationship records that expire after a number of months. */
 type TimedEbrType = 'S' | 'I'
 
-/** The rules of every region of a country that has none of its own. */
+/** The rules of a country, for regions without their own. */
 interface CountryBaseline {
   readonly hours: WeekWindows
   /** Months for which a sale or an inquiry exempts. */
@@ -79,7 +79,7 @@ interface PreparedRegion {
 }
 
 export class CallingRules {
-  /** The day on which the facts were gathered. */
+  /** The day as of which the rules were collected. */
   readonly asOf: LocalDay
   readonly regions: readonly RegionRules[]
   readonly #baselines: Readonly<Record<Country, CountryBaseline>>
@@ -105,7 +105,7 @@ export class CallingRules {
     return this.#baselines[country]
   }
 
-  /** The law's windows in force on a local day; `undefined` for an unknown region. */
+  /** The statutory windows in force on a local day; `undefined` for an unknown region. */
   findHours(code: string, day: LocalDay): WeekWindows | undefined {
     const region = this.#regions.get(code)
     return region?.history.find(({ until }) => day <= until)?.hours ?? region?.hours
@@ -117,17 +117,17 @@ export class CallingRules {
     return recorded?.holidays.findName(day) === undefined ? recorded?.hours : recorded.holidayHours
   }
 
-  /** Name of the holiday on which the region allows no calls. */
+  /** The name of the holiday, if the region allows no calls on that day. */
   findRestrictedDay(code: string, day: LocalDay): string | undefined {
     return this.#regions.get(code)?.holidays.findName(day)
   }
 
-  /** Every restricted day of a calendar year with its name. */
+  /** All restricted days of a calendar year, with their names. */
   listRestrictedDays(code: string, year: number): ReadonlyMap<LocalDay, string> {
     return this.#regions.get(code)?.holidays.listClosedDays(year) ?? noDays
   }
 
-  /** Months for which a sale or inquiry exempts; 0 for never, `undefined` for an unknown region. */
+  /** Months for which a sale or inquiry exempts; 0 means never, `undefined` an unknown region. */
   ebrMonths(code: string, type: TimedEbrType): number | undefined {
     return this.#regions.get(code)?.rules.ebr[type]
   }
@@ -137,7 +137,7 @@ export class CallingRules {
     return this.#regions.get(code)?.rules.obligationExempts ?? false
   }
 
-  /** Whether sales calls to mobile numbers are banned; conditional bans and unknown regions count. */
+  /** Whether sales calls to mobile numbers are banned; also true for conditional bans and unknown regions. */
   isWirelessProhibited(code: string): boolean {
     const region = this.#regions.get(code)
     return region === undefined || region.rules.wirelessProhibited !== undefined

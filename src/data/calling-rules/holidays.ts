@@ -1,6 +1,6 @@
 /**
- * On which local days a holiday falls, computed by rule for any year. Which holidays a region
- * keeps, and what a holiday means for a call, is decided elsewhere.
+ * Computes the local days of holidays by rule, for any year. Which holidays a region observes, and what
+ * they mean for a call, is decided elsewhere.
  */
 import type { LocalDay } from '../../domain/time/clock.js'
 import { getWeekday, toCalendarDate, toLocalDay } from '../../domain/time/dates.js'
@@ -23,7 +23,7 @@ export type HolidayRule =
       readonly day: number
       readonly shift: readonly number[]
     }
-  /** The nth such weekday of a month, -1 for the last, then `offset` days on. */
+  /** The nth such weekday of a month, -1 for the last, plus `offset` days. */
   | {
       readonly type: 'nth-weekday'
       readonly month: number
@@ -33,14 +33,14 @@ export type HolidayRule =
     }
   /** Days from Easter Sunday of the Gregorian calendar. */
   | { readonly type: 'easter-offset'; readonly days: number }
-  /** The last such weekday before a date; the date itself does not count. */
+  /** The last such weekday before a date, excluding the date itself. */
   | {
       readonly type: 'weekday-before'
       readonly month: number
       readonly day: number
       readonly weekday: Weekday
     }
-  /** The first such weekday after a date; the date itself does not count. */
+  /** The first such weekday after a date, excluding the date itself. */
   | {
       readonly type: 'weekday-after'
       readonly month: number
@@ -51,13 +51,13 @@ export type HolidayRule =
 
 type ObservedShift = 'preceding-friday' | 'following-monday'
 
-/** Which further days close when a fixed date falls on a weekend; the date itself stays closed. */
+/** Which additional days are closed if a fixed date falls on a weekend; the date itself stays closed. */
 export interface ObservedPolicy {
   readonly saturday: readonly ObservedShift[]
   readonly sunday: readonly ObservedShift[]
 }
 
-/** A holiday as one region keeps it; only dates from `from` to `until`, both included, count. */
+/** A holiday as observed by one region; applies only to dates from `from` to `until`, inclusive. */
 export interface RegionHoliday {
   readonly name: string
   readonly rule: HolidayRule
@@ -76,14 +76,14 @@ export class HolidayCalendar {
     this.#policy = policy
   }
 
-  /** Name of the holiday that closes a day. */
+  /** The name of the holiday that closes a day, if any. */
   findName(day: LocalDay): string | undefined {
     return this.#holidays.length === 0
       ? undefined
       : this.listClosedDays(toCalendarDate(day).year).get(day)
   }
 
-  /** Every closed day of a calendar year with the name of its holiday. */
+  /** All closed days of a calendar year, with the names of their holidays. */
   listClosedDays(year: number): ReadonlyMap<LocalDay, string> {
     const known = this.#years.get(year)
     if (known) return known
@@ -92,7 +92,7 @@ export class HolidayCalendar {
     return days
   }
 
-  /** A neighbouring year counts too: 1 January on a Saturday closes 31 December before it. */
+  /** Includes neighboring years, since January 1 on a Saturday closes the December 31 before it. */
   #compute(year: number): ReadonlyMap<LocalDay, string> {
     const kept = [year - 1, year, year + 1].flatMap((at) =>
       this.#holidays.flatMap((holiday) => {
@@ -106,7 +106,7 @@ export class HolidayCalendar {
         (moved) => [moved, `${holiday.name} (observed)`] as const,
       ),
     )
-    // Of several names for one day the first counts, and an actual holiday before an observed one.
+    // If a day has several names, the first is used, and an actual holiday before an observed one.
     const days = new Map([...actual, ...observed].reverse())
     return new Map([...days].filter(([day]) => toCalendarDate(day).year === year))
   }

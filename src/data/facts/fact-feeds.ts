@@ -1,4 +1,4 @@
-/** The feeds of facts about numbers: the columns, reader and path of each file. */
+/** The feeds of facts about numbers, with the columns, reader and path of each file. */
 import { join } from 'node:path'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
@@ -55,7 +55,7 @@ const resOrBusiness: FactFeed<ResOrBusinessFact> = {
   isCumulative: false,
 }
 
-/** Such data has no disconnects before `since`: an earlier day is a mistake or means an unknown day. */
+/** The data has no disconnects before `since`; an earlier day is a mistake or means an unknown day. */
 const createReassignedFeed = (feed: string, since: string): FactFeed<ReassignedFact> => ({
   shape: {
     feed,
@@ -96,7 +96,7 @@ const ftcComplaints: FactFeed<ComplaintFact> = {
   age: { column: 'createdAt', of: formatDay },
 }
 
-/** By name, which is also the name of the file and, except for `carrier-reassigned`, of the command. */
+/** The feeds by name, which is also that of the file and, except for `carrier-reassigned`, the command. */
 export const factFeeds = {
   'current-carrier': currentCarrier,
   'line-status': lineStatus,
@@ -119,7 +119,7 @@ export type FactRowOf<Name extends FactFeedName> =
 
 const factFileExtension = '.sqlite'
 
-/** Where the fact files of a data folder are. */
+/** The folder of the fact files in a data folder. */
 export function resolveFactsFolder(dataDir: string): string {
   return join(dataDir, 'facts')
 }

@@ -1,6 +1,6 @@
 /**
- * Builds a fact file from downloaded files and puts it where the fact store finds it. Either the
- * whole import succeeds or the file that was there stays as it was.
+ * Builds a fact file from downloaded files and puts it into the folder of the fact store. Either the
+ * whole import succeeds or the previous file is unchanged.
  */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -34,8 +34,8 @@ export interface FactImportOptions {
   /** Paths of plain text, `.gz` or `.zip` files; at least one. */
   readonly files: readonly string[]
   /**
-   * When the content was true. By default the latest day that a file itself states, or else when the
-   * oldest file was last written: nothing may be taken for newer than it is.
+   * The date of the content. By default the latest day stated by a file itself, otherwise the oldest
+   * modification time, since data must never be treated as newer than it is.
    */
   readonly asOf?: Instant | undefined
   readonly onProgress?: OnProgress | undefined
@@ -43,22 +43,22 @@ export interface FactImportOptions {
   readonly badLinesAllowed?: number | undefined
   /** Called for every bad line. */
   readonly rejects?: ((bad: BadLine) => void) | undefined
-  /** Accept fewer than half the rows of the file it replaces, or none. */
+  /** Accept a file with no rows, or with fewer than half the rows of the one it replaces. */
   readonly allowShrink?: boolean | undefined
-  /** Sources that name every number they label, so that all others are clean. */
+  /** Sources whose labels are complete in the file, so that all other numbers are clean. */
   readonly complete?: readonly string[] | undefined
-  /** For a cumulative feed: rows that are more days old are dropped; none by default. */
+  /** For a cumulative feed: maximum age of rows in days; older ones are dropped. By default, none are. */
   readonly keepDays?: number | undefined
-  /** Do all but put the new file in place. */
+  /** Do everything except replacing the file. */
   readonly dryRun?: boolean | undefined
   readonly clock: Clock
 }
 
-/** What was read from the files. */
+/** Counts of what was read from the files. */
 interface FactFilesSummary {
   /** Data rows of the files, bad ones included. */
   readonly rows: number
-  /** Facts in the rows; more than the file has when some are repeated. */
+  /** Facts in the rows, including repeated ones, which the result contains once. */
   readonly facts: number
   /** Lines left out because they begin with `#`. */
   readonly comments: number
@@ -71,7 +71,7 @@ interface FactFilesSummary {
 export interface FactImportSummary extends FactCounts, FactFilesSummary {
   readonly feed: string
   readonly path: string
-  /** Against the file that was in use; `undefined` when there was none that could be read. */
+  /** Difference from the previous file; `undefined` if there was none that could be read. */
   readonly difference: FactDifference | undefined
   readonly importedAt: Instant
   readonly completeSources: readonly string[]
@@ -79,9 +79,8 @@ export interface FactImportSummary extends FactCounts, FactFilesSummary {
 }
 
 /**
- * Throws `AppError` for options that break a rule and `DataFileError` for files that cannot be
- * used, for a second import of the feed at the same time, and when a feed that adds up would be
- * added to a damaged file.
+ * Throws `AppError` for invalid options, and `DataFileError` for files that cannot be used, for a
+ * concurrent import of the same feed, and if a cumulative feed would be added to a damaged file.
  */
 export async function importFacts(options: FactImportOptions): Promise<FactImportSummary> {
   requireValidOptions(options)
@@ -117,11 +116,11 @@ function requireValidOptions(options: FactImportOptions): void {
 interface ImportTarget {
   readonly path: string
   readonly importedAt: Instant
-  /** The file in use; `undefined` when there is none that could be read. */
+  /** The file in use; `undefined` if there is none that could be read. */
   readonly current: FactFileInfo | undefined
 }
 
-/** A damaged file must not stand in the way of its replacement, and nothing is added to one. */
+/** A damaged file does not prevent its replacement, but a cumulative feed cannot be added to it. */
 function readCurrentInfo(
   path: string,
   { shape, isCumulative }: FactFeed<FactRow>,
@@ -181,7 +180,7 @@ interface ReadTarget {
   readonly importedAt: Instant
 }
 
-/** Reads the files one after the other. Throws what the reader of the feed throws. */
+/** Reads the files one after the other. Throws the errors of the feed's reader. */
 async function readFactFiles(
   options: FactImportOptions,
   { builder, badLines, importedAt }: ReadTarget,
@@ -234,7 +233,7 @@ function mergeIntoBuilder(
   return { added, changed: 0, removed }
 }
 
-/** Damage found only now is no reason to keep the damaged file. */
+/** `undefined` if the previous file turns out to be damaged, which is no reason to keep it. */
 function computeDifference(
   builder: FactFileBuilder<FactRow>,
   path: string,
@@ -247,7 +246,7 @@ function computeDifference(
   }
 }
 
-/** A cut-off download looks like a good file with fewer rows. */
+/** Throws for far fewer rows than before, since a truncated download looks like a valid smaller file. */
 function refuseShrunkFeed(
   { feed, files, allowShrink }: FactImportOptions,
   { counts, place }: { readonly counts: FactCounts; readonly place: ImportTarget },

@@ -1,6 +1,6 @@
 /**
- * The fact files of a folder, open for reading. A file is replaced only by a usable one; a damaged one
- * is reported as a problem while the older content stays in use. The caller decides when to refresh.
+ * The fact files of a folder, open for reading. A damaged new file is reported as a problem while the
+ * older content stays in use. The caller decides when to refresh.
  */
 import type { Instant } from '../../domain/time/clock.js'
 import { missingFileStamp, readFileStamp } from '../../runtime/folders.js'
@@ -48,7 +48,7 @@ export class FactStore {
 
   /**
    * The current file of a feed; `undefined` if there is none. Do not keep it across turns of the event
-   * loop: the next {@link refresh} may close it.
+   * loop, since the next {@link refresh} may close it.
    */
   get<Name extends FactFeedName>(feed: Name): FactFile<FactRowOf<Name>> | undefined {
     return this.#known.get(feed)?.content as FactFile<FactRowOf<Name>> | undefined

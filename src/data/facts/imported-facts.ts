@@ -1,7 +1,7 @@
 /**
- * Answers lookups from imported files. What is in no file is unknown, and a question fails when its
- * file turns out to be damaged; only of the two sources about reassigned numbers the readable one is
- * still used.
+ * Answers lookups from imported files. Facts that are in no file are unknown. A question fails if its
+ * file turns out to be damaged; for reassigned numbers, which have two files, the readable one is still
+ * used.
  */
 import type {
   LineIdentity,
@@ -61,8 +61,8 @@ export class ImportedFacts implements LookupSource, LabelSource, ComplaintSource
   }
 
   /**
-   * {@link evaluateReassignment} has the rule. A safe harbor requires a `no` of the national database,
-   * and there is none while the operator's own data, which may know better, cannot be read.
+   * Applies {@link evaluateReassignment}. A safe harbor requires a `no` from the national database, and
+   * is withheld while the operator's own data, which may say otherwise, cannot be read.
    */
   reassigned(
     asked: readonly ConsentQuestion[],
@@ -89,7 +89,7 @@ export class ImportedFacts implements LookupSource, LabelSource, ComplaintSource
     return found
   }
 
-  /** The newest thousand of each number. */
+  /** Returns at most the newest thousand complaints of each number. */
   async complaints(
     numbers: readonly PhoneNumber[],
   ): Promise<ReadonlyMap<PhoneNumber, readonly Complaint[]>> {
@@ -101,7 +101,7 @@ export class ImportedFacts implements LookupSource, LabelSource, ComplaintSource
     return found
   }
 
-  /** A file that fails is reported by {@link FactStore.problems}; the answer here is unknown. */
+  /** An unreadable file gives an unknown answer; {@link FactStore.problems} reports it. */
   #reassigned(feed: ReassignedFeed, { number, consentOn }: ConsentQuestion): ReassignedVerdict {
     const file = this.#store.get(feed)
     if (!file) return unknownVerdict

@@ -1,4 +1,4 @@
-/** Determines whether a number was reassigned since a day of consent, from its known disconnects. */
+/** Determines whether a number was reassigned since the day of a consent, from its known disconnects. */
 import type { ReassignedFlag } from '../../domain/lookups.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import type { ReassignedFact } from '../feeds/facts/reassigned.js'
@@ -17,20 +17,20 @@ export interface ReassignedQuestion {
 
 export interface ReassignedVerdict {
   readonly reassigned: ReassignedFlag
-  /** Whether an explicit `no` says so, which a safe harbor requires (47 CFR 64.1200(m)). */
+  /** Whether an explicit `no` is the basis, which a safe harbor requires (47 CFR 64.1200(m)). */
   readonly denied: boolean
 }
 
 /**
- * The logic of the national database, for facts that were collected earlier:
+ * Applies the logic of the national database to facts that were collected earlier:
  *
- * - `true` when a permanent disconnect on or after the consent is known: a day in a list of
- *   disconnects, or a `yes` for a day that is not before the consent. This never changes back.
- * - `false` when there has been none since the consent: the latest disconnect in a list came before
- *   it, or a `no` was given for a day that is not after it. A `yes` for an earlier day than the
- *   consent leaves open when the disconnect was, so it is ignored here, like any `no` or list that is
- *   older than it. And since a fact says nothing about the time after the day it was true, `false` is
- *   valid only for {@link agingDays} from then: a number disconnected meanwhile has no new holder yet.
+ * - `true` if a permanent disconnect on or after the consent is known: a day in a list of disconnects,
+ *   or a `yes` for a day not before the consent. This is final.
+ * - `false` if there has been none since the consent: the latest listed disconnect is before it, or a
+ *   `no` was given for a day not after it. A `yes` for a day before the consent does not say when the
+ *   disconnect was, so it is ignored, as is a `no` or list that is older than the consent. Facts do not
+ *   cover the time after their date, so `false` is valid only for {@link agingDays} from that date: a
+ *   number disconnected since then cannot have a new holder yet.
  * - `null`, too little information, in all other cases.
  */
 export function evaluateReassignment(question: ReassignedQuestion): ReassignedVerdict {

@@ -1,13 +1,13 @@
 /**
- * Counts the lines of source files that cannot be used and keeps the first ones to show. More than
- * are allowed refuse the whole import.
+ * Counts the unusable lines of source files and keeps the first ones for messages. Too many of them
+ * make the whole import fail.
  */
 import { DataFileError, describeProblem } from '../../errors.js'
 
 export interface BadLine {
-  /** Name of the source file, as {@link SourceFile.name} gives it. */
+  /** Name of the source file, see {@link SourceFile.name}. */
   readonly file: string
-  /** From 1. */
+  /** Line number, starting at 1. */
   readonly line: number
   readonly value: string
   readonly rule: string
@@ -21,15 +21,15 @@ export function describeBadLine({ file, line, value, rule }: BadLine): string {
 const maxShownBadLines = 20
 
 export class BadLines {
-  /** Of all files together. */
+  /** Maximum for all files together. */
   readonly maxAllowed: number
   readonly #onBad: ((bad: BadLine) => void) | undefined
   readonly #first: BadLine[] = []
   #count = 0
 
   /**
-   * None by default, since each bad line may be a number that must not be called. `onBad` is called
-   * for each one, including those that refuse the import.
+   * Allows none by default, since each bad line may be a number that must not be called. `onBad` is
+   * called for every bad line, including those that make the import fail.
    */
   constructor(allowed = 0, onBad?: (bad: BadLine) => void) {
     this.maxAllowed = allowed
@@ -45,7 +45,7 @@ export class BadLines {
     return this.#first
   }
 
-  /** Throws {@link DataFileError} once there are too many, and enough of them to show. */
+  /** Throws {@link DataFileError} once there are too many and enough of them to show. */
   add(bad: BadLine): void {
     this.#onBad?.(bad)
     if (this.#first.length < maxShownBadLines) this.#first.push(bad)
@@ -55,7 +55,7 @@ export class BadLines {
     }
   }
 
-  /** Call it at the end of each file. Throws {@link DataFileError} when too many lines were bad. */
+  /** Throws {@link DataFileError} if too many lines were bad. Must be called at the end of each file. */
   requireWithinLimit(): void {
     if (this.#count <= this.maxAllowed) return
     throw this.#refusal(this.#count === 1 ? '1 line is bad' : `${this.#count} lines are bad`)

@@ -1,13 +1,13 @@
 /** Splits a line of a table into its cells. The only file that uses csv-parse. */
 import { CsvError, parse } from 'csv-parse/sync'
 
-/** The delimiter of a line; any of them when the line has one cell. */
+/** The most frequent delimiter of a line; any of them if the line has only one cell. */
 export function detectDelimiter(header: string): string {
   const counts = ['\t', ',', ';', '|'].map((mark) => ({ mark, count: header.split(mark).length }))
   return counts.reduce((best, next) => (next.count > best.count ? next : best)).mark
 }
 
-/** Cells of a line, trimmed and without quotes; `undefined` for a misplaced quote. */
+/** Splits a line into cells, trimmed and unquoted; `undefined` for a misplaced quote. */
 export function splitCells(line: string, delimiter: string): string[] | undefined {
   return line.includes('"')
     ? (splitPlainlyQuoted(line, delimiter) ?? splitQuoted(line, delimiter))
@@ -15,8 +15,8 @@ export function splitCells(line: string, delimiter: string): string[] | undefine
 }
 
 /**
- * Handles cells that are quoted as a whole or not at all, as in nearly every row of a report of
- * millions; `undefined` for any other line.
+ * Fast path for lines whose cells are either fully quoted or unquoted, as nearly all are; `undefined`
+ * for any other line.
  */
 function splitPlainlyQuoted(line: string, delimiter: string): string[] | undefined {
   const cells: string[] = []

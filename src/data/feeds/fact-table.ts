@@ -1,4 +1,4 @@
-/** Reads tables of facts about telephone numbers, and the cells they have in common. */
+/** Reads tables of facts about telephone numbers, and the kinds of cells they share. */
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { parseDay } from '../../domain/time/dates.js'
@@ -7,16 +7,16 @@ import type { SourceFile } from '../files/source-file.js'
 import type { BadLines } from './bad-lines.js'
 import { isFieldProblem, type Row, type RowReader, readTable, type TableFormat } from './table.js'
 
-/** One file being read, and where its facts go. */
+/** One file being read, with the receiver of its facts. */
 export interface FeedFile<Fact> {
   readonly source: Pick<SourceFile, 'name' | 'path' | 'stream'>
   readonly badLines: BadLines
   /** The day of the import, in UTC. */
   readonly today: LocalDay
-  /** When the operator says the file was true. */
+  /** Date of the file's content as stated by the operator. */
   readonly statedDay: LocalDay | undefined
   keep(number: PhoneNumber, fact: Fact): void
-  /** Counts a valid row without a fact; the reason in words. */
+  /** Counts a valid row without a fact; `reason` is shown in the summary. */
   skip(reason: string): void
   /** Called after each row. */
   onRow(): void
@@ -27,17 +27,17 @@ export interface FeedFileSummary {
   readonly rows: number
   /** Lines left out because they begin with `#`. */
   readonly comments: number
-  /** Day of the content, if the file itself says. */
+  /** Date of the content, if the file states it. */
   readonly day?: LocalDay | undefined
 }
 
-/** A table of numbers; without a header its first cell is one. */
+/** A table of numbers; without a header, the first cell must be a number. */
 export interface FactTable<Name extends string>
   extends Omit<TableFormat<Name>, 'columnsWithoutHeader' | 'commentsOnlyBefore'> {
   readonly columnsWithoutHeader?: (cells: readonly string[]) => readonly NoInfer<Name>[]
 }
 
-/** Throws {@link DataFileError} for another kind of file and when too many rows are bad. */
+/** Throws {@link DataFileError} for another kind of file and for too many bad rows. */
 export async function readFactTable<Name extends string>(
   { source, badLines, onRow }: Pick<FeedFile<unknown>, 'source' | 'badLines' | 'onRow'>,
   { columnsWithoutHeader: order, ...table }: FactTable<Name>,
@@ -59,7 +59,7 @@ export async function readFactTable<Name extends string>(
   return { rows, comments }
 }
 
-/** The reader of a feed whose rows each give one fact about their number. */
+/** Creates the reader of a feed with one fact per row. */
 export function createFactReader<Name extends string, Fact>(
   table: FactTable<Name | 'number'>,
   toFact: (row: Row<Name | 'number'>, today: LocalDay) => Fact | FieldProblem,
@@ -75,12 +75,12 @@ export function createFactReader<Name extends string, Fact>(
     })
 }
 
-/** Names a column of telephone numbers may have. */
+/** Accepted names for a column of telephone numbers. */
 export const numberColumnNames = [
   ...['number', 'phone', 'phonenumber', 'tn', 'telephonenumber', 'telephone', 'phoneno'],
 ] as const
 
-/** Ten digits of North America, with or without a leading 1 or +1 and the usual punctuation. */
+/** Parses a North American number: ten digits with an optional 1 or +1 and the usual punctuation. */
 export function readNumber(text: string): PhoneNumber | FieldProblem {
   const number = parsePhoneNumber(text) ?? parseNumber(text)
   if (number === undefined) return { field: 'number', value: text, rule: 'must be ten digits' }
@@ -95,8 +95,8 @@ function parseNumber(text: string): PhoneNumber | undefined {
 }
 
 /**
- * A day that is not in the future: `YYYY-MM-DD`, `MM/DD/YYYY` or `YYYYMMDD`; a time after it is
- * ignored, and blank gives `undefined`. Tomorrow is accepted, since it has begun in Guam.
+ * Parses a day that is not in the future: `YYYY-MM-DD`, `MM/DD/YYYY` or `YYYYMMDD`, ignoring a time
+ * after it; blank gives `undefined`. Tomorrow (UTC) is accepted, since it may have begun in Guam.
  */
 export function readPastDay(
   field: string,
@@ -112,8 +112,8 @@ export function readPastDay(
 }
 
 /**
- * The day after `prefix`, or else anywhere in the name, such as 2026-11-18; `undefined` when there is
- * none, `several` when the name has different ones.
+ * Finds a day such as 2026-11-18 right after `prefix`, otherwise anywhere in the name; `undefined` if
+ * there is none, `several` if there are different ones.
  */
 export function findDayInName(name: string, prefix = ''): LocalDay | 'several' | undefined {
   const found = [...name.matchAll(/(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)/g)].flatMap(

@@ -1,6 +1,6 @@
 /**
- * Reads opt-outs and consents that another system has exported. Columns are found by their header or
- * named by the operator; every row has its own date.
+ * Reads opt-outs and consents exported by another system. Columns are found by their headers or named
+ * by the operator; every row has its own date.
  */
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
@@ -23,7 +23,7 @@ import {
 } from './fact-table.js'
 import { type Columns, isFieldProblem, normalizeColumnName, type Row } from './table.js'
 
-/** The day of an opt-out or a consent, and the second where the row has a time with its zone. */
+/** The day of an opt-out or consent, and the exact time if the row has one with a zone. */
 interface RecordedTime {
   readonly day: LocalDay
   readonly at: Instant | undefined
@@ -45,7 +45,7 @@ export interface ImportedConsent {
   readonly email: string | undefined
 }
 
-/** Column -> header as the operator names it, in any case and spelling of blanks and hyphens. */
+/** Column to the header named by the operator; case, blanks and hyphens are ignored. */
 export type RecordColumnNames = Readonly<Record<string, string>>
 
 export interface RecordFile<Fact> extends Pick<FeedFile<never>, 'source' | 'badLines' | 'onRow'> {
@@ -117,7 +117,7 @@ const consentColumns = {
 } as const
 
 export interface ConsentFile extends RecordFile<ImportedConsent> {
-  /** Of all rows, in a file without a column of types. */
+  /** The type of all rows, for a file without a type column. */
   readonly type: EbrType | undefined
 }
 
@@ -171,7 +171,7 @@ function readConsent(
   }
 }
 
-/** Any ten digits, as in the API; a list may also have numbers that are not in service. */
+/** Accepts any ten digits, like the API, since a list may contain numbers that are not in service. */
 function readNumberCell(text: string): PhoneNumber | FieldProblem {
   return parsePhoneNumber(text) ?? readNumber(text)
 }
@@ -187,7 +187,7 @@ const ebrTypeByWord: Readonly<Record<string, EbrType>> = {
   trial: 'T',
 }
 
-/** A letter of the specification or its word, in any case; `undefined` for anything else. */
+/** Parses a letter of the spec or its word, in any letter case; `undefined` for anything else. */
 export function parseEbrType(text: string): EbrType | undefined {
   const letter = text.trim().toUpperCase()
   return ebrTypes.find((type) => type === letter) ?? ebrTypeByWord[letter.toLowerCase()]
@@ -198,8 +198,8 @@ function readTextCell(cell: string): string | undefined {
 }
 
 /**
- * A time is used only with its zone (`2026-06-14T14:05:00Z`, `+02:00`), otherwise only its day. With
- * `now` it must be a plausible date of something in the past.
+ * Parses a date. A time is used only if it has a zone (`2026-06-14T14:05:00Z`, `+02:00`); otherwise only
+ * the day is. If `now` is given, the date must be plausible and not in the future.
  */
 function readRecordedTime(field: string, text: string, now?: Instant): RecordedTime | FieldProblem {
   const at = /(?:Z|[+-]\d\d:?\d\d)$/i.test(text) ? parseInstant(text) : undefined
@@ -211,8 +211,9 @@ function readRecordedTime(field: string, text: string, now?: Instant): RecordedT
 }
 
 /**
- * Many programs write 1900-01-01 or 1970-01-01 for no date; read as the date of an opt-out, any
- * consent would be newer. Tomorrow is accepted, since it has begun in Guam.
+ * Rejects dates such as 1900-01-01 and 1970-01-01, which many programs use for a missing date: any
+ * consent would be newer than such an opt-out. Tomorrow (UTC) is accepted, since it may have begun in
+ * Guam.
  */
 function findPastProblem({ day, at }: RecordedTime, now: Instant): string | undefined {
   const today = toUtcDay(now)
@@ -223,7 +224,7 @@ function findPastProblem({ day, at }: RecordedTime, now: Instant): string | unde
     : undefined
 }
 
-/** How far the clock of the other system may be ahead of this one. */
+/** How far the other system's clock may be ahead of ours. */
 const maxClockSkewMs = 5 * 60_000
 const firstDay: LocalDay = Date.UTC(1980, 0, 1) / msPerDay
 const dateRule =
@@ -234,7 +235,7 @@ function parseRecordDay(text: string): LocalDay | undefined {
   return parseDay(text) ?? parseDay(text.replace(clockTime, ''))
 }
 
-/** The columns of a table with the headers named by the operator, whose columns are then required. */
+/** Replaces the accepted headers of columns that the operator named, which makes these columns required. */
 function applyColumnNames<Name extends string>(
   columns: Columns<Name>,
   optional: readonly NoInfer<Name>[],

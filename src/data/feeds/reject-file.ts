@@ -1,6 +1,6 @@
 /**
- * The file with the bad lines of an import, as CSV (RFC 4180) with the columns file, line, value and
- * reason. The values may be people's telephone numbers, so only the owner may read it.
+ * Writes the bad lines of an import as CSV (RFC 4180) with the columns file, line, value and reason.
+ * The values may be people's telephone numbers, so only the owner may read the file.
  */
 import {
   closeSync,
@@ -17,19 +17,19 @@ import { ensureFolder } from '../../runtime/folders.js'
 import type { BadLine } from './bad-lines.js'
 
 const header = 'file,line,value,reason\r\n'
-/** Lines are written when they have this many characters together. */
+/** Lines are buffered up to this many characters. */
 const bufferSize = 65_536
 
 export interface RejectFile {
   add(bad: BadLine): void
-  /** Returns how many lines were added; without any there is no file. May be called again. */
+  /** Resolves to the count of lines; no file is created without any. May be called more than once. */
   close(): Promise<number>
 }
 
 /**
- * The file and its folder are created with the first line; an older reject file of that path is
- * replaced. Adding the first line throws {@link DataFileError} when another kind of file is there,
- * such as the list that is being read, or when none can be created.
+ * The file and its folder are created with the first line, replacing an older reject file at that path.
+ * Adding the first line throws {@link DataFileError} if the path has another kind of file, such as the
+ * list being read, or cannot be created.
  */
 export function openRejectFile(path: string): RejectFile {
   let file: number | undefined
@@ -72,17 +72,17 @@ function openOwnerOnly(path: string): number {
   }
 }
 
-/** Readable too, created if missing, and not truncated. */
+/** Opens for reading and appending, creating the file if missing. */
 const appendMode = 'a+'
 
-/** Anything but a plain file, such as `/dev/null`, stays as it is. */
+/** Leaves anything but a regular file, such as `/dev/null`, unchanged. */
 function truncateRejectFile(path: string, file: number): number {
   try {
     const found = fstatSync(file)
     if (!found.isFile()) return file
     if (found.size > 0) refuseForeignFile(path, file)
     ftruncateSync(file)
-    // The mode of open() applies to new files only.
+    // open() sets the mode of new files only.
     fchmodSync(file, 0o600)
     return file
   } catch (cause) {
@@ -99,7 +99,7 @@ function refuseForeignFile(path: string, file: number): void {
   throw new DataFileError(path, rule)
 }
 
-/** One value as RFC 4180 has it. */
+/** Quotes a value according to RFC 4180. */
 export function formatCsvCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a downloaded table: its delimiter from the first line, its columns by their names, one row
- * per line. Each line is parsed on its own, so that a stray quote only affects its own row.
+ * Reads a downloaded table. The first line determines the delimiter, and columns are found by name.
+ * Each line is parsed separately, so that a stray quote only affects its own row.
  */
 import { DataFileError, type FieldProblem, truncate } from '../../errors.js'
 import type { SourceFile } from '../files/source-file.js'
@@ -8,41 +8,41 @@ import { type OnLine, readTextLines } from '../files/text-lines.js'
 import type { BadLine } from './bad-lines.js'
 import { detectDelimiter, splitCells } from './cells.js'
 
-/** Column name of ours -> the header names it may have, as letters and digits in lower case. */
+/** Our column name to the accepted headers, as lower-case letters and digits. */
 export type Columns<Name extends string> = Readonly<Record<Name, readonly string[]>>
 
 export type Row<Name extends string> = Readonly<Record<Name, string>>
 
 export interface TableFormat<Name extends string> {
-  /** What the file should be, for the message when it is another one. */
+  /** Describes the expected file in error messages. */
   readonly description: string
   readonly columns: Columns<Name>
-  /** Columns a file may lack; their cells are then empty. */
+  /** Columns that may be missing; their cells are then empty. */
   readonly optional?: readonly NoInfer<Name>[]
-  /** The columns by position of a file without a header; left out, a header is required. */
+  /** The columns of a file without a header; if absent, a header is required. */
   readonly columnsWithoutHeader?: {
     isRow(cells: readonly string[]): boolean
     order(cells: readonly string[]): readonly NoInfer<Name>[]
   }
   /** The problem of the columns in a header, if any. */
   readonly findHeaderProblem?: (found: ReadonlySet<Name>, width: number) => string | undefined
-  /** Refuses a header in which several cells may be the same column. */
+  /** Rejects a header in which several cells match the same column. */
   readonly requireUniqueColumns?: true
   /**
-   * The column that must be the first for `#` to begin a comment; the cells of others may begin with
-   * it. Left out, it always begins a comment.
+   * Treat `#` as the start of a comment only if this column is the first, since the cells of other
+   * columns may begin with `#`. If absent, it always starts a comment.
    */
   readonly commentsOnlyBefore?: string
-  /** Rows may have more cells than the header, but must have one for every column of the header. */
+  /** Rows may have more cells than the header, but not fewer. */
   readonly hasLooseWidth?: true
   /**
-   * What a last row without a line end must look like to be complete, since `no` may be the start of
-   * `no data`. Left out, none is; with `any` a cut-off row is just a bad row.
+   * The pattern of a complete last row without a line break, since `no` may be a cut-off `no data`. If
+   * absent, such a row is never complete; with `any`, a cut-off row is only a bad row.
    */
   readonly completeRowPattern?: RegExp | 'any'
 }
 
-/** `found` has the columns of the file. Returns the problem that makes the row unusable, if any. */
+/** Reads a row; `found` has the columns of the file. Returns a problem if the row is unusable. */
 export type RowReader<Name extends string> = (
   row: Row<Name>,
   found: ReadonlySet<Name>,
@@ -60,7 +60,7 @@ export interface TableReading<Name extends string> {
 }
 
 export interface TableSummary {
-  /** Header cells as written, trimmed. */
+  /** Header cells as in the file, trimmed. */
   readonly header: readonly string[]
   /** Data rows, bad ones included, without header, blank lines and comments. */
   readonly rows: number
@@ -191,7 +191,7 @@ function findHeaderProblem<Name extends string>(
   return undefined
 }
 
-/** The letters and digits of a column's name. */
+/** Reduces a column name to lower-case letters and digits. */
 export function normalizeColumnName(cell: string): string {
   return cell.toLowerCase().replace(/[^a-z0-9]/g, '')
 }

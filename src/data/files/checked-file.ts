@@ -1,7 +1,7 @@
 /**
  * The container of our prepared data files: a kind, a format version, a JSON header, a body and a
- * SHA-256 over all of it. Written beside the old file and renamed into place, so that a crash at
- * any point leaves the old file whole.
+ * SHA-256 of all of it. Files are written under a temporary name and renamed into place, so that a
+ * crash at any point leaves the old file intact.
  *
  * Layout: 8 bytes magic, 4 bytes header length (little endian), header JSON padded with blanks so
  * that the body starts at a multiple of 8, body, 32 bytes SHA-256 of everything before.
@@ -35,7 +35,7 @@ export interface FileKind {
 type Header = Readonly<Record<string, unknown>>
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** Writes the whole file or leaves what was there. Returns the SHA-256 in hex. */
+/** Replaces the file completely or leaves it unchanged. Resolves to the SHA-256 in hex. */
 export async function writeCheckedFile(
   path: string,
   fileKind: FileKind,
@@ -81,17 +81,17 @@ export interface CheckedFile {
   readonly digest: string
 }
 
-/** Reads and verifies a file. Throws {@link DataFileError} that says what is wrong with it. */
+/** Reads and verifies a file. Throws {@link DataFileError} describing what is wrong with it. */
 export function readCheckedFile(path: string, expected: FileKind): CheckedFile {
   const bytes = readFileSync(path)
   const hash = createHash('sha256').update(bytes.subarray(0, findContentEnd(bytes.length)))
   return toCheckedFile(path, { bytes, digest: hash.digest(), expected })
 }
 
-/** Hashing this much takes a millisecond or two, which other work can wait. */
+/** Hashing this much blocks other work for a millisecond or two. */
 const readPieceBytes = 1 << 20
 
-/** The same, but other work gets its turn after each piece, however large the file is. */
+/** Like {@link readCheckedFile}, but yields to other work after each piece. */
 export async function readCheckedFileInPieces(
   path: string,
   expected: FileKind,
@@ -118,7 +118,7 @@ const findContentEnd = (size: number): number => Math.max(0, size - digestBytes)
 
 interface RawFile {
   readonly bytes: Buffer
-  /** SHA-256 of what was read before the place of the checksum. */
+  /** SHA-256 of the content before the stored checksum. */
   readonly digest: Buffer
   readonly expected: FileKind
 }
@@ -142,7 +142,7 @@ export interface CheckedHeader {
   readonly digest: string
 }
 
-/** Reads only both ends of a file. Throws {@link DataFileError} that says what is wrong with them. */
+/** Reads only the start and end of a file. Throws {@link DataFileError} describing what is wrong. */
 export function readCheckedHeader(path: string, expected: FileKind): CheckedHeader {
   const file = openSync(path, 'r')
   try {
@@ -158,7 +158,7 @@ export function readCheckedHeader(path: string, expected: FileKind): CheckedHead
   }
 }
 
-/** As many bytes as there are, up to `length`. */
+/** Reads up to `length` bytes; fewer at the end of the file. */
 function readAt(file: number, position: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   let at = 0
@@ -175,7 +175,7 @@ function requireMagic(path: string, start: Buffer, contentEnd: number): void {
   throw new DataFileError(path, 'is not a callgate data file, or was cut off at the start')
 }
 
-/** Tables of up to 8 bytes an item are read in place, so the body must be aligned for them. */
+/** The body must be aligned to 8 bytes, since tables with items of up to 8 bytes are read in place. */
 function findBodyStart(path: string, start: Buffer, contentEnd: number): number {
   const bodyStart = prefixBytes + start.readUInt32LE(fileMagic.length)
   if (bodyStart % 8 === 0 && bodyStart <= contentEnd) return bodyStart
@@ -210,8 +210,8 @@ function parseJson(path: string, json: string): unknown {
 }
 
 /**
- * Reads a file back in pieces, however large it is. Throws {@link DataFileError} unless content and
- * checksum on disk are those of `digest`, as {@link writeCheckedFile} gave it.
+ * Reads a written file back in pieces. Throws {@link DataFileError} unless the content and checksum on
+ * disk match `digest`, as returned by {@link writeCheckedFile}.
  */
 export async function verifyCheckedFile(path: string, digest: string): Promise<void> {
   const contentEnd = statSync(path).size - digestBytes

@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import { type FieldProblem, truncate } from '../../errors.js'
 
-/** In the order of the schema. */
+/** Lists the problems in the order of the schema. */
 export function listDocumentProblems(error: z.ZodError, document: unknown): FieldProblem[] {
   return error.issues.flatMap((issue) => toProblems(issue, document))
 }

@@ -1,4 +1,4 @@
-/** Removes the files that a crash left beside a prepared file, except those of running imports. */
+/** Removes temporary files that a crash left next to a prepared file, except those of running imports. */
 
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -9,8 +9,8 @@ import { getErrorCode } from '../../errors.js'
 const maxLeftoverAgeMs = msPerDay
 
 /**
- * Removes files written aside for `path` (`.new`, `.part`) whose process has ended or that were
- * last written more than a day before `now`.
+ * Removes the temporary files of `path` (`.new`, `.part`) whose process has ended or that were last
+ * modified more than a day before `now`.
  */
 export function removeLeftovers(path: string, now: Instant): void {
   const folder = dirname(path)
@@ -43,8 +43,8 @@ function parseProcessId(file: string): number | undefined {
 }
 
 /**
- * Whether a process of this host has ended; false for an invalid process id. A process of another
- * user cannot be signaled, but is running.
+ * Whether a process on this host has ended; false for an invalid process id. A process that cannot be
+ * signaled because it belongs to another user is still running.
  */
 export function hasProcessEnded(pid: number | undefined): boolean {
   if (pid === undefined || !Number.isSafeInteger(pid) || pid <= 0) return false

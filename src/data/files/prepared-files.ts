@@ -1,6 +1,6 @@
 /**
- * Reads prepared files of the numbering data: at once, at the start and for commands, or in pieces
- * between which a running server does other work.
+ * Reads the prepared numbering files: synchronously at startup and for commands, or in pieces, so that
+ * a running server can do other work in between.
  */
 import { existsSync } from 'node:fs'
 import {
@@ -10,13 +10,13 @@ import {
   readCheckedFileInPieces,
 } from './checked-file.js'
 
-/** `undefined` when there is no such file. Throws `DataFileError` for a damaged one. */
+/** Returns `undefined` if there is no such file. Throws `DataFileError` for a damaged one. */
 export type PreparedFileReader = (path: string, kind: FileKind) => CheckedFile | undefined
 
 export const readPreparedFile: PreparedFileReader = (path, kind) =>
   existsSync(path) ? readCheckedFile(path, kind) : undefined
 
-/** Reads the files now; the returned reader gives each later, or throws if it is damaged. */
+/** Reads the files in advance; the returned reader then returns each one, or throws if it is damaged. */
 export async function readPreparedFilesInBackground(
   files: readonly (readonly [path: string, kind: FileKind])[],
 ): Promise<PreparedFileReader> {

@@ -16,7 +16,7 @@ export interface FileInspection {
   readonly modifiedAt: Instant
 }
 
-/** The kind is found by content. Throws {@link DataFileError} if the name says another one. */
+/** Detects the kind by content. Throws {@link DataFileError} if the file name implies another kind. */
 export async function inspectFile(path: string): Promise<FileInspection> {
   try {
     const { size, mtimeMs } = await stat(path)
@@ -41,7 +41,7 @@ async function firstBytes(path: string): Promise<Buffer> {
   }
 }
 
-/** The kind of a file by its first bytes. */
+/** Detects the kind of a file from its first bytes. */
 export function detectSourceKind(start: Buffer): SourceKind {
   if (start[0] === 0x1f && start[1] === 0x8b) return 'gzip'
   const signature = start.toString('latin1', 0, 4)
@@ -50,10 +50,10 @@ export function detectSourceKind(start: Buffer): SourceKind {
 
 const readBytes = (path: string) => createReadStream(path, { highWaterMark: 1 << 18 }) as Chunks
 
-/** Reads a file and hashes it meanwhile, so that what is parsed is what is hashed. */
+/** Hashes a file while reading it, so that the parsed and the hashed bytes are the same. */
 export class HashingFileReader {
   readonly #hash = createHash('sha256')
-  /** How many bytes of the file on disk have been read. */
+  /** Bytes of the file on disk that have been read so far. */
   bytes = 0
 
   async *read(path: string): Chunks {

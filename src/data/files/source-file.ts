@@ -1,6 +1,6 @@
 /**
- * Opens a downloaded file, plain text, `.gz`, or the data files inside a `.zip`, and gives the decoded
- * bytes as streams. The only file that uses yauzl.
+ * Opens downloaded files (plain text, `.gz`, or the data files inside a `.zip`) as streams of decoded
+ * bytes. The only file that uses yauzl.
  */
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -21,34 +21,34 @@ import {
 
 export interface SourceFile {
   readonly path: string
-  /** For messages: `list.txt`, or `download.zip/list.txt` for a file inside an archive. */
+  /** Name in messages: `list.txt`, or `download.zip/list.txt` for a file inside an archive. */
   readonly name: string
-  /** Size on disk: what `onBytes` reaches at the end. */
+  /** Size on disk, which `onBytes` reaches at the end. */
   readonly bytesTotal: number
-  /** When the file on disk was last written. */
+  /** Modification time of the file on disk. */
   readonly modifiedAt: Instant
-  /** The decoded bytes. Fails with a {@link DataFileError} that names the file. Read it once. */
+  /** The decoded bytes, which can be read only once. Fails with a {@link DataFileError} naming the file. */
   readonly stream: Readable
   /**
-   * SHA-256 in hex of the file on disk, once the stream has been read to its end; `undefined` where
-   * reading did not pass over every byte of it, as in an archive.
+   * SHA-256 in hex of the file on disk, once the stream has been read to its end; `undefined` if not
+   * every byte was read, as in an archive.
    */
   readDigest(): string | undefined
 }
 
-/** Limits against archives made to fill disk and memory. */
+/** Limits that protect against decompression bombs. */
 interface UnpackLimits {
-  /** Files inside a `.zip`, those that are not read included. */
+  /** Maximum files inside a `.zip`, including those that are not read. */
   readonly maxEntries: number
-  /** Bytes that a `.zip` or `.gz` may unpack to. */
+  /** Maximum unpacked bytes of a `.zip` or `.gz`. */
   readonly maxBytes: number
-  /** Unpacked bytes for each byte on disk; ignored below {@link ratioFromBytes}. */
+  /** Maximum unpacked bytes per byte on disk; ignored below {@link ratioFromBytes}. */
   readonly maxRatio: number
 }
 
 /**
- * The US registry, the largest list there is, has about 360 files and 3.1 GB of text. Numbers shrink
- * to between a fifth and a twentieth.
+ * The US registry, the largest list, has about 360 files and 3.1 GB of text. Numbers compress to
+ * between a fifth and a twentieth of their size.
  */
 const defaultUnpackLimits: UnpackLimits = {
   maxEntries: 4_096,
@@ -56,14 +56,14 @@ const defaultUnpackLimits: UnpackLimits = {
   maxRatio: 200,
 }
 
-/** Smaller files of equal lines may have a higher ratio; they do no harm. */
+/** Smaller files with repeated lines may have a higher ratio, but are harmless. */
 const ratioFromBytes = 16_777_216
 
-/** The tables in an archive that holds other files too. */
+/** The names of tables in an archive that also contains other files. */
 export const tablePattern = /\.(?:txt|csv|tsv)$/i
 
 export interface SourceFileOptions {
-  /** Which files of an archive to read; needed only when it holds others as well. */
+  /** Selects the files of an archive to read; needed only if it also contains others. */
   readonly entryPattern?: RegExp
   /** {@link defaultUnpackLimits} unless given. */
   readonly limits?: UnpackLimits
@@ -71,14 +71,15 @@ export interface SourceFileOptions {
   readonly onBytes?: (done: number) => void
 }
 
-/** The path of a source for messages, also inside an archive. */
+/** The path of a source in messages, including its name inside an archive. */
 export function formatSourcePath({ path, name }: Pick<SourceFile, 'path' | 'name'>): string {
   return join(dirname(path), name)
 }
 
 /**
- * Decodes by content, not by name. Throws {@link DataFileError} for a file that cannot be read and
- * for an archive of several data files: reading only one would lose the others.
+ * Opens one file; its format is detected by content, not by name. Throws {@link DataFileError} for a
+ * file that cannot be read and for an archive with several data files, since reading only one would
+ * lose the others.
  */
 export async function openSourceFile(
   path: string,
@@ -95,8 +96,8 @@ export async function openSourceFile(
 }
 
 /**
- * The same for every data file of an archive, in its order; a national download has one for each area
- * code. Read them one after the other.
+ * Opens every data file of an archive, in its order; a national download has one per area code. They
+ * must be read one after the other.
  */
 export async function openSourceFiles(
   path: string,
@@ -109,7 +110,7 @@ export async function openSourceFiles(
   const requireUnpackable = (unpacked: number) => refuseZipBomb(path, { size, unpacked, limits })
   if (kind === 'zip') {
     const entries = await chooseEntries(path, options.entryPattern, limits)
-    // yauzl fails for an entry that unpacks to another size than stated here.
+    // The stated sizes can be trusted, since yauzl fails for an entry that unpacks to another size.
     requireUnpackable(sizeOf(entries))
     return listZipFiles(path, { entries, size, reportBytes }).map((file) => ({
       ...shared,
@@ -179,7 +180,7 @@ async function dataEntries(path: string, { maxEntries }: UnpackLimits): Promise<
   }
 }
 
-/** Folders, the resource forks of macOS, and the notes that some publishers add. */
+/** Ignores folders, macOS resource forks and notes that some publishers add. */
 function isIgnoredEntry(entryName: string): boolean {
   const name = basename(entryName)
   return entryName.endsWith('/') || name.startsWith('.') || /^read.?me|\.(?:pdf|md)$/i.test(name)
@@ -197,7 +198,7 @@ async function* readPlain(path: string, file: HashingFileReader, reportBytes: Re
 interface GzipSource {
   readonly file: HashingFileReader
   readonly reportBytes: ReportBytes
-  /** Throws for more unpacked bytes than the file may have. */
+  /** Throws if the unpacked size exceeds the limits. */
   readonly requireUnpackable: (unpacked: number) => void
 }
 
@@ -206,7 +207,7 @@ async function* readGzip(
   { file, reportBytes, requireUnpackable }: GzipSource,
 ): Chunks {
   const decoder = createGunzip({ chunkSize: 1 << 18 })
-  pipeline(file.read(path), decoder, () => undefined) // an error reaches us through the decoder
+  pipeline(file.read(path), decoder, () => undefined) // errors are reported by the decoder
   let unpacked = 0
   for await (const chunk of createOneShotStream(path, decoder)) {
     unpacked += chunk.length
@@ -218,7 +219,7 @@ async function* readGzip(
 
 interface ZipSource {
   readonly entries: readonly Entry[]
-  /** Of the whole archive; progress is reported as a share of it. */
+  /** Size of the whole archive, in proportion to which progress is reported. */
   readonly size: number
   readonly reportBytes: ReportBytes
 }
@@ -249,14 +250,14 @@ async function* readZipEntry(path: string, entry: Entry, passed: (chunk: Buffer)
       passed(chunk)
       yield chunk
     }
-    // yauzl checks the length alone.
+    // yauzl only checks the length.
     if (checksum !== entry.crc32) throw new Error(`${entry.fileName} in it has a wrong checksum`)
   } finally {
     archive.close()
   }
 }
 
-/** Refuses an archive inside an archive, which could unpack without end. */
+/** Throws for an archive inside an archive, which could unpack without end. */
 async function* createOneShotStream(place: string, chunks: Chunks | Readable): Chunks {
   let isFirst = true
   for await (const chunk of chunks as Chunks) {
@@ -273,8 +274,8 @@ type DigestSource = Pick<SourceFile, 'path' | 'bytesTotal' | 'modifiedAt'> &
   Partial<Pick<SourceFile, 'readDigest'>>
 
 /**
- * SHA-256 in hex. Throws {@link DataFileError} when the file has changed since it was read: one that
- * is still being downloaded must not pass as complete.
+ * SHA-256 in hex of a file that was read. Throws {@link DataFileError} if it has changed since, since a
+ * file that is still being downloaded must not be accepted as complete.
  */
 export async function computeReadDigest(source: DigestSource): Promise<string> {
   const { path, bytesTotal, modifiedAt } = source

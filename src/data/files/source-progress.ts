@@ -1,4 +1,4 @@
-/** How much of the downloaded files of one import has been read. */
+/** Tracks how much of the downloaded files of one import has been read. */
 import {
   openSourceFile,
   openSourceFiles,
@@ -7,7 +7,7 @@ import {
 } from './source-file.js'
 
 export interface ImportProgress {
-  /** Of the files on disk. */
+  /** Bytes of the files on disk read so far. */
   readonly bytesDone: number
   readonly bytesTotal: number
   readonly rows: number
@@ -40,7 +40,7 @@ export class SourceProgress {
     return this.#track(await openSourceFile(path, { ...options, onBytes: this.#bytesOfFile() }))
   }
 
-  /** The same for every data file of an archive. */
+  /** Like {@link openFile}, for every data file of an archive. */
   async openFiles(path: string): Promise<readonly SourceFile[]> {
     const files = await openSourceFiles(path, { onBytes: this.#bytesOfFile() })
     if (files[0]) this.#track(files[0])
@@ -52,7 +52,7 @@ export class SourceProgress {
     return file
   }
 
-  /** Takes the bytes of one file that are done so far. */
+  /** Returns a callback that adds the progress of one file to the total. */
   #bytesOfFile(): (done: number) => void {
     let before = 0
     return (done) => {

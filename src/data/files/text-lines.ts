@@ -1,28 +1,28 @@
 /**
- * Reads a source file line by line, in UTF-8 or in Windows-1252. Each line is decoded on its own where
- * needed, so that one old letter does not affect the rest.
+ * Reads a source file line by line, as UTF-8 or Windows-1252. The encoding is determined per line where
+ * necessary, so that one Windows-1252 character does not affect other lines.
  */
 import { DataFileError, truncate } from '../../errors.js'
 import type { SourceFile } from './source-file.js'
 
-/** `ended` is false for a last line without a line end. */
+/** Receives each line. `ended` is false for a last line without a line break. */
 export type OnLine = (text: string, number: number, ended: boolean) => void
 
 /** A longer line means that the file is not text. */
 export const maxLineBytes = 65_536
 export const newline = 0x0a
 
-/** Gets the bytes of a file in whole lines. */
+/** Receives the bytes of a file in whole lines. */
 export interface LineBytesReader {
-  /** Any number of whole lines. `lines` ends with a newline and is valid only until this returns. */
+  /** Receives one or more whole lines. `lines` ends with a newline and is valid only until this returns. */
   push(lines: Buffer): void
-  /** The last line, if it has no line end. */
+  /** Receives the last line if it has no line break. */
   end(line: Buffer): void
   /** Called for a line of more than {@link maxLineBytes}. */
   refuseLongLine(): never
 }
 
-/** Splits a stream into lines, for tables of text and lists of numbers alike. */
+/** Splits a stream into lines; used for both tables and lists of numbers. */
 export async function readLineBytes(
   stream: SourceFile['stream'],
   reader: LineBytesReader,
@@ -38,7 +38,7 @@ export async function readLineBytes(
   if (rest.length > 0) reader.end(rest)
 }
 
-/** Only the line that began in an earlier chunk is copied. */
+/** Copies only a line that began in an earlier chunk. */
 function pushLines(reader: LineBytesReader, rest: Buffer, lines: Buffer): void {
   const start = rest.length > 0 ? lines.indexOf(newline) + 1 : 0
   if (start > 0) reader.push(Buffer.concat([rest, lines.subarray(0, start)]))
@@ -46,8 +46,8 @@ function pushLines(reader: LineBytesReader, rest: Buffer, lines: Buffer): void {
 }
 
 /**
- * Passes on every line without its line end, with its number from 1. Throws {@link DataFileError} for
- * a file that cannot be read, a web page, and anything that is not text.
+ * Passes every line without its line break to `onLine`, numbered from 1. Throws {@link DataFileError}
+ * for a file that cannot be read, a web page, and anything that is not text.
  */
 export async function readTextLines(
   source: Pick<SourceFile, 'path' | 'stream'>,
@@ -117,7 +117,7 @@ function asUtf8(bytes: Buffer): string | undefined {
   }
 }
 
-/** Windows-1252 from 0x80 to 0x9f, which TextDecoder of some Node releases decodes as ISO 8859-1. */
+/** Windows-1252 from 0x80 to 0x9f, which some Node releases decode as ISO 8859-1. */
 const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
 function decodeLine(bytes: Buffer): string {

@@ -14,26 +14,26 @@ interface FileProblem {
 }
 
 export interface WatchedFile<Content> {
-  /** The stamp of the file that was read; `undefined` when that failed, so that it is tried again. */
+  /** The stamp of the file that was read; `undefined` after a failure, so that reading is retried. */
   readonly stamp: string | undefined
   readonly content: Content | undefined
   readonly problem: FileProblem | undefined
 }
 
-export interface FileLook<Content> {
+export interface FileObservation<Content> {
   readonly name: string
   readonly path: string
-  /** `undefined` when it could not be read. */
+  /** `undefined` if the file could not be read. */
   readonly stamp: string | undefined
   readonly previous: WatchedFile<Content> | undefined
 }
 
 /**
- * A damaged file is not read again until it changes, while other failures may pass. Returns the
- * previous state itself if nothing has changed.
+ * The state after a failed read. A damaged file is not read again until it changes; other failures may
+ * be temporary, so reading is retried. Returns `previous` itself if nothing has changed.
  */
 export function toFailedFile<Content>(
-  { name, path, stamp, previous }: FileLook<Content>,
+  { name, path, stamp, previous }: FileObservation<Content>,
   cause: unknown,
 ): WatchedFile<Content> {
   const judged = cause instanceof DataFileError ? stamp : undefined
@@ -44,7 +44,7 @@ export function toFailedFile<Content>(
   return { stamp: judged, content, problem }
 }
 
-/** A file may be removed by mistake, so nothing is answered until it is imported again. */
+/** The state of a removed file. The removal may be a mistake, so its data is unavailable until reimported. */
 export function toRemovedFile(name: string, path: string, what: string): WatchedFile<never> {
   const detail =
     `${path}: was removed while the server ran; import ${what} again, ` +

@@ -4,8 +4,8 @@ import { parse } from 'yaml'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 
 /**
- * The plain value of a YAML 1.2 file. Throws {@link DataFileError} when the file cannot be read or is
- * not valid YAML, which includes duplicate keys.
+ * Parses a YAML 1.2 file. Throws {@link DataFileError} if it cannot be read, is not valid YAML or has
+ * duplicate keys.
  */
 export function readYamlFile(path: string): unknown {
   try {

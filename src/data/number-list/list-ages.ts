@@ -1,6 +1,6 @@
 /**
- * How old each imported list may be before it answers nothing. The age counts from the instant the
- * list was true as of; what becomes of a number whose list is too old is left to those who ask it.
+ * The maximum age of each imported list, counted from its as-of date. What happens to a number whose
+ * list is too old is decided by the callers.
  */
 
 import type { ListState, ListVersion } from '../../domain/number-set.js'
@@ -8,7 +8,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { litigatorListName, nationalListNames, portedListNames } from './list-names.js'
 
-/** The settings `lists`, as far as ages go; ages are in days, and 0 is no limit. */
+/** The settings of `lists` about ages; in days, 0 means no limit. */
 export interface ListAgeSettings {
   readonly maxAgeDays: {
     readonly usDnc: number
@@ -17,26 +17,26 @@ export interface ListAgeSettings {
     readonly litigators: number
     readonly ported: number
   }
-  /** By region, such as `FL`; in place of `stateDnc`. */
+  /** Per region, such as `FL`; overrides `stateDnc`. */
   readonly maxAgeDaysOfState: Readonly<Record<string, number>>
-  /** Share of its age from which a list is `soon-stale`. */
+  /** Percentage of the maximum age from which a list is `soon-stale`. */
   readonly warnAtPercent: number
 }
 
 interface AgeLimit {
   readonly days: number
-  /** For people: the setting it is told by, and the law behind it where there is one. */
+  /** Human-readable: the setting that gives the limit, and the law behind it, if any. */
   readonly rule: string
 }
 
 export interface ListAges {
-  /** `undefined` where there is no limit, as for every list that no check reads. */
+  /** The limit; `undefined` if there is none, as for lists that no check uses. */
   findLimit(name: string): AgeLimit | undefined
-  /** As {@link findLimit}. */
+  /** The days of {@link findLimit}. */
   findMaxAgeDays(name: string): number | undefined
   /**
-   * From this instant on the list answers nothing; infinity when there is no limit. At exactly its
-   * age a list still answers, a millisecond later it does not.
+   * From this instant on the list is not used; infinity if there is no limit. At exactly its maximum age
+   * a list is still used, a millisecond later it is not.
    */
   computeStaleAt(list: ListVersion): Instant
   findState(list: ListVersion, now: Instant): ListState
@@ -70,7 +70,7 @@ export function createListAges(settings: ListAgeSettings): ListAges {
 
 type Kind = keyof ListAgeSettings['maxAgeDays']
 
-/** What a list may be no older than, where a rule says so. */
+/** The law that limits the age of a list, if there is one. */
 const ageRuleCitations: Readonly<Partial<Record<Kind, string>>> = {
   usDnc: '16 CFR 310.4(b)(3)(iv)',
   canadaDnc: 'CRTC Unsolicited Telecommunications Rules, Part II',

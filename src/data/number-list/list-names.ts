@@ -1,4 +1,4 @@
-/** What a number list may be called: the names the checks ask for, and `custom-` for all others. */
+/** The valid names of number lists: those that checks use, and `custom-` for all others. */
 import type { Country } from '../../domain/place.js'
 import { findRegionCountry } from '../numbering/area-codes.js'
 
@@ -8,13 +8,13 @@ export const nationalListNames: Readonly<Record<Country, string>> = {
   CA: 'canada-dnc',
 }
 export const litigatorListName = 'litigators'
-/** Numbers ported from the other kind of line, by the kind they are of now. */
+/** Lists of numbers ported from the other kind of line, by their current kind. */
 export const portedListNames = {
   wireless: 'ported-wireless',
   wireline: 'ported-wireline',
 } as const
 
-/** Name of a region's own do-not-call list. */
+/** The name of a region's own do-not-call list. */
 export function toStateListName(region: string): string {
   return `state-dnc-${region.toLowerCase()}`
 }
@@ -28,12 +28,12 @@ const statePattern = /^state-dnc-([a-z]{2})$/
 const customPattern = /^custom-[a-z0-9]+(?:-[a-z0-9]+)*$/
 const maxNameLength = 60
 
-/** Whether text may be the name of a list, and so the name of its file. */
+/** Whether a text is a valid name of a list and so of its file. */
 export function isListName(text: string): boolean {
   return isUsedByChecks(text) || (customPattern.test(text) && text.length <= maxNameLength)
 }
 
-/** Whether some check asks for the list of this name. None asks for a `custom-` one. */
+/** Whether a check uses the list of this name; never true for `custom-` lists. */
 export function isUsedByChecks(name: string): boolean {
   return plainNames.has(name) || isStateList(name)
 }
@@ -43,7 +43,7 @@ export function coversAllByDefault(name: string): boolean {
   return name === litigatorListName || isStateList(name) || isPortedList(name)
 }
 
-/** Whether a list tells of ported numbers, and so may be made of ranges. */
+/** Whether a list contains ported numbers, whose files may contain ranges. */
 export function isPortedList(name: string): boolean {
   return Object.values<string>(portedListNames).includes(name)
 }
@@ -53,7 +53,7 @@ function isStateList(name: string): boolean {
   return region !== undefined && findRegionCountry(region.toUpperCase()) !== undefined
 }
 
-/** The rule a name breaks, with the name that was probably meant. */
+/** The rule for list names, with the name that was probably meant. */
 export function describeNameRule(text: string): string {
   const meant = suggestName(text)
   const rule =
@@ -64,7 +64,7 @@ export function describeNameRule(text: string): string {
   return meant === undefined ? rule : `${rule}; use ${meant}`
 }
 
-/** Words of a name that tell neither the country nor the region. */
+/** Words in a name that identify neither a country nor a region. */
 const ignoredWords = new Set(['state', 'dnc', 'list', 'registry', 'do', 'not', 'call', 'of'])
 
 function suggestName(text: string): string | undefined {
@@ -84,7 +84,7 @@ const nationalNames: ReadonlyMap<string, string> = new Map([
   ...['canada', 'canadian', 'dncl'].map((word) => [word, 'canada-dnc'] as const),
 ])
 
-/** Names of regions without blanks and fillers, to their letters; only to say what was meant. */
+/** Names of regions, without blanks and filler words, to their codes; used only for suggestions. */
 const regionLetters: ReadonlyMap<string, string> = new Map(
   (
     'al alabama,ak alaska,az arizona,ar arkansas,ca california,co colorado,ct connecticut,' +

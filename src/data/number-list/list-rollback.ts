@@ -1,6 +1,5 @@
 /**
- * The versions of a list, and the way back to an earlier one: the kept one is put in use, and the
- * one it replaces is kept.
+ * Rolls a list back to a kept version; the version that it replaces is kept in turn.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -33,24 +32,24 @@ export {
 export interface RollbackOptions {
   readonly folder: string
   readonly name: string
-  /** The version to go to; the one that the list in use replaced when left out, or the newest kept. */
+  /** The version to restore; by default the one that the current list replaced, or the newest kept one. */
   readonly to?: string | undefined
-  /** Earlier versions that are kept; the one that is replaced is in any case. */
+  /** How many earlier versions are kept; the replaced one always is. */
   readonly keep: number
   readonly clock: Clock
 }
 
 export interface RollbackResult {
-  /** What was in use before, where it is kept now; absent when it was missing or damaged. */
+  /** The version that was in use before and is now kept; absent if it was missing or damaged. */
   readonly from: ListVersionFile | undefined
-  /** What is in use now. */
+  /** The version now in use. */
   readonly to: ListVersionFile
 }
 
 /**
- * The kept file is read and verified whole before it is used. It works when the list in use is
- * missing or damaged. Throws {@link DataFileError} that says which versions there are, or what is
- * wrong with the one that is asked for; the list in use then stays.
+ * Verifies the kept file completely before it is used. Also works if the current list is missing or
+ * damaged. Throws {@link DataFileError} listing the kept versions, or describing what is wrong with the
+ * requested one; the current list is then unchanged.
  */
 export async function rollBackList(options: RollbackOptions): Promise<RollbackResult> {
   const { folder, name, keep, clock } = options
@@ -124,7 +123,7 @@ async function isWhole(path: string): Promise<boolean> {
   }
 }
 
-/** Moved, not linked: a file with two names would seem changed to readers when it loses one. */
+/** Moves the file instead of linking it, since removing one of two links looks like a change to readers. */
 function activateVersion({ folder, name }: RollbackOptions, version: string): void {
   const kept = resolveVersionPath(folder, name, version)
   const path = resolveListPath(folder, name)

@@ -1,6 +1,7 @@
 /**
- * The number lists of a folder, in memory. A list is replaced as a whole and only by a verified file;
- * a damaged file is a problem and never an empty list. The caller decides when to look for new files.
+ * The number lists of a folder, in memory. A list is replaced as a whole and only by a verified file. A
+ * damaged file is reported as a problem, never as an empty list. The caller decides when to check for
+ * new files.
  */
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -8,7 +9,7 @@ import type { NumberSet } from '../../domain/number-set.js'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
 import { missingFileStamp, readFileStamp } from '../../runtime/folders.js'
 import {
-  type FileLook,
+  type FileObservation,
   toFailedFile,
   toRemovedFile,
   type WatchedFile,
@@ -22,11 +23,11 @@ interface ListProblem {
   readonly name?: string
   readonly path: string
   readonly detail: string
-  /** True while an older content of the list is in use; false when the list is missing. */
+  /** True while older content of the list is in use; false if the list is missing. */
   readonly olderInUse: boolean
 }
 
-/** How the file of a list is read and verified; throws `DataFileError` for a damaged one. */
+/** Reads and verifies the file of a list. Throws `DataFileError` for a damaged one. */
 export interface ListReader {
   open(path: string): NumberSet
   openInBackground(path: string): Promise<NumberSet>
@@ -51,8 +52,8 @@ export function openListStore({ folder, reader = fileReader }: ListStoreOptions)
 
 type KnownList = WatchedFile<NumberSet>
 
-interface ScanEntry extends FileLook<NumberSet> {
-  /** Absent when the file has to be read first. */
+interface ScanEntry extends FileObservation<NumberSet> {
+  /** Absent if the file must be read first. */
   readonly current: KnownList | undefined
 }
 
@@ -80,7 +81,7 @@ export class ListStore {
     return this.#known.get(name)?.content
   }
 
-  /** By name. */
+  /** All lists, sorted by name. */
   all(): readonly NumberSet[] {
     return [...this.#known.values()].flatMap(({ content }) => content ?? [])
   }
@@ -91,7 +92,7 @@ export class ListStore {
 
   /**
    * Loads new and changed files of the folder; a list whose file was removed becomes a problem. Reads
-   * synchronously, about a second per gigabyte, so it is for the start. Returns whether lists or
+   * synchronously, about a second per gigabyte, so use it only at startup. Returns whether lists or
    * problems changed.
    */
   refresh(): boolean {
@@ -110,8 +111,8 @@ export class ListStore {
   }
 
   /**
-   * The same for a running server: other work gets its turn while a large file is read. Simultaneous
-   * calls share one run; a {@link refresh} meanwhile wins over it.
+   * Like {@link refresh}, but yields to other work while reading large files. Concurrent calls share
+   * one run; its result is discarded if {@link refresh} is called in the meantime.
    */
   refreshInBackground(): Promise<boolean> {
     this.#inBackground ??= this.#readInBackground().finally(() => {
@@ -120,7 +121,7 @@ export class ListStore {
     return this.#inBackground
   }
 
-  /** `listener` is called after each change, with the names of the changed lists; returns a function that ends that. */
+  /** Calls `listener` after each change with the names of the changed lists; returns a function to stop. */
   onChange(listener: (names: readonly string[]) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -133,7 +134,7 @@ export class ListStore {
     for (const entry of look.entries) {
       known.set(entry.name, entry.current ?? (await this.#load(entry)))
     }
-    // A refresh in the meantime has newer lists.
+    // If refresh was called in the meantime, it has loaded newer lists.
     return this.#known === before && this.#adopt(look, known)
   }
 
@@ -145,7 +146,7 @@ export class ListStore {
     }
   }
 
-  /** A folder that cannot be read leaves the lists in use as they are. */
+  /** If the folder cannot be read, the lists in use are unchanged. */
   #scan(): FolderScan {
     try {
       const names = new Set([...listFilesIn(this.#folder).map(toListName), ...this.#known.keys()])

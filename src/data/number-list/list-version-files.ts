@@ -1,7 +1,7 @@
 /**
- * Earlier versions of the lists, kept in the folder `versions` beside them. A version is the file as
- * it was in use: a second name for it, or a copy where the file system has no second names. At any
- * moment the list in use is a whole file.
+ * Earlier versions of the lists, kept in their subfolder `versions`. A version is a hard link to the
+ * file that was in use, or a copy on file systems without hard links. The list in use is a complete
+ * file at every moment.
  */
 import {
   constants,
@@ -27,28 +27,28 @@ import {
 export interface ListVersionFile extends NumberListHeader {
   readonly version: string
   readonly path: string
-  /** Whether it is the one that answers now; else it is kept. */
+  /** Whether this is the list in use; otherwise it is a kept version. */
   readonly inUse: boolean
 }
 
-/** Where the list in use is. */
+/** The path of the list in use. */
 export function resolveListPath(folder: string, name: string): string {
   return join(folder, `${name}${numberListExtension}`)
 }
 
-/** Where its earlier versions are. */
+/** The folder of the earlier versions. */
 export function resolveVersionsFolder(folder: string): string {
   return join(folder, 'versions')
 }
 
-/** Where an earlier version is, if it is kept. */
+/** The path of an earlier version, if it is kept. */
 export function resolveVersionPath(folder: string, name: string, version: string): string {
   return join(resolveVersionsFolder(folder), `${name}.${version}${numberListExtension}`)
 }
 
 /**
- * Gives the list in use a second name, to be called before it is replaced. Nothing is kept of a list
- * that is missing or not to be read. Gives the version that is kept. `link` makes the second name.
+ * Keeps the list in use as a version; must be called before it is replaced. Returns the kept version, or
+ * `undefined` for a list that is missing or unreadable. `link` creates the hard link.
  */
 export function keepVersion(folder: string, name: string, link = linkSync): string | undefined {
   const path = resolveListPath(folder, name)
@@ -58,10 +58,10 @@ export function keepVersion(folder: string, name: string, link = linkSync): stri
   if (existsSync(kept)) return version
   ensureFolder(resolveVersionsFolder(folder))
   try {
-    // A second name for a symbolic link would lead nowhere once that is replaced.
+    // A link to a symbolic link would be dangling once its target is replaced.
     link(realpathSync(path), kept)
   } catch (cause) {
-    // Links may be unknown to the file system, forbidden, or not lead to another one.
+    // Hard links may be unsupported, forbidden, or impossible across file systems.
     if (getErrorCode(cause) !== 'EEXIST')
       copyFileAtomically(path, kept, temporaryPath(folder, name, version))
   }
@@ -69,7 +69,7 @@ export function keepVersion(folder: string, name: string, link = linkSync): stri
   return version
 }
 
-/** Removes what a crash left beside the list and beside its versions. */
+/** Removes the temporary files that a crash left next to the list and its versions. */
 export function removeListLeftovers(folder: string, name: string, now: Instant): void {
   const file = `${name}${numberListExtension}`
   removeLeftovers(join(folder, file), now)
@@ -79,19 +79,19 @@ export function removeListLeftovers(folder: string, name: string, now: Instant):
 export interface ListReplacement {
   readonly folder: string
   readonly name: string
-  /** Earlier versions that are kept; {@link defaultKeptVersions} when left out. */
+  /** How many earlier versions are kept; {@link defaultKeptVersions} by default. */
   readonly keepVersions: number | undefined
-  /** Version of the list in use; `null` when it is missing or damaged and so not worth keeping. */
+  /** Version of the list in use; `null` if it is missing or damaged and therefore not kept. */
   readonly replacedVersion: string | null
 }
 
-/** Earlier versions that are kept unless it is said. */
+/** How many earlier versions are kept by default. */
 const defaultKeptVersions = 2
 
 /**
- * Lets `write` put a new list in place: the one in use is kept right before the swap, and the oldest
- * versions go after it. Gives what `write` gives. Throws {@link DataFileError} when the list in
- * use is no longer the one that the new one was made or judged against.
+ * Replaces a list with `write`: keeps the current list right before the replacement, and deletes the
+ * oldest versions after it. Resolves to the result of `write`. Throws {@link DataFileError} if the
+ * current list is no longer the one that the new list was built from or compared with.
  */
 export async function replaceList(
   { folder, name, keepVersions = defaultKeptVersions, replacedVersion }: ListReplacement,
@@ -107,7 +107,7 @@ export async function replaceList(
   return version
 }
 
-/** The lock prevents it, unless hosts that share the folder have one name. */
+/** Throws if the list was replaced concurrently, which the lock prevents unless hosts share a name. */
 function refuseConcurrentReplace(path: string, expected: string): void {
   const found = readableHeader(path)?.version
   if (found === expected) return
@@ -118,13 +118,13 @@ function refuseConcurrentReplace(path: string, expected: string): void {
   )
 }
 
-/** A name that the cleaning up after a crash knows as that of a file written aside. */
+/** A temporary name that the cleanup after a crash recognizes. */
 function temporaryPath(folder: string, name: string, version: string): string {
   const file = `.${name}${numberListExtension}.${version}.${process.pid}.part`
   return join(resolveVersionsFolder(folder), file)
 }
 
-/** Copies beside the target, to the disk, and only then gives the copy its name. */
+/** Copies to a temporary file, syncs it to disk, and only then renames it to its target. */
 export function copyFileAtomically(from: string, to: string, aside: string): void {
   try {
     copyFileSync(from, aside, constants.COPYFILE_FICLONE)
@@ -137,8 +137,8 @@ export function copyFileAtomically(from: string, to: string, aside: string): voi
 }
 
 /**
- * Removes all but the newest `keep` earlier versions, to be called after the swap. `replaced`, the
- * one that was in use before, counts as the newest, however old its content is.
+ * Removes all but the newest `keep` earlier versions; must be called after the replacement. `replaced`,
+ * the version that was in use before, is treated as the newest, however old its content is.
  */
 export function pruneVersions(folder: string, name: string, keep: number, replaced?: string): void {
   const inUse = readableHeader(resolveListPath(folder, name))?.version
@@ -147,12 +147,12 @@ export function pruneVersions(folder: string, name: string, keep: number, replac
     version === replaced ? Number.POSITIVE_INFINITY : (header?.importedAt ?? -1)
   const order = kept.sort((one, other) => rank(other) - rank(one))
   const going = [...order.slice(keep).map(({ version }) => version)]
-  // A crash before the swap leaves the list in use with both its names.
+  // After a crash before the replacement, the list in use still has both of its links.
   if (inUse !== undefined) going.push(inUse)
   for (const version of going) rmSync(resolveVersionPath(folder, name, version), { force: true })
 }
 
-/** The list in use first, then what is kept, newest first. Files that cannot be read are left out. */
+/** The list in use, then the kept versions, newest first. Files that cannot be read are left out. */
 export function findVersions(folder: string, name: string): readonly ListVersionFile[] {
   const path = resolveListPath(folder, name)
   const current = readableHeader(path)
@@ -190,7 +190,7 @@ function listFiles(folder: string): string[] {
   }
 }
 
-/** `undefined` for a file that is missing or damaged where its header is. */
+/** `undefined` for a file that is missing or whose header is damaged. */
 function readableHeader(path: string): Header | undefined {
   try {
     return readNumberListHeader(path)

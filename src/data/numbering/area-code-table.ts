@@ -1,7 +1,7 @@
 /**
  * The area codes in service, as one table: region, every zone a number of the code may be in, codes.
- * Codes, regions and countries are those of the NANPA area-code report of 2026-08-17; the zones are
- * kept by hand. How the table is asked is left to `area-codes.ts`.
+ * Codes, regions and countries are from the NANPA area-code report of 2026-08-17; the zones are
+ * maintained by hand. `area-codes.ts` provides the lookups.
  */
 
 /** Region, candidate zones (IANA), area codes. A code in several rows serves several regions. */
@@ -9,7 +9,7 @@ export type GeographicRow = readonly [region: string, zones: readonly string[], 
 
 /**
  * States, DC and the territories. A code with two zones crosses a zone line within its state, or
- * serves a town beside one that keeps the neighbour's clock (Phenix City AL, West Wendover NV).
+ * includes a town that keeps the time of the neighboring state (Phenix City AL, West Wendover NV).
  */
 export const usRows: readonly GeographicRow[] = [
   ['AK', ['America/Anchorage', 'America/Adak'], '907'],
@@ -141,7 +141,7 @@ export const canadaRows: readonly GeographicRow[] = [
   ['YT', ['America/Whitehorse'], '867'],
 ]
 
-/** Other countries of the North American plan: in service, but outside the calling rules. */
+/** Other countries of the North American Numbering Plan: in service, but outside the calling rules. */
 export const otherCountryRows: readonly (readonly [country: string, codes: string])[] = [
   ['Anguilla', '264'],
   ['Antigua and Barbuda', '268'],
@@ -163,7 +163,7 @@ export const otherCountryRows: readonly (readonly [country: string, codes: strin
   ['Turks and Caicos', '649'],
 ]
 
-/** Toll-free codes in service; the reserved ones are known to `domain/phone-number.ts`. */
+/** Toll-free codes in service; the reserved ones are in `domain/phone-number.ts`. */
 export const tollFreeInService = '800 833 844 855 866 877 888'
 
 /** Personal (5XX), Canadian non-geographic (6XX), carrier, government and premium services. */

@@ -1,6 +1,6 @@
 /**
- * Facts of an area code: what it is for, and for a geographic code every place it may reach.
- * Exchanges, and which of them are assigned, are the business of `numbering-plan.ts`.
+ * Facts about area codes: their kind, and for geographic codes every place that they serve. Exchanges,
+ * and whether they are assigned, are in `numbering-plan.ts`.
  */
 import type { CandidatePlace, Country, Place } from '../../domain/place.js'
 import {
@@ -16,7 +16,7 @@ export type AreaCode =
   | { readonly kind: 'geographic'; readonly place: Place }
   | { readonly kind: 'toll-free' }
   | { readonly kind: 'non-geographic' }
-  /** In service in another country of the plan; `country` reads well inside a sentence. */
+  /** In service in another country of the numbering plan; `country` is a name for messages. */
   | { readonly kind: 'other-country'; readonly country: string }
 
 const areaCodes = new Map<string, AreaCode>()
@@ -46,12 +46,12 @@ function addGeographic(country: Country, rows: readonly GeographicRow[]): void {
   }
 }
 
-/** Facts of three digits; `undefined` when the code is not in service. */
+/** The facts about an area code; `undefined` if it is not in service. */
 export function findAreaCode(code: string): AreaCode | undefined {
   return areaCodes.get(code)
 }
 
-/** Every place a US or Canadian geographic code in service may reach; else `undefined`. */
+/** The candidate places of a US or Canadian geographic code; `undefined` for any other. */
 export function findAreaCodePlace(code: string): Place | undefined {
   const facts = areaCodes.get(code)
   return facts?.kind === 'geographic' ? facts.place : undefined
@@ -66,20 +66,20 @@ export function listAreaCodes(): readonly string[] {
   return geographicCodes
 }
 
-/** Every zone (IANA) any area code of a region has; empty for letters that name no region. */
+/** All IANA zones of a region's area codes; empty for an unknown region. */
 export function findRegionZones(region: string): readonly string[] {
   return regions.get(region)?.zones ?? []
 }
 
-/** The country of a two-letter state, territory or province; `undefined` for any other letters. */
+/** The country of a two-letter state, territory or province; `undefined` for any other text. */
 export function findRegionCountry(region: string): Country | undefined {
   return regions.get(region)?.country
 }
 
 /**
- * The zones a prefix of an area code in a region may have. An exchange listed under another region
- * than its area code (a few along the Ottawa river) keeps the zones of the code; a code newer than
- * the table has those of its region.
+ * The zones that a prefix of an area code in a region may be in. An exchange listed under another
+ * region than its area code (a few along the Ottawa River) has the zones of the code; a code that is
+ * not in the table yet has those of its region.
  */
 export function findCandidateZones(code: string, region: string): readonly string[] {
   const place = findAreaCodePlace(code)

@@ -1,13 +1,13 @@
-/** Values that many rows share, by the number that stands for them in a 16-bit column. */
+/** Values shared by many rows, which refer to them by index in a 16-bit column. */
 
-/** Stands in a column for "none". */
+/** The index that means "none". */
 export const noValue = 0xffff
 
 export class Dictionary<Value> {
   readonly #numbers = new Map<string, number>()
   readonly values: Value[] = []
 
-  /** Equal keys get the same number, counting from 0. Throws `RangeError` when the column is full. */
+  /** Returns the index of a key, from 0; adds it if missing. Throws `RangeError` if there are too many. */
   indexFor(key: string, value: Value): number {
     const known = this.#numbers.get(key)
     if (known !== undefined) return known

@@ -1,4 +1,4 @@
-/** The imported list of one country, joined with the company classes, as facts by prefix. */
+/** The imported prefixes of one country, joined with the company classes, as facts by prefix. */
 
 import type { Country } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -9,7 +9,7 @@ import type { PrefixFacts } from './prefix-blocks.js'
 export class ImportedPrefixes {
   readonly #table: NumberingTable
   readonly #classes: OcnClasses
-  /** By area code, 1 when any of its prefixes is listed. */
+  /** 1 for each area code with a listed prefix. */
   readonly #areaCodes = new Uint8Array(1000)
 
   private constructor(table: NumberingTable, classes: OcnClasses) {
@@ -18,7 +18,7 @@ export class ImportedPrefixes {
     for (const prefix of table.keys) this.#areaCodes[Math.floor(prefix / 1000)] = 1
   }
 
-  /** `undefined` when the country has no import. Throws `DataFileError` for a damaged one. */
+  /** `undefined` if nothing is imported for the country. Throws `DataFileError` for a damaged file. */
   static load(
     folder: string,
     country: Country,
@@ -41,7 +41,7 @@ export class ImportedPrefixes {
     return this.#areaCodes[Number(areaCode)] === 1
   }
 
-  /** The facts of a six-digit prefix; `undefined` when it is not listed. */
+  /** The facts of a six-digit prefix; `undefined` if it is not listed. */
   find(prefix: number): PrefixFacts | undefined {
     const position = this.#table.findPosition(prefix)
     if (this.#table.keys[position] !== prefix) return undefined

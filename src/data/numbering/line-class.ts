@@ -1,7 +1,7 @@
 /**
- * Kind of line of a company, by its operating company number or else by its name, and the prepared
- * file that holds the imported table of numbers. A company that is in neither stays `unknown`,
- * which counts as wireless wherever consent matters.
+ * A company's kind of line, by its operating company number (OCN) or otherwise its name, and the
+ * prepared file with the imported OCN table. If neither is known, the class is `unknown`, which is
+ * treated as wireless wherever consent matters.
  */
 import { join } from 'node:path'
 import type { LineClass, OriginalCarrier } from '../../domain/place.js'
@@ -14,10 +14,10 @@ export type OcnClasses = ReadonlyMap<string, KnownLineClass>
 const wirelessNamePattern =
   /\b(?:WIRELESS|CELLULAR|CELLCO|PCS|MOBILE|OMNIPOINT|POWERTEL|SPRINT SPECTRUM|NEXTEL|CRICKET|METROPCS|ALLTEL|MOBILITY)\b/i
 
-/** Paging companies call themselves mobile. */
+/** Names of paging companies, which call themselves mobile. */
 const pagingNamePattern = /\b(?:USA MOBILITY|SPOK|PAGING|ARCH WIRELESS|METROCALL)\b/i
 
-/** The imported class of the number, else wireless when the name says so, else `unknown`. */
+/** The imported class of the OCN; otherwise wireless if the name says so, or `unknown`. */
 export function classifyLine(carrier: OriginalCarrier | undefined, classes: OcnClasses): LineClass {
   if (!carrier) return 'unknown'
   const imported = classes.get(carrier.ocn)
@@ -34,7 +34,7 @@ export function resolveOcnFilePath(folder: string): string {
   return join(folder, 'ocn.cg')
 }
 
-/** Replaces the imported table in `folder`, or leaves it as it was. */
+/** Replaces the imported table in `folder` completely or leaves it unchanged. */
 export async function writeOcnClasses(folder: string, report: OcnReport): Promise<void> {
   const { path, sha256, read, classes } = report
   const header = { source: { path, sha256, rows: read }, companies: classes.size }
@@ -44,7 +44,7 @@ export async function writeOcnClasses(folder: string, report: OcnReport): Promis
   ])
 }
 
-/** The last import; empty when there is none. Throws `DataFileError` for a damaged file. */
+/** Reads the last import; empty if there is none. Throws `DataFileError` for a damaged file. */
 export function readOcnClasses(
   folder: string,
   read: PreparedFileReader = readPreparedFile,
@@ -58,7 +58,7 @@ export function readOcnClasses(
   return classes
 }
 
-/** What the rows of a prepared file are joined with, and how it is read. */
+/** The company classes that rows are joined with, and the reader of prepared files. */
 export interface PrefixLoadOptions {
   readonly classes: OcnClasses
   readonly read?: PreparedFileReader

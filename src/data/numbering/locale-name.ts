@@ -1,16 +1,16 @@
 /**
- * The name of a place for people, where NANPA names its rate center by a code: `NWYRCYZN01` is zone 1
- * of New York City. Other rate centers are names, cut to ten letters at most, and stay as they are.
+ * Human-readable names for rate centers that NANPA names by a code, such as `NWYRCYZN01` for zone 1 of
+ * New York City. All other rate centers are names of up to ten letters and are unchanged.
  */
 import type { Place } from '../../domain/place.js'
 
-/** A place, then the zone of it: `ZN01`, `ZON1`, `Z5`, ` DA 01`, `236`, `236Z13`. */
+/** A place followed by its zone: `ZN01`, `ZON1`, `Z5`, ` DA 01`, `236`, `236Z13`. */
 const withZone = /^([A-Z]+?)(?: DA \d+|ZO?N?\d+|2\d\d(?:Z\d+)?)$/
 
-/** California: four letters for a place, then a part of it: `SNJS WEST`. */
+/** California: four letters for a place, followed by a part of it: `SNJS WEST`. */
 const withPart = /^([A-Z]{4}) [A-Z-]+$/
 
-/** By region and code. */
+/** Names keyed by region and code. */
 const names: Readonly<Record<string, string>> = {
   'CA BKFD': 'BAKERSFIELD',
   'CA BRBN': 'BURBANK',
@@ -56,7 +56,7 @@ const names: Readonly<Record<string, string>> = {
   'WV WHELNG': 'WHEELING',
 }
 
-/** The rate center of a number as a name. */
+/** Formats the rate center of a number as a name. */
 export function formatLocaleName(
   { candidates }: Pick<Place, 'candidates'>,
   rateCenter: string,

@@ -1,6 +1,6 @@
 /**
- * The prepared files of a numbering folder, joined: prefixes of each country with the classes of
- * companies, and thousands blocks. Which facts a number gets from them is told in `numbering-plan.ts`.
+ * Loads the prepared files of a numbering folder: the prefixes of each country joined with the company
+ * classes, and the thousands blocks. `numbering-plan.ts` derives the facts of a number from them.
  */
 import type { Country } from '../../domain/place.js'
 import { DataFileError } from '../../errors.js'
@@ -19,16 +19,16 @@ import { PrefixBlocks } from './prefix-blocks.js'
 /** A prepared file that cannot be used. */
 export interface NumberingProblem {
   readonly path: string
-  /** What is wrong, with the path. */
+  /** Describes the problem, including the path. */
   readonly detail: string
-  /** What was read before the damage is still in use; otherwise {@link blocked} holds. */
+  /** Whether older content is still in use; otherwise {@link blocked} applies. */
   readonly olderInUse: boolean
-  /** Countries of which no number is known, since the file may say anything about them. */
+  /** Countries whose numbers are all unknown, since the damaged file may contain any of them. */
   readonly blocked: readonly Country[]
 }
 
 export interface NumberingFiles {
-  /** Without the countries that a problem blocks. */
+  /** Excludes the countries that a problem blocks. */
   readonly imported: ReadonlyMap<Country, ImportedPrefixes>
   readonly blocks: PrefixBlocks | undefined
   readonly classes: OcnClasses
@@ -37,7 +37,7 @@ export interface NumberingFiles {
 
 const countries: readonly Country[] = ['US', 'CA']
 
-/** Files that are damaged or cannot be read are among the problems. */
+/** Loads the files; damaged or unreadable ones are reported as problems. */
 export function loadNumbering(folder: string): NumberingFiles {
   const steps = loadSteps(folder, readPreparedFile)
   for (;;) {
@@ -46,7 +46,7 @@ export function loadNumbering(folder: string): NumberingFiles {
   }
 }
 
-/** The same beside other work; a part whose file is damaged stays as it is in `older`. */
+/** Like {@link loadNumbering}, but yields to other work. A damaged file leaves its part of `older` in use. */
 export async function loadNumberingInBackground(
   folder: string,
   older: NumberingFiles,
@@ -66,9 +66,9 @@ export async function loadNumberingInBackground(
 }
 
 /**
- * Without its file of company classes a country is not blocked: its lines are then of unknown class,
- * which is judged as strictly as wireless. Without the thousands blocks the prefix alone could name
- * the wrong place or call a wireless line wireline, so the US is blocked.
+ * A damaged file of company classes blocks no country, since lines of unknown class are treated as
+ * strictly as wireless ones. A damaged file of thousands blocks blocks the US, since the prefix alone
+ * could give the wrong place or class a wireless line as wireline.
  */
 function* loadSteps(
   folder: string,
@@ -108,7 +108,7 @@ function* loadSteps(
 
 interface FilePart<Part> {
   readonly path: string
-  /** Countries that cannot be judged without it. */
+  /** Countries that are blocked without this part. */
   readonly of: readonly Country[]
   readonly load: () => Part
   readonly older: Part | undefined
@@ -119,7 +119,7 @@ interface LoadState {
   readonly problems: NumberingProblem[]
 }
 
-/** The part, or what is in use instead of it. */
+/** Loads a part, or returns what remains in use instead. */
 function loadPart<Part>(
   { path, of, load, older: olderPart }: FilePart<Part>,
   { older, problems }: LoadState,
@@ -127,7 +127,7 @@ function loadPart<Part>(
   try {
     return load()
   } catch (cause) {
-    // A read that fails while the program runs is tried again, since it may succeed later.
+    // While the program runs, a failed read is retried by the caller, since it may succeed later.
     if (!(cause instanceof DataFileError) && older) throw cause
     const detail = cause instanceof DataFileError ? cause.message : `${path}: ${String(cause)}`
     const wasBlocked = listBlockedCountries(older?.problems ?? [])
@@ -137,7 +137,7 @@ function loadPart<Part>(
   }
 }
 
-/** What is wrong with the files of each country that is blocked. */
+/** The blocked countries, with the problem of their files. */
 export function listBlockedCountries(
   problems: readonly NumberingProblem[],
 ): ReadonlyMap<Country, string> {
@@ -148,7 +148,7 @@ export function listBlockedCountries(
   return details
 }
 
-/** Changes whenever a prepared file is replaced. */
+/** A fingerprint that changes whenever a prepared file is replaced. */
 export function computeFingerprint(folder: string): string {
   const tables = numberingTableNames.map((name) => resolveTablePath(folder, name))
   return [...tables, resolveOcnFilePath(folder)].map(readFileStamp).join()

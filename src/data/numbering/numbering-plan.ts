@@ -1,8 +1,8 @@
 /**
- * The facts of a number: from the imported list of its prefix if its country has one, and of its
- * thousands block if blocks are imported too; otherwise, unless switched off, from its area code
- * alone. Imported lists are joined with the company classes when they are loaded; a lookup is one
- * array read, and a second one where the blocks of a prefix differ. {@link PortAwarePlan} adds ports.
+ * Finds the facts of a number: from the imported prefixes of its country and the thousands blocks, if
+ * there are any; otherwise, unless switched off, from its area code alone. Prefixes are joined with the
+ * company classes when they are loaded. A lookup is one array read, or two if the blocks of the prefix
+ * differ. {@link PortAwarePlan} adds ports.
  */
 
 import type { ListVersion, NumberSet } from '../../domain/number-set.js'
@@ -28,15 +28,15 @@ import {
 import type { SplitPrefix } from './prefix-blocks.js'
 
 export interface NumberingPlanOptions {
-  /** Holds the prepared files; may be empty or missing. */
+  /** Folder of the prepared files; may be empty or missing. */
   readonly folder: string
-  /** How to resolve a country without an imported list: by area code alone, or not at all. */
+  /** How to resolve a country without imported prefixes: by area code alone, or not at all. */
   readonly unknownPrefix: 'area-code' | 'strict'
 }
 
 /**
- * Never throws for the files. A country whose prepared files are damaged or cannot be read is blocked:
- * its numbers are unknown until a good file replaces the damaged one.
+ * Never throws because of the files. A country whose prepared files are damaged or unreadable is
+ * blocked: its numbers are unknown until a good file replaces the damaged one.
  */
 export function openNumberingPlan(options: NumberingPlanOptions): ReloadableNumberingPlan {
   return new ReloadableNumberingPlan(options)
@@ -50,7 +50,7 @@ const createFactTable = () => new Array<NumberFacts | SplitPrefix | undefined>(s
 export class ReloadableNumberingPlan implements NumberingPlan {
   readonly #options: NumberingPlanOptions
   #files: NumberingFiles
-  /** The blocked countries, with what is wrong with their files. */
+  /** The blocked countries, with the problem of their files. */
   #blocked: ReadonlyMap<Country, string>
   /** One slot per prefix, filled on first use; facts are shared where possible. */
   #facts = createFactTable()
@@ -81,10 +81,9 @@ export class ReloadableNumberingPlan implements NumberingPlan {
   }
 
   /**
-   * Reloads when a prepared file has changed; returns whether it did. Costs four file stats; other
-   * work gets its turn while the files are read. A damaged file becomes a problem, and the facts in
-   * use stay. Rejects when a file cannot be read, and tries again at the next call. Calls must not
-   * overlap.
+   * Reloads if a prepared file has changed; resolves to whether it did. Costs four file stats, and
+   * yields to other work while reading. A damaged file becomes a problem, and the facts in use are kept.
+   * Rejects if a file cannot be read, and retries on the next call. Calls must not overlap.
    */
   async reloadIfChanged(): Promise<boolean> {
     const { folder } = this.#options
@@ -185,7 +184,7 @@ export class ReloadableNumberingPlan implements NumberingPlan {
   }
 }
 
-/** The facts of a prefix that is in no list, by whether its exchange can be an ordinary one. */
+/** The facts of a prefix that is in no import, depending on whether its exchange can be assigned. */
 interface AreaCodeFacts {
   readonly country?: Country
   readonly possible: NumberFacts
@@ -210,10 +209,10 @@ function selectBlock({ byBlock }: SplitPrefix, number: PhoneNumber): NumberFacts
   return facts
 }
 
-/** Services, tests, directory and fiction: exchanges an area code gives to nobody. */
+/** Exchanges that are never assigned: services, tests, directory assistance and fictional numbers. */
 const reservedExchanges: ReadonlySet<string> = new Set(['555', '700', '950', '958', '959', '976'])
 
-/** Canada's province-wide seven-digit service and its siblings, which have no place. */
+/** Canada's province-wide seven-digit service codes, which have no place. */
 const canadianServices: ReadonlySet<string> = new Set(['310', '610', '710', '810'])
 
 function isPossibleExchange(exchange: string, country: Country | undefined): boolean {
@@ -225,30 +224,30 @@ function isPossibleExchange(exchange: string, country: Country | undefined): boo
 /** The part of the list store that is needed here. */
 export interface PortedLists {
   get(name: string): NumberSet | undefined
-  /** Lists whose file cannot be used; one without a name concerns the whole folder. */
+  /** Lists whose file cannot be used. A problem without a name affects the whole folder. */
   problems(): readonly { readonly name?: string }[]
   /** `listener` is called after each change of lists or problems. */
   onChange(listener: () => void): unknown
 }
 
 export interface PortOptions {
-  /** Whether a list is too old; called at each lookup. */
+  /** Whether a list is too old; called on each lookup. */
   isStale(list: ListVersion): boolean
 }
 
 type InServiceFacts = NumberFacts & { readonly status: 'ok' }
 
-/** Facts of one prefix or block, as changed by ports. */
+/** The facts of one prefix or block after each kind of port. */
 type PortedVariants = Partial<Record<PortingRecord['to'] | 'inDoubt', InServiceFacts>>
 
 /**
- * A numbering plan with ports applied: the kind of line a number is now, not only what its prefix or
- * block was assigned for. The order is fixed: the class of the block, then the list of numbers ported
- * to wireline, then that of numbers ported to wireless. Where a list is too old or cannot be read, no
- * number that it covers is known to be a landline. Without these lists the facts are those of `plan`.
+ * A numbering plan with ports applied: the current kind of line of a number, not only the one its
+ * prefix or block was assigned for. Of the two lists, the one of numbers ported to wireless takes
+ * precedence. If a list is too old or unreadable, no number that it covers is treated as a landline.
+ * Without these lists, the facts are those of `plan`.
  *
- * Numbers that are not ported share the facts of their prefix or block; so do ported numbers of the
- * same prefix and direction, unless the day of the port is known.
+ * Numbers that are not ported share the facts object of their prefix or block, and so do ported numbers
+ * of the same prefix and direction, unless the day of the port is known.
  */
 export class PortAwarePlan implements NumberingPlan {
   readonly #plan: NumberingPlan
@@ -257,7 +256,7 @@ export class PortAwarePlan implements NumberingPlan {
   readonly #variants = new WeakMap<InServiceFacts, PortedVariants>()
   #toWireless: NumberSet | undefined
   #toWireline: NumberSet | undefined
-  /** One of the lists cannot be read, so the numbers it covers are not known either. */
+  /** Whether one of the lists is unreadable, so that it is not even known which numbers it covers. */
   #isUnusable = false
 
   constructor(plan: NumberingPlan, lists: PortedLists, { isStale }: PortOptions) {
@@ -271,7 +270,7 @@ export class PortAwarePlan implements NumberingPlan {
   lookup(number: PhoneNumber): NumberFacts {
     const facts = this.#plan.lookup(number)
     if (facts.status !== 'ok') return facts
-    // A list that does not cover the area code counts as absent.
+    // A list that does not cover the area code is treated as absent.
     const toWireless = this.#toWireless?.covers(number) ? this.#toWireless : undefined
     const toWireline = this.#toWireline?.covers(number) ? this.#toWireline : undefined
     if (!toWireless && !toWireline && !this.#isUnusable) return facts
@@ -312,7 +311,7 @@ export class PortAwarePlan implements NumberingPlan {
     return variants[to]
   }
 
-  /** A wireless line stays wireless: no list could make a call to it stricter. */
+  /** Facts of unknown class; a wireless line stays wireless, since that is already the strictest class. */
   #toDoubtful(facts: InServiceFacts): InServiceFacts {
     if (facts.lineClass === 'wireless' || facts.lineClass === 'unknown') return facts
     const variants = this.#variantsOf(facts)

@@ -1,11 +1,10 @@
 /**
- * The prepared files of assigned prefixes, one a country, and of the thousands blocks of the US: one
- * format, of which a row is a prefix or a block. Small dictionaries are in the header, a row of
- * numbers per key in the body, which a reader uses as it was read. Where the rows come from is the
- * business of `numbering-import.ts`.
+ * The prepared files of assigned prefixes, one per country, and of the thousands blocks of the US, in
+ * one format whose rows are prefixes or blocks. The header has small dictionaries; the body has one row
+ * per key and is used as read. `numbering-import.ts` provides the rows.
  *
- * Body, in the machine's byte order: a column of 32-bit keys in ascending order, then 16-bit columns
- * of place, locality and carrier numbers. In all 10 bytes a row: 23 MB for the 2.3 million blocks.
+ * Body, in the machine's byte order: a column of 32-bit keys in ascending order, then 16-bit columns of
+ * place, locality and carrier indexes; 10 bytes per row, 23 MB for the 2.3 million blocks.
  */
 import { join } from 'node:path'
 import type { Country, OriginalCarrier, Place } from '../../domain/place.js'
@@ -20,9 +19,9 @@ interface TableDescription {
   readonly fileName: string
   readonly fileKind: FileKind
   readonly country: Country
-  /** Where the header has the number of rows. */
+  /** Name of the header field with the count of rows. */
   readonly rows: 'prefixes' | 'blocks'
-  /** The lowest key there can be: no area code begins with 0 or 1. */
+  /** The lowest possible key, since no area code begins with 0 or 1. */
   readonly firstKey: number
 }
 
@@ -34,7 +33,7 @@ const describePrefixTable = (country: Country): TableDescription => ({
   firstKey: 200_000,
 })
 
-/** Prefixes have six digits: area code and exchange; blocks also have the first one of the line. */
+/** Prefixes have six digits (area code and exchange); blocks also have the first digit of the line. */
 const tables = {
   US: describePrefixTable('US'),
   CA: describePrefixTable('CA'),
@@ -59,33 +58,33 @@ export function getTableFileKind(name: NumberingTableName): FileKind {
   return tables[name].fileKind
 }
 
-/** The number of rows is at the name its description has. */
+/** The count of rows is in the field named by the table's description. */
 interface Header extends Record<string, unknown> {
-  /** Of a file of prefixes. */
+  /** Set in a file of prefixes. */
   readonly country?: Country
   readonly asOf?: Instant | null
   readonly importedAt: Instant
   readonly source: { readonly path: string; readonly sha256: string; readonly rows: number }
-  /** Region, then its zones: one when settled. */
+  /** Region, followed by its candidate zones. */
   readonly places: readonly (readonly string[])[]
-  /** Rate centers; `''` for rows whose list names none. */
+  /** Rate centers; `''` for rows without one. */
   readonly localities: readonly string[]
   readonly carriers: readonly (readonly [ocn: string, company: string])[]
 }
 
 const bytesPerRow = 4 + 3 * 2
 
-/** What an import changes, in entries of its file. */
+/** What an import changes, in counts of entries. */
 export interface ImportDifference {
   readonly added: number
-  /** There before and now, with other facts. */
+  /** Entries in both files whose facts differ. */
   readonly changed: number
   readonly removed: number
 }
 
 /**
- * Gathers the rows and writes them in one step. A column has a place for every key there can be, 48 MB
- * in all for blocks, so that rows may come in any order and need no sorting.
+ * Collects rows and writes them in one step. A column has a slot for every possible key, 48 MB in total
+ * for blocks, so rows may be added in any order and need no sorting.
  */
 export class NumberingTableBuilder {
   readonly #name: NumberingTableName
@@ -93,11 +92,11 @@ export class NumberingTableBuilder {
   readonly #places = new Dictionary<readonly string[]>()
   readonly #localities = new Dictionary<string>()
   readonly #carriers = new Dictionary<readonly [string, string]>()
-  /** One more than the number of the place; 0 where there is no row. */
+  /** Index of the place plus one; 0 means no row. */
   readonly #placeOf: Uint16Array
   readonly #localityOf: Uint16Array
   readonly #carrierOf: Uint16Array
-  /** Of the row that was added before: lists name the blocks of a rate center in a row. */
+  /** Cached from the previous row, since consecutive rows often have the same rate center. */
   #last = { region: '', zones: [] as readonly string[], number: 0 }
   #size = 0
   #undecided = 0
@@ -111,12 +110,12 @@ export class NumberingTableBuilder {
     this.#carrierOf = new Uint16Array(maxRows)
   }
 
-  /** Rows whose zone is not settled, so that each of several must permit a call. */
+  /** Count of rows with several candidate zones, all of which must permit a call. */
   get undecidedCount(): number {
     return this.#undecided
   }
 
-  /** `zones` holds every zone the key may be in, at least one. A key may be added once. */
+  /** Adds a row. `zones` has every candidate zone, at least one. A key must not be added twice. */
   add(key: number, { region, locality, carrier }: AssignedRow, zones: readonly string[]): void {
     const at = key - this.#table.firstKey
     this.#placeOf[at] = this.#placeNumber(region, zones) + 1
@@ -125,7 +124,7 @@ export class NumberingTableBuilder {
       ? this.#carriers.indexFor(formatCarrierKey(carrier), [carrier.ocn, carrier.company])
       : noValue
     this.#size += 1
-    // A block without a rate center has the zone of its prefix.
+    // A block without a rate center has the place of its prefix.
     const isPlaced = this.#name !== 'blocks' || locality !== ''
     if (zones.length > 1 && isPlaced) this.#undecided += 1
   }
@@ -138,7 +137,7 @@ export class NumberingTableBuilder {
     return this.#last.number
   }
 
-  /** What differs from an earlier file. */
+  /** Counts the differences from an earlier file. */
   compareWith(file: NumberingTable): ImportDifference {
     let shared = 0
     let changed = 0
@@ -151,7 +150,7 @@ export class NumberingTableBuilder {
     return { added: this.#size - shared, changed, removed: file.keys.length - shared }
   }
 
-  /** The place of a block has a meaning only by its rate center, so that alone is compared. */
+  /** The place of a block follows from its rate center, so only that is compared. */
   #isSame(at: number, { place, locality, carrier }: NumberingRow): boolean {
     const isSamePlace = () => {
       const before = [place?.candidates[0]?.region, ...listZones(place)].join(' ')
@@ -165,7 +164,7 @@ export class NumberingTableBuilder {
     )
   }
 
-  /** Replaces the file in `folder`, or leaves it as it was. */
+  /** Replaces the file in `folder` completely or leaves it unchanged. */
   async write(
     folder: string,
     { importedAt, report }: { readonly importedAt: Instant; readonly report: PrefixFeedReport },
@@ -201,7 +200,7 @@ export class NumberingTableBuilder {
   }
 }
 
-/** As the builder tells companies apart. */
+/** The key by which the builder identifies a company. */
 function formatCarrierKey({ ocn, company }: OriginalCarrier): string {
   return `${ocn} ${company}`
 }
@@ -228,11 +227,11 @@ function toColumns({ buffer, byteOffset }: Uint8Array, rows: number): Columns {
   }
 }
 
-/** One row as read back; places and carriers are shared between rows. */
+/** One row of a file; rows share the objects of places and carriers. */
 export interface NumberingRow {
   readonly place: Place | undefined
   readonly locality: string
-  /** `undefined` when the list names none. */
+  /** `undefined` if the row has no carrier. */
   readonly carrier: OriginalCarrier | undefined
 }
 
@@ -241,12 +240,12 @@ export interface NumberingTable {
   readonly importedAt: Instant
   /** Prefixes as six-digit or blocks as seven-digit numbers, ascending. */
   readonly keys: Uint32Array
-  /** The position in `keys` of the first one that is not below `key`. */
+  /** The index in `keys` of the first one that is not less than `key`. */
   findPosition(key: number): number
   row(position: number): NumberingRow
 }
 
-/** The last import; `undefined` when there is none. Throws {@link DataFileError}. */
+/** Reads the last import; `undefined` if there is none. Throws {@link DataFileError} for a damaged file. */
 export function readNumberingTable(
   folder: string,
   name: NumberingTableName,

@@ -1,7 +1,7 @@
 /**
- * What the imported thousands blocks change of a prefix: the company, and with it the kind of line,
- * and the place where a block is of another rate centre. Whether the prefix is assigned at all is
- * told by the list of prefixes alone.
+ * Applies the imported thousands blocks to a prefix. A block may have another company, and with it
+ * another kind of line, and another rate center, and with it another place. Whether a prefix is
+ * assigned at all depends only on the imported prefixes.
  */
 import type { NumberFacts, Place } from '../../domain/place.js'
 import { classifyLine, type OcnClasses, type PrefixLoadOptions } from './line-class.js'
@@ -11,10 +11,10 @@ import { normalizeName } from './rate-center-name.js'
 /** Facts of a prefix in use. */
 export type PrefixFacts = NumberFacts & { readonly status: 'ok' }
 
-/** A prefix whose thousands differ: facts by the first digit of the line. */
+/** A prefix whose blocks differ, with facts by the first digit of the line. */
 export interface SplitPrefix {
   readonly status: 'split'
-  /** Ten of them; blocks of the same holder share theirs. */
+  /** Ten entries; blocks of the same holder share one object. */
   readonly byBlock: readonly PrefixFacts[]
 }
 
@@ -29,7 +29,7 @@ export class PrefixBlocks {
     this.#classes = classes
   }
 
-  /** `undefined` when no blocks are imported. Throws `DataFileError` for a damaged file. */
+  /** `undefined` if no blocks are imported. Throws `DataFileError` for a damaged file. */
   static load(folder: string, { classes, read }: PrefixLoadOptions): PrefixBlocks | undefined {
     const table = readNumberingTable(folder, 'blocks', read)
     return table && new PrefixBlocks(table, classes)
@@ -39,7 +39,7 @@ export class PrefixBlocks {
     return this.#table.keys.length
   }
 
-  /** The facts of a six-digit prefix by block; its own facts where no block changes any. */
+  /** The facts of a six-digit prefix by block; `ofPrefix` itself if no block differs. */
   split(prefix: number, ofPrefix: PrefixFacts): PrefixFacts | SplitPrefix {
     const { keys } = this.#table
     const byBlock = new Array<PrefixFacts>(blocksPerPrefix).fill(ofPrefix)
@@ -76,7 +76,7 @@ export class PrefixBlocks {
   }
 }
 
-/** Facts already made for a block of the same prefix, and the place the list has for it. */
+/** Facts already created for a block of the same prefix, with the place in the imported row. */
 interface CachedBlockFacts {
   readonly facts: PrefixFacts
   readonly place: Place | undefined
@@ -86,10 +86,10 @@ function isSameCompany(one: PrefixFacts['carrier'], other: PrefixFacts['carrier'
   return one?.ocn === other?.ocn && one?.company === other?.company
 }
 
-/** How many letters of a rate centre's name the lists agree on: some cut it there. */
+/** Compared letters of a rate center's name, since some reports truncate it to this length. */
 const maxComparedLetters = 10
 
-/** Whether the list of blocks names a rate centre, and not that of the prefix. */
+/** Whether the block has a rate center that differs from that of the prefix. */
 function isOtherLocality(locality: string, place: Place, ofPrefix: PrefixFacts): boolean {
   if (locality === '') return false
   if (place.candidates[0]?.region !== ofPrefix.place.candidates[0]?.region) return true

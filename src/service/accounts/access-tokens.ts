@@ -29,7 +29,7 @@ const maxDeletedAtOnce = 100
 
 export interface AccessTokensOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
-  /** Never goes back, so that an expired token stays expired when the machine's clock is set back. */
+  /** Must be monotonic, so that an expired token stays expired when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
   /** Returns `size` cryptographically random bytes. */
@@ -56,8 +56,8 @@ export class AccessTokens {
   /**
    * Issues a token for an account id and one of its keys. Throws `unsupported-grant` for any grant other
    * than client credentials, `unauthenticated` for a key of another account; the errors do not repeat
-   * the input. A key at its maximum loses its oldest token, so that a client that requests a token
-   * before each call neither locks itself out nor fills the database.
+   * the input. When a key has reached its maximum, its oldest token is revoked, so that a client that
+   * requests a token before each call neither locks itself out nor fills the database.
    */
   async issue({ grantType, clientId, clientSecret }: TokenRequest): Promise<TokenResponse> {
     if (grantType !== 'client_credentials') {
@@ -150,8 +150,8 @@ export class AccessTokens {
   }
 
   /**
-   * A cached token may have expired since it was read. One with clearly more than an hour left was
-   * issued while the clock was ahead.
+   * Checks the expiry again, since a cached token may have expired after it was read. A token with more
+   * than its lifetime left was issued while the clock was ahead, and is refused.
    */
   #validCaller({ caller, expiresAt }: CachedToken): Caller | undefined {
     const leftMs = expiresAt - this.#options.clock.now()

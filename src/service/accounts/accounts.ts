@@ -22,7 +22,7 @@ export interface AccountSettings {
    * clients that upload their whole list every night.
    */
   readonly repeatedAdd: RepeatedAddMode
-  /** Decides which carriers label the account's numbers. */
+  /** Determines which carriers label the account's numbers. */
   readonly country: 'US' | 'CA'
   /** Whether one-time scans are authorized at all. */
   readonly mayScan: boolean

@@ -43,7 +43,7 @@ export interface ApiKeyInfo extends NewApiKey {
 
 export interface ApiKeysOptions {
   readonly db: Db
-  /** Never goes back, so that an expired key stays expired when the machine's clock is set back. */
+  /** Must be monotonic, so that an expired key stays expired when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
   /** Returns `size` cryptographically random bytes. */
@@ -64,9 +64,9 @@ export class ApiKeys {
   }
 
   /**
-   * The key appears only in the result; the grant has its projects as stored. Throws
-   * `invalid-request` naming `account`, `label`, `can`, `projects`, `kinds` or `expires`: account and
-   * projects must exist, lists must not be empty, and the key must not have expired already.
+   * Creates a key; the result is the only place where the key itself appears. Throws `invalid-request`
+   * naming `account`, `label`, `can`, `projects`, `kinds` or `expires`: account and projects must exist,
+   * lists must not be empty, and the expiry must be in the future.
    */
   async create(request: NewApiKey): Promise<CreatedApiKey> {
     const grant = await this.#validate(request)
@@ -88,7 +88,7 @@ export class ApiKeys {
     return { id, key, grant }
   }
 
-  /** The grant with its projects as they are stored. */
+  /** Returns the grant with project codes in their stored form. */
   async #validate({ accountId, label, ...grant }: NewApiKey): Promise<KeyGrant> {
     if (label.length > maxLabelLength) {
       const rule = `must not be longer than ${maxLabelLength} characters`
@@ -144,7 +144,7 @@ export class ApiKeys {
     if (!caller) return this.#lookUp(keyHash)
     const { expiresAt } = caller.limits
     if (expiresAt === Number.POSITIVE_INFINITY) return caller
-    // It may have expired since it was read.
+    // A cached key may have expired after it was read.
     return this.#clock.now() < expiresAt ? caller : undefined
   }
 
@@ -170,8 +170,8 @@ const maxProjects = 100
 const maxExpiryYears = 50
 
 /**
- * The grant with its projects as stored, without duplicates. Throws `invalid-request` naming `can`,
- * `projects`, `kinds` or `expires`, the value and the rule.
+ * Returns the grant with project codes in their stored form, without duplicates. Throws
+ * `invalid-request` naming `can`, `projects`, `kinds` or `expires`, the value and the rule.
  */
 async function validateGrant(
   db: Db,
@@ -222,7 +222,7 @@ function invalidGrant(problem: FieldProblem): AppError {
   return invalidRequest([problem])
 }
 
-/** Distinguishes a token from a key, also for somebody who finds one in a log or a file. */
+/** Distinguishes a token from a key, even when one is found in a log or a file. */
 export const tokenPrefix = 'cgt_'
 
 const tokenLength = tokenPrefix.length + 44
@@ -232,8 +232,8 @@ interface CredentialSource {
 }
 
 /**
- * Finds the caller of a credential: a token is accepted only after `Bearer`, a key there and under
- * `loginId`. The form of a token differs from that of a key, so only one of the two is looked up.
+ * Finds the caller for a credential. A token is accepted only after `Bearer`; a key also as `loginId`.
+ * Tokens are recognized by prefix and length, so only one of the two is looked up.
  */
 export function createAuthenticator(keys: CredentialSource, tokens: CredentialSource) {
   return (credential: string, place: 'login-id' | 'bearer'): MaybePromise<Caller | undefined> =>

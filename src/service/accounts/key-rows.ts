@@ -17,7 +17,7 @@ import type { AccountRow, ApiKeyRow, Db } from '../../storage/tables.js'
 /** The limits an operator sets for a key; absent means no limit. */
 export interface KeyGrant {
   readonly rights?: readonly Right[] | undefined
-  /** Codes of projects as stored. */
+  /** Project codes in their stored form. */
   readonly projects?: readonly string[] | undefined
   readonly callKinds?: readonly CallKind[] | undefined
   /** The key is refused at and after this instant. */
@@ -26,7 +26,7 @@ export interface KeyGrant {
 
 type KeyLimitRow = Pick<ApiKeyRow, 'projects' | 'call_kinds' | 'expires_at'> & { rights: string }
 
-/** The stored rights are always explicit, even for a key without limits. */
+/** Reads the grant of a row. Rights are always stored explicitly, even for a key without limits. */
 export function readGrant(row: KeyLimitRow): KeyGrant & { readonly rights: readonly Right[] } {
   return {
     rights: parseKnownWords(row.rights, rights),

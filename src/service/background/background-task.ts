@@ -1,18 +1,18 @@
 /**
- * Work that is done in the background, again and again: when it is due, when it is woken, and never
- * twice at once. What is left to do is kept in the database, so nothing is lost with the process.
+ * A recurring background task. It runs when due or when woken, and never concurrently with itself.
+ * Pending work is in the database, so a restart loses nothing.
  */
 import type { Timers } from '../../domain/time/clock.js'
 
 export interface BackgroundTaskOptions {
   /**
-   * Does what is due. Gives the milliseconds until there is more to do; 0 for at once. A run that
-   * rejects is tried again after {@link BackgroundTaskOptions.retryMs}.
+   * Does the work that is due. Resolves to the milliseconds until more is due; 0 means immediately. A
+   * run that rejects is retried after {@link BackgroundTaskOptions.retryMs}.
    */
   readonly run: () => Promise<number>
   readonly timers: Timers
   readonly onError: (cause: unknown) => void
-  /** Longest pause, whatever a run said: another process may have left work. */
+  /** Upper limit of the pause that a run returns, since another process may have added work. */
   readonly maxPauseMs?: number
   readonly retryMs?: number
 }
@@ -31,18 +31,18 @@ export class BackgroundTask {
     this.#options = options
   }
 
-  /** The first run begins at once. */
+  /** Starts the first run immediately. */
   start(): void {
     if (this.#state === 'new') this.#startRun()
   }
 
-  /** There is work: a run begins now, or right after the one under way. */
+  /** Starts a run now, or right after the one in progress. */
   wake(): void {
     this.#wakeRequested = true
     if (this.#state === 'resting') this.#startRun()
   }
 
-  /** Begins no further run; resolves when the one under way has ended. */
+  /** Starts no further run; resolves when the run in progress has ended. */
   async close(): Promise<void> {
     this.#state = 'closed'
     this.#cancelTimer()

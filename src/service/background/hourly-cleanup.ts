@@ -1,4 +1,7 @@
-/** Deletes what is old, once an hour; while there is more, with each run, so that no run is long. */
+/**
+ * Deletes old rows once an hour. Each run deletes only a limited number; if more are left, the next run
+ * continues without waiting for the hour.
+ */
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerHour } from '../../domain/time/dates.js'
 
@@ -6,12 +9,12 @@ export class HourlyCleanup {
   readonly #deleteSome: (now: Instant) => Promise<boolean>
   #dueAt = Number.NEGATIVE_INFINITY
 
-  /** `deleteSome` gives whether there may be more. */
+  /** `deleteSome` returns whether there may be more to delete. */
   constructor(deleteSome: (now: Instant) => Promise<boolean>) {
     this.#deleteSome = deleteSome
   }
 
-  /** Gives whether there may be more. What fails is tried again in an hour. */
+  /** Returns whether there may be more to delete. A failure is retried after an hour. */
   async run(now: Instant): Promise<boolean> {
     if (now < this.#dueAt) return false
     this.#dueAt = now + msPerHour

@@ -1,9 +1,9 @@
-/** Who is served next among several: whoever was served longest ago. */
+/** Round-robin order: the key served least recently goes next. */
 export class Turns {
   readonly #latest = new Map<string, number>()
   #count = 0
 
-  /** Number of the latest turn; 0 for a key without one. */
+  /** The sequence number of the key's latest turn; 0 for an unknown key. */
   latest(key: string): number {
     return this.#latest.get(key) ?? 0
   }
@@ -13,7 +13,7 @@ export class Turns {
     this.#latest.set(key, this.#count)
   }
 
-  /** Gives a new key its place behind those that are known, so that new ones do not keep going first. */
+  /** Puts a new key behind all known ones, so that new keys cannot keep jumping the queue. */
   join(key: string): void {
     if (!this.#latest.has(key)) this.take(key)
   }

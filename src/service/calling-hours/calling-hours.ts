@@ -1,7 +1,7 @@
 /**
- * Calling hours as the API and the gate ask for them: the legal time of a number, and the calling
- * hours in a scrub row. Finds the places; `window-evaluator.ts` then decides. The statuses that refuse
- * an item before that (spec, "Calling hours", status rules) name the field, the value and the rule.
+ * Calling hours for the API and the gate: whether a number may be called at a time, and the calling
+ * window in a scrub row. Finds the places; `window-evaluator.ts` then decides. An item that is refused
+ * before that (spec, "Calling hours", status rules) gets a message with the field, value and rule.
  */
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
@@ -65,14 +65,14 @@ export interface HoursQuestion {
   readonly requireStatutoryWindow?: boolean
 }
 
-/** A question about the legal time of a number. The flags beyond the plain API are off when absent. */
+/** One number and time to check. Flags that are not part of the published API default to off. */
 export interface HoursItem {
   /** As received; INVALID_PHONE unless it is ten digits. */
   readonly phoneNumber: unknown
   /** The proposed instant; absent means now. */
   readonly at?: Instant | undefined
   readonly now: Instant
-  /** The name of the date in the request. */
+  /** Name of the request's date field, for error messages. */
   readonly dateField?: string | undefined
   /** Why the caller cannot use the project; gives INVALID_PROJECT. */
   readonly projectFault?: string | undefined
@@ -86,7 +86,7 @@ export interface HoursItem {
 }
 
 export interface TimeLegalResult extends LegalTime {
-  /** The next instant at which this answer may change; infinity when time does not change it. */
+  /** The next instant at which this result may change; infinity if it does not depend on time. */
   readonly holdsUntil: Instant
 }
 
@@ -127,9 +127,9 @@ export class CallingHours {
   }
 
   /**
-   * The answer of one IsTimeLegalToCall item; never throws for what an item of the plain API can
-   * hold. With `requireBothPlaces`, a postal code without a known place is an `invalid-request`, since
-   * its lawful hours are unknown.
+   * Evaluates one IsTimeLegalToCall item; a bad item gets a status instead of an error. Only
+   * `requireBothPlaces` throws: `invalid-request` for a postal code without a known place, since its
+   * lawful hours are unknown.
    */
   checkTimeLegal(item: HoursItem): TimeLegalResult {
     const checked = checkItem(item)
@@ -143,7 +143,7 @@ export class CallingHours {
     return { status: 'OK', placeSource: source, message: null, ...evaluation }
   }
 
-  /** When one item may be called on some local days; never throws for an item. */
+  /** The periods in which one item may be called on the given local days; never throws for a bad item. */
   listCallTimes(item: HoursItem, days: DaySpan): CallTimesResult {
     const { facts, refused } = this.findNumberFacts(item)
     if (refused) return { ...refused, times: [] }
@@ -169,8 +169,8 @@ export class CallingHours {
   }
 
   /**
-   * `CallingWindow` of a scrub row: the week in force on the local day. For several candidates, what
-   * their weeks have in common on the wall clock. Restricted days are in `isDayClosed`.
+   * `CallingWindow` of a scrub row: the weekly hours in force on the local day; for several candidates,
+   * the intersection of their hours in local time. Restricted days are reported by `isDayClosed`.
    */
   formatCallingWindow({ candidates, at, overrides = noOverrides }: HoursQuestion): string {
     const weeks = candidates.map((place) => {
@@ -185,8 +185,8 @@ export class CallingHours {
   }
 
   /**
-   * The first instant from the one in question at which every place permits and no day is closed;
-   * `undefined` when none is near.
+   * The first instant, from `question.at` on, at which every place permits the call and no day is
+   * closed; `undefined` if there is none within the search limit.
    */
   findNextOpening(question: HoursQuestion): Instant | undefined {
     let at: Instant | undefined = question.at
@@ -199,8 +199,8 @@ export class CallingHours {
   }
 
   /**
-   * The place of a postal code replaces that of the number; with `requireBothPlaces` it is added. If
-   * its place is unknown, the number's counts, except with `requireBothPlaces`.
+   * The place of the postal code replaces that of the number; with `requireBothPlaces`, both apply. An
+   * unknown postal code falls back to the number's place; with `requireBothPlaces`, it is an error.
    */
   #findPlaces(
     ofNumber: Place,
@@ -235,8 +235,8 @@ function withPostalCode(
 }
 
 /**
- * What is wrong with an item itself. The first status found counts, in the order of the spec: phone,
- * project, date, kind of number.
+ * Validates an item before its place is looked up. The first problem determines the status, in the
+ * order of the spec: phone, project, date, toll-free number.
  */
 export function checkItem(
   item: HoursItem,

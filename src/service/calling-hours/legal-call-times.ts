@@ -1,6 +1,6 @@
 /**
- * The rows of LegalCallTimesForDate for one caller: when each number may be called on some of its
- * local days. A restricted day or an emergency leaves no time, as in IsTimeLegalToCall.
+ * LegalCallTimesForDate: when each number may be called on the given local days. As in
+ * IsTimeLegalToCall, no call is allowed on a restricted day or during an emergency.
  */
 
 import type { Caller } from '../../domain/caller.js'
@@ -21,7 +21,7 @@ export interface LegalCallTimesOptions {
   }
 }
 
-/** Days of one item, at most: a month. */
+/** Maximum days of one item: a month. */
 const maxDays = 31
 
 export class LegalCallTimes {
@@ -65,11 +65,11 @@ function listCallTimes(
   return { ...found, message: unreadable ?? found.message }
 }
 
-/** A date alone, or a date-time whose date counts; absent and `null` mean the number's own today. */
+/** A date, or a date-time of which only the date is used. Absent or `null`: today where the number is. */
 function readDay(value: unknown, today: () => LocalDay): LocalDay | FieldProblem {
   if (value === undefined || value === null) return today()
   const text = typeof value === 'string' ? value.trim() : ''
-  // Of a date-time the date as it is written counts, in whatever zone it was meant.
+  // The date is taken as written, whatever the UTC offset of the date-time.
   const day = parseDay(parseInstant(text) === undefined ? text : text.slice(0, 10))
   if (day !== undefined) return day
   const rule = 'must be a date such as 2026-11-24'

@@ -21,20 +21,20 @@ import type { CalledPlace, Emergency, OperatorClosures } from './operator-closur
 
 export interface WindowOptions {
   readonly overrides: readonly ProjectHours[]
-  /** A recorded, artificial or AI voice: the region's window for those applies too. */
+  /** The call uses a recorded, artificial or AI voice, so the region's window for those applies too. */
   readonly recordedVoice: boolean
-  /** The statutory window must permit too, so that an override can only narrow it. */
+  /** The statutory window must permit the call too, so an override can only narrow it. */
   readonly requireStatutoryWindow: boolean
 }
 
 export interface LegalWindow {
-  /** When calls are lawful, in order: the window without the emergencies; empty on a closed day. */
+  /** Periods in which calls are lawful, in order, excluding emergencies; empty on a closed day. */
   readonly periods: readonly CallingPeriod[]
   /** The emergencies of the day. */
   readonly emergencies: readonly Emergency[]
   /** The proclaimed day or holiday that closes the whole day. */
   readonly restrictedDay: string | undefined
-  /** Place, day, window, basis and citation, for people. */
+  /** Human-readable: place, day, window, legal basis and citation. */
   readonly rule: string
 }
 
@@ -120,7 +120,7 @@ interface DayRule extends Pick<LegalWindow, 'restrictedDay' | 'rule'> {
   readonly window: DayWindow | undefined
 }
 
-/** A region without rules has no window: where the law is unknown no call is lawful. */
+/** A region without rules has no window: where the law is unknown, no call is allowed. */
 function findDayRule({ rules, closures, place, day, options }: LegalWindowRequest): DayRule {
   const region = rules.findRegion(place.region)
   if (!region) {

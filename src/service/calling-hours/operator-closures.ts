@@ -64,12 +64,12 @@ export class OperatorClosures {
     this.emergencies = byRegion
   }
 
-  /** Name of the proclaimed day. */
+  /** The name of the day proclaimed in the region, if any. */
   findProclaimedDay(region: string, day: LocalDay): string | undefined {
     return this.#days.get(`${region} ${day}`)
   }
 
-  /** Without a postal code every emergency of the region counts, since the place may be anywhere in it. */
+  /** Without a postal code, every emergency of the region applies, since the place may be anywhere in it. */
   listEmergencies({ region, postalCode }: CalledPlace): readonly Emergency[] {
     const all = this.emergencies.get(region) ?? []
     if (postalCode === undefined) return all

@@ -1,4 +1,4 @@
-/** What the project of a calling-hours item means: its own hours, or why it cannot be used. */
+/** Resolves the project of a calling-hours item to its own hours, or to why it cannot be used. */
 
 import { describeProblem, truncate } from '../../errors.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
@@ -8,8 +8,8 @@ import type { HoursItem } from './calling-hours.js'
 export type ProjectOverrides = Pick<HoursItem, 'projectFault' | 'overrides'>
 
 /**
- * The terms by the value of `DNCProjId`; each project named is looked up once, however many items
- * name it. Ids come as text or as whole numbers; `null` and blank mean the Master Project.
+ * Maps each distinct `DNCProjId` to its overrides, looking each project up once. Ids are text or whole
+ * numbers; `null` and blank mean the Master Project.
  */
 export async function resolveProjectOverrides(
   projects: ScopeResolver,
@@ -46,7 +46,7 @@ function describeProjectFault(value: unknown, rule: string): string {
   return describeProblem({ field: 'DNCProjId', value: formatFieldValue(value), rule })
 }
 
-/** A value of any type as the row shows it. */
+/** Formats a value of any type for a result row. */
 export function formatFieldValue(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : truncate(JSON.stringify(value))

@@ -1,6 +1,6 @@
 /**
- * The rows of IsTimeLegalToCall for one caller (spec, "Calling hours"): settles what each item
- * means (project, date) and lets the calling hours judge it. The batch's size is the API's limit.
+ * IsTimeLegalToCall (spec, "Calling hours"): resolves the project and date of each item and checks it
+ * against the calling hours. The API limits the number of items.
  */
 
 import type { Caller } from '../../domain/caller.js'
@@ -56,7 +56,7 @@ export class TimeLegalCheck {
   }
 }
 
-/** A date that cannot be read is handed on as no instant at all, which no rule allows. */
+/** An unreadable date becomes NaN, which is never within the allowed range. */
 function readDate(value: unknown): ParsedDate {
   if (value === undefined || value === null) return {}
   const at: Instant | undefined = typeof value === 'string' ? parseInstant(value) : undefined

@@ -1,6 +1,6 @@
 /**
- * The rows of GetTimeZoneInfo for one caller: where a number is and what its clock does. No zone is
- * guessed (spec, "Calling hours"): what differs between the places a number may be in is `null`.
+ * GetTimeZoneInfo: the place, time zone and daylight saving of each number. Nothing is guessed (spec,
+ * "Calling hours"): a field that differs between the candidate places is `null`.
  */
 
 import type { Caller } from '../../domain/caller.js'
@@ -23,11 +23,11 @@ export interface TimeZoneInfoOptions {
 
 export interface TimeZoneRequest {
   readonly phoneNumbers: readonly unknown[]
-  /** What "today" is; absent means now. */
+  /** The instant that determines "today"; absent means now. */
   readonly at: Instant | undefined
 }
 
-/** A zone that saves daylight changes its clock both ways within it. */
+/** Long enough to contain both daylight-saving changes of a zone. */
 const yearMs = 366 * msPerDay
 
 export class TimeZoneInfo {
@@ -61,7 +61,7 @@ function requireNearInstant(at: Instant, now: Instant): void {
 }
 
 function toRefusedRow(phoneNumber: string, { status, message }: TimeLegalResult): TimeZoneRow {
-  // Neither a project nor a date is asked about, so no other status can come.
+  // The item has neither a project nor a date, so no other status is possible.
   const known = status === 'TOLL_FREE' || status === 'UNKNOWN_NXX' ? status : 'INVALID_PHONE'
   return { phoneNumber, ...unknownZoneFields, rateCenter: null, status: known, message }
 }
@@ -95,7 +95,7 @@ function toTimeZoneRow(
   }
 }
 
-/** The one value all have; `null` when they differ. */
+/** The value that all entries share; `null` when they differ. */
 function commonValue<Value>(values: readonly Value[]): Value | null {
   const [first, ...others] = values
   return first === undefined || others.some((other) => other !== first) ? null : first

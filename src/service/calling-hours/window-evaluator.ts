@@ -1,6 +1,6 @@
 /**
- * Whether a call is lawful at an instant when every place the number may be in must permit it:
- * until when it is, or when it next will be. The caller decides where the number may be.
+ * Evaluates whether a call is lawful at an instant, for how long, or when it next will be. Every
+ * candidate place must permit it; the caller determines the candidates.
  */
 
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
@@ -15,22 +15,22 @@ export interface WindowEvaluation {
   readonly permitted: boolean
   /** Whole seconds left in the window, the smallest of all places; 0 when not permitted. */
   readonly secondsLeft: number
-  /** First instant from the asked one on at which every place permits; absent if over 60 days off. */
+  /** First instant, from the given one on, at which every place permits; absent beyond 60 days. */
   readonly opensAt: Instant | undefined
-  /** The rule that decided, for people: place, day, window, basis and citation. */
+  /** The deciding rule, human-readable: place, day, window, legal basis and citation. */
   readonly rule: string
-  /** Name of the restricted day or emergency that closes the date at one of the places. */
+  /** Name of the restricted day or emergency that closes the day in one of the places. */
   readonly restrictedDay: string | undefined
   /**
-   * Whether the local day is restricted at one of the places, or an emergency there is in force at
-   * the instant or starts later that day. True without a place.
+   * Whether the local day is restricted in one of the places, or an emergency there is in force at the
+   * instant or starts later that day. True if no place is known.
    */
   readonly isDayClosed: boolean
-  /** The next instant at which this answer may change. */
+  /** The next instant at which this result may change. */
   readonly holdsUntil: Instant
 }
 
-/** Local days, of each place by its own calendar. */
+/** A range of local days, counted in each place's own calendar. */
 export interface DaySpan {
   readonly from: LocalDay
   readonly count: number
@@ -43,7 +43,7 @@ const maxCachedWindows = 20_000
 export class WindowEvaluator {
   readonly #rules: CallingRules
   readonly #closures: OperatorClosures
-  /** By the list of overrides, since callers pass the same array again and again. */
+  /** Keyed by the overrides array, since callers pass the same array each time. */
   #windows = new WeakMap<WindowOptions['overrides'], Map<string, LegalWindow>>()
   #cachedCount = 0
 
@@ -103,7 +103,7 @@ export class WindowEvaluator {
     }
   }
 
-  /** Why a place does not permit the instant; empty when it does. */
+  /** Why a place does not permit calls at the instant; empty when it does. */
   #findDenial(
     place: CalledPlace,
     at: Instant,
@@ -150,7 +150,7 @@ export class WindowEvaluator {
     return undefined
   }
 
-  /** Every period of some local days in which every place permits calls, in order. */
+  /** The periods within the given local days in which every place permits calls, in order. */
   listPeriods(
     places: readonly CalledPlace[],
     { from, count }: DaySpan,
@@ -174,7 +174,7 @@ export class WindowEvaluator {
       this.#windows.set(options.overrides, windows)
     }
     const flags = (options.recordedVoice ? 2 : 0) + (options.requireStatutoryWindow ? 1 : 0)
-    // Emergencies alone depend on the postal code.
+    // Only emergencies depend on the postal code.
     const area = this.#closures.emergencies.has(place.region) ? (place.postalCode ?? '') : ''
     const key = `${place.region}${flags}${day}${place.zone} ${area}`
     const known = windows.get(key)

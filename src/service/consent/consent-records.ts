@@ -1,6 +1,6 @@
 /**
- * Looking at relationship and consent records, and taking them out of force. The published API has
- * neither call; a consent that was given in error must have an end all the same.
+ * Lists relationship and consent records and ends them. The published API has neither operation, but
+ * a consent recorded by mistake must be revocable.
  */
 import type { Selectable } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
@@ -42,7 +42,7 @@ export class ConsentRecords {
     this.#options = options
   }
 
-  /** The stored records in force of the numbers; fixed facts of a sandbox are not among them. */
+  /** The stored records in force for the numbers, without the fixed facts of the sandbox. */
   async list(
     { accountId }: Caller,
     request: ConsentRecordsRequest,
@@ -60,8 +60,8 @@ export class ConsentRecords {
   }
 
   /**
-   * Takes the records of the numbers out of force; they are kept as evidence. Gives how many there
-   * were. Returns when the change is on disk and announced.
+   * Ends the records in force for the numbers; they are kept as evidence. Resolves to their count once
+   * the change is on disk and announced.
    */
   async remove(caller: Caller, request: ConsentRecordsRequest): Promise<number> {
     const { accountId } = caller

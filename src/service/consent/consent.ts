@@ -1,7 +1,7 @@
 /**
  * Existing business relationships and consents (spec, "Existing business relationship and
- * consent"): one record in force per number and project, replaced ones kept as evidence. How long
- * a record holds is in `ebr-expiry.ts`; what it permits is for the scrub to say.
+ * consent"): one record in force per number and project; replaced records are kept as evidence.
+ * `ebr-expiry.ts` computes when a record expires; the scrub decides what it permits.
  */
 
 import type { Caller } from '../../domain/caller.js'
@@ -49,14 +49,14 @@ export interface ConsentOptions {
   readonly viewOf: ViewOf<'clock' | 'fixedFacts'>
   readonly changeHead: Pick<ChangeHead, 'takeNext'>
   readonly law: EbrLaw
-  /** Tells the region whose expiry breaks a tie. */
+  /** Finds a number's regions, whose expiry rules break ties. */
   readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
-  /** The internal lists, for what is said of a record that does not lift an opt-out. */
+  /** The internal lists, for warnings about records that do not lift an opt-out. */
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntries'>
 }
 
 export interface EbrRequest {
-  /** Keep a record that expires later than the new one. */
+  /** Keep the existing record if it expires later than the new one. */
   readonly keepBetterEbr: boolean
   readonly projectId?: string | undefined
   /** Implies its project. */
@@ -65,9 +65,9 @@ export interface EbrRequest {
 }
 
 export interface EbrResult {
-  /** One per record and number. */
+  /** How many records were stored, counted per number. */
   readonly stored: number
-  /** Of records that cannot act: the number and why, in no particular order. */
+  /** Records that have no effect: the number and why, in no particular order. */
   readonly warnings: readonly string[]
 }
 
@@ -85,9 +85,10 @@ export class Consent implements EbrRecordSource {
   }
 
   /**
-   * Stores all records or none; a new record replaces the one in force unless `keepBetterEbr` says
-   * that one outlasts it. A record of a key that may not remove an opt-out lifts none: of an Agent's
-   * where the account does not let Agents remove numbers, and of one without the right `records`. Returns when the change is on disk and announced.
+   * Stores all records or none. A new record replaces the one in force, unless `keepBetterEbr` is set
+   * and the existing one expires later. A record lifts no opt-out if its key could not remove one: an
+   * Agent's key where the account does not let Agents remove numbers, or a key without the right
+   * `records`. Resolves when the change is on disk and announced.
    */
   async record(caller: Caller, request: EbrRequest): Promise<EbrResult> {
     const { accountId, keyId, role, limits } = caller
@@ -147,7 +148,7 @@ export class Consent implements EbrRecordSource {
     return records
   }
 
-  /** Judged after the write, as the very next scrub would. */
+  /** Evaluated after the write, so that the warnings match what the next scrub decides. */
   async #warnings(accountId: string, written: WriteResult): Promise<readonly string[]> {
     const { lists, outcome, numbers, at } = written
     const { internalDnc, law } = this.#options
@@ -185,7 +186,7 @@ export class Consent implements EbrRecordSource {
     return stored
   }
 
-  /** Goes through the facts in request order, so that of two for one number the later may win. */
+  /** Processes the records in request order, so the later of two for one number can win. */
   async #rank(
     accountId: string,
     { facts, stored, keepBetter }: RankingInput,

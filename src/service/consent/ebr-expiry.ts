@@ -1,6 +1,6 @@
 /**
- * How long an existing business relationship or a consent lifts a do-not-call match. Pure; how many
- * months a region honours comes in from the calling rules.
+ * How long an existing business relationship or a consent overrides a do-not-call match. Pure; the
+ * months that a region honors are passed in from the calling rules.
  */
 
 import type { EbrType } from '../../domain/compliance.js'
@@ -12,46 +12,46 @@ export interface EbrTerms {
   readonly type: EbrType
   /** The day of the sale, inquiry, consent or trial. */
   readonly contactOn: LocalDay
-  /** The day a written obligation ends; counts only where the region says so. */
+  /** The day a written obligation ends; used only in regions whose law says so. */
   readonly obligationEndsOn: LocalDay | undefined
 }
 
 /** The part of the calling rules that expiry needs. */
 export interface EbrLaw {
-  /** Months a region honours a sale or inquiry; 0 or `undefined` is no exemption. */
+  /** Months for which a region honors a sale or inquiry; 0 or `undefined` means no exemption. */
   ebrMonths(region: string, type: 'S' | 'I'): number | undefined
   /** Whether a sale exempts until its written obligation ends (New Jersey's rule). */
   obligationExempts(region: string): boolean
 }
 
-/** Expiry of a permission, which stands until it is revoked (spec, "EBR record"). */
+/** Expiry of a permission, which is valid until it is revoked (spec, "EBR record"). */
 export const neverExpires = Number.POSITIVE_INFINITY
-/** Expiry of a record that exempts on no day at all. */
+/** Expiry of a record that never exempts. */
 export const neverExempt = Number.NEGATIVE_INFINITY
 
 /** Spec, "EBR record": federal expiry. */
 const federalMonths = { S: 18, I: 3 } as const
 
 /**
- * The first local day on which the record no longer exempts under United States federal law;
- * {@link neverExpires} and {@link neverExempt} order before and after every day.
+ * The first local day on which the record no longer exempts under US federal law. {@link neverExempt}
+ * sorts before every day, {@link neverExpires} after.
  */
 export function computeFederalExpiry(record: EbrTerms): LocalDay {
   return computeExpiry(record, (type) => federalMonths[type])
 }
 
-/** As {@link computeFederalExpiry}, for a called party in this region. */
+/** Like {@link computeFederalExpiry}, but under the law of the called party's region. */
 export function computeRegionalExpiry(record: EbrTerms, region: string, law: EbrLaw): LocalDay {
   const byMonths = computeExpiry(record, (type) => law.ebrMonths(region, type) ?? 0)
   return Math.max(byMonths, computeObligationExpiry(record, region, law))
 }
 
-/** Whether the record exempts on a local day; on the expiry day it no longer does. */
+/** Whether the record exempts on a local day; it no longer does on its expiry day. */
 export function isExemptOn(expiry: LocalDay, day: LocalDay): boolean {
   return day < expiry
 }
 
-/** An open contract makes a customer, an inquiry does not; the federal limit holds beside it. */
+/** Only a sale can have an open obligation, and the federal limit still applies. */
 function computeObligationExpiry(record: EbrTerms, region: string, law: EbrLaw): LocalDay {
   const { type, obligationEndsOn } = record
   if (type !== 'S' || obligationEndsOn === undefined) return neverExempt
@@ -59,7 +59,7 @@ function computeObligationExpiry(record: EbrTerms, region: string, law: EbrLaw):
   return Math.min(obligationEndsOn, computeFederalExpiry(record))
 }
 
-/** A newspaper trial exempts nowhere: no rule is known that gives it months. */
+/** A newspaper trial never exempts, since no known rule grants it any months. */
 function computeExpiry(
   { type, contactOn }: EbrTerms,
   monthsOf: (type: 'S' | 'I') => number,
@@ -70,8 +70,8 @@ function computeExpiry(
 }
 
 /**
- * Whether a record already kept outlasts a new one: the later federal expiry ranks; on a tie the
- * later expiry in the number's regions, the strictest of them counting (spec, `keepBetterEBR`).
+ * Whether the existing record expires later than the new one (spec, `keepBetterEBR`). Federal expiry is
+ * compared first; on a tie, the earliest expiry among the number's regions.
  */
 export function expiresAfter(
   kept: EbrTerms,

@@ -1,6 +1,6 @@
 /**
- * Reads and proves the records of an `ebr` request (spec, "EBR record"); storing them is left to
- * `consent.ts`. One bad record refuses the whole request.
+ * Parses and validates the records of an `ebr` request (spec, "EBR record"); `consent.ts` stores them.
+ * A single bad record makes the whole request fail.
  */
 
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
@@ -11,7 +11,7 @@ import { type FieldProblem, invalidRequest, truncate } from '../../errors.js'
 import { forEachInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { EbrTerms } from './ebr-expiry.js'
 
-/** One record as received; the spec's names, and no trust in the types. */
+/** One record as received, with the spec's field names; values are not validated yet. */
 export interface EbrInput {
   /** Ten digits, or several numbers separated by commas. */
   readonly phoneNumber?: unknown
@@ -25,10 +25,10 @@ export interface EbrInput {
   readonly email?: unknown
 }
 
-/** One record for one number, proved. */
+/** One validated record for one number. */
 export interface ParsedEbr extends EbrTerms {
   readonly number: PhoneNumber
-  /** To the second, where the caller gave a time of day. */
+  /** Accurate to the second; `undefined` if the caller gave only a date. */
   readonly contactAt: Instant | undefined
   readonly referenceNum: string | undefined
   readonly brand: string | undefined
@@ -39,7 +39,7 @@ const maxEmailLength = 100
 const maxProblems = 20
 const types: ReadonlySet<unknown> = new Set(ebrTypes)
 
-/** One fact per record and number, in request order. Throws an `AppError` that lists what is wrong. */
+/** Returns one entry per record and number, in request order. Throws an `AppError` listing all problems. */
 export async function readEbrList(
   records: readonly EbrInput[],
   clock: Clock,
@@ -62,7 +62,7 @@ function refusal(problems: readonly FieldProblem[]) {
 }
 
 interface ReadContext {
-  /** Of the record, such as `ebrList[2]`. */
+  /** Path of the record, such as `ebrList[2]`. */
   readonly path: string
   readonly now: Instant
   readonly problems: FieldProblem[]
@@ -121,7 +121,7 @@ interface RecordedTime {
   readonly at: Instant | undefined
 }
 
-/** Spec: the actual date of the event, so not one to come; somewhere it may be tomorrow already. */
+/** Spec: the actual date of the event. Tomorrow (UTC) is accepted, since it may have begun locally. */
 function readContact(value: unknown, reader: ReadContext): RecordedTime {
   const moment = readTime('dateOfLastContact', value, reader)
   const tomorrow = toUtcDay(reader.now) + 1

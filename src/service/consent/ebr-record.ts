@@ -7,24 +7,24 @@ import type { StoredEbr } from './ebr-rows.js'
 
 /** The record in force for a number, expired or not. */
 export interface EbrRecord extends EbrTerms {
-  /** To the second, where the caller gave a time of day. */
+  /** Accurate to the second; `undefined` if the caller gave only a date. */
   readonly contactAt: Instant | undefined
-  /** The number of the change that stored it, which orders it against opt-outs; 0 for a fixed fact. */
+  /** Change sequence number, which orders the record against opt-outs; 0 for a fixed fact. */
   readonly storedSeq: number
-  /** It is as old as an import says: an opt-out that may be of the same moment has ended it. */
+  /** Its date comes from an import, so an opt-out that may be equally recent ends it. */
   readonly imported?: boolean | undefined
-  /** Whether it may lift an opt-out; judged when it was stored, and not again. */
+  /** Whether it may lift an opt-out; determined once, when it is stored. */
   readonly liftsOptOut: boolean
   /**
-   * A fixed fact of the sandbox: in force for every project, as old at any instant as it is now, and
-   * the same in every region, so that each line has one letter.
+   * A fixed fact of the sandbox: in force for every project, with the same age at every instant and the
+   * same expiry in every region, so that each line always has the same letter.
    */
   readonly isFixed?: true
 }
 
 /**
- * A contact counts from its report at the latest. Where it is already tomorrow, a consent may be dated
- * ahead of its report; an opt-out after the report must still be the newer of the two.
+ * Limits the contact to the time of its report. East of UTC a consent may be dated a day ahead of its
+ * report, but an opt-out received after the report must still be the newer of the two.
  */
 export function toEbrRecord(row: Omit<StoredEbr, 'id' | 'number'>): EbrRecord {
   const contactOn = parseStoredDay(row.contact_on)
@@ -47,7 +47,7 @@ export interface EbrRecordSource {
     ebrProject: string,
     number: PhoneNumber,
   ): MaybePromise<EbrRecord | undefined>
-  /** By number. */
+  /** The records in force, keyed by number. */
   findRecords(
     accountId: string,
     ebrProject: string,

@@ -47,7 +47,7 @@ export function selectCurrentSummaries(db: Db, owner: RowOwner, numbers: readonl
     .where('superseded_at', 'is', null)
 }
 
-/** Everything of the records in force, oldest first. */
+/** All columns of the records in force, oldest first. */
 export function selectCurrentRecords(db: Db, owner: RowOwner, numbers: readonly string[]) {
   return db
     .selectFrom('ebr_records')
@@ -59,7 +59,7 @@ export function selectCurrentRecords(db: Db, owner: RowOwner, numbers: readonly 
     .orderBy('id')
 }
 
-/** Keeps the records as evidence, no longer in force. */
+/** Marks the records as superseded; they are kept as evidence. */
 export async function supersedeRecords(
   db: Db,
   { at, traits }: Pick<RowWrite, 'at' | 'traits'>,
@@ -81,7 +81,7 @@ export interface NewRecords {
   readonly liftsOptOut: boolean
 }
 
-/** Winners come into force; losers are kept as evidence that they were reported. */
+/** Inserts winners as in force, and losers as superseded, as evidence that they were reported. */
 export async function insertRecords(
   db: Db,
   write: RowWrite,

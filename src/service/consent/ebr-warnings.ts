@@ -1,4 +1,4 @@
-/** What is said of a record that was stored and cannot act. Pure. */
+/** Warnings about stored records that have no effect. Pure. */
 
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -11,15 +11,15 @@ import type { EbrRecord } from './ebr-record.js'
 export interface EbrWarningInput {
   /** The record now in force for the number. */
   readonly record: EbrRecord
-  /** That of the internal list of the same project. */
+  /** The number's entry on the project's internal list. */
   readonly entry: InternalDncEntry | undefined
-  /** Everywhere the called party may be; empty where the numbering plan does not know. */
+  /** Every place the called party may be in; empty if the numbering plan knows none. */
   readonly places: readonly CandidatePlace[]
   readonly at: Instant
   readonly law: EbrLaw
 }
 
-/** `undefined` for a record that acts. */
+/** The warning; `undefined` for a record that has its effect. */
 export function describeEbrWarning(stored: EbrWarningInput): string | undefined {
   const { record, entry } = stored
   const { optOut, relationship, expiresOn } = evaluateRelationship(stored)

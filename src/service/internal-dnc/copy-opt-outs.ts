@@ -1,6 +1,6 @@
 /**
- * Carries opt-outs from one internal do-not-call list to another, when a project starts or stops
- * using the Master Project's: what a person said holds whichever list is asked.
+ * Copies opt-outs between internal do-not-call lists when a project starts or stops using the Master
+ * Project's list, so that an opt-out applies whichever list is in use.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Instant } from '../../domain/time/clock.js'
@@ -16,11 +16,10 @@ export interface OptOutCopy {
 }
 
 /**
- * Puts every number that is on the one list on the other. An entry that is there keeps its dates
- * and takes the later opt-out; one that was removed there is on the list again. An opt-out keeps the
- * number of the change that stored it, so it ends the same records under either list: that of a
- * removed entry as well, which is carried as removed. Not in the sandbox, where a removed row would
- * hide a fixed entry of the other list.
+ * Adds every number on the source list to the target list. An existing target entry keeps its dates
+ * and takes the later opt-out; a removed one is put on the list again. Opt-outs keep their change
+ * sequence number, so they end the same records under either list. Removed entries are therefore
+ * copied too, still removed, except in the sandbox, where a removed row would hide a fixed entry.
  */
 export async function copyOptOuts(transaction: Db, carry: OptOutCopy): Promise<void> {
   const { accountId, from, to, at } = carry
@@ -55,7 +54,7 @@ export async function copyOptOuts(transaction: Db, carry: OptOutCopy): Promise<v
   if (changed > 0n) await touchTargetList(transaction, carry)
 }
 
-/** Of an entry that was removed and is on the list again. */
+/** SQL that selects `then` if a removed target entry is put on the list again, else `otherwise`. */
 function whenRelisted(then: RawBuilder<unknown>, otherwise: RawBuilder<unknown>) {
   const isBack = sql`internal_dnc.removed_at is not null and excluded.removed_at is null`
   return sql`case when ${isBack} then ${then} else ${otherwise} end`

@@ -1,6 +1,6 @@
 /**
- * Opt-outs of which only the day is known. One is stored as the last millisecond of its day in UTC:
- * a time of day that nobody else has, and the latest that may be meant there.
+ * Opt-outs with a date but no time of day. Each is stored as the last millisecond of its UTC day, which
+ * is the latest it can be in UTC and which no opt-out with a time uses.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
@@ -10,29 +10,32 @@ export function encodeDateOnly(day: LocalDay): Instant {
   return (day + 1) * msPerDay - 1
 }
 
-/** The day of an opt-out of which only that is known; `undefined` for any other instant. */
+/** The day of an opt-out without a time of day; `undefined` for any other instant. */
 export function decodeDateOnly(at: Instant): LocalDay | undefined {
   return at % msPerDay === msPerDay - 1 ? toUtcDay(at) : undefined
 }
 
 type Value = RawBuilder<unknown>
 
-/** How long a day goes on in American Samoa after it has ended in UTC. */
-const longestLagMs = 11 * msPerHour
+/** How long after its end in UTC a day lasts in American Samoa. */
+const maxLagMs = 11 * msPerHour
 
-const isDayAlone = (at: Value) => sql`${at} % ${msPerDay} = ${msPerDay} - 1`
+const isDateOnly = (at: Value) => sql`${at} % ${msPerDay} = ${msPerDay} - 1`
 
-/** The last moment that may be meant, wherever the number is. */
+/** SQL for the latest instant that the opt-out can have happened, wherever the number is. */
 export function lastMomentOf(at: Value): Value {
-  return sql`(${at} + case when ${isDayAlone(at)} then ${longestLagMs} else 0 end)`
+  return sql`(${at} + case when ${isDateOnly(at)} then ${maxLagMs} else 0 end)`
 }
 
 export const greaterOf = (one: Value, other: Value): Value =>
   sql`(case when ${one} > ${other} then ${one} else ${other} end)`
 
-/** The latest of several: the last moment of a day alone, where an exact time falls into its evening. */
+/**
+ * SQL for the latest of several opt-outs, given their greatest stored value and the greatest of their
+ * {@link lastMomentOf}. A date without a time outranks an exact time that may fall on the same local day.
+ */
 export function latestOf(greatest: Value, lastMoment: Value): Value {
-  return sql`(case when ${isDayAlone(greatest)} then ${greatest} else ${lastMoment} end)`
+  return sql`(case when ${isDateOnly(greatest)} then ${greatest} else ${lastMoment} end)`
 }
 
 export function laterOf(one: Value, other: Value): Value {

@@ -6,25 +6,25 @@ import type { Instant } from '../../domain/time/clock.js'
 export interface InternalDncEntry {
   readonly addedAt: Instant
   readonly removedAt: Instant | null
-  /** The latest opt-out, also one that came while the number was on the list already. */
+  /** The latest opt-out, including one received while the number was already on the list. */
   readonly optedOutAt: Instant
   /**
-   * Number of the change that stored that opt-out: it ends every record with a lower
-   * `EbrRecord.storedSeq`, whatever the dates. 0 where the dates alone count.
+   * Change sequence number of that opt-out, which ends every record with a lower
+   * `EbrRecord.storedSeq`, whatever the dates. With 0, only the dates are compared.
    */
   readonly optedOutSeq: number
-  /** `optedOutAt` is the date of an imported row: a contact that may be of the same moment has ended. */
+  /** `optedOutAt` comes from an import, so the opt-out ends a contact that may be equally recent. */
   readonly optedOutByDate?: boolean | undefined
 }
 
-/** `list` is a project's code; entries that were removed are found too. */
+/** Finds entries by number. `list` is a project's code; removed entries are included. */
 export interface InternalDncEntrySource {
   findEntry(
     accountId: string,
     list: string,
     number: PhoneNumber,
   ): MaybePromise<InternalDncEntry | undefined>
-  /** By number. */
+  /** The entries found, keyed by number. */
   findEntries(
     accountId: string,
     list: string,

@@ -11,7 +11,7 @@ export type InternalDncListEntry = Omit<InternalDncRow, 'account_id' | 'list'>
 
 const parametersPerRow = 11
 
-/** Entries that are or were on the list. */
+/** Selects entries, including removed ones. */
 export function selectEntries(db: Db, owner: RowOwner, numbers: readonly string[]) {
   return db
     .selectFrom('internal_dnc')
@@ -22,7 +22,7 @@ export function selectEntries(db: Db, owner: RowOwner, numbers: readonly string[
     .where('number', 'in', numbers)
 }
 
-/** Adds distinct numbers that are not on the list; gives how many that were. */
+/** Adds those of the distinct numbers that are not on the list; returns how many were added. */
 export async function insertEntries(
   db: Db,
   write: RowWrite,
@@ -53,8 +53,8 @@ export async function insertEntries(
 }
 
 /**
- * Notes a further opt-out of numbers that are on the list. What the list shows stays as it is, but
- * a permission given since the first one no longer counts.
+ * Records another opt-out for numbers that are already on the list. Their listed dates do not change,
+ * but a permission given since the first opt-out is no longer valid.
  */
 export async function updateOptOut(
   db: Db,
@@ -74,7 +74,7 @@ export async function updateOptOut(
   }
 }
 
-/** Stores entries that so far stood by fixed facts alone, with the opt-out that came now. */
+/** Stores entries that so far existed only as fixed facts, with the new opt-out. */
 export async function insertFixedEntries(
   db: Db,
   write: RowWrite,
@@ -98,11 +98,11 @@ export interface FixedEntry {
 
 export interface Removal {
   readonly numbers: readonly PhoneNumber[]
-  /** Those of them that fixed facts put on the list; a stored row, where there is one, wins. */
+  /** Those of the numbers that fixed facts put on the list; an existing stored row takes precedence. */
   readonly fixed: readonly FixedEntry[]
 }
 
-/** Marks entries as removed; gives how many were on the list. */
+/** Marks entries as removed; returns how many were on the list. */
 export async function markRemoved(
   db: Db,
   { owner, at, traits }: RowWrite,
@@ -134,8 +134,8 @@ export async function markRemoved(
 }
 
 /**
- * The columns of an opt-out that is stored now. It is dated after whatever was stored before it, also
- * by a clock that was set back: a consent of the time in between must not seem the newer one.
+ * The columns of a new opt-out. Its date is corrected by `clockLagMs` if the clock was set back, so
+ * that a consent stored before it cannot appear newer.
  */
 function toOptOutColumns({ at, storedAt, clockLagMs, seq, keyId }: RowWrite) {
   return {
@@ -147,7 +147,7 @@ function toOptOutColumns({ at, storedAt, clockLagMs, seq, keyId }: RowWrite) {
   }
 }
 
-/** Fixed facts were there before anything was stored: instant and number of such a change. */
+/** Instant and change sequence number of fixed facts, which precede every stored change. */
 export const beforeFirstWrite = 0
 
 function toEntryRow(
@@ -170,7 +170,7 @@ function toEntryRow(
   }
 }
 
-/** Notes that the list changed. */
+/** Updates the list's modification time. */
 export async function touchList(db: Db, { owner, at }: RowWrite): Promise<void> {
   await db
     .insertInto('internal_dnc_lists')
@@ -192,7 +192,7 @@ export async function countOnList(db: Db, owner: RowOwner): Promise<number> {
   return Number(count)
 }
 
-/** Negative infinity for a list never used. */
+/** The list's modification time; negative infinity for a list that was never changed. */
 export async function readLastModified(db: Db, owner: RowOwner): Promise<Instant> {
   const row = await db
     .selectFrom('internal_dnc_lists')

@@ -1,7 +1,7 @@
 /**
  * The internal do-not-call lists: one per project, or the Master Project's if a project inherits it
- * (spec, "Internal DNC list"). Stored rows come before the fixed facts of the sandbox. The scrub
- * decides whether a permission overrides an entry.
+ * (spec, "Internal DNC list"). Stored rows override the fixed facts of the sandbox. The scrub decides
+ * whether a permission overrides an entry.
  */
 
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
@@ -51,13 +51,13 @@ export interface InternalDncOptions {
   readonly changeHead: Pick<ChangeHead, 'takeNext'>
 }
 
-/** Numbers as the caller wrote them, in request order. */
+/** Numbers as received, in request order. */
 export interface NumbersRequest extends ScopeChoice {
   readonly numbers: readonly string[]
 }
 
 export interface AddRequest extends NumbersRequest {
-  /** Skip what is not ten digits instead of refusing the whole request. */
+  /** Skip entries that are not ten digits instead of rejecting the whole request. */
   readonly ignoreInvalid: boolean
 }
 
@@ -73,7 +73,7 @@ export interface InternalDncStatusItem {
 
 export interface InternalDncCount {
   readonly count: number
-  /** `YYYY-MM-DD`, UTC; null for a list never used. */
+  /** `YYYY-MM-DD`, UTC; null for a list that was never changed. */
   readonly lastModifiedOn: string | null
 }
 
@@ -90,9 +90,9 @@ export class InternalDnc implements InternalDncEntrySource {
   }
 
   /**
-   * Puts numbers on the list, all or none. A number that is on it keeps its dates, but the opt-out
-   * is noted and ends any permission so far, unless the account ignores a repeated add. Returns when
-   * it is on disk and announced.
+   * Adds all numbers to the list or none. A number that is already on it keeps its dates, but the
+   * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds.
+   * Resolves when the change is on disk and announced.
    */
   async add(caller: Caller, request: AddRequest): Promise<void> {
     const scope = await this.#resolveScope(caller, request)
@@ -117,9 +117,9 @@ export class InternalDnc implements InternalDncEntrySource {
   }
 
   /**
-   * Takes numbers off the list; one that is not on it, or is no number, changes nothing. Supervisor
-   * and Administrator may; Agent only where the account says so. A key limited to projects may not
-   * where the list is another project's.
+   * Removes numbers from the list; numbers that are malformed or not listed are ignored. Throws
+   * `forbidden` for role Agent unless the account allows it, and for a key limited to projects if the
+   * list belongs to another project.
    */
   async remove(caller: Caller, request: NumbersRequest): Promise<void> {
     await this.#refuseAgent(caller)
@@ -133,7 +133,7 @@ export class InternalDnc implements InternalDncEntrySource {
     await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
   }
 
-  /** One item per number asked, in request order, duplicates kept. */
+  /** One item per requested number, in request order, duplicates kept. */
   async readStatus(
     caller: Caller,
     request: NumbersRequest,
@@ -156,7 +156,7 @@ export class InternalDnc implements InternalDncEntrySource {
     })
   }
 
-  /** How many distinct numbers are on the list, and the day of its latest change. */
+  /** The count of distinct numbers on the list, and the day of its latest change. */
   async count(caller: Caller, request: ScopeChoice = {}): Promise<InternalDncCount> {
     const owner = await this.#resolveOwner(caller, request)
     const stored = await countOnList(this.#db, owner)
@@ -198,7 +198,7 @@ export class InternalDnc implements InternalDncEntrySource {
     return entries
   }
 
-  /** By number: entries that are or were on the list. */
+  /** Entries keyed by number, including removed ones. */
   async #read(
     owner: RowOwner,
     numbers: readonly PhoneNumber[],
@@ -212,7 +212,7 @@ export class InternalDnc implements InternalDncEntrySource {
     return entries
   }
 
-  /** Those of the numbers that fixed facts put on the list, whatever is stored. */
+  /** Those of the numbers that fixed facts put on the list, regardless of stored rows. */
   async #findFixed(
     accountId: string,
     numbers: readonly PhoneNumber[],
@@ -227,7 +227,7 @@ export class InternalDnc implements InternalDncEntrySource {
     return fixed
   }
 
-  /** Those that are on the list by fixed facts alone, without a stored row. */
+  /** Those of the fixed entries that have no stored row. */
   async #excludeStored(
     db: Db,
     owner: RowOwner,
@@ -277,7 +277,7 @@ export class InternalDnc implements InternalDncEntrySource {
   }
 }
 
-/** The distinct numbers. The error's text is the spec's, "Internal DNC list". */
+/** Parses the distinct numbers. The text of its error is prescribed by the spec, "Internal DNC list". */
 async function readNumbers(request: AddRequest): Promise<readonly PhoneNumber[]> {
   const distinct = new Set<PhoneNumber>()
   await forEachInSlices(request.numbers, (text) => {

@@ -41,7 +41,7 @@ export class LegalEntities {
     return rows.map(toLegalEntity)
   }
 
-  /** The account's first one always becomes its default. */
+  /** Creates a legal entity; the account's first one always becomes its default. */
   async create({ accountId }: Caller, input: LegalEntityInput): Promise<LegalEntityWriteResult> {
     return await runAccountTransaction(this.#storage, accountId, async (db) => {
       const { columns, more } = readLegalEntity(input, undefined)

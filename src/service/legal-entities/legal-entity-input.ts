@@ -17,8 +17,8 @@ import {
 const industryCount = 27
 
 /**
- * All fields after the change; a new entity has none before. Throws {@link AppError} listing every
- * field that breaks a rule.
+ * Returns all fields as they are after the change; `before` is absent for a new entity. Throws
+ * {@link AppError} listing every field that breaks a rule.
  */
 export function readLegalEntity(
   input: LegalEntityInput,

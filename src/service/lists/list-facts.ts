@@ -1,7 +1,7 @@
 /**
- * What the imported lists say about a number for one account: national and state do-not-call lists and
- * known litigators. A list that is missing, damaged, too old or does not cover the area code is not a
- * clean answer. The sandbox account has lists of its own and never uses the imported ones.
+ * Checks a number against the lists that apply to an account: national and state do-not-call lists and
+ * known litigators. A list that is missing, damaged, too old or does not cover the area code clears no
+ * number. The sandbox account has its own lists and never uses the imported ones.
  */
 import type { ListAges } from '../../data/number-list/list-ages.js'
 import {
@@ -20,7 +20,7 @@ import type { ProjectScope } from '../projects/project-scope.js'
 /** The part of the list store that is needed here. */
 export interface Lists {
   all(): readonly NumberSet[]
-  /** Lists whose file cannot be used, which differs from not having the list; no name: all of them. */
+  /** Lists that exist but whose file cannot be used. A problem without a name affects every list. */
   problems(): readonly { readonly name?: string; readonly detail: string }[]
   /** `listener` is called after each change of lists or problems. */
   onChange(listener: () => void): unknown
@@ -30,25 +30,25 @@ export interface Lists {
 export interface ListEvidence {
   /** The versions of the lists that were checked; a list that is not loaded is not among them. */
   readonly lists: readonly ListVersion[]
-  /** When the first of them becomes too old, so that the finding must not be used; or infinity. */
+  /** When the first of the lists becomes too old and the finding expires; infinity if none does. */
   readonly holdsUntil: Instant
 }
 
-/** What one list, or several together, say about a number. */
+/** The result of checking a number against one or more lists. */
 export type ListFinding = ListEvidence &
   (
     | {
         readonly status: 'listed'
         readonly asOf: Instant
-        /** The day the source gives for the number, if any. */
+        /** The day the number was listed, if the source gives it. */
         readonly listedOn?: LocalDay | undefined
       }
     | { readonly status: 'clear' }
-    /** No usable list covers the number; `detail` tells the operator what to do. */
+    /** No usable list covers the number; `detail` says how the operator can fix this. */
     | {
         readonly status: 'not-covered'
         readonly detail: string
-        /** There is such a list, but its file cannot be used. */
+        /** The list exists, but its file cannot be used. */
         readonly isUnusable?: boolean
         /** A list covers the number but is too old. */
         readonly isStale?: boolean
@@ -61,11 +61,11 @@ export interface AccountLists {
   /** The national list of the number's country; the US list covers the territories too. */
   checkNational(number: PhoneNumber, country: Country): ListFinding
   /**
-   * The state lists of every region the number may be in. None has to be loaded; one that is loaded
-   * must be readable, not too old and cover the area code.
+   * The state lists of every region the number may be in. State lists are optional, but a loaded one
+   * must be readable, recent enough and cover the area code.
    */
   checkState(number: PhoneNumber, regions: readonly string[]): StateFinding
-  /** The list of known litigators, which has no country. */
+  /** The list of known litigators, which applies to all countries. */
   checkLitigator(number: PhoneNumber): ListFinding
   /** The lists of ported numbers that the line class depends on, if any are loaded. */
   findPortedEvidence(): ListEvidence
@@ -80,7 +80,7 @@ export interface ListFactsDeps {
 
 const noExpiry = Number.POSITIVE_INFINITY
 
-/** The findings of a list that do not depend on the number, so that a lookup creates nothing. */
+/** Findings prepared once per list, so that a lookup allocates nothing. */
 export interface PreparedFindings {
   readonly listed: ListFinding
   readonly clear: ListFinding
@@ -124,7 +124,7 @@ export class ListFacts implements AccountLists {
     return merged ?? noStateFinding
   }
 
-  /** A list that is too old still counts for the numbers on it, and clears no other. */
+  /** A list that is too old still applies to the numbers on it, but clears no other number. */
   checkLitigator(number: PhoneNumber): ListFinding {
     const name = litigatorListName
     return this.#check(name, number, 'still-lists') ?? createNotCoveredFinding(name, number, [])
@@ -142,7 +142,7 @@ export class ListFacts implements AccountLists {
   #load(): void {
     const loaded = this.#deps.lists.all().map((set): [string, LoadedList] => {
       const { name, version, asOf } = set
-      // Without the numbers: cached evidence must not keep a replaced list in memory.
+      // Copied without the numbers, since cached evidence must not keep a replaced list in memory.
       const list = { name, version, asOf }
       const staleAt = this.#deps.ages.computeStaleAt(list)
       return [name, { set, staleAt, ...prepareFindings(list, staleAt) }]
@@ -155,8 +155,8 @@ export class ListFacts implements AccountLists {
   }
 
   /**
-   * `undefined` when there is no list of that name. A list that is too old says nothing; with
-   * `still-lists`, nothing about numbers that are not on it.
+   * Returns `undefined` if there is no list of that name. A list that is too old gives
+   * `not-covered`; with `still-lists`, only for numbers that are not on it.
    */
   #check(
     name: string,
@@ -212,7 +212,7 @@ export function prepareFindings(list: ListVersion, holdsUntil: Instant): Prepare
   }
 }
 
-/** For a number that no list covers. It holds until a list is imported, which ends all old answers. */
+/** For a number that no list covers. It does not expire, since an import invalidates all earlier findings. */
 function createNotCoveredFinding(
   name: string,
   number: PhoneNumber,
@@ -226,7 +226,7 @@ function formatImportCommand(name: string): string {
   return `load one with: callgate import list ${name} <file>`
 }
 
-/** An unusable list comes before a listing, since a record on file may override the listing. */
+/** An unusable list ranks before a listing, since a record on file may override the listing. */
 const statusRank: Readonly<Record<ListFinding['status'], number>> = {
   'not-covered': 2,
   listed: 1,
@@ -240,8 +240,8 @@ function mergeStateFindings(a: StateFinding, b: StateFinding): StateFinding {
 }
 
 /**
- * The finding for a US number that the project's federal subscription does not cover; `undefined`
- * when it does, and while the registry has not decided.
+ * The finding for a US number that the project's federal subscription does not cover; `undefined` if
+ * it is covered or the registry has not decided yet.
  */
 export function findSubscriptionGap(
   { accountId, projectCode, subscription }: ProjectScope,

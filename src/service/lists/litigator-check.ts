@@ -1,4 +1,4 @@
-/** The litigator check (spec, "Litigator check"): only the list of known TCPA litigators is asked. */
+/** The litigator check (spec, "Litigator check"), which uses only the list of known TCPA litigators. */
 import type { ScopeChoice } from '../../domain/caller.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import { AppError, invalidRequest } from '../../errors.js'
@@ -25,9 +25,9 @@ export class LitigatorCheck {
   }
 
   /**
-   * One row per number, in the order given, duplicates kept. Refuses the whole request when a value
-   * is not ten digits, when the project or campaign is not the account's, and when no loaded list
-   * covers a number: no list is not a clean list.
+   * One row per number, in request order, duplicates kept. Throws `invalid-request` for a value that is
+   * not ten digits and for a project or campaign of another account, and `not-available` if no loaded
+   * list covers one of the numbers, since a missing list clears no number.
    */
   async check(accountId: string, request: LitigatorRequest): Promise<readonly LitigatorRow[]> {
     await requireScope(this.#projects, accountId, request)

@@ -10,7 +10,7 @@ import type {
 } from '../../domain/spam-labels.js'
 import { CombinedSources, type SourceResult } from './source-failures.js'
 
-/** The first label of each issuer counts; later sources fill what is missing. */
+/** Uses the first label of each issuer; later sources supply only what is missing. */
 export class CombinedLabels extends CombinedSources<LabelSource> implements LabelSource {
   /** Rejects when all sources fail. */
   async labels(

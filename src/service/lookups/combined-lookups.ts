@@ -18,14 +18,14 @@ import { CombinedSources, isTimeout, type SourceResult } from './source-failures
 
 type ReassignedQuestions = Parameters<LookupSource['reassigned']>[0]
 
-/** The source has no result, or not yet; another source may have one. */
+/** The source has no result or not yet, so another source may have one. */
 const retryableStatuses: ReadonlySet<LineStatus> = new Set([
   'pending',
   'serverunavailable',
   'ERROR',
 ])
 
-/** The number may have a line all the same; another source may confirm it. */
+/** The number may still be in service, and another source may confirm it. */
 const tentativeStatuses: ReadonlySet<LineStatus> = new Set([
   ...(['invalid-phone', 'invalid phone', 'invalid-format'] as const),
 ])
@@ -49,7 +49,7 @@ export class CombinedLookups extends CombinedSources<LookupSource> implements Lo
     })
   }
 
-  /** If no source has a fact, a failure is reported by its status in the spec: pending or unavailable. */
+  /** If no source has a fact, a failure is reported with the spec's `pending` or `serverunavailable`. */
   async lineStatus(number: PhoneNumber): Promise<LineStatusAnswer | undefined> {
     let tentative: LineStatusAnswer | undefined
     let retryable: LineStatusAnswer | undefined
@@ -64,7 +64,7 @@ export class CombinedLookups extends CombinedSources<LookupSource> implements Lo
     return tentative ?? retryable
   }
 
-  /** All sources are asked, since a disconnect that any of them has recorded counts. */
+  /** Asks all sources, since a disconnect recorded by any of them makes the number reassigned. */
   async reassigned(items: ReassignedQuestions): Promise<readonly (ReassignedAnswer | undefined)[]> {
     const results = await this.askAll('reassigned', (source) => source.reassigned(items))
     return await mapInSlices(items, (_item, index) => {

@@ -58,7 +58,7 @@ export class Lookups {
     return { ...(found ?? unknownIdentity), phone }
   }
 
-  /** The owner of a number is never known here, but its line type may be. */
+  /** The owner of a number is never known, but its line type may be. */
   async verify(
     caller: Caller,
     { phone, reference }: { readonly phone: PhoneNumber; readonly reference: string },
@@ -69,7 +69,7 @@ export class Lookups {
     return { phone, reference, phoneType }
   }
 
-  /** An invalid number is reported by the status, like the outcome of a row elsewhere. */
+  /** An invalid number is reported as a status, not as an error. */
   async findLineStatus(
     { accountId }: Caller,
     { phone }: { readonly phone: string },
@@ -95,7 +95,7 @@ export class Lookups {
     return { status, errorText: errorText || 'no reason was given' }
   }
 
-  /** Used only without a fact: a line that answers is in service, whatever the numbering plan says. */
+  /** Used only if no source has a fact, since a known line is in service whatever the numbering plan says. */
   #findNotInService(accountId: string, number: PhoneNumber): LineStatusAnswer | undefined {
     const facts = this.#deps.planOf(accountId).lookup(number)
     if (facts.status !== 'unknown-prefix') return undefined

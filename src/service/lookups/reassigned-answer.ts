@@ -41,8 +41,8 @@ export function createReassignedAnswer(
 export const nationalDataSince: LocalDay = toLocalDay(2021, 1, 27) ?? 0
 
 /**
- * For a consent older than the national database only its yes counts, since a disconnect between the
- * two days is not in it. Its no becomes `null`, without a safe harbor.
+ * If the consent is older than the national database, a disconnect may have happened before the
+ * database starts. Its "not reassigned" then becomes `null`, without a safe harbor.
  */
 export function limitToDatabasePeriod(
   answer: ReassignedAnswer,
@@ -53,8 +53,8 @@ export function limitToDatabasePeriod(
 }
 
 /**
- * Combines two answers to one question. A disconnect that one of them includes counts; the safe harbor
- * comes from the first with national data.
+ * Combines two answers to the same question: the number is reassigned if either says so. The safe
+ * harbor is that of the first answer with national data.
  */
 export function combineReassignedAnswers(
   first: ReassignedAnswer,

@@ -40,7 +40,7 @@ interface CheckedNumber {
   readonly isSandbox: boolean
 }
 
-/** Returns rows in the order of the items. Refuses future days of consent and projects of other accounts. */
+/** Returns one row per item, in order. Rejects future consent dates and projects of other accounts. */
 export class ReassignedChecks {
   readonly #deps: ReassignedChecksDeps
 
@@ -55,7 +55,7 @@ export class ReassignedChecks {
     return await mapInSlices(await this.#find(caller, request, fieldInList), toReassignedRow)
   }
 
-  /** By the national database only. */
+  /** Uses only the national database. */
   async checkBasic(
     caller: Caller,
     request: ReassignedRequest,
@@ -128,7 +128,7 @@ function toReassignedRow(found: CheckedNumber): ReassignedRow {
   }
 }
 
-/** The safe harbor is the same as in the enhanced row: the own data counts here too. */
+/** The safe harbor is the same as in the enhanced row, so it depends on our own data too. */
 function toNationalRow({ number, answer, isSandbox }: CheckedNumber): NationalReassignedRow {
   return {
     phoneNumber: number,

@@ -11,7 +11,7 @@ export interface ProjectInput extends ProjectSwitches {
   readonly san?: string | null | undefined
   /** Organization's id at the federal registry. */
   readonly orgId?: string | null | undefined
-  /** Either of the two, distinguished by its format; replaces both. */
+  /** A SAN or an organization id, distinguished by its format; replaces both. */
   readonly federalId?: string | null | undefined
   readonly webhookUrl?: string | null | undefined
 }
@@ -81,7 +81,7 @@ export function readProjectInput(
   return { columns: withoutUndefined(columns), federalId }
 }
 
-/** The rule a text breaks; `undefined` when it breaks none. Blank text comes as `''`. */
+/** Returns the rule that a text breaks, or `undefined`. Blank text is passed as `''`. */
 type TextRule = (text: string) => string | undefined
 
 function findNameProblem(name: string): string | undefined {

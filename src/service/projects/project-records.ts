@@ -21,9 +21,9 @@ export interface ProjectSaveRequest {
 }
 
 export interface ProjectUpdateRequest {
-  /** Code in the path: as stored, including any prefix. */
+  /** Code in the path, in its stored form, including any prefix. */
   readonly code: string
-  /** Code in the body, where it may be repeated. */
+  /** The code, if the body repeats it. */
   readonly bodyCode: string | undefined
   readonly input: ProjectInput
 }
@@ -54,7 +54,7 @@ export class ProjectRecords {
     this.#adapter = { writes, webhooks, fieldNames, projectNotFound: projectCodeNotFound }
   }
 
-  /** The code as stored, compared without letter case. Throws `not-found`. */
+  /** `code` is the stored code in any letter case. Throws `not-found`. */
   async get({ accountId }: Caller, code: string): Promise<ProjectDocument> {
     const stored = parseProjectCode(accountId, code) ?? ''
     const project = await findProject(this.#db, accountId, stored)

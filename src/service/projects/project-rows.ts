@@ -67,7 +67,7 @@ export async function findProject(
     .executeTakeFirst()
 }
 
-/** The account columns that the project calls need. */
+/** The account columns that the project endpoints need. */
 export async function readProjectAccount(
   db: Db,
   accountId: string,

@@ -1,4 +1,4 @@
-/** The older call for projects (`rpc/project`): create, change, activate, deactivate, list. */
+/** The older endpoint for projects (`rpc/project`): create, change, activate, deactivate, list. */
 import { type Caller, canUseScope, parseProjectCode } from '../../domain/caller.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
@@ -32,7 +32,7 @@ export interface ProjectRpcRequest {
   readonly federalId?: string | undefined
   readonly inheritsInternalDnc?: boolean | undefined
   readonly inheritsEbr?: boolean | undefined
-  /** The answer lists projects; without changes the call only lists. */
+  /** Whether the answer lists projects; without changes, the request only lists. */
   readonly listing: boolean
 }
 

@@ -51,7 +51,7 @@ interface FederalSubscription {
   readonly areaCodes: 'all' | ReadonlySet<string>
 }
 
-/** Shared, since prepared windows are cached per array. */
+/** One shared array, since prepared windows are cached per array. */
 const noHours: readonly ProjectHours[] = Object.freeze([])
 
 /** Resolves the lists, records and hours that apply to a question. */

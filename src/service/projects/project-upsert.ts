@@ -23,7 +23,7 @@ export interface ProjectUpsert {
   readonly input: ProjectInput
   /** Whether the code must be new, must exist, or may be either. */
   readonly only?: 'insert' | 'update' | undefined
-  /** The code is the stored one, including any prefix. */
+  /** `code` is the stored code, including any prefix. */
   readonly exactCode?: boolean
   /** Activates or deactivates the project. */
   readonly status?: 'active' | 'inactive' | undefined
@@ -35,7 +35,7 @@ export interface ProjectUpsertResult {
   readonly created: boolean
 }
 
-/** Adapts the upsert to one API. */
+/** What differs between the APIs that use the upsert. */
 export interface ProjectAdapter {
   readonly writes: ProjectWriter
   readonly webhooks: WebhookQueue

@@ -67,9 +67,9 @@ const codeNotFound = (code: string) => projectNotFound(fieldNames.code, code)
 
 export class Projects implements ScopeResolver {
   readonly resolve: ScopeResolver['resolve']
-  /** The calls for projects. */
+  /** The endpoints for projects. */
   readonly records: ProjectRecords
-  /** The older call for projects. */
+  /** The older endpoint for projects. */
   readonly rpc: ProjectRpc
   /** Registrations recorded by operators, and their expiry. */
   readonly registrations: ProjectRegistrations

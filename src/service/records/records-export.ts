@@ -1,6 +1,6 @@
 /**
- * Writes opt-outs and consents as tables that an import can read. A table is a snapshot, whatever is
- * stored meanwhile, and is written in parts, since a list may be long.
+ * Exports opt-outs and consents as tables that an import can read. A table is a snapshot, unaffected by
+ * writes during the export, and is written in parts, since a list may be long.
  */
 import { formatCsvCell } from '../../data/feeds/reject-file.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
@@ -27,20 +27,20 @@ export interface RecordsExportSummary {
   /** Code of the project whose list or records these are. */
   readonly project: string
   readonly rows: number
-  /** Records that an opt-out ended, and permissions that lift no opt-out; they are not in the table. */
+  /** How many rows are left out: records ended by an opt-out and permissions that lift no opt-out. */
   readonly omitted: number
 }
 
 type RecordsExportDeps = Pick<RecordsImportDeps, 'storage' | 'projects'>
 
 interface ConsentExportDeps extends RecordsExportDeps {
-  /** Gives the time zones of a number, and so the local day of an opt-out or a consent. */
+  /** Finds a number's time zones, which determine the local day of an opt-out or consent. */
   readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
 }
 
 const pageRows = 5_000
 
-/** The numbers on the list, each with its latest opt-out. Throws as an import does. */
+/** Exports the numbers on the list, each with its latest opt-out. Throws the same errors as an import. */
 export function exportOptOuts(
   deps: RecordsExportDeps,
   options: RecordsExportOptions,
@@ -54,8 +54,9 @@ export function exportOptOuts(
 }
 
 /**
- * The records in force, expired ones too. One that an opt-out ended is left out: where the number was
- * taken off the list since, the table of opt-outs does not have it, and an import would revive it.
+ * Exports the records in force, including expired ones, but not those that an opt-out ended: if the
+ * number has since been removed from the list, the exported opt-outs lack it, and an import of the
+ * consents would revive the record.
  */
 export function exportConsents(
   { numberingPlan, ...deps }: ConsentExportDeps,
@@ -73,12 +74,12 @@ interface ExportedTable<Row> {
   readonly header: string
   readonly selectProject: (lists: ProjectLists) => string
   readonly readPage: (db: Db, page: Page) => Promise<Row[]>
-  /** The line of a row; `undefined` for one that is omitted. */
+  /** Formats a row as a line; `undefined` leaves it out. */
   readonly format: (row: Row) => string | undefined
 }
 
 interface Page extends RowOwner {
-  /** The last number of the page before. */
+  /** The last number of the previous page. */
   readonly after: string
   readonly internalDncList: string
 }
@@ -133,7 +134,7 @@ type RecordColumns =
   | ('brand' | 'email' | 'recorded_at' | 'stored_seq' | 'imported' | 'lifts_opt_out' | 'key_id')
 
 interface ConsentRow extends Pick<EbrRecordRow, RecordColumns> {
-  /** Of the number's entry on the internal list, if there is or was one. */
+  /** The columns from here on are those of the number's internal list entry, null without one. */
   readonly added_at: Instant | null
   readonly removed_at: Instant | null
   readonly opted_out_at: Instant | null
@@ -167,7 +168,7 @@ function readConsentsPage(
 }
 
 function isEffective(row: ConsentRow, plan: ConsentExportDeps['numberingPlan']): boolean {
-  // A table cannot say that a permission lifts no opt-out; an import would let it.
+  // The table cannot express that a permission lifts no opt-out, so an imported one would lift it.
   if (row.type === 'P' && !row.lifts_opt_out) return false
   const { added_at: addedAt, opted_out_at: optedOutAt, opted_out_seq: optedOutSeq } = row
   if (addedAt === null || optedOutAt === null || optedOutSeq === null) return true
@@ -186,12 +187,12 @@ function formatConsent(row: ConsentRow): string {
   ])
 }
 
-/** The date that applies: not later than the record was reported. */
+/** The effective date, which is never later than the report of the record. */
 function formatContact({ contactOn, contactAt }: EbrRecord): string {
   return contactAt === undefined ? formatDay(contactOn) : formatInstant(contactAt)
 }
 
-/** An import reads line by line, so no cell may hold a line end. */
+/** An import reads line by line, so no cell may contain a line break. */
 function formatCsvLine(cells: readonly (string | null)[]): string {
   const texts = cells.map((text) => formatCsvCell((text ?? '').replaceAll(/[\r\n]+/g, ' ')))
   return `${texts.join(',')}\r\n`

@@ -1,6 +1,6 @@
 /**
- * Imports opt-outs or consents, all or none. Each has the date of its row: the newer of an opt-out and a
- * consent applies, whichever was imported first, and on a tie the opt-out does.
+ * Imports opt-outs or consents, all or none. Each is dated by its row: of an opt-out and a consent the
+ * newer applies, whichever was imported first; on a tie, the opt-out applies.
  */
 import { Readable } from 'node:stream'
 import { type BadLine, BadLines } from '../../data/feeds/bad-lines.js'
@@ -43,13 +43,13 @@ export interface RecordsImportOptions {
   readonly projectId?: string | undefined
   /** Plain text, `.gz` or `.zip`. */
   readonly path: string
-  /** Where the rows come from; stored with each row as `import:<source>`. */
+  /** Name of the origin, stored with each row as `import:<source>`. */
   readonly source: string
   readonly columnNames: RecordColumnNames
   readonly badLinesAllowed?: number | undefined
   readonly rejects?: ((bad: BadLine) => void) | undefined
   readonly onProgress?: OnProgress | undefined
-  /** Determine what would change without changing anything. */
+  /** Report what would change without storing anything. */
   readonly dryRun?: boolean | undefined
 }
 
@@ -58,9 +58,9 @@ export interface RecordsImportSummary {
   readonly project: string
   /** Data rows, bad ones included. */
   readonly rows: number
-  /** Rows whose number has another row. */
+  /** Rows for a number that already has another row. */
   readonly repeated: number
-  /** Each outcome in words, with the count of its numbers. */
+  /** Each outcome in words, with its count of numbers. */
   readonly outcomes: readonly (readonly [words: string, numbers: number])[]
   readonly sha256: string
   readonly badLines: Pick<BadLines, 'maxAllowed' | 'count' | 'first'>
@@ -81,7 +81,7 @@ export async function importOptOuts(
   })
 }
 
-/** As {@link importOptOuts}. */
+/** Throws the same errors as {@link importOptOuts}. */
 export async function importConsents(
   parts: RecordsImportDeps,
   options: RecordsImportOptions & Pick<ConsentFile, 'type'>,
@@ -112,7 +112,7 @@ async function importRecords<Row>(
 ): Promise<RecordsImportSummary> {
   requireValidSource(options.source)
   const { accountId, projectId } = options
-  // After the clock was set back, whatever is stored now is later than what was stored before.
+  // If the clock was set back, the import must still be later than everything stored before it.
   const now = Math.max(parts.clock.now(), parts.changeHead.newestAt)
   const scope = await requireScope(parts.projects, accountId, { projectId })
   const staged = new StagedRecords(kind, parts.storage, now)
@@ -137,16 +137,18 @@ async function importRecords<Row>(
   } catch (cause) {
     throw parts.storage.traits.isFull(cause) ? temporaryFolderFull(cause) : cause
   } finally {
-    // A full folder refuses this too. The tables end with the connection, and are created again.
+    // Fails too if the temporary folder is full. The tables are dropped when the connection closes.
     await staged.close().catch(() => undefined)
   }
 }
 
-/** A full disk of the database itself is reported by the database. */
+/** Covers only the temporary folder; a full disk of the database is reported by the database itself. */
 function temporaryFolderFull(cause: unknown): AppError {
   const folder = 'SQLITE_TMPDIR, else TMPDIR, else /var/tmp'
   const problem = `Nothing was stored, since the temporary folder is full (${folder})`
-  return new AppError('not-available', `${problem}; free space there, or name another`, { cause })
+  return new AppError('not-available', `${problem}; free space there, or set another folder`, {
+    cause,
+  })
 }
 
 const maxSourceLength = 100
@@ -159,7 +161,7 @@ function requireValidSource(source: string): void {
 
 const batchRows = 4_096
 
-/** Rows are staged while the file is read, so that a large one is never in memory whole. */
+/** Stages rows while the file is read, so that a large file is never in memory as a whole. */
 async function readInto<Row>(
   staged: StagedRecords<Row>,
   options: RecordsImportOptions,
@@ -225,8 +227,8 @@ async function classifyRecords<Row>(
 }
 
 /**
- * While the transaction holds the database, decisions wait to be recorded. So everything is judged
- * before it, and again inside it only when an opt-out or a consent was stored meanwhile.
+ * Decisions cannot be recorded while the transaction holds the database. Everything is therefore
+ * classified before it, and again inside it only if an opt-out or consent was stored in the meantime.
  */
 async function storeRecords<Row>(
   { storage, changeHead, changes, clock }: RecordsImportDeps,

@@ -7,8 +7,8 @@ import { formatDay, msPerDay, msPerHour } from '../../domain/time/dates.js'
 import type { RecordKind } from './staged-records.js'
 
 /**
- * Of several records, the newest by its own date is in force; of those of one day the one that lasts
- * longest, then the one with the latest time.
+ * Orders records so that the last one is in force: by date, then by how long the type lasts, then by
+ * time of day.
  */
 function orderOf(table: string) {
   const column = (name: string) => sql.ref(`${table}.${name}`)
@@ -46,7 +46,7 @@ export const consentRecords: RecordKind<ImportedConsent> = {
         (partition by number order by ${sql.join(newestFirst)}, rowid desc) as place
       from import_rows)
     where place = 1 order by number`,
-  /** A record that was ended comes back only by a later consent. */
+  /** A record that was ended is not revived; only a later consent replaces it. */
   async judge(_db, { accountId, projectCode }) {
     const same = details.map(
       (name) => sql`${sql.ref(`said.${name}`)} is not distinct from ${sql.ref(`record.${name}`)}`,
@@ -66,7 +66,7 @@ export const consentRecords: RecordKind<ImportedConsent> = {
           and superseded_at is not null group by number) as past
         on past.number = said.number`
   },
-  /** Each gets the next sequence number, so an opt-out stored earlier ends it by its date alone. */
+  /** Each gets the next sequence number, so an opt-out stored earlier can end it only by date. */
   async store(transaction, { owner, at, storedAt, seq, keyId }) {
     await sql`update ebr_records set superseded_at = ${at} where id in
       (select replaced from import_judged where outcome = 'replacing')`.execute(transaction)
@@ -79,7 +79,7 @@ export const consentRecords: RecordKind<ImportedConsent> = {
   },
 }
 
-/** A record dated after its import, in a zone whose day has begun, counts from the import. */
+/** A record dated later than its import, in a zone where that day has begun, is dated by the import. */
 function toValues(
   { number, type, contact, obligationEndsOn, ...texts }: ImportedConsent,
   now: Instant,
@@ -92,7 +92,7 @@ function toValues(
   ]
 }
 
-/** In UTC, or where the number is: in Guam and the Northern Marianas a day begins ten hours earlier. */
+/** The start of the day in UTC, or ten hours earlier in Guam and the Northern Mariana Islands. */
 function startOfDay(day: LocalDay, number: PhoneNumber): Instant {
   return day * msPerDay - (/^67[01]/.test(number) ? 10 * msPerHour : 0)
 }

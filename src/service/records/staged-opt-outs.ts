@@ -15,7 +15,7 @@ import type { RecordKind } from './staged-records.js'
 
 const latestSaid = latestOf(sql`max(said_at)`, sql`max(${lastMomentOf(sql`said_at`)})`)
 
-/** What is shown as its start: the first moment when only the day is known. */
+/** The date shown for the entry: the start of the day if only the day is known. */
 const shownStart = sql`case when said.said_at % ${msPerDay} = ${msPerDay} - 1
   then said.said_at - ${msPerDay} + 1 else said.said_at end`
 
@@ -31,16 +31,16 @@ export const optOutRecords: RecordKind<ImportedOptOut> = {
   sortedTable: 'import_opt_outs',
   columns: 'said_at bigint not null, undated integer not null',
   insertedColumns: sql`number, said_at, undated`,
-  /** No opt-out is later than its import; one without a date has the time of the import. */
+  /** An opt-out is never later than its import; one without a date gets the time of the import. */
   toValues({ number, optedOutAt }, now) {
     if (optedOutAt === undefined) return [number, now, 1]
     return [number, Math.min(optedOutAt.at ?? encodeDateOnly(optedOutAt.day), now), 0]
   },
-  /** Of several opt-outs of one number the latest applies. */
+  /** Keeps the latest opt-out of each number. */
   sort: sql`insert into import_opt_outs (number, said_at, undated)
     select number, ${latestSaid}, max(undated) from import_rows
     group by number order by number`,
-  /** Repeating an add changes nothing for an account that ignores it; a row with a date is no repeat. */
+  /** For an account that ignores repeated adds, a listed number is updated only by a row with a date. */
   async judge(db, { accountId, projectCode }) {
     const account = await findAccount(db, accountId)
     const repeated = account?.repeatedAdd === 'ignored' ? 'unchanged' : 'later'
@@ -57,9 +57,9 @@ export const optOutRecords: RecordKind<ImportedOptOut> = {
           and entry.number = said.number`
   },
   /**
-   * An opt-out with a date has the sequence number 0, so that only dates order it and a consent. One
-   * without is ordered by when it is stored, like any other. An entry that was removed since stays
-   * removed, but still ends the records that are older than the opt-out.
+   * An opt-out with a date gets sequence number 0, so that only dates order it against consents. One
+   * without a date is ordered by when it is stored. An entry that has since been removed stays removed,
+   * but the opt-out still ends records that are older.
    */
   async store(transaction, write) {
     const { owner, at, storedAt, seq, keyId } = write

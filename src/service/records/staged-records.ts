@@ -1,7 +1,7 @@
 /**
- * Stages the records of an import in temporary tables, which block nobody, so that the one
- * transaction that stores them is short and all or nothing. `import_rows` has the rows as read,
- * `import_judged` the outcome of each number, and a table of each kind one row of each number.
+ * Stages the records of an import in temporary tables, which lock nothing, so that the one
+ * transaction that stores them is short. `import_rows` has the rows as read, the sorted table of each
+ * kind has one row per number, and `import_judged` has the outcome for each number.
  */
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Instant } from '../../domain/time/clock.js'
@@ -12,20 +12,20 @@ import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
 
 type Value = string | number | null
 
-/** One kind of records, and how it is compared and stored. */
+/** How one kind of record is compared and stored. */
 export interface RecordKind<Row> {
-  /** Outcome -> its words for people, in the order of the summary. */
+  /** Outcome to human-readable label, in the order of the summary. */
   readonly outcomeLabels: Readonly<Record<string, string>>
-  /** The outcomes for which {@link store} has something to do. */
+  /** The outcomes that {@link store} writes. */
   readonly storedOutcomes: readonly string[]
-  /** The table with one row of each number. */
+  /** Name of the table with one row per number. */
   readonly sortedTable: string
   /** Columns of a row besides `number`, and of its outcome besides `number` and `outcome`, as SQL. */
   readonly columns: string
   readonly judgedColumns?: string
-  /** The columns that {@link toValues} gives, as SQL. */
+  /** The columns that {@link toValues} returns, as SQL. */
   readonly insertedColumns: RawBuilder<unknown>
-  /** `now` is the time of the import; no row is later. */
+  /** `now` is the time of the import, which limits the date of every row. */
   toValues(row: Row, now: Instant): readonly Value[]
   /** Fills the sorted table from `import_rows`. */
   readonly sort: RawBuilder<unknown>
@@ -39,7 +39,7 @@ export class StagedRecords<Row> {
   readonly #kind: RecordKind<Row>
   readonly #storage: Pick<OpenDatabase, 'db' | 'traits'>
   readonly #now: Instant
-  /** By number of rows, since building the SQL takes longer than running it. */
+  /** Cached by number of rows, since building the SQL takes longer than running it. */
   readonly #inserts = new Map<number, CompiledQuery>()
 
   constructor(kind: RecordKind<Row>, storage: Pick<OpenDatabase, 'db' | 'traits'>, now: Instant) {
@@ -82,7 +82,7 @@ export class StagedRecords<Row> {
     return compiled
   }
 
-  /** Keeps one row of each number, in their order. Call it once, after the last `add`. */
+  /** Fills the sorted table. Call it once, after the last `add`. */
   async sort(): Promise<void> {
     await this.#kind.sort.execute(this.#storage.db)
   }

@@ -1,4 +1,4 @@
-/** Sets of label sources as whole numbers, one bit per source, as the tables keep them. */
+/** Sets of label sources as bit masks, one bit per source, as stored in the tables. */
 import { type LabelIssuer, labelIssuers, type NumberLabels } from '../../domain/spam-labels.js'
 
 export type SourceBits = number
@@ -32,11 +32,11 @@ export function countSources(bits: SourceBits): number {
 /** The answers of one check. */
 export interface LabelBits {
   readonly answered: SourceBits
-  /** A part of `answered`. */
+  /** A subset of `answered`. */
   readonly flagged: SourceBits
 }
 
-/** Leaves out answers of sources that were not asked. */
+/** Ignores answers of sources that are not in `sources`. */
 export function toLabelBits(labels: NumberLabels, sources: readonly LabelIssuer[]): LabelBits {
   const answered = sources.filter((source) => labels[source] !== undefined)
   return {

@@ -1,4 +1,4 @@
-/** The SQL of the label checks: which numbers are due, what is known of them, and what a check writes. */
+/** The SQL of the label checks: due numbers, their stored observations, and the results of a check. */
 import type { Selectable } from 'kysely'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
@@ -13,7 +13,7 @@ export interface DueNumber {
   readonly number: string
 }
 
-/** Of all accounts, the longest overdue first. */
+/** Due numbers of all accounts, the longest overdue first. */
 export async function findDueNumbers(
   db: Db,
   { now, limit }: { readonly now: Instant; readonly limit: number },
@@ -27,7 +27,7 @@ export async function findDueNumbers(
     .execute()
 }
 
-/** Undefined when nothing is monitored. */
+/** When the next check is due; `undefined` if no number is monitored. */
 export async function findNextDueAt(db: Db): Promise<Instant | undefined> {
   const row = await db
     .selectFrom('monitored_numbers')
@@ -40,11 +40,11 @@ export async function findNextDueAt(db: Db): Promise<Instant | undefined> {
 
 export interface MonitorCounts {
   readonly monitored: number
-  /** Without a complete check for a day, or since they were added. */
+  /** Numbers whose last complete check, or if there is none, their addition, is over a day ago. */
   readonly overdue: number
 }
 
-/** Of all accounts; a number is overdue if its last complete check was before `from`. */
+/** Counts the numbers of all accounts; one is overdue if its last complete check was before `from`. */
 export async function countMonitoredNumbers(db: Db, from: Instant): Promise<MonitorCounts> {
   const { monitored, overdue } = await db
     .selectFrom('monitored_numbers')
@@ -158,8 +158,8 @@ export interface ObservationTally {
 }
 
 /**
- * Complete observations since each number was added that are not older than `from`, by their
- * answers.
+ * Counts the complete observations since each number was added, but not before `from`, grouped by
+ * their answers.
  */
 export async function tallyObservations(
   { db, traits }: DbAccess,
@@ -187,7 +187,7 @@ export async function tallyObservations(
   return tallies.map((tally) => ({ ...tally, looks: Number(tally.looks) }))
 }
 
-/** Updates existing rows with one statement; the insert requires all columns but never takes place. */
+/** Updates existing rows in one upsert, which needs all columns although it never inserts. */
 export async function updateMonitoredNumbers(
   { db, traits }: DbAccess,
   rows: readonly StoredMonitoredNumber[],
@@ -226,7 +226,7 @@ export async function insertFlagRemovals(
 /** The longest period of the flags-removed summary (spec, "Limits"). */
 const summaryDays = 90
 
-/** Rows of one statement, so that none blocks the database for long. */
+/** Maximum rows per statement, so that none locks the database for long. */
 const maxDeletedRows = 1000
 
 /** Returns whether there may be more to delete. */

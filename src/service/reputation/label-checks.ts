@@ -43,7 +43,7 @@ import { computeLevel, listSources, type ObservationCounts } from './scores.js'
 export interface LabelChecksOptions extends CheckTiming {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
-  /** The same as the monitor's. */
+  /** The same clock as the monitor's. */
   readonly timestamps: Clock
   readonly keepDays: number
   readonly countryOf: (accountId: string) => Promise<Country>
@@ -52,12 +52,12 @@ export interface LabelChecksOptions extends CheckTiming {
   readonly onError: (accountId: string, cause: unknown) => void
 }
 
-/** Maximum numbers of one round and one transaction, since it locks the database. */
+/** Maximum numbers per round and transaction, which locks the database. */
 const maxBatchSize = 128
 
 type Labels = ReadonlyMap<PhoneNumber, NumberLabels>
 
-/** Some numbers of one account, and the sources that are asked about them. */
+/** A batch of one account's numbers, and the sources to ask about them. */
 interface LabelCheckBatch {
   readonly accountId: string
   readonly numbers: readonly PhoneNumber[]
@@ -76,7 +76,7 @@ export class LabelChecks {
     this.#options = options
   }
 
-  /** One round. Returns the milliseconds until the next number is due; infinite without numbers. */
+  /** Runs one round. Resolves to the milliseconds until the next number is due; infinity without numbers. */
   async run(): Promise<number> {
     const { storage, clock } = this.#options
     await this.#cleanup.run(clock.now())

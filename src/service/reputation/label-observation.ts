@@ -17,15 +17,15 @@ export interface ObservationSpan extends LabelBits {
 export interface LabelCheckInput {
   readonly at: Instant
   readonly labels: NumberLabels
-  /** Those that were asked: every source of the account's country. */
+  /** The sources that were asked: all those of the account's country. */
   readonly sources: readonly LabelIssuer[]
 }
 
 export interface LabelCheckOutcome {
-  /** The observation to store: another one of an existing span, or the first of a new one. */
+  /** The observation to store: it extends the latest span or starts a new one. */
   readonly span: ObservationSpan | undefined
   readonly changes: Partial<Selectable<MonitoredNumberRow>>
-  /** Sources that labeled the number in their previous answer and no longer do. */
+  /** Sources that labeled the number in their previous answer but no longer do. */
   readonly removedFlags: readonly LabelIssuer[]
   readonly complete: boolean
 }
@@ -35,7 +35,7 @@ const maxSpanMs = 7 * msPerDay
 
 type LabelColumns = Pick<Selectable<MonitoredNumberRow>, 'heard' | 'flagged'>
 
-/** A check without any answer changes nothing. */
+/** A check that no source answered changes nothing. */
 export function computeOutcome(
   standing: LabelColumns,
   span: ObservationSpan | undefined,

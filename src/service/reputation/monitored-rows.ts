@@ -1,4 +1,4 @@
-/** The SQL of monitored numbers for the calls; that of the label checks is in `label-check-rows.ts`. */
+/** The SQL of monitored numbers for the endpoints; that of the label checks is in `label-check-rows.ts`. */
 import type { Selectable } from 'kysely'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { EngineTraits } from '../../storage/open-database.js'

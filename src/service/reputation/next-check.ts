@@ -16,8 +16,8 @@ export function delayAfterComplete({ checkEveryMs, random }: CheckTiming): numbe
 }
 
 /**
- * After a check that some source did not answer: an hour, and later as long as the source has been
- * silent already, so that one that never answers is asked ever more rarely.
+ * After a check that some source did not answer: an hour at first, then as long as the source has been
+ * failing, so that a source that never answers is asked less and less often.
  */
 export function delayAfterIncomplete(
   { checkEveryMs }: CheckTiming,

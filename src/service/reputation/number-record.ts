@@ -49,13 +49,13 @@ export function toNumberRecord(row: MonitoredRow, facts: NumberRecordInput): Num
 
 type LabelColumns = Pick<MonitoredRow, 'heard' | 'flagged'>
 
-/** Known once every wanted source has answered; the latest answer of each counts. */
+/** The score by each source's latest answer; `Processing` until every wanted source has answered. */
 export function computeCurrentScore({ heard, flagged }: LabelColumns, wanted: number): Score {
   if ((heard & wanted) !== wanted) return 'Processing'
   return computeLevel(countSources(flagged & wanted), countSources(wanted))
 }
 
-/** `Processing` also for a source that is not asked for the account. */
+/** Also `Processing` for a source that is not used for the account. */
 function labelStatus(
   { heard, flagged }: LabelColumns,
   wanted: number,

@@ -31,16 +31,16 @@ import { toNumberRecord } from './number-record.js'
 export interface ReputationMonitorOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
-  /** Increases with every call, so that a number that is added again gets a new time. */
+  /** Strictly increasing, so that a number that is added again gets a new time. */
   readonly timestamps: Clock
   /** From 0 up to, not including, 1: spreads the first checks. */
   readonly random: () => number
   readonly firstCheckWithinMs: number
   readonly countryOf: (accountId: string) => Promise<Country>
   readonly legalEntities: { owns(accountId: string, id: number): Promise<boolean> }
-  /** Reports its failures itself; a record then has no complaints. */
+  /** The source logs its own failures; the record then has no complaints. */
   readonly complaintSourceFor: (accountId: string) => ComplaintSource
-  /** New numbers are due for a check. */
+  /** Called when new numbers are due for a check. */
   readonly onAdded?: () => void
 }
 
@@ -58,8 +58,8 @@ export class ReputationMonitor {
   }
 
   /**
-   * Starts monitoring, all numbers or none; gives one record per distinct number in the order of
-   * the request. A number that is monitored already keeps its history.
+   * Starts monitoring all of the numbers or none; returns one record per distinct number, in request
+   * order. A number that is already monitored keeps its history.
    */
   async add(
     { accountId }: Caller,
@@ -93,7 +93,7 @@ export class ReputationMonitor {
     return await this.#records(accountId, numbers)
   }
 
-  /** The first `maxRecords` numbers of the account in their order. Throws `too-large` beyond 50,000. */
+  /** The first `maxRecords` numbers of the account, in ascending order. Throws `too-large` beyond 50,000. */
   async all(
     { accountId }: Caller,
     { maxRecords }: { readonly maxRecords: number },
@@ -209,7 +209,7 @@ function tooManyRecords(maxRecords: number): AppError {
   return new AppError('too-large', message, { problems: [problem] })
 }
 
-/** If a number is given twice, the last value of each field counts. */
+/** If a number is given more than once, the last value of each field is used. */
 function mergeByNumber(items: readonly NewNumber[]): readonly NewNumber[] {
   const merged = new Map<PhoneNumber, NewNumber>()
   for (const item of items) {

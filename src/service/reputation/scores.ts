@@ -1,6 +1,7 @@
 /**
- * Computes scores from labels (docs/adr, "Scores of a number"): by the share of sources that label a
- * number now, its worst level within 15 days, and all stored observations. Pure.
+ * Computes scores from labels (docs/adr, "Scores of a number"): the current level from the share of
+ * sources that label the number, the highest level within 15 days, and the historical score from all
+ * stored observations. Pure.
  */
 
 import type { Country } from '../../domain/place.js'
@@ -30,25 +31,25 @@ export function listSources(country: Country): readonly LabelIssuer[] {
   return sourcesByCountry[country]
 }
 
-/** The level of one observation, by how many sources answered and how many of them label the number. */
-export function computeLevel(labelled: number, answered: number): Score {
+/** The level of one observation, from the counts of sources that answered and that label the number. */
+export function computeLevel(labeled: number, answered: number): Score {
   if (answered === 0) return 'Processing'
-  if (labelled === 0) return 'Clean'
-  return labelled * 2 >= answered ? 'High' : 'Medium'
+  if (labeled === 0) return 'Clean'
+  return labeled * 2 >= answered ? 'High' : 'Medium'
 }
 
-/** The level of one observation, by those of `sources` that answered; `Processing` when none did. */
+/** The level of one observation, from those of `sources` that answered; `Processing` if none did. */
 export function scoreLabels(labels: NumberLabels, sources: readonly LabelIssuer[]): Score {
   const answers = sources.map((source) => labels[source]).filter((label) => label !== undefined)
-  return computeLevel(answers.filter((labelled) => labelled).length, answers.length)
+  return computeLevel(answers.filter((labeled) => labeled).length, answers.length)
 }
 
-/** Spec, "Limits": the window of MaxScore. An observation exactly that long ago is in it. */
+/** Spec, "Limits": the window of MaxScore, inclusive. */
 const maxScoreWindowMs = 15 * msPerDay
 
 export interface LevelHistory {
   readonly current: Score
-  /** When the level was last Medium, and last High; null is never. */
+  /** When the level was last Medium and last High; null means never. */
   readonly mediumAt: Instant | null
   readonly highAt: Instant | null
 }

@@ -1,6 +1,6 @@
 /**
- * The sandbox's fixed facts of its lines as books: look-ups, labels and complaints. Ages count back
- * from the sandbox's now. What the file does not say of a line is not known.
+ * Serves the sandbox's fixed facts as a source of lookups, labels and complaints. Ages are relative to
+ * the sandbox's clock. Facts that the file does not give are unknown.
  */
 
 import type {
@@ -105,7 +105,7 @@ export class SandboxFacts implements LookupSource, LabelSource, ComplaintSource 
     }
   }
 
-  /** Filed in the evening of the day of the call, by somebody nearby. */
+  /** A complaint filed on the evening of the call, by a consumer in the same area code. */
   #complaint(number: PhoneNumber, filed: SandboxComplaint, index: number): Complaint {
     const day = formatUsDate(this.#dayBefore(filed.daysAgo))
     return {

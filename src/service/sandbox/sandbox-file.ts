@@ -1,4 +1,4 @@
-/** Reads and proves `config/sandbox.yaml`: the fixed facts of the sandbox account's lines. */
+/** Reads and validates `config/sandbox.yaml`: the fixed facts of the sandbox account's lines. */
 import { z } from 'zod'
 import { listDocumentProblems } from '../../data/files/document-problems.js'
 import { readYamlFile } from '../../data/files/yaml-file.js'
@@ -10,7 +10,7 @@ import { DataFileError, describeProblem } from '../../errors.js'
 
 const daysAgo = z.int().min(1).max(365)
 
-/** What a body of data says of permanent disconnects: there was none, or when the latest was. */
+/** Permanent disconnects according to one data source: none, or how long ago the latest was. */
 const disconnect = z.union(
   [z.literal('never'), z.strictObject({ daysAgo })],
   'must be never, or daysAgo from 1 to 365',
@@ -24,7 +24,7 @@ const complaint = z.strictObject({
   state: z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters'),
 })
 
-/** Facts of the look-ups and the reputation; what is absent is not known. */
+/** Facts for lookups and reputation; absent facts are unknown. */
 const lookupsSchema = z.strictObject({
   identity: z
     .strictObject({
@@ -40,18 +40,18 @@ const lookupsSchema = z.strictObject({
     .strictObject({
       /** In the national database. */
       national: disconnect.optional(),
-      /** In the service's own carrier data. */
+      /** In our own carrier data. */
       own: disconnect.optional(),
     })
     .optional(),
-  /** The sources that label the number; all others have looked and do not. */
+  /** The sources that label the number; all other sources answer without a label. */
   labels: z.array(z.enum(labelIssuers)).optional(),
   /** Newest first. */
   complaints: z.array(complaint).default([]),
 })
 
 const lineSchema = z.strictObject({
-  /** For people: what the line shows. */
+  /** Human-readable: what the line demonstrates. */
   about: z.string().min(1),
   lineClass: z.enum(['wireless', 'wireline', 'voip']),
   nationalList: z.boolean().default(false),
@@ -74,7 +74,7 @@ const fileSchema = z
   .superRefine(({ lines, otherNumbers }, context) => {
     if (otherNumbers === undefined) return
     const found = lines[otherNumbers]
-    // The internal list is counted, and so many numbers cannot be on it.
+    // The internal list is enumerated, so it cannot include every real number.
     if (found && found.internalList === undefined) return
     const message = 'must be one of lines that is not on the internal list'
     context.addIssue({ code: 'custom', path: ['otherNumbers'], message })
@@ -88,7 +88,7 @@ export interface SandboxFile {
   readonly listsAsOf: Instant
   /** By the last four digits, `0100` to `0199`. */
   readonly lines: ReadonlyMap<string, SandboxLine>
-  /** The line whose facts all numbers in service have that are not fictional; absent: none have. */
+  /** The line whose facts apply to all real numbers in service; if absent, they have no facts. */
   readonly otherNumbers?: string | undefined
 }
 

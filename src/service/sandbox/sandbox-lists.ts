@@ -13,7 +13,7 @@ import {
 } from '../lists/list-facts.js'
 import type { Sandbox } from './sandbox.js'
 
-/** The sandbox's own lists: its fixed facts, which have no age. It never uses the imported lists. */
+/** The sandbox's own lists, built from its fixed facts, which never expire. Imported lists are not used. */
 export class SandboxLists implements AccountLists {
   readonly #sandbox: Sandbox
   readonly #findings = new Map<string, PreparedFindings>()

@@ -1,7 +1,7 @@
 /**
  * The sandbox account: fixed facts about the fictional lines 555-01XX of every area code in service,
- * so that a newcomer gets every kind of answer without loading anything. What the account itself
- * writes is kept by the subjects; stored rows win over the facts here.
+ * so that a new user sees every kind of answer without importing anything. The account's own writes are
+ * stored like those of any account, and stored rows override the facts here.
  */
 
 import { findAreaCodePlace, listAreaCodes } from '../../data/numbering/area-codes.js'
@@ -18,20 +18,20 @@ import type { FixedFacts } from '../account-view.js'
 import type { EbrRecord } from '../consent/ebr-record.js'
 import type { SandboxFile, SandboxLine } from './sandbox-file.js'
 
-/** The account's id; the first start makes it. */
+/** The account's id. The account is created on the first start. */
 export const sandboxAccountId = 'sandbox'
 
-/** Fixed facts were there before anything was stored. */
+/** Change sequence number of fixed facts, which precede every stored change. */
 const beforeFirstWrite = 0
 
 export interface SandboxOptions {
   readonly file: SandboxFile
   readonly clock: Clock
-  /** `CALLGATE_SANDBOX_AT`: the account, and only it, answers as at that moment. */
+  /** `CALLGATE_SANDBOX_AT`: a fixed current time for the sandbox account only. */
   readonly at?: Instant | undefined
 }
 
-/** What an account has of two: the sandbox its own, every real account the other. */
+/** Returns a function that selects `sandbox` for the sandbox account and `real` for all others. */
 export function chooseByAccount<Real, OfSandbox = Real>(of: {
   readonly real: Real
   readonly sandbox: OfSandbox
@@ -41,7 +41,7 @@ export function chooseByAccount<Real, OfSandbox = Real>(of: {
 
 export class Sandbox implements FixedFacts {
   readonly #file: SandboxFile
-  /** Now as the sandbox account sees it. */
+  /** The sandbox account's clock. */
   readonly clock: Clock
   #internalDncNumbers: readonly PhoneNumber[] | undefined
 
@@ -66,9 +66,9 @@ export class Sandbox implements FixedFacts {
   }
 
   /**
-   * Place and line class of a fictional number, whatever is imported; a fictional line without
-   * facts is not in service. `undefined` when the numbering plan decides: real numbers,
-   * and area codes that are not in service.
+   * Place and line class of a fictional number, regardless of imports; a fictional line without facts
+   * is not in service. `undefined` if the numbering plan decides: for real numbers and for area codes
+   * that are not in service.
    */
   numberFacts(number: PhoneNumber): NumberFacts | undefined {
     const name = this.#lineNameOf(number)
@@ -76,7 +76,7 @@ export class Sandbox implements FixedFacts {
     if (name === undefined || !place) return undefined
     const line = this.#file.lines.get(name)
     if (!line) {
-      const detail = `the sandbox keeps no facts of line ${name}`
+      const detail = `the sandbox has no facts about line ${name}`
       return { status: 'unknown-prefix', detail, areaCodeInUse: true }
     }
     const { lineClass } = line
@@ -84,13 +84,13 @@ export class Sandbox implements FixedFacts {
     return { status: 'ok', place, locality: '', carrier: undefined, lineClass, originalClass }
   }
 
-  /** When the fixed facts put a number on the internal list; `undefined` when they do not. */
+  /** The number's internal list entry among the fixed facts, if any. */
   internalDncEntry(number: PhoneNumber): { readonly addedAt: Instant } | undefined {
     const entry = this.line(number)?.internalList
     return entry && { addedAt: this.#ago(entry.daysAgo) }
   }
 
-  /** Every number the fixed facts put on the internal list. */
+  /** All numbers that the fixed facts put on the internal list. */
   internalDncNumbers(): readonly PhoneNumber[] {
     this.#internalDncNumbers ??= this.#everyInternalDncNumber()
     return this.#internalDncNumbers
@@ -111,7 +111,7 @@ export class Sandbox implements FixedFacts {
     }
   }
 
-  /** The numbering plan as the sandbox sees it: its fixed numbers are in service. */
+  /** Wraps a numbering plan so that the sandbox's fixed facts take precedence. */
   planOver(plan: NumberingPlan): NumberingPlan {
     return {
       lookup: (number) => this.numberFacts(number) ?? plan.lookup(number),
@@ -119,7 +119,7 @@ export class Sandbox implements FixedFacts {
     }
   }
 
-  /** The line whose facts a number has; a number that is not fictional has some only by the file. */
+  /** The line whose facts apply to a number. Real numbers have one only if the file names `otherNumbers`. */
   #lineNameOf(number: PhoneNumber): string | undefined {
     return isFictional(number) ? number.slice(6) : this.#file.otherNumbers
   }

@@ -1,4 +1,4 @@
-/** Ends scan jobs, each once and together with its notification, and deletes old ones. */
+/** Ends scan jobs exactly once, in one transaction with the notification, and deletes old jobs. */
 import type { ScanResult } from '../../domain/reputation.js'
 import type { Instant } from '../../domain/time/clock.js'
 import type { Db } from '../../storage/tables.js'
@@ -18,8 +18,8 @@ export interface CompletionDeps {
 
 /**
  * Ends the job, stores its notification, deletes the customer's key and refunds a failed job, all in
- * one transaction. Returns false, and does nothing, when the job has ended already, when it is
- * completed with open numbers, or failed without any.
+ * one transaction. Returns false and does nothing if the job has already ended, or if `Complete` is
+ * requested with numbers still open or `Failed` with none open.
  */
 export async function completeJob(
   { storage, webhooks }: CompletionDeps,

@@ -1,6 +1,6 @@
 /**
- * The worker's position in each job, and which job of an account is next. Lost on a restart, which
- * only means that numbers without an answer are asked about again.
+ * The worker's position in each job, and which job of an account is next. Kept only in memory: after a
+ * restart, numbers without an answer are asked about again.
  */
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { Turns } from '../background/turns.js'
@@ -9,7 +9,7 @@ import { Turns } from '../background/turns.js'
 export interface ScanPass {
   /** Position of the last number that was asked about; -1 at the start. */
   after: number
-  /** Whether some number got its result. */
+  /** Whether at least one number got its result. */
   progressed: boolean
 }
 
@@ -41,7 +41,7 @@ export class ScanPasses {
   }
 }
 
-/** How long a scan waits for sources that do not answer, and when it gives up. All in milliseconds. */
+/** How long a scan waits for sources that do not answer, and when it fails. All in milliseconds. */
 export interface ScanRetryPolicy {
   /** After the first pass without any result; each further pause is twice as long. */
   readonly firstPauseMs: number
@@ -51,9 +51,9 @@ export interface ScanRetryPolicy {
 }
 
 /**
- * The pause before the next pass over a job's open numbers, after a number of consecutive passes
- * without any result; `undefined` when that was the last. Passes are counted, not hours, so that
- * time in which the process was down does not count.
+ * The pause in milliseconds before the next pass over a job's open numbers, given the number of
+ * consecutive passes without any result; `undefined` after the last pass. Counts passes instead of
+ * hours, so that downtime of the process is not included.
  */
 export function computePause(idlePasses: number, policy: ScanRetryPolicy): number | undefined {
   if (idlePasses === 0) return policy.firstPauseMs

@@ -1,6 +1,6 @@
 /**
- * The result of a one-time scan for one number (spec, "One-time scan job"), in the form of the API:
- * stored, shown by the status call and sent to the customer's address in this form.
+ * The result of a one-time scan for one number (spec, "One-time scan job"), in API form. It is stored,
+ * returned by the status endpoint and sent to the customer's URL in this form.
  */
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Country } from '../../domain/place.js'
@@ -20,7 +20,7 @@ export function hasAllAnswers(labels: NumberLabels, sources: readonly LabelIssue
 /** Limits the size of results and notifications. */
 export const maxComplaints = 10
 
-/** What the sources answered for one number. */
+/** The sources' answers for one number. */
 export interface NumberObservation {
   readonly number: PhoneNumber
   readonly labels: NumberLabels
@@ -28,7 +28,7 @@ export interface NumberObservation {
   readonly complaints: readonly Complaint[]
 }
 
-/** All of `sources` must have answered; `undefined` when there are none. */
+/** Requires an answer of every one of `sources`; `undefined` if `sources` is empty. */
 export function toScanResult(
   { number, labels, complaints }: NumberObservation,
   sources: readonly LabelIssuer[],

@@ -109,7 +109,7 @@ export async function startJob(storage: ScanStorage, { id, accountId }: JobKey):
   )
 }
 
-/** Sets when the job is worked on next, and how many consecutive passes gave nothing. */
+/** Sets when the job is worked on next, and its count of consecutive passes without any result. */
 export async function postponeJob(
   storage: ScanStorage,
   { id, accountId }: JobKey,
@@ -131,7 +131,7 @@ export interface NumberResult {
   readonly result: ScanResult
 }
 
-/** A number that has a result already is not counted again. Returns how many numbers are done. */
+/** Does not count a number that already has a result. Returns how many numbers are done. */
 export async function storeResults(
   storage: ScanStorage,
   { id, accountId }: JobKey,
@@ -161,7 +161,7 @@ export async function storeResults(
   })
 }
 
-/** Its parameters are the result, the job and the position. Compiled once, which takes longer than running it. */
+/** Parameters: result, job and position. Compiled once, since compiling takes longer than running it. */
 function resultStatement(db: Db) {
   return db
     .updateTable('scan_numbers')

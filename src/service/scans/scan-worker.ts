@@ -1,6 +1,6 @@
 /**
- * Does the one-time scans in the background. Each run gives every account with due jobs one batch of
- * numbers, so that no long list delays another account's short one. Progress is stored after each
+ * Runs one-time scans in the background. Each run processes one batch of numbers per account with due
+ * jobs, so that a long list does not delay another account's short one. Progress is stored after each
  * batch; an interrupted job continues after its last result.
  */
 
@@ -50,13 +50,13 @@ export interface ScanWorkerOptions extends Partial<ScanRetryPolicy> {
   readonly complaintSourceFor: (accountId: string) => ComplaintSource
   readonly webhooks: Pick<WebhookQueue, 'add' | 'wake'>
   readonly observer?: ScanObserver
-  /** Numbers in one question to the sources. */
+  /** Maximum numbers per question to the sources. */
   readonly batchSize?: number
-  /** How long a source may take to answer. */
+  /** Maximum time for a source to answer. */
   readonly sourceTimeoutMs?: number
-  /** How long the other accounts wait for a slow one. */
+  /** Maximum time that other accounts wait for a slow one. */
   readonly turnMs?: number
-  /** A batch has ended, so its account may have another. */
+  /** Called when a batch has ended and its account may start another. */
   readonly onBatchEnded?: () => void
 }
 
@@ -90,11 +90,11 @@ export class ScanWorker {
     this.#cleanup = new HourlyCleanup((now) =>
       deleteOldJobs(options.storage, now - keepResultsDays * msPerDay),
     )
-    // Every batch in progress listens to it.
+    // Every batch in progress adds a listener.
     setMaxListeners(0, this.#stopping.signal)
   }
 
-  /** Does a part of the work. Returns the milliseconds until there is more, infinite for none. */
+  /** Does a part of the work. Resolves to the milliseconds until there is more; infinity for none. */
   async run(): Promise<number> {
     const { storage, clock } = this.#options
     const accounts = await findAccountsWithOpenJobs(storage.db)
@@ -130,7 +130,7 @@ export class ScanWorker {
     return end
   }
 
-  /** A longer batch continues beside the next turns, so that no slow source delays others. */
+  /** A batch that takes longer continues during the next turns, so that a slow source delays no other. */
   async #waitForTurn(begun: readonly Promise<void>[]): Promise<void> {
     const { timers, turnMs } = this.#options
     if (begun.length === 0) return
@@ -142,7 +142,7 @@ export class ScanWorker {
     if (first !== undefined) throw first
   }
 
-  /** The run in progress ends without waiting for the sources; later ones do nothing. */
+  /** Ends the run in progress without waiting for the sources; later runs do nothing. */
   stop(): void {
     this.#stopping.abort()
   }
@@ -178,7 +178,7 @@ export class ScanWorker {
     } else if (numbers.length < batchSize) await this.#endPass(job, undefined)
   }
 
-  /** The results of those numbers for which every source has answered. */
+  /** The results of the numbers for which every source has answered. */
   async #findResults(
     job: OpenJob,
     numbers: readonly OpenNumber[],
@@ -213,7 +213,7 @@ export class ScanWorker {
     return withTimeout(answer, sourceTimeoutMs, fail, { timers, signal: this.#stopping.signal })
   }
 
-  /** Returns false when the job had ended, or when how many numbers are done does not fit that end. */
+  /** Returns false if the job had already ended or its open numbers do not allow this completion. */
   async #end(job: OpenJob, completion: ScanCompletion): Promise<boolean> {
     const { clock, observer } = this.#options
     const ended = await completeJob(this.#options, job, { at: clock.now(), completion })

@@ -1,4 +1,4 @@
-/** One-time reputation scans: submitting one and reading its status (spec, OneTimeScan). */
+/** Submits one-time reputation scans and reads their status (spec, OneTimeScan). */
 import type { Caller } from '../../domain/caller.js'
 import type { ScanProgress, ScanReceipt, ScanRequest } from '../../domain/reputation.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
@@ -32,8 +32,8 @@ export class Scans {
   }
 
   /**
-   * Resolves when the job is on disk and its credits are taken. A test of the address costs nothing
-   * and stores nothing; it is refused when the payload was not delivered.
+   * Resolves when the job is on disk and its credits are deducted. A test of the notification URL costs
+   * nothing and stores nothing; it throws `invalid-request` if the payload could not be delivered.
    */
   async submit({ accountId }: Caller, request: ScanRequest): Promise<ScanReceipt> {
     const { storage, webhooks, clock, randomBytes, wake } = this.#options
@@ -48,13 +48,13 @@ export class Scans {
     return { jobId: id, status: 'Submitted', phoneCount: request.numbers.length }
   }
 
-  /** Refuses an unknown job and a job of another account. */
+  /** Throws `invalid-request` for an unknown job, `forbidden` for a job of another account. */
   async status(
     { accountId }: Caller,
     { jobId }: { readonly jobId: string },
   ): Promise<ScanProgress> {
     const { db } = this.#options.storage
-    // Not limited to the account, since a job of another one is refused differently.
+    // Not limited to the account, since another account's job gives a different error.
     const job = await db
       .selectFrom('scan_jobs')
       .select(['account_id', 'status', 'phone_count', 'processed_count'])
@@ -68,7 +68,7 @@ export class Scans {
     const state = { jobId, status, phoneCount, processedCount }
     if (status !== 'Complete') return state
     const results = await readResults(db, jobId)
-    // It was deleted while it was read.
+    // The job was deleted while it was being read.
     if (results.length !== phoneCount) throw jobNotFound(jobId)
     return { ...state, results }
   }
@@ -109,7 +109,7 @@ interface NewScan extends Omit<ScanRequest, 'testOnly'> {
   readonly createdAt: Instant
 }
 
-/** The credits of an account, `null` for no limit. Refuses one that may not scan (spec, OneTimeScan). */
+/** The account's credits, `null` for no limit. Throws `forbidden` if it may not scan (spec, OneTimeScan). */
 async function readScanCredits(db: Db, accountId: string): Promise<number | null> {
   const account = await db
     .selectFrom('accounts')
@@ -120,7 +120,7 @@ async function readScanCredits(db: Db, accountId: string): Promise<number | null
   throw new AppError('forbidden', 'the account is not authorized for one-time scans')
 }
 
-/** Takes the credits and stores the job, both or nothing, when `transaction` ends. */
+/** Deducts the credits and stores the job; both are committed by `transaction`. */
 async function insertScan(
   transaction: Db,
   scan: NewScan,

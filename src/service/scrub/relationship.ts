@@ -1,8 +1,8 @@
 /**
- * What the internal list and the relationship record on file mean together for a number at an
- * instant. Pure. The newer of permission and list entry counts, on a tie the entry (spec,
- * "Internal DNC membership"); which was stored first is a matter of the database's sequence, not of
- * any clock. How long a record holds is in `ebr-expiry.ts`.
+ * Combines a number's internal list entry and relationship record at an instant. Pure. The newer of
+ * permission and list entry applies; on a tie, the entry (spec, "Internal DNC membership"). The order
+ * in which they were stored is given by the database's sequence numbers, not by a clock. Expiry is
+ * computed in `ebr-expiry.ts`.
  */
 
 import type { EbrType } from '../../domain/compliance.js'
@@ -24,27 +24,27 @@ import type { ResultLetterInput } from './result-letter.js'
 export interface RelationshipInput {
   readonly entry: InternalDncEntry | undefined
   readonly record: EbrRecord | undefined
-  /** Everywhere the called party may be; never empty. The strictest place counts. */
+  /** Every place the called party may be in; never empty. The strictest place applies. */
   readonly places: readonly CandidatePlace[]
-  /** The instant at which the record's age is judged. */
+  /** The instant at which the record's age is evaluated. */
   readonly at: Instant
   readonly law: EbrLaw
 }
 
 export interface RelationshipFinding
   extends Pick<ResultLetterInput, 'internalList' | 'relationship'> {
-  /** Type of the record on file, whether or not it still holds. */
+  /** Type of the record on file, even if it has expired. */
   readonly ebrType: EbrType | ''
-  /** First local day on which the record no longer holds; absent where it has no end, and for none. */
+  /** First local day on which the record is expired; absent if it never expires or there is none. */
   readonly expiresOn: LocalDay | undefined
-  /** Set where it is because of an opt-out that the record does not act. */
+  /** Set if an opt-out is the reason that the record has no effect. */
   readonly optOut?: OptOutEffect | undefined
 }
 
 export interface OptOutEffect {
   /**
-   * `ended`: the opt-out ended the record. `not-lifted`: the record is newer, but of an Agent's key
-   * and does not lift the opt-out.
+   * `ended`: the opt-out ended the record. `not-lifted`: the record is newer, but was stored with a key
+   * that may not lift opt-outs.
    */
   readonly effect: 'ended' | 'not-lifted'
   readonly optedOutAt: Instant
@@ -57,7 +57,7 @@ export const recordNames: Readonly<Record<EbrType, string>> = {
   T: 'trial',
 }
 
-/** For people, about a record on file. */
+/** Describes the effect of an opt-out on a record, human-readable. */
 export function formatOptOutEffect(type: EbrType, { effect, optedOutAt }: OptOutEffect): string {
   const day = decodeDateOnly(optedOutAt)
   const optOut = `the opt-out of ${day === undefined ? formatInstant(optedOutAt) : formatDay(day)}`
@@ -89,7 +89,10 @@ export function evaluateRelationship(question: RelationshipInput): RelationshipF
   }
 }
 
-/** A permission that is newer than the entry lifts it, unless it was stored with an Agent's key. */
+/**
+ * How the entry's opt-out affects the record; `undefined` if it does not. A permission that is newer
+ * than the opt-out lifts it, unless it was stored with a key that may not lift opt-outs.
+ */
 export function findOptOutEffect(
   record: EbrRecord,
   entry: InternalDncEntry | undefined,
@@ -108,11 +111,11 @@ function computeExpiry(record: EbrRecord, { law, places }: RelationshipInput): L
 }
 
 /**
- * A record ends when its number is put on the list (spec, "EBR record"), and taking the number off
- * again does not revive it. One that was stored before the opt-out has ended whatever its date: a
- * clock may have been wrong when either was written. One stored after it must also be dated after
- * it, and once the number is off the list not before the day of the opt-out. Where one of the
- * two is as old as an import says, nobody knows which of one day came first, and the record has ended.
+ * A record ends when its number is put on the list (spec, "EBR record"), and removing the number from
+ * the list does not revive it. A record stored before the opt-out has ended whatever its date, since a
+ * clock may have been wrong. One stored after it must also be dated after it; once the number is off
+ * the list, the day of the opt-out is late enough. If either is dated by an import, their order within
+ * a day is unknown, so the record has ended.
  */
 function isEndedByOptOut(
   record: EbrRecord,
@@ -126,7 +129,7 @@ function isEndedByOptOut(
   return lastInstantOf(record, places) < entry.optedOutAt
 }
 
-/** The latest instant that may be meant: of a day alone, its end in UTC or in one of the places. */
+/** The latest possible instant of the contact: for a date alone, its end in UTC or in one of the places. */
 function lastInstantOf(
   { contactOn, contactAt }: Pick<EbrRecord, 'contactOn' | 'contactAt'>,
   places: readonly Pick<CandidatePlace, 'zone'>[],
@@ -137,9 +140,9 @@ function lastInstantOf(
 }
 
 /**
- * Whether a contact is newer than an opt-out. A contact known to its day alone counts from the first
- * moment that may be meant: the start of that day in UTC or in one of the places. So an opt-out of
- * the same day always wins. One known to its day alone counts until the last moment that may be meant.
+ * Whether a contact is newer than an opt-out. A contact with only a date is taken to be at the earliest
+ * possible instant: the start of that day in UTC or in one of the places. An opt-out with only a date
+ * is taken to be at the latest. So on the same day the opt-out always wins.
  */
 function isNewer(
   contact: Pick<EbrRecord, 'contactOn' | 'contactAt'>,

@@ -1,13 +1,11 @@
 /**
- * The result letter of a scrub row, from facts that are already gathered. Pure. What the lists and
- * records say, and where the number is, is found out elsewhere.
+ * Computes the result of a scrub row from facts gathered elsewhere. Pure. It consists of:
  *
- * The three `IsCallAllowed` flags of a scrub row (spec, "Scrub result row"). Pure. The conditions
- * of the AI flag are the spec's five checks; those of the other two are chosen so that the AI flag
- * implies both.
- *
- * The texts of a scrub row that clients take apart: `Reason` in four parts separated by semicolons
- * (national list, state list, telephone preference service, wireless mark) and `CarrierInfo`. Pure.
+ * - the result letter;
+ * - the three `IsCallAllowed` flags (spec, "Scrub result row"). The AI flag requires the spec's five
+ *   checks; the conditions of the other two are chosen so that the AI flag implies both;
+ * - the texts that clients parse: `CarrierInfo`, and `Reason`, whose four parts are separated by
+ *   semicolons (national list, state list, telephone preference service, wireless mark).
  */
 
 import type { EbrType, ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
@@ -19,17 +17,17 @@ import { formatDay } from '../../domain/time/dates.js'
 export interface ResultLetterInput {
   /** Not ten digits; area code or exchange not in use, toll-free included; or a number to judge. */
   readonly numberStatus: 'malformed' | 'not-in-service' | 'in-service'
-  /** A national list covers the area code, and so does every state list that is kept. */
+  /** A national list covers the area code, and so does every loaded state list. */
   readonly listsCover: boolean
   readonly onNationalList: boolean
   readonly onStateList: boolean
   readonly isLitigator: boolean
-  /** `overridden`: on the internal list, and a newer current permission record lifts that. */
+  /** `overridden`: on the internal list, but a newer, current permission record lifts the opt-out. */
   readonly internalList: 'absent' | 'listed' | 'overridden'
-  /** Sale, inquiry, permission or trial record, and whether it still holds. */
+  /** Whether there is a sale, inquiry, permission or trial record, and whether it is still valid. */
   readonly relationship: 'none' | 'expired' | 'current'
   readonly lineClass: LineClass
-  /** A state the number may be in bars sales calls to wireless numbers. */
+  /** A state that the number may be in prohibits sales calls to wireless numbers. */
   readonly wirelessProhibited: boolean
   /** The project treats VoIP like wireless in those states. */
   readonly voipRestricted: boolean
@@ -40,7 +38,7 @@ export interface ResultLetterInput {
 type LineKind = 'landline' | 'wireless' | 'restricted' | 'voip'
 type Situation = 'clean' | 'expired' | 'matched' | 'exempt' | 'related' | 'related-and-matched'
 
-/** Letters by situation and kind of line; the national subscription and own list come before. */
+/** Letters by situation and kind of line, for numbers that the earlier rules do not decide. */
 const grid: Readonly<Record<Situation, Readonly<Record<LineKind, ResultLetter>>>> = {
   clean: { landline: 'C', wireless: 'W', restricted: 'L', voip: 'Y' },
   expired: { landline: 'R', wireless: 'W', restricted: 'L', voip: 'Y' },
@@ -50,7 +48,7 @@ const grid: Readonly<Record<Situation, Readonly<Record<LineKind, ResultLetter>>>
   'related-and-matched': { landline: 'O', wireless: 'H', restricted: 'V', voip: 'H' },
 }
 
-/** The letter of version 8, from which the letters of older versions follow. */
+/** The letter of version 8, from which those of older versions are derived. */
 export function computeLetter(facts: ResultLetterInput): ResultLetter {
   if (facts.numberStatus === 'malformed') return 'M'
   if (facts.numberStatus === 'not-in-service') return 'I'
@@ -69,7 +67,7 @@ function findSituation(facts: ResultLetterInput): Situation {
   return facts.relationship === 'expired' ? 'expired' : 'clean'
 }
 
-/** An unknown class counts as wireless: the stricter of the two. */
+/** An unknown class is treated as wireless, which is stricter. */
 function findLineKind({
   lineClass,
   wirelessProhibited,
@@ -80,7 +78,7 @@ function findLineKind({
   return wirelessProhibited ? 'restricted' : 'wireless'
 }
 
-/** Version 1 has no letter for the restricted states and none that joins records and wireless. */
+/** Version 1 has no letters for restricted states, and none for a record combined with wireless. */
 const lettersOfVersion1: Partial<Record<ResultLetter, ResultLetter>> = {
   L: 'D',
   F: 'D',
@@ -90,35 +88,35 @@ const lettersOfVersion1: Partial<Record<ResultLetter, ResultLetter>> = {
   Y: 'W',
 }
 
-/** The letter as an older version shows it; version 2 has no letter for VoIP. */
+/** The letter in the given version; version 2 has none for VoIP. */
 export function toVersionLetter(letter: ResultLetter, version: ScrubVersion): ResultLetter {
   if (version === 1) return lettersOfVersion1[letter] ?? letter
   return version === 2 && letter === 'Y' ? 'W' : letter
 }
 
 export interface CallFlagInput {
-  /** As of version 8. */
+  /** The letter of version 8. */
   readonly letter: ResultLetter
-  /** Type of the record on file; whether it still holds is told by the letter. */
+  /** Type of the record on file; the letter shows whether it is still valid. */
   readonly ebrType: EbrType | ''
-  /** A restricted day or declared emergency in one of the places the called party may be in. */
+  /** A restricted day or declared emergency in one of the candidate places. */
   readonly doNotCallToday: boolean
-  /** The judged instant is inside the calling window of every such place. */
+  /** The instant is inside the calling window of every candidate place. */
   readonly insideWindow: boolean
-  /** As well as of the windows of recorded voices; true where they are not asked for. */
+  /** The instant is also inside the windows for recorded voices; true if those are not required. */
   readonly insideVoiceWindow: boolean
 }
 
-/** Known to permit a call that a person dials. Any other letter, known or not, permits none. */
+/** The letters that permit a manually dialed call. Any other letter, even an unknown one, permits no call. */
 const manualLetters: ReadonlySet<ResultLetter> = new Set([
   ...(['C', 'X', 'E', 'O', 'R'] as const),
   ...(['W', 'Y', 'G', 'H'] as const),
 ])
 
-/** Landlines: a machine may dial them without a permission record. */
+/** Letters of landlines, which may be autodialed without a permission record. */
 const landlineLetters: ReadonlySet<ResultLetter> = new Set(['C', 'X', 'E', 'O', 'R'])
 
-/** A record is current and not superseded by a later opt-out. */
+/** Letters of numbers with a record that is current and not ended by a later opt-out. */
 const relatedLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H'])
 
 export function computeCallFlags(facts: CallFlagInput): ScrubVerdict['allowed'] {
@@ -130,7 +128,7 @@ export function computeCallFlags(facts: CallFlagInput): ScrubVerdict['allowed'] 
   return { manual, autodialed, ai: manual && permission && facts.insideVoiceWindow }
 }
 
-/** The reasons without parts: clients look for these words. */
+/** `Reason` values without parts; clients look for these exact words. */
 const litigatorReason = 'Litigator'
 
 export const malformedReason = 'not a valid number'
@@ -140,20 +138,20 @@ export interface ReasonInput {
   readonly isLitigator: boolean
   readonly country: Country
   /**
-   * The days the number was put on the lists, or as of which the lists are where they keep none; absent
-   * when it is not on one.
+   * The day on which the number was listed, or the as-of day of a list that keeps none; absent if the
+   * number is not listed.
    */
   readonly nationalOn: LocalDay | undefined
   readonly state: { readonly region: string; readonly on: LocalDay } | undefined
   readonly isWireless: boolean
 }
 
-/** Letters for which nothing was looked up, or nothing further than the own list. */
+/** Letters for which no list was looked up, or only the internal list. */
 const withoutReason: ReadonlySet<ResultLetter> = new Set(['M', 'I', 'B', 'P'])
 
 /** `National (USA) 2026-01-31;State (TX) 2026-01-31;;W`; empty parts stay empty. */
 export function formatReason(facts: ReasonInput): string {
-  // A national list that cannot be asked hides no litigator.
+  // With an unusable national list (letter B), a litigator is still reported.
   const saysNothing = withoutReason.has(facts.letter) && facts.letter !== 'B'
   if (facts.isLitigator && !saysNothing) return litigatorReason
   if (withoutReason.has(facts.letter)) return ''

@@ -1,7 +1,7 @@
 /**
- * Gives the scrub verdict of one number: places, lists, records and hours in; letter, reason and flags
- * out. A batch hands in what the account has on file, so that it is read at once; `scrub.ts` and
- * `scrub-row.ts` make the rows.
+ * Computes the scrub verdict of one number (letter, reason and flags) from its places, lists, records
+ * and hours. For a batch, the caller reads the account's records in advance. `scrub.ts` and
+ * `scrub-row.ts` build the rows.
  */
 
 import type { ScopeChoice } from '../../domain/caller.js'
@@ -51,18 +51,18 @@ export interface ScrubEvaluatorDeps {
 export interface ScrubQuestion extends ScopeChoice {
   readonly number: PhoneNumber
   readonly postalCode?: string | undefined
-  /** The instant in question; absent means now. */
+  /** The instant to evaluate; absent means now. */
   readonly at?: Instant | undefined
 }
 
-/** A number, and what the account has on file for it. */
+/** A number with the account's list entry and record for it. */
 export interface ScrubCase {
   readonly account: Pick<AccountView, 'lists' | 'numberingPlan'>
   readonly scope: ProjectScope
   readonly number: PhoneNumber
   readonly postalCode: string | undefined
   readonly now: Instant
-  /** The instant in question. */
+  /** The instant to evaluate. */
   readonly at: Instant
   readonly entry: InternalDncEntry | undefined
   readonly record: EbrRecord | undefined
@@ -70,10 +70,10 @@ export interface ScrubCase {
   readonly aiKeepsVoiceWindows?: boolean | undefined
 }
 
-/** A number in service, and the places that count for its calling hours. */
+/** A number in service, with the places that determine its calling hours. */
 export interface LocatedNumber {
   readonly facts: InServiceFacts
-  /** That of the postal code if it located one, else the number's (spec, "Scrub"). */
+  /** The place of the postal code if it is known, else that of the number (spec, "Scrub"). */
   readonly place: Place
   readonly hours: HoursQuestion
   readonly expiresOn: RelationshipFinding['expiresOn']
@@ -82,7 +82,7 @@ export interface LocatedNumber {
 export interface ScrubEvaluation {
   /** With the letter of version 8. */
   readonly verdict: ScrubVerdict
-  /** When the verdict may change by time alone; infinity for numbers that are not in service. */
+  /** When the verdict may change through the passage of time; infinity for numbers not in service. */
   readonly holdsUntil: Instant
   /** Absent for letters `M` and `I`. */
   readonly located: LocatedNumber | undefined
@@ -90,20 +90,20 @@ export interface ScrubEvaluation {
 
 type InServiceFacts = NumberFacts & { readonly status: 'ok' }
 
-/** What lists, records and law say about one number. */
+/** The findings of lists, records and law for one number. */
 interface Findings {
   readonly records: RelationshipFinding
   readonly national: ListFinding
   readonly state: StateFinding
   readonly litigator: ListFinding
-  /** The lists that the line class depends on, in addition to the numbering plan. */
+  /** The ported-number lists that determine the line class, in addition to the numbering plan. */
   readonly ported: ListEvidence
   readonly wirelessProhibited: boolean
 }
 
 export class ScrubEvaluator {
   readonly #deps: ScrubEvaluatorDeps
-  /** The lists of the last verdict, shared by all verdicts in a row that used the same ones. */
+  /** The lists of the previous verdict, so that consecutive verdicts with the same lists share one array. */
   #lists: {
     readonly parts: readonly (readonly ListVersion[])[]
     readonly all: readonly ListVersion[]
@@ -130,7 +130,7 @@ export class ScrubEvaluator {
 
   judge(query: ScrubCase): ScrubEvaluation {
     const { lists, numberingPlan } = query.account
-    // Before the line class is looked up: a list that becomes too old in between ends the verdict.
+    // Read before the line class, so that a list that expires in between also expires the verdict.
     const ported = lists.findPortedEvidence()
     const facts = numberingPlan.lookup(query.number)
     if (facts.status !== 'ok') {
@@ -140,7 +140,7 @@ export class ScrubEvaluator {
     const { postalCode } = query
     const postal = postalCode ? this.#deps.postalCodes.locate(postalCode) : undefined
     const place = postal ?? facts.place
-    // A postal code moves the calling hours, but lists, records and bans of both places count.
+    // A postal code only changes the calling hours; lists, records and bans of both places apply.
     const everywhere = postal
       ? [...postal.candidates, ...facts.place.candidates]
       : facts.place.candidates
@@ -251,7 +251,7 @@ export class ScrubEvaluator {
     return evaluateRelationship({ entry, record, places, law, at: record?.isFixed ? now : at })
   }
 
-  /** Only if the record on file still has the same effect then, and with it the letter. */
+  /** The next opening, if the record on file still has the same effect then and the letter is unchanged. */
   #findOpening(
     hours: HoursQuestion,
     query: ScrubCase,
@@ -289,15 +289,15 @@ function buildReason(
   })
 }
 
-/** The list's own day if it has none for the number. */
+/** The day on which the number was listed; the as-of day of the list if it keeps none. */
 function findListedDay(found: ListFinding): LocalDay | undefined {
   if (found.status !== 'listed') return undefined
   return found.listedOn ?? toUtcDay(found.asOf)
 }
 
 /**
- * A do-not-call list that the letter needs and that cannot be used comes first. The litigator list is
- * not one of them, since the gate asks it itself (spec, "Litigator check").
+ * An unusable do-not-call list that the letter depends on comes first. The litigator list is left out,
+ * since the gate checks it separately (spec, "Litigator check").
  */
 function buildDetail(
   { national, state, records: { ebrType, optOut } }: Findings,

@@ -1,7 +1,7 @@
 /**
- * Writes a verdict out as a scrub row with the fields of version 8. Our own names and typed values;
- * the wire form of each version is the business of `api/`. Field facts that the spec leaves open
- * are as observed of compatible services.
+ * Converts a verdict to a scrub row with the fields of version 8, under our own names and with typed
+ * values; `api/` formats the row for each version. Details that the spec leaves open follow the
+ * observed behavior of compatible services.
  */
 import { formatLocaleName } from '../../data/numbering/locale-name.js'
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
@@ -15,11 +15,11 @@ import { formatCarrier, toVersionLetter } from './result-letter.js'
 import type { LocatedNumber, ScrubEvaluation } from './scrub-evaluator.js'
 import { findTimeZoneCode } from './time-zone-codes.js'
 
-/** A row, and what its readers in the process may know beyond the wire. */
+/** A row with internal details that are not sent to clients. */
 export interface EvaluatedRow extends ScrubRow {
-  /** When the row may change by time alone. */
+  /** When the row may change through the passage of time. */
   readonly holdsUntil: Instant
-  /** Said where the letter alone leaves the reader guessing, such as which list is missing. */
+  /** Explains the letter if it alone is ambiguous, for example which list is missing. */
   readonly detail: string | undefined
 }
 
@@ -29,11 +29,11 @@ export interface ScrubRowOptions {
   readonly callingHours: Pick<CallingHours, 'formatCallingWindow'>
 }
 
-/** Letters of rows that carry no calling window: the number is not to be called at any hour. */
+/** Letters of rows without a calling window, since the number must not be called at any hour. */
 const withoutWindow: ReadonlySet<ResultLetter> = new Set(['D', 'P', 'B', 'I', 'M', 'L'])
 
-export function toScrubRow(judgement: ScrubEvaluation, terms: ScrubRowOptions): EvaluatedRow {
-  const { verdict, holdsUntil, located } = judgement
+export function toScrubRow(evaluation: ScrubEvaluation, terms: ScrubRowOptions): EvaluatedRow {
+  const { verdict, holdsUntil, located } = evaluation
   const { item, version } = terms
   const letter = toVersionLetter(verdict.letter, version)
   const { reason, ebrType, allowed, detail, lists, optOut } = verdict
@@ -61,7 +61,7 @@ export function toScrubRow(judgement: ScrubEvaluation, terms: ScrubRowOptions): 
     locale: formatLocaleName(facts.place, facts.locality),
     carrierInfo: formatCarrier(facts.carrier, facts.originalClass),
     callingWindow: hasWindow ? terms.callingHours.formatCallingWindow(located.hours) : '',
-    // As observed: like the window, it is of no use where no call is allowed at any hour.
+    // As observed: left out where no call is allowed at any hour, like the window.
     doNotCallToday: letter === 'D' ? undefined : verdict.doNotCallToday,
     isWirelessOrVoip: facts.lineClass !== 'wireline',
     lineType: lineTypes[facts.lineClass],
@@ -71,7 +71,7 @@ export function toScrubRow(judgement: ScrubEvaluation, terms: ScrubRowOptions): 
   }
 }
 
-/** An unknown class counts as wireless, here as in the letter. */
+/** An unknown class is treated as wireless, as in the letter. */
 const lineTypes: Readonly<Record<LineClass, ScrubRow['lineType']>> = {
   wireless: 'Wireless',
   wireline: 'AllOther',
@@ -79,7 +79,7 @@ const lineTypes: Readonly<Record<LineClass, ScrubRow['lineType']>> = {
   unknown: 'Wireless',
 }
 
-/** A port in the other direction has no field. */
+/** The day of a port to wireless; the row has no field for other ports. */
 function formatPortDate(ported: PortingRecord | undefined): string {
   if (ported?.to !== 'wireless' || ported.on === undefined) return ''
   return formatDay(ported.on)
@@ -97,7 +97,7 @@ const noTimeFields: TimeFields = {
   timeZoneSource: '',
 }
 
-/** Fields of a number that is in no place. */
+/** The fields that a row has even without a place. */
 type RowFacts = 'phone' | 'reserved' | keyof ScrubVerdict | 'holdsUntil' | 'warning'
 
 const unlocatedFields: Omit<EvaluatedRow, RowFacts> = {
@@ -114,7 +114,7 @@ const unlocatedFields: Omit<EvaluatedRow, RowFacts> = {
   wirelessPortDate: '',
 }
 
-/** Possible places whose clocks differ resolve to no zone: none of them is guessed. */
+/** If the candidate places have different UTC offsets, the zone fields are empty instead of a guess. */
 function timeFields({ place, hours: { at } }: LocatedNumber): TimeFields {
   const offset = onlyOne(listOffsets(place.candidates, at))
   if (offset === undefined) {
@@ -132,7 +132,7 @@ function listOffsets(places: readonly CandidatePlace[], at: Instant): readonly n
   return places.map((place) => getTimeZone(place.zone).offset(at))
 }
 
-/** The value that all of them are, if they agree. */
+/** The common value if all entries are equal, else `undefined`. */
 function onlyOne<Value>(values: readonly Value[]): Value | undefined {
   const [first] = values
   return values.every((value) => value === first) ? first : undefined

@@ -1,6 +1,6 @@
 /**
- * The scrub of a list (spec, "Scrub"): one row per item, in request order. What the account has on
- * file is read for the whole batch in a few queries; each number is then judged in memory.
+ * Scrubs a list (spec, "Scrub"): one row per item, in request order. The account's entries and records
+ * are read for a whole batch in a few queries; each number is then evaluated in memory.
  */
 
 import type { ScopeChoice } from '../../domain/caller.js'
@@ -28,7 +28,7 @@ export interface ScrubDeps {
 export interface ScrubRequest extends ScopeChoice {
   readonly items: readonly ScrubItem[]
   readonly version: ScrubVersion
-  /** The instant in question; absent means now. */
+  /** The instant to evaluate; absent means now. */
   readonly at?: Instant | undefined
   /** The AI flag also respects the windows for recorded voices. */
   readonly aiKeepsVoiceWindows?: boolean | undefined
@@ -45,8 +45,8 @@ export class Scrub {
   }
 
   /**
-   * One row per item, in order, duplicates kept; a bad number is a row with its letter and never
-   * fails the batch. Refuses an unknown project or campaign.
+   * One row per item, in request order, duplicates kept. A malformed number gets a row with its letter
+   * and never fails the batch. Throws `invalid-request` for an unknown project or campaign.
    */
   async listRows(accountId: string, request: ScrubRequest): Promise<readonly EvaluatedRow[]> {
     const { items, version, aiKeepsVoiceWindows } = request
@@ -71,7 +71,7 @@ export class Scrub {
     })
   }
 
-  /** The same rows in batches, so that a long list is never all in memory; all for one instant. */
+  /** The same rows in batches, all for one instant, so that a long list is never in memory as a whole. */
   async *streamRows(
     accountId: string,
     request: ScrubRequest,

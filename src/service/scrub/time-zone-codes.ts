@@ -1,12 +1,12 @@
 /**
- * `TZCode` of a scrub row: the Microsoft time zone index values, a table of UTC offset and daylight
- * saving. For the caller's eyes only: calling hours are decided by IANA zones.
+ * `TZCode` of a scrub row: Microsoft time zone index values by UTC offset and daylight saving. They are
+ * informational only; calling hours are computed from IANA zones.
  */
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay, toCalendarDate, toLocalDay, toUtcDay } from '../../domain/time/dates.js'
 import { getTimeZone } from '../../domain/time/time-zones.js'
 
-/** `winter/summer` minutes east of UTC to the index value; zones that fit none have no code. */
+/** `winter/summer` offsets in minutes east of UTC, mapped to the index value. */
 const codes: Readonly<Record<string, string>> = {
   '-660/-660': '1',
   '-600/-600': '2',
@@ -24,7 +24,7 @@ const codes: Readonly<Record<string, string>> = {
   '600/600': '275',
 }
 
-/** The code that describes a zone over the year to come; empty where the table has none. */
+/** The code that matches the zone's offsets in the coming year; empty if the table has none. */
 export function findTimeZoneCode(zoneName: string, at: Instant): string {
   const rules = getTimeZone(zoneName)
   const winter = rules.offset(nextFirstOfMonth(1, at))

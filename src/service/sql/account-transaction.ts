@@ -1,4 +1,4 @@
-/** Write transactions of one account, one after the other even across processes. */
+/** Write transactions of one account, serialized even across processes. */
 import type { Transaction } from 'kysely'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { waitForNextTurn } from '../../runtime/yield-to-event-loop.js'
@@ -6,10 +6,10 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, Tables } from '../../storage/tables.js'
 
 /**
- * Runs `work` in one transaction that starts by taking the account's row for writing. SQLite
- * refuses to turn a transaction that has read into a writing one when another process wrote in
- * between; and what `work` reads must still be true when it writes. While another process holds the
- * lock the whole is tried again, so `work` must do nothing but read and write the transaction.
+ * Runs `work` in a transaction that starts by writing the account's row. This takes the write lock
+ * first: SQLite cannot upgrade a read transaction if another process has written since, and what
+ * `work` reads must still be true when it writes. The whole transaction is retried while another
+ * process holds the lock, so `work` must have no side effects outside the transaction.
  */
 export async function runAccountTransaction<Result>(
   { db, retryWhileLocked }: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>,
@@ -27,7 +27,7 @@ export async function runAccountTransaction<Result>(
           .executeTakeFirst()
         if (locked.numUpdatedRows === 0n) throw new Error(`account '${accountId}' does not exist`)
         const result = await work(transaction)
-        // The commit of many rows takes milliseconds.
+        // Committing many rows takes milliseconds, so let other work run first.
         if (monotonicSeconds() - startedAt > slowWriteSeconds) await waitForNextTurn()
         return result
       }),
@@ -39,8 +39,8 @@ const slowWriteSeconds = 0.003
 const latestWrites = new WeakMap<Db, Promise<unknown>>()
 
 /**
- * At most one of these transactions waits for the connection or has it, so a decision that reads or
- * is recorded meanwhile waits for one long write at most, and not for all that were asked for before.
+ * At most one of these transactions holds or waits for the connection, so a decision waits for at most
+ * one long write and not for all that are queued.
  */
 function queueWrite<Result>(db: Db, write: () => Promise<Result>): Promise<Result> {
   const earlier = latestWrites.get(db)

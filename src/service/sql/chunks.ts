@@ -1,14 +1,14 @@
-/** Splits long lists into pieces one SQL statement can carry. */
+/** Splits long lists into chunks that fit into one SQL statement. */
 import type { EngineTraits } from '../../storage/open-database.js'
 
-/** A statement of so many rows or values takes a millisecond or two, after which others get their turn. */
+/** A statement with this many rows takes a millisecond or two, after which other work can run. */
 const maxChunk = 256
 const maxValues = 1024
 const reservedParameters = 8
 
 /**
- * Pieces in order whose sizes are powers of two, so that batches of any length share a dozen
- * distinct statements and the engine's cache of prepared statements stays small.
+ * Chunks in order, whose sizes are powers of two, so that batches of any length share a dozen distinct
+ * statements and the engine's cache of prepared statements stays small.
  */
 export function* splitIntoChunks<Item>(
   items: readonly Item[],
@@ -26,7 +26,7 @@ export function* splitIntoChunks<Item>(
   }
 }
 
-/** The rows that a query finds for all pieces. */
+/** Runs a query for each chunk and concatenates the rows. */
 export async function queryInChunks<Item, Row>(
   items: readonly Item[],
   traits: Pick<EngineTraits, 'maxParameters'>,

@@ -1,5 +1,5 @@
 /**
- * Of what is read from the database: the hot path answers without a query, and a change made by
- * another process is still seen within a second. Cleared after each own write has been committed.
+ * Limits of the caches for database reads. The hot path needs no query, and changes by another process
+ * take effect within a second. Each cache is cleared after a commit of this process.
  */
 export const readCacheLimits = { ttlMs: 1000, maxEntries: 10_000 }

@@ -1,6 +1,6 @@
 /**
- * Reads the rows of numbers with few statements that are compiled once, since building the SQL costs
- * more than running it.
+ * Reads rows by number with a few statements that are compiled once, since building the SQL takes
+ * longer than running it.
  */
 import type { Compilable, CompiledQuery } from 'kysely'
 import type { PhoneNumber } from '../../domain/phone-number.js'
@@ -11,16 +11,16 @@ import type { EngineTraits } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import { splitIntoChunks } from './chunks.js'
 
-/** Whose rows: an account and the code of the project the list or records belong to. */
+/** The owner of rows: an account, and the code of the project that has the list or records. */
 export interface RowOwner {
   readonly accountId: string
   readonly projectCode: string
 }
 
-/** Whose rows are written, when and by whom. */
+/** The owner, time and author of a write. */
 export interface RowWrite extends ChangeStamp {
   readonly owner: RowOwner
-  /** Now as the account sees it; `storedAt` is the same by the machine's clock. */
+  /** Time of the write by the account's clock; `storedAt` is the same instant by the machine's clock. */
   readonly at: Instant
   /** The API key of the request. */
   readonly keyId: string

@@ -7,14 +7,14 @@ import type { Instant } from '../../domain/time/clock.js'
 import type { WebhookEventRow } from '../../storage/tables.js'
 import { Turns } from '../background/turns.js'
 
-/** The event of a lane that is due first, now or later. */
+/** The event of a lane that is due next. */
 export type LaneHead = Pick<WebhookEventRow, 'id' | 'lane'> & {
   readonly next_attempt_at: Instant
 }
 
 const lanesPerAccount = 8
 
-/** Of the account and of the receiver's scheme, host and port. */
+/** The lane for an account and the scheme, host and port of its receiver. */
 export function computeLane(accountId: string, url: string): string {
   const receiver = URL.canParse(url) ? new URL(url).origin : ''
   const [byte = 0] = createHash('sha256').update(receiver).digest()
@@ -35,9 +35,9 @@ const maxPerAccount = 8
 export class DeliveryLanes {
   readonly #max: number
   readonly #maxPerAccount: number
-  /** Lanes by event. */
+  /** Event id to lane. */
   readonly #inFlight = new Map<string, string>()
-  /** By account and by lane. */
+  /** Keyed by account and by lane. */
   readonly #turns = new Turns()
 
   constructor(max: number) {
@@ -50,7 +50,7 @@ export class DeliveryLanes {
     return [...this.#inFlight.keys()]
   }
 
-  /** The next due event by turn that may be sent now; it is then in flight. */
+  /** Picks the next due event that may be sent now, and marks it as in flight. */
   take(heads: Iterable<LaneHead>, now: Instant): LaneHead | undefined {
     if (this.#inFlight.size >= this.#max) return undefined
     const [next] = [...heads]

@@ -1,6 +1,6 @@
 /**
- * Sends due events. An event is delivered at least once: an attempt is recorded when it has ended, so
- * one interrupted by a crash is repeated, and receivers recognize duplicates by the event's id.
+ * Sends due events. Events are delivered at least once: an attempt is recorded when it has ended, so
+ * one interrupted by a crash is repeated. Receivers recognize duplicates by the event's id.
  */
 import { setMaxListeners } from 'node:events'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
@@ -55,12 +55,12 @@ export interface WebhookDeliveriesOptions {
   readonly onError: (cause: unknown) => void
 }
 
-/** Delay before a failure of this program, not of a receiver, is retried. */
+/** Delay before retrying after a failure of this program, as opposed to the receiver. */
 const internalRetryMs = 5_000
 const pendingReportIntervalMs = 1_000
-/** How long deliveries in flight may take to end when the program does. */
+/** How long deliveries in flight may take to finish on shutdown. */
 const graceMs = 2_000
-/** As long as the results of scans. */
+/** The same as for scan results. */
 const keepDays = 90
 
 export class WebhookDeliveries {
@@ -80,8 +80,8 @@ export class WebhookDeliveries {
   }
 
   /**
-   * Starts due deliveries within the limits, without waiting for their ends. Returns the milliseconds
-   * until the next event is due.
+   * Starts due deliveries within the limits, without waiting for them to finish. Resolves to the
+   * milliseconds until the next event is due.
    */
   async run(): Promise<number> {
     const { storage, clock } = this.#options
@@ -189,7 +189,7 @@ export class WebhookDeliveries {
     this.#options.observer.onFailure?.({ ...about, attempts, problem })
   }
 
-  /** Ends early when the program does. */
+  /** Waits before an internal retry; resolves early on shutdown. */
   #pause(): Promise<void> {
     const { timers } = this.#options
     return sleep(internalRetryMs, { timers, signal: this.#closing.signal })

@@ -8,15 +8,15 @@ import { signatureHeader, signWebhook } from './webhook-signature.js'
 
 export interface WebhookDispatcherOptions {
   readonly sender: WebhookSender
-  /** The secret that the account's notifications are signed with. */
+  /** The secret with which the account's notifications are signed. */
   readonly getSecret: (accountId: string) => Promise<string>
   readonly clock: Clock
   readonly settings: {
     /** Header for the receiver's own key (spec, "One-time scan completion webhook"). */
     readonly keyHeader: string
-    /** Of this program. */
+    /** Version of this program. */
     readonly version: string
-    /** From the lookup of the name to the end of the answer. */
+    /** Covers everything from the name lookup to the end of the response. */
     readonly timeoutMs: number
   }
 }
@@ -28,7 +28,7 @@ export interface PendingWebhookEvent {
   readonly event: string
   readonly url: string
   readonly apiKey: string | undefined
-  /** JSON of an object. */
+  /** A JSON object as text. */
   readonly body: string
   /** From 1. */
   readonly attempt: number
@@ -42,8 +42,8 @@ export class WebhookDispatcher {
   }
 
   /**
-   * Every failure of the receiver is a result. Rejects when there is no secret to sign with, and
-   * with {@link SendError} `aborted` when `signal` aborts the attempt.
+   * Failures of the receiver are returned as results. Rejects if there is no secret to sign with, and
+   * with {@link SendError} `aborted` if `signal` aborts the attempt.
    */
   async attempt(event: PendingWebhookEvent, signal?: AbortSignal): Promise<AttemptResult> {
     const { sender, getSecret, clock, settings } = this.#options
@@ -51,7 +51,7 @@ export class WebhookDispatcher {
     const sentAt = clock.now()
     const body = buildBody(event, sentAt)
     const atSeconds = Math.floor(sentAt / 1000)
-    // The later entries replace a key header of the same name.
+    // Entries that follow replace a key header of the same name.
     const headers = {
       ...(event.apiKey !== undefined && { [settings.keyHeader.toLowerCase()]: event.apiKey }),
       'content-type': 'application/json',

@@ -33,8 +33,8 @@ export async function insertEvent(
 }
 
 /**
- * The event of every lane that is due first, without those in flight. Steps from lane to lane in the
- * index, so that further events of a lane cost nothing.
+ * The next due event of every lane, except those in flight. Skips from lane to lane in the index, so
+ * that the other events of a lane are never read.
  */
 export async function findLaneHeads(
   db: Db,
@@ -59,7 +59,7 @@ export async function findLaneHeads(
   return found.rows
 }
 
-/** Few different lengths mean few different statements in the cache of the engine. */
+/** Few distinct lengths mean few distinct statements in the engine's cache. */
 function padToPowerOfTwo(texts: readonly string[]): readonly string[] {
   const length = 2 ** Math.ceil(Math.log2(Math.max(1, texts.length)))
   return [...texts, ...Array<string>(length - texts.length).fill('')]
@@ -85,11 +85,11 @@ export async function countPending(db: Db): Promise<number> {
 export interface AttemptRecord {
   readonly attempt: number
   readonly result: AttemptResult
-  /** `undefined` after the last. */
+  /** `undefined` after the last attempt. */
   readonly nextAttemptAt: Instant | undefined
 }
 
-/** Must run in a transaction. */
+/** Stores the attempt and updates its event; must run in a transaction. */
 export async function recordAttempt(
   transaction: Db,
   { id, account_id, kind }: Pick<WebhookEventRow, 'id' | 'account_id' | 'kind'>,
@@ -115,7 +115,7 @@ export async function recordAttempt(
     .execute()
 }
 
-/** The columns to clear after the last attempt: the receiver's key, and scan results, which the scan keeps. */
+/** Columns to clear after the last attempt: the receiver's key, and scan results, which the job keeps too. */
 function clearedColumns(kind: WebhookKind) {
   return { api_key: null, ...(kind === 'scan' && { body: '{}' }) }
 }

@@ -1,4 +1,4 @@
-/** The port through which services notify customers' URLs. */
+/** The port through which services send notifications to customers' URLs. */
 import type { Instant } from '../../domain/time/clock.js'
 import type { Db } from '../../storage/tables.js'
 
@@ -21,18 +21,18 @@ export interface NewWebhookEvent {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** The latest attempt (spec, "Project", `LastDelivery`). */
+/** The latest attempt to deliver an event (spec, "Project", `LastDelivery`). */
 export interface LastDelivery {
   readonly eventId: string
   readonly event: string
   readonly attempt: number
-  /** `null` when no answer came. */
+  /** `null` if there was no response. */
   readonly httpStatus: number | null
   readonly sentAt: Instant
 }
 
 export interface ProbeResult {
-  /** `undefined` when no answer came. */
+  /** `undefined` if there was no response. */
   readonly httpStatus: number | undefined
   /** Why the delivery failed; absent on success. */
   readonly problem?: string | undefined
@@ -41,9 +41,9 @@ export interface ProbeResult {
 export interface WebhookQueue {
   /** Stores the event in the transaction of the change that it reports; returns the event's id. */
   add(transaction: Db, event: NewWebhookEvent): Promise<string>
-  /** Must be called after such a transaction is committed. */
+  /** Must be called after the transaction of {@link add} is committed. */
   wake(): void
-  /** Sends once, now, and stores nothing: for `TestNotificationURL`. */
+  /** Sends once, immediately, and stores nothing; for `TestNotificationURL`. */
   probe(event: NewWebhookEvent): Promise<ProbeResult>
   /** `undefined` before the first attempt. */
   findLastDelivery(
@@ -51,6 +51,6 @@ export interface WebhookQueue {
     kind: WebhookKind,
     subject: string,
   ): Promise<LastDelivery | undefined>
-  /** Throws {@link AppError} naming the field for a URL that nothing may be sent to. */
+  /** Throws {@link AppError} naming the field if notifications may not be sent to the URL. */
   refuseBadUrl(field: string, url: string): void
 }

@@ -10,11 +10,11 @@ export type AttemptOutcome = (typeof attemptOutcomes)[number]
 export interface AttemptResult {
   readonly sentAt: Instant
   readonly outcome: AttemptOutcome
-  /** `null` when no answer came. */
+  /** `null` if there was no response. */
   readonly httpStatus: number | null
   /** Why the delivery failed; absent on success. */
   readonly problem?: string
-  /** The header of that name, as received. */
+  /** The `Retry-After` header as received. */
   readonly retryAfter?: string | undefined
 }
 
@@ -25,15 +25,15 @@ export interface WebhookRetryPolicy {
   readonly random: () => number
 }
 
-/** Pauses are lengthened by up to this share, so that events that failed together are not retried together. */
+/** Pauses are lengthened by up to this fraction, so that events that failed together are spread out. */
 const jitter = 0.1
 
 const goneStatus = 410
 
 /**
  * When the event is due again; `undefined` after its last attempt. Status 410 (RFC 9110, 15.5.11) and
- * permanent failures end it early. `Retry-After` can lengthen a pause, up to the longest configured
- * one, but not shorten it.
+ * permanent failures end the retries early. `Retry-After` can lengthen a pause, up to the longest
+ * configured one, but not shorten it.
  */
 export function computeNextAttemptAt(
   { attempt, result, now }: { attempt: number; result: AttemptResult; now: Instant },

@@ -3,22 +3,22 @@
  * choose the URLs.
  */
 
-/** Why no answer came. */
+/** Why there was no response. */
 export const sendFailures = [
-  /** A URL that a notification can never be sent to. */
+  /** The URL can never receive a notification. */
   'bad-url',
-  /** A header that HTTP cannot carry. */
+  /** A header value is not valid in HTTP. */
   'bad-header',
   /** The name resolves to an address that is not public. */
   'blocked-address',
   /** No connection: unknown name, refused, no route, or a certificate for another name. */
   'unreachable',
   'timeout',
-  /** The connection ended before the answer did. */
+  /** The connection ended before the response was complete. */
   'cut-off',
-  /** The headers of the answer are too long. */
+  /** The response headers are too long. */
   'too-large',
-  /** The answer is not HTTP. */
+  /** The response is not HTTP. */
   'unreadable',
 ] as const
 export type SendFailure = (typeof sendFailures)[number]
@@ -26,7 +26,7 @@ export type SendFailure = (typeof sendFailures)[number]
 export class SendError extends Error {
   readonly failure: SendFailure | 'aborted'
 
-  /** The message contains nothing of the request. */
+  /** The message must not contain any part of the request. */
   constructor(failure: SendFailure | 'aborted', message: string) {
     super(message)
     this.name = 'SendError'
@@ -38,21 +38,21 @@ export interface SendRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** From the lookup of the name to the end of the answer. */
+  /** Covers everything from the name lookup to the end of the response. */
   readonly timeoutMs: number
-  /** Ends the request earlier, with the failure `aborted`. */
+  /** Aborts the request with the failure `aborted`. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface SendReply {
   readonly status: number
-  /** The header of that name, as received. */
+  /** The `Retry-After` header as received. */
   readonly retryAfter: string | undefined
 }
 
 export interface WebhookSender {
-  /** One POST. Any status is an answer, redirects included; rejects with {@link SendError}. */
+  /** Sends one POST. Resolves for any status, including redirects; rejects with {@link SendError}. */
   post(request: SendRequest): Promise<SendReply>
-  /** The rule that the text of a URL breaks; its name is not looked up. */
+  /** The rule that a URL violates, if any; its host name is not looked up. */
   findProblem(url: string): string | undefined
 }

@@ -1,8 +1,8 @@
 /**
  * The signature of a notification: `callgate-signature: t=<unix seconds>,id=<event id>,v1=<hex>`, where
- * v1 is the HMAC-SHA256 of `<id>.<t>.<body>` under the account's secret. The body is the bytes as
- * sent. The time is that of the attempt, so a recorded request cannot be replayed after the receiver's
- * tolerance.
+ * v1 is the HMAC-SHA256 of `<id>.<t>.<body>`, keyed with the account's secret. The body is the exact
+ * bytes sent. The time is that of the attempt, so a captured request cannot be replayed once the
+ * receiver's tolerance has passed.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Instant } from '../../domain/time/clock.js'
@@ -16,7 +16,7 @@ export interface SignaturePayload {
   readonly body: string | Uint8Array
 }
 
-/** The value of the header. With several secrets, while one replaces another, each signs. */
+/** The value of the header, with one signature per secret, since two are valid during a rotation. */
 export function signWebhook(notice: SignaturePayload, secrets: readonly string[]): string {
   const proofs = secrets.map((secret) => `v1=${computeHmac(notice, secret).toString('hex')}`)
   return [`t=${notice.atSeconds}`, `id=${notice.id}`, ...proofs].join(',')
@@ -64,7 +64,7 @@ interface SignatureHeader {
   readonly hmacs: readonly Buffer[]
 }
 
-/** One `t`, one `id`, one or more `v1`; parts with other names are for later versions. */
+/** Requires one `t`, one `id` and at least one `v1`; ignores other parts, which later versions may add. */
 function parseSignatureHeader(header: string): SignatureHeader | undefined {
   const parts = header.split(',').map((part) => /^\s*(\w+)=([\w-]*)\s*$/.exec(part))
   const valuesOf = (name: string) =>

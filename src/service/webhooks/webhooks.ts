@@ -1,6 +1,6 @@
 /**
  * Notifications to customers' URLs (spec, "Events"): stored in the transaction of the change they
- * report, and sent in the background until delivered or given up. Every attempt is recorded.
+ * report, and sent in the background until delivered or out of attempts. Every attempt is recorded.
  */
 import type { Timers } from '../../domain/time/clock.js'
 import { invalidRequest } from '../../errors.js'
@@ -18,7 +18,7 @@ import type {
   WebhookQueue,
 } from './webhook-queue.js'
 
-/** The clock is the machine's, for the sandbox too. */
+/** `clock` must be the machine's clock, even for the sandbox. */
 export interface WebhooksOptions extends WebhookDispatcherOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
   readonly timers: Timers
@@ -30,7 +30,7 @@ export interface WebhooksOptions extends WebhookDispatcherOptions {
     readonly maxUnderWay: number
   }
   readonly observer: WebhookObserver
-  /** Failures of this program, which are retried. */
+  /** Called for failures of this program, which are retried. */
   readonly onError: (cause: unknown) => void
 }
 
@@ -52,12 +52,12 @@ export class Webhooks implements WebhookQueue {
     this.#task = new BackgroundTask({ run: () => this.#deliveries.run(), timers, onError })
   }
 
-  /** Starts sending, beginning with events that an earlier process left. */
+  /** Starts sending, beginning with events left by an earlier process. */
   start(): void {
     this.#task.start()
   }
 
-  /** Starts no further attempt; those in flight have a moment to end. */
+  /** Starts no further attempts; resolves when those in flight have ended or the grace period is over. */
   async close(): Promise<void> {
     await Promise.all([this.#deliveries.close(), this.#task.close()])
   }

@@ -1,10 +1,9 @@
 /**
- * What is kept about one number of one account for one question: the latest complete answers with the
- * instants that limit their use, and what each source forbids.
+ * The cache entry of one number, account and question: the latest complete answers with the instants
+ * that limit their use, and the denials of each source.
  *
- * A known denial ends with a newer answer of its own source or at its own end, and with nothing else:
- * not with an answer of another source, not while its source does not answer, and not with another
- * postal code.
+ * A denial ends only with a newer answer of its own source or when it expires; not with an answer of
+ * another source, not while its source does not answer, and not with another postal code.
  */
 
 import {
@@ -17,15 +16,15 @@ import { type CallKind, callKinds } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 
 export interface CacheSettings {
-  /** Numbers kept per question; 0 keeps nothing. */
+  /** Maximum numbers per question; 0 disables the cache. */
   readonly maxEntries: number
   readonly allowMs: number
   readonly blockMs: number
-  /** An answer used this shortly before its end is refreshed in the background; 0 means never. */
+  /** An answer used within this time before its expiry is refreshed in the background; 0 means never. */
   readonly refreshAheadMs: number
 }
 
-/** The same for every entry of a cache. */
+/** The rules shared by all entries of a cache. */
 export interface CacheRules<T> {
   readonly settings: CacheSettings
   /** Whether any source forbids this kind of call; without a kind, every kind. */
@@ -35,25 +34,25 @@ export interface CacheRules<T> {
 /** What an answer depends on besides the account and the number. */
 export interface AnswerSubject {
   readonly variant: string
-  /** What a denial without an end depends on, such as one by a list: not the place. */
+  /** What a denial without an expiry depends on, such as one by a list; excludes the place. */
   readonly scope: string
 }
 
-/** Now on both clocks. */
+/** The current time on both clocks. */
 export interface ClockReading {
-  /** By the account's clock. */
+  /** On the account's clock. */
   readonly now: Instant
   readonly monotonicMs: number
 }
 
 export interface CachedAnswer<T> {
   readonly answer: AnswerSuccess<T>
-  /** When the question was asked, so that a slow answer is no younger for it. */
+  /** When the question was asked, so that a slow answer does not seem younger than it is. */
   readonly validFrom: Instant
   /** Fresh before this instant. */
   readonly freshUntil: Instant
   readonly holdsUntil: Instant
-  /** On the monotonic clock: an answer gets no younger when the other clock is set back. */
+  /** On the monotonic clock, so that an answer does not get younger if the account's clock is set back. */
   readonly storedAtMs: number
   /** A use at or after this instant refreshes the answer in the background. */
   refreshFrom: Instant
@@ -63,14 +62,14 @@ interface Denial<T> {
   /** The answer of one source alone. */
   readonly answer: AnswerSuccess<T>
   readonly scope: string
-  /** Set if time ends the denial; otherwise it applies to every variant of the scope. */
+  /** Set if the denial expires; otherwise it applies to every variant of the scope. */
   readonly variant: string | undefined
 }
 
-/** Limits made-up postal codes; nobody needs more of them for one number. */
+/** Bounds the memory that invented postal codes can use; no number needs more. */
 const maxVariants = 16
 
-/** An answer in constant use is refreshed no more often than this. */
+/** Minimum interval between refreshes of an answer in constant use. */
 export const minRefreshIntervalMs = 10_000
 
 export class CacheEntry<T> {
@@ -83,7 +82,7 @@ export class CacheEntry<T> {
     this.#rules = rules
   }
 
-  /** Keeps what each source forbids; the whole answer only if every source answered. */
+  /** Stores the denials of each source, and the complete answer only if every source answered. */
   store(answer: AnswerSuccess<T>, asked: AnswerSubject & ClockReading, storedAt: Instant): void {
     const { isForbidden } = this.#rules
     for (const part of flattenAnswers(answer)) {
@@ -101,8 +100,8 @@ export class CacheEntry<T> {
   }
 
   /**
-   * For use while a source does not answer: a known denial, or with `mayPermit` an answer that permits
-   * and is not too old.
+   * The answer to use while a source does not answer: a known denial or, with `mayPermit`, a permitting
+   * answer that is not too old.
    */
   findStale(
     about: AnswerSubject,
@@ -125,7 +124,7 @@ export class CacheEntry<T> {
     return isYoung && now >= validFrom && now < holdsUntil ? answer : undefined
   }
 
-  /** Replaces what the same source forbade before, unless this answer is older. */
+  /** Replaces the earlier denial of the same source, unless this answer is older. */
   #storeDenial(answer: AnswerSuccess<T>, { variant, scope }: AnswerSubject): void {
     const isForbidding = callKinds.some((kind) => this.#rules.isForbidden(answer, kind))
     if (!isForbidding && this.#denials.length === 0) return
@@ -154,8 +153,9 @@ export class CacheEntry<T> {
   }
 
   /**
-   * Unless the kept answer was asked later, by a clock that has not been set back since. An answer that
-   * replaced the primary source's gives way to the primary's own, however late that is.
+   * Stores a complete answer, unless the stored one was asked later (and the clock was not set back
+   * since). An answer given in place of the primary source's is replaced by the primary's own, however
+   * late that is.
    */
   #storeWhole(
     answer: AnswerSuccess<T>,
@@ -177,7 +177,7 @@ export class CacheEntry<T> {
     const maxAgeMs = isForbidden(answer, undefined) ? settings.blockMs : settings.allowMs
     const freshUntil = Math.min(validFrom + maxAgeMs, holdsUntil)
     this.answers.set(variant, {
-      // Without the promise of the primary's answer, which would be kept as long.
+      // Drops the promise of the primary's answer, which would otherwise be retained as long.
       answer: unavailablePrimary?.lateAnswer
         ? { ...answer, unavailablePrimary: { reason: unavailablePrimary.reason } }
         : answer,
@@ -206,7 +206,7 @@ function appliesTo<T>(denial: Denial<T>, { variant, scope }: AnswerSubject): boo
   return denial.variant === undefined ? denial.scope === scope : denial.variant === variant
 }
 
-/** Never for an answer whose own end comes first: the source would name the same end again. */
+/** Infinity for an answer that the source itself limits, since a refresh would give the same limit again. */
 function computeRefreshStart(
   {
     validFrom,

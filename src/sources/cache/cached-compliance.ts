@@ -1,4 +1,4 @@
-/** Answers the questions about a call from memory while their answers are fresh. */
+/** Caches the answers to the questions about a call while they are fresh. */
 
 import { LRUCache } from 'lru-cache'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
@@ -37,24 +37,24 @@ import {
 interface CacheObserver {
   /**
    * Each lookup is a `hit`, `miss`, `expired` or `bypass`. In addition, `stale` is an expired answer
-   * given because the source did not answer, and `refresh` a question in the background.
+   * that was used because the source did not answer, and `refresh` is a question in the background.
    */
   onLookup(
     question: QuestionName,
     result: 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh',
   ): void
-  /** One question to the source, in the background or not. */
+  /** Called for each question to the source, including those in the background. */
   onAnswer(question: QuestionName, outcome: 'answered' | 'unanswered', seconds: number): void
 }
 
 export interface CachedComplianceOptions {
   readonly settings: CacheSettings
-  /** How long after its end an answer may still permit while the source does not answer. */
+  /** How long after its expiry an answer may still permit calls while the source does not answer. */
   readonly staleForMs: Readonly<Record<QuestionName, number>>
-  /** How long to wait for the source if there is a stale answer; infinity without a limit. */
+  /** How long to wait for the source if there is a stale answer; infinity means no limit. */
   readonly staleAfterMs: number
   readonly timers: Timers
-  /** The clock of the accounts that ask; the sandbox's may be fixed. */
+  /** The clock of the accounts; that of the sandbox may be fixed. */
   readonly clock: Clock
   readonly observer: CacheObserver
   /**
@@ -66,7 +66,7 @@ export interface CachedComplianceOptions {
 
 export type WarmupResult = 'fresh' | 'answered' | 'unanswered'
 
-/** A change to a number drops its answers at once. What-ifs always go to the source. */
+/** A change to a number invalidates its answers immediately. What-if questions bypass the cache. */
 export class CachedCompliance implements Compliance, ChangeObserver {
   readonly #scrub: AnswerCache<ScrubVerdict, Question>
   readonly #internalDnc: AnswerCache<InternalDncStatus, Question>
@@ -120,9 +120,9 @@ export class CachedCompliance implements Compliance, ChangeObserver {
   }
 
   /**
-   * Asks those of the four questions in the background whose answer does not stay fresh for that long,
-   * or for as long as answers are kept. `fresh` if none had to be asked, `unanswered` if an answer is
-   * still missing. Never rejects.
+   * Asks, in the background, those of the four questions whose cached answer does not stay fresh for
+   * `freshForMs` (or the maximum age, if shorter). Resolves to `fresh` if none had to be asked, and to
+   * `unanswered` if an answer is still missing. Never rejects.
    */
   async warmUp(question: LegalTimeQuestion, freshForMs: number): Promise<WarmupResult> {
     const results = await Promise.all([
@@ -150,7 +150,7 @@ export class CachedCompliance implements Compliance, ChangeObserver {
   }
 }
 
-/** By the row's flags and its day. The permission check may forbid more, never less. */
+/** Decides by the flags and the day of the row. The permission check may forbid more, but never less. */
 function isPermittedByRow(row: ScrubVerdict, kind: CallKind | undefined): boolean {
   const { allowed, doNotCallToday } = row
   if (doNotCallToday) return false
@@ -167,21 +167,21 @@ function buildCacheKey(accountId: string, number: PhoneNumber): string {
   return `${number}${accountId}`
 }
 
-/** One question of the port. */
+/** Describes the caching of one question of the port. */
 interface CachedQuestion<T, Q extends Question> {
   readonly name: QuestionName
   readonly ask: (question: Q) => MaybePromise<Answer<T>>
   /** Whether the value permits this kind of call; without a kind, whether it permits any. */
   readonly isPermitted: (value: T, callKind: CallKind | undefined) => boolean
-  /** Scope: project and campaign. Place: the postal code as well. */
+  /** `scope`: project and campaign. `place`: also the postal code. */
   readonly dependsOn: 'scope' | 'place'
-  /** A denial without an end, such as one by a list, applies to every place. */
+  /** Whether a denial without an expiry, such as one by a list, applies to every place. */
   readonly sharesDenials?: boolean
-  /** What else the answer depends on. */
+  /** Formats the other options on which the answer depends. */
   readonly formatOptions?: ((question: Q) => string) | undefined
 }
 
-/** A question, where its answer is kept, and when it was asked. */
+/** A question with its place in the cache and the time at which it was asked. */
 interface CacheLookup<Q> extends AnswerSubject, ClockReading {
   readonly question: Q
   readonly key: string
@@ -231,7 +231,7 @@ class AnswerCache<T, Q extends Question> {
       : this.#serveStaleIfUnanswered(answer, lookup)
   }
 
-  /** Asks in the background unless a kept answer stays fresh for that long. */
+  /** Asks in the background unless a cached answer stays fresh for that long. */
   warmUp(question: Q, freshForMs: number): MaybePromise<WarmupResult> {
     if (!this.#entries) return 'unanswered'
     const lookup = this.#createLookup(question)
@@ -240,7 +240,7 @@ class AnswerCache<T, Q extends Question> {
     return this.#askInBackground(lookup)
   }
 
-  /** Answers in flight are not kept either: they may come from facts before the change. */
+  /** Also discards answers in flight, which may be based on facts from before the change. */
   invalidate(key?: string): void {
     this.#inFlight.invalidate(key)
     if (key === undefined) this.#entries?.clear()
@@ -265,7 +265,7 @@ class AnswerCache<T, Q extends Question> {
     }
   }
 
-  /** Asks the source; with a lookup, stores the answer unless the facts changed meanwhile. */
+  /** Asks the source; with a lookup, stores the answer unless the facts changed in the meantime. */
   #ask(question: Q, lookup?: CacheLookup<Q>): MaybePromise<Answer<T>> {
     const startedSeconds = monotonicSeconds()
     const answer = this.#about.ask(question)
@@ -301,7 +301,7 @@ class AnswerCache<T, Q extends Question> {
     const entry = this.#entries?.get(lookup.key) ?? new CacheEntry(this.#rules)
     entry.store(answer, lookup, this.#options.clock.now())
     this.#entries?.set(lookup.key, entry)
-    // The primary source's answer is kept too, even if it arrives after another's.
+    // The primary source's answer is stored too, even if it arrives after another source's.
     answer.unavailablePrimary?.lateAnswer?.then(
       (late) => this.#store(late, lookup),
       () => undefined,
@@ -338,7 +338,7 @@ class AnswerCache<T, Q extends Question> {
     return this.#findFallback(lookup, why, mayPermit) ?? answer
   }
 
-  /** A fresh answer that another caller received meanwhile, or a stale one. */
+  /** A fresh answer that another caller received in the meantime, or a stale one. */
   #findFallback(
     lookup: CacheLookup<Q>,
     why: string,
@@ -364,7 +364,7 @@ class AnswerCache<T, Q extends Question> {
     return { now: clock.now(), monotonicMs: timers.monotonicMs() }
   }
 
-  /** One at a time for each key and variant; never rejects. */
+  /** Runs at most once at a time per key and variant; never rejects. */
   #askInBackground(lookup: CacheLookup<Q>): Promise<WarmupResult> {
     const id = `${lookup.variant}\n${lookup.key}`
     const running = this.#backgroundRefreshes.get(id)
@@ -377,7 +377,7 @@ class AnswerCache<T, Q extends Question> {
     return asking
   }
 
-  /** Nobody waits for the answer, so an error concerns nobody. */
+  /** No caller waits for the answer, so errors are ignored. */
   async #askIgnoringErrors(lookup: CacheLookup<Q>): Promise<WarmupResult> {
     try {
       const question = { ...lookup.question, inBackground: true }
@@ -398,9 +398,9 @@ function isFresh(
 }
 
 /**
- * Whether an answer need not be asked again to stay fresh for that long. An answer whose own end comes
- * before its maximum age would get the same end again, and no answer must be fresh for more than half
- * of its life.
+ * Whether an answer stays fresh for that long without being asked again. An answer that its source
+ * limits more than its maximum age counts as fresh, since it would get the same limit again. No answer
+ * is required to be fresh for more than half of its lifetime.
  */
 function isFreshFor(
   known: CachedAnswer<unknown>,
@@ -414,7 +414,7 @@ function isFreshFor(
 }
 
 interface InFlightLookup {
-  /** The facts may have changed since the question was asked. */
+  /** Whether the facts may have changed since the question was asked. */
   isInvalidated: boolean
   count: number
 }
@@ -422,7 +422,7 @@ interface InFlightLookup {
 export class InFlightLookups {
   readonly #lookups = new Map<string, InFlightLookup>()
 
-  /** Each must be ended with {@link end}. */
+  /** Registers a lookup, which must be ended with {@link end}. */
   begin(key: string): Readonly<InFlightLookup> {
     const lookup = this.#lookups.get(key) ?? { isInvalidated: false, count: 0 }
     lookup.count += 1
@@ -437,7 +437,7 @@ export class InFlightLookups {
     if (lookup.count === 0) this.#lookups.delete(key)
   }
 
-  /** Invalidates the lookups that have begun, for all keys if none is named; not later ones. */
+  /** Invalidates the lookups that have begun, for all keys if none is given; does not affect later ones. */
   invalidate(key?: string): void {
     for (const one of key === undefined ? [...this.#lookups.keys()] : [key]) {
       const lookup = this.#lookups.get(one)

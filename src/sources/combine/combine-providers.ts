@@ -1,6 +1,6 @@
 /**
- * Combines two providers: the second replaces a first that does not answer, or both are asked and
- * each must permit. The checks decide which calls are permitted; the cache keeps answers.
+ * Combines two providers: the second is a fallback for the first, or both are asked and each must
+ * permit. The checks decide which calls are permitted; the cache stores answers.
  */
 
 import type {
@@ -20,23 +20,25 @@ import { combineFailures, requireAllPermit } from './require-all-permit.js'
 
 export interface CombineOptions {
   /**
-   * - `fallback`: the second is asked when the first does not answer, or not soon;
+   * - `fallback`: the second is asked if the first fails or is slow;
    * - `any-no-blocks`: both are always asked at once, and each must permit.
    */
   readonly mode: 'fallback' | 'any-no-blocks'
-  /** The second is asked as well when the first has not answered after this time. */
+  /** The second is asked as well if the first has not answered within this time. */
   readonly fallbackAfterMs: number
-  /** With `any-no-blocks`: how long after the question a denial that may be overridden waits for the other. */
+  /** With `any-no-blocks`: how long a denial that may be overridden waits for the other provider. */
   readonly maxDenialWaitMs: number
   readonly timers: Timers
 }
 
 /**
- * - `fallback`: whichever answer comes first, the second's marked `unavailablePrimary`; a failure only
- *   when both fail. In the background the first is waited for however long it takes.
+ * The answer depends on the mode:
+ *
+ * - `fallback`: whichever answer arrives first, the second's marked `unavailablePrimary`; a failure only
+ *   if both fail. Background questions wait for the first, however long it takes.
  * - `any-no-blocks`: the first's answer with the second's in `otherAnswers`; if one fails, the other's
- *   with that failure in `otherAnswers`. A final denial does not wait for the other source; one that
- *   may be overridden waits at most `maxDenialWaitMs`.
+ *   answer with that failure in `otherAnswers`. A final denial does not wait for the other provider; one
+ *   that may be overridden waits at most `maxDenialWaitMs`.
  */
 export function combineProviders(
   first: Compliance,
@@ -48,7 +50,7 @@ export function combineProviders(
 
 type AskSource<T> = (source: Compliance) => MaybePromise<Answer<T>>
 
-/** Which values deny for good, and which deny something that may still be permitted. */
+/** Which values are final denials, and which are denials that may still be overridden. */
 interface DenialTests<T> {
   readonly isFinal: (value: T) => boolean
   readonly isDenial?: ((value: T) => boolean) | undefined
@@ -75,7 +77,7 @@ class CombinedCompliance implements Compliance {
     })
   }
 
-  /** A permission record may override an entry, but only once the other list is known. */
+  /** A permission record may override an entry, so a denial waits for the other list. */
   internalDnc(question: Question) {
     return this.#ask(question, (source) => source.internalDnc(question), {
       isFinal: () => false,
@@ -101,7 +103,7 @@ class CombinedCompliance implements Compliance {
       : this.#askBoth(question, ask, denials)
   }
 
-  /** In the background there is no hurry, and complete answers are preferred. */
+  /** Background questions wait for both, since complete answers are preferred and none is urgent. */
   #askBoth<T>(
     { inBackground }: Question,
     ask: AskSource<T>,
@@ -124,7 +126,7 @@ class CombinedCompliance implements Compliance {
     return first.then((answer) => (answer.ok ? answer : useSecondAnswer(answer, askSecond())))
   }
 
-  /** If the second source fails too, the first is still waited for. */
+  /** If the second source fails too, still waits for the first. */
   #askSecondWhenSlow<T>(
     first: Promise<Answer<T>>,
     askSecond: () => MaybePromise<Answer<T>>,
@@ -156,13 +158,13 @@ class CombinedCompliance implements Compliance {
   }
 }
 
-/** A row that permits any kind of call is not a denial: the cache uses it for all kinds. */
+/** A row that permits any kind of call is not a denial, since the cache uses the row for all kinds. */
 function isDeniedForEveryKind({ allowed, doNotCallToday }: ScrubVerdict): boolean {
   if (doNotCallToday) return true
   return !allowed.manual && !allowed.autodialed && !allowed.ai
 }
 
-/** The second's answer in place of the first's failure. */
+/** Returns the second's answer, marked as a replacement for the first's failure. */
 function useSecondAnswer<T>(
   first: AnswerFailure,
   second: MaybePromise<Answer<T>>,

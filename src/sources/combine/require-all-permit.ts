@@ -14,13 +14,13 @@ import {
 } from '../../domain/compliance.js'
 import type { Timers } from '../../domain/time/clock.js'
 
-/** When an answer is returned before the other source has answered. */
+/** Defines when an answer is returned before the other source has answered. */
 export interface EarlyDenial<T> {
-  /** A final denial: the other source is not waited for. */
+  /** Whether a value is a final denial, which does not wait for the other source. */
   readonly isFinal: (value: T, of: 'first' | 'second') => boolean
   /**
-   * A denial that something else may override, such as a permission record: the other source is
-   * waited for, but not so long that the denial would be lost to a timeout. It then counts as failed.
+   * Denials that something else may override, such as a permission record. They wait for the other
+   * source, which is treated as failed at the end of the period, before the question itself times out.
    */
   readonly gracePeriod?: {
     readonly isDenial: (value: T) => boolean
@@ -31,9 +31,9 @@ export interface EarlyDenial<T> {
 }
 
 /**
- * The first's answer with the second's in `otherAnswers`; a second that is `undefined` is ignored. A
- * failure is added to the other's answer; two failures become one that names both. Synchronous when
- * both are available.
+ * Returns the first's answer with the second's in `otherAnswers`; `second` is ignored if `undefined`. If
+ * one fails, its failure is added to the other's answer; two failures become one that names both.
+ * Synchronous if both answers are.
  */
 export function requireAllPermit<T>(
   first: MaybePromise<Answer<T>>,
@@ -78,7 +78,7 @@ function resolveAfterGracePeriod<T>(
   if (!gracePeriod || !hasAnswerWhere(latest, gracePeriod.isDenial)) return undefined
   const { untilMs, timers } = gracePeriod
   const ms = Math.max(0, untilMs - timers.monotonicMs())
-  const detail = 'not heard in time beside the no of the other'
+  const detail = 'no answer in time to complement the denial of the other source'
   const failure = { ok: false, reason: 'deadline', detail, source: 'the other' } as const
   return timers.after(ms, () => finish(combineAnswers(latest, failure)))
 }
@@ -118,7 +118,7 @@ export function combineFailures(first: AnswerFailure, second: AnswerFailure): An
   }
 }
 
-/** A question that one source refuses is not an outage of the other. */
+/** A question that one source rejects as invalid must not hide an outage of the other. */
 function selectFailureReason(
   first: AnswerFailureReason,
   second: AnswerFailureReason,

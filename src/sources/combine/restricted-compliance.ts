@@ -1,6 +1,6 @@
 /**
- * Restricts what a provider permits by what this callgate knows itself: statutory hours, opt-outs
- * recorded here, and an imported litigator list. It never permits more than the provider.
+ * Restricts what a provider permits by local knowledge: statutory hours, opt-outs recorded here, and an
+ * imported litigator list. It never permits more than the provider.
  */
 import {
   type Answer,
@@ -29,7 +29,7 @@ export class RestrictedCompliance implements Compliance {
     this.#local = local
   }
 
-  /** The provider's alone, since its letter combines its own lists and consent records. */
+  /** Uses only the provider, whose letter combines its own lists and consent records. */
   scrub(question: Question): MaybePromise<Answer<ScrubVerdict>> {
     return this.#provider.scrub(question)
   }
@@ -42,12 +42,12 @@ export class RestrictedCompliance implements Compliance {
     return this.#restrict(
       this.#askLocalInternalDnc(question),
       () => this.#provider.internalDnc(question),
-      // Our own entry is final; the provider's may be overridden, so ours has to be known first.
+      // Our own entry is final; the provider's may be overridden, so ours must be known first.
       { local: ({ onList }) => onList, provider: () => false },
     )
   }
 
-  /** Our own list counts only if one is imported. */
+  /** Our own list is used only if one is imported. */
   litigator(question: Question): MaybePromise<Answer<LitigatorStatus>> {
     return this.#restrict(
       mapMaybePromise(this.#local.litigator(question), (answer) =>
@@ -59,12 +59,12 @@ export class RestrictedCompliance implements Compliance {
   }
 
   /**
-   * The provider's hours and the statutory hours, by our numbering plan and for the kind of voice,
-   * which the provider's API does not support. Our own question has no project and campaign, since
-   * those are the provider's. Without imported prefixes the plan has places by area code only, or
-   * none with the setting `strict`; a number without a known place is not permitted, whatever the
-   * provider answers. An exception is 555-0100 to 555-0199, fictional numbers that no plan contains:
-   * there the provider's answer is enough, so that its test numbers can be used.
+   * Requires the provider's hours and the statutory hours. The latter are by our numbering plan and for
+   * the kind of voice, which the provider's API does not support, and without the project and campaign,
+   * which are the provider's. Without imported prefixes the plan has places by area code only, or none
+   * with the setting `strict`; a number without a known place is not permitted, whatever the provider
+   * answers. For the fictional numbers 555-0100 to 555-0199, which no plan contains, the provider's
+   * answer is enough, so that its test numbers can be used.
    */
   legalTime(question: LegalTimeQuestion): MaybePromise<Answer<LegalTime>> {
     return this.#restrict(
@@ -86,8 +86,8 @@ export class RestrictedCompliance implements Compliance {
   }
 
   /**
-   * The provider is not asked when we deny the call at once or cannot answer the question: no answer
-   * of the provider would permit it.
+   * Does not ask the provider if we deny the call immediately or cannot answer the question ourselves,
+   * since no answer of the provider could then permit the call.
    */
   #restrict<T>(
     local: MaybePromise<Answer<T> | undefined>,
@@ -106,7 +106,7 @@ export class RestrictedCompliance implements Compliance {
   }
 }
 
-/** Which values deny the call for good. */
+/** Which values are final denials. */
 interface FinalDenial<T> {
   readonly local: (value: T) => boolean
   readonly provider: (value: T) => boolean

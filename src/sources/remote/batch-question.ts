@@ -1,6 +1,6 @@
 /**
- * One question to a provider: many numbers in one request, and the reply parsed so that no number
- * gets the answer of another. `batching/` sends, waits and retries.
+ * One kind of question to a provider: builds a request for many numbers, and parses the reply so that no
+ * number gets the answer for another. `batching/` sends, waits and retries.
  */
 import type { WireRequest } from '../../api/endpoint.js'
 import type { Question, QuestionName } from '../../domain/compliance.js'
@@ -22,12 +22,12 @@ export interface ParsedRow<Value> {
   readonly holdsUntil: Instant
 }
 
-/** A value that the provider gives no expiry for. */
+/** Wraps a value for which the provider gives no expiry. */
 export function withoutExpiry<Value>(value: Value): ParsedRow<Value> {
   return { value, holdsUntil: Number.POSITIVE_INFINITY }
 }
 
-/** Why a row cannot be relied on; readable, and without the number. */
+/** Why a row is unusable; human-readable, and without the number. */
 export interface InvalidRow {
   readonly problem: string
 }
@@ -36,18 +36,18 @@ export interface BatchQuestion<Asks extends Question, Value, Name extends string
   readonly name: Name
   /** Maximum bytes of one row of a reply; {@link defaultMaxRowBytes} when absent. */
   readonly maxRowBytes?: number
-  /** Why the provider's API cannot be asked this; `undefined` when it can. */
+  /** Why the provider's API does not support the question; `undefined` if it does. */
   findRefusal(question: Asks): string | undefined
-  /** Questions with the same text share one answer. */
+  /** Questions with the same identity share one answer. */
   getIdentity(question: Asks): string
-  /** Questions with the same text may go in one request, each number once. */
+  /** Questions of the same group may be sent in one request, each number once. */
   getGroup(question: Asks): string
   /** Throws for questions of different groups, for a number given twice, and for none. */
   buildRequest(questions: readonly Asks[]): EndpointRequest
   /**
-   * The answers in the order of the questions, from the body of a 2xx reply. A row of another number,
-   * or with an unknown letter, an unknown status or a missing field, is an {@link InvalidRow}. Throws
-   * a {@link ReplyError} when the whole body cannot be relied on.
+   * Parses the body of a 2xx reply to the answers in the order of the questions. A row of another
+   * number, or with an unknown letter, an unknown status or a missing field, is an {@link InvalidRow}.
+   * Throws a {@link ReplyError} if the whole body is unusable.
    */
   parseReply(
     reply: { readonly body: string; readonly contentType: string; readonly askedAt: Instant },

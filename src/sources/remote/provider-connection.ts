@@ -1,4 +1,4 @@
-/** What the clients of all questions to one provider share: transport, key and lifetime. */
+/** The transport, key and lifetime shared by the clients of all questions to one provider. */
 import type { Question, QuestionName } from '../../domain/compliance.js'
 import type { BatchQuestion } from './batch-question.js'
 import { BatchClient } from './batching/batch-client.js'
@@ -23,7 +23,7 @@ export class ProviderConnection<Name extends string = QuestionName> {
   readonly #clients: (readonly [Name, AnyClient])[] = []
 
   constructor(options: ProviderOptions<Name>) {
-    // Each question has its own limit; one more connection is for access tokens.
+    // Each question has its own limit; one additional connection is for access tokens.
     const connections = options.limits.maxRequests * Object.keys(options.questions).length + 1
     this.#options = options
     this.#transport = options.transport ?? new HttpTransport({ connections })
@@ -45,7 +45,7 @@ export class ProviderConnection<Name extends string = QuestionName> {
     return client
   }
 
-  /** For readiness; without a key every circuit counts as open. */
+  /** The circuits, for readiness; without a key, every circuit is reported as open. */
   listCircuits(): readonly ProviderCircuit<Name>[] {
     const noKey = this.#credentials.findProblem()
     return this.#clients.map(([question, client]) => {
@@ -55,7 +55,7 @@ export class ProviderConnection<Name extends string = QuestionName> {
     })
   }
 
-  /** Questions that have not been answered. */
+  /** The count of unanswered questions. */
   countPending(): number {
     return this.#clients.reduce((sum, [, client]) => sum + client.countPending(), 0)
   }

@@ -5,7 +5,7 @@ import type { Clock, Timers } from '../../domain/time/clock.js'
 import type { Logger } from '../../observability/log.js'
 import type { Transport } from './client/transport.js'
 
-/** Spec, "Addresses": none ends with a slash. */
+/** The addresses of a provider (spec, "Addresses"), without trailing slashes. */
 export interface ProviderAddresses {
   /** Paths that begin with `/v1.4/` or `/v1.5/`. */
   readonly baseUrl: string
@@ -25,7 +25,7 @@ export type ProviderCredentials =
 export interface QuestionLimits {
   readonly requestsPerMinute: number
   readonly numbersPerRequest: number
-  /** From the question to its answer, waiting and retries included. */
+  /** From the question to its answer, including waiting and retries. */
   readonly deadlineMs: number
 }
 
@@ -55,10 +55,10 @@ export interface ProviderBaseOptions {
   readonly addresses: ProviderAddresses
   readonly credentials: ProviderCredentials
   readonly limits: ProviderLimits
-  /** The time of answers. */
+  /** Provides the time of answers. */
   readonly clock: Clock
   readonly timers: Timers
-  /** From 0 up to, not including, 1. */
+  /** Returns 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number
   readonly log: Logger
   /** HTTP is used when absent. */

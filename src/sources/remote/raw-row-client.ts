@@ -1,6 +1,6 @@
 /**
- * The four questions with their rows as the provider wrote them, for comparing providers. Requests,
- * limits and retries are those of `RemoteCompliance`; rows are not judged.
+ * Asks the four questions and returns the provider's rows unchanged, for comparing providers. Requests,
+ * limits and retries are those of `RemoteCompliance`; rows are not evaluated.
  */
 import type { Answer, LegalTimeQuestion, Question, QuestionName } from '../../domain/compliance.js'
 import { type BatchQuestion, withoutExpiry } from './batch-question.js'

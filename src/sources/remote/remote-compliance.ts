@@ -1,6 +1,6 @@
 /**
- * Implements the compliance port with a provider over HTTP: one batch client for each question, all
- * with the same transport and key. Failures are answers; nothing is thrown.
+ * Implements the compliance port with a provider over HTTP: one batch client per question, all with the
+ * same transport and key. Failures are returned as answers; nothing is thrown.
  */
 import type { Compliance, LegalTimeQuestion, Question } from '../../domain/compliance.js'
 import { ProviderConnection } from './provider-connection.js'

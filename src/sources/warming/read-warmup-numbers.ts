@@ -1,4 +1,4 @@
-/** Reads a list of numbers to warm in slices, so that decisions are not delayed. */
+/** Reads a list of warmup numbers in slices, so that decisions are not delayed. */
 import { postalCodePattern, postalCodeRule } from '../../domain/decision.js'
 import {
   type ParsedDialString,
@@ -30,12 +30,12 @@ export interface ReadWarmupNumbersResult {
 }
 
 export interface ReadWarmupNumbersOptions {
-  /** The operator's own service codes, as the gate uses them. */
+  /** The operator's own service codes, the same as for the gate. */
   readonly serviceCodes: ReadonlySet<string>
   readonly maxRefused: number
 }
 
-/** Service codes are refused like everything that is not a North American number. */
+/** Refuses service codes and everything else that is not a North American number. */
 export async function readWarmupNumbers(
   values: readonly unknown[],
   { serviceCodes, maxRefused }: ReadWarmupNumbersOptions,
@@ -58,7 +58,7 @@ export async function readWarmupNumbers(
   return { numbers, refused, refusedCount }
 }
 
-/** Accepts a number as text, or an object with `number` and `postalCode`; otherwise returns the broken rule. */
+/** Accepts text, or an object with `number` and `postalCode`; returns an error text for anything else. */
 export function parseWarmupNumber(
   value: unknown,
   codes: ReadonlySet<string>,
@@ -73,7 +73,7 @@ export function parseWarmupNumber(
   return typeof read === 'string' ? read : addPostalCode(read, given.get('postalcode'))
 }
 
-/** The fields by their names in lower case; otherwise the problem with a name. */
+/** Indexes the fields by lower-case name; returns an error text for an unknown or repeated name. */
 function indexFields(value: object): ReadonlyMap<string, unknown> | string {
   const given = new Map<string, unknown>()
   for (const [written, content] of Object.entries(value)) {

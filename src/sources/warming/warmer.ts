@@ -1,6 +1,6 @@
 /**
- * Fills the cache with answers about listed numbers before they are dialed: jobs ask in the background
- * at once, and again before the answers expire. Finished jobs stay known for a while.
+ * Fills the cache with answers about listed numbers before they are dialed. Jobs ask in the background
+ * immediately, and again before the answers expire. Finished jobs can be read for a while.
  */
 
 import type { LegalTimeQuestion } from '../../domain/compliance.js'
@@ -20,35 +20,35 @@ export interface WarmupRequest {
   readonly numbers: readonly WarmupNumber[]
   readonly projectId?: string | undefined
   readonly campaignId?: string | undefined
-  /** Counted from the start of the job; with 0 each number is asked about once. */
+  /** Counted from the start of the job; 0 means that each number is looked up only once. */
   readonly keepForMs: number
 }
 
-/** The options of calls' questions about legal time. */
+/** The options of legal-time questions that vary between calls. */
 type LegalTimeOptions = Pick<
   LegalTimeQuestion,
   'recordedVoice' | 'requireStatutoryWindow' | 'strictestPlace'
 >
 
 export interface WarmerOptions {
-  /** As {@link CachedCompliance.warm}. */
+  /** See {@link CachedCompliance.warmUp}. */
   readonly warmUp: (question: LegalTimeQuestion, freshForMs: number) => Promise<WarmupResult>
   /** Every combination that calls use; at least one. */
   readonly legalTimeOptions: readonly LegalTimeOptions[]
   readonly cache: Pick<CacheSettings, 'allowMs' | 'blockMs'>
-  /** In all jobs together; at most the capacity of the cache. */
+  /** Maximum numbers of all jobs together; at most the capacity of the cache. */
   readonly maxNumbers: number
-  /** Numbers in flight, in all jobs together; at most the queue length of a source. */
+  /** Maximum numbers in flight of all jobs together; at most the queue length of a source. */
   readonly maxInFlight: number
   readonly clock: Clock
   readonly timers: Timers
   readonly newId: (at: number) => string
 }
 
-/** For each account; a large file is sent as several jobs. */
+/** Maximum per account; a large file is sent as several jobs. */
 const maxRunningJobs = 16
 
-/** Each answer is checked four times in its life, and renewed before the last quarter has passed. */
+/** Each answer is checked four times in its lifetime, and renewed before the last quarter has passed. */
 const passesPerLifetime = 4
 const minPassIntervalMs = 5_000
 const maxPassIntervalMs = 900_000
@@ -63,18 +63,18 @@ export interface WarmupService {
   start(request: WarmupRequest): WarmupProgress
   /** Finds running jobs, and those that finished within an hour. */
   find(accountId: string, id: string): WarmupProgress | undefined
-  /** Asks nothing more; questions in flight are still answered. */
+  /** Stops asking; questions in flight are still answered. */
   stop(accountId: string, id: string): WarmupProgress | undefined
   /** Stops all jobs and leaves no timer. */
   close(): void
 }
 
-/** Warms one cache, for accounts that may share its capacity. */
+/** Warms one cache, whose capacity is shared by its accounts. */
 export class Warmer implements WarmupService {
   readonly #options: WarmerOptions
   readonly #queue: WarmupQueue
   readonly #running = new Map<string, WarmupJob>()
-  /** Account -> id -> job. Each job renews its account's entry, so the entry outlives all of them. */
+  /** Account to id to job. Each job renews its account's entry, so the entry outlives all of its jobs. */
   readonly #finished: TtlCache<TtlCache<WarmupProgress>>
 
   constructor(options: WarmerOptions) {

@@ -1,5 +1,5 @@
 /**
- * One list of numbers that is kept warm: its passes, when the next one is due, and its progress. The
+ * Keeps one list of numbers warm: runs its passes, schedules the next one, and tracks progress. The
  * queue limits the rate and gives jobs their turns.
  */
 
@@ -12,23 +12,23 @@ import type { WarmupQueue } from './warmup-queue.js'
 
 export interface WarmupProgress {
   readonly id: string
-  /** As the request for the job named it. */
+  /** Project and campaign as given in the request. */
   readonly scope: ScopeChoice
   readonly state: WarmupState
   readonly numbers: number
   /** Numbers asked about at least once: `fresh`, `answered` and `unanswered` together. */
   readonly done: number
-  /** All answers were in the cache already. */
+  /** Numbers whose answers were all cached already. */
   readonly fresh: number
-  /** The source was asked, and answered everything. */
+  /** Numbers for which the source was asked and answered every question. */
   readonly answered: number
-  /** At the latest attempt an answer was missing. */
+  /** Numbers for which an answer was missing at the latest attempt. */
   readonly unanswered: number
   readonly startedAt: Instant
   readonly keptUntil: Instant
   /** Completed passes through the whole list. */
   readonly passes: number
-  /** Estimate of the rest of the state `asking`. */
+  /** Estimated remaining time in the state `asking`. */
   readonly secondsLeft: number | undefined
 }
 
@@ -46,14 +46,14 @@ export interface WarmupJobOptions {
   readonly timers: Timers
 }
 
-/** Calling windows, and so answers about hours, begin and end on quarters of an hour. */
+/** Calling windows begin and end on quarters of an hour, and so do answers about hours. */
 const quarterHourMs = 900_000
-/** Clocks differ slightly, and an answer given just before the quarter expires at once. */
+/** Allows for slight clock differences, since an answer from just before the quarter expires immediately. */
 const quarterMarginMs = 1_000
 
-/** Between two passes, or two attempts at what was not answered. */
+/** Minimum pause between passes, or between retries of unanswered numbers. */
 const minPauseMs = 1_000
-/** Failures are retried at once as long as each attempt answers at least this share of them. */
+/** Failures are retried immediately as long as each attempt answers at least this share of them. */
 const minRetryProgress = 0.1
 
 const notAsked = 0
@@ -119,7 +119,7 @@ export class WarmupJob {
     if (!this.isFinished) this.#state = 'ended'
   }
 
-  /** Asks nothing more, and does not wait for questions in flight. */
+  /** Stops asking, without waiting for questions in flight. */
   stop(): void {
     if (this.isFinished) return
     this.#state = 'stopped'
@@ -162,7 +162,7 @@ export class WarmupJob {
     }
   }
 
-  /** `fresh` in a later pass only means that a number that failed before is answered now. */
+  /** In a later pass, `fresh` only means that a number that failed before has been answered since. */
   #recordResult(index: number, result: WarmupResult): void {
     const previous = outcomes[(this.#results[index] ?? notAsked) - 1]
     const outcome = previous !== undefined && result === 'fresh' ? upgradeResult(previous) : result

@@ -12,7 +12,7 @@ export interface WarmupBatch {
   readonly accountId: string
   /** Indexes in the job's list. */
   readonly indexes: ArrayLike<number>
-  /** How many of them are done. */
+  /** Count of the indexes that are done. */
   readonly offset: number
   isFinished(): boolean
   /** Never rejects. */
@@ -36,7 +36,7 @@ export class WarmupQueue {
   readonly #timers: Timers
   readonly #closing = new AbortController()
   readonly #maxInFlight: number
-  /** Of the accounts whose batches are smaller than `#maxInFlight`. */
+  /** Batch sizes of the accounts for which they are smaller than `#maxInFlight`. */
   readonly #batchSizes = new Map<string, number>()
   #lastBatch: Promise<unknown> = Promise.resolve()
 
@@ -46,9 +46,9 @@ export class WarmupQueue {
   }
 
   /**
-   * Waits for the batches before it, asks about the next numbers of the job, and resolves with how
-   * many it asked about: at least one unless the job has finished. A job waits for its batch before
-   * it adds another, so jobs take turns.
+   * Waits for earlier batches, asks about the next numbers of the job, and resolves to their count: at
+   * least one unless the job has finished. A job waits for its batch before it adds another, so jobs
+   * take turns.
    */
   runBatch(batch: WarmupBatch): Promise<number> {
     const own = this.#lastBatch.then(() => this.#startBatch(batch))
@@ -56,7 +56,7 @@ export class WarmupQueue {
     return own
   }
 
-  /** Leaves no timer; all jobs must have finished. */
+  /** Stops all timers; all jobs must have finished. */
   close(): void {
     this.#closing.abort()
   }

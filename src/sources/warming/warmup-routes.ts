@@ -17,7 +17,7 @@ import type { WarmupService } from './warmer.js'
 import type { WarmupProgress } from './warmup-job.js'
 
 export interface WarmupRoutesOptions {
-  /** The operator's own, as the gate has them. */
+  /** The operator's own service codes, the same as for the gate. */
   readonly serviceCodes: ReadonlySet<string>
 }
 
@@ -35,7 +35,7 @@ export function warmupRoutes(
     const job = warmer.start({ accountId, numbers, projectId, campaignId, keepForMs })
     return { ...toWarmupBody(job), refused, refusedCount }
   }
-  /** Throws for a job of another account, and for one of a project that the key may not name. */
+  /** Throws for a job of another account, and for one of a project that the key may not use. */
   const found = (caller: Caller, id: string): WarmupProgress => {
     const job = warmer.find(caller.accountId, id)
     if (!job) throw new AppError('not-found', `id '${id}': no warming of this account has it`)

@@ -1,7 +1,7 @@
 /**
- * Reads the FTC's daily file of reported calls (`DNC_Complaint_Numbers_YYYY-MM-DD.csv`). The file
- * has no ids, so a complaint gets one from its day, its text and its position among equal rows: the
- * same file always gives the same ids.
+ * Reads the FTC's daily file of reported calls (`DNC_Complaint_Numbers_YYYY-MM-DD.csv`). The file has
+ * no ids, so the id of a complaint is derived from its day, its text and its position among equal rows.
+ * The same file therefore always gives the same ids.
  */
 import { createHash } from 'node:crypto'
 import type { LocalDay } from '../../../domain/time/clock.js'
@@ -23,10 +23,10 @@ export type ComplaintFact = {
   readonly id: string
   /** As filed, `YYYY-MM-DD HH:MM:SS`, without a zone. */
   readonly createdAt: string
-  /** The same, or empty. */
+  /** The time of the call in the same form, or empty. */
   readonly violatedAt: string
   readonly city: string
-  /** Full name, as the file has it. */
+  /** Full name of the state, as in the file. */
   readonly state: string
   readonly areaCode: string
   readonly subject: string
@@ -52,7 +52,7 @@ const table: FactTable<Column> = {
   completeRowPattern: /[,;|\t]\s*"?[YN]"?\s*$/i,
 }
 
-/** Throws `DataFileError` when neither the file's name nor the operator says what day it is of. */
+/** Throws `DataFileError` if neither the file's name nor the operator gives its date. */
 export async function readFtcComplaints(file: FeedFile<ComplaintFact>): Promise<FeedFileSummary> {
   const day = dayOf(file)
   const seen = new Map<string, number>()
@@ -69,7 +69,7 @@ export async function readFtcComplaints(file: FeedFile<ComplaintFact>): Promise<
   return { ...read, day }
 }
 
-/** The day in the name given by the FTC, or any other day in the name; copies keep it. */
+/** The day in the FTC's form of the name, otherwise any day in the name, which copies keep. */
 function dayOf({ source, statedDay, today }: FeedFile<ComplaintFact>): LocalDay {
   const named = findDayInName(source.name, 'DNC_Complaint_Numbers_')
   const day = named === undefined || named === 'several' ? statedDay : named
@@ -90,7 +90,7 @@ function readRow(
   if (row.number === '') return void file.skip('without a number')
   const number = readNumber(row.number)
   if (isFieldProblem(number)) {
-    // Callers use impossible caller ids, and consumers report them.
+    // Spoofed caller ids may be impossible numbers, which consumers report as they see them.
     return /^\d{10}$/.test(row.number) ? void file.skip('of impossible numbers') : number
   }
   const createdAt = readTime('Created_Date', row.created, file.today)

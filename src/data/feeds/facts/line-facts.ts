@@ -1,4 +1,4 @@
-/** Tables with one row about each line: its current carrier, its status, who uses it. */
+/** Reads tables with one row per line: its current carrier, its status, or its kind of subscriber. */
 import {
   type LineStatus,
   lineStatuses,
@@ -24,7 +24,7 @@ const phoneTypeByWord: ReadonlyMap<string, PhoneType> = new Map([
   ...['o', 'other'].map((word) => [word, 'O'] as const),
 ])
 
-/** Maximum length of `TelcoName` in the spec; a longer name is cut. */
+/** Maximum length of `TelcoName` in the spec; longer names are truncated. */
 const maxNameLength = 50
 
 export const readCurrentCarrier = createFactReader(

@@ -1,7 +1,7 @@
 /**
- * Reads files about reassigned numbers: lists of permanent disconnects (number, day) and answer
- * files of the national database (number, the consent day in question, `yes`, `no` or `no data`). The
- * database publishes no layout of its batch answers, so day and answer may be in either order.
+ * Reads files about reassigned numbers: lists of permanent disconnects (number, day) and answer files
+ * of the national database (number, date of the consent, `yes`, `no` or `no data`). The layout of the
+ * database's batch answers is not published, so date and answer may be in either order.
  */
 import type { LocalDay } from '../../../domain/time/clock.js'
 import { formatDay, parseDay } from '../../../domain/time/dates.js'
@@ -20,11 +20,12 @@ import { isFieldProblem, type Row } from '../table.js'
 
 export type ReassignedFact = {
   /**
-   * `disconnected`: on `day`, for good. `yes`: on or after `day`. `no`: not from `day` to `asOn`.
+   * `disconnected`: permanently, on `day`. `yes`: disconnected on or after `day`. `no`: not disconnected
+   * from `day` to `asOn`.
    */
   readonly said: 'disconnected' | 'yes' | 'no'
   readonly day: LocalDay
-  /** The day the file was true. */
+  /** The date of the file's content. */
   readonly asOn: LocalDay
 }
 
@@ -50,7 +51,7 @@ const table: FactTable<Column> = {
   findHeaderProblem: headerProblem,
 }
 
-/** A file of questions or answers read as a list of disconnects would make every number reassigned. */
+/** Distinguishes the files strictly, since queries read as disconnects would make every number reassigned. */
 function headerProblem(found: ReadonlySet<Column>, width: number): string | undefined {
   if (found.has('answer')) {
     const dated = found.has('date') || found.has('consentOn')
@@ -61,9 +62,9 @@ function headerProblem(found: ReadonlySet<Column>, width: number): string | unde
 }
 
 /**
- * `since` is the first day, `YYYY-MM-DD`, of which there can be a disconnect. Throws `DataFileError`
- * when neither the operator nor the file's name says when it was true: its time stamp may be that of
- * a copy, and a `no` is valid only for some time.
+ * `since` is the first possible day of a disconnect, `YYYY-MM-DD`. Throws `DataFileError` if neither
+ * the operator nor the file's name gives its date: the modification time may be that of a copy, and a
+ * `no` is valid only for a limited time.
  */
 export async function readReassigned(
   file: FeedFile<ReassignedFact>,
@@ -93,7 +94,7 @@ function dayOf({ source, statedDay, today }: FeedFile<ReassignedFact>): LocalDay
   throw new DataFileError(source.path, `its name says ${formatDay(day)}, which lies in the future`)
 }
 
-/** Why a file of this feed needs its day stated. */
+/** The error text for a file whose date is unknown. */
 export const undatedFileRule =
   'nothing says what day this file was true: its name has no day such as 2026-11-18, or several'
 
@@ -115,7 +116,7 @@ function readDisconnect(
   return isFieldProblem(day) ? day : { said: 'disconnected', day }
 }
 
-/** Older days usually mean that the day is unknown: 1900-01-01, 1970-01-01. */
+/** Earlier days, such as 1900-01-01 and 1970-01-01, usually mean that the day is unknown. */
 const earliestConsent = '1990-01-01'
 
 function readAnswer({ row, found, today }: RowContext): ReassignedRow | FieldProblem | 'no data' {

@@ -1,6 +1,6 @@
 /**
- * Reads a table of spam labels, in long form (number, source, `flagged` or `clean`, the day it was
- * seen) or in wide form (number and a column for each source, blank if unknown).
+ * Reads a table of spam labels, in long form (number, source, `flagged` or `clean`, day of the
+ * observation) or in wide form (number and a column per source, blank if unknown).
  */
 import { type LabelIssuer, labelIssuers } from '../../../domain/spam-labels.js'
 import type { FieldProblem } from '../../../errors.js'

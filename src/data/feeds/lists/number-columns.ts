@@ -1,11 +1,11 @@
-/** Finds the columns of a list with its numbers and their days by the names in its header. */
+/** Finds the columns of a list that contain its numbers and their days, by header names. */
 import type { LocalDay } from '../../../domain/time/clock.js'
 import { truncate } from '../../../errors.js'
 import { detectDelimiter, splitCells } from '../cells.js'
 import { numberColumnNames, readNumber, readPastDay } from '../fact-table.js'
 import { isFieldProblem, normalizeColumnName } from '../table.js'
 
-/** Columns as the operator names them, in any case and spelling of blanks and hyphens. */
+/** Column names given by the operator; case, blanks and hyphens are ignored. */
 export interface NumberColumnNames {
   readonly column?: string | undefined
   readonly dayColumn?: string | undefined
@@ -13,9 +13,9 @@ export interface NumberColumnNames {
 
 export interface NumberColumns {
   readonly delimiter: string
-  /** Position of the column, from 0. */
+  /** Index of the column. */
   readonly number: number
-  /** -1 for none. */
+  /** Index of the column, or -1 for none. */
   readonly day: number
 }
 
@@ -34,9 +34,9 @@ const dayColumnAliases: ReadonlySet<string> = new Set([
 const areaCodeColumnAliases: ReadonlySet<string> = new Set(['areacode', 'npa', 'area', 'ac'])
 
 /**
- * Finds the columns in a header. Returns `undefined` when no name tells where the numbers are, or when
- * they are in two columns, area code first; and the rule it breaks, as text, when a requested column
- * is missing or several may be meant.
+ * Finds the columns in a header. Returns `undefined` if no name identifies the column of the numbers,
+ * or if they are in two columns, area code first. Returns an error text if a requested column is
+ * missing or ambiguous.
  */
 export function findColumns(
   header: string,
@@ -49,7 +49,7 @@ export function findColumns(
     if (asked === undefined || cells.includes(normalizeColumnName(asked))) continue
     return `has no column '${asked}'; its columns are ${truncate(written.join(', '))}`
   }
-  // There must be only one, or the numbers of a second one would be missing from the list.
+  // There must be only one, since the numbers of a second column would be missing from the list.
   const [number, second] = findNumberColumns(cells, column)
   if (second !== undefined) {
     return 'names several columns that may hold the number; say which one with --column'
@@ -76,7 +76,7 @@ export interface DatedNumber {
   readonly prefix: number
   readonly line: number
   readonly day: LocalDay | undefined
-  /** Whether the cell has something that is no usable day. */
+  /** Whether the cell is not empty but has no usable day. */
   readonly isDayUnread: boolean
 }
 
@@ -87,13 +87,13 @@ export class NumberRows {
   #lastText = ''
   #lastDay: LocalDay | undefined
 
-  /** A day after `today` is unusable; without it none is too late. */
+  /** A day after `today` is unusable; if absent, there is no limit. */
   constructor(columns: NumberColumns, today: LocalDay = Number.MAX_SAFE_INTEGER - 1) {
     this.#columns = columns
     this.#today = today
   }
 
-  /** Returns the rule that the row breaks, if any. */
+  /** Reads a row; returns an error text if it is bad. */
   read(line: string): DatedNumber | string {
     const cells = splitCells(line, this.#columns.delimiter)
     if (!cells) return 'has a quote out of place or not closed'
@@ -113,7 +113,7 @@ export class NumberRows {
     }
   }
 
-  /** Caches the last day, since neighboring rows tend to have the same. */
+  /** Caches the last day, since neighboring rows often have the same one. */
   #dayOf(text: string): LocalDay | undefined {
     if (text !== this.#lastText) {
       const day = readPastDay('day', text, this.#today)
@@ -124,7 +124,7 @@ export class NumberRows {
   }
 }
 
-/** After 1970-01-01, which means an unknown day, and up to 2149-06-06, the limit of two bytes. */
+/** Excludes 1970-01-01, which means an unknown day, and days after 2149-06-06, the limit of two bytes. */
 function isStorable(day: LocalDay): boolean {
   return day > 0 && day <= 65_535
 }

@@ -1,7 +1,7 @@
 /**
- * Reads files with one telephone number per line, however large: cuts the bytes into lines, skips
- * what is no data and refuses what is no list at all; the format of the file parses each line. Blank
- * lines, `#` comments, CR LF, a byte order mark and one line of column names are allowed everywhere.
+ * Reads files of any size with one telephone number per line. Splits the bytes into lines, skips blank
+ * lines and `#` comments, and rejects files that are not lists; the {@link LineFormat} parses the rest.
+ * CR LF, a byte order mark and one header line are always allowed.
  */
 import { DataFileError, truncate } from '../../../errors.js'
 import { formatSourcePath, type SourceFile } from '../../files/source-file.js'
@@ -15,27 +15,27 @@ import type { BadLine, BadLines } from '../bad-lines.js'
 
 export type NumberSource = Pick<SourceFile, 'name' | 'path' | 'stream'>
 
-/** What the lines of one kind of file mean. */
+/** Parses the lines of one kind of file. */
 export interface LineFormat {
   /** Numbers or changes read so far. */
   readonly rows: number
-  /** Numbers whose day could not be read, or is in the future; they are read without one. */
+  /** Numbers whose day is unreadable or in the future; they are read without a day. */
   readonly unreadDays: number
   /**
-   * Parses nearly all lines of a large file: takes the line that begins at `start` and returns where
-   * the next one begins, or 0 to have it parsed as text. `bytes` ends with a newline.
+   * Fast path for nearly all lines of a large file: parses the line that begins at `start` and returns
+   * where the next one begins, or 0 if the line must be parsed as text. `bytes` ends with a newline.
    */
   parseFast(bytes: Buffer, start: number): number
   /**
-   * Takes a line that is trimmed and neither blank nor a comment. Returns the rule it breaks, if any.
-   * The first one may be a line of column names, which breaks none.
+   * Parses a trimmed line that is neither blank nor a comment. Returns an error text if it is bad. The
+   * first line may be a header, which is not bad.
    */
   parseLine(line: string, isFirst: boolean): string | undefined
-  /** Whether a last line without a line end, which breaks a rule, may be the start of a good one. */
+  /** Whether a bad last line without a line break may be a valid line that was cut off. */
   isTruncated(line: string): boolean
 }
 
-/** A first line that was taken for column names. */
+/** A first line that was read as a header. */
 export type AssumedHeader = Pick<BadLine, 'file' | 'line' | 'value'>
 
 export interface NumberLinesSummary extends Pick<LineFormat, 'rows' | 'unreadDays'> {
@@ -45,8 +45,8 @@ export interface NumberLinesSummary extends Pick<LineFormat, 'rows' | 'unreadDay
 }
 
 /**
- * Gives every line to the format. Throws {@link DataFileError} for a web page, for a file that ends
- * in the middle of a line and when too many lines are bad; the caller then drops what was read.
+ * Passes every line to the format. Throws {@link DataFileError} for a web page, for a file that ends in
+ * the middle of a line and for too many bad lines; the caller must then discard what was read.
  */
 export async function readNumberLines(
   source: NumberSource,
@@ -66,18 +66,18 @@ export const quote = 0x22
 const zero = 0x30
 
 /**
- * The formats parse lines from the bytes: a registry has 259 million of them, and decoding each as
- * text would cost several times as much as the rest of the import.
+ * Lines are parsed from bytes, since a registry has 259 million of them and decoding each as text would
+ * take several times as long as the rest of the import.
  */
 class NumberLines implements LineBytesReader {
   readonly #source: NumberSource
   readonly #format: LineFormat
   readonly #badLines: BadLines
   #lineNumber = 0
-  /** Whether there was a line that is neither blank nor a comment. */
+  /** Whether any line was neither blank nor a comment. */
   hasData = false
   header: AssumedHeader | undefined
-  /** Whether the line at hand is the last one and has no line end. */
+  /** Whether the current line is the last one and has no line break. */
   #unterminated = false
 
   constructor(source: NumberSource, format: LineFormat, badLines: BadLines) {
@@ -131,7 +131,7 @@ class NumberLines implements LineBytesReader {
     this.#badLines.add({ ...place, rule: isHeaderRefused ? `${rule}; ${headerRule}` : rule })
   }
 
-  /** A file whose lines end with CR alone would otherwise be one line, and all but its start lost. */
+  /** Otherwise a file with CR line breaks would be read as one line, and all numbers but the first lost. */
   #refuseCarriageReturns(line: string): void {
     if (!line.includes('\r')) return
     const where = `line ${this.#lineNumber} '${truncate(line.replaceAll('\r', '\\r'))}'`
@@ -139,7 +139,7 @@ class NumberLines implements LineBytesReader {
     throw new DataFileError(formatSourcePath(this.#source), `${where}: ${rule}`)
   }
 
-  /** These are refused however many bad lines are allowed: the file as a whole is wrong. */
+  /** Throws regardless of the allowed bad lines, since the file as a whole is wrong. */
   #refuseTruncated(line: string, isFirst: boolean): void {
     const isPage = isFirst && line.startsWith('<')
     const isCut = this.#unterminated && this.#format.isTruncated(line)
@@ -155,18 +155,18 @@ class NumberLines implements LineBytesReader {
 
 const headerStart = /^["']?[A-Za-z\xc0-\xff]/
 
-/** A number of which up to three digits are mangled is no header. */
+/** Few enough that a number with up to three damaged digits is not taken for a header. */
 const maxHeaderDigits = 6
 export const headerRule = `a header must not hold more than ${maxHeaderDigits} digits`
 
-/** Whether a line, as ISO 8859-1, begins as one of column names does and {@link hasHeaderDigits}. */
+/** Whether a line, as ISO 8859-1, begins like a header and {@link hasHeaderDigits}. */
 export function isHeaderLike(line: string): boolean {
   return headerStart.test(line) && hasHeaderDigits(line)
 }
 
 /**
- * Whether a line, as ISO 8859-1, has so few digits that it can be one of column names. Digits of
- * every script count, and UTF-16, whose digits cannot be counted here, is no text we read.
+ * Whether a line, as ISO 8859-1, has few enough digits to be a header. Digits of every script count.
+ * UTF-16, whose digits cannot be counted here, is not supported.
  */
 export function hasHeaderDigits(line: string): boolean {
   if (/\0|^\xff\xfe|^\xfe\xff/.test(line)) return false
@@ -177,12 +177,12 @@ function asUtf8(line: string): string {
   return Buffer.from(line, 'latin1').toString('utf8')
 }
 
-/** Whether a line may be the start of one that begins with a number of ten digits. */
+/** Whether a line may be the cut-off start of a line that begins with a ten-digit number. */
 export function isTruncatedNumber(line: string): boolean {
   return /^["\d][\d",\s]*$/.test(line) && line.replace(/\D/g, '').length < 10
 }
 
-/** The number these digits make, or -1 when one of them is no digit. */
+/** Parses `count` digits; -1 if one of the bytes is not a digit. */
 export function parseDigits(bytes: Buffer, at: number, count: number): number {
   let value = 0
   for (let place = at; place < at + count; place += 1) {

@@ -1,7 +1,7 @@
 /**
  * Reads lists of telephone numbers: one ten-digit number per line or first CSV column, or the
- * `AAA,NNNNNNN` of the US registry's flat files. Under a header the number may be in any column
- * that is named for it, written as people write numbers, and a column may give the day of each.
+ * `AAA,NNNNNNN` of the US registry's flat files. With a header, the number may be in any column with a
+ * suitable name and have the usual punctuation, and another column may give its day.
  */
 
 import type { LocalDay } from '../../../domain/time/clock.js'
@@ -25,7 +25,7 @@ import {
   readNumberLines,
 } from './number-lines.js'
 
-/** Gets each number as its first six digits and its last four, with its day if there is one. */
+/** Receives each number as its first six and last four digits, with its day if there is one. */
 export type NumberSink = (prefix: number, line: number, day?: LocalDay) => void
 
 export interface PlainNumbersOptions extends NumberColumnNames {
@@ -34,9 +34,9 @@ export interface PlainNumbersOptions extends NumberColumnNames {
 }
 
 /**
- * Feeds the numbers of a source, duplicates included, to `sink`. Throws {@link DataFileError} for a
- * web page, for a file that ends in the middle of a number, for one without a requested column, and
- * when too many lines are bad: the caller then drops what `sink` was given.
+ * Passes the numbers of a source, including duplicates, to `sink`. Throws {@link DataFileError} for a
+ * web page, for a file that ends in the middle of a number, for one without a requested column, and for
+ * too many bad lines; the caller must then discard what `sink` received.
  */
 export function readPlainNumbers(
   source: NumberSource,
@@ -51,10 +51,10 @@ class PlainNumbersFormat implements LineFormat {
   readonly #source: NumberSource
   readonly #sink: NumberSink
   readonly #options: PlainNumbersOptions
-  /** Set under a header that names the number; reads rows that are not in the plain form. */
+  /** Set if a header names the number column; reads rows that are not in the plain form. */
   #table: NumberRows | undefined
   #isFirstColumn = true
-  /** Whether a line that begins with a number has it, and no day, where it should be. */
+  /** Whether lines have the number first and no day, so that the fast path applies. */
   #isPlain: boolean
   rows = 0
   unreadDays = 0
@@ -96,7 +96,7 @@ class PlainNumbersFormat implements LineFormat {
     return this.#table ? mayBeNumber.test(line) : isTruncatedNumber(line)
   }
 
-  /** Requested columns must be in the first line, which then is a header. */
+  /** If columns are requested, the first line must be a header that contains them. */
   #isHeader(line: string): boolean {
     const isRequested = !this.#isPlain
     if (line.startsWith('<') || (!isRequested && !hasHeaderDigits(line))) return false
@@ -136,8 +136,8 @@ class PlainNumbersFormat implements LineFormat {
 }
 
 /**
- * Where the next line starts, when the number that ends at `at` is followed by nothing, or by
- * columns of which the last cannot be the mark of a change list. 0 otherwise.
+ * Where the next line starts, if the number that ends at `at` is followed by nothing or by columns of
+ * which the last cannot be the mark of a change list; otherwise 0.
  */
 function findLineEnd(lines: Buffer, at: number): number {
   const after = lines[at]
@@ -152,13 +152,13 @@ function findLineEnd(lines: Buffer, at: number): number {
   return mayMarkChange.has(lines[last] ?? 0) ? 0 : end + 1
 }
 
-/** What a row of a change list may end with, a quote aside: its mark, or blanks after it. */
+/** Bytes that a row of a change list may end with: its mark, a quote, or blanks. */
 const mayMarkChange: ReadonlySet<number> = new Set(Buffer.from('ADad" \t\r'))
 
-/** Area code, exchange and line, whether in one column or, as `AAA,NNNNNNN`, in two. */
+/** Area code, exchange and line, in one column or in two (`AAA,NNNNNNN`). */
 const numberPattern = /^"?(\d{3})(?:"?\s*,\s*"?)?(\d{3})(\d{4})"?\s*(?:$|[,;|\t])/
 
-/** A line that may be the start of a number as people write it. */
+/** A line that may be the start of a number with the usual punctuation. */
 const mayBeNumber = /^["\d(+][\d",\s().-]*$/
 
 /** A row of the US registry's change list: a number, a time, added or deleted. */

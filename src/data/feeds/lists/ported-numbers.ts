@@ -1,7 +1,7 @@
 /**
- * Reads the snapshots of numbers that were ported between wireline and wireless: a number a line,
- * or a range as its first number and the last four digits of its last one, `8505550100|0123`. A day
- * may follow, and a line of column names is allowed.
+ * Reads snapshots of numbers ported between wireline and wireless. A line is one number, or a range
+ * given by its first number and the last four digits of its last one, such as `8505550100|0123`. A day
+ * may follow, and a header is allowed.
  */
 import { basename } from 'node:path'
 import type { LocalDay } from '../../../domain/time/clock.js'
@@ -20,7 +20,7 @@ import {
 } from './number-lines.js'
 import type { NumberSink, PlainNumbersOptions } from './plain-numbers.js'
 
-/** The list that a snapshot belongs to, by the file name of its publisher, if it has one. */
+/** The list that a snapshot belongs to, if the file still has its publisher's name. */
 export function detectPortedList(
   fileName: string,
 ): 'ported-wireless' | 'ported-wireline' | undefined {
@@ -30,7 +30,7 @@ export function detectPortedList(
   return found[2] === 'wireless' ? 'ported-wireless' : 'ported-wireline'
 }
 
-/** As `readPlainNumbers` does; every number of a range counts as a row. */
+/** Like `readPlainNumbers`; every number of a range counts as a row. */
 export function readPortedNumbers(
   source: NumberSource,
   sink: NumberSink,
@@ -98,7 +98,7 @@ class PortedNumbersFormat implements LineFormat {
 
   #readDay(cells: readonly string[]): LocalDay | undefined {
     const day = cells.map(dayOf).find((one) => one !== undefined)
-    // 1970-01-01 and before mean an unknown day.
+    // Days up to 1970-01-01 mean that the day is unknown.
     if (day === undefined || (day > 0 && day <= this.#today + 1)) return day
     this.unreadDays += 1
     return undefined
@@ -107,7 +107,7 @@ class PortedNumbersFormat implements LineFormat {
 
 interface Range {
   readonly prefix: number
-  /** Last four digits of its first and of its last number. */
+  /** Last four digits of the first number; `end` has those of the last. */
   readonly start: string
   readonly last: string
   readonly day: LocalDay | undefined
@@ -121,7 +121,7 @@ const shapeRule =
   'has to be a number of ten digits, or a range such as 8505550100|0123: its first number and the ' +
   'last four digits of its last'
 
-/** The end of a range in the cell after its start; blank for a single number, `undefined` if unreadable. */
+/** The end of a range, from the cell after its start; empty for one number, `undefined` if unreadable. */
 function parseRangeEnd([second = '']: readonly string[]): string | undefined {
   if (second === '' || /^\d{4}$/.test(second)) return second
   return dayOf(second) === undefined ? undefined : ''

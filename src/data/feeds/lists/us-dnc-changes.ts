@@ -1,8 +1,8 @@
 /**
- * Reads change files of the US registry: a number, a time stamp, and `A` for added or `D` for
- * deleted, `8505550123,2026-11-18T08:00:00,A`; also `850,5550123,2026-11-18,D`. A stamp without a
- * zone is read as UTC, which is earlier than the same time in any zone of the US, so that a deletion
- * never takes effect too early.
+ * Reads change files of the US registry: a number, a timestamp, and `A` for added or `D` for deleted,
+ * such as `8505550123,2026-11-18T08:00:00,A` or `850,5550123,2026-11-18,D`. A timestamp without a zone
+ * is read as UTC, which is earlier than that time in any US zone, so a deletion counts as older than it
+ * is, never as newer.
  */
 import type { Instant } from '../../../domain/time/clock.js'
 import { parseInstant } from '../../../domain/time/dates.js'
@@ -21,11 +21,11 @@ import {
 } from './number-lines.js'
 
 export interface ChangeReadOptions {
-  /** Called for each row in the order of the file, with the same object again and again. */
+  /** Called for each row in file order; the object is reused between calls. */
   readonly onRow: (change: ListChange) => void
   /** Whether the changed list covers the area code. */
   readonly covers: (areaCode: number) => boolean
-  /** The latest accepted stamp. */
+  /** The latest accepted timestamp. */
   readonly maxInstant: Instant
 }
 
@@ -38,7 +38,7 @@ export interface ListChange {
   isAdded: boolean
 }
 
-/** Throws `DataFileError` as the reader of full lists does; rows given by then are to be dropped. */
+/** Throws `DataFileError` like the reader of full lists; the caller must then discard the rows. */
 export function readUsDncChanges(
   source: NumberSource,
   wanted: ChangeReadOptions,
@@ -49,7 +49,7 @@ export function readUsDncChanges(
 
 const letterA = 0x41
 const letterD = 0x44
-/** Of `2026-11-18T08:00:00`. */
+/** Length of `2026-11-18T08:00:00`. */
 const maxPlainStampLength = 19
 
 class ChangeFormat implements LineFormat {
@@ -110,7 +110,7 @@ class ChangeFormat implements LineFormat {
     this.#options.onRow(Object.assign(this.#change, rest, { prefix }))
   }
 
-  /** Caches the last stamp, since neighboring rows tend to have the same. */
+  /** Caches the last timestamp, since neighboring rows often have the same one. */
   #parseStamp(bytes: Buffer, start: number, end: number): Instant | undefined {
     const length = end - start
     if (length > maxPlainStampLength) return undefined
@@ -125,7 +125,7 @@ class ChangeFormat implements LineFormat {
   }
 }
 
-/** Where the next line starts if one ends at `at`; otherwise 0. */
+/** Where the next line starts, if the line ends at `at`; otherwise 0. */
 function endOfLine(bytes: Buffer, at: number): number {
   if (bytes[at] === newline) return at + 1
   return bytes[at] === carriageReturn && bytes[at + 1] === newline ? at + 2 : 0

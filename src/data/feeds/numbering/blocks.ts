@@ -1,6 +1,6 @@
 /**
- * Reads the NANPA report of thousands blocks: which company has which thousand numbers of a pooled
- * prefix. `prefix-blocks.ts` applies them to their prefix.
+ * Reads the NANPA report of thousands blocks, which assigns each thousand numbers of a pooled prefix to
+ * a company. `prefix-blocks.ts` applies the blocks to their prefix.
  */
 
 import type { LocalDay } from '../../../domain/time/clock.js'
@@ -30,14 +30,14 @@ const columns = {
   effectiveDate: ['blockeffectivedate', 'effectivedate'],
 } as const
 
-/** A thousand numbers in use, as the pooling administrator lists them. */
+/** An assigned block of a thousand numbers, as listed by the pooling administrator. */
 export interface AssignedBlock extends AssignedRow {
   /** Area code, exchange and the first digit of the line, as a number of seven digits. */
   readonly block: number
 }
 
 export interface BlocksOptions extends ReportOptions {
-  /** A block that takes effect after this day still belongs to its old holder. */
+  /** Blocks that take effect after this day are skipped, since they still belong to their old holder. */
   readonly today: LocalDay
   /** Maximum bad rows; none by default, since each may be a wireless line. */
   readonly badLinesAllowed?: number | undefined
@@ -45,8 +45,8 @@ export interface BlocksOptions extends ReportOptions {
 }
 
 /**
- * Hands every block with the status `AS` to `onBlock`. Throws `DataFileError` for another kind of
- * file and when more rows are bad than allowed.
+ * Passes every block with status `AS` to `onBlock`. Throws `DataFileError` for another kind of file and
+ * for too many bad rows.
  */
 export async function readBlocks(options: BlocksOptions): Promise<PrefixFeedReport> {
   const { path, rejects, onProgress } = options
@@ -69,7 +69,7 @@ type BlockRow = Row<keyof typeof columns>
 interface BlockReadState {
   readonly tally: PrefixFeedTally
   readonly seen: BlockBitmap
-  /** Dates as written, which a report repeats a few thousand times each. */
+  /** Cache of parsed dates, since a report repeats each date a few thousand times. */
   readonly days: Map<string, LocalDay | undefined>
 }
 
@@ -116,7 +116,7 @@ function readBlock(row: BlockRow): number | FieldProblem {
 class BlockBitmap {
   readonly #bits = new Uint8Array(10_000_000 / 8)
 
-  /** Adds a block. Returns whether it was there already. */
+  /** Adds a block. Returns whether it was already present. */
   testAndSet(block: number): boolean {
     const at = block >> 3
     const bit = 1 << (block & 7)

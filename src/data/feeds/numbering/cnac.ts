@@ -34,7 +34,7 @@ const unassignedStatuses: ReadonlySet<string> = new Set([
   ...['Stranded Code', 'Protected', 'Temporarily Unavailable'],
 ])
 
-/** Hands every assigned prefix to `onPrefix`. Throws `DataFileError` for another kind of file. */
+/** Passes every assigned prefix to `onPrefix`. Throws `DataFileError` for another kind of file. */
 export async function readCnac(options: PrefixFeedOptions): Promise<PrefixFeedReport> {
   const tally = new PrefixFeedTally()
   let asOf: Instant | undefined
@@ -50,7 +50,7 @@ export async function readCnac(options: PrefixFeedOptions): Promise<PrefixFeedRe
   return tally.report(options.path, { ...table, rows: table.rows - dateRows }, asOf)
 }
 
-/** The line below the header has only the date of the file, in its last cell. */
+/** Parses the line below the header, which has only the date of the file, in its last cell. */
 function parseFileDay(cells: readonly string[]): number | undefined {
   return cells.slice(0, -1).every((cell) => cell === '') ? parseDay(cells.at(-1) ?? '') : undefined
 }
@@ -70,7 +70,7 @@ function readRow(
     const rule = 'is no known status, so the code counts as not assigned'
     return { field: 'Status', value: row.status, rule }
   }
-  // The seven-digit 310 service and routing codes serve no place.
+  // The seven-digit 310 service and routing codes have no place.
   if (row.province === '') return void tally.skip('without a province')
   if (findRegionCountry(row.province) !== 'CA') {
     return { field: 'Province', value: row.province, rule: 'must be a province of Canada' }

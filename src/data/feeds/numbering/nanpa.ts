@@ -25,15 +25,15 @@ const columns = {
   use: ['use'],
 } as const
 
-/** Unassigned, reserved, protected, vacant: listed, but without numbers in use. */
+/** Unassigned, reserved, protected and vacant codes have no numbers in use. */
 const unassignedUses: ReadonlySet<string> = new Set(['UA', 'RV', 'PR', 'VC'])
 
 export interface NanpaOptions extends PrefixFeedOptions {
-  /** A code that takes effect after this day is not assigned yet. */
+  /** Codes that take effect after this day are skipped. */
   readonly today: LocalDay
 }
 
-/** Hands every assigned prefix to `onPrefix`. Throws `DataFileError` for another kind of file. */
+/** Passes every assigned prefix to `onPrefix`. Throws `DataFileError` for another kind of file. */
 export async function readNanpa(options: NanpaOptions): Promise<PrefixFeedReport> {
   const tally = new PrefixFeedTally()
   const description = 'the NANPA report of utilized central office codes'

@@ -1,6 +1,6 @@
 /**
- * Reads a table of operating company numbers and the kind of line each company serves: columns
- * `ocn` and `class`, more columns ignored, `#` for comments.
+ * Reads a table of operating company numbers and each company's kind of line: columns `ocn` and
+ * `class`; other columns are ignored, and `#` begins a comment.
  */
 import type { LineClass } from '../../../domain/place.js'
 import type { FieldProblem } from '../../../errors.js'
@@ -9,7 +9,7 @@ import { type BadRow, type ReportOptions, readReport } from './prefix-feed.js'
 
 const columns = { ocn: ['ocn'], lineClass: ['class', 'linetype', 'type'] } as const
 
-/** Kind of line of a company; the word `voip` also stands for competitive carriers in the sources. */
+/** A company's kind of line. In the sources, `voip` also includes competitive carriers. */
 export type KnownLineClass = Exclude<LineClass, 'unknown'>
 
 export interface OcnReport {
@@ -24,7 +24,7 @@ export interface OcnReport {
   readonly classes: ReadonlyMap<string, KnownLineClass>
 }
 
-/** The classes by OCN. Throws `DataFileError` for another kind of file. */
+/** Reads the classes by OCN. Throws `DataFileError` for another kind of file. */
 export async function readOcnTable(options: ReportOptions): Promise<OcnReport> {
   const { path } = options
   const classes = new Map<string, KnownLineClass>()

@@ -1,6 +1,6 @@
 /**
- * Reads the reports of the numbering administrators, and tables like them: the rows they give, the
- * account of every row, and the cells they have in common.
+ * Reads the reports of the numbering administrators and similar tables: the rows they produce, the
+ * count of every row, and the kinds of cells they share.
  */
 import type { OriginalCarrier } from '../../../domain/place.js'
 import type { Instant } from '../../../domain/time/clock.js'
@@ -17,7 +17,7 @@ import {
   type TableSummary,
 } from '../table.js'
 
-/** What a report says of a prefix or a block. */
+/** The data of a report about one prefix or block. */
 export interface AssignedRow {
   /** Two-letter state, territory or province. */
   readonly region: string
@@ -27,7 +27,7 @@ export interface AssignedRow {
   readonly carrier: OriginalCarrier | undefined
 }
 
-/** A prefix in use, as its administrator lists it. */
+/** A prefix in use, as listed by its administrator. */
 export interface AssignedPrefix extends AssignedRow {
   /** Six digits: area code and exchange. */
   readonly prefix: string
@@ -39,12 +39,12 @@ export interface BadRow {
   readonly reason: string
 }
 
-/** Account of one file: `read` is `accepted` plus all of `skipped` plus the bad rows. */
+/** Counts for one file: `read` is `accepted` plus all of `skipped` plus the bad rows. */
 export interface PrefixFeedReport {
   readonly path: string
   /** SHA-256 of the file as downloaded, in hex. */
   readonly sha256: string
-  /** Day the administrator wrote the file, at 00:00 UTC; `undefined` when it does not say. */
+  /** Day the file was created, at 00:00 UTC; `undefined` if the file does not state it. */
   readonly asOf: Instant | undefined
   readonly read: number
   readonly accepted: number
@@ -55,7 +55,7 @@ export interface PrefixFeedReport {
 
 export interface ReportOptions {
   readonly path: string
-  /** Called for every bad row when it is met. */
+  /** Called for every bad row. */
   readonly rejects?: ((bad: BadLine) => void) | undefined
   readonly onProgress?: OnProgress | undefined
 }
@@ -70,8 +70,8 @@ interface ReportSummary extends TableSummary {
 }
 
 /**
- * Every data row is either accepted by `readRow` or among the bad ones. Throws `DataFileError` for a
- * file that is missing or of another kind, and for one that changes meanwhile.
+ * Every data row is either accepted or skipped by `readRow`, or counted as bad. Throws `DataFileError`
+ * for a file that is missing, of another kind, or changed while it is read.
  */
 export async function readReport<Name extends string>(
   { path, rejects, onProgress }: ReportOptions,
@@ -94,12 +94,12 @@ export async function readReport<Name extends string>(
   return { ...read, bad, sha256: await computeReadDigest(source) }
 }
 
-/** Counts the rows of one file and remembers its prefixes, of which each may come once. */
+/** Counts the rows of one file and detects repeated prefixes. */
 export class PrefixFeedTally {
   readonly #lines = new Map<string, number>()
   readonly #skipped = new Map<string, number>()
 
-  /** The problem of a prefix that came before; otherwise remembers it. */
+  /** Returns a problem if the prefix occurred before; otherwise remembers it. */
   findRepeated(prefix: string, line: number): FieldProblem | undefined {
     const first = this.#lines.get(prefix)
     if (first !== undefined) {
@@ -122,7 +122,7 @@ export class PrefixFeedTally {
   }
 }
 
-/** Area code and exchange as six digits, or the rule one of them breaks. */
+/** Combines area code and exchange to six digits; returns a problem if one of them is invalid. */
 export function readPrefix(areaCode: string, exchange: string): string | FieldProblem {
   const rule = 'must be three digits, the first 2 to 9'
   if (!/^[2-9]\d\d$/.test(areaCode)) return { field: 'area code', value: areaCode, rule }
@@ -130,7 +130,7 @@ export function readPrefix(areaCode: string, exchange: string): string | FieldPr
   return areaCode + exchange
 }
 
-/** `MULT` stands for several holders, so for none we could name. */
+/** `MULT` means several holders, so the carrier is unknown. */
 export function readCarrier(
   ocn: string,
   company: string,
@@ -142,8 +142,8 @@ export function readCarrier(
 }
 
 /**
- * What a NANPA report says of a row in use. It writes `NN` for the Northern Marianas, and
- * `XXXXXXXXXX` or `DIR ASST` where there is no rate center.
+ * Parses a row of a NANPA report that is in use. The reports use `NN` for the Northern Mariana Islands,
+ * and `XXXXXXXXXX` or `DIR ASST` if there is no rate center.
  */
 export function readNanpaRow({
   state,

@@ -1,16 +1,16 @@
 /**
- * What one prefix of a number list holds, in either of its two forms: its lines, rising, or a bit
- * for each line. Which one is told by the length: {@link bitmapWords} words are a bitmap.
+ * The container of one prefix of a number list, in one of two forms: its lines in ascending order, or a
+ * bitmap. The length distinguishes them: a bitmap has {@link bitmapWords} words.
  */
 import { bitmapWords, linesPerPrefix, maxListedLines } from './number-list-format.js'
 
-/** How many bits of a word are set. */
+/** The count of set bits for each word value. */
 const bitsOf = new Uint8Array(1 << 16)
 for (let word = 1; word < bitsOf.length; word += 1) {
   bitsOf[word] = (bitsOf[word >> 1] ?? 0) + (word & 1)
 }
 
-/** Words of the container that holds so many entries. */
+/** The count of words of a container with the given count of entries. */
 export function countContainerWords(entries: number): number {
   return entries <= maxListedLines ? entries : bitmapWords
 }
@@ -19,12 +19,12 @@ function isBitmap(container: Uint16Array): boolean {
   return container.length === bitmapWords
 }
 
-/** How many lines a container holds. */
+/** The count of lines in a container. */
 export function countEntries(container: Uint16Array): number {
   return isBitmap(container) ? countBitsBefore(container, bitmapWords) : container.length
 }
 
-/** How many lines of a container lie before this one; -1 when it does not hold this one. */
+/** The position of a line in a container; -1 if it is not in the container. */
 export function findPosition(container: Uint16Array, line: number): number {
   if (!isBitmap(container)) return findListedPosition(container, line)
   const word = container[line >> 4] ?? 0
@@ -33,7 +33,7 @@ export function findPosition(container: Uint16Array, line: number): number {
   return countBitsBefore(container, line >> 4) + (bitsOf[word & (bit - 1)] ?? 0)
 }
 
-/** Whether a container holds a line. */
+/** Whether a container contains a line. */
 export function hasLine(container: Uint16Array, line: number): boolean {
   if (isBitmap(container)) return (((container[line >> 4] ?? 0) >> (line & 15)) & 1) === 1
   return findListedPosition(container, line) >= 0
@@ -56,7 +56,7 @@ function countBitsBefore(bitmap: Uint16Array, end: number): number {
   return bits
 }
 
-/** How many lines a bitmap and a container have in common. */
+/** The count of lines that a bitmap and a container have in common. */
 export function countCommonEntries(bitmap: Uint16Array, container: Uint16Array): number {
   let common = 0
   if (isBitmap(container)) {
@@ -69,14 +69,14 @@ export function countCommonEntries(bitmap: Uint16Array, container: Uint16Array):
   return common
 }
 
-/** Sets the bits of a container's lines in a bitmap that has none. */
+/** Sets the bits of a container's lines in an empty bitmap. */
 export function unpackContainer(container: Uint16Array, bitmap: Uint16Array): void {
   if (isBitmap(container)) bitmap.set(container)
   else
     for (const line of container) bitmap[line >> 4] = (bitmap[line >> 4] ?? 0) | (1 << (line & 15))
 }
 
-/** The container of a bitmap with so many lines; a shorter one is written `into` its place. */
+/** Converts a bitmap with `entries` lines to a container; a list of lines is written to `into`. */
 export function packContainer(
   bitmap: Uint16Array,
   entries: number,
@@ -91,7 +91,7 @@ export function packContainer(
   return into.subarray(0, at)
 }
 
-/** Calls for each line of a bitmap, rising. */
+/** Calls `visit` for each line of a bitmap, in ascending order. */
 export function forEachLine(bitmap: Uint16Array, visit: (line: number) => void): void {
   for (let nth = 0; nth < bitmapWords; nth += 1) {
     for (let rest = bitmap[nth] ?? 0; rest !== 0; rest &= rest - 1) {
@@ -104,7 +104,7 @@ function lowestBit(word: number): number {
   return 31 - Math.clz32(word & -word)
 }
 
-/** The days of a bitmap's lines in their order, out of a day for each line there may be. */
+/** Selects the days of a bitmap's lines, in their order, from an array with a day for every possible line. */
 export function collectDays(bitmap: Uint16Array, dayOfLine: Uint16Array): Uint16Array {
   const days = new Uint16Array(linesPerPrefix)
   let at = 0

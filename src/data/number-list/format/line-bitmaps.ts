@@ -1,6 +1,6 @@
 /**
- * A bitmap of lines for each prefix that is touched, 1,250 bytes each: what is being built or
- * edited. Memory is bounded by the prefixes, never by the numbers.
+ * One bitmap of lines per touched prefix, 1,250 bytes each, for building and editing lists. Memory is
+ * bounded by the count of prefixes, not of numbers.
  */
 import { countEntries, unpackContainer } from './containers.js'
 import { areaCount, bitmapWords, linesPerPrefix, slotsPerBlock } from './number-list-format.js'
@@ -10,7 +10,7 @@ const prefixCount = areaCount * slotsPerBlock
 const slabBitmaps = 1024
 
 export class LineBitmaps {
-  /** Prefix to the number of its bitmap, from 1; 0 for none. */
+  /** Prefix to the number of its bitmap, starting at 1; 0 means none. */
   readonly #bitmapOf = new Uint32Array(prefixCount)
   readonly #entriesOf = new Uint16Array(prefixCount)
   /** 1 for each area code with a touched prefix. */
@@ -27,7 +27,7 @@ export class LineBitmaps {
     return this.#touchedAreas[areaCode] === 1
   }
 
-  /** How many lines of a prefix are set. */
+  /** The count of set lines of a prefix. */
   countEntries(prefix: number): number {
     return this.#entriesOf[prefix] ?? 0
   }
@@ -41,14 +41,14 @@ export class LineBitmaps {
     return slab.subarray(from, from + bitmapWords)
   }
 
-  /** Makes a prefix a touched one that holds what the container does. */
+  /** Marks a prefix as touched and copies the container to its bitmap. */
   load(prefix: number, container: Uint16Array): void {
     this.#newBitmap(prefix)
     unpackContainer(container, this.bitmapFor(prefix))
     this.#entriesOf[prefix] = countEntries(container)
   }
 
-  /** True when the line was not set. Throws `RangeError` outside 0-999999 and 0-9999. */
+  /** Sets a line; returns whether it changed. Throws `RangeError` outside 0-999999 and 0-9999. */
   set(prefix: number, line: number): boolean {
     const { slab, at } = this.#wordOf(prefix, line)
     const word = slab[at] ?? 0
@@ -59,7 +59,7 @@ export class LineBitmaps {
     return true
   }
 
-  /** True when the line was set. Throws as {@link set} does. */
+  /** Clears a line; returns whether it changed. Throws like {@link set}. */
   clear(prefix: number, line: number): boolean {
     const { slab, at } = this.#wordOf(prefix, line)
     const word = slab[at] ?? 0

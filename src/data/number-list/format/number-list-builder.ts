@@ -1,7 +1,6 @@
 /**
- * Turns numbers in any order, with duplicates, into a number list file. Memory is bounded by the
- * prefixes touched, never by the numbers: 1,250 bytes each, and 20,000 more where numbers come with
- * a day. Reading source files is left to the feeds.
+ * Builds a number list file from numbers in any order, with duplicates. Memory is bounded by the count
+ * of touched prefixes, not of numbers: 1,250 bytes each, and 20,000 more for a prefix with days.
  */
 
 import type { PhoneNumber } from '../../../domain/phone-number.js'
@@ -24,32 +23,32 @@ import {
 } from './number-list-format.js'
 import { type NumberListContent, writeNumberList } from './number-list-writer.js'
 
-/** Numbers that only one of two lists has. */
+/** Counts of numbers that are in only one of two lists. */
 export interface ListDifferenceCounts {
   readonly added: number
   readonly removed: number
 }
 
-/** Gathers numbers in bitmaps. Nothing must be added while it is being written. */
+/** Collects numbers in bitmaps. Must not be changed while it is being written. */
 export class NumberListBuilder {
   readonly #lines = new LineBitmaps()
-  /** Prefix to a day for each line there may be. */
+  /** Prefix to a day for every possible line. */
   readonly #daysOf = new Map<number, Uint16Array>()
   #size = 0
 
-  /** How many different numbers were added. */
+  /** The count of distinct numbers added. */
   get size(): number {
     return this.#size
   }
 
-  /** The area codes that occur, sorted. */
+  /** The area codes of the added numbers, sorted. */
   listAreaCodes(): string[] {
     const found = new Set<number>()
     for (const prefix of this.#prefixes()) found.add(Math.floor(prefix / slotsPerBlock))
     return [...found].map((areaCode) => String(areaCode).padStart(3, '0'))
   }
 
-  /** How many different numbers of an area code were added. */
+  /** The count of distinct numbers added for an area code. */
   countInAreaCode(areaCode: number): number {
     let size = 0
     const end = (areaCode + 1) * slotsPerBlock
@@ -59,14 +58,14 @@ export class NumberListBuilder {
     return size
   }
 
-  /** True when the number is new. Of two days for a number the later one counts. */
+  /** Adds a number; returns whether it is new. If a number has several days, the latest is kept. */
   add(number: PhoneNumber, day?: LocalDay): boolean {
     return this.addDigits(Number(number.slice(0, 6)), Number(number.slice(6)), day)
   }
 
   /**
-   * The same for `prefix` 0 to 999999 and `line` 0 to 9999, both of them whole numbers. Throws
-   * `RangeError` for others, and for a day that is not one of 0 (not known) to `maxListDay`.
+   * Like {@link add}, for a `prefix` from 0 to 999999 and a `line` from 0 to 9999. Throws `RangeError`
+   * for other values, and for a day that is not from 0 (unknown) to `maxListDay`.
    */
   addDigits(prefix: number, line: number, day?: LocalDay): boolean {
     if (day !== undefined) checkDay(day)
@@ -76,7 +75,7 @@ export class NumberListBuilder {
     return isNew
   }
 
-  /** What would change if this became the list in the place of `list`. */
+  /** Counts what would change if this list replaced `list`. */
   compareWith(list: NumberList): ListDifferenceCounts {
     let common = 0
     for (const prefix of this.#prefixes()) {
@@ -88,8 +87,8 @@ export class NumberListBuilder {
   }
 
   /**
-   * Writes the list aside, reads it back, calls `beforeReplace`, and only then puts it in the place of
-   * `path`. Whatever goes wrong, an older file stays as it was. Gives the version of the list.
+   * Writes the list to a temporary file, verifies it, calls `beforeReplace`, and only then renames it to
+   * `path`. If anything fails, an existing file is unchanged. Resolves to the version of the list.
    */
   write(path: string, meta: NumberListMeta, beforeReplace?: () => void): Promise<string> {
     return writeNumberList(path, { content: this.#content(), meta, beforeReplace })
@@ -101,7 +100,7 @@ export class NumberListBuilder {
     days[line] = Math.max(days[line] ?? 0, day)
   }
 
-  /** The prefixes that hold an entry, rising. */
+  /** The prefixes that have an entry, in ascending order. */
   *#prefixes(): Generator<number> {
     for (let areaCode = 0; areaCode < areaCount; areaCode += 1) {
       if (!this.#lines.isAreaTouched(areaCode)) continue

@@ -1,7 +1,7 @@
 /**
- * Changes a number list and writes the result as a new one. What no change touches is copied as it
- * is, so that the changes of a day cost little more than writing the file. Besides the base, memory
- * is bounded by the prefixes touched, 1,250 bytes each, never by the changes.
+ * Changes a number list and writes the result as a new one. Untouched prefixes are copied unchanged, so
+ * that applying a day's changes takes little longer than writing the file. Besides the base list,
+ * memory is bounded by the touched prefixes, 1,250 bytes each, not by the changes.
  */
 import {
   collectDays,
@@ -17,12 +17,12 @@ import { bitmapWords, linesPerPrefix, type NumberListMeta } from './number-list-
 import { type NumberListContent, writeNumberList } from './number-list-writer.js'
 
 /**
- * Nothing must change while it is being written. Prefixes are 0 to 999999 and lines 0 to 9999, all
- * of them whole numbers; others throw `RangeError`.
+ * Must not be changed while it is being written. Prefixes are whole numbers from 0 to 999999 and lines
+ * from 0 to 9999; others throw `RangeError`.
  */
 export class NumberListEditor {
   readonly #base: NumberList
-  /** The touched prefixes as they are now. */
+  /** The current lines of the touched prefixes. */
   readonly #lines = new LineBitmaps()
   #added = 0
   #removed = 0
@@ -31,12 +31,12 @@ export class NumberListEditor {
     this.#base = base
   }
 
-  /** How many numbers the result has and the base has not. */
+  /** The count of numbers that are in the result but not in the base. */
   get added(): number {
     return this.#added
   }
 
-  /** How many numbers the base has and the result has not. */
+  /** The count of numbers that are in the base but not in the result. */
   get removed(): number {
     return this.#removed
   }
@@ -45,7 +45,7 @@ export class NumberListEditor {
     return this.#base.size + this.#added - this.#removed
   }
 
-  /** True when the number was not there. Whatever is new to the base has no day. */
+  /** Adds a number; returns whether it was missing. Numbers that are not in the base get no day. */
   add(prefix: number, line: number): boolean {
     this.#touch(prefix)
     if (!this.#lines.set(prefix, line)) return false
@@ -54,7 +54,7 @@ export class NumberListEditor {
     return true
   }
 
-  /** True when the number was there. */
+  /** Removes a number; returns whether it was present. */
   remove(prefix: number, line: number): boolean {
     this.#touch(prefix)
     if (!this.#lines.clear(prefix, line)) return false
@@ -64,9 +64,9 @@ export class NumberListEditor {
   }
 
   /**
-   * Writes the result aside, reads it back, calls `beforeReplace`, and only then puts it in the place
-   * of `path`, which may be that of the base. Whatever goes wrong, an older file stays as it was.
-   * Gives the version of the result. A dated list stays one.
+   * Writes the result to a temporary file, verifies it, calls `beforeReplace`, and only then renames it
+   * to `path`, which may be that of the base. If anything fails, an existing file is unchanged. Resolves
+   * to the version of the result. A dated list remains dated.
    */
   write(path: string, meta: NumberListMeta, beforeReplace?: () => void): Promise<string> {
     return writeNumberList(path, { content: this.#content(), meta, beforeReplace })
@@ -102,7 +102,7 @@ export class NumberListEditor {
     }
   }
 
-  /** Numbers keep their day even when they were removed and added again. */
+  /** Numbers keep their day even if they were removed and added again. */
   #daysOfTouched(prefix: number): Uint16Array {
     const before = new Uint16Array(bitmapWords)
     unpackContainer(this.#base.containerOf(prefix), before)

@@ -1,46 +1,46 @@
 /**
- * The layout of a number list file, shared by its reader and its writers. The outer shell (magic,
- * header, checksum) is the business of checked-file.
+ * The layout of a number list file, shared by its reader and its writers. `checked-file.ts` handles the
+ * container (magic, header, checksum).
  *
  * Body, little endian:
- * 1. `areaCount` Uint16: for each area code 000-999 the number of its block; block 0 is empty.
- * 2. blocks of `slotsPerBlock` Uint32, one slot per exchange, and a last slot: where in the words
- *    the container of the prefix starts. It ends where the next slot says; an empty one is empty.
- * 3. words, Uint16: the containers. One of `bitmapWords` words is a bitmap, line 0 in the lowest bit
- *    of its first word; one of at most `maxListedLines` words is the lines themselves, rising.
+ * 1. `areaCount` Uint16: for each area code 000-999, the number of its block; block 0 is empty.
+ * 2. blocks of `slotsPerBlock` Uint32, one slot per exchange, and a final slot: the offset of the
+ *    prefix's container in the words. The next slot is its end; equal slots mean an empty container.
+ * 3. words, Uint16: the containers. A container of `bitmapWords` words is a bitmap, with line 0 in the
+ *    lowest bit of its first word; one of at most `maxListedLines` words lists the lines, ascending.
  *
- * And when the list is dated, from the next multiple of 4 on:
- * 4. as many Uint32 as there are slots: how many entries lie before the container of the prefix;
- *    the last is the size of the list.
- * 5. a Uint16 for each entry, in the order of the containers and, inside of one, of the lines: the
- *    day the source gives for it, in days since 1970-01-01; 0 when it gives none.
+ * If the list is dated, from the next multiple of 4 on:
+ * 4. one Uint32 per slot: the count of entries before the prefix's container; the last is the size of
+ *    the list.
+ * 5. one Uint16 per entry, in the order of the containers and of the lines in each: the day that the
+ *    source gives for the number, in days since 1970-01-01; 0 if it gives none.
  */
 import { DataFileError } from '../../../errors.js'
 import { type FileKind, readCheckedHeader } from '../../files/checked-file.js'
 
-/** Format 1 knew neither feed nor previous version nor days. */
+/** Format 1 had no feed, previous version or days. */
 export const numberListFile: FileKind = { kind: 'number-list', formatVersion: 2 }
 
-/** What number list files are called: `us-dnc.cglist`. */
+/** The extension of number list files, as in `us-dnc.cglist`. */
 export const numberListExtension = '.cglist'
 
 export const areaCount = 1000
 export const slotsPerBlock = 1000
 export const linesPerPrefix = 10_000
-/** A bit for each line of a prefix: 1,250 bytes. */
+/** One bit per line of a prefix: 1,250 bytes. */
 export const bitmapWords = linesPerPrefix / 16
 /**
- * So many lines of a prefix are still listed one by one, which fits in one read of memory. Above it a
- * bitmap is larger, up to 625 lines, and is read in one place where a search would read several.
+ * Up to this many lines of a prefix are listed individually, which fit into one cache line. A bitmap is
+ * larger than a list of up to 625 lines, but needs one memory access where a search needs several.
  */
 export const maxListedLines = 32
-/** 2149-06-06, the last day an entry may carry. */
+/** 2149-06-06, the latest day that an entry can have. */
 export const maxListDay = 65_535
 
-/** The area codes a list covers, sorted; `all` when it covers every number. */
+/** The area codes that a list covers, sorted; `all` if it covers every number. */
 export type Coverage = 'all' | readonly string[]
 
-/** A file the list was made of. */
+/** A file that the list was built from. */
 export interface ListSource {
   readonly file: string
   /** SHA-256 of the file as supplied, in hex. */
@@ -49,14 +49,14 @@ export interface ListSource {
   readonly rows: number
 }
 
-/** What is known of a list besides its numbers. */
+/** The metadata of a list. */
 export interface NumberListMeta {
   readonly name: string
-  /** The importer that made it, such as `us-dnc` or `list`. */
+  /** The importer that created it, such as `us-dnc` or `list`. */
   readonly feed: string
-  /** The version it replaces; `null` for the first of its name. */
+  /** The version that it replaces; `null` for the first list of its name. */
   readonly previous: string | null
-  /** When the content was true; ms since the epoch. */
+  /** The date of the content, in ms since the epoch. */
   readonly asOf: number
   readonly importedAt: number
   readonly coverage: Coverage
@@ -65,26 +65,26 @@ export interface NumberListMeta {
 
 export interface NumberListHeader extends NumberListMeta {
   readonly size: number
-  /** Blocks of slots, the empty one included. */
+  /** Count of slot blocks, including the empty one. */
   readonly blocks: number
   readonly words: number
-  /** Whether entries carry days. */
+  /** Whether entries have days. */
   readonly dated: boolean
 }
 
 const versionDigits = 16
 
-/** The version of a list, from the SHA-256 of its content in hex. */
+/** Derives the version of a list from the SHA-256 of its content in hex. */
 export function toVersion(digest: string): string {
   return digest.slice(0, versionDigits)
 }
 
-/** Slots of the body, the last one included. */
+/** Count of slots in the body, including the final one. */
 export function countSlots({ blocks }: Pick<NumberListHeader, 'blocks'>): number {
   return blocks * slotsPerBlock + 1
 }
 
-/** Where the parts of a body begin, in bytes from its start. */
+/** Offsets of the parts of a body, in bytes from its start. */
 export interface BodyLayout {
   readonly slotsAt: number
   readonly wordsAt: number
@@ -95,7 +95,7 @@ export interface BodyLayout {
   readonly end: number
 }
 
-/** The body a header announces. */
+/** Computes the layout of the body from its header. */
 export function computeBodyLayout(
   header: Pick<NumberListHeader, 'blocks' | 'words' | 'size' | 'dated'>,
 ): BodyLayout {
@@ -110,16 +110,16 @@ export function computeBodyLayout(
   return { slotsAt, wordsAt, padding, ranksAt, daysAt, end }
 }
 
-/** Throws {@link DataFileError} unless the body is as long as its header says. */
+/** Throws {@link DataFileError} unless the body has the length that follows from its header. */
 export function requireBodyLength(path: string, header: NumberListHeader, bytes: number): void {
   const { end } = computeBodyLayout(header)
   if (bytes !== end) throw new DataFileError(path, `body has ${bytes} bytes, not ${end}`)
 }
 
 /**
- * What a file says of itself, without reading its body: for listings. Version, header and length
- * are checked for their form; that the content matches its checksum is not. Throws
- * {@link DataFileError}, and the system's error when the file cannot be read.
+ * Reads the metadata of a file without its body, for listings. The form of version, header and length
+ * is checked, but not the checksum. Throws {@link DataFileError}, and the system's error if the file
+ * cannot be read.
  */
 export function readNumberListHeader(
   path: string,
@@ -130,7 +130,7 @@ export function readNumberListHeader(
   return { ...header, version: toVersion(digest) }
 }
 
-/** Checks a header that was read. Throws {@link DataFileError} that names the field. */
+/** Validates a header. Throws {@link DataFileError} naming the field. */
 export function parseNumberListHeader(
   path: string,
   header: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** The tables of a number list file, in place, and the proof that no look-up can leave them. */
+/** The tables of a number list file, read in place, and the check that no lookup can leave them. */
 import { DataFileError } from '../../../errors.js'
 import {
   areaCount,
@@ -22,8 +22,8 @@ export interface ListTables {
 }
 
 /**
- * The tables of a body that is as long as its header says. Throws {@link DataFileError} unless they
- * fit one another: outside of a table there is only `undefined`, which would read as absent.
+ * Returns the tables of a body whose length was checked. Throws {@link DataFileError} unless they are
+ * consistent, since reading beyond a table gives `undefined`, which would look like an unlisted number.
  */
 export function readListTables(path: string, header: NumberListHeader, body: Buffer): ListTables {
   const { buffer, byteOffset } = body
@@ -44,7 +44,7 @@ export function readListTables(path: string, header: NumberListHeader, body: Buf
   return tables
 }
 
-/** Each block but the empty one belongs to one area code, in their order. */
+/** Each block except the empty one must belong to one area code, in ascending order. */
 function findAreaProblem(areas: Uint16Array, { blocks }: NumberListHeader): string | undefined {
   let last = 0
   for (const block of areas) {
@@ -88,7 +88,7 @@ function countAllEntries({ slots }: ListTables, entriesIn: (words: number) => nu
   return entries
 }
 
-/** An array has an entry for each word, a bitmap more than fit in an array. */
+/** A list of lines has one entry per word; a bitmap has more entries than a list may have. */
 function minEntriesIn(words: number): number {
   return words === bitmapWords ? maxListedLines + 1 : words
 }

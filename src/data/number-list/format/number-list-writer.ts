@@ -1,4 +1,4 @@
-/** Writes a number list file, whatever its numbers are held in. */
+/** Writes a number list file from any source of containers. */
 import { rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { moveIntoPlace } from '../../../runtime/folders.js'
@@ -20,30 +20,30 @@ import {
 /** The file is written in pieces of this many words: 1 MB. */
 const pieceWords = 1 << 19
 
-/** The numbers of a list, by prefix. They must not change while they are written. */
+/** The numbers of a list, by prefix. Must not change while being written. */
 export interface NumberListContent {
   readonly size: number
   readonly dated: boolean
-  /** False for an area code without any entry; saves looking at each of its prefixes. */
+  /** Returns false for an area code without entries, whose prefixes are then skipped. */
   mayHold(areaCode: number): boolean
-  /** Length of a prefix's container; 0 when it holds nothing. */
+  /** Length of a prefix's container; 0 if it is empty. */
   wordsOf(prefix: number): number
-  /** Only good until the next one is asked for. */
+  /** The container of a prefix, valid only until the next call. */
   containerOf(prefix: number): Uint16Array
-  /** A day for each entry, 0 for none; only asked of a dated list, and good as long. */
+  /** A day per entry, 0 for none; called only for a dated list, and valid only until the next call. */
   daysOf(prefix: number): Uint16Array
 }
 
 export interface NumberListWriteOptions {
   readonly content: NumberListContent
   readonly meta: NumberListMeta
-  /** Called when the new file is verified and the old one still in place; may throw to keep it. */
+  /** Called after the new file is verified, before it replaces the old one; throw to keep the old one. */
   readonly beforeReplace?: (() => void) | undefined
 }
 
 /**
- * Writes the list aside, reads it back, and only then puts it in the place of `path`. Whatever
- * goes wrong, an older file stays as it was. Gives the version of the list.
+ * Writes the list to a temporary file, verifies it, and only then renames it to `path`. If anything
+ * fails, an existing file is unchanged. Resolves to the version of the list.
  */
 export async function writeNumberList(
   path: string,
@@ -57,7 +57,7 @@ export async function writeNumberList(
   try {
     const body = writeBody(content, index, header)
     const digest = await writeCheckedFile(aside, numberListFile, { ...header }, body)
-    // Opening the list would prove no more and take its memory a second time.
+    // Opening the list instead would verify no more and need its memory a second time.
     await verifyCheckedFile(aside, digest)
     beforeReplace?.()
     moveIntoPlace(aside, path)
@@ -69,7 +69,7 @@ export async function writeNumberList(
 }
 
 interface Index {
-  /** Area codes that hold an entry, rising: the n-th has block n + 1. */
+  /** Area codes with entries, in ascending order; the n-th has block n + 1. */
   readonly touched: readonly number[]
   readonly areas: Uint16Array
   readonly slots: Uint32Array
@@ -123,7 +123,7 @@ function* writeBody(
   yield* splitIntoPieces(listDays(content, index))
 }
 
-/** The containers, rising; fills in how many entries lie before each slot when that is asked. */
+/** The containers in ascending order; also fills in the count of entries before each slot if requested. */
 function* listContainers(
   content: NumberListContent,
   { touched }: Index,
@@ -155,7 +155,7 @@ function* listPrefixes(areaCodes: readonly number[]): Generator<number> {
   }
 }
 
-/** Pieces share one buffer: each must be done with before the next is asked for. */
+/** Pieces share one buffer, so each must be consumed before the next is requested. */
 function* splitIntoPieces(parts: Iterable<Uint16Array>): Generator<Uint8Array> {
   const piece = new Uint16Array(pieceWords + linesPerPrefix)
   let used = 0

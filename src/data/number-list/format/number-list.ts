@@ -1,7 +1,7 @@
 /**
- * A number list file in memory: is this number on it, and does it speak for this number at all?
- * The bytes are used as they were read; nothing is unpacked. Making such a file is the business of
- * number-list-builder and number-list-editor.
+ * A number list file in memory: whether a number is on the list, and whether the list covers it. The
+ * bytes are used as read, without unpacking. `number-list-builder.ts` and `number-list-editor.ts` create
+ * such files.
  */
 
 import type { NumberSet } from '../../../domain/number-set.js'
@@ -27,12 +27,12 @@ import {
 } from './number-list-format.js'
 import { type ListTables, readListTables } from './number-list-tables.js'
 
-/** Reads and verifies a file. Throws {@link DataFileError} that says what is wrong with it. */
+/** Reads and verifies a file. Throws {@link DataFileError} describing what is wrong with it. */
 export function openNumberList(path: string): NumberList {
   return toNumberList(path, readCheckedFile(path, numberListFile))
 }
 
-/** The same, but other work gets its turn while a large file is read. */
+/** Like {@link openNumberList}, but yields to other work while reading a large file. */
 export async function openNumberListInBackground(path: string): Promise<NumberList> {
   return toNumberList(path, await readCheckedFileInPieces(path, numberListFile))
 }
@@ -44,12 +44,12 @@ function toNumberList(path: string, { header: raw, body, digest }: CheckedFile):
 }
 
 /**
- * Immutable. Get one with {@link openNumberList}.
+ * Immutable; opened with {@link openNumberList}.
  *
- * In memory it is its file and 5,000 bytes: 1,250 bytes for a prefix with 625 numbers or more, 2
- * bytes a number for any other, 4,000 bytes for an area code; when it is dated, 2 bytes a number and
- * 4,000 bytes for an area code more. 258.5 million numbers on 176,000 prefixes are 221 MB; without
- * days no list on up to 235,000 prefixes passes 300 MB.
+ * It needs the memory of its file and 5,000 bytes. A file has 4,000 bytes per area code, and per prefix
+ * 2 bytes per number or 1,250 bytes for a bitmap; a dated list has 2 more bytes per number and 4,000 per
+ * area code. 258.5 million numbers in 176,000 prefixes take 221 MB; without days, no list with up to
+ * 235,000 prefixes exceeds 300 MB.
  */
 export class NumberList implements NumberSet {
   readonly name: string
@@ -61,14 +61,14 @@ export class NumberList implements NumberSet {
   readonly importedAt: Instant
   readonly coverage: Coverage
   readonly sources: readonly ListSource[]
-  /** Whether entries carry days. */
+  /** Whether entries have days. */
   readonly dated: boolean
   readonly #firstSlots: Uint32Array
   readonly #slots: Uint32Array
   readonly #words: Uint16Array
   readonly #ranks: Uint32Array
   readonly #days: Uint16Array
-  /** Per area code 1 when the list covers it. */
+  /** 1 for each area code that the list covers. */
   readonly #covered: Uint8Array
 
   constructor(header: NumberListHeader, tables: ListTables, version: string) {
@@ -115,12 +115,12 @@ export class NumberList implements NumberSet {
     return this.#days[(this.#ranks[this.#slotOf(prefix)] ?? 0) + place] || undefined
   }
 
-  /** False when it has no number of the area code. */
+  /** False if the list has no number in the area code. */
   hasBlock(areaCode: number): boolean {
     return (this.#firstSlots[areaCode] ?? 0) > 0
   }
 
-  /** How many numbers of an area code are on it. */
+  /** The count of listed numbers in an area code. */
   countInAreaCode(areaCode: number): number {
     let size = 0
     const end = (areaCode + 1) * slotsPerBlock
@@ -130,13 +130,13 @@ export class NumberList implements NumberSet {
     return size
   }
 
-  /** What `prefix`, six digits, holds: a view, not to be written to. */
+  /** The container of a six-digit prefix; a view that must not be modified. */
   containerOf(prefix: number): Uint16Array {
     const slot = this.#slotOf(prefix)
     return this.#words.subarray(this.#slots[slot] ?? 0, this.#slots[slot + 1] ?? 0)
   }
 
-  /** A day for each entry of a prefix, in their order, 0 for none; empty when nothing is dated. */
+  /** A day per entry of a prefix, in their order, 0 for none; empty if the list is not dated. */
   daysOf(prefix: number): Uint16Array {
     const slot = this.#slotOf(prefix)
     return this.#days.subarray(this.#ranks[slot] ?? 0, this.#ranks[slot + 1] ?? 0)
@@ -147,14 +147,14 @@ export class NumberList implements NumberSet {
     return (this.#firstSlots[areaCode] ?? 0) + (prefix % slotsPerBlock)
   }
 
-  /** Halves without branching, which the processor could not foresee. */
+  /** A branchless binary search, since the branches would be unpredictable. */
   #arrayHas(start: number, length: number, line: number): boolean {
     const words = this.#words
     let at = start
     let left = length
     while (left > 1) {
       const half = left >> 1
-      // -1, all bits set, when the upper half starts at or below the line; else 0
+      // -1 (all bits set) if the upper half starts at or below the line, else 0
       const upper = ((words[at + half] ?? 0) - line - 1) >> 31
       at += half & upper
       left -= half

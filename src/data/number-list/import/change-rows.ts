@@ -1,4 +1,4 @@
-/** The rows of change files, held in typed arrays: a day of the registry may have a million of them. */
+/** Rows of change files in typed arrays, since a single day of the registry may have a million of them. */
 import type { Instant } from '../../../domain/time/clock.js'
 import type { ListChange } from '../../feeds/lists/us-dnc-changes.js'
 
@@ -6,14 +6,14 @@ const firstCapacity = 4096
 const deletion = 0
 const addition = 1
 
-/** Rows in the order in which they were added. */
+/** Stores rows in the order in which they are added. */
 export class ChangeRows {
   /** As ten digits. */
   #numbers = new Float64Array(firstCapacity)
   #stamps = new Float64Array(firstCapacity)
   /** {@link addition} or {@link deletion}. */
   #kinds = new Uint8Array(firstCapacity)
-  /** By area code: whether there is a row of it. */
+  /** For each area code, whether it has a row. */
   readonly #areaCodes = new Uint8Array(1000)
   readonly #change: ListChange = { prefix: 0, line: 0, at: 0, isAdded: false }
   #count = 0
@@ -39,10 +39,10 @@ export class ChangeRows {
   }
 
   /**
-   * Hands on the rows by time. Of one time the deletions come first: stamps may be those of a day or
-   * of a whole batch, so that which row is the later one is not known.
+   * Visits the rows by time. Among rows with the same time deletions come first, since timestamps may be
+   * those of a day or of a whole batch, so the real order is unknown.
    */
-  forEachInTimeOrder(tell: (change: Readonly<ListChange>) => void): void {
+  forEachInTimeOrder(visit: (change: Readonly<ListChange>) => void): void {
     const order = this.#isInOrder ? undefined : this.#order()
     const rowAt = (nth: number) => order?.[nth] ?? nth
     for (let start = 0; start < this.#count; ) {
@@ -50,7 +50,7 @@ export class ChangeRows {
       for (const kind of [deletion, addition]) {
         for (let nth = start; nth < end; nth += 1) {
           const row = rowAt(nth)
-          if (this.#kinds[row] === kind) tell(this.#changeAt(row))
+          if (this.#kinds[row] === kind) visit(this.#changeAt(row))
         }
       }
       start = end
@@ -64,7 +64,7 @@ export class ChangeRows {
     return end
   }
 
-  /** The same object each time. */
+  /** Returns the same object each time. */
   #changeAt(row: number): Readonly<ListChange> {
     const number = this.#numbers[row] ?? 0
     const change = this.#change
@@ -75,7 +75,7 @@ export class ChangeRows {
     return change
   }
 
-  /** The longest time without a row from `start` on, up to the last row; where it begins and ends. */
+  /** The longest period without a row between `start` and the last row. */
   findLongestGap(start: Instant): { readonly from: Instant; readonly to: Instant } {
     let longest = { from: start, to: start }
     let last = start

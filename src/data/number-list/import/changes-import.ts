@@ -1,7 +1,7 @@
 /**
- * Brings a list up to date with the change files of its registry. Rows count in the order of their
- * time stamps over all files, the later one of a number wins. Either the whole import succeeds or
- * the list stays as it was.
+ * Updates a list with the change files of its registry. The rows of all files are applied in the order
+ * of their timestamps, so the latest row for a number applies. Either the whole import succeeds or the
+ * list is unchanged.
  */
 import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../../domain/time/dates.js'
@@ -22,24 +22,24 @@ import { readSources, requireRows, type SourcesSummary } from './list-sources.js
 import { mergeSources } from './source-history.js'
 
 export interface ChangesImportOptions {
-  /** The list that is changed, such as `us-dnc`. */
+  /** The list to change, such as `us-dnc`. */
   readonly name: string
-  /** Which importer this is, for the header of the list; `us-dnc-changes` when left out. */
+  /** Name of the importer, for the header of the list; default `us-dnc-changes`. */
   readonly feed?: string | undefined
   /** Paths of plain text, `.gz` or `.zip` files, in any order; at least one. */
   readonly files: readonly string[]
   readonly folder: string
-  /** When the result is true; the time of the latest row when left out. */
+  /** The date of the result; by default the time of the latest row. */
   readonly asOf?: Instant | undefined
   /** Accept that days are missing between the list and the changes, or among the changes. */
   readonly allowGap?: boolean | undefined
-  /** Bad lines to put up with, of all files together; none when left out. */
+  /** Maximum bad lines of all files together; none by default. */
   readonly badLinesAllowed?: number | undefined
-  /** Told of every bad line that is met. */
+  /** Called for every bad line. */
   readonly rejects?: ((bad: BadLine) => void) | undefined
-  /** Read and judge everything, and change nothing: no lock, no file. */
+  /** Read and check everything without changing anything: no lock, no file. */
   readonly dryRun?: boolean | undefined
-  /** Earlier versions that are kept; 2 when left out. */
+  /** How many earlier versions are kept; 2 by default. */
   readonly keepVersions?: number | undefined
   readonly clock: Clock
   readonly onProgress?: OnProgress | undefined
@@ -48,38 +48,37 @@ export interface ChangesImportOptions {
 export interface ChangesImportSummary {
   readonly name: string
   readonly path: string
-  /** `none` in a dry run, which makes no file. */
+  /** `none` in a dry run, which creates no file. */
   readonly version: string
-  /** The version the changes were made to. */
+  /** The version that the changes were applied to. */
   readonly previous: string
   readonly dryRun: boolean
-  /** Different numbers in the list. */
+  /** Count of distinct numbers in the list. */
   readonly size: number
   readonly rows: number
-  /** Numbers the list has now and had not, and the other way round, all rows taken together. */
+  /** Net count of numbers added by all rows together; `removed` is the opposite. */
   readonly added: number
   readonly removed: number
-  /** Rows that changed nothing: added what was there, or deleted what was not. */
+  /** Rows that changed nothing: they added a listed number or deleted an unlisted one. */
   readonly unchanged: number
-  /** Deletions that do not count because the list was made after them. */
+  /** Deletions that are ignored since the list is newer. */
   readonly outdated: number
-  /** Area codes the list covers of which there is no row; none where it covers all. */
+  /** Covered area codes without any row; empty if the list covers all. */
   readonly areaCodesWithoutRows: readonly string[]
   readonly asOf: Instant
   readonly importedAt: Instant
   /** The change files. */
   readonly sources: readonly ListSource[]
   readonly badLines: Pick<BadLines, 'maxAllowed' | 'count' | 'first'>
-  /** First lines that were taken for column names, not for changes. */
+  /** First lines that were read as headers. */
   readonly headers: readonly AssumedHeader[]
 }
-/** A registry changes every day: a longer time without a row means that files are missing. */
+/** A registry changes every day, so a longer period without a row means that files are missing. */
 const maxGapMs = msPerDay
 
 /**
- * Throws `AppError` for options that break a rule and `DataFileError` when there is no whole list to
- * change, when a day is missing, for files that cannot be used, and for a second import of the list
- * at the same time.
+ * Throws `AppError` for invalid options, and `DataFileError` if there is no intact list to change, if a
+ * day is missing, for files that cannot be used, and for a concurrent import of the same list.
  */
 export async function importChanges(options: ChangesImportOptions): Promise<ChangesImportSummary> {
   requireValidImportOptions(options)
@@ -182,7 +181,7 @@ function readFiles(
       onRow()
       rows.add(change)
     }
-    // Clocks differ, and a stamp may be that of a zone ahead of UTC.
+    // Allows for clock differences and for timestamps in a zone ahead of UTC.
     const wanted = { onRow: onChange, covers, maxInstant: importedAt + msPerDay }
     const read = await readUsDncChanges(source, wanted, badLines)
     if (read.rows === 0) requireRows(source, { blank: read.isBlank, what: 'change', advice })
@@ -203,7 +202,7 @@ function refuseGap({ files }: ChangesImportOptions, base: NumberList, rows: Chan
   )
 }
 
-/** An addition always counts; a deletion only when the list was not made after it. */
+/** Additions are always applied; deletions only if the list is not newer. */
 function applyChanges(editor: NumberListEditor, base: NumberList, rows: ChangeRows) {
   const counted = { unchanged: 0, outdated: 0, latest: Number.NEGATIVE_INFINITY }
   rows.forEachInTimeOrder(({ prefix, line, at, isAdded }) => {

@@ -1,11 +1,11 @@
-/** The rules that the options of an import of a list have to keep. */
+/** Validates the options of list imports. */
 import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { type FieldProblem, invalidRequest } from '../../../errors.js'
 import { findAreaCodePlace } from '../../numbering/area-codes.js'
 import { type Coverage, isAreaCode } from '../format/number-list-format.js'
 import { describeNameRule, isListName } from '../list-names.js'
 
-/** Options that every import of a list has. */
+/** Options that all list imports have. */
 export interface CommonImportOptions {
   readonly name: string
   readonly files: readonly string[]
@@ -16,7 +16,7 @@ export interface CommonImportOptions {
   readonly clock: Clock
 }
 
-/** Throws `AppError` that names each option, its value and the rule it breaks. */
+/** Throws `AppError` naming each invalid option, its value and the rule. */
 export function requireValidImportOptions(options: CommonImportOptions): void {
   const { name, files, asOf, clock } = options
   const problems: FieldProblem[] = []

@@ -1,4 +1,4 @@
-/** What a new list changes against the one in use, and whether it looks like one that was cut off. */
+/** Compares a new list with the one in use, and detects lists that look truncated. */
 import type { Instant } from '../../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../../domain/time/dates.js'
 import { DataFileError, getErrorCode } from '../../../errors.js'
@@ -7,14 +7,14 @@ import type { NumberListBuilder } from '../format/number-list-builder.js'
 import { areaCount, type Coverage } from '../format/number-list-format.js'
 
 export interface ListComparison {
-  /** Version of the list in use; `null` when there is none that could be read. */
+  /** Version of the list in use; `null` if there is none that could be read. */
   readonly previous: string | null
-  /** When the list in use was true; `undefined` when there is none. */
+  /** The as-of date of the list in use; `undefined` if there is none. */
   readonly previousAsOf: Instant | undefined
   readonly sizeBefore: number
   readonly added: number | undefined
   readonly removed: number | undefined
-  /** Area codes of the new list with fewer than half of the many numbers they had. */
+  /** Large area codes that have fewer than half of their previous numbers. */
   readonly shrunk: readonly ShrunkAreaCode[]
 }
 
@@ -33,7 +33,7 @@ const noList: ListComparison = {
   shrunk: [],
 }
 
-/** The list in use is let go at once: it is as large as the new one. */
+/** Keeps no reference to the list in use, since it is as large as the new one. */
 export function compareWithCurrent(
   path: string,
   builder: NumberListBuilder,
@@ -50,7 +50,7 @@ export function compareWithCurrent(
   }
 }
 
-/** A damaged list must not stand in the way of its replacement. */
+/** `undefined` for a damaged list, which must not prevent its replacement. */
 function openCurrentList(path: string): NumberList | undefined {
   try {
     return openNumberList(path)
@@ -60,10 +60,10 @@ function openCurrentList(path: string): NumberList | undefined {
   }
 }
 
-/** With fewer numbers an area code may well lose half of them in a month. */
+/** A smaller area code may well lose half of its numbers in a month. */
 const minNumbersToJudge = 1000
 
-/** 200 to 999: no area code begins with 0 or 1. */
+/** 200 to 999, since no area code begins with 0 or 1. */
 const allAreaCodes = Array.from({ length: areaCount - 200 }, (_, nth) => String(nth + 200))
 
 function findShrunkAreaCodes(
@@ -82,16 +82,16 @@ function findShrunkAreaCodes(
 
 interface ShrinkCheck {
   readonly files: readonly string[]
-  /** Of the list in use. */
+  /** Path of the list in use. */
   readonly path: string
   readonly size: number
   readonly difference: ListComparison
 }
 
 /**
- * Throws {@link DataFileError} when half the numbers are gone, of all or of an area code: a cut-off
- * download looks like a good file with fewer numbers, and one that is missing like an area code in
- * which nobody is listed.
+ * Throws {@link DataFileError} if more than half of all numbers, or of an area code, are gone: a
+ * truncated download looks like a valid smaller file, and a missing file like an area code without
+ * listed numbers.
  */
 export function refuseShrunkList({ files, path, size, difference }: ShrinkCheck): void {
   const { sizeBefore, shrunk } = difference
@@ -105,8 +105,8 @@ export function refuseShrunkList({ files, path, size, difference }: ShrinkCheck)
 }
 
 /**
- * Throws {@link DataFileError} when the new list is older by more than a day and lacks numbers of the
- * one in use: they may have been listed since, and would count as clean.
+ * Throws {@link DataFileError} if the new list is more than a day older than the one in use and lacks
+ * some of its numbers, since those may have been listed since and would be treated as clean.
  */
 export function refuseOlderList(
   { files, path, difference }: Omit<ShrinkCheck, 'size'>,

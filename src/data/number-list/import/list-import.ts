@@ -1,6 +1,6 @@
 /**
- * Makes a number list of downloaded files and puts it where the list store finds it. Either the
- * whole import succeeds or the list that was there stays as it was.
+ * Builds a number list from downloaded files and puts it into the folder of the list store. Either the
+ * whole import succeeds or the previous list is unchanged.
  */
 import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { toUtcDay } from '../../../domain/time/dates.js'
@@ -21,38 +21,38 @@ import { withListLock } from './list-lock.js'
 import { readSources, requireRows, type SourcesSummary } from './list-sources.js'
 
 export interface ListImportOptions {
-  /** A name {@link isListName} accepts, such as `us-dnc`. */
+  /** A valid list name (see {@link isListName}), such as `us-dnc`. */
   readonly name: string
-  /** Which importer this is, for the header of the list; `list` when left out. */
+  /** Name of the importer, for the header of the list; default `list`. */
   readonly feed?: string | undefined
-  /** Paths of plain text, `.gz` or `.zip` files; at least one. Archives are read whole. */
+  /** Paths of plain text, `.gz` or `.zip` files; at least one. Every file of an archive is read. */
   readonly files: readonly string[]
-  /** Where the list goes, as `<name>.cglist`. */
+  /** Folder of the resulting file, `<name>.cglist`. */
   readonly folder: string
-  /** When the content was true; the oldest modification time of the files when left out. */
+  /** The date of the content; by default the oldest modification time of the files. */
   readonly asOf?: Instant | undefined
   /**
-   * What the list covers: area codes, or `all`. Left out, it is `all` for `litigators`, for
-   * state lists and for ported numbers, and for any other name the area codes that occur. A registry
-   * bought by area code should name them: one without an entry would go uncovered. Files without a
-   * line of data are accepted only when it is stated.
+   * The area codes that the list covers, or `all`. The default is `all` for `litigators`, state lists
+   * and ported numbers, and for other lists the area codes that occur. For a registry subscribed to by
+   * area code, name the codes; otherwise one without an entry is not covered. Files without data are
+   * accepted only if this option is given.
    */
   readonly areaCodes?: Coverage | undefined
-  /** Name of the column the numbers are in; found by the usual names, else the first. */
+  /** Name of the column with the numbers; by default found by the usual names, otherwise the first. */
   readonly column?: string | undefined
-  /** Name of the column with the day of each number; found by the usual names, else none. */
+  /** Name of the column with the day of each number; by default found by the usual names, if any. */
   readonly dayColumn?: string | undefined
-  /** Bad lines to put up with, of all files together; none when left out. */
+  /** Maximum bad lines of all files together; none by default. */
   readonly badLinesAllowed?: number | undefined
-  /** Told of every bad line that is met. */
+  /** Called for every bad line. */
   readonly rejects?: ((bad: BadLine) => void) | undefined
-  /** Accept fewer than half the numbers of the list it replaces, of all or of an area code. */
+  /** Accept fewer than half the numbers of the list it replaces, in total or for an area code. */
   readonly allowShrink?: boolean | undefined
-  /** Accept a list that is more than a day older than the one it replaces and lacks numbers of it. */
+  /** Accept a list that is more than a day older than the one it replaces and lacks some of its numbers. */
   readonly allowOlder?: boolean | undefined
-  /** Read and judge everything, and change nothing: no lock, no file. */
+  /** Read and check everything without changing anything: no lock, no file. */
   readonly dryRun?: boolean | undefined
-  /** Earlier versions that are kept; 2 when left out. */
+  /** How many earlier versions are kept; 2 by default. */
   readonly keepVersions?: number | undefined
   readonly clock: Clock
   readonly onProgress?: OnProgress | undefined
@@ -61,33 +61,33 @@ export interface ListImportOptions {
 export interface ListImportSummary {
   readonly name: string
   readonly path: string
-  /** `none` in a dry run, which makes no file. */
+  /** `none` in a dry run, which creates no file. */
   readonly version: string
-  /** The version it replaces; `null` when there was none that could be read. */
+  /** The version that it replaces; `null` if there was none that could be read. */
   readonly previous: string | null
-  /** When that one was true. */
+  /** The as-of date of the replaced version. */
   readonly previousAsOf: Instant | undefined
   readonly dryRun: boolean
-  /** Different numbers in the list. */
+  /** Count of distinct numbers in the list. */
   readonly size: number
-  /** Numbers that the list it replaces has not; `undefined` when there was none. */
+  /** Count of numbers that the replaced list lacks; `undefined` if there was none. */
   readonly added: number | undefined
-  /** Numbers of the list it replaces that it has not; `undefined` when there was none. */
+  /** Count of numbers that only the replaced list has; `undefined` if there was none. */
   readonly removed: number | undefined
   /** Numbers read, duplicates included. */
   readonly rows: number
-  /** Numbers whose day could not be read or lies ahead: they are in the list without one. */
+  /** Numbers whose day is unreadable or in the future; they are listed without a day. */
   readonly unreadDays: number
   readonly coverage: Coverage
   readonly asOf: Instant
   readonly importedAt: Instant
   readonly sources: readonly ListSource[]
   readonly badLines: Pick<BadLines, 'maxAllowed' | 'count' | 'first'>
-  /** First lines that were taken for column names, not for numbers. */
+  /** First lines that were read as headers. */
   readonly headers: readonly AssumedHeader[]
-  /** Area codes that numbers of the list have and the stated coverage lacks. */
+  /** Area codes of listed numbers that are not in the stated coverage. */
   readonly uncoveredAreaCodes: readonly string[]
-  /** Area codes the list covers and has no number of; none where it covers all. */
+  /** Covered area codes without any number; empty if the list covers all. */
   readonly emptyAreaCodes: readonly string[]
 }
 
@@ -95,9 +95,9 @@ export interface ListImportSummary {
 export const dryRunVersion = 'none'
 
 /**
- * Throws `AppError` for options that break a rule and `DataFileError` for files that cannot be
- * used, among them cut-off ones and ones without a number (see {@link ListImportOptions}), and for a
- * second import of the list at the same time.
+ * Throws `AppError` for invalid options, and `DataFileError` for files that cannot be used, such as
+ * truncated ones and ones without a number (see {@link ListImportOptions.areaCodes}), and for a
+ * concurrent import of the same list.
  */
 export async function importList(options: ListImportOptions): Promise<ListImportSummary> {
   requireValidImportOptions(options)
@@ -194,7 +194,7 @@ async function readFiles(
   return { ...read, unreadDays }
 }
 
-/** The two lists say opposite things. */
+/** Throws for a file of the other direction, which would mean the opposite. */
 function refuseWrongPortedList(source: SourceFile, name: string): void {
   const named = detectPortedList(source.name)
   if (named === undefined || named === name) return

@@ -1,7 +1,7 @@
 /**
- * One import of a list at a time, also when several machines share the folder. Readers never lock.
- * The lock is a file that says who holds it; that of a process of this host that has ended is taken
- * over, one of another host only its operator can remove.
+ * Ensures that only one import of a list runs at a time, even if several machines share the folder.
+ * Readers never lock. The lock is a file that names its holder. If the holder was a process on this
+ * host that has ended, the lock is taken over; a lock of another host must be removed by an operator.
  */
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -13,14 +13,14 @@ import { ensureFolder } from '../../../runtime/folders.js'
 import { hasProcessEnded } from '../../files/leftover-files.js'
 import { numberListExtension } from '../format/number-list-format.js'
 
-/** Where the lock of a list is. */
+/** The path of a list's lock file. */
 export function resolveListLockPath(folder: string, name: string): string {
   return join(folder, `.${name}.lock`)
 }
 
 /**
- * Runs `work` while no other import of the list does. Throws {@link DataFileError} that says who is
- * at it and since when.
+ * Runs `work` while holding the lock. Throws {@link DataFileError} naming the holder and the time if
+ * another import has the lock.
  */
 export async function withListLock<Result>(
   folder: string,
@@ -38,16 +38,16 @@ export async function withListLock<Result>(
   }
 }
 
-/** Locks of this very process: that its id is in one of them does not tell whether it is held. */
+/** Locks held by this process, since a lock file with its id may also be left from an earlier process. */
 const heldLocks = new Set<string>()
 
-/** A lock that says nothing is one that is being written, unless it is older than this. */
+/** An empty lock file is one that is being written, unless it is older than this. */
 const maxUnwrittenMs = 60_000
 
 class ListLock {
   readonly #name: string
   readonly #path: string
-  /** Where a lock is written, or moved to be taken over; removed like other left-over files. */
+  /** Temporary path for writing a lock or taking one over; removed like other leftover files. */
   readonly #aside: string
   #content = ''
 
@@ -71,8 +71,8 @@ class ListLock {
   }
 
   /**
-   * False when there is one already. Given its name only when it is written, so that a crash leaves
-   * no lock that says nothing; where the file system has no second names, that takes a moment.
+   * Creates the lock; returns false if one exists. The file is written first and then linked to its
+   * name, so that a crash leaves no empty lock. On file systems without links, it is briefly empty.
    */
   #create(): boolean {
     try {
@@ -108,8 +108,8 @@ class ListLock {
   }
 
   /**
-   * True when the way is free. Moved away and looked at before it is removed: another process may
-   * have taken it over in between, and then it gets it back.
+   * Removes a stale lock; returns whether the lock can now be created. The file is first renamed and
+   * checked again: if another process has taken it over in between, it is restored.
    */
   #removeStale(now: Instant): boolean {
     const found = this.#read()

@@ -1,4 +1,4 @@
-/** Reads the downloaded files of a list one after the other, with their progress and checksums. */
+/** Reads the downloaded files of a list one after the other, with progress and checksums. */
 import type { Instant } from '../../../domain/time/clock.js'
 import { DataFileError } from '../../../errors.js'
 import type { AssumedHeader } from '../../feeds/lists/number-lines.js'
@@ -17,20 +17,20 @@ interface SourceSummary {
   readonly header: AssumedHeader | undefined
 }
 
-/** Reads one of them and calls `onRow` for each row. */
+/** Reads one source and calls `onRow` for each row. */
 export type SourceReader = (source: SourceFile, onRow: () => void) => Promise<SourceSummary>
 
 export interface SourcesSummary {
   readonly sources: readonly ListSource[]
-  /** Rows of all of them. */
+  /** Total rows of all sources. */
   readonly rows: number
-  /** First lines that were taken for column names. */
+  /** First lines that were read as headers. */
   readonly headers: readonly AssumedHeader[]
-  /** When the oldest file was last written: of no number is anything known that is newer. */
+  /** Modification time of the oldest file, since the list cannot be newer than any of its files. */
   readonly oldest: Instant
 }
 
-/** Throws {@link DataFileError} for files that cannot be read and what `read` throws. */
+/** Reads all files. Throws {@link DataFileError} for files that cannot be read, and the errors of `read`. */
 export async function readSources(
   { files, onProgress }: ReadSourcesOptions,
   read: SourceReader,
@@ -51,7 +51,7 @@ export async function readSources(
   return { sources, headers, oldest, rows: progress.rows }
 }
 
-/** The parts of one file on disk, which has one checksum. */
+/** Reads the parts of one file on disk, which share one checksum. */
 async function readParts(
   parts: readonly SourceFile[],
   read: (source: SourceFile) => Promise<number>,
@@ -64,7 +64,7 @@ async function readParts(
   return parts.map(({ name }, nth) => ({ file: name, sha256, rows: rows[nth] ?? 0 }))
 }
 
-/** What a failed download leaves, an error text or nothing at all, must not pass for "none". */
+/** Throws for a file without rows, since an empty or failed download must not be read as an empty list. */
 export function requireRows(
   source: SourceFile,
   { blank, what, advice }: { readonly blank: boolean; what: string; advice: string | undefined },

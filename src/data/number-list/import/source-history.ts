@@ -1,13 +1,13 @@
-/** Which files a list was made of, when more are added to it each day: bounded, and no row forgotten. */
+/** The files that a list was built from. Bounded in length, but counts the rows of all of them. */
 import { createHash } from 'node:crypto'
 import type { ListSource } from '../format/number-list-format.js'
 
-/** The newest this many are named; what came before is one entry. */
+/** This many of the newest files are listed; all earlier ones share one entry. */
 const maxNamedSources = 50
 
 /**
- * The sources of a list, `added` the newest. The files of one archive become one entry, and the
- * entry of earlier files has as its checksum the SHA-256 of theirs, each on a line.
+ * Merges the sources of a list, `added` being the newest. The files of one archive become one entry.
+ * The checksum of the entry for earlier files is the SHA-256 of their checksums, one per line.
  */
 export function mergeSources(
   before: readonly ListSource[],

@@ -1,25 +1,25 @@
 /**
- * When a file is refused for what it lacks: a cut-off download looks like a good file with fewer rows,
- * and another table like one with many bad ones.
+ * Rejects files with too few or too many bad rows: a truncated download looks like a valid smaller
+ * file, and a different table like one with many bad rows.
  */
 import { DataFileError } from '../../../errors.js'
 import type { BadRow } from '../../feeds/numbering/prefix-feed.js'
 
-/** What the last import had; `undefined` when there was none. */
+/** Reads the file of the last import; `undefined` if there is none or it is damaged. */
 export function readLastImport<File>(read: () => File | undefined): File | undefined {
   try {
     return read()
   } catch (error) {
-    // A damaged file, or one of an older format, must not stand in the way of its replacement.
+    // A damaged file, or one in an older format, must not prevent its replacement.
     if (error instanceof DataFileError) return undefined
     throw error
   }
 }
 
-/** Bad rows of a report that are put up with unless it is said. */
+/** Default of the maximum bad rows of a report. */
 export const defaultMaxBadRows = 100
 
-/** Throws {@link DataFileError} that shows the first ones. */
+/** Throws {@link DataFileError} showing the first bad rows if there are too many. */
 export function requireFewBadRows(
   path: string,
   bad: readonly BadRow[],

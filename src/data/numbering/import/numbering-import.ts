@@ -1,7 +1,7 @@
 /**
- * Imports the downloaded files of the numbering administrators and the table of company classes
- * into the prepared files the program runs on. Each file is read and judged whole before anything
- * is replaced, so a bad download leaves the last good import in place.
+ * Imports the downloaded files of the numbering administrators and the table of company classes as
+ * prepared files. Each file is read and checked completely before anything is replaced, so a bad
+ * download leaves the last good import in place.
  */
 import type { Country } from '../../../domain/place.js'
 import type { Clock } from '../../../domain/time/clock.js'
@@ -35,41 +35,41 @@ import { openPlaceNames } from './place-names.js'
 import { createPrefixZones, type PrefixZones } from './prefix-zones.js'
 
 interface NumberingImportChoices {
-  /** Where the prepared files are kept. */
+  /** Folder of the prepared files. */
   readonly folder: string
   /**
-   * Bad rows of each file to put up with; left out, 100 of reports and class tables, and none of
-   * thousands blocks, of which each may be a wireless line. More refuse the import.
+   * Maximum bad rows of each file. Default: 100 for reports and class tables, and none for thousands
+   * blocks, since each may be a block of wireless lines.
    */
   readonly badLinesAllowed?: number | undefined
-  /** Told of every bad row when it is met, also of those that refuse the file. */
+  /** Called for every bad row, including those that make the import fail. */
   readonly rejects?: ((bad: BadLine) => void) | undefined
-  /** Read and judge, and change nothing. */
+  /** Read and check the files without changing anything. */
   readonly dryRun?: boolean | undefined
   readonly onProgress?: OnProgress | undefined
 }
 
-/** What an import changed, or in a dry run would have. */
+/** What an import changed, or would change in a dry run. */
 export interface ImportChanges {
-  /** Entries the last import did not have; `undefined` when there was none that can be read. */
+  /** Count of entries that the last import lacked; `undefined` if there was none that can be read. */
   readonly added: number | undefined
-  /** Entries of both whose facts are other ones; absent as for `added`. */
+  /** Count of entries whose facts differ; absent like `added`. */
   readonly changed?: number
-  /** Entries of the last import that are gone; `undefined` as for `added`. */
+  /** Count of entries that only the last import had; `undefined` like `added`. */
   readonly removed: number | undefined
   readonly dryRun: boolean
 }
 
 export interface NumberingImportOptions extends NumberingImportChoices {
-  /** NANPA "utilized codes, all states", zip or text; left out, the US stays as it is. */
+  /** NANPA "utilized codes, all states", zip or text; if absent, the US is unchanged. */
   readonly nanpa: string | undefined
-  /** CNAC "CO code status, all NPAs", zip or CSV; left out, Canada stays as it is. */
+  /** CNAC "CO code status, all NPAs", zip or CSV; if absent, Canada is unchanged. */
   readonly cnac: string | undefined
   readonly clock: Clock
 }
 
 export interface TableImportSummary extends PrefixFeedReport, ImportChanges {
-  /** Rows whose zone is not settled, so that each of several must permit a call. */
+  /** Count of rows with several candidate zones, all of which must permit a call. */
   readonly undecidedZones: number
 }
 
@@ -82,7 +82,7 @@ export interface NumberingImportSummary {
   readonly CA: PrefixImportSummary | undefined
 }
 
-/** Throws `DataFileError` for a file that cannot be used; then neither country is changed. */
+/** Imports prefixes. Throws `DataFileError` for an unusable file; then neither country is changed. */
 export async function importNumbering(
   options: NumberingImportOptions,
 ): Promise<NumberingImportSummary> {
@@ -118,8 +118,8 @@ export interface BlocksImportOptions extends NumberingImportChoices {
 }
 
 /**
- * The blocks count for prefixes imported before and after them. Throws `DataFileError` for a file
- * that cannot be used.
+ * Imports thousands blocks, which apply to prefixes imported before and after them. Throws
+ * `DataFileError` for an unusable file.
  */
 export async function importBlocks(options: BlocksImportOptions): Promise<TableImportSummary> {
   const { file: path, folder, clock, badLinesAllowed, rejects, onProgress } = options
@@ -163,7 +163,7 @@ async function gatherTable(
   return { builder, summary: { ...report, undecidedZones, ...changed, dryRun } }
 }
 
-/** Nothing to compare with. */
+/** Used if there is no earlier import to compare with. */
 const noDifference = { added: undefined, removed: undefined }
 
 export interface OcnImportOptions extends NumberingImportChoices {
@@ -173,7 +173,7 @@ export interface OcnImportOptions extends NumberingImportChoices {
 
 export type OcnImportSummary = Omit<OcnReport, 'classes'> & ImportChanges
 
-/** Classes apply to prefixes already imported too. Throws `DataFileError`. */
+/** Imports company classes, which also apply to prefixes already imported. Throws `DataFileError`. */
 export async function importOcnClasses(options: OcnImportOptions): Promise<OcnImportSummary> {
   const { file: path, folder, rejects, badLinesAllowed, dryRun = false, onProgress } = options
   const { classes, ...report } = await readOcnTable({ path, rejects, onProgress })

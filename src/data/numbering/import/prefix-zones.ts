@@ -1,8 +1,7 @@
 /**
- * In which zone the prefixes of a rate center lie, found once at import by the name of the rate
- * center: in a table, which has all of Canada, or else by the US places of that name. A zone the area
- * code cannot have is never the answer, so a name that leads to a wrong place is no worse than an
- * unknown one.
+ * Finds the zones of a rate center's prefixes, once at import, by the name of the rate center: in a
+ * table, which is complete for Canada, otherwise by the US places of that name. Only zones of the area
+ * code are possible results, so a name that matches a wrong place is no worse than an unknown name.
  */
 import type { Instant } from '../../../domain/time/clock.js'
 import { msPerDay } from '../../../domain/time/dates.js'
@@ -16,16 +15,16 @@ export interface RateCenter {
   readonly areaCode: string
   /** Two-letter state, territory or province. */
   readonly region: string
-  /** As the master list writes it; empty when it names none. */
+  /** Name as in the report; empty if it gives none. */
   readonly name: string
 }
 
 export interface PrefixZones {
-  /** Every zone the rate centre may be in: one when it is settled, never empty for a known region. */
+  /** The zones that the rate center may be in: one if it is certain, never empty for a known region. */
   findZones(rateCentre: RateCenter): readonly string[]
 }
 
-/** Zones by region and name. */
+/** Zones keyed by region and name. */
 const listedZones: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(rateCenterZones).flatMap(([region, byZones]) =>
     Object.entries(byZones).flatMap(([zones, names]) =>
@@ -36,7 +35,7 @@ const listedZones: ReadonlyMap<string, readonly string[]> = new Map(
   ),
 )
 
-/** Zones whose clocks agree in the year after `now` count as one. */
+/** Zones whose offsets are equal throughout the year after `now` are treated as one. */
 export function createPrefixZones(gazetteer: PlaceNames, now: Instant): PrefixZones {
   const answers = new Map<string, readonly string[]>()
   let last: { readonly of: RateCenter; readonly zones: readonly string[] } | undefined
@@ -56,7 +55,7 @@ export function createPrefixZones(gazetteer: PlaceNames, now: Instant): PrefixZo
   }
   return {
     findZones(rateCentre) {
-      // Lists name the prefixes of an area code in a row, and blocks those of a rate centre.
+      // Consecutive rows of the reports often have the same rate center.
       if (last && isSameRateCenter(last.of, rateCentre)) return last.zones
       const key = `${rateCentre.areaCode} ${rateCentre.region} ${rateCentre.name}`
       const zones = answers.get(key) ?? resolve(rateCentre)
@@ -71,7 +70,7 @@ function isSameRateCenter(one: RateCenter, other: RateCenter): boolean {
   return one.name === other.name && one.areaCode === other.areaCode && one.region === other.region
 }
 
-/** From this many places on, one that lies elsewhere may be a namesake. */
+/** With at least this many places, a single one in another zone may be a namesake. */
 const minPlaces = 5
 const minMajority = 0.9
 
@@ -92,7 +91,7 @@ class RegionPlaces {
     this.#names = new Set(this.#places.keys())
   }
 
-  /** The one candidate the name leads to; `undefined` when it leads to none or several. */
+  /** The candidate zone that the name identifies; `undefined` if it matches none or several. */
   chooseZone(name: string, candidates: readonly string[]): string | undefined {
     const found = findMatchingNames(this.#region, name, this.#names).flatMap(
       (match) => this.#places.get(match) ?? [],
@@ -112,7 +111,7 @@ class RegionPlaces {
 }
 const clocks = new Map<string, string>()
 
-/** Offsets of a zone over the coming year, twice a day: equal for zones that need no telling apart. */
+/** The offsets of a zone twice a day over the coming year; equal for zones that need not be distinguished. */
 function describeClock(zoneName: string, now: Instant): string {
   const key = `${zoneName} ${now}`
   const known = clocks.get(key)

@@ -2,10 +2,10 @@
  * The zones of rate centers in area codes that reach several zones, as the law of the region sets
  * them, or local custom where that is known to differ.
  *
- * Canada is complete: the names are those of the CNAC report "CO code status, all NPAs" of 2024-10-10,
- * all of them. A Canadian rate center that is missing here was never looked at, so its prefixes keep
- * every zone of the area code. Of the US only those are here whose name or ZIP leads to a wrong zone;
- * the names are NANPA's, cut to ten letters.
+ * Canada is complete, with all names of the CNAC report "CO code status, all NPAs" of 2024-10-10. A
+ * Canadian rate center that is missing here is newer, so its prefixes have every zone of the area code.
+ * For the US, only rate centers whose name or ZIP leads to a wrong zone are listed; their names are
+ * those of NANPA, truncated to ten letters.
  */
 
 /**
@@ -20,7 +20,7 @@ export const rateCenterZones: Readonly<Record<string, Readonly<Record<string, st
   AZ: {
     // In the Navajo Nation, which has daylight saving time.
     'America/Denver': 'DILKON',
-    // Beside the Navajo Nation, or with the Hopi village of Moenkopi, which has none.
+    // Next to the Navajo Nation, or including the Hopi village of Moenkopi, which has none.
     'America/Phoenix America/Denver': 'MARBLECNYN, SANDERS, TUBA CITY',
   },
   BC: {
@@ -78,7 +78,7 @@ export const rateCenterZones: Readonly<Record<string, Readonly<Record<string, st
     `,
   },
   IN: {
-    // In Gibson County, which has Central time (49 CFR 71.5), beside Pike County, which has Eastern.
+    // In Gibson County, which has Central time (49 CFR 71.5), next to Pike County, which has Eastern.
     'America/New_York America/Chicago': 'OAKLAND CY',
   },
   KY: {
@@ -88,7 +88,7 @@ export const rateCenterZones: Readonly<Record<string, Readonly<Record<string, st
     'America/New_York America/Chicago': 'MAGNOLIA',
   },
   MI: {
-    // In Delta County, which has Eastern time, beside Menominee County, which has Central.
+    // In Delta County, which has Eastern time, next to Menominee County, which has Central.
     'America/Detroit America/Menominee': 'BARK RIVER',
   },
   NL: {
@@ -184,7 +184,7 @@ export const rateCenterZones: Readonly<Record<string, Readonly<Record<string, st
     `,
     // Serves Listuguj as well.
     'America/Toronto America/Halifax': 'Pointe-a-la-Croix',
-    // In Minganie, but its exchange may serve Kegaska, east of it, as well.
+    // In Minganie, but its exchange may also serve Kegaska, which is east of it.
     'America/Toronto America/Blanc-Sablon': 'Natashquan',
     'America/Toronto': `
       Aguanish, Albanel, Alma, Amqui, Anse-St-Jean, Armagh, Baie-Comeau, Baie-Comeau (Hauterive),

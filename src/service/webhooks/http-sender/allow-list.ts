@@ -1,4 +1,4 @@
-/** Receivers that may have private addresses by a setting: host names, addresses and networks. */
+/** The receivers that may have private addresses, by setting: host names, addresses and networks. */
 import { isIP } from 'node:net'
 import {
   createBlockList,
@@ -17,8 +17,8 @@ export interface AllowList {
 }
 
 /**
- * Takes the entries of the setting `webhooks.allow`. Throws an Error naming the setting for an entry
- * that is neither a host, nor an address, nor a network.
+ * Parses the entries of the setting `webhooks.allow`. Throws an Error naming the setting for an entry
+ * that is not a host, address or network.
  */
 export function createAllowList(entries: readonly string[]): AllowList {
   const hosts = new Set<string>()
@@ -48,12 +48,12 @@ function parseNetwork(entry: string): [address: string, bits: number, family: 'i
   return [address, Number(bits), getAddressFamily(address)]
 }
 
-/** In the form of a host in a URL: lower case, ASCII. */
+/** Normalizes a host as in a URL: lower case, ASCII. */
 function parseAllowedHost(entry: string): string {
   const text = `http://${entry}/`
   const host = URL.canParse(text) ? new URL(text).hostname : ''
   if (host === '' || isIP(host) !== 0)
-    throw createEntryError(entry, 'is no host, address or network')
+    throw createEntryError(entry, 'is not a host, address or network')
   return host.replace(/\.$/, '')
 }
 

@@ -1,7 +1,7 @@
 /**
- * Connections to permitted addresses only; nothing is sent before that is certain. The addresses were
- * checked after the name lookup; the system never repeats the lookup, and the remote address is
- * checked again once connected, before TLS starts.
+ * Opens connections to permitted addresses only. The addresses were checked after the name lookup and
+ * are passed to the connection, so the lookup is not repeated. The remote address is checked again
+ * once connected, before TLS starts and before anything is sent.
  */
 import { once } from 'node:events'
 import { isIP, type LookupFunction, connect as openTcp, type Socket } from 'node:net'
@@ -47,7 +47,7 @@ export async function openCheckedConnection(
   }
 }
 
-/** Resolves every name to the checked addresses. */
+/** A lookup function that returns the checked addresses for every name. */
 function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_host, { all }, done) => {
@@ -66,7 +66,7 @@ function requireAllowedAddress(socket: Socket, { host }: WebhookUrl, allow: Allo
 }
 
 export function createBlockedAddressError(): SendError {
-  return new SendError('blocked-address', 'the name leads to an address that is not public')
+  return new SendError('blocked-address', 'the name resolves to an address that is not public')
 }
 
 async function upgradeToTls(
@@ -77,7 +77,7 @@ async function upgradeToTls(
   const secure = openTls({
     socket,
     host,
-    // A certificate may be for an address, but an address is not sent ahead as a name.
+    // SNI must not contain an IP address, although a certificate may be issued for one.
     servername: isIP(host) === 0 ? host : '',
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],

@@ -1,7 +1,7 @@
 /**
- * Sends to URLs that customers chose, with undici. Each request resolves its name again, uses its own
+ * Sends to URLs chosen by customers, using undici. Each request resolves the name again, opens its own
  * connection to a checked address, follows no redirects, uses no proxy, and reads only a limited part
- * of the answer.
+ * of the response.
  */
 
 import type { connect as openTcp, Socket } from 'node:net'
@@ -32,7 +32,7 @@ export interface GuardedSenderOptions {
 }
 
 const maxHeadBytes = 16 * 1024
-/** The rest of a longer body is not read, since only the status counts. */
+/** The rest of a longer body is not read, since only the status matters. */
 const maxBodyBytes = 64 * 1024
 
 export class GuardedSender implements WebhookSender {
@@ -91,7 +91,7 @@ export class GuardedSender implements WebhookSender {
     return found
   }
 
-  /** One address that is not public spoils the rest: no honest name has both. */
+  /** All addresses must be allowed, since a legitimate name never mixes public and private ones. */
   #areAllAllowed(host: string, addresses: readonly string[]): boolean {
     return addresses.every((address) => this.#allow.isAllowed(host, address))
   }
@@ -112,7 +112,7 @@ async function postOverSocket(
     connect: (_, done) => {
       const one = sockets.pop()
       const ended = new SendError('cut-off', 'the connection ended before the answer did')
-      // The client does not notice a connection that is there at once.
+      // undici misses a connection that is passed to it synchronously.
       queueMicrotask(() => (one ? done(null, one) : done(ended, null)))
     },
     maxHeaderSize: maxHeadBytes,
@@ -156,7 +156,7 @@ interface RequestDeadline {
   clear(): void
 }
 
-/** Does not use `AbortSignal.any`, since the caller's long-lived signal would keep a reference to each. */
+/** Avoids `AbortSignal.any`, since the caller's long-lived signal would keep a reference to every request. */
 function startDeadline({ timeoutMs, signal }: SendRequest, timers: Timers): RequestDeadline {
   const controller = new AbortController()
   let why: SendError | undefined
@@ -180,7 +180,7 @@ function startDeadline({ timeoutMs, signal }: SendRequest, timers: Timers): Requ
   }
 }
 
-/** Rejects as soon as the signal is aborted; the work goes on, and its result is ignored. */
+/** Rejects as soon as the signal is aborted; the work continues, but its result is ignored. */
 function rejectOnAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(new SendError('aborted', 'given up'))
@@ -200,7 +200,7 @@ const failureByCode: readonly (readonly [SendFailure, RegExp, string])[] = [
 
 function toSendError(cause: unknown): SendError {
   if (cause instanceof SendError) return cause
-  // Some errors of undici have a name and no code.
+  // Some undici errors have a name but no code.
   const code = getErrorCode(cause) ?? (cause instanceof Error ? cause.name : 'no error')
   const [failure, , text] =
     failureByCode.find(([, pattern]) => pattern.test(code)) ?? defaultFailure

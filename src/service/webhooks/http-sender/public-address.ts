@@ -1,11 +1,11 @@
 /**
- * Which IP addresses are public. Others lead to this machine, to its network or nowhere: the
- * special-purpose registries of IANA (RFC 6890 and its updates). In IPv6 only allocated global unicast
- * counts as public, so that unknown ranges do not.
+ * Determines which IP addresses are public. All others lead to this machine, to its network or nowhere;
+ * they are listed in the IANA special-purpose registries (RFC 6890 and its updates). In IPv6, only
+ * allocated global unicast is treated as public, so unknown ranges are not.
  */
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** As `address/bits`. */
+/** A network in CIDR form, `address/bits`. */
 export type Network = readonly [address: string, bits: number]
 
 const specialNetworksIPv4: readonly Network[] = [
@@ -13,7 +13,7 @@ const specialNetworksIPv4: readonly Network[] = [
   ['10.0.0.0', 8], // private
   ['100.64.0.0', 10], // shared by carriers; metadata of one cloud
   ['127.0.0.0', 8], // loopback
-  ['168.63.129.16', 32], // public by registry, answered by the host of one cloud's machines
+  ['168.63.129.16', 32], // formally public, but answered by the host of one cloud's machines
   ['169.254.0.0', 16], // link-local; metadata of most clouds
   ['172.16.0.0', 12], // private
   ['192.0.0.0', 24], // protocol assignments
@@ -39,7 +39,7 @@ const specialNetworksIPv6: readonly Network[] = [
 /** The last 32 bits are the IPv4 address of the destination. */
 const ipv4EmbeddingNetworks: readonly Network[] = [
   ['::ffff:0:0', 96], // IPv4-mapped: the system connects over IPv4
-  ['64:ff9b::', 96], // a NAT64 translates
+  ['64:ff9b::', 96], // translated by NAT64
 ]
 
 export function createBlockList(networks: readonly Network[]): BlockList {
@@ -61,7 +61,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * The destination of a connection to the address: without the zone, and the embedded IPv4 address if
+ * The address that a connection really goes to: without the zone id, and the embedded IPv4 address if
  * there is one. Text that is not an address is returned unchanged.
  */
 export function normalizeAddress(address: string): string {
@@ -77,7 +77,7 @@ export function getAddressFamily(address: string): 'ipv4' | 'ipv6' {
 
 /** The eight groups of an IPv6 address. */
 function parseIPv6Groups(address: string): readonly number[] {
-  // The URL parser writes every address one way, dotted endings in hexadecimal.
+  // The URL parser normalizes the address, with a dotted ending converted to hexadecimal.
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const read = (text: string) =>
     text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))

@@ -1,15 +1,15 @@
 /**
- * Resolves host names. A lookup by the system uses one of the few threads that files and all other
- * lookups need, and cannot be canceled, so name servers that never answer would block the whole
- * program. Names that customers chose are therefore resolved by asking the name servers directly.
+ * Resolves host names. A system lookup occupies one of the few threads that file access and all other
+ * lookups share, and cannot be canceled, so name servers that never answer would block the whole
+ * program. Names chosen by customers are therefore resolved by querying the name servers directly.
  */
 import { lookup, Resolver } from 'node:dns/promises'
 
-/** All addresses of a name; empty or rejected when it has none. */
+/** Resolves to all addresses of a name; empty or rejected if it has none. */
 export type HostResolver = (host: string, signal: AbortSignal) => Promise<readonly string[]>
 
 export interface HostResolverOptions {
-  /** Names from the settings, which may be in the hosts file that only the system reads. */
+  /** Whether the name is from the settings. Such names use the system lookup, which reads the hosts file. */
   readonly isTrusted: (host: string) => boolean
   /** Name servers as `address:port`; the system's when absent. */
   readonly servers?: readonly string[]

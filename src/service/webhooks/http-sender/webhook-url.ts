@@ -1,10 +1,10 @@
-/** Parses the URL of a receiver, both for the check and for the connection. */
+/** Parses a receiver's URL, both for validation and for connecting. */
 import { isIP } from 'node:net'
 import { SendError } from '../webhook-sender.js'
 
 export interface WebhookUrl {
   readonly isSecure: boolean
-  /** In lower case and ASCII, without a last dot; an IPv6 address without brackets. */
+  /** Lower-case ASCII without a trailing dot; an IPv6 address without brackets. */
   readonly host: string
   readonly port: number
   /** `https://host:port`, without a default port. */
@@ -17,12 +17,12 @@ export interface WebhookUrl {
 
 const maxUrlLength = 1_500
 
-/** No blanks, control characters and backslashes, since URL parsers disagree about them. */
+/** Excludes whitespace, control characters and backslashes, since URL parsers disagree about them. */
 const plainUrlPattern = /^https?:\/\/[^\s\\/?#\p{Cc}][^\s\\\p{Cc}]*$/iu
 
 const hostLabelPattern = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 
-/** Throws {@link SendError} with the broken rule, for anything but `http(s)://host...`. */
+/** Throws {@link SendError} with the violated rule for anything but `http(s)://host...`. */
 export function parseWebhookUrl(text: string): WebhookUrl {
   if (text.length > maxUrlLength)
     throw createBadUrlError(`must have at most ${maxUrlLength} characters`)
@@ -31,7 +31,7 @@ export function parseWebhookUrl(text: string): WebhookUrl {
   }
   const url = new URL(text)
   if (/^[^/?#]*@/.test(text.slice(text.indexOf('//') + 2))) {
-    throw createBadUrlError('must hold no user name or password')
+    throw createBadUrlError('must have no user name or password')
   }
   const host = parseHost(url)
   if (url.port === '0') throw createBadUrlError('must have a port from 1 to 65535')

@@ -1,7 +1,7 @@
 /**
- * Asks one provider one question about many numbers: equal questions are asked once, every caller
- * gets an answer by its deadline, and the queue is bounded. The sender decides when requests leave
- * and what happens to failed ones; the cache keeps answers.
+ * Asks one provider one kind of question about many numbers. Equal questions are sent once, every caller
+ * gets an answer by its deadline, and the queue is bounded. The sender decides when requests leave and
+ * how failed ones are handled; the cache stores answers.
  */
 import type { Answer, AnswerSuccess, MaybePromise, Question } from '../../../domain/compliance.js'
 import {
@@ -21,7 +21,7 @@ export type BatchClientDeps<Asks extends Question, Value> = Omit<
   'limits' | 'onSettled' | 'onPause'
 >
 
-/** Questions in the background have this many times the deadline. */
+/** The deadline of background questions is this many times longer. */
 const backgroundDeadlineFactor = 10
 
 export class BatchClient<Asks extends Question, Value> {
@@ -29,7 +29,7 @@ export class BatchClient<Asks extends Question, Value> {
   readonly #options: ProviderOptions<string>
   readonly #limits: QuestionLimits
   readonly #sender: BatchSender<Asks, Value>
-  /** Every question that has not ended, by its identity. */
+  /** All unsettled questions by identity. */
   readonly #pending = new Map<string, CoalescedQuestion<Asks, Value>>()
   readonly #urgent: DeadlineQueue<Listener<Asks, Value>>
   readonly #background: DeadlineQueue<Listener<Asks, Value>>
@@ -53,7 +53,7 @@ export class BatchClient<Asks extends Question, Value> {
     this.#background = new DeadlineQueue(options.timers, due)
   }
 
-  /** Never throws or rejects; the answer comes at the latest at the question's deadline. */
+  /** Never throws or rejects; resolves by the question's deadline at the latest. */
   ask(asks: Asks): MaybePromise<Answer<Value>> {
     try {
       return this.#ask(asks)
@@ -62,7 +62,7 @@ export class BatchClient<Asks extends Question, Value> {
     }
   }
 
-  /** Promises that have not been settled. */
+  /** The count of unsettled promises. */
   countPending(): number {
     return this.#urgent.size + this.#background.size
   }
@@ -132,7 +132,7 @@ export class BatchClient<Asks extends Question, Value> {
     this.#sender.sendDue()
   }
 
-  /** Nothing is sent until then: questions with an earlier deadline fail now. */
+  /** Fails questions whose deadline is before the end of a pause in which nothing is sent. */
   #failBefore(untilMs: number, why: QuestionFailure): void {
     for (const queue of [this.#urgent, this.#background]) {
       for (const listener of queue) {
@@ -144,7 +144,7 @@ export class BatchClient<Asks extends Question, Value> {
     }
   }
 
-  /** A request in flight goes on without listeners: another caller may still ask for its answer. */
+  /** A request in flight continues without listeners, since another caller may ask the same question. */
   #removeListener(listener: Listener<Asks, Value>, why: QuestionFailure): void {
     const { coalesced } = listener
     coalesced.waitingCount -= 1

@@ -1,6 +1,6 @@
 /**
- * Sends the questions of one kind to their provider, as many together as are queued when a request
- * may leave. The scheduler decides when, and the retry policy which questions of a failed request
+ * Sends the questions of one kind to their provider, in batches of those queued when a request may
+ * leave. The scheduler decides when that is, and the retry policy which questions of a failed request
  * are sent again.
  */
 import type { AnswerSuccess, Question } from '../../../domain/compliance.js'
@@ -27,7 +27,7 @@ export interface BatchSenderDeps<Asks extends Question, Value>
     question: CoalescedQuestion<Asks, Value>,
     answer: AnswerSuccess<Value> | QuestionFailure,
   ) => void
-  /** Nothing is sent until then, on the monotonic clock. */
+  /** Called when sending pauses until `untilMs`, on the monotonic clock. */
   readonly onPause: (untilMs: number, why: QuestionFailure) => void
 }
 
@@ -35,7 +35,7 @@ interface InFlightRequest<Asks extends Question, Value> {
   readonly questions: CoalescedQuestions<Asks, Value>
   readonly request: EndpointRequest
   readonly authHeaders: AuthHeaders
-  /** The circuit is open, and this request tests whether the provider works again. */
+  /** Whether the circuit is open and this request probes whether the provider works again. */
   readonly isProbe: boolean
 }
 
@@ -62,12 +62,12 @@ export class BatchSender<Asks extends Question, Value> {
     this.#retries = new RetryPolicy(deps)
   }
 
-  /** Questions in requests that were sent and not answered. */
+  /** The count of questions in requests in flight. */
   get inFlightCount(): number {
     return this.#inFlightCount
   }
 
-  /** Queued background questions. */
+  /** The count of queued background questions. */
   get backgroundCount(): number {
     return this.#queue.backgroundCount
   }
@@ -95,7 +95,7 @@ export class BatchSender<Asks extends Question, Value> {
     } else this.#startCoalescing(question)
   }
 
-  /** A background question has become urgent. */
+  /** Makes a background question urgent. */
   promote(question: CoalescedQuestion<Asks, Value>): void {
     if (question.state === 'queued') {
       this.#queue.promote(question)
@@ -103,7 +103,7 @@ export class BatchSender<Asks extends Question, Value> {
     } else question.isUrgent = true
   }
 
-  /** Takes the question out of the queue; a request in flight goes on. */
+  /** Removes the question from the queue; a request in flight continues. */
   cancel(question: CoalescedQuestion<Asks, Value>): void {
     if (question.state === 'queued') this.#queue.remove(question)
     question.state = 'ended'
@@ -159,7 +159,7 @@ export class BatchSender<Asks extends Question, Value> {
     this.#wakeup = undefined
   }
 
-  /** They need not wait for other questions to join them. */
+  /** Requeues questions, which do not wait for others to join them. */
   #requeue(questions: CoalescedQuestions<Asks, Value>): void {
     if (questions.length === 0) return
     this.#queue.requeue(questions)
@@ -180,7 +180,7 @@ export class BatchSender<Asks extends Question, Value> {
     return waitMs > 0 || this.#ensureKey() ? waitMs : Number.POSITIVE_INFINITY
   }
 
-  /** Checked before a token is taken from the bucket, so that a request with a token leaves at once. */
+  /** Must be called before a token is taken from the bucket, so that the request can leave immediately. */
   #ensureKey(): boolean {
     const { credentials } = this.#deps
     if (credentials.getHeaders()) return true
@@ -201,7 +201,7 @@ export class BatchSender<Asks extends Question, Value> {
     const questions = this.#queue.take()
     try {
       const authHeaders = credentials.getHeaders()
-      if (!authHeaders) throw new Error('there is no key to ask with')
+      if (!authHeaders) throw new Error('there is no key to send')
       const request = question.buildRequest(questions.map(({ question }) => question))
       const isProbe = this.#scheduler.recordSend(this.#now())
       const controller = new AbortController()
@@ -267,7 +267,7 @@ export class BatchSender<Asks extends Question, Value> {
     const { circuit } = this.#scheduler
     if (failure.isProviderFault && !isNewKeyTried)
       circuit.recordFailure(isProbe, failure.detail, now)
-    // A refused question proves that the provider works; one caller's wrong project must not stop others.
+    // A rejected question proves that the provider works, and one caller's bad project must not stop others.
     else if (failure.reason === 'bad-question') circuit.recordSuccess(isProbe)
     else circuit.recordInconclusive(isProbe, now)
     if (failure.isKeyRefused && !isNewKeyTried) this.#events.onKeyRefused(failure.detail)

@@ -1,7 +1,7 @@
 /**
- * A circuit breaker: after several failed requests in a row, requests are suspended for a while, then
- * one request probes. It gets the time as an argument: cockatiel 3 always reads the machine's clock,
- * so it could not be tested on virtual time.
+ * A circuit breaker: after several consecutive failures, requests are suspended for a while, then one
+ * request probes. The time is an argument; cockatiel 3 always reads the machine's clock, so it could not
+ * be tested with virtual time.
  */
 
 const maxOpenMs = 60_000
@@ -14,7 +14,7 @@ export interface CircuitBreakerOptions {
   readonly onChange: (open: boolean, detail: string) => void
 }
 
-/** `due`: the next request is the probe; `probing`: it is in flight and nothing else may leave. */
+/** `due`: the next request is the probe; `probing`: the probe is in flight and no other request may leave. */
 export type CircuitState = 'closed' | 'open' | 'due' | 'probing'
 
 export class CircuitBreaker {
@@ -38,7 +38,7 @@ export class CircuitBreaker {
     return this.#state !== 'closed'
   }
 
-  /** The failure that keeps it open; empty when it is closed. */
+  /** The failure that keeps the circuit open; empty if it is closed. */
   get detail(): string {
     return this.isOpen ? this.#detail : ''
   }
@@ -64,7 +64,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** The result does not show whether the provider works; a probe is then still due. */
+  /** Records a result that does not show whether the provider works; a probe is then still due. */
   recordInconclusive(isProbe: boolean, nowMs: number): void {
     if (!isProbe) return
     this.#state = 'open'

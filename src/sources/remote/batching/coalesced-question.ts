@@ -5,29 +5,29 @@ import type { Answer, Question } from '../../../domain/compliance.js'
 export interface Listener<Asks extends Question, Value> {
   readonly coalesced: CoalescedQuestion<Asks, Value>
   readonly inBackground: boolean
-  /** When it gets a failure, on the monotonic clock. */
+  /** When it gets a failure instead of an answer, on the monotonic clock. */
   readonly deadlineMs: number
   readonly promise: Promise<Answer<Value>>
   readonly resolve: (answer: Answer<Value>) => void
 }
 
-/** Callers this close together share a promise; the later one fails that much too early. */
+/** Callers within this interval share a promise, so the later one may time out this much too early. */
 const maxSharedPromiseGapMs = 1
 
 export class CoalescedQuestion<Asks extends Question, Value> {
   readonly question: Asks
   readonly identity: string
-  /** Changes when its request was refused and is retried in parts. */
+  /** Changes when its request was rejected and is retried in halves. */
   group: string
   /** Lower is earlier; decides which group is sent first. */
   order = 0
   isUrgent: boolean
   state: 'queued' | 'delayed' | 'sent' | 'ended' = 'queued'
-  /** Failed requests that it was in. */
+  /** Count of failed requests that contained it. */
   attempts = 0
-  /** Its request had a key that was not accepted, and it is retried with a new one. */
+  /** Whether it is being retried with a new key after its first key was not accepted. */
   hasNewKey = false
-  /** Listeners without an answer. */
+  /** Count of listeners without an answer. */
   waitingCount = 0
   /** The latest deadline of all listeners. */
   lastDeadlineMs = Number.NEGATIVE_INFINITY

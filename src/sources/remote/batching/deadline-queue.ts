@@ -10,7 +10,7 @@ export class DeadlineQueue<Item extends { readonly deadlineMs: number }> {
   readonly #items = new Set<Item>()
   #cancelTimer: (() => void) | undefined
 
-  /** `onDue` gets the items after they are removed. */
+  /** `onDue` is called with the due items after they are removed. */
   constructor(timers: Timers, onDue: (items: readonly Item[]) => void) {
     this.#timers = timers
     this.#onDue = onDue

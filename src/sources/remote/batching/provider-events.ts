@@ -1,4 +1,4 @@
-/** Logs and counts what happens to one question of a provider: changes, not every failure. */
+/** Logs and counts the events of one question of a provider; logs state changes, not every failure. */
 import type { LogFields } from '../../../observability/log.js'
 import type { ProviderOptions } from '../provider-options.js'
 
@@ -21,14 +21,14 @@ export class ProviderEvents {
     else log.info('a provider answers again', this.#buildLogFields(detail))
   }
 
-  /** An operator must act, so it is logged, but once until a key is accepted. */
+  /** Logged as an error, since an operator must act, but only once until a key is accepted. */
   onKeyRefused(detail: string): void {
     if (this.#isRefusalLogged) return
     this.#isRefusalLogged = true
     this.#options.log.error('a provider refuses the key', this.#buildLogFields(detail))
   }
 
-  /** Logged once for each pause; questions with an earlier deadline fail. */
+  /** Logged once per pause; questions with an earlier deadline fail. */
   onRateLimited(waitMs: number): void {
     const fields = this.#buildLogFields(`not asked for ${Math.ceil(waitMs / 1000)} s`)
     this.#options.log.warn('a provider says it is asked too often', fields)

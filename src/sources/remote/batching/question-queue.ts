@@ -25,7 +25,7 @@ export class QuestionQueue<Asks extends Question, Value> {
     return this.#groups.size === 0
   }
 
-  /** Whether there is an urgent question. */
+  /** Whether an urgent question is queued. */
   get hasUrgent(): boolean {
     return this.#urgent > 0
   }
@@ -66,7 +66,7 @@ export class QuestionQueue<Asks extends Question, Value> {
     if (group.urgent.size + group.background.size === 0) this.#groups.delete(question.group)
   }
 
-  /** A background question has become urgent. */
+  /** Makes a background question urgent. */
   promote(question: CoalescedQuestion<Asks, Value>): void {
     this.remove(question)
     question.isUrgent = true

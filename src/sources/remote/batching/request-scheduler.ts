@@ -14,25 +14,25 @@ import { CircuitBreaker } from './circuit-breaker.js'
 import type { ProviderEvents } from './provider-events.js'
 import { TokenBucket } from './token-bucket.js'
 
-/** What is queued and what is in flight. */
+/** The state of the queue and of the requests in flight. */
 export interface QueueState {
   readonly isEmpty: boolean
-  /** An urgent question is queued. */
+  /** Whether an urgent question is queued. */
   readonly hasUrgent: boolean
   readonly requestsInFlight: number
 }
 
-/** Thousands of numbers to warm arrive over several turns of the event loop and should leave together. */
+/** Warmup questions arrive over several turns of the event loop and should be sent together. */
 const backgroundCoalesceMs = 250
 
-/** A network that delays requests for longer usually loses them. */
+/** Requests that are delayed longer in the network are usually lost. */
 const maxSlackMs = 5_000
 
 export class RequestScheduler {
   readonly circuit: CircuitBreaker
   readonly #bucket: TokenBucket
   readonly #limits: ProviderLimits
-  /** When the wait for more questions ends; absent when there is none. */
+  /** When the wait for more questions ends; absent if there is no wait. */
   #coalescedAtMs: number | undefined
 
   constructor(
@@ -63,7 +63,7 @@ export class RequestScheduler {
     return nowMs + waitMs < deadlineMs ? undefined : createRateLimitedFailure(waitMs)
   }
 
-  /** Returns until when a new question waits for others; `undefined` when an earlier wait applies. */
+  /** Returns until when a new question waits for others; `undefined` if an earlier wait applies. */
   startCoalescing(nowMs: number, isUrgent: boolean): number | undefined {
     const { coalesceMs } = this.#limits
     const atMs = nowMs + (isUrgent ? coalesceMs : Math.max(coalesceMs, backgroundCoalesceMs))
@@ -72,12 +72,12 @@ export class RequestScheduler {
     return atMs
   }
 
-  /** The queued questions need not wait for others. */
+  /** Ends the wait, so that the queued questions can leave. */
   endCoalescing(nowMs: number): void {
     this.#coalescedAtMs = nowMs
   }
 
-  /** Milliseconds until the next request may leave; infinity when an event decides. */
+  /** Milliseconds until the next request may leave; infinity if it depends on an event. */
   getWaitMs(nowMs: number, { isEmpty, hasUrgent, requestsInFlight }: QueueState): number {
     if (isEmpty) return Number.POSITIVE_INFINITY
     const gatheredAtMs = this.#coalescedAtMs ?? nowMs
@@ -89,7 +89,7 @@ export class RequestScheduler {
     return this.#bucket.getWaitMs(nowMs, hasUrgent ? 0 : this.#bucket.burst / 2)
   }
 
-  /** Must be called when everything that may leave has left. */
+  /** Must be called when all requests that may leave have left. */
   finishSending(nowMs: number, { isEmpty, hasUrgent }: QueueState): void {
     const isGathering = this.#coalescedAtMs !== undefined && this.#coalescedAtMs > nowMs
     if (isEmpty || !(hasUrgent || isGathering)) this.#coalescedAtMs = undefined
@@ -101,7 +101,7 @@ export class RequestScheduler {
     return this.circuit.startRequest()
   }
 
-  /** The provider asks for a pause: returns how long nothing leaves, and why. */
+  /** Starts a pause requested by the provider; returns its actual length and its reason. */
   pause(nowMs: number, ms: number): { readonly waitMs: number; readonly why: QuestionFailure } {
     this.#bucket.pause(nowMs, ms)
     const waitMs = this.#bucket.getWaitMs(nowMs)

@@ -1,6 +1,6 @@
 /**
  * Decides what happens to the questions of a failed request: they are retried with another key, in
- * halves, or after a delay. Those whose deadline is earlier end with the failure.
+ * halves, or after a delay. Those whose deadline is earlier are settled with the failure.
  */
 import type { Question } from '../../../domain/compliance.js'
 import { computeRetryDelayMs } from '../client/backoff.js'
@@ -11,7 +11,7 @@ import type { CoalescedQuestion, CoalescedQuestions } from './coalesced-question
 
 export interface RetryPolicyDeps<Asks extends Question, Value> {
   readonly options: ProviderOptions<string>
-  /** Questions of a refused request are retried in halves, so that one does not fail all others. */
+  /** Whether questions of a rejected request are retried in halves, so that one does not fail all others. */
   readonly splitsRefusedBatches?: boolean
   /** Called for every question that is not retried. */
   readonly onSettled: (question: CoalescedQuestion<Asks, Value>, why: QuestionFailure) => void
@@ -23,7 +23,7 @@ interface RetryLimits {
 }
 
 export class RetryPolicy<Asks extends Question, Value> {
-  /** Questions that wait for their next attempt. */
+  /** Questions waiting for their next attempt. */
   readonly queue = new RetryQueue<CoalescedQuestion<Asks, Value>>()
   readonly #deps: RetryPolicyDeps<Asks, Value>
   #splitCount = 0
@@ -32,7 +32,7 @@ export class RetryPolicy<Asks extends Question, Value> {
     this.#deps = deps
   }
 
-  /** The questions to send at once with a new key, which is tried only once. */
+  /** The questions to resend immediately with a new key, which is tried only once. */
   retryWithNewKey(
     questions: CoalescedQuestions<Asks, Value>,
     failure: QuestionFailure,
@@ -41,14 +41,14 @@ export class RetryPolicy<Asks extends Question, Value> {
     return this.keepRetryable(questions, failure, { retryAtMs: this.#now() })
   }
 
-  /** Whether one question may be the reason why all of them were refused. */
+  /** Whether a single question may be the reason why all of them were rejected. */
   canSplit(questions: CoalescedQuestions<Asks, Value>, { isSplittable }: RequestFailure): boolean {
     return isSplittable && questions.length > 1 && this.#deps.splitsRefusedBatches === true
   }
 
   /**
-   * The questions to send at once, in two groups. If all n questions are refused, this results in
-   * 2n - 1 requests, within the rate limit and the deadlines.
+   * The questions to resend immediately, in two groups. If all n questions are rejected, this results
+   * in 2n - 1 requests, within the rate limit and the deadlines.
    */
   splitInHalves(
     questions: CoalescedQuestions<Asks, Value>,
@@ -79,7 +79,7 @@ export class RetryPolicy<Asks extends Question, Value> {
     if (retried.length > 0) this.queue.add(retried, atMs)
   }
 
-  /** Returns the questions with a deadline after `retryAtMs`, on the monotonic clock; the others end. */
+  /** Returns the questions with a deadline after `retryAtMs`, on the monotonic clock; settles the others. */
   keepRetryable(
     questions: CoalescedQuestions<Asks, Value>,
     failure: QuestionFailure,
@@ -103,7 +103,7 @@ interface DelayedBatch<Shared> {
   readonly questions: readonly Shared[]
 }
 
-/** Failed questions that wait for their next attempt. */
+/** Failed questions waiting for their next attempt. */
 class RetryQueue<Shared extends { state: string }> {
   #batches: readonly DelayedBatch<Shared>[] = []
 
@@ -133,7 +133,7 @@ class RetryQueue<Shared extends { state: string }> {
   }
 }
 
-/** Leaves out questions that have ended in the meantime. */
+/** Leaves out questions that were settled in the meantime. */
 function listDelayed<Shared extends { state: string }>({
   questions,
 }: DelayedBatch<Shared>): Shared[] {

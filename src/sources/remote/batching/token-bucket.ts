@@ -6,7 +6,7 @@
 const minuteMs = 60_000
 const defaultSlackMs = 1_000
 
-/** More than the rounding errors of sums of intervals; the slack is a million times larger. */
+/** Larger than the rounding errors of sums of intervals; the slack is a million times larger. */
 const roundingMs = 0.001
 
 /**
@@ -14,15 +14,15 @@ const roundingMs = 0.001
  * `burst + (limit - burst)` tokens can be taken.
  */
 export class TokenBucket {
-  /** Tokens of a full bucket: about a tenth of the limit. */
+  /** Capacity of the bucket: about a tenth of the limit. */
   readonly burst: number
   readonly #intervalMs: number
-  /** When the bucket is full again; in the past when it is. */
+  /** When the bucket is full again; in the past if it is full. */
   #fullAt = Number.NEGATIVE_INFINITY
 
   /**
-   * `requestsPerMinute` is a whole number from 1. Requests that leave a minute apart may arrive
-   * closer together, and the provider counts arrivals: the limit is kept over a minute plus
+   * `requestsPerMinute` is a positive whole number. Requests that leave a minute apart may arrive closer
+   * together, and the provider counts arrivals. The limit is therefore kept over a minute plus
    * `slackMs`, the longest time that a request takes to arrive.
    */
   constructor(requestsPerMinute: number, slackMs = defaultSlackMs) {
@@ -31,8 +31,8 @@ export class TokenBucket {
   }
 
   /**
-   * Whole milliseconds until a token can be taken with `left` others remaining; 0 when it can be taken
-   * now. Never waits for more than a full bucket.
+   * Whole milliseconds until a token can be taken with `left` others remaining; 0 if it can be taken
+   * now. Never waits longer than until the bucket is full.
    */
   getWaitMs(nowMs: number, left = 0): number {
     const tokens = Math.min(this.burst, 1 + left)
@@ -40,12 +40,12 @@ export class TokenBucket {
     return Math.max(0, Math.ceil(at - nowMs - roundingMs))
   }
 
-  /** Takes a token; only when {@link getWaitMs} is 0. */
+  /** Takes a token; call it only if {@link getWaitMs} is 0. */
   take(nowMs: number): void {
     this.#fullAt = Math.max(this.#fullAt, nowMs) + this.#intervalMs
   }
 
-  /** Has no token for that time, and then one, so that requests do not resume with a burst. */
+  /** Provides no token for that time, then a single one, so that requests do not resume with a burst. */
   pause(nowMs: number, ms: number): void {
     this.#fullAt = Math.max(this.#fullAt, nowMs + ms + (this.burst - 1) * this.#intervalMs)
   }

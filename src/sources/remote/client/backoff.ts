@@ -4,7 +4,7 @@ import { computeBackoffMs, parseRetryAfter } from '../../../runtime/backoff.js'
 
 const retryDelay = { firstMs: 100, maxMs: 2_000 }
 
-/** Doubles with each attempt; half of it is random, so that retries are spread. */
+/** The delay doubles with each attempt; half of it is random, so that retries are spread out. */
 export function computeRetryDelayMs(attempt: number, random: () => number): number {
   return computeBackoffMs(attempt, retryDelay) * (0.5 + 0.5 * random())
 }
@@ -14,8 +14,8 @@ const minRetryAfterMs = 1_000
 const maxRetryAfterMs = 600_000
 
 /**
- * Milliseconds that the header `Retry-After` asks for, in seconds or as an HTTP date (RFC 9110,
- * 10.2.3): from a second to ten minutes; ten seconds when it is absent or invalid.
+ * Parses `Retry-After`, in seconds or as an HTTP date (RFC 9110, 10.2.3), to milliseconds: clamped to
+ * between a second and ten minutes; ten seconds if absent or invalid.
  */
 export function parseRetryAfterMs(header: string | undefined, now: Instant): number {
   const requestedMs = parseRetryAfter(header, now)

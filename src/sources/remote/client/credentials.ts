@@ -1,12 +1,12 @@
 /**
- * The credentials of requests to a provider (spec, "Authentication"): an API key, or an access token of
- * OAuth client credentials. The token is shared by all requests, renewed before it expires while the
- * old one is still used, and after a failure not requested again for a while. Its lifetime counts on
- * the monotonic clock from the request. Replies of the token endpoint are parsed strictly (RFC 6749,
- * 5.1 and 5.2).
+ * The credentials of requests to a provider (spec, "Authentication"): an API key, or an access token from
+ * the OAuth client credentials grant. All requests share the token. It is renewed before it expires,
+ * while the old one is still in use; after a failure there is a pause before the next attempt. Its
+ * lifetime is measured on the monotonic clock from the request. Replies of the token endpoint are parsed
+ * strictly (RFC 6749, 5.1 and 5.2).
  *
- * A library such as oauth4webapi would replace only the form and the parsing, and would need an
- * adapter from its `fetch` to our transport of the same length.
+ * A library such as oauth4webapi would replace only the form and the parsing, and would need an adapter
+ * of the same length from its `fetch` to our transport.
  */
 
 import type { Instant, Timers } from '../../../domain/time/clock.js'
@@ -17,17 +17,17 @@ import type { QuestionFailure } from './question-failure.js'
 import type { ProviderReply, Transport } from './transport.js'
 import { TransportError } from './transport.js'
 
-/** Headers with a key; the same object as long as the key is the same. */
+/** Headers with a key; the object is identical as long as the key is. */
 export type AuthHeaders = Readonly<Record<string, string>>
 
 export interface Credentials {
-  /** For a request that leaves now; `undefined` when {@link obtain} has to be called first. */
+  /** The headers for a request that leaves now; `undefined` if {@link obtain} must be called first. */
   getHeaders(): AuthHeaders | undefined
   /** Why no request can be sent at present. */
   findProblem(): QuestionFailure | undefined
   /** Settles when `getHeaders` or `findProblem` has a result; never rejects. */
   obtain(): Promise<void>
-  /** The provider has not accepted these. Returns whether new ones can be obtained. */
+  /** Discards headers that the provider has not accepted. Returns whether new ones can be obtained. */
   invalidate(headers: AuthHeaders): boolean
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ interface AccessTokenDeps {
 
 const requestTimeoutMs = 10_000
 
-/** Share of its lifetime after which a token is renewed when it is used. */
+/** Share of its lifetime after which a token is renewed when used. */
 const renewAfterShare = 0.8
 
 const backoff = { firstMs: 1_000, maxMs: 60_000 }
@@ -128,7 +128,7 @@ class AccessToken implements Credentials {
       const { token, seconds } = parseTokenReply(reply, this.#options.clock.now())
       const expiresAtMs = requestedAtMs + seconds * 1000
       if (this.#timers.monotonicMs() >= expiresAtMs) {
-        throw new TokenError('not-understood', 'its life had ended when it came')
+        throw new TokenError('not-understood', 'the token had expired when it arrived')
       }
       this.#token = {
         headers: { authorization: `Bearer ${token}` },
@@ -176,7 +176,7 @@ class AccessToken implements Credentials {
     this.#problem = { reason, detail: `no access token: ${detail}` }
     if (this.#failures > 1 || this.#isClosed) return
     const fields = { provider: name, detail }
-    if (reason === 'refused') log.error('a provider refuses the client for access tokens', fields)
+    if (reason === 'refused') log.error('a provider refuses our OAuth client', fields)
     else log.warn('no access token can be had from a provider; tried again', fields)
   }
 }
@@ -189,10 +189,10 @@ function toFailure(cause: unknown): QuestionFailure & { readonly waitMs: number 
   return { reason: 'source-failed', detail, waitMs: 0 }
 }
 
-/** There is no token; the message contains no key. */
+/** No token was obtained. The message must not contain a key. */
 class TokenError extends Error {
   readonly why: QuestionFailure['reason']
-  /** The pause that the provider asks for; 0 for none. */
+  /** The pause requested by the provider; 0 for none. */
   readonly waitMs: number
 
   constructor(why: QuestionFailure['reason'], detail: string, waitMs = 0) {
@@ -202,7 +202,7 @@ class TokenError extends Error {
   }
 }
 
-/** The seconds count from the request for the token. Throws a {@link TokenError}. */
+/** Parses a token; its lifetime starts with the request. Throws a {@link TokenError}. */
 function parseTokenReply(
   reply: ProviderReply,
   now: Instant,

@@ -1,6 +1,6 @@
 /**
- * Requests over HTTP with undici: persistent connections, no redirects, bodies of limited size, and
- * abortable requests. The caller sets timeouts.
+ * Sends requests over HTTP with undici: persistent connections, no redirects, bodies of limited size,
+ * and abortable requests. The caller sets timeouts.
  */
 
 import { Socket } from 'node:net'
@@ -23,7 +23,7 @@ export interface HttpTransportOptions {
 
 const defaultMaxBodyBytes = 32 * 1024 * 1024
 const connectTimeoutMs = 10_000
-/** Many servers close idle connections after 5 s, some without notice; ours are closed earlier. */
+/** Many servers close idle connections after 5 s, some without notice, so ours are closed earlier. */
 const idleTimeoutMs = 4_000
 
 type HeaderValue = string | readonly string[] | undefined
@@ -40,7 +40,7 @@ export class HttpTransport implements Transport {
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: idleTimeoutMs,
-      // The caller has a timeout of its own and aborts.
+      // The caller has its own timeout and aborts the request.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: this.#createConnector(),
@@ -72,7 +72,7 @@ export class HttpTransport implements Transport {
       body: request.body ?? null,
       signal,
     })
-    // An error after the body is abandoned would otherwise be uncaught.
+    // Without a listener, an error after the body is abandoned would be uncaught.
     body.on('error', () => undefined)
     const coding = getFirstValue(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity'
     if (coding !== 'identity' && coding !== '') {

@@ -1,4 +1,4 @@
-/** The failures of questions to a provider, with the texts that findings show. */
+/** The failures of questions to a provider, with the texts shown in findings. */
 
 import type { AnswerFailure } from '../../../domain/compliance.js'
 import { getErrorMessage } from '../../../errors.js'
@@ -7,7 +7,7 @@ export type QuestionFailure = Pick<AnswerFailure, 'reason' | 'detail'>
 
 export const closingFailure: QuestionFailure = { reason: 'source-failed', detail: 'closing' }
 
-/** For a bug of ours that was thrown: callers must never get an exception. */
+/** Converts an error thrown by a bug in this program, since callers must never get an exception. */
 export function createThrownFailure(cause: unknown): QuestionFailure {
   return { reason: 'source-failed', detail: getErrorMessage(cause) }
 }

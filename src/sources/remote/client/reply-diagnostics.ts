@@ -58,7 +58,7 @@ const errorFields: readonly string[] = [
   ...['errormessage', 'message', 'reason'],
 ]
 
-/** JSON with a wrong content type is not a page; its rows are parsed like any others. */
+/** JSON with a wrong content type is not treated as a page; its rows are parsed as usual. */
 function isWebPage(text: string, contentType: string): boolean {
   if (/^[[{]/.test(text)) return false
   if (contentType === 'text/html' || contentType === 'application/xhtml+xml') return true

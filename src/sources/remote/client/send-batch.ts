@@ -1,6 +1,6 @@
 /**
- * One HTTP request to a provider, and its result. The caller decides what follows from a failure:
- * another attempt, a pause, or an open circuit.
+ * Sends one HTTP request to a provider and classifies its result. The caller decides how to handle a
+ * failure: another attempt, a pause, or an open circuit.
  */
 
 import type { AnswerFailure, Question } from '../../../domain/compliance.js'
@@ -35,7 +35,7 @@ export interface BatchRequest<Asks extends Question, Value> {
   readonly addresses: ProviderAddresses
   readonly clock: Clock
   readonly timers: Timers
-  /** The request is aborted when it takes longer. */
+  /** The request is aborted if it takes longer. */
   readonly timeoutMs: number
   /** Aborted on timeout, or by a caller that closes. */
   readonly controller: AbortController
@@ -43,17 +43,17 @@ export interface BatchRequest<Asks extends Question, Value> {
 
 export interface RequestFailure extends Pick<AnswerFailure, 'reason' | 'detail'> {
   readonly answered: false
-  /** The same request may succeed later. */
+  /** Whether the same request may succeed later. */
   readonly isRetryable: boolean
-  /** It counts against the provider, since it is not caused by this request alone. */
+  /** Whether it counts as a failure of the provider, rather than of this request alone. */
   readonly isProviderFault: boolean
-  /** The provider does not accept the key. */
+  /** Whether the provider does not accept the key. */
   readonly isKeyRefused: boolean
-  /** It may accept a newly obtained one. */
+  /** Whether it may accept a newly obtained key. */
   readonly canRetryWithNewKey: boolean
-  /** The provider may refuse only one of several questions. */
+  /** Whether only one of several questions may be the cause. */
   readonly isSplittable: boolean
-  /** The pause that the provider asks for; 0 for none. */
+  /** The pause requested by the provider; 0 for none. */
   readonly retryAfterMs: number
 }
 
@@ -66,7 +66,7 @@ export type RequestResult<Value> =
     }
   | RequestFailure
 
-/** Sends at once. Never rejects. */
+/** Sends immediately. Never rejects. */
 export async function sendBatch<Asks extends Question, Value>(
   parts: BatchRequest<Asks, Value>,
 ): Promise<RequestResult<Value>> {
@@ -125,7 +125,7 @@ function readRows<Asks extends Question, Value>(
   if (reply.status < 200 || reply.status > 299) {
     throw new FailureError(createStatusFailure(reply, authHeaders, clock.now()))
   }
-  // Texts of rows and errors get into decisions and logs.
+  // Texts of rows and errors are copied to decisions and logs.
   if (hasKeyInBody(reply.body, authHeaders)) {
     throw new ReplyError('not-understood', 'the reply repeats the key')
   }
@@ -192,7 +192,7 @@ function listSecrets(keys: AuthHeaders): readonly string[] {
 
 const onlyDigits = /^\d+$/
 
-/** Ignores keys of digits only, which may be part of any number or date: see {@link redactDigitKeys}. */
+/** Ignores keys that consist of digits, which may occur in any number: see {@link redactDigitKeys}. */
 function hasKeyInBody(body: string, keys: AuthHeaders): boolean {
   const text = body.toLowerCase()
   const forms = listSecrets(keys)
@@ -203,7 +203,7 @@ function hasKeyInBody(body: string, keys: AuthHeaders): boolean {
 }
 
 /**
- * Masks keys of digits only in the texts of a parsed reply. No fact is a text of so many digits, so
+ * Masks keys that consist of digits in the texts of a parsed reply. No fact has that many digits, so
  * none is changed.
  */
 function redactDigitKeys<Rows>(rows: Rows, keys: AuthHeaders): Rows {
@@ -230,7 +230,7 @@ function redactReplyExcerpt(body: string, keys: AuthHeaders): string {
   return excerpt === '' ? '' : `: ${excerpt}`
 }
 
-/** The message in a JSON problem or error object; any other body as it is. */
+/** The message of a JSON problem or error object; any other body unchanged. */
 function findErrorText(body: string): string {
   try {
     const { detail, error, ReasonPhrase } = JSON.parse(body) as Record<string, unknown>

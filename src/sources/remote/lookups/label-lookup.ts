@@ -1,6 +1,6 @@
 /**
- * Labels from a provider's reputation monitor, which are not cached. A number has to be on the monitor
- * first, and has labels once the provider has checked it (spec, "Reputation monitor API").
+ * Reads labels from a provider's reputation monitor, without caching. A number must be monitored first,
+ * and has labels once the provider has checked it (spec, "Reputation monitor API").
  */
 import { reputationAdd, reputationGetPost } from '../../../api/reputation/monitor.js'
 import { wireRecord } from '../../../api/reputation/monitored-number.js'
@@ -20,11 +20,11 @@ interface LabelQuestion extends Question {
 
 interface MonitoredNumber {
   readonly isMonitored: boolean
-  /** Of the sources that have answered. */
+  /** Labels of the sources that have answered. */
   readonly labels: NumberLabels
 }
 
-/** A record includes the number's complaints, which may be hundreds. */
+/** A record includes the number's complaints, of which there may be hundreds. */
 const maxRowBytes = 262_144
 
 export const labelQuestion = defineQuestion<LabelQuestion, MonitoredNumber, LookupName>({
@@ -70,8 +70,8 @@ export class LabelLookup {
   }
 
   /**
-   * Adds numbers that the provider does not monitor yet. The result leaves out numbers that it has
-   * not checked and numbers that failed; rejects when all failed.
+   * Finds the labels of numbers, adding those that the provider does not monitor yet. Numbers that it
+   * has not checked and numbers that failed are left out; rejects if all failed.
    */
   async find(
     numbers: readonly PhoneNumber[],
@@ -95,7 +95,7 @@ export class LabelLookup {
     return await this.#ask(number, 'add')
   }
 
-  /** Label checks come in large numbers, and no caller waits for them. */
+  /** Asks in the background, since label checks come in large numbers and no caller waits for them. */
   async #ask(
     number: PhoneNumber,
     action: LabelQuestion['action'],

@@ -24,7 +24,7 @@ import type { LookupName } from './lookup-options.js'
 interface LineQuestion<Row, Fact> {
   readonly endpoint: RequestedEndpoint<{ readonly phone: PhoneNumber }>
   readonly row: WireObject<Row>
-  /** `undefined` when the provider has no fact. */
+  /** Converts a row to a fact; `undefined` if the provider has none. */
   readonly toFact: (row: Row) => Fact | undefined
 }
 
@@ -55,7 +55,7 @@ export const identityQuestion = defineLineQuestion('identity', {
   },
 })
 
-/** The text of a provider reaches our own clients. */
+/** Limits the provider's text, which is passed to our own clients. */
 const maxErrorTextLength = 200
 
 /** Every status is an answer; another source may still be asked about some of them. */

@@ -13,22 +13,22 @@ export interface LookupProviderOptions
     ProviderBaseOptions,
     'name' | 'credentials' | 'clock' | 'timers' | 'random' | 'log' | 'transport'
   > {
-  /** For every path of the API; does not end with a slash. */
+  /** Base of every path of the API; does not end with a slash. */
   readonly baseUrl: string
   /** The token endpoint, path included. */
   readonly authUrl?: string | undefined
-  /** Maximum time of one lookup, waiting and retries included. */
+  /** Maximum time of one lookup, including waiting and retries. */
   readonly timeoutMs: number
-  /** For each kind of lookup, in any minute. */
+  /** Limit per kind of lookup in any minute. */
   readonly requestsPerMinute: number
   /** How long a fact is cached. */
   readonly keepMs: number
   readonly observer: ProviderObserver<LookupName>
 }
 
-/** The published limit of all reputation calls together. */
+/** The published limit of all reputation endpoints together. */
 const maxReputationPerMinute = 100
-/** The limit of adding to the monitor; its other calls accept more. */
+/** The limit for adding numbers to the monitor; its other endpoints accept more. */
 const maxLabelsPerRequest = 50
 const maxReassignedPerRequest = 1_000
 

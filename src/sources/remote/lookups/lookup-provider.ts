@@ -1,6 +1,6 @@
 /**
- * Lookups and labels of a provider with this API. Requests have a rate limit, a timeout, retries and
- * a circuit breaker. Facts are cached as long as the settings say, missing facts only briefly.
+ * Lookups and labels from a provider with this API. Requests have a rate limit, a timeout, retries and a
+ * circuit breaker. Facts are cached for the time in the settings, missing facts only briefly.
  */
 
 import type {
@@ -25,10 +25,10 @@ import {
 import { ReassignedLookup, reassignedQuestion } from './reassigned-lookup.js'
 import { type CachedLookup, SingleLookup } from './single-lookup.js'
 
-/** For each kind of lookup; some tens of megabytes when all are full. */
+/** Maximum entries per kind of lookup; some tens of megabytes if all caches are full. */
 const maxCacheEntries = 100_000
 
-/** The line may soon be free, or the provider may soon know more. */
+/** Statuses that will soon change: the line may become free, or the provider may know more. */
 const transientStatuses: ReadonlySet<LineStatus> = new Set([
   ...(['pending', 'serverunavailable', 'ERROR', 'busy', 'unreachable'] as const),
 ])

@@ -31,14 +31,14 @@ import {
 
 interface ReassignedQuestion extends Question {
   readonly consentOn: LocalDay
-  /** Both bodies of data, or the national database alone. */
+  /** The national database and the provider's own data, or the national database alone. */
   readonly scope: 'both' | 'national'
 }
 
 interface ReassignedResult {
   readonly isReassigned: ReassignedFlag
   readonly hasSafeHarbor: boolean
-  /** Of both bodies of data only. */
+  /** The provider's own answer; only with the scope `both`. */
   readonly own: ReassignedFlag
 }
 
@@ -88,14 +88,14 @@ function toParsedRow(
   return withoutExpiry({ isReassigned, hasSafeHarbor, own })
 }
 
-/** `isReassigned` combines `own` with the national answer, and is true if either of them is. */
+/** `isReassigned` combines `own` with the national answer and must be true if either is. */
 function isContradiction(isReassigned: ReassignedFlag, own: ReassignedFlag): boolean {
   return own === true ? isReassigned !== true : own === false && isReassigned === null
 }
 
 /**
- * The national answer within a combined one, or `unclear` when the provider's own data alone may
- * explain it; then the national database has to be asked separately.
+ * Derives the national answer from a combined one; `unclear` if the provider's own data alone may
+ * explain it, in which case the national database must be asked separately.
  */
 function deriveNationalAnswer({
   isReassigned,
@@ -107,7 +107,7 @@ function deriveNationalAnswer({
   return own === null || hasSafeHarbor ? false : 'unclear'
 }
 
-/** `undefined` when it has no information. */
+/** Converts a result; `undefined` if it has no information. */
 function toReassignedAnswer(
   { own, hasSafeHarbor }: ReassignedResult,
   national: ReassignedFlag,
@@ -123,7 +123,7 @@ interface ReassignedLookupDeps {
   readonly client: BatchClient<ReassignedQuestion, ReassignedResult>
   readonly cache: TtlCache<CachedLookup<Fact>>
   readonly clock: Clock
-  /** Called once when the provider answers with test data. */
+  /** Called once if the provider answers with test data. */
   readonly onTestData: () => void
 }
 
@@ -135,7 +135,7 @@ export class ReassignedLookup {
     this.#deps = deps
   }
 
-  /** `undefined` also for failures; rejects when all failed. */
+  /** Facts in the order of `consents`, `undefined` also for failures; rejects if all failed. */
   async find(consents: readonly Consent[]): Promise<readonly Fact[]> {
     const today = getEarliestToday(this.#deps.clock)
     const results = consents.map(({ number, consentOn }) =>
@@ -192,8 +192,8 @@ export class ReassignedLookup {
 const westernmostOffsetMs = 12 * msPerHour
 
 /**
- * The earliest current day on earth (UTC-12): a provider may refuse a later one as being in the
- * future. With an earlier day of consent, more disconnects count, never fewer.
+ * The earliest current day on earth (UTC-12), since a provider may reject a later one as being in the
+ * future. An earlier day of consent can only include more disconnects, never fewer.
  */
 function getEarliestToday(clock: Clock): LocalDay {
   return Math.floor((clock.now() - westernmostOffsetMs) / msPerDay)

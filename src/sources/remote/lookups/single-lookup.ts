@@ -1,10 +1,10 @@
-/** Lookups of one kind about one number each, with their cache; and failed lookups as errors. */
+/** Cached lookups of one kind, one number each; failures are thrown as errors. */
 import type { AnswerFailure, Question } from '../../../domain/compliance.js'
 import type { PhoneNumber } from '../../../domain/phone-number.js'
 import type { TtlCache } from '../../../runtime/ttl-cache.js'
 import type { BatchClient } from '../batching/batch-client.js'
 
-/** Lookups belong to no account: the provider answers this program's own key. */
+/** Lookups belong to no account, since the provider only sees this program's own key. */
 export const noAccount = ''
 
 /** Wrapped, so that a missing fact can be cached too. */
@@ -12,7 +12,7 @@ export interface CachedLookup<Value> {
   readonly value: Value
 }
 
-/** How long a missing fact is cached, and one that will soon change. */
+/** How long a missing fact, or one that will soon change, is cached. */
 export const maxTransientMs = 60_000
 
 interface SingleLookupDeps<Fact> {
@@ -29,7 +29,7 @@ export class SingleLookup<Fact> {
     this.#deps = deps
   }
 
-  /** Rejects with a {@link LookupError} when the provider cannot be asked. */
+  /** The fact, if any. Rejects with a {@link LookupError} if the lookup fails. */
   async find(number: PhoneNumber): Promise<Fact | undefined> {
     const { client, cache, isTransient = () => false } = this.#deps
     const cached = cache.get(number)
@@ -41,11 +41,11 @@ export class SingleLookup<Fact> {
   }
 }
 
-/** The message contains neither key nor number. */
+/** A failed lookup. The message contains neither key nor number. */
 class LookupError extends Error {
   readonly why: AnswerFailure['reason']
 
-  /** A timeout has the name that aborted requests have, so that callers recognize it. */
+  /** Timeouts have the same error name as aborted requests, so that callers recognize them. */
   constructor({ source, reason, detail }: AnswerFailure) {
     super(`${source}: ${detail}`)
     this.name = reason === 'deadline' ? 'TimeoutError' : 'LookupError'

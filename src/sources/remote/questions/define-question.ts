@@ -1,9 +1,9 @@
-/** Describes a question to a provider by what differs from one question to the next. */
+/** Defines a {@link BatchQuestion} from the parts that differ between questions. */
 import type { Endpoint } from '../../../api/endpoint.js'
 import type { Question, QuestionName } from '../../../domain/compliance.js'
 import type { BatchQuestion, EndpointRequest } from '../batch-question.js'
 
-/** Absent and empty are the same. */
+/** Absent and empty are equivalent. */
 type KeyPart = string | number | undefined
 
 interface QuestionDescription<Asks extends Question, Value, Name extends string>
@@ -11,9 +11,9 @@ interface QuestionDescription<Asks extends Question, Value, Name extends string>
     Partial<Pick<BatchQuestion<Asks, Value, Name>, 'findRefusal'>> {
   /** Values that all questions of one request share. */
   readonly group: (question: Asks) => readonly KeyPart[]
-  /** Values that, with those of the group, tell one question from another. */
+  /** Values that, together with those of the group, identify a question. */
   readonly item: (question: Asks) => readonly KeyPart[]
-  /** `first` stands for the group. */
+  /** `first` is any question of the group, for the values that they share. */
   readonly buildRequest: (first: Asks, questions: readonly Asks[]) => EndpointRequest
 }
 
@@ -62,7 +62,7 @@ export function createEndpointRequest<Request>(
   return { method, path, wire: encodeRequest(request) }
 }
 
-/** A text that is the same only for the same values. */
+/** A text that is unique to the values. */
 function buildQuestionKey(values: readonly KeyPart[]): string {
   return JSON.stringify(values.map((value) => (value === '' ? undefined : value)))
 }

@@ -11,8 +11,8 @@ import { createEndpointRequest, defineQuestion, omitEmpty } from './define-quest
 import { parseRows } from './parse-rows.js'
 
 /**
- * Answered from the current list, whatever the question's instant. A list belongs to a project, so
- * a campaign without its project cannot be asked about.
+ * Answered from the current list, regardless of the question's instant. A list belongs to a project, so
+ * a campaign without its project is not supported.
  */
 export const internalDncQuestion = defineQuestion<Question, InternalDncStatus>({
   name: 'internal-dnc',

@@ -10,15 +10,15 @@ import { createEndpointRequest, defineQuestion, omitEmpty } from './define-quest
 import { parseRows } from './parse-rows.js'
 import { getNextFullQuarter } from './row-hours.js'
 
-/** Both forms of the answer are accepted, whatever the server is set to. */
+/** Accepts both forms of the answer, regardless of the option. */
 const endpoint = createTimeLegalEndpoint({ wrappedRows: false })
 
-/** The farthest instant that a calendar date exists for. */
+/** The latest instant that a JavaScript date can represent. */
 const maxInstant = 8_640_000_000_000_000
 
 /**
- * The API supports neither recorded voices, nor the statutory window under a project's hours, nor
- * postal codes: questions that differ only in these share an answer, which others must narrow.
+ * The API supports neither recorded voices, nor the statutory window in addition to a project's hours,
+ * nor postal codes. Questions that differ only in these share an answer, which callers must restrict.
  */
 export const legalTimeQuestion = defineQuestion<LegalTimeQuestion, LegalTime>({
   name: 'legal-time',
@@ -48,10 +48,10 @@ export const legalTimeQuestion = defineQuestion<LegalTimeQuestion, LegalTime>({
     }),
 })
 
-/** No window is longer than a day, so an answer is never relied on for longer. */
+/** No window is longer than a day, so an answer is never used for longer. */
 const maxWindowSeconds = 86_400
 
-/** `at`: the instant judged. */
+/** `at` is the evaluated instant. */
 function interpretRow(row: TimeLegalRow, at: Instant): ParsedRow<LegalTime> | InvalidRow {
   const { permitted, status, secondsLeft } = row
   const contradiction = permitted ? findContradiction(row) : undefined

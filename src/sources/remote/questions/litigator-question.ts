@@ -5,7 +5,7 @@ import { withoutExpiry } from '../batch-question.js'
 import { createEndpointRequest, defineQuestion, omitEmpty } from './define-question.js'
 import { parseRows } from './parse-rows.js'
 
-/** Answered from the current list, whatever the question's instant. */
+/** Answered from the current list, regardless of the question's instant. */
 export const litigatorQuestion = defineQuestion<Question, LitigatorStatus>({
   name: 'litigator',
   // The strictness of the match is a setting of the project and campaign.

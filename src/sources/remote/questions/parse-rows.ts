@@ -1,6 +1,6 @@
 /**
- * Extracts the rows of a provider's reply, one for each number in the order of the request, and parses
- * each on its own. The question interprets their values.
+ * Extracts the rows of a provider's reply, one per number in request order, and parses each separately.
+ * The question interprets their values.
  */
 import type { Question } from '../../../domain/compliance.js'
 import { type InvalidRow, type ParsedRow, ReplyError } from '../batch-question.js'
@@ -31,8 +31,8 @@ export interface RowParser<Asks extends Question, Row, Value> {
 
 /**
  * The answers in the order of the questions. A row that is malformed or of another number is an
- * {@link InvalidRow} and does not affect other rows. Throws a {@link ReplyError} when the whole body
- * cannot be relied on, for example with a row too few.
+ * {@link InvalidRow} and does not affect other rows. Throws a {@link ReplyError} if the whole body is
+ * unusable, for example if a row is missing.
  */
 export function parseRows<Asks extends Question, Row, Value>(
   reply: ReplyText,
@@ -48,8 +48,8 @@ export function parseRows<Asks extends Question, Row, Value>(
 }
 
 /**
- * For a call whose reply may omit numbers: rows are matched by number, and `missing` is the answer for
- * omitted ones. Throws a {@link ReplyError} for a row of any other number.
+ * For an endpoint whose reply may omit numbers: rows are matched by number, and `missing` is the answer
+ * for omitted ones. Throws a {@link ReplyError} for a row of any other number.
  */
 export function parseRowsByNumber<Asks extends Question, Row, Value>(
   reply: ReplyText,
@@ -77,8 +77,8 @@ function getPhone(row: unknown): unknown {
 }
 
 /**
- * For a call about one number that returns one object instead of a list. Throws a {@link ReplyError}
- * when the body is not such an object.
+ * For an endpoint about one number that returns one object instead of a list. Throws a
+ * {@link ReplyError} if the body is not such an object.
  */
 export function parseSingleRow<Asks extends Question, Row, Value>(
   reply: ReplyText,
@@ -106,8 +106,8 @@ function parseRow<Asks extends Question, Row, Value>(
 
 /**
  * The spec shows rows as a flat list; its published schema wraps them as an array of objects with a
- * `Response` array each ("Calling hours"), and a single such object is a form of the litigator call.
- * All forms are accepted for every call.
+ * `Response` array each ("Calling hours"), and the litigator endpoint may return a single such object.
+ * All forms are accepted for every endpoint.
  */
 function extractRows(reply: ReplyText): readonly unknown[] {
   const value = parseJson(reply)

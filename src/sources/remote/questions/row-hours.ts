@@ -24,7 +24,7 @@ export interface RowHours {
 
 const minuteMs = 60_000
 
-/** Clocks change at two in the morning (15 U.S.C. 260a), and the row's offset is the current one. */
+/** Clocks change at 2 a.m. (15 U.S.C. 260a), and the row's offset is the current one. */
 const clockChangeSecond = 2 * 3600
 const sunday = 0
 
@@ -33,8 +33,7 @@ const minOffsetMinutes = -720
 const maxOffsetMinutes = 840
 
 /**
- * `undefined` when the row has no valid window, or no offset because the possible places of the number
- * differ.
+ * `undefined` if the row has no valid window, or no offset because the candidate places differ.
  */
 export function computeRowHours(
   { callingWindow, utcOffsetMinutes }: Pick<ScrubRow, 'callingWindow' | 'utcOffsetMinutes'>,
@@ -57,8 +56,8 @@ export function computeRowHours(
 
 /**
  * The `CallingWindow` of a row: Monday to Friday, Saturday, Sunday, such as
- * `8:00-21:00;9:00-12:00;0:00-0:00`, where a window without length closes the day. `undefined` for
- * anything else.
+ * `8:00-21:00;9:00-12:00;0:00-0:00`, where a zero-length window closes the day. `undefined` for anything
+ * else.
  */
 export function parseCallingWindow(text: string): WeekWindows | undefined {
   const parts = text.split(';').map(parseDayPart)
@@ -99,7 +98,7 @@ function findNextEdge(window: DayWindow | undefined, second: number): number {
   return Math.min(...edges.map(Number), 86_400)
 }
 
-/** On a Sunday before the clocks may have changed, the offset of later that day is not known. */
+/** On a Sunday, before the hour in which clocks may change, the offset later that day is unknown. */
 function isOpeningKnown(
   window: DayWindow | undefined,
   second: number,

@@ -47,7 +47,7 @@ function findAiContradiction(row: ScrubRow, hours: RowHours | undefined): string
   if (!hasCurrentConsent(row)) return because(`ResultCode is ${letter}, not E, O, G or H`)
   if (doNotCallToday !== false) return because('DoNotCallToday is not 0')
   // No place is more than 14 hours from UTC.
-  if (Math.abs(row.utcOffsetMinutes ?? 0) > 840) return because('UTCOffset is of no place')
+  if (Math.abs(row.utcOffsetMinutes ?? 0) > 840) return because('no place has this UTCOffset')
   // Without an offset the local time is unknown, but there must be a window.
   const outside = hours === undefined ? !parseCallingWindow(callingWindow) : !hours.isInside
   return outside ? because('the local time is not inside CallingWindow') : undefined

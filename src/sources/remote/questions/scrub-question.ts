@@ -17,12 +17,12 @@ import {
 } from './row-hours.js'
 import { findScrubContradiction } from './scrub-contradiction.js'
 
-/** Neither another instant than now nor a malformed postal code can be asked about. */
+/** Supports neither an instant other than now nor a malformed postal code. */
 export const scrubQuestion = defineQuestion<Question, ScrubVerdict>({
   name: 'scrub',
   findRefusal({ at, postalCode }) {
     if (at !== undefined) return 'a scrub of this provider is always of now, not of another instant'
-    // It would also move the parts of the item that it is sent in.
+    // A separator in it would also shift the other parts of the item.
     if (postalCode !== undefined && !postalCodePattern.test(postalCode)) {
       return 'the postal code is neither a US ZIP code nor a Canadian postal code'
     }
@@ -68,7 +68,7 @@ function interpretRow(
   const reason = toPlainText(row.reason, maxReasonLength)
   const common = { letter, ebrType, doNotCallToday, reason, detail: undefined }
   if (!mayPermit) {
-    // Flags for calls by hand and by machine prove nothing on a letter that permits none.
+    // Flags for manual and autodialed calls are ignored on a letter that permits no call.
     const allowed = { manual: false, autodialed: false, ai: false }
     return withoutExpiry({ ...common, allowed })
   }
@@ -82,8 +82,8 @@ function interpretRow(
 }
 
 /**
- * The flags change with the hour. If they do not fit the row's own window, the provider's clock or
- * ours is slightly off, or something else forbids calls; then no edge of the window is relied on.
+ * The flags change with the time of day. If they do not match the row's own window, the provider's clock
+ * or ours is slightly off, or something else forbids calls; the edges of the window are then not used.
  */
 function computeHoldsUntil(
   { allowed, doNotCallToday }: Pick<ScrubVerdict, 'allowed' | 'doNotCallToday'>,
