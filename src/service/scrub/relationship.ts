@@ -63,7 +63,7 @@ export function formatOptOutEffect(type: EbrType, { effect, optedOutAt }: OptOut
   const optOut = `the opt-out of ${day === undefined ? formatInstant(optedOutAt) : formatDay(day)}`
   const record = `the ${recordNames[type]} record on file`
   if (effect === 'ended') return `${optOut} ended ${record}`
-  return `${record} was stored with an Agent's key and does not lift ${optOut}`
+  return `${record} was stored with a key that may not lift opt-outs, so it does not lift ${optOut}`
 }
 
 export function evaluateRelationship(question: RelationshipInput): RelationshipFinding {
