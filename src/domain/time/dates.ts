@@ -38,18 +38,10 @@ function parseOffset(text: string | undefined): number | undefined {
   return (text.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
-const httpDatePattern =
-  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}:\d{2}:\d{2}) GMT$/
-
-const monthNames = 'JanFebMarAprMayJunJulAugSepOctNovDec'
-
-/** Parses the date of an HTTP header, `Sun, 06 Nov 1994 08:49:37 GMT`; `undefined` for anything else. */
+/** Parses the date of an HTTP header in any form of RFC 9110, section 5.6.7; `undefined` for anything else. */
 export function parseHttpDate(text: string): Instant | undefined {
-  const [, day, monthName = '-', year, time] = httpDatePattern.exec(text) ?? []
-  const at = monthNames.indexOf(monthName)
-  if (at < 0 || at % 3 !== 0) return undefined
-  const month = String(at / 3 + 1).padStart(2, '0')
-  return parseInstant(`${year}-${month}-${day}T${time}Z`)
+  const date = DateTime.fromHTTP(text, { zone: 'utc' })
+  return date.isValid ? date.toMillis() : undefined
 }
 
 /** `2026-11-24T13:00:00Z`; milliseconds are shown only when there are any. */

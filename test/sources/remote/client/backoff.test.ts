@@ -33,6 +33,8 @@ describe('an HTTP date', () => {
   it.each([
     ['Sun, 06 Nov 1994 08:49:37 GMT', '1994-11-06T08:49:37Z'],
     ['Thu, 31 Dec 2026 23:59:59 GMT', '2026-12-31T23:59:59Z'],
+    ['Sunday, 06-Nov-94 08:49:37 GMT', '1994-11-06T08:49:37Z'],
+    ['Sun Nov  6 08:49:37 1994', '1994-11-06T08:49:37Z'],
   ])('%s is %s', (text, iso) => {
     expect(parseHttpDate(text)).toBe(instant(iso))
   })
@@ -40,7 +42,7 @@ describe('an HTTP date', () => {
   it.each([
     ...['', 'Sun, 31 Feb 2026 08:49:37 GMT', 'Sun, 06 nov 1994 08:49:37 GMT'],
     ...['Sun, 06 Nov 1994 25:49:37 GMT', 'Sun, 06 Nov 1994 08:49:37 +0100', 'Sun, 06 anF 1994'],
-    ...['Sun, 06 Anf 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT'],
+    ...['Sun, 06 Anf 1994 08:49:37 GMT'],
   ])('%s is none', (text) => {
     expect(parseHttpDate(text)).toBeUndefined()
   })
