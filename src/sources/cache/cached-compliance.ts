@@ -280,14 +280,23 @@ class AnswerCache<T, Q extends Question> {
     startedSeconds: number,
     lookup: CacheLookup<Q> | undefined,
   ): Promise<Answer<T>> {
-    const inFlight = lookup && this.#inFlight.begin(lookup.key)
+    const answer = await (lookup ? this.#storeUnlessChanged(answering, lookup) : answering)
+    this.#observe(answer, startedSeconds)
+    return answer
+  }
+
+  /** Stores the answer when it arrives, unless the facts changed meanwhile. */
+  async #storeUnlessChanged(
+    answering: Promise<Answer<T>>,
+    lookup: CacheLookup<Q>,
+  ): Promise<Answer<T>> {
+    const inFlight = this.#inFlight.begin(lookup.key)
     try {
       const answer = await answering
-      this.#observe(answer, startedSeconds)
-      if (lookup && !inFlight?.isInvalidated) this.#store(answer, lookup)
+      if (!inFlight.isInvalidated) this.#store(answer, lookup)
       return answer
     } finally {
-      if (inFlight) this.#inFlight.end(lookup.key, inFlight)
+      this.#inFlight.end(lookup.key, inFlight)
     }
   }
 
@@ -302,10 +311,8 @@ class AnswerCache<T, Q extends Question> {
     entry.store(answer, lookup, this.#options.clock.now())
     this.#entries?.set(lookup.key, entry)
     // The primary source's answer is stored too, even if it arrives after another source's.
-    answer.unavailablePrimary?.lateAnswer?.then(
-      (late) => this.#store(late, lookup),
-      () => undefined,
-    )
+    const late = answer.unavailablePrimary?.lateAnswer
+    if (late) this.#storeUnlessChanged(late, lookup).catch(() => undefined)
   }
 
   /** Waits a limited time for the source if there is a stale answer. */

@@ -394,19 +394,34 @@ describe('a known no of one source', () => {
   })
 
   it('counts from when it comes, also after the answer of one that stood in', async () => {
-    let come: (asked: Litigator) => void = () => undefined
-    const lateAnswer = new Promise<Litigator>((resolve) => {
-      come = resolve
-    })
-    const now = permitting({ source: 'second', unavailablePrimary: { reason: 'slow', lateAnswer } })
-    const { cached, time, source } = openCached({ litigator: () => now })
-    expect(await cached.litigator(question)).toBe(now)
+    const { cached, time, source, come } = openWithLatePrimary()
+    expect(await cached.litigator(question)).toMatchObject({ source: 'second' })
     expect(await cached.litigator(question)).toMatchObject({ source: 'second' })
     come(forbidding())
     await time.settle()
     expect(await cached.litigator(question)).toEqual(forbidding())
     expect(source.asked).toHaveLength(1)
   })
+
+  it('is not kept when the number changed before it came', async () => {
+    const { cached, time, source, come } = openWithLatePrimary()
+    await cached.litigator(question)
+    cached.numbersChanged(question.accountId, [question.number])
+    come(permitting({ source: 'first' }))
+    await time.settle()
+    expect(await cached.litigator(question)).toMatchObject({ source: 'second' })
+    expect(source.asked).toHaveLength(2)
+  })
+
+  /** The second source answers, and the first when `come` is called. */
+  function openWithLatePrimary() {
+    let come: (answer: Litigator) => void = () => undefined
+    const lateAnswer = new Promise<Litigator>((resolve) => {
+      come = resolve
+    })
+    const now = permitting({ source: 'second', unavailablePrimary: { reason: 'slow', lateAnswer } })
+    return { ...openCached({ litigator: () => now }), come }
+  }
 })
 
 it('a row of a restricted day is a no, whatever its flags say', async () => {
