@@ -32,8 +32,13 @@ export type ErrorShape =
 
 /** Groups of endpoints that share one limit of requests per minute and account. */
 export const rateClasses = [
-  ...(['scrub', 'litigator', 'reassigned', 'reputation'] as const),
-  ...(['pdnc', 'ebr', 'time-legal'] as const),
+  'scrub',
+  'litigator',
+  'reassigned',
+  'reputation',
+  'pdnc',
+  'ebr',
+  'time-legal',
 ] as const
 export type RateClass = (typeof rateClasses)[number]
 

@@ -28,14 +28,32 @@ export interface KnownFieldsResult {
 
 /** Clients send these with every request, even when they have no effect. */
 const commonExtraFields: ReadonlySet<string> = new Set([
-  ...['version', 'output', 'loginid', 'projid', 'campaignid', 'keepbetterebr', 'project_code'],
+  'version',
+  'output',
+  'loginid',
+  'projid',
+  'campaignid',
+  'keepbetterebr',
+  'project_code',
 ])
 
 /** Names that clients use for the project or campaign of a request. */
 const scopeNames: readonly string[] = [
-  ...['proj', 'projid', 'projcode', 'project', 'projectid', 'projectcode', 'dncprojid'],
-  ...['projnumber', 'projectno', 'projectnumber'],
-  ...['campaign', 'campaignid', 'campaigncode', 'campaignno', 'campaignnumber'],
+  'proj',
+  'projid',
+  'projcode',
+  'project',
+  'projectid',
+  'projectcode',
+  'dncprojid',
+  'projnumber',
+  'projectno',
+  'projectnumber',
+  'campaign',
+  'campaignid',
+  'campaigncode',
+  'campaignno',
+  'campaignnumber',
 ]
 /** Matched exactly, since they are one letter away from words with another meaning. */
 const exactScopeNames: ReadonlySet<string> = new Set(['projno', 'campid', 'campno'])

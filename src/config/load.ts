@@ -55,8 +55,12 @@ function toVariableName(path: readonly string[]): string {
 
 /** Variables with the `CALLGATE_` prefix that are not settings. */
 const nonSettingVariables: ReadonlySet<string> = new Set([
-  ...['CALLGATE_CONFIG', 'CALLGATE_LOGIN_ID', 'CALLGATE_TEST_DATA'],
-  ...['CALLGATE_E2E_CACHE', 'CALLGATE_E2E_MIRROR', 'CALLGATE_E2E_KEEP'],
+  'CALLGATE_CONFIG',
+  'CALLGATE_LOGIN_ID',
+  'CALLGATE_TEST_DATA',
+  'CALLGATE_E2E_CACHE',
+  'CALLGATE_E2E_MIRROR',
+  'CALLGATE_E2E_KEEP',
 ])
 
 export class SettingsError extends Error {

@@ -99,7 +99,11 @@ export function hasAnswerWhere<T>(answer: Answer<T>, test: (value: T) => boolean
 
 /** Why a question has no answer; also the outcome label of the metrics. */
 export const answerFailureReasons = [
-  ...(['source-failed', 'deadline', 'list-missing', 'list-stale', 'not-understood'] as const),
+  'source-failed',
+  'deadline',
+  'list-missing',
+  'list-stale',
+  'not-understood',
   /** The list exists but cannot be used. */
   'list-unusable',
   /** The source does not accept the key. */
@@ -133,8 +137,25 @@ export type Answer<T> = AnswerSuccess<T> | AnswerFailure
 
 /** The known result letters of a scrub row; any other letter is refused (spec, "Scrub"). */
 export const resultLetters = [
-  ...['C', 'X', 'E', 'O', 'R', 'W', 'Y', 'G', 'H', 'L'],
-  ...['F', 'V', 'D', 'P', 'B', 'I', 'M', 'S', 'T'],
+  'C',
+  'X',
+  'E',
+  'O',
+  'R',
+  'W',
+  'Y',
+  'G',
+  'H',
+  'L',
+  'F',
+  'V',
+  'D',
+  'P',
+  'B',
+  'I',
+  'M',
+  'S',
+  'T',
 ] as const
 export type ResultLetter =
   | ('C' | 'X' | 'E' | 'O' | 'R' | 'W' | 'Y' | 'G' | 'H' | 'L')

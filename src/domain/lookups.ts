@@ -22,9 +22,20 @@ export interface LineIdentity {
 
 /** Statuses of the spec's table ("Disconnect result"). */
 export const lineStatuses = [
-  ...(['connected', 'connected-75', 'pending', 'disconnected', 'disconnected-70'] as const),
-  ...(['busy', 'unreachable', 'invalid phone', 'restricted', 'invalid-format'] as const),
-  ...(['invalid-phone', 'bad-zip-code', 'serverunavailable', 'ERROR'] as const),
+  'connected',
+  'connected-75',
+  'pending',
+  'disconnected',
+  'disconnected-70',
+  'busy',
+  'unreachable',
+  'invalid phone',
+  'restricted',
+  'invalid-format',
+  'invalid-phone',
+  'bad-zip-code',
+  'serverunavailable',
+  'ERROR',
 ] as const
 export type LineStatus = (typeof lineStatuses)[number]
 

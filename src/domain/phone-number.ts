@@ -151,8 +151,22 @@ export function areaCodeOf(number: PhoneNumber): string {
 
 /** Toll-free codes in service, and the reserved ones in the spec ("Calling hours", status rules). */
 const tollFreeCodes: ReadonlySet<string> = new Set([
-  ...['800', '833', '844', '855', '866', '877', '888'],
-  ...['822', '880', '881', '882', '883', '884', '886', '887', '889'],
+  '800',
+  '833',
+  '844',
+  '855',
+  '866',
+  '877',
+  '888',
+  '822',
+  '880',
+  '881',
+  '882',
+  '883',
+  '884',
+  '886',
+  '887',
+  '889',
 ])
 
 export function isTollFree(number: PhoneNumber): boolean {

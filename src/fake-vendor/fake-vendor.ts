@@ -118,7 +118,15 @@ function serve(server: Server, service: VendorService, options: FakeVendorOption
     logger,
   })
   const deps: AnswerRequestDeps = {
-    ...{ url, record, faults, limit, reset, latencyMs, timers, randomBytes, logger },
+    url,
+    record,
+    faults,
+    limit,
+    reset,
+    latencyMs,
+    timers,
+    randomBytes,
+    logger,
     service: dispatcher,
   }
   const inProgress = new Set<Promise<void>>()

@@ -123,8 +123,11 @@ export const ftcStatuses = ['pending', 'validated', 'failed', 'expired'] as cons
 export type FtcStatus = (typeof ftcStatuses)[number]
 
 export const registrationStatuses = [
-  ...(['draft', 'submitted', 'approved'] as const),
-  ...(['rejected', 'expired'] as const),
+  'draft',
+  'submitted',
+  'approved',
+  'rejected',
+  'expired',
 ] as const
 export type RegistrationStatus = (typeof registrationStatuses)[number]
 

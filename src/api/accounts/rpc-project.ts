@@ -24,8 +24,10 @@ import { defineEndpoint, type Endpoint, type Reply, type RequiredRight } from '.
 import { fields, optionalId, optionalText } from '../fields.js'
 
 const handlers = [
-  ...(['insert_project', 'update_project'] as const),
-  ...(['deactivate_project', 'reactivate_project'] as const),
+  'insert_project',
+  'update_project',
+  'deactivate_project',
+  'reactivate_project',
 ] as const
 
 /** Absent fields leave the project unchanged. */
@@ -209,14 +211,19 @@ function formatXml({ accountId, accountName, projects }: RpcProjectListing): str
         isDefault: campaign.isDefault ? '1' : '0',
       }).replace(/>$/, '/>'),
     ),
-    ...['</Campaigns>', '</Project>'],
+    '</Campaigns>',
+    '</Project>',
   ])
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<DncCompliance><DncScrub><Accounts>',
     formatStartTag('Account', { acctId: accountId, name: accountName }),
-    ...['<Projects>', ...items, '</Projects>', '</Account>'],
-    ...['</Accounts></DncScrub></DncCompliance>', ''],
+    '<Projects>',
+    ...items,
+    '</Projects>',
+    '</Account>',
+    '</Accounts></DncScrub></DncCompliance>',
+    '',
   ].join('\n')
 }
 

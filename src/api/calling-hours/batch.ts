@@ -68,9 +68,13 @@ export function listScopes(
 }
 
 const statuses = [
-  ...(['OK', 'INVALID_PHONE', 'INVALID_PROJECT'] as const),
-  ...(['INVALID_DATE', 'TOLL_FREE', 'UNKNOWN_NXX'] as const),
-]
+  'OK',
+  'INVALID_PHONE',
+  'INVALID_PROJECT',
+  'INVALID_DATE',
+  'TOLL_FREE',
+  'UNKNOWN_NXX',
+] as const
 
 /** Spec, "Time-legal row status". */
 export const rowStatus = z.enum(statuses, `must be one of ${statuses.join(', ')}`)

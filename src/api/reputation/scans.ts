@@ -65,7 +65,10 @@ function findBrokenKeyRule(key: unknown): string | undefined {
 
 /** Field names whose values error messages may show; any other field may be a misspelled key. */
 const shownFieldNames: ReadonlySet<string> = new Set([
-  ...['phonenumbers', 'notificationurl', 'scantype', 'testnotificationurl'],
+  'phonenumbers',
+  'notificationurl',
+  'scantype',
+  'testnotificationurl',
 ])
 
 /** Hides the value of a key that has a wrong name or is given twice, since the error must not repeat it. */

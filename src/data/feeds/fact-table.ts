@@ -77,7 +77,13 @@ export function createFactReader<Name extends string, Fact>(
 
 /** Accepted names for a column of telephone numbers. */
 export const numberColumnNames = [
-  ...['number', 'phone', 'phonenumber', 'tn', 'telephonenumber', 'telephone', 'phoneno'],
+  'number',
+  'phone',
+  'phonenumber',
+  'tn',
+  'telephonenumber',
+  'telephone',
+  'phoneno',
 ] as const
 
 /** Parses a North American number: ten digits with an optional 1 or +1 and the usual punctuation. */

@@ -109,8 +109,11 @@ export const canadaRows: readonly GeographicRow[] = [
   [
     'BC',
     [
-      ...['America/Vancouver', 'America/Edmonton', 'America/Creston'],
-      ...['America/Dawson_Creek', 'America/Fort_Nelson'],
+      'America/Vancouver',
+      'America/Edmonton',
+      'America/Creston',
+      'America/Dawson_Creek',
+      'America/Fort_Nelson',
     ],
     '236 250 257 672 778',
   ],
@@ -123,8 +126,11 @@ export const canadaRows: readonly GeographicRow[] = [
   [
     'NU',
     [
-      ...['America/Iqaluit', 'America/Rankin_Inlet', 'America/Resolute'],
-      ...['America/Cambridge_Bay', 'America/Atikokan'],
+      'America/Iqaluit',
+      'America/Rankin_Inlet',
+      'America/Resolute',
+      'America/Cambridge_Bay',
+      'America/Atikokan',
     ],
     '867',
   ],

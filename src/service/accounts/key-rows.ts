@@ -55,9 +55,15 @@ function parseKnownWords<Word extends string>(
 }
 
 export const callerColumns = [
-  ...(['api_keys.id', 'api_keys.account_id', 'api_keys.role', 'api_keys.rights'] as const),
-  ...(['api_keys.projects', 'api_keys.call_kinds', 'api_keys.expires_at'] as const),
-  ...(['accounts.numbers_per_scrub', 'accounts.ai_keeps_voice_windows'] as const),
+  'api_keys.id',
+  'api_keys.account_id',
+  'api_keys.role',
+  'api_keys.rights',
+  'api_keys.projects',
+  'api_keys.call_kinds',
+  'api_keys.expires_at',
+  'accounts.numbers_per_scrub',
+  'accounts.ai_keeps_voice_windows',
 ] as const
 
 type ScrubTermsRow = Pick<Selectable<AccountRow>, 'numbers_per_scrub' | 'ai_keeps_voice_windows'>

@@ -2,8 +2,14 @@
 import type { LegalEntityText } from '../../domain/legal-entity.js'
 
 export const shownColumns = [
-  ...(['legal_name', 'ein', 'street_address', 'city', 'state', 'zip'] as const),
-  ...(['country_code', 'primary_phone_number'] as const),
+  'legal_name',
+  'ein',
+  'street_address',
+  'city',
+  'state',
+  'zip',
+  'country_code',
+  'primary_phone_number',
 ] as const
 export type ShownColumn = (typeof shownColumns)[number]
 

@@ -27,7 +27,9 @@ const retryableStatuses: ReadonlySet<LineStatus> = new Set([
 
 /** The number may still be in service, and another source may confirm it. */
 const tentativeStatuses: ReadonlySet<LineStatus> = new Set([
-  ...(['invalid-phone', 'invalid phone', 'invalid-format'] as const),
+  'invalid-phone',
+  'invalid phone',
+  'invalid-format',
 ])
 
 const pendingAnswer: LineStatusAnswer = { status: 'pending', errorText: '' }

@@ -55,9 +55,14 @@ export class ProjectWriter {
 
 /** Columns that affect decisions on calls of the project. */
 const scopeColumns = [
-  ...(['status', 'industry_exemption', 'voip_restricted'] as const),
-  ...(['inherits_internal_dnc', 'inherits_ebr'] as const),
-  ...(['ftc_status', 'ftc_entire_us', 'ftc_area_codes'] as const),
+  'status',
+  'industry_exemption',
+  'voip_restricted',
+  'inherits_internal_dnc',
+  'inherits_ebr',
+  'ftc_status',
+  'ftc_entire_us',
+  'ftc_area_codes',
 ] as const
 
 export type ProjectChange = Partial<Omit<StoredProject, 'account_id' | 'code' | 'created_at'>>

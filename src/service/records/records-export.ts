@@ -182,8 +182,14 @@ function isEffective(row: ConsentRow, plan: ConsentExportDeps['numberingPlan']):
 
 function formatConsent(row: ConsentRow): string {
   return formatCsvLine([
-    ...[row.number, row.type, formatContact(toEbrRecord(row)), row.obligation_ends_on],
-    ...[row.reference_num, row.brand, row.email, row.key_id],
+    row.number,
+    row.type,
+    formatContact(toEbrRecord(row)),
+    row.obligation_ends_on,
+    row.reference_num,
+    row.brand,
+    row.email,
+    row.key_id,
   ])
 }
 

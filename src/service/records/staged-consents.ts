@@ -17,8 +17,13 @@ function orderOf(table: string) {
 }
 
 const details = [
-  ...(['type', 'contact_on', 'contact_at', 'obligation_ends_on'] as const),
-  ...(['reference_num', 'brand', 'email'] as const),
+  'type',
+  'contact_on',
+  'contact_at',
+  'obligation_ends_on',
+  'reference_num',
+  'brand',
+  'email',
 ]
 const detailColumns = sql.join(details.map((name) => sql.ref(name)))
 const stagedColumns = sql`number, ${detailColumns}, counts_from`
@@ -85,9 +90,14 @@ function toValues(
   now: Instant,
 ) {
   return [
-    ...[number, type, formatDay(contact.day), contact.at ?? null],
-    ...[obligationEndsOn === undefined ? null : formatDay(obligationEndsOn)],
-    ...[texts.referenceNum ?? null, texts.brand ?? null, texts.email ?? null],
+    number,
+    type,
+    formatDay(contact.day),
+    contact.at ?? null,
+    obligationEndsOn === undefined ? null : formatDay(obligationEndsOn),
+    texts.referenceNum ?? null,
+    texts.brand ?? null,
+    texts.email ?? null,
     Math.min(contact.at ?? startOfDay(contact.day, number), now),
   ]
 }

@@ -6,8 +6,15 @@ import type { Db, MonitoredNumberRow } from '../../storage/tables.js'
 import { queryInChunks, splitIntoChunks } from '../sql/chunks.js'
 
 const shownColumns = [
-  ...(['number', 'legal_entity_id', 'heard', 'flagged', 'medium_at', 'high_at'] as const),
-  ...(['looks', 'medium_looks', 'high_looks'] as const),
+  'number',
+  'legal_entity_id',
+  'heard',
+  'flagged',
+  'medium_at',
+  'high_at',
+  'looks',
+  'medium_looks',
+  'high_looks',
 ] as const
 
 export type MonitoredRow = Pick<Selectable<MonitoredNumberRow>, (typeof shownColumns)[number]>

@@ -109,8 +109,15 @@ export interface CallFlagInput {
 
 /** The letters that permit a manually dialed call. Any other letter, even an unknown one, permits no call. */
 const manualLetters: ReadonlySet<ResultLetter> = new Set([
-  ...(['C', 'X', 'E', 'O', 'R'] as const),
-  ...(['W', 'Y', 'G', 'H'] as const),
+  'C',
+  'X',
+  'E',
+  'O',
+  'R',
+  'W',
+  'Y',
+  'G',
+  'H',
 ])
 
 /** Letters of landlines, which may be autodialed without a permission record. */

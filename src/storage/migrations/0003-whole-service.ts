@@ -71,8 +71,15 @@ async function projects(db: Kysely<unknown>): Promise<void> {
 
 async function legalEntities(db: Kysely<unknown>): Promise<void> {
   const texts = [
-    ...(['legal_name', 'ein', 'street_address', 'city', 'state', 'zip'] as const),
-    ...(['country_code', 'primary_phone_number', 'more'] as const),
+    'legal_name',
+    'ein',
+    'street_address',
+    'city',
+    'state',
+    'zip',
+    'country_code',
+    'primary_phone_number',
+    'more',
   ]
   let table = db.schema
     .createTable('legal_entities')

@@ -38,8 +38,13 @@ const table: FactTable<Column> = {
   columns: {
     number: numberColumnNames,
     disconnectedOn: [
-      ...['disconnectedon', 'disconnecton', 'disconnectdate', 'disconnecteddate'],
-      ...['disconnectiondate', 'permanentdisconnectdate', 'permanentdisconnectiondate'],
+      'disconnectedon',
+      'disconnecton',
+      'disconnectdate',
+      'disconnecteddate',
+      'disconnectiondate',
+      'permanentdisconnectdate',
+      'permanentdisconnectiondate',
     ],
     consentOn: ['consentdate', 'dateofconsent', 'consenton', 'contactdate', 'askeddate'],
     date: ['date'],

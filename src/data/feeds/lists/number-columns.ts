@@ -21,14 +21,40 @@ export interface NumberColumns {
 
 const numberColumnAliases: ReadonlySet<string> = new Set([
   ...numberColumnNames,
-  ...['tel', 'telno', 'phonenum', 'telephonenum', 'telnumber', 'cell', 'cellphone', 'mobile'],
-  ...['litigatorphone', 'litigatornumber', 'plaintiffphone', 'dncnumber', 'callednumber'],
+  'tel',
+  'telno',
+  'phonenum',
+  'telephonenum',
+  'telnumber',
+  'cell',
+  'cellphone',
+  'mobile',
+  'litigatorphone',
+  'litigatornumber',
+  'plaintiffphone',
+  'dncnumber',
+  'callednumber',
 ])
 
 const dayColumnAliases: ReadonlySet<string> = new Set([
-  ...['date', 'day', 'added', 'addedon', 'dateadded', 'addeddate', 'adddate', 'listedon'],
-  ...['registered', 'registeredon', 'registrationdate', 'dateregistered', 'effectivedate'],
-  ...['portdate', 'porteddate', 'portedon', 'dateported', 'activationdate'],
+  'date',
+  'day',
+  'added',
+  'addedon',
+  'dateadded',
+  'addeddate',
+  'adddate',
+  'listedon',
+  'registered',
+  'registeredon',
+  'registrationdate',
+  'dateregistered',
+  'effectivedate',
+  'portdate',
+  'porteddate',
+  'portedon',
+  'dateported',
+  'activationdate',
 ])
 
 const areaCodeColumnAliases: ReadonlySet<string> = new Set(['areacode', 'npa', 'area', 'ac'])

@@ -29,9 +29,18 @@ const columns = {
 const assignedStatuses: ReadonlySet<string> = new Set(['In Service', 'Assigned'])
 
 const unassignedStatuses: ReadonlySet<string> = new Set([
-  ...['Available', 'New NPA', 'New NPA Testing', 'For Special Use', 'Not Available'],
-  ...['Moratorium on Assignment', 'Plant Test', 'Being Recovered', 'Recovered/Aging'],
-  ...['Stranded Code', 'Protected', 'Temporarily Unavailable'],
+  'Available',
+  'New NPA',
+  'New NPA Testing',
+  'For Special Use',
+  'Not Available',
+  'Moratorium on Assignment',
+  'Plant Test',
+  'Being Recovered',
+  'Recovered/Aging',
+  'Stranded Code',
+  'Protected',
+  'Temporarily Unavailable',
 ])
 
 /** Passes every assigned prefix to `onPrefix`. Throws `DataFileError` for another kind of file. */

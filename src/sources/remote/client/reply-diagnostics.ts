@@ -54,8 +54,14 @@ export function diagnoseJson(value: unknown): ReplyError {
 
 /** The most informative first; from the spec ("Errors"), RFC 6749 and RFC 9457. */
 const errorFields: readonly string[] = [
-  ...['error_description', 'error', 'reasonphrase', 'detail', 'title'],
-  ...['errormessage', 'message', 'reason'],
+  'error_description',
+  'error',
+  'reasonphrase',
+  'detail',
+  'title',
+  'errormessage',
+  'message',
+  'reason',
 ]
 
 /** JSON with a wrong content type is not treated as a page; its rows are parsed as usual. */

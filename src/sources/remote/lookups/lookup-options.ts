@@ -3,8 +3,11 @@ import type { ProviderBaseOptions, ProviderObserver, ProviderOptions } from '../
 
 /** The names of the questions in logs and metrics. */
 export const lookupNames = [
-  ...(['identity', 'line-status', 'res-or-business'] as const),
-  ...(['reassigned', 'labels'] as const),
+  'identity',
+  'line-status',
+  'res-or-business',
+  'reassigned',
+  'labels',
 ] as const
 export type LookupName = (typeof lookupNames)[number]
 

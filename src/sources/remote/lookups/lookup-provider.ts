@@ -30,7 +30,11 @@ const maxCacheEntries = 100_000
 
 /** Statuses that will soon change: the line may become free, or the provider may know more. */
 const transientStatuses: ReadonlySet<LineStatus> = new Set([
-  ...(['pending', 'serverunavailable', 'ERROR', 'busy', 'unreachable'] as const),
+  'pending',
+  'serverunavailable',
+  'ERROR',
+  'busy',
+  'unreachable',
 ])
 
 export class LookupProvider

@@ -48,8 +48,15 @@ export const scrubQuestion = defineQuestion<Question, ScrubVerdict>({
 
 /** The only letters that may permit a kind of call; the gate decides which kind. */
 export const possiblyPermittingLetters: ReadonlySet<ResultLetter> = new Set([
-  ...(['C', 'X', 'E', 'O', 'R'] as const),
-  ...(['W', 'Y', 'G', 'H'] as const),
+  'C',
+  'X',
+  'E',
+  'O',
+  'R',
+  'W',
+  'Y',
+  'G',
+  'H',
 ])
 
 /** A reason has at most four parts, each a list and a day. */
