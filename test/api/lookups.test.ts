@@ -111,8 +111,12 @@ describe('ResOrBusiness', () => {
 })
 
 test.each([
-  ...['/v1.2/data/IDPremium', '/v1.3/Data/idpremium', '/v1.5/Data/IDPremium'],
-  ...['/apiLatest/data/IDPremium', '/v1.2/data/ResOrBusiness', '/apiLatest/data/Verification'],
+  '/v1.2/data/IDPremium',
+  '/v1.3/Data/idpremium',
+  '/v1.5/Data/IDPremium',
+  '/apiLatest/data/IDPremium',
+  '/v1.2/data/ResOrBusiness',
+  '/apiLatest/data/Verification',
 ])('%s is the same call', async (path) => {
   expect(await get(`${path}?phone=${number}`)).toMatchObject({ Phone: number })
 })

@@ -170,14 +170,34 @@ describe('the request is refused with 400 and a text', () => {
 })
 
 const fieldsOfAll = [
-  ...['Phone', 'ResultCode', 'Reserved', 'Reason', 'RegionAbbrev', 'Country', 'Locale'],
-  ...['CarrierInfo', 'NewReassignedAreaCode', 'TZCode', 'CallingWindow', 'UTCOffset'],
-  ...['DoNotCallToday', 'CallingTimeRestrictions', 'EBRType', 'IsWirelessOrVoIP', 'LineType'],
+  'Phone',
+  'ResultCode',
+  'Reserved',
+  'Reason',
+  'RegionAbbrev',
+  'Country',
+  'Locale',
+  'CarrierInfo',
+  'NewReassignedAreaCode',
+  'TZCode',
+  'CallingWindow',
+  'UTCOffset',
+  'DoNotCallToday',
+  'CallingTimeRestrictions',
+  'EBRType',
+  'IsWirelessOrVoIP',
+  'LineType',
 ]
 const fieldsOf8 = [
   ...fieldsOfAll,
-  ...['EBRExpiresOn', 'WirelessPortDate', 'VoIPDate', 'PostalCode', 'TZSource'],
-  ...['IsCallAllowedNonATDS', 'IsCallAllowedATDS', 'IsCallAllowedAI'],
+  'EBRExpiresOn',
+  'WirelessPortDate',
+  'VoIPDate',
+  'PostalCode',
+  'TZSource',
+  'IsCallAllowedNonATDS',
+  'IsCallAllowedATDS',
+  'IsCallAllowedAI',
 ]
 
 describe('rows by version', () => {

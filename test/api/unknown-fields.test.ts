@@ -150,7 +150,10 @@ describe('what may be a slip for a known name is refused', () => {
     const answer = await post(path, { IsTimeLegalToCall: items })
     expect(answer.status).toBe(200)
     expect(JSON.parse(answer.text).map((row: { Status: string }) => row.Status)).toEqual([
-      ...['OK', 'INVALID_PROJECT', 'INVALID_PROJECT', 'INVALID_PHONE'],
+      'OK',
+      'INVALID_PROJECT',
+      'INVALID_PROJECT',
+      'INVALID_PHONE',
     ])
   })
 })

@@ -84,7 +84,10 @@ describe('POST /v1/warm', () => {
     const { id } = await warm({ numbers })
     await ended(id)
     expect(asked.map(({ postalCode }) => postalCode)).toEqual([
-      ...['10001', 'K1A 0B1', undefined, undefined],
+      '10001',
+      'K1A 0B1',
+      undefined,
+      undefined,
     ])
   })
 

@@ -52,7 +52,9 @@ it('an empty part of multipart/form-data is not given', async () => {
   const reply = await exchange(running.url, head, body)
   const lines = reply.body.toString().trimEnd().split('\n')
   expect(lines.map((line) => line.split(',')[0])).toEqual([
-    ...['2125550103', '2125550100', '2125550103'],
+    '2125550103',
+    '2125550100',
+    '2125550103',
   ])
 })
 

@@ -13,7 +13,9 @@ afterAll(() => running.end())
 const scrub = (phones: readonly string[], key = running.keys.sandbox) =>
   exchange(running.url, [
     `GET /app/main/rpc/scrub?loginId=${key}&phoneList=${phones.join('%2C')}&version=5&output=json HTTP/1.1`,
-    ...['Accept: */*', 'Accept-Encoding: gzip, deflate', 'User-Agent: python-httpx/0.27.0'],
+    'Accept: */*',
+    'Accept-Encoding: gzip, deflate',
+    'User-Agent: python-httpx/0.27.0',
   ])
 
 type Verdict = 'dnc' | 'unknown' | 'callable'
@@ -35,7 +37,10 @@ function verdictOf(row: Readonly<Record<string, string>> | undefined): Verdict {
 
 it('reads the rows', async () => {
   expect(await verdicts(['2125550100', '2125550101', '2125550103', '2125550105'])).toEqual([
-    ...['callable', 'callable', 'dnc', 'dnc'],
+    'callable',
+    'callable',
+    'dnc',
+    'dnc',
   ])
 })
 

@@ -15,7 +15,8 @@ const post = (path: string, form: string) =>
     running.url,
     [
       ...[`POST ${path} HTTP/1.1`, `loginId: ${running.keys.sandbox}`, 'Accept: application/json'],
-      ...['Content-Type: application/x-www-form-urlencoded', 'User-Agent: GuzzleHttp/7'],
+      'Content-Type: application/x-www-form-urlencoded',
+      'User-Agent: GuzzleHttp/7',
     ],
     form,
   )

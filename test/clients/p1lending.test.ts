@@ -16,7 +16,9 @@ afterAll(() => running.end())
 const ask = (phones: readonly string[]) =>
   exchange(running.url, [
     `GET /v1.4/scrub/litigator?phoneList=${phones.join('%2C')}&loginId=${running.keys.sandbox} HTTP/1.1`,
-    ...['User-Agent: ETL/1.0', 'Accept-Encoding: gzip, deflate', 'Accept: */*'],
+    'User-Agent: ETL/1.0',
+    'Accept-Encoding: gzip, deflate',
+    'Accept: */*',
   ])
 
 /** Looks each number up as text and as number; what is not found is none. */

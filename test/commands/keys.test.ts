@@ -52,8 +52,16 @@ describe('callgate keys create', () => {
 
   it('limits it to rights, projects and kinds, in any order and letter case', async () => {
     const line = await listed(
-      ...['--can', 'look-up, DECIDE,decide', '--projects', 'sales,Main,SALES'],
-      ...['--kinds', 'ai,manual', '--role', 'Agent', '--label', 'dialer 1'],
+      '--can',
+      'look-up, DECIDE,decide',
+      '--projects',
+      'sales,Main,SALES',
+      '--kinds',
+      'ai,manual',
+      '--role',
+      'Agent',
+      '--label',
+      'dialer 1',
     )
     expect(line).toMatch(
       /^key-\w+ main Agent decide,look-up SALES,main manual,ai \S+ in force dialer 1$/,
@@ -62,8 +70,15 @@ describe('callgate keys create', () => {
 
   it('says on standard error what it made, and prints the key alone', async () => {
     const { out, err } = await run(
-      ...['create', '--can', 'decide', '--projects', 'sales', '--kinds', 'ai'],
-      ...['--expires', '2070-01-31'],
+      'create',
+      '--can',
+      'decide',
+      '--projects',
+      'sales',
+      '--kinds',
+      'ai',
+      '--expires',
+      '2070-01-31',
     )
     expect(out).toMatch(/^[\w-]{44}\n$/)
     expect(err).toMatch(

@@ -41,9 +41,23 @@ const bodies: readonly (readonly [
 const malformed = ['123', '21255501000', 'abc', '']
 
 const fieldsOfFive = [
-  ...['Phone', 'ResultCode', 'Reserved', 'Reason', 'RegionAbbrev', 'Country', 'Locale'],
-  ...['CarrierInfo', 'NewReassignedAreaCode', 'TZCode', 'CallingWindow', 'UTCOffset'],
-  ...['DoNotCallToday', 'CallingTimeRestrictions', 'EBRType', 'IsWirelessOrVoIP', 'LineType'],
+  'Phone',
+  'ResultCode',
+  'Reserved',
+  'Reason',
+  'RegionAbbrev',
+  'Country',
+  'Locale',
+  'CarrierInfo',
+  'NewReassignedAreaCode',
+  'TZCode',
+  'CallingWindow',
+  'UTCOffset',
+  'DoNotCallToday',
+  'CallingTimeRestrictions',
+  'EBRType',
+  'IsWirelessOrVoIP',
+  'LineType',
 ]
 
 section('clients', () => {

@@ -5,9 +5,20 @@ import { run } from './support/run.js'
 import { fieldTable, section, sentence, sentences } from './support/sentence.js'
 
 const statuses = [
-  ...['connected', 'connected-75', 'pending', 'disconnected', 'disconnected-70', 'busy'],
-  ...['unreachable', 'invalid phone', 'restricted', 'invalid-format', 'invalid-phone'],
-  ...['bad-zip-code', 'serverunavailable', 'ERROR'],
+  'connected',
+  'connected-75',
+  'pending',
+  'disconnected',
+  'disconnected-70',
+  'busy',
+  'unreachable',
+  'invalid phone',
+  'restricted',
+  'invalid-format',
+  'invalid-phone',
+  'bad-zip-code',
+  'serverunavailable',
+  'ERROR',
 ]
 
 const known = run.facts.disconnect ?? []

@@ -53,7 +53,11 @@ section('ftc-complaint', () => {
     needs(told.length > 0 ? told : undefined, 'facts.labels: a number with FTCComplaints')
     for (const complaint of told) {
       expect(Object.keys(complaint).sort()).toEqual([
-        ...['CreatedDate', 'FTCComplaintId', 'Phone', 'Subject', 'ViolationDate'],
+        'CreatedDate',
+        'FTCComplaintId',
+        'Phone',
+        'Subject',
+        'ViolationDate',
       ])
     }
   })

@@ -201,7 +201,8 @@ section('scrub-row', () => {
     await store(inquiry, 'I', 1)
     const rows = await scrubRows([sale, inquiry])
     expect(rows.map(({ EBRType, IsCallAllowedAI }) => `${EBRType} ${IsCallAllowedAI}`)).toEqual([
-      ...['S 0', 'I 0'],
+      'S 0',
+      'I 0',
     ])
   })
 

@@ -13,7 +13,12 @@ import { timeLegalRow, timeLegalRows } from './support/time-legal.js'
 import { instantAt } from './support/times.js'
 
 const statuses = [
-  ...['OK', 'INVALID_PHONE', 'INVALID_PROJECT', 'INVALID_DATE', 'TOLL_FREE', 'UNKNOWN_NXX'],
+  'OK',
+  'INVALID_PHONE',
+  'INVALID_PROJECT',
+  'INVALID_DATE',
+  'TOLL_FREE',
+  'UNKNOWN_NXX',
 ]
 
 const phone = '2125550100'

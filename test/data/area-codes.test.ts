@@ -96,7 +96,9 @@ describe('the zones a prefix may have', () => {
 
 it('regions know their country and every zone of their area codes', () => {
   expect([findRegionCountry('GU'), findRegionCountry('NU'), findRegionCountry('NN')]).toEqual([
-    ...['US', 'CA', undefined],
+    'US',
+    'CA',
+    undefined,
   ])
   expect(findRegionZones('TN')).toEqual(['America/New_York', 'America/Chicago'])
   expect(findRegionZones('ZZ')).toEqual([])

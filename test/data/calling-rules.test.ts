@@ -105,7 +105,11 @@ describe('the shipped rules', () => {
   test('five states restrict calls to mobile numbers, Texas under a condition', () => {
     const codes = rules.regions.map(({ code }) => code)
     expect(codes.filter((code) => rules.isWirelessProhibited(code))).toEqual([
-      ...['AZ', 'LA', 'NJ', 'TX', 'WY'],
+      'AZ',
+      'LA',
+      'NJ',
+      'TX',
+      'WY',
     ])
   })
 

@@ -97,7 +97,8 @@ describe('FeedFacts', () => {
     const found = await facts().complaints([one, two, toPhoneNumber('8505550125')])
     expect([...found.keys()]).toEqual([one, two])
     expect(found.get(one)?.map(({ createdDate }) => createdDate)).toEqual([
-      ...['11/17/2026 09:30:00', '11/17/2026 00:04:31'],
+      '11/17/2026 09:30:00',
+      '11/17/2026 00:04:31',
     ])
     expect(found.get(one)?.[1]).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{32}$/),

@@ -25,8 +25,19 @@ describe('the form of a code', () => {
   })
 
   it.each([
-    ...['', '1000', '100012', '10001-123', '1000A', '10001 1234'],
-    ...['K1A 0B', 'K1A  0B1', 'D1A 0B1', 'W1A 0B1', 'Z1A 0B1', 'K1O 0B1', 'K1A'],
+    '',
+    '1000',
+    '100012',
+    '10001-123',
+    '1000A',
+    '10001 1234',
+    'K1A 0B',
+    'K1A  0B1',
+    'D1A 0B1',
+    'W1A 0B1',
+    'Z1A 0B1',
+    'K1O 0B1',
+    'K1A',
   ])('%j is no code of either country', (text) => {
     expect(located(text)).toBeUndefined()
   })

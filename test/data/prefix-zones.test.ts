@@ -19,8 +19,18 @@ describe('normaliseName', () => {
 describe('matchingNames', () => {
   const places = new Set(
     [
-      ...['Greenville', 'Green', 'Siloam Springs', 'Tallahassee', 'Marianna', 'Mariannaville'],
-      ...['Chattanooga', 'Crestview', 'Crestview Heights', 'Mount Dora', 'Boston', 'Austin'],
+      'Greenville',
+      'Green',
+      'Siloam Springs',
+      'Tallahassee',
+      'Marianna',
+      'Mariannaville',
+      'Chattanooga',
+      'Crestview',
+      'Crestview Heights',
+      'Mount Dora',
+      'Boston',
+      'Austin',
     ].map(normalizeName),
   )
   const table: [rateCentre: string, expected: string[], why: string][] = [

@@ -38,7 +38,10 @@ it('lets the oldest go when it is full, and counts a key once', () => {
   const { cache } = openCache(1_000)
   for (const key of ['a', 'b', 'a', 'c', 'd']) cache.set(key, { value: key })
   expect(['a', 'b', 'c', 'd'].map((key) => cache.get(key)?.value)).toEqual([
-    ...['a', undefined, 'c', 'd'],
+    'a',
+    undefined,
+    'c',
+    'd',
   ])
   for (let at = 0; at < 1_000; at += 1) cache.set(`${at}`, { value: 'x' })
   expect(cache.size).toBe(3)

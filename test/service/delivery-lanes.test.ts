@@ -126,7 +126,12 @@ describe('of several events', () => {
     webhooks.start()
     await time.advance(1_000)
     expect(sender.sent.map(({ url }) => url.slice(alive.length))).toEqual([
-      ...['a0/1', 'a1/1', 'a2/1', 'a0/2', 'a1/2', 'a0/3'],
+      'a0/1',
+      'a1/1',
+      'a2/1',
+      'a0/2',
+      'a1/2',
+      'a0/3',
     ])
     await webhooks.close()
   })

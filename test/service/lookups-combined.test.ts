@@ -77,7 +77,8 @@ describe('identity and residential-or-business', () => {
   it('are no fact where nobody can be asked', async () => {
     const { lookups } = join(broken, broken)
     expect([await lookups.identity(number), await lookups.resOrBusiness(number)]).toEqual([
-      ...[undefined, undefined],
+      undefined,
+      undefined,
     ])
   })
 

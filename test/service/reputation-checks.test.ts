@@ -122,7 +122,11 @@ describe('what a look tells', () => {
     await parts.monitor.add(me, adding(a))
     await lookDaily(parts, [{ ...allClean, CarrierB: true, CarrierD: true }])
     expect(parts.book.asked[0]?.wanted).toEqual([
-      ...['CarrierA', 'CarrierC', 'CarrierD', 'AppA', 'AppB'],
+      'CarrierA',
+      'CarrierC',
+      'CarrierD',
+      'AppA',
+      'AppB',
     ])
     expect(await scoresOf(parts)).toMatchObject({
       currScore: 'Medium',

@@ -99,7 +99,9 @@ describe('the sandbox account', () => {
   it('lists three numbers of each area code internally', () => {
     const numbers = sandbox.internalDncNumbers()
     expect(numbers.filter((number) => number.startsWith('212'))).toEqual([
-      ...['2125550104', '2125550111', '2125550112'],
+      '2125550104',
+      '2125550111',
+      '2125550112',
     ])
     expect(numbers).toHaveLength(listAreaCodes().length * 3)
   })

@@ -401,7 +401,10 @@ describe('fields of a row', () => {
     const row = await ask('2026-11-23T17:00:00Z')
     const { region, timeZoneCode, utcOffsetMinutes, timeZoneSource } = row
     expect([region, timeZoneCode, utcOffsetMinutes, timeZoneSource]).toEqual([
-      ...['FL', '', undefined, ''],
+      'FL',
+      '',
+      undefined,
+      '',
     ])
     expect(row.callingTimeRestrictions).toBe('0')
     expect(row.callingWindow).toBe('8:00-20:00;8:00-20:00;8:00-20:00')

@@ -38,7 +38,12 @@ describe('the pause after attempt', () => {
   })
 
   it.each([
-    ...['blocked-address', 'unreachable', 'timeout', 'cut-off', 'too-large', 'unreadable'],
+    'blocked-address',
+    'unreachable',
+    'timeout',
+    'cut-off',
+    'too-large',
+    'unreadable',
   ] as AttemptOutcome[])('1 is the same when it is %s', (outcome) => {
     expect(pauseOf(1, { outcome, httpStatus: null })).toBe(minute)
   })

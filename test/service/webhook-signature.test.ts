@@ -64,7 +64,9 @@ describe('a signature', () => {
     expect(both.match(/v1=/g)).toHaveLength(2)
     const secrets = ['old', 'new', 'other']
     expect(secrets.map((one) => check({ header: both, secret: one }))).toEqual([
-      ...['valid', 'valid', 'wrong'],
+      'valid',
+      'valid',
+      'wrong',
     ])
   })
 })

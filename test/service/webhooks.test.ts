@@ -156,7 +156,13 @@ describe('a project', () => {
     const signatures = sender.sent.map(({ headers }) => headers[signatureHeader])
     expect(new Set(signatures).size).toBe(2)
     expect(Object.keys(JSON.parse(sender.sent[0]?.body ?? '{}') as object)).toEqual([
-      ...['EventId', 'Event', 'Attempt', 'SentOn', 'ProjectCode', 'AcctId', 'Data'],
+      'EventId',
+      'Event',
+      'Attempt',
+      'SentOn',
+      'ProjectCode',
+      'AcctId',
+      'Data',
     ])
     await webhooks.close()
   })

@@ -21,13 +21,26 @@ export interface HostileRequest {
 const boundary = 'XX'
 
 const contentTypes = [
-  ...['application/json', 'text/json', 'application/x-www-form-urlencoded'],
+  'application/json',
+  'text/json',
+  'application/x-www-form-urlencoded',
   ...[`multipart/form-data; boundary=${boundary}`, 'multipart/form-data', 'text/plain', ';;;'],
 ]
 
 const names = [
-  ...['phoneList', 'PhoneList', 'version', 'output', 'projId', 'campaignId', 'actionType'],
-  ...['ignoreInvalid', 'ebrList', 'keepBetterEBR', 'IsTimeLegalToCall', 'OutputFormat', 'loginId'],
+  'phoneList',
+  'PhoneList',
+  'version',
+  'output',
+  'projId',
+  'campaignId',
+  'actionType',
+  'ignoreInvalid',
+  'ebrList',
+  'keepBetterEBR',
+  'IsTimeLegalToCall',
+  'OutputFormat',
+  'loginId',
   ...['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', '\u0000', 'x'.repeat(300)],
 ]
 
@@ -45,8 +58,25 @@ const texts = [
     '8',
     '-1',
   ],
-  ...['1e999', 'NaN', 'null', 'add', 'remove', 'status', 'count', 'json', 'csv', 'JsonObject', 'P'],
-  ...['11/01/2026', '99/99/9999', '2026-11-23T17:00:00Z', '\u0000', '\ud800', '\r\n', "'; --", '%'],
+  '1e999',
+  'NaN',
+  'null',
+  'add',
+  'remove',
+  'status',
+  'count',
+  'json',
+  'csv',
+  'JsonObject',
+  'P',
+  '11/01/2026',
+  '99/99/9999',
+  '2026-11-23T17:00:00Z',
+  '\u0000',
+  '\ud800',
+  '\r\n',
+  "'; --",
+  '%',
   ...['🦆'.repeat(50), '٢١٢٥٥٥٠١٠٠', 'x'.repeat(5000), '2125550100,'.repeat(2000)],
 ]
 

@@ -200,8 +200,12 @@ describe('multipart bodies', () => {
       return `Content-Type: multipart/mixed; boundary=${boundary}\r\n\r\n${body}`
     })
     const header = fc.constantFrom(
-      ...['Content-Disposition: form-data; name="a"; filename="b"', 'Content-Disposition: x', 'X'],
-      ...['Content-Disposition: form-data', 'Content-Type: text/plain; charset=utf-7', ''],
+      'Content-Disposition: form-data; name="a"; filename="b"',
+      'Content-Disposition: x',
+      'X',
+      'Content-Disposition: form-data',
+      'Content-Type: text/plain; charset=utf-7',
+      '',
       ...['Content-Transfer-Encoding: base64', `Content-Disposition: ${'x'.repeat(5000)}`],
     )
     const part = fc.oneof(

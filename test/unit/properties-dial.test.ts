@@ -57,7 +57,11 @@ describe('no digit that was handed in is lost', () => {
     told.push(`parser ${count} (${[...kinds].map((one) => one.reverse().join(' ')).join(', ')})`)
     // Enough of each kind, so that a search in which all is refused is none.
     expect([...kinds.keys()].sort()).toEqual([
-      ...['extension', 'foreign', 'invalid', 'nanp', 'service-code'],
+      'extension',
+      'foreign',
+      'invalid',
+      'nanp',
+      'service-code',
     ])
     for (const found of kinds.values()) expect(found).toBeGreaterThan(count / 200)
   })

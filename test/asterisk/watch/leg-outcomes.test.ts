@@ -43,8 +43,15 @@ const answer = (leg: string, dialledAt: number, answeredAt: number) =>
 type Case = readonly [string, readonly Happening[], Partial<CallOutcome>]
 
 const failures = [
-  ...['BUSY', 'NOANSWER', 'CANCEL', 'CONGESTION', 'CHANUNAVAIL', 'DONTCALL', 'TORTURE'],
-  ...['INVALIDARGS', 'SOMETHINGNEW'],
+  'BUSY',
+  'NOANSWER',
+  'CANCEL',
+  'CONGESTION',
+  'CHANUNAVAIL',
+  'DONTCALL',
+  'TORTURE',
+  'INVALIDARGS',
+  'SOMETHINGNEW',
 ].map((status): Case => {
   const happenings: readonly Happening[] = [
     ['dialled', 'a'],

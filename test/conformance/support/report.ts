@@ -13,7 +13,8 @@ export class SectionReport implements Reporter {
     const cases = modules.flatMap((module) => [...module.children.allTests()])
     const broken = modules.filter((module) => module.errors().length > 0)
     const lines = [
-      ...['', 'Sentences of the specification:'],
+      '',
+      'Sentences of the specification:',
       ...Object.values(sections).flatMap((title) => lineOf(title, cases)),
       lineOfAll(cases),
       ...broken.map((module) => `not run at all: ${module.moduleId}`),

@@ -56,16 +56,42 @@ describe('callgate accounts list', () => {
     const time = expect.stringMatching(/^\d{4}-\S+Z$/)
     expect(await listed()).toEqual([
       [
-        ...['id', 'kind', 'country', 'agents may remove numbers', 'may scan', 'scan credits'],
-        ...['auto prefix', 'repeated add', 'numbers per scrub', 'AI keeps voice windows'],
-        ...['created', 'name'],
+        'id',
+        'kind',
+        'country',
+        'agents may remove numbers',
+        'may scan',
+        'scan credits',
+        'auto prefix',
+        'repeated add',
+        'numbers per scrub',
+        'AI keeps voice windows',
+        'created',
+        'name',
       ],
       [
-        ...['main', 'real', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000', 'no'],
+        'main',
+        'real',
+        'US',
+        'no',
+        'yes',
+        'unlimited',
+        'no',
+        'ends-consent',
+        '10000',
+        'no',
         ...[time, 'Main account'],
       ],
       [
-        ...['sandbox', 'sandbox', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000'],
+        'sandbox',
+        'sandbox',
+        'US',
+        'no',
+        'yes',
+        'unlimited',
+        'no',
+        'ends-consent',
+        '10000',
         ...['no', time, 'Sandbox'],
       ],
     ])
@@ -80,7 +106,16 @@ describe('callgate accounts create', () => {
       err: '',
     })
     expect(await rowOf('acme-2')).toEqual([
-      ...['acme-2', 'real', 'US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000', 'no'],
+      'acme-2',
+      'real',
+      'US',
+      'no',
+      'yes',
+      'unlimited',
+      'no',
+      'ends-consent',
+      '10000',
+      'no',
       ...[expect.stringMatching(/Z$/), 'Acme, Inc.'],
     ])
   })
@@ -135,8 +170,17 @@ describe('callgate accounts set', () => {
 
   it('changes several things at once and leaves the rest', async () => {
     const ended = await run(
-      ...['accounts', 'set', 'main', '--country', 'CA', '--scan-credits', '250'],
-      ...['--may-scan', 'no', '--auto-prefix', 'yes'],
+      'accounts',
+      'set',
+      'main',
+      '--country',
+      'CA',
+      '--scan-credits',
+      '250',
+      '--may-scan',
+      'no',
+      '--auto-prefix',
+      'yes',
     )
     expect(ended).toEqual({
       code: 0,

@@ -80,8 +80,14 @@ describe('callgate fake-vendor', () => {
 
   it('has the faults it is started with, and those it is told of', async () => {
     const { url, end } = await start(
-      ...['--login-id', 'test-key', '--fault', 'scrub=server-error:502,times=1'],
-      ...['--fault', 'litigator=silent', '--requests-per-minute', '2'],
+      '--login-id',
+      'test-key',
+      '--fault',
+      'scrub=server-error:502,times=1',
+      '--fault',
+      'litigator=silent',
+      '--requests-per-minute',
+      '2',
     )
     const statuses = []
     for (let each = 0; each < 3; each += 1) statuses.push((await scrub(url, 'test-key')).status)

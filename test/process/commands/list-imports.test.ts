@@ -372,8 +372,16 @@ describe('wrong use is refused', () => {
   it('--help has every command', async () => {
     const { code, out } = await run('--help')
     const commands = [
-      ...['us-dnc', 'us-dnc-changes', 'canada-dnc', 'state-dnc', 'litigators', 'ported', 'list'],
-      ...['numbering', 'blocks', 'ocn'],
+      'us-dnc',
+      'us-dnc-changes',
+      'canada-dnc',
+      'state-dnc',
+      'litigators',
+      'ported',
+      'list',
+      'numbering',
+      'blocks',
+      'ocn',
     ]
     const told = commands.filter((name) => new RegExp(`^ {2}${name} .*\\S`, 'm').test(out))
     expect([code, told]).toEqual([0, commands])

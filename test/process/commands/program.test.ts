@@ -233,7 +233,12 @@ describe('callgate projects', () => {
     expect((await run('projects', 'create', 'late', '--account', 'sandbox')).out).toBe('LATE\n')
     const hours = (window: string) =>
       run(
-        ...['projects', 'hours', 'LATE', 'NY', '--account', 'sandbox'],
+        'projects',
+        'hours',
+        'LATE',
+        'NY',
+        '--account',
+        'sandbox',
         ...['--mon-fri', window, '--sat', 'none', '--sun', 'none'],
       )
     const judge = async (at: string) => {

@@ -58,9 +58,20 @@ test('what registries say is recorded, and kept to be told', async () => {
       .execute(),
   )
   const validation = await run(
-    ...['ftc-validation', 'sales', '--status', 'validated', '--san', '1122-334455-26'],
-    ...['--org-id', '7', '--message', 'all well', '--expiration', '2199-12-31'],
-    ...['--area-codes', '646, 212'],
+    'ftc-validation',
+    'sales',
+    '--status',
+    'validated',
+    '--san',
+    '1122-334455-26',
+    '--org-id',
+    '7',
+    '--message',
+    'all well',
+    '--expiration',
+    '2199-12-31',
+    '--area-codes',
+    '646, 212',
   )
   expect(validation).toEqual({
     code: 0,
@@ -68,8 +79,15 @@ test('what registries say is recorded, and kept to be told', async () => {
     err: 'SALES: federal validation is validated; scrubs of this project now give letter B for US area codes it does not cover\n',
   })
   const registration = await run(
-    ...['registration', 'SALES', 'fl', '--status', 'submitted', '--confirmation', 'A-1'],
-    ...['--submitted-on', '2026-11-01'],
+    'registration',
+    'SALES',
+    'fl',
+    '--status',
+    'submitted',
+    '--confirmation',
+    'A-1',
+    '--submitted-on',
+    '2026-11-01',
   )
   expect(registration.err).toBe('SALES: registration in FL is submitted\n')
   expect(await show()).toMatchObject({

@@ -327,7 +327,9 @@ describe('importing complaints', () => {
     ])
     const rows = rowsOf('ftc-complaints', one)
     expect(rows.map(({ createdAt }) => createdAt)).toEqual([
-      ...['2026-11-17 11:00:00', '2026-11-17 09:30:00', '2026-11-17 00:04:31'],
+      '2026-11-17 11:00:00',
+      '2026-11-17 09:30:00',
+      '2026-11-17 00:04:31',
     ])
     rmSync(resolveFactFilePath(imports.facts, 'ftc-complaints'))
     await imports.load('ftc-complaints', [tuesday(), monday()])
@@ -360,7 +362,9 @@ describe('importing complaints', () => {
     })
     expect([difference, entries]).toEqual([{ added: 1, changed: 0, removed: 1 }, 6])
     expect(rowsOf('ftc-complaints', two).map(({ createdAt }) => createdAt.slice(0, 10))).toEqual([
-      ...['2026-11-17', '2026-11-12', '2026-11-11'],
+      '2026-11-17',
+      '2026-11-12',
+      '2026-11-11',
     ])
   })
 

@@ -113,7 +113,14 @@ function parts(): Record<string, { from: number; to: number }> {
   }
 }
 const partNames = [
-  ...['magic', 'length of the header', 'header', 'areas', 'slots', 'words', 'ranks', 'days'],
+  'magic',
+  'length of the header',
+  'header',
+  'areas',
+  'slots',
+  'words',
+  'ranks',
+  'days',
   'checksum',
 ]
 

@@ -110,7 +110,7 @@ describe('the answers', () => {
       replies.map(() => 'callgate'),
     )
     expect(replies.map(({ status }) => status)).toEqual([
-      ...[401, 405, 401, 405, 405, 405, 404, 404, 200, 404],
+      401, 405, 401, 405, 405, 405, 404, 404, 200, 404,
     ])
   })
 })

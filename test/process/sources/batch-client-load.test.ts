@@ -112,7 +112,12 @@ describe('requests of an asker', () => {
       expect(left()).toEqual(nothingLeft)
     }
     expect([...kinds].sort()).toEqual([
-      ...['circuit-open', 'deadline', 'overloaded', 'rate-limited', 'source-failed', 'value'],
+      'circuit-open',
+      'deadline',
+      'overloaded',
+      'rate-limited',
+      'source-failed',
+      'value',
     ])
   })
 

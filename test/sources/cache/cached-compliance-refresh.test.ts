@@ -95,7 +95,10 @@ describe('refresh ahead', () => {
     expect(hits).toEqual([permitting(), permitting(), permitting()])
     expect(source.asked).toHaveLength(2)
     expect(seen.slice(1)).toEqual([
-      ...['litigator hit', 'litigator refresh', 'litigator hit', 'litigator hit'],
+      'litigator hit',
+      'litigator refresh',
+      'litigator hit',
+      'litigator hit',
     ])
   })
 

@@ -8,7 +8,10 @@ describe('what is under way', () => {
     underWay.invalidate('a')
     const later = underWay.begin('a')
     expect([first, second, other, later].map(({ isInvalidated }) => isInvalidated)).toEqual([
-      ...[true, true, false, false],
+      true,
+      true,
+      false,
+      false,
     ])
   })
 

@@ -38,7 +38,13 @@ export interface AriReply {
 
 /** Contexts of the shipped recipes that take calls. */
 const recipeContexts: readonly string[] = [
-  ...['outbound', 'gate', 'gate-curl', 'gate-two', 'gate-broadcast', 'gate-ai', 'gate-manual'],
+  'outbound',
+  'gate',
+  'gate-curl',
+  'gate-two',
+  'gate-broadcast',
+  'gate-ai',
+  'gate-manual',
 ]
 const defaultTrunks: readonly string[] = ['trunk', 'trunk-ai', 'trunk-manual']
 

@@ -17,9 +17,9 @@ export interface CallerScenario {
 
 /** Every final answer that is no success; another one would end the call as unexpected. */
 const refusals: readonly number[] = [
-  ...[300, 301, 302, 305, 380, 400, 401, 402, 403, 404, 405, 406, 407, 408, 410, 413, 414, 415],
-  ...[416, 420, 421, 423, 480, 481, 482, 483, 484, 485, 486, 487, 488, 491, 493, 500, 501, 502],
-  ...[503, 504, 505, 513, 600, 603, 604, 606, 607, 608],
+  300, 301, 302, 305, 380, 400, 401, 402, 403, 404, 405, 406, 407, 408, 410, 413, 414, 415, 416,
+  420, 421, 423, 480, 481, 482, 483, 484, 485, 486, 487, 488, 491, 493, 500, 501, 502, 503, 504,
+  505, 513, 600, 603, 604, 606, 607, 608,
 ]
 
 /**
@@ -91,9 +91,16 @@ const invite = (context: string) =>
     attributes: 'retrans="500"',
     more: [
       `${contextHeader}: ${context}`,
-      ...['Content-Type: application/sdp', 'Content-Length: [len]', ''],
-      ...['v=0', 'o=caller 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'],
-      ...['m=audio 6002 RTP/AVP 0', 'a=rtpmap:0 PCMU/8000'],
+      'Content-Type: application/sdp',
+      'Content-Length: [len]',
+      '',
+      'v=0',
+      'o=caller 1 1 IN IP4 127.0.0.1',
+      's=-',
+      'c=IN IP4 127.0.0.1',
+      't=0 0',
+      'm=audio 6002 RTP/AVP 0',
+      'a=rtpmap:0 PCMU/8000',
     ],
   })
 

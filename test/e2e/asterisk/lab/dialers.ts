@@ -48,7 +48,11 @@ const ways: Readonly<Record<Dialer, Way>> = {
   'a call file': async (server, { channel, variables = {}, callerId }) => {
     server.callFile([
       `Channel: ${channel}`,
-      ...['MaxRetries: 0', 'WaitTime: 8', 'Context: answered', 'Extension: s', 'Priority: 1'],
+      'MaxRetries: 0',
+      'WaitTime: 8',
+      'Context: answered',
+      'Extension: s',
+      'Priority: 1',
       ...assignments(variables).map((assignment) => `Setvar: ${assignment}`),
       ...(callerId === undefined ? [] : [`CallerID: ${callerId}`]),
     ])

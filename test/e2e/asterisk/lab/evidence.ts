@@ -8,12 +8,13 @@ import type { Arrival } from './sipp-trunk.js'
 
 /** Sandbox numbers that may have an AI call at the lab's instant. */
 export const allowedNumbers: readonly string[] = [
-  ...['2125550106', '3105550106', '3125550108', '4155550112'],
+  '2125550106',
+  '3105550106',
+  '3125550108',
+  '4155550112',
 ]
 /** Without consent, of a litigator, on the internal list, on a day without calls in their state. */
-const blockedNumbers: readonly string[] = [
-  ...['2125550100', '2125550105', '2125550104', '6175550107'],
-]
+const blockedNumbers: readonly string[] = ['2125550100', '2125550105', '2125550104', '6175550107']
 /** One of the one kind, one of the other, and so on. */
 export const mixedNumbers: readonly string[] = allowedNumbers.flatMap((number, index) => [
   number,

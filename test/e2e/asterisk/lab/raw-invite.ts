@@ -86,8 +86,13 @@ const statusOf = (text: string) => Number(/^SIP\/2\.0 (\d{3})/.exec(text)?.[1] ?
 function request(method: string, dialog: Dialog, about: { to?: string; uri?: string }): string {
   const { call, own, port, context = 'outbound', from = '<sip:3025559999@127.0.0.1>' } = dialog
   const session = [
-    ...['v=0', 'o=raw 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'],
-    ...['m=audio 6004 RTP/AVP 0', 'a=rtpmap:0 PCMU/8000'],
+    'v=0',
+    'o=raw 1 1 IN IP4 127.0.0.1',
+    's=-',
+    'c=IN IP4 127.0.0.1',
+    't=0 0',
+    'm=audio 6004 RTP/AVP 0',
+    'a=rtpmap:0 PCMU/8000',
   ].map((line) => `${line}\r\n`)
   const body = method === 'INVITE' ? session.join('') : ''
   const branch = about.uri === undefined ? own : `${own}-${method}`

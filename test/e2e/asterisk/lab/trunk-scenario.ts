@@ -94,8 +94,14 @@ function message(lines: readonly string[], next?: string): string {
 
 const session = [
   'Content-Length: [len]',
-  ...['', 'v=0', 'o=trunk 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'],
-  ...['m=audio 6000 RTP/AVP 0', 'a=rtpmap:0 PCMU/8000'],
+  '',
+  'v=0',
+  'o=trunk 1 1 IN IP4 127.0.0.1',
+  's=-',
+  'c=IN IP4 127.0.0.1',
+  't=0 0',
+  'm=audio 6000 RTP/AVP 0',
+  'a=rtpmap:0 PCMU/8000',
 ].join('\n    ')
 
 const limit = (ms: number | undefined, then: string) =>

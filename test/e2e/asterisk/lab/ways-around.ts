@@ -161,7 +161,8 @@ export const waysAround: readonly WayAround[] = [
 const callFile = (channel: string) => [
   `Channel: ${channel}`,
   `Setvar: ${forgedVariable}`,
-  ...['Application: Wait', 'Data: 30'],
+  'Application: Wait',
+  'Data: 30',
 ]
 
 async function originateByAri(server: AsteriskServer, endpoint: string): Promise<void> {

@@ -187,12 +187,23 @@ describe('never sent to, and refused when it is given: what is no address', () =
 
 describe('taken', () => {
   it.each([
-    ...['https://hooks.example/', 'http://hooks.example', 'HTTPS://Hooks.Example:8443/a/b?c=d#e'],
-    ...['https://hooks.example./', 'https://bücher.example/ü?q=ü', 'https://_x.hooks.example/'],
-    ...['http://8.8.8.8/', 'http://134744072/', 'https://[2606:4700:4700::1111]:8443/'],
-    ...['http://[::ffff:8.8.8.8]/', 'http://[64:ff9b::808:808]/', 'https://notlocalhost/'],
-    ...['https://localhost.example/', 'https://hooks.example/?to=http://user@127.0.0.1/'],
-    ...['https://hooks.example/@me', 'https://hooks.example?a@b', 'https://a/'],
+    'https://hooks.example/',
+    'http://hooks.example',
+    'HTTPS://Hooks.Example:8443/a/b?c=d#e',
+    'https://hooks.example./',
+    'https://bücher.example/ü?q=ü',
+    'https://_x.hooks.example/',
+    'http://8.8.8.8/',
+    'http://134744072/',
+    'https://[2606:4700:4700::1111]:8443/',
+    'http://[::ffff:8.8.8.8]/',
+    'http://[64:ff9b::808:808]/',
+    'https://notlocalhost/',
+    'https://localhost.example/',
+    'https://hooks.example/?to=http://user@127.0.0.1/',
+    'https://hooks.example/@me',
+    'https://hooks.example?a@b',
+    'https://a/',
     `http://hooks.example/${'a'.repeat(1_479)}`,
   ])('%s', (url) => {
     expect(guarded.findProblem(url)).toBeUndefined()

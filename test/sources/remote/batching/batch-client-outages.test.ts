@@ -227,10 +227,13 @@ describe('a provider that was asked too often', () => {
     expect(told).toEqual(['a rate-limited at 1000'])
     await time.advance(10_000)
     expect(transport.sent.map(({ atMs, numbers }) => `${numbers.length} at ${atMs}`)).toEqual([
-      ...['1 at 5', '2 at 3000'],
+      '1 at 5',
+      '2 at 3000',
     ])
     expect(told.map((text) => text.replace(/ of \d+/, ''))).toEqual([
-      ...['a rate-limited at 1000', 'b value at 3010', 'c value at 3010'],
+      'a rate-limited at 1000',
+      'b value at 3010',
+      'c value at 3010',
     ])
     expect(asker.countPending()).toBe(0)
   })
@@ -303,7 +306,9 @@ describe('a provider that was asked too often', () => {
     transport.sent[1]?.reply({ status: 429, retryAfter: '5' })
     await time.settle()
     expect(told.map((text) => text.replace('rate-limited at ', '')).sort()).toEqual([
-      ...['busy 5', 'gathering 5', 'resting 5'],
+      'busy 5',
+      'gathering 5',
+      'resting 5',
     ])
     transport.onSend = answerAfter(time, 1)
     await time.advance(9_000)
@@ -399,7 +404,9 @@ describe('a provider that fails', () => {
     transport.sent[1]?.fail('cut-off')
     await time.settle()
     expect(told.sort()).toEqual([
-      ...['a circuit-open at 5', 'b source-failed at 5', 'd circuit-open at 5'],
+      'a circuit-open at 5',
+      'b source-failed at 5',
+      'd circuit-open at 5',
     ])
     await time.advance(3_000)
     expect(left()).toEqual(nothingLeft)

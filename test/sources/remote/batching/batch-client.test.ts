@@ -176,7 +176,8 @@ describe('the same question', () => {
     await time.advance(10)
     expect(transport.sent).toHaveLength(1)
     expect(told.map((text) => text.replace(/ of \d+/, ''))).toEqual([
-      ...['first deadline at 3000', 'second value at 3004'],
+      'first deadline at 3000',
+      'second value at 3004',
     ])
   })
 

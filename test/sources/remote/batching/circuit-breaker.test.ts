@@ -25,7 +25,9 @@ describe('a circuit', () => {
     expect([circuit.getState(0), circuit.isOpen, circuit.detail]).toEqual(['closed', false, ''])
     fail(1, 7)
     expect([circuit.getState(7), circuit.isOpen, circuit.detail]).toEqual([
-      ...['open', true, 'failure at 7'],
+      'open',
+      true,
+      'failure at 7',
     ])
     expect(told).toEqual(['open failure at 7'])
   })

@@ -292,9 +292,7 @@ describe('a server that', () => {
     const { port } = server.address() as AddressInfo
     await new Promise((resolve) => server.close(resolve))
     const failure = await failureOf(send(transport(), `http://127.0.0.1:${port}`))
-    expect([failure.why, failure.message]).toEqual([
-      ...['unreachable', 'no connection (ECONNREFUSED)'],
-    ])
+    expect([failure.why, failure.message]).toEqual(['unreachable', 'no connection (ECONNREFUSED)'])
   })
 
   it('has no address: unreachable', async () => {
