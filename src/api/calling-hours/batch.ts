@@ -40,7 +40,7 @@ export function batchItem<Shape extends z.ZodRawShape>(shape: Shape) {
         const intended = known
           ? undefined
           : (findMisspelledRowField(name, names) ?? findMisspelledDate(name, dateField))
-        return intended === undefined ? [name, content] : [intended, { misspelled: name }]
+        return intended === undefined ? [name, content] : [intended, { 'given as': name }]
       }),
     )
   }, fields(shape))
