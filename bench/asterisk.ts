@@ -124,9 +124,13 @@ function printLoad({ rate }: Load, rows: readonly Measured[]): void {
       const median = (of: (cell: Cell) => number) => figure(spreadOf(cells.map(of)).median)
       return [
         name,
-        ...[figure(p50.median), range(p50), figure(p99.median), range(p99)],
+        figure(p50.median),
+        range(p50),
+        figure(p99.median),
+        range(p99),
         String(cells.reduce((sum, { failed }) => sum + failed, 0)),
-        ...[median((cell) => cell.asteriskMs), median((cell) => cell.appMs)],
+        median((cell) => cell.asteriskMs),
+        median((cell) => cell.appMs),
       ]
     }),
   )

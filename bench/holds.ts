@@ -121,7 +121,12 @@ async function measure({ name, path, body }: BulkCall, serving: Measured): Promi
   const besideGc = spreadOf(readings.map(({ longestBesideGcMs }) => longestBesideGcMs))
   const decisions = spreadOf(waits)
   return [
-    ...[name, figure(median), `${figure(min)} .. ${figure(max)}`, figure(besideGc.median)],
-    ...[figure(spreadOf(takes).median), figure(decisions.median), figure(decisions.max)],
+    name,
+    figure(median),
+    `${figure(min)} .. ${figure(max)}`,
+    figure(besideGc.median),
+    figure(spreadOf(takes).median),
+    figure(decisions.median),
+    figure(decisions.max),
   ]
 }

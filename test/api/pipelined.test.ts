@@ -31,8 +31,13 @@ function send({ url }: TestApp, text: string) {
 
 const posted = (path: string, body: string, key?: string) =>
   [
-    ...[`POST ${path} HTTP/1.1`, 'Host: x', ...(key === undefined ? [] : [`loginId: ${key}`])],
-    ...['Content-Type: application/json', `Content-Length: ${body.length}`, '', body],
+    `POST ${path} HTTP/1.1`,
+    'Host: x',
+    ...(key === undefined ? [] : [`loginId: ${key}`]),
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '',
+    body,
   ].join('\r\n')
 
 test('bodies of strangers take no room once their connection is cut', async () => {

@@ -68,8 +68,13 @@ function record(index: number, phone: string, more: Partial<Record<'type' | 'end
   const { type = 'S', ends = '1/1/0001 12:00:00 AM' } = more
   const field = (name: string, value = '') => `${index}!ColValue.${name}=${value}`
   return [
-    ...[field('phoneNumber', phone), field('dateOfLastContact', '11/1/2026'), field('type', type)],
-    ...[field('dateObligationEnds', ends), field('referenceNum'), field('brand'), field('email')],
+    field('phoneNumber', phone),
+    field('dateOfLastContact', '11/1/2026'),
+    field('type', type),
+    field('dateObligationEnds', ends),
+    field('referenceNum'),
+    field('brand'),
+    field('email'),
   ].join('&')
 }
 
@@ -202,7 +207,9 @@ describe('its reader gets through every row', () => {
     const lines = toCsvLine({ ...scrubRow, letter: 'C', ebrType: '', carrierInfo }, 5)
     const [row] = readSdkRows(lines)
     expect(row?.carrier?.map((part) => part.replaceAll('"', ''))).toEqual([
-      ...['9740', 'WIRELINE', `${name}:${name}`],
+      '9740',
+      'WIRELINE',
+      `${name}:${name}`,
     ])
     expect(row?.lineType).toBe(scrubRow.lineType)
   })

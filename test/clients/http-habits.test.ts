@@ -17,8 +17,12 @@ const formType = 'Content-Type: application/x-www-form-urlencoded'
 
 it('a GET whose form repeats the query is read once, and the connection goes on', async () => {
   const request = [
-    ...[`GET ${scrubPath}${query()}& HTTP/1.1`, `Host: ${new URL(running.url).host}`],
-    ...[formType, 'Content-Length: 20', '', 'phoneList=2125550103'],
+    `GET ${scrubPath}${query()}& HTTP/1.1`,
+    `Host: ${new URL(running.url).host}`,
+    formType,
+    'Content-Length: 20',
+    '',
+    'phoneList=2125550103',
   ].join('\r\n')
   const connection = await openRaw(running.url)
   for (const _turn of [1, 2]) {
@@ -41,7 +45,9 @@ it('an empty part of multipart/form-data is not given', async () => {
   const part = (name: string, value: string) =>
     `--x1\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
   const body = [
-    ...[part('loginId', running.keys.sandbox), part('version', '3'), part('projId', '')],
+    part('loginId', running.keys.sandbox),
+    part('version', '3'),
+    part('projId', ''),
     ...[
       part('campaignId', ''),
       part('phoneList', '2125550103,2125550100,2125550103'),
@@ -75,7 +81,8 @@ it('takes a request line of more than 16 KB', async () => {
   const phones = Array.from({ length: 1_500 }, () => '2125550100').join(',')
   const address = `/app/main/rpc/pdnc?version=5&actionType=status&phoneList=${phones}`
   const reply = await exchange(running.url, [
-    ...[`GET ${address} HTTP/1.1`, `loginId: ${running.keys.sandbox}`],
+    `GET ${address} HTTP/1.1`,
+    `loginId: ${running.keys.sandbox}`,
   ])
   expect(reply.status).toBe(200)
 })

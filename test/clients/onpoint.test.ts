@@ -14,7 +14,9 @@ const post = (path: string, form: string) =>
   exchange(
     running.url,
     [
-      ...[`POST ${path} HTTP/1.1`, `loginId: ${running.keys.sandbox}`, 'Accept: application/json'],
+      `POST ${path} HTTP/1.1`,
+      `loginId: ${running.keys.sandbox}`,
+      'Accept: application/json',
       'Content-Type: application/x-www-form-urlencoded',
       'User-Agent: GuzzleHttp/7',
     ],

@@ -21,8 +21,10 @@ afterAll(() => running.end())
 
 const formType = 'Content-Type: application/x-www-form-urlencoded'
 const head = (line: string, key = running.keys.sandbox) => [
-  ...[`${line} HTTP/1.1`, 'User-Agent: GuzzleHttp/6.5.5 curl/7.88.1 PHP/8.2.7'],
-  ...[`loginId: ${key}`, formType],
+  `${line} HTTP/1.1`,
+  'User-Agent: GuzzleHttp/6.5.5 curl/7.88.1 PHP/8.2.7',
+  `loginId: ${key}`,
+  formType,
 ]
 
 const post = (path: string, form: string, key?: string) =>

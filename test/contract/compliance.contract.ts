@@ -107,8 +107,10 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
     it('bars wireless numbers where a state does', async () => {
       const compliance = await at(noon)
       for (const [number, letter] of [
-        ...[['6025550101', 'L'] as const, ['6025550106', 'F'] as const],
-        ...[['6025550108', 'V'] as const, ['6025550100', 'C'] as const],
+        ['6025550101', 'L'] as const,
+        ['6025550106', 'F'] as const,
+        ['6025550108', 'V'] as const,
+        ['6025550100', 'C'] as const,
       ]) {
         const verdict = valueIn(await compliance.scrub(about(number)))
         expect([number, verdict.letter]).toEqual([number, letter])
@@ -152,7 +154,9 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
       const compliance = await at(now)
       const found = valueIn(await compliance.legalTime(legalAbout(number)))
       expect([found.status, found.permitted, found.secondsLeft]).toEqual([
-        ...[status, permitted, secondsLeft],
+        status,
+        permitted,
+        secondsLeft,
       ])
       if (status === 'OK') expect(found.message).toBeNull()
       else expect(found.message).toContain(number)

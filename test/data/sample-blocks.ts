@@ -23,8 +23,19 @@ export function blocksText(blocks: readonly Block[]): string {
     const digits = [block.slice(0, 3), block.slice(3, 6), block.slice(6)]
     const holder = company.includes(',') ? `"${company}"` : company
     return [
-      ...['Southern', state, ...digits, status, 'EXAMPLE TEL CO', 'N', '', rateCentre, effective],
-      ...['', holder, ocn, '02/01/2020'],
+      'Southern',
+      state,
+      ...digits,
+      status,
+      'EXAMPLE TEL CO',
+      'N',
+      '',
+      rateCentre,
+      effective,
+      '',
+      holder,
+      ocn,
+      '02/01/2020',
     ].join(',')
   })
   return `${[header, ...rows].join('\r\n')}\r\n`

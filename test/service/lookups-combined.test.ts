@@ -66,7 +66,8 @@ describe('identity and residential-or-business', () => {
     const second = book({ identity: async () => wireless, resOrBusiness: async () => 'B' })
     const { lookups, failures } = join(broken, second)
     expect([await lookups.identity(number), await lookups.resOrBusiness(number)]).toEqual([
-      ...[wireless, 'B'],
+      wireless,
+      'B',
     ])
     expect(failures).toEqual([
       'identity from acme: the source is down',
@@ -134,7 +135,9 @@ describe('reassigned', () => {
       undefined,
     )
     expect(await join(provider, feed).lookups.reassigned(asked)).toEqual([
-      ...[createReassignedAnswer(true, null), createReassignedAnswer(null, false), undefined],
+      createReassignedAnswer(true, null),
+      createReassignedAnswer(null, false),
+      undefined,
     ])
   })
 
@@ -158,7 +161,9 @@ describe('reassigned', () => {
   it('does without the rows that a source leaves out', async () => {
     const short = book({ reassigned: async () => [createReassignedAnswer(true, null)] })
     expect(await join(short).lookups.reassigned(asked)).toEqual([
-      ...[createReassignedAnswer(true, null), undefined, undefined],
+      createReassignedAnswer(true, null),
+      undefined,
+      undefined,
     ])
   })
 })

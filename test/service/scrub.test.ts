@@ -386,7 +386,10 @@ describe('fields of a row', () => {
     const row = await rowOf(ny, { plan, ...(postalCode && { postalCode }) })
     const { timeZoneCode, utcOffsetMinutes, timeZoneSource } = row
     expect([timeZoneCode, utcOffsetMinutes, timeZoneSource, row.postalCode]).toEqual([
-      ...[code, offset, source, used],
+      code,
+      offset,
+      source,
+      used,
     ])
   })
 

@@ -24,7 +24,10 @@ const contentTypes = [
   'application/json',
   'text/json',
   'application/x-www-form-urlencoded',
-  ...[`multipart/form-data; boundary=${boundary}`, 'multipart/form-data', 'text/plain', ';;;'],
+  `multipart/form-data; boundary=${boundary}`,
+  'multipart/form-data',
+  'text/plain',
+  ';;;',
 ]
 
 const names = [
@@ -41,7 +44,13 @@ const names = [
   'IsTimeLegalToCall',
   'OutputFormat',
   'loginId',
-  ...['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', '\u0000', 'x'.repeat(300)],
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  '',
+  '\u0000',
+  'x'.repeat(300),
 ]
 
 const texts = [
@@ -77,7 +86,10 @@ const texts = [
   '\r\n',
   "'; --",
   '%',
-  ...['🦆'.repeat(50), '٢١٢٥٥٥٠١٠٠', 'x'.repeat(5000), '2125550100,'.repeat(2000)],
+  '🦆'.repeat(50),
+  '٢١٢٥٥٥٠١٠٠',
+  'x'.repeat(5000),
+  '2125550100,'.repeat(2000),
 ]
 
 /** Draws one request to one of the paths. */

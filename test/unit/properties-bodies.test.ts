@@ -206,7 +206,8 @@ describe('multipart bodies', () => {
       'Content-Disposition: form-data',
       'Content-Type: text/plain; charset=utf-7',
       '',
-      ...['Content-Transfer-Encoding: base64', `Content-Disposition: ${'x'.repeat(5000)}`],
+      'Content-Transfer-Encoding: base64',
+      `Content-Disposition: ${'x'.repeat(5000)}`,
     )
     const part = fc.oneof(
       inner,

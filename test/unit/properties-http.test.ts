@@ -114,7 +114,11 @@ test('bytes that are hardly HTTP are answered or dropped, never with a 5xx', asy
         'Content-Type: application/json',
         'Expect: 100-continue',
         'Upgrade: websocket',
-        ...[`Cookie: ${'x'.repeat(20_000)}`, ': none', 'X: é', 'loginId: ', 'Host: y'],
+        `Cookie: ${'x'.repeat(20_000)}`,
+        ': none',
+        'X: é',
+        'loginId: ',
+        'Host: y',
       ),
     },
   )

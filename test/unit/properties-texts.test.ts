@@ -165,9 +165,14 @@ describe('dialled numbers', () => {
       fc.property(national, (digits) => {
         const [area, exchange, line] = [digits.slice(0, 3), digits.slice(3, 6), digits.slice(6)]
         const ways = [
-          ...[digits, `1${digits}`, `+1${digits}`, `(${area}) ${exchange}-${line}`],
-          ...[`tel:+1-${area}-${exchange}-${line}`, `sip:1${digits}@host;user=phone`],
-          ...[`${area}.${exchange}.${line}`, `  +1 ${area} ${exchange} ${line} `],
+          digits,
+          `1${digits}`,
+          `+1${digits}`,
+          `(${area}) ${exchange}-${line}`,
+          `tel:+1-${area}-${exchange}-${line}`,
+          `sip:1${digits}@host;user=phone`,
+          `${area}.${exchange}.${line}`,
+          `  +1 ${area} ${exchange} ${line} `,
         ]
         for (const way of ways) {
           expect(parseDialString(way)).toEqual({ kind: 'nanp', number: digits })

@@ -60,7 +60,8 @@ function reasons(cases: readonly TestCase[]): readonly string[] {
     byReason.set(reason, [...(byReason.get(reason) ?? []), `${sectionOf(one)}: ${one.name}`])
   }
   return [...byReason].flatMap(([reason, names]) => [
-    ...['', `Skipped, ${reason}:`],
+    '',
+    `Skipped, ${reason}:`,
     ...names.map((name) => `  ${name}`),
   ])
 }

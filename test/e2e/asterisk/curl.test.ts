@@ -106,8 +106,16 @@ const places = [...garbage, ...lines].map(([name, reply], index) => ({
 }))
 /** Every registered status from 300 on. */
 const statuses = [
-  ...[...range(300, 308), ...range(400, 418), ...range(421, 426), 428, 429, 431, 451],
-  ...[...range(500, 508), 510, 511],
+  ...range(300, 308),
+  ...range(400, 418),
+  ...range(421, 426),
+  428,
+  429,
+  431,
+  451,
+  ...range(500, 508),
+  510,
+  511,
 ]
 
 function range(from: number, to: number): readonly number[] {

@@ -166,7 +166,11 @@ describe.each(asteriskVersions)('on Asterisk %i', (version) => {
     it('nothing is dialled for an address without a number, or with the wrong one', async () => {
       const before = trunks.arrived().length
       const addresses = [
-        ...['', 'sip:@127.0.0.1', 'sip:127.0.0.1', 'sip:%00@127.0.0.1', `tel:${blockedNumber}`],
+        '',
+        'sip:@127.0.0.1',
+        'sip:127.0.0.1',
+        'sip:%00@127.0.0.1',
+        `tel:${blockedNumber}`,
         `sip:${blockedNumber}%00@127.0.0.1`,
         `sip:${blockedNumber}%00${allowedNumber}@127.0.0.1`,
         `sip:${allowedNumber}@127.0.0.1;x="`,

@@ -64,10 +64,17 @@ describe.each(asteriskVersions)('a VICIdial carrier on Asterisk %i', (version) =
     await ask(`${callgate.url}/v1/predial`, 'x'.repeat(44))
     expect(await statusesOf([allowedNumber])).toEqual([403])
     const bodies = [
-      ...['', 'allow', `allow:${allowedNumber}:${id}:end`, `allow:1${allowedNumber}::end`],
-      ...[`allow:1${allowedNumber}:${id}`, `allow:1${litigator}:${id}:end`, '"'],
-      ...['<html><title>Login</title></html>', `block:litigator:${id}:end\n`],
-      ...[`allow:1${allowedNumber}:${id}:end:x`, `${' '.repeat(200)}allow:1${allowedNumber}:a:end`],
+      '',
+      'allow',
+      `allow:${allowedNumber}:${id}:end`,
+      `allow:1${allowedNumber}::end`,
+      `allow:1${allowedNumber}:${id}`,
+      `allow:1${litigator}:${id}:end`,
+      '"',
+      '<html><title>Login</title></html>',
+      `block:litigator:${id}:end\n`,
+      `allow:1${allowedNumber}:${id}:end:x`,
+      `${' '.repeat(200)}allow:1${allowedNumber}:a:end`,
     ]
     let at = -1
     const fake = await startFakePredial(() => {

@@ -51,6 +51,15 @@ const listed = async () =>
     .map((line) => line.split(/ {2,}/))
 const rowOf = async (id: string) => (await listed()).find(([first]) => first === id)
 
+/** The row of an account that was created without options. */
+function newRow(
+  id: string,
+  { kind = 'real', created, name }: { kind?: string; created: unknown; name: string },
+) {
+  const options = ['US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000', 'no']
+  return [id, kind, ...options, created, name]
+}
+
 describe('callgate accounts list', () => {
   it('shows what each account may do', async () => {
     const time = expect.stringMatching(/^\d{4}-\S+Z$/)
@@ -69,31 +78,8 @@ describe('callgate accounts list', () => {
         'created',
         'name',
       ],
-      [
-        'main',
-        'real',
-        'US',
-        'no',
-        'yes',
-        'unlimited',
-        'no',
-        'ends-consent',
-        '10000',
-        'no',
-        ...[time, 'Main account'],
-      ],
-      [
-        'sandbox',
-        'sandbox',
-        'US',
-        'no',
-        'yes',
-        'unlimited',
-        'no',
-        'ends-consent',
-        '10000',
-        ...['no', time, 'Sandbox'],
-      ],
+      newRow('main', { created: time, name: 'Main account' }),
+      newRow('sandbox', { kind: 'sandbox', created: time, name: 'Sandbox' }),
     ])
   })
 })
@@ -105,19 +91,8 @@ describe('callgate accounts create', () => {
       out: 'acme-2\n',
       err: '',
     })
-    expect(await rowOf('acme-2')).toEqual([
-      'acme-2',
-      'real',
-      'US',
-      'no',
-      'yes',
-      'unlimited',
-      'no',
-      'ends-consent',
-      '10000',
-      'no',
-      ...[expect.stringMatching(/Z$/), 'Acme, Inc.'],
-    ])
+    const created = expect.stringMatching(/Z$/)
+    expect(await rowOf('acme-2')).toEqual(newRow('acme-2', { created, name: 'Acme, Inc.' }))
   })
 
   it.each([
@@ -157,8 +132,13 @@ describe('callgate accounts set', () => {
   it('lets a scrub hold more numbers, and its AI flag keep the hours of recorded voices', async () => {
     const setTerms = (numbers: string, keeps: string) =>
       run(
-        ...['accounts', 'set', 'main', '--numbers-per-scrub', numbers],
-        ...['--ai-keeps-voice-windows', keeps],
+        'accounts',
+        'set',
+        'main',
+        '--numbers-per-scrub',
+        numbers,
+        '--ai-keeps-voice-windows',
+        keeps,
       )
     expect((await setTerms('60000', 'yes')).err).toBe(
       'main: numbers per scrub: 60000\nmain: AI keeps voice windows: yes\n',

@@ -239,7 +239,12 @@ describe('callgate projects', () => {
         'NY',
         '--account',
         'sandbox',
-        ...['--mon-fri', window, '--sat', 'none', '--sun', 'none'],
+        '--mon-fri',
+        window,
+        '--sat',
+        'none',
+        '--sun',
+        'none',
       )
     const judge = async (at: string) => {
       const args = ['check', '2125550100', '--kind', 'manual', '--project', 'LATE', '--json']

@@ -71,7 +71,9 @@ async function run(text: string, ...options: readonly string[]): Promise<string>
     interactive: false,
   })
   const args = [
-    ...['warm', fileOf(text), ...options],
+    'warm',
+    fileOf(text),
+    ...options,
     ...(given.has('--url') ? [] : [`--url=${app.url}`]),
     ...(key ? [] : [`--login-id-file=${keyFile}`]),
     ...(given.has('--keep-for') ? [] : ['--keep-for=0s']),

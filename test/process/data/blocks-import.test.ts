@@ -217,7 +217,8 @@ describe('the summary', () => {
         { block: '8505502', ocn: 'ZZ09' },
         { block: '8505503', rateCentre: 'TALLAHASSEE' },
       ],
-      ...[{ block: '8505504' }, { block: '8505505' }],
+      { block: '8505504' },
+      { block: '8505505' },
     ]
     const changes = { added: 2, changed: 2, removed: 1 }
     expect(await importThese(next, { dryRun: true })).toMatchObject({ ...changes, dryRun: true })

@@ -67,7 +67,9 @@ describe('a circuit', () => {
     let now = 0
     for (const ms of [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
       expect([ms, circuit.getState(now + ms - 1), circuit.getState(now + ms)]).toEqual([
-        ...[ms, 'open', 'due'],
+        ms,
+        'open',
+        'due',
       ])
       now += ms
       fail(1, now)

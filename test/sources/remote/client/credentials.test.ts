@@ -76,7 +76,9 @@ describe('an access token', () => {
     transport.onSend = () => undefined
     await time.advance(1)
     expect([credentials.getHeaders(), credentials.getHeaders(), transport.sent.length]).toEqual([
-      ...[first, first, 2],
+      first,
+      first,
+      2,
     ])
     const second = transport.sent[1]
     if (second) giveToken(second)

@@ -102,7 +102,16 @@ const legalTime: Subject<LegalTime> = {
 
 /** No field of any row may hold one of these; only a message may be null. */
 const senseless: readonly unknown[] = [
-  ...[undefined, [], {}, ['1'], 'Z', 'yes', '2', -1.5, { toString: 1 }, 'G\u0000'],
+  undefined,
+  [],
+  {},
+  ['1'],
+  'Z',
+  'yes',
+  '2',
+  -1.5,
+  { toString: 1 },
+  'G\u0000',
 ]
 const mayBeAnyText =
   /^(?:Reserved|Reason|RegionAbbrev|Country|Locale|CarrierInfo|NewReass|TZ|Line|EBRExp|Wireless|VoIP|PostalCode|CallingTime|StatusMessage)/

@@ -389,9 +389,14 @@ describe('litigator', () => {
   })
 
   test.each<WireRow>([
-    ...[{ Phone: number }, { Phone: undefined }, { Phone: 2_125_550_101 }],
-    ...[{ IsLitigator: undefined }, { IsLitigator: null }, { IsLitigator: 'false' }],
-    ...[{ IsLitigator: 0 }, { IsLitigator: '' }],
+    { Phone: number },
+    { Phone: undefined },
+    { Phone: 2_125_550_101 },
+    { IsLitigator: undefined },
+    { IsLitigator: null },
+    { IsLitigator: 'false' },
+    { IsLitigator: 0 },
+    { IsLitigator: '' },
   ])('%j is not understood', (more) => {
     expect(problem(readLitigator(litigatorWire(number, more)))).toBeDefined()
   })
