@@ -11,7 +11,6 @@ import { buildPolicy } from '../gate/build-policy.js'
 import { allChecks } from '../gate/checks.js'
 import { Gate, type GateAccount } from '../gate/gate.js'
 import { Journal } from '../gate/journal/journal.js'
-import { OutcomeJournal } from '../gate/journal/outcome-journal.js'
 import { selectLegalTimeOptions } from '../gate/run-checks.js'
 import type { Authenticate } from '../http/authenticate.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
@@ -54,7 +53,6 @@ export interface Callgate extends AppContext {
   readonly warmup: WarmupService
   readonly metrics: Metrics
   readonly journal: Journal
-  readonly outcomes: OutcomeJournal
   readonly gate: Gate
   /** Decides like {@link Callgate.gate} without recording. */
   readonly dryRunGate: Gate
@@ -75,7 +73,7 @@ export async function openCallgate(
 }
 
 function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
-  const { runtime, storage, changes, projects } = foundation
+  const { runtime, changes, projects } = foundation
   const metrics = createMetrics({ version, processMetrics: runtime.processMetrics })
   const views = createAccountViews(foundation, data)
   const services = createDecisionServices(foundation, data, views)
@@ -103,16 +101,7 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
     sandbox: { clock: views.sandbox.clock, compliance: embedded.sandbox },
   })
   const warmup = createWarmup(foundation, { embedded, remote })
-  const journal = new Journal(storage, {
-    onPending: metrics.setPendingRecords,
-    onFailure: () => metrics.countRecordFailure(),
-    onLoss: (count) => runtime.log.error('decision records were lost', { count }),
-  })
-  const outcomes = new OutcomeJournal(storage, {
-    onFailure: (cause) =>
-      runtime.log.warn('call outcomes could not be written; trying again', { err: cause }),
-    onLoss: (count) => runtime.log.error('call outcomes were lost', { count }),
-  })
+  const journal = createJournal(foundation, metrics)
   const createGateFor = (records: Journal | undefined) =>
     createGate(foundation, { accountOf, metrics, journal: records })
   return {
@@ -128,7 +117,6 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
     warmup,
     metrics,
     journal,
-    outcomes,
     gate: createGateFor(journal),
     dryRunGate: createGateFor(undefined),
     close: () =>
@@ -140,10 +128,28 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
         () => factSources.close(),
         () => remote?.close(),
         () => journal.close(),
-        () => outcomes.close(),
         () => foundation.close(),
       ]),
   }
+}
+
+function createJournal({ settings, runtime, storage }: AppContext, metrics: Metrics): Journal {
+  const { log, clock } = runtime
+  return new Journal({
+    dataDir: settings.dataDir,
+    databasePath: storage.path,
+    findFault: () => storage.findFault(),
+    clock,
+    version,
+    observer: {
+      onPending: metrics.setPendingRecords,
+      onFailure: () => metrics.countRecordFailure(),
+      onLoss: (count) => log.error('records were lost', { count }),
+      onIndexLag: metrics.setIndexLag,
+      onIndexFailure: (cause) =>
+        log.warn('the index of decisions could not be written; trying again', { err: cause }),
+    },
+  })
 }
 
 function createRemoteStack(

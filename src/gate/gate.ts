@@ -18,7 +18,6 @@ import { maskNumber, parseDialString } from '../domain/phone-number.js'
 import type { Clock, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
-import { withTimeout } from '../runtime/wait.js'
 import type { Check } from './checks.js'
 import type { Journal } from './journal/journal.js'
 import {
@@ -177,7 +176,7 @@ export class Gate {
   /** Emergency calls, and blocks without checks, do not wait for the disk. */
   #decideImmediately(call: PendingCall, judgment: CallRuling): Decision {
     const decision = this.#createDecision(call, judgment)
-    void this.#writeRecord(decision)
+    this.#writeRecord(decision)
     this.#measure(decision, call.arrivedAtMs)
     return decision
   }
@@ -206,14 +205,13 @@ export class Gate {
     }
   }
 
-  /** An allow must be on disk by the deadline; a block leaves whether it is or not. */
+  /** An allow must be on disk by the deadline; a block does not wait for the disk. */
   async #record(call: PendingCall, judgment: CallRuling): Promise<DecisionFinalizer> {
-    const { journal, timers } = this.#deps
+    const { journal } = this.#deps
     const decision = this.#blockWhenClockIsBehind(this.#createDecision(call, judgment))
-    const remainingMs = Math.max(0, this.#remainingMs(call.arrivedAtMs))
-    const isRecorded =
-      journal === undefined ||
-      (await withTimeout(this.#writeRecord(decision), remainingMs, () => false, { timers }))
+    let isRecorded = true
+    if (decision.decision === 'allow') isRecorded = await this.#waitForRecord(decision, call)
+    else this.#writeRecord(decision)
     return (isDelayed = false) => {
       const reason = isDelayed ? 'overloaded' : this.#findBlockReason(decision, call, isRecorded)
       const isWithheld = decision.decision === 'allow' && reason !== undefined
@@ -253,18 +251,29 @@ export class Gate {
     return { ...blockInstead(decision, 'clock-behind'), detail }
   }
 
-  /** Whether the record is on disk. If not, the journal keeps trying. */
-  async #writeRecord(decision: Decision): Promise<boolean> {
+  /** Whether the record is on disk by the deadline. If not, the journal keeps trying. */
+  #waitForRecord(decision: Decision, { arrivedAtMs }: PendingCall): Promise<boolean> {
+    return new Promise((resolve) => {
+      const remainingMs = Math.max(0, this.#remainingMs(arrivedAtMs))
+      const cancel = this.#deps.timers.after(remainingMs, () => resolve(false))
+      this.#writeRecord(decision, (isWritten) => {
+        cancel()
+        resolve(isWritten)
+      })
+    })
+  }
+
+  #writeRecord(decision: Decision, onEnd?: (isWritten: boolean) => void): void {
     const { journal, watermark, log } = this.#deps
-    if (!journal) return true
-    try {
-      await journal.append(decision)
-      watermark.observe(decision.decidedAt)
-      return true
-    } catch (cause) {
-      log.error('a decision could not be recorded', { decisionId: decision.id, err: cause })
-      return false
+    if (!journal) {
+      onEnd?.(true)
+      return
     }
+    journal.append(decision, (cause) => {
+      if (cause === undefined) watermark.observe(decision.decidedAt)
+      else log.error('a decision could not be recorded', { decisionId: decision.id, err: cause })
+      onEnd?.(cause === undefined)
+    })
   }
 
   #measure(final: Decision, arrivedAtMs: number): void {

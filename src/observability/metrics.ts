@@ -52,6 +52,7 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServiceMetrics {
   countIgnoredFields(endpoint: string, count: number): void
   setPendingRecords(count: number): void
   countRecordFailure(): void
+  setIndexLag(records: number): void
   countDroppedLogLine(): void
   /** 1 while a country's prefixes are resolved by area code only. */
   setAreaCodeMode(country: 'US' | 'CA', active: boolean): void
@@ -206,7 +207,7 @@ function createAnswerMetrics(
 
 function createRecordMetrics(
   registry: Registry,
-): Pick<Metrics, 'setPendingRecords' | 'countRecordFailure'> {
+): Pick<Metrics, 'setPendingRecords' | 'countRecordFailure' | 'setIndexLag'> {
   const registers = [registry]
   const pending = new Gauge({
     name: 'callgate_records_pending',
@@ -218,7 +219,13 @@ function createRecordMetrics(
     help: 'Decisions that could not be written to disk; allows among them became blocks.',
     registers,
   })
+  const indexLag = new Gauge({
+    name: 'callgate_journal_index_lag_records',
+    help: 'Records on disk that are not in the index of decisions yet.',
+    registers,
+  })
   return {
+    setIndexLag: (records) => indexLag.set(records),
     setPendingRecords: (count) => pending.set(count),
     countRecordFailure: () => failures.inc(),
   }

@@ -18,11 +18,6 @@ export interface OpenDatabase {
   readonly db: Db
   readonly traits: EngineTraits
   /**
-   * Runs an SQL statement for each row in one transaction, with the row's fields as `@field`. On disk
-   * when it resolves; nothing is stored when it rejects, unless with a {@link OpenDatabase.findFault}.
-   */
-  runForEach(sql: string, rows: readonly object[]): Promise<void>
-  /**
    * Runs a whole transaction, and again while another process holds a lock, for at most `lockWaitMs`.
    * Does not block other work meanwhile. Rejects with `not-available` if the lock stays or the disk is
    * full; nothing was stored then.

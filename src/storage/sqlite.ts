@@ -59,7 +59,6 @@ export function openSqlite(settings: StorageSettings): EngineConnection {
     path,
     db,
     traits,
-    runForEach: driver.runForEach.bind(driver),
     hasExternalChanges: createExternalWriteProbe(connection),
     lockForServing: () => {
       serving ??= lockServing(dataDir)
@@ -246,23 +245,6 @@ class QueuedDriver extends SqliteDriver {
   /** A full disk has ended the transaction already; failing here would hide the original error. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#config.connection.inTransaction) await super.rollbackTransaction(connection)
-  }
-
-  /** As {@link OpenDatabase.runForEach}, in turn with the queries of Kysely. */
-  async runForEach(sql: string, rows: readonly object[]): Promise<void> {
-    const { connection, health } = this.#config
-    await this.#waitForTurn()
-    try {
-      const statement = connection.prepare(sql)
-      connection.transaction(() => {
-        for (const row of rows) statement.run(row)
-      })()
-    } catch (cause) {
-      health.observeFailure(cause)
-      throw cause
-    } finally {
-      await this.releaseConnection()
-    }
   }
 }
 

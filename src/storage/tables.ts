@@ -3,7 +3,6 @@
  * numbers are ten digits, truth values are 0 and 1.
  */
 import type { Generated, Kysely } from 'kysely'
-import type { HandoverFailure, OutcomeState } from '../domain/call-outcome.js'
 import type {
   AccessTokenRow,
   FlagRemovalRow,
@@ -28,8 +27,6 @@ export interface Tables {
   internal_dnc_lists: InternalDncListRow
   change_head: ChangeHeadRow
   ebr_records: EbrRecordRow
-  decisions: DecisionRow
-  call_outcomes: CallOutcomeRow
   access_tokens: AccessTokenRow
   state_registrations: StateRegistrationRow
   legal_entities: LegalEntityRow
@@ -237,36 +234,4 @@ export interface EbrRecordRow {
   key_id: string | null
   /** Null for the record in force; a replaced record is kept as evidence. */
   superseded_at: number | null
-}
-
-export interface DecisionRow {
-  id: string
-  account_id: string
-  decided_at: number
-  number: string
-  call_kind: string
-  decision: 'allow' | 'block'
-  reason: string
-  via: string
-  what_if: number
-  /** The whole decision as JSON. */
-  body: string
-}
-
-/** What happened to a decided call; null is not known. */
-export interface CallOutcomeRow {
-  decision_id: string
-  state: OutcomeState
-  handed_over_at: number | null
-  not_carried_out_at: number | null
-  not_carried_out: HandoverFailure | null
-  /** Name of the channel on the trunk. */
-  leg: string | null
-  dialled_at: number | null
-  answered_at: number | null
-  failed_at: number | null
-  ended_at: number | null
-  dial_status: string | null
-  /** Q.850 cause. */
-  cause: number | null
 }

@@ -1,7 +1,6 @@
 /** Reads the numbers of a comparison from a file or from recorded decisions, without duplicates. */
 import type { Callgate } from '../../app/callgate.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import { streamDecisionsSince } from '../../gate/journal/decision-rows.js'
 import { parseWarmupNumber } from '../../sources/warming/read-warmup-numbers.js'
 import { CommandFailure, type Terminal } from '../command.js'
 import { formatCount, parseDuration } from '../figures.js'
@@ -21,7 +20,7 @@ export interface ComparisonScope {
 }
 
 interface ComparisonContext {
-  readonly callgate: Pick<Callgate, 'storage' | 'settings' | 'runtime'>
+  readonly callgate: Pick<Callgate, 'journal' | 'settings' | 'runtime'>
   readonly accountId: string
   readonly terminal: Pick<Terminal, 'note'>
 }
@@ -51,16 +50,14 @@ export async function readRecordedNumbers(
   time: string,
   { callgate, accountId }: ComparisonContext,
 ): Promise<readonly ComparedNumber[]> {
-  const { storage, runtime } = callgate
+  const { journal, runtime } = callgate
   const codes = toServiceCodes(callgate)
   const since = runtime.clock.now() - parseDurationMs(time)
   const collected = new Map<string, ComparedNumber>()
-  for await (const records of streamDecisionsSince(storage.db, accountId, since)) {
-    const questions = records.flatMap(({ number, postalCode, projectId, campaignId }) => {
-      const read = parseWarmupNumber({ number, postalCode }, codes)
-      return typeof read === 'string' ? [] : [{ ...read, projectId, campaignId }]
-    })
-    distinct(questions, collected)
+  for (const decision of journal.index?.decisionsSince(accountId, since) ?? []) {
+    const { number, postalCode, projectId, campaignId } = decision
+    const read = parseWarmupNumber({ number, postalCode }, codes)
+    if (typeof read !== 'string') distinct([{ ...read, projectId, campaignId }], collected)
   }
   if (collected.size > 0) return [...collected.values()]
   throw new CommandFailure(

@@ -15,7 +15,7 @@ import { monotonicSeconds } from '../../runtime/runtime.js'
 
 type CallReadinessDeps = Pick<
   Callgate,
-  'accounts' | 'data' | 'remote' | 'settings' | 'storage' | 'runtime'
+  'accounts' | 'data' | 'journal' | 'remote' | 'settings' | 'storage' | 'runtime'
 >
 
 const countries: readonly Country[] = ['US', 'CA']
@@ -42,7 +42,9 @@ async function readAccountCallStatuses(
 ): Promise<readonly AccountCallStatus[]> {
   const { accounts, settings } = deps
   const dataBlockers = [...findListBlockers(deps), ...findNumberingBlockers(deps)]
-  const activeAccounts = await findActiveAccounts(deps)
+  // What-if decisions do not count, since operators use them for diagnosis.
+  const latest = deps.journal.index?.findAccountsOfLatest(maxRecentDecisions)
+  const activeAccounts = new Set(latest)
   if (resolveAriServers(settings.asterisk).length > 0) activeAccounts.add(settings.gate.account)
   const subscribed = await findSubscribedAccounts(deps)
   const real = (await accounts.list()).filter(({ kind }) => kind === 'real')
@@ -51,22 +53,6 @@ async function readAccountCallStatuses(
     isInUse: activeAccounts.has(id),
     blockers: subscribed?.has(id) === false ? [...dataBlockers, notSubscribed] : dataBlockers,
   }))
-}
-
-/** What-if decisions do not count, since operators use them for diagnosis. */
-async function findActiveAccounts({ storage: { db } }: CallReadinessDeps): Promise<Set<string>> {
-  const latest = db
-    .selectFrom('decisions')
-    .select(['account_id', 'what_if'])
-    .orderBy('id', 'desc')
-    .limit(maxRecentDecisions)
-  const rows = await db
-    .selectFrom(latest.as('latest'))
-    .select('account_id')
-    .distinct()
-    .where('what_if', '=', 0)
-    .execute()
-  return new Set(rows.map((row) => row.account_id))
 }
 
 /** Conditions that affect all real accounts. With a remote source, no lists are needed. */

@@ -62,12 +62,11 @@ export const registerServe: RegisterCommand = (program) => {
 }
 
 /** Throws if records were lost, so that the exit code shows it. */
-function requireNoLosses({ journal, outcomes }: Callgate): void {
-  const lost = journal.lostCount + outcomes.lostCount
-  if (lost === 0) return
+function requireNoLosses({ journal: { lostCount } }: Callgate): void {
+  if (lostCount === 0) return
   throw new CommandFailure(
-    `records of ${journal.lostCount} decisions and ${outcomes.lostCount} outcomes could not be written to ` +
-      'the database and are lost; see the log for the reason',
+    `${lostCount} records of decisions or outcomes could not be written to the journal and are lost; ` +
+      'see the log for the reason',
   )
 }
 
@@ -78,6 +77,7 @@ async function serveUntil(
 ): Promise<void> {
   const { log } = callgate.runtime
   callgate.storage.lockForServing()
+  callgate.journal.open()
   logWarnings(callgate)
   const opened: (() => Promise<void> | void)[] = [watchData(callgate)]
   try {
@@ -118,7 +118,7 @@ const noAsterisk: Asterisk = { readiness: [], close: async () => undefined }
 
 /** Connects every configured Asterisk. Throws {@link CommandFailure} if their account does not exist. */
 export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
-  const { settings, runtime, metrics, gate, outcomes, accounts } = callgate
+  const { settings, runtime, metrics, gate, journal, accounts } = callgate
   const { account: accountId, serviceCodes } = settings.gate
   if (!(await accounts.find(accountId))) {
     throw new CommandFailure(`gate.account: account '${accountId}' not found`, 2)
@@ -132,7 +132,7 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     serviceCodes: new Set(serviceCodes),
     dataDir: settings.dataDir,
     gate,
-    outcomes,
+    outcomes: journal,
     metrics,
     clock: runtime.clock,
     eventLoop: runtime.eventLoop,

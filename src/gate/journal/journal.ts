@@ -1,69 +1,119 @@
 /**
  * The record of every decision: the evidence that a call was checked, what was found and why. Records
- * that arrive together are written in one transaction, so that a busy gate pays for one disk flush per
- * batch and not per call. A record that cannot be written is reported to its caller at once, and tried
- * again until it is on disk.
+ * are appended to files, numbered without gaps, and never changed: what becomes of a decision later is
+ * a further record. Those that arrive together share one disk flush, in a thread of its own, so that
+ * nothing here waits for a disk. A record that cannot be written is reported to its caller at once, and
+ * tried again until it is on disk.
  */
-
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CallOutcome, OutcomeRecorder } from '../../domain/call-outcome.js'
 import type { Decision } from '../../domain/decision.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
+import { formatDay, toUtcDay } from '../../domain/time/dates.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
+import { computeBackoffMs } from '../../runtime/backoff.js'
+import { ensureFolder, syncFolder } from '../../runtime/folders.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
+import { startThread, type Thread } from '../../runtime/thread.js'
 import { sleep } from '../../runtime/wait.js'
-import type { OpenDatabase } from '../../storage/open-database.js'
-import type { DecisionRow } from '../../storage/tables.js'
-import { type DecisionDocument, toDecisionDocument } from '../decision-document.js'
-import { findDecision } from './decision-rows.js'
+import {
+  type DecisionDocument,
+  toDecisionDocument,
+  toOutcomeDocument,
+} from '../decision-document.js'
+import { DecisionIndex, type OutcomeNote } from './decision-index.js'
+import { type IndexProgress, indexWriting } from './index-writer.js'
+import { listSegments, recoverJournal } from './journal-reader.js'
+import { mergeOutcome } from './merge-outcome.js'
+import type { JournalRecord, RecordKind } from './segment-format.js'
+import { segmentWriting } from './segment-writer.js'
 
 /** Called with how many records wait, for each decision whose record failed, and for lost records. */
 export interface JournalObserver {
   onPending(count: number): void
-  onFailure(cause: unknown): void
+  onFailure(): void
   onLoss(count: number): void
+  /** With the number of records on disk that are not in the index. */
+  onIndexLag(records: number): void
+  /** The index could not be brought up to date; it is tried again. */
+  onIndexFailure(cause: unknown): void
 }
 
-interface JournalEntry {
-  row: DecisionRow
+export interface JournalOptions {
+  /** Of the journal and its index; made when missing. */
+  readonly dataDir: string
+  /** The database that may hold decisions from before the journal. */
+  readonly databasePath: string
+  readonly clock: Clock
+  /** Why what is recorded now cannot be relied on, for people; asked at most ten times a second. */
+  readonly findFault: () => string | undefined
+  readonly observer: JournalObserver
+  /** Of the program, for the record of each start. */
+  readonly version: string
+  /** How many records wait at most. */
+  readonly maxWaiting?: number
+  readonly maxSegmentBytes?: number
+}
+
+/** Called once: without a cause when the record is on disk. */
+export type OnWritten = (cause?: unknown) => void
+
+interface Entry {
+  readonly record: JournalRecord
+  readonly decisionId: string | undefined
   /** By {@link monotonicSeconds}. */
   readonly enqueuedAtSeconds: number
   /** Absent once the caller knows whether the first write succeeded. */
-  settle: { readonly written: () => void; readonly failed: (cause: unknown) => void } | undefined
+  onWritten: OnWritten | undefined
 }
 
-type JournalStorage = Pick<OpenDatabase, 'db' | 'traits' | 'runForEach'>
-
 const maxBatchSize = 1_000
+/** Kept in memory while the index is behind. */
+const maxUnindexed = 100_000
 const defaultMaxWaiting = 20_000
-const lockRetryDelayMs = 5
-const minRetryDelayMs = 10
-const maxRetryDelayMs = 2_000
+const defaultMaxSegmentBytes = 67_108_864
+const retryDelays = { firstMs: 10, maxMs: 2_000 }
+/** Nobody waits for an outcome, so it is not worth a flush of its own. */
+const outcomeDelayMs = 100
+const indexDelayMs = 50
+const faultCheckSeconds = 0.1
 /** A record that waits longer means that calls are blocked: a decision has a fraction of it. */
 const maxWaitSeconds = 1
-/** This many refusals in a row mean that the rows are not the cause. */
-const maxConsecutiveRefusals = 3
 
-export class Journal {
-  readonly #storage: JournalStorage
-  readonly #observer: JournalObserver
+export class Journal implements OutcomeRecorder {
+  readonly #options: JournalOptions
+  readonly #folder: string
+  readonly #indexPath: string
   readonly #maxWaiting: number
-  /** By decision id, oldest first. */
-  readonly #waiting = new Map<string, JournalEntry>()
-  /** Failed at least once, to be tried again. */
-  readonly #failed = new Map<string, JournalEntry>()
+  /** Not on disk, in their order. */
+  readonly #waiting: Entry[] = []
+  /** Not in the index, by sequence number; some of them are not on disk either. */
+  readonly #unindexed = new Map<number, Entry>()
+  #index: DecisionIndex | undefined
+  #writer: Thread<readonly JournalRecord[], void> | undefined
+  #indexer: Thread<number, IndexProgress> | undefined
+  #nextSeq = 0
+  /** Number of the last record on disk. */
+  #durableSeq = 0
   #writing: Promise<void> | undefined
-  #retrying: Promise<void> | undefined
+  #indexing: Promise<void> | undefined
+  #flushTimer: NodeJS.Timeout | undefined
+  #indexPause = new AbortController()
+  #failedAttempts = 0
   /** Of the last write, if it failed. */
   #lastError: unknown
-  #closing = false
+  #fault: string | undefined
+  #faultCheckedAtSeconds = Number.NEGATIVE_INFINITY
+  #isClosing = false
   #lostCount = 0
 
-  /** `maxWaiting`: how many records wait at most, and how many failed ones are kept. */
-  constructor(
-    storage: JournalStorage,
-    observer: JournalObserver,
-    { maxWaiting = defaultMaxWaiting }: { readonly maxWaiting?: number } = {},
-  ) {
-    this.#storage = storage
-    this.#observer = observer
-    this.#maxWaiting = maxWaiting
+  constructor(options: JournalOptions) {
+    this.#options = options
+    this.#folder = join(options.dataDir, 'journal')
+    this.#indexPath = join(options.dataDir, 'index.sqlite')
+    this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting
   }
 
   /** Records that were given up since the start and are not on disk. */
@@ -71,178 +121,276 @@ export class Journal {
     return this.#lostCount
   }
 
+  /**
+   * Checks the journal and begins to write to it; does nothing when it is open. Only one process may
+   * have it open. Throws {@link DataFileError} with the place if the journal is damaged, or shorter than
+   * its index.
+   */
+  open(): void {
+    if (this.#writer !== undefined) return
+    const { clock, version, databasePath, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
+    const folder = this.#folder
+    const origin = createHash('sha256').update(readOrigin(folder, clock.now())).digest()
+    const index = this.#openIndex()
+    index.claim(origin)
+    const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
+    if (nextSeq < index.nextSeq) {
+      const rule = `ends with record ${nextSeq - 1}, but its index has record ${index.nextSeq - 1}`
+      throw new DataFileError(folder, `the journal ${rule}. Restore a later backup of the folder`)
+    }
+    this.#nextSeq = nextSeq
+    this.#durableSeq = nextSeq - 1
+    this.#writer = startThread(segmentWriting, { folder, origin, maxSegmentBytes })
+    this.#indexer = startThread(indexWriting, { folder, indexPath: this.#indexPath, databasePath })
+    const opened = JSON.stringify({ version, removedBytes })
+    this.#enqueue({ kind: 'opened', at: clock.now(), body: opened })
+    this.#flush()
+  }
+
+  /**
+   * Calls back when the decision is on disk, or with the cause when its first write failed or too many
+   * records wait. A record whose write failed is tried again all the same.
+   */
+  append(decision: Decision, onWritten?: OnWritten): void {
+    this.#enqueueDecision('decision', decision, onWritten)
+  }
+
+  /** Adds what became of a decision that changed after it was recorded. */
+  amend(decision: Decision): void {
+    this.#enqueueDecision('amendment', decision, undefined)
+  }
+
+  /** Adds what became of a call; on disk with the next flush, or after a tenth of a second. */
+  record(decisionId: string, outcome: Partial<CallOutcome>, own: boolean): void {
+    const body = JSON.stringify({ id: decisionId, own, outcome } satisfies OutcomeNote)
+    const at = this.#options.clock.now()
+    this.#enqueue({ kind: 'outcome', at, body }, decisionId)
+    this.#flushTimer ??= this.#flushAfter(outcomeDelayMs)
+  }
+
+  /**
+   * The record of one decision with the outcome of its call, if one is known; `undefined` when the
+   * account has none of that id. Finds what was appended, on disk or not.
+   */
+  find(accountId: string, id: string): DecisionDocument | undefined {
+    const indexed = this.index?.find(id)
+    let document = indexed?.document
+    let outcome = indexed?.outcome ?? {}
+    for (const { record, decisionId } of this.#unindexed.values()) {
+      if (decisionId !== id) continue
+      const content: unknown = JSON.parse(record.body)
+      if (record.kind !== 'outcome') document = content as DecisionDocument
+      else outcome = mergeOutcome(outcome, (content as OutcomeNote).outcome)
+    }
+    if (document?.accountId !== accountId) return undefined
+    const { state } = outcome
+    return state ? { ...document, outcome: toOutcomeDocument({ ...outcome, state }) } : document
+  }
+
+  /** For searches; a moment behind the journal. `undefined` while nothing was ever recorded. */
+  get index(): DecisionIndex | undefined {
+    return this.#index ?? (existsSync(this.#indexPath) ? this.#openIndex() : undefined)
+  }
+
   /** Why records that should be on disk are not, for people; `undefined` while all is well. */
   findProblem(): string | undefined {
-    const cause = this.#lastError instanceof Error ? `: ${this.#lastError.message}` : ''
-    if (this.#failed.size > 0) {
-      return `records of ${this.#failed.size} decisions could not be written and are tried again${cause}`
+    const count = this.#waiting.length
+    if (count === 0) return undefined
+    if (this.#failedAttempts > 0) {
+      const why = getErrorMessage(this.#lastError)
+      return `${count} records could not be written to the journal and are tried again: ${why}`
     }
-    const [oldest] = this.#waiting.values()
-    const waitedSeconds = oldest ? monotonicSeconds() - oldest.enqueuedAtSeconds : 0
+    const waitedSeconds = monotonicSeconds() - (this.#waiting[0]?.enqueuedAtSeconds ?? 0)
     if (waitedSeconds <= maxWaitSeconds) return undefined
-    const seconds = Math.floor(waitedSeconds)
-    return `records of ${this.#waiting.size} decisions wait to be written, since ${seconds} s${cause}`
+    return `${count} records wait to be written to the journal, since ${Math.floor(waitedSeconds)} s`
   }
 
-  /**
-   * Resolves when the decision is on disk; rejects when its first write failed or too many records
-   * wait. A record whose write failed is tried again all the same.
-   */
-  append(decision: Decision): Promise<void> {
-    const row = toDecisionRow(decision)
-    return new Promise((written, failed) => {
-      const entry: JournalEntry = {
-        row,
-        enqueuedAtSeconds: monotonicSeconds(),
-        settle: { written, failed },
-      }
-      if (this.#waiting.size < this.#maxWaiting) this.#enqueue(entry)
-      else
-        this.#rejectAndRetry(entry, new Error(`${this.#maxWaiting} decisions wait to be recorded`))
-    })
-  }
-
-  /**
-   * Replaces the record of a decision that changed after it was recorded. A record that was given up
-   * because too many wait stays lost.
-   */
-  amend(decision: Decision): void {
-    const row = toDecisionRow(decision)
-    const kept = this.#waiting.get(row.id) ?? this.#failed.get(row.id)
-    if (kept) kept.row = row
-    else if (this.#waiting.size < this.#maxWaiting)
-      this.#enqueue({ row, enqueuedAtSeconds: monotonicSeconds(), settle: undefined })
-  }
-
-  /** The record of one decision; `undefined` when the account has none of that id. */
-  find(accountId: string, id: string): Promise<DecisionDocument | undefined> {
-    return findDecision(this.#storage.db, accountId, id)
-  }
-
-  /** Waits until everything appended so far is on disk, failed records included. */
+  /** Waits until everything appended so far is on disk, failed records included, and in the index. */
   async drain(): Promise<void> {
-    await this.#writing
-    await this.#retrying
+    while (this.#waiting.length > 0 || this.#writing) {
+      this.#flush()
+      await this.#writing
+      if (this.#failedAttempts > 0) await sleep(retryDelays.firstMs)
+    }
+    this.#indexPause.abort()
+    await this.#indexing
   }
 
   /** Tries once more what has failed; what cannot be written then is lost and reported. */
   async close(): Promise<void> {
-    this.#closing = true
-    await this.drain()
-    await this.#writeEach([...this.#failed.values()], this.#failed)
-    if (this.#failed.size > 0) this.#giveUp(this.#failed.size)
-    this.#failed.clear()
+    this.#isClosing = true
+    await this.#writing
+    if (this.#waiting.length > 0) {
+      this.#flush()
+      await this.#writing
+    }
+    clearTimeout(this.#flushTimer)
+    if (this.#waiting.length > 0) this.#giveUp(this.#waiting.length)
+    this.#waiting.length = 0
+    this.#indexPause.abort()
+    await this.#indexing
+    await this.#writer?.close()
+    await this.#indexer?.close()
+    this.#index?.close()
   }
 
-  #enqueue(entry: JournalEntry): void {
-    this.#waiting.set(entry.row.id, entry)
-    this.#observer.onPending(this.#waiting.size + this.#failed.size)
+  #openIndex(): DecisionIndex {
+    this.#index ??= new DecisionIndex(this.#indexPath)
+    return this.#index
+  }
+
+  #enqueueDecision(kind: RecordKind, decision: Decision, onWritten: OnWritten | undefined): void {
+    const body = JSON.stringify(toDecisionDocument(decision))
+    this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
+    this.#flush()
+  }
+
+  #enqueue(content: Omit<JournalRecord, 'seq'>, decisionId?: string, onWritten?: OnWritten): void {
+    const refusal = this.#findRefusal()
+    if (refusal !== undefined) {
+      this.#giveUp(1)
+      this.#options.observer.onFailure()
+      onWritten?.(new Error(refusal))
+      return
+    }
+    const record = { ...content, seq: this.#nextSeq }
+    const entry = { record, decisionId, onWritten, enqueuedAtSeconds: monotonicSeconds() }
+    this.#nextSeq += 1
+    this.#waiting.push(entry)
+    if (this.#unindexed.size < maxUnindexed) this.#unindexed.set(record.seq, entry)
+    this.#options.observer.onPending(this.#waiting.length)
+  }
+
+  #findRefusal(): string | undefined {
+    if (this.#writer === undefined || this.#isClosing) return 'the journal is not open'
+    const count = this.#waiting.length
+    return count < this.#maxWaiting
+      ? undefined
+      : `${count} records wait to be written to the journal`
+  }
+
+  #flushAfter(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#flush(), ms).unref()
+  }
+
+  #flush(): void {
     this.#writing ??= this.#writeAll()
   }
 
-  /** Waits for a turn of the event loop first, so that the requests of one turn share a flush. */
   async #writeAll(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      await new Promise<void>((resume) => setImmediate(resume))
-      const batch = [...this.#waiting.values()].slice(0, maxBatchSize)
-      const cause = await this.#write(batch, this.#waiting)
-      // At the end, a lock that stays is a failure like any other.
-      const mayPass = cause !== undefined && this.#isLock(cause) && !this.#closing
-      if (mayPass) await sleep(lockRetryDelayMs)
-      else if (cause !== undefined) await this.#writeEach(batch, this.#waiting)
-      this.#observer.onPending(this.#waiting.size + this.#failed.size)
-    }
-    this.#writing = undefined
-  }
-
-  async #retryAll(): Promise<void> {
-    let waitMs = minRetryDelayMs
-    while (this.#failed.size > 0 && !this.#closing) {
-      await sleep(waitMs)
-      waitMs = Math.min(waitMs * 2, maxRetryDelayMs)
-      const batch = [...this.#failed.values()].slice(0, maxBatchSize)
-      const cause = await this.#write(batch, this.#failed)
-      if (cause !== undefined) await this.#writeEach(batch, this.#failed)
-      this.#observer.onPending(this.#waiting.size + this.#failed.size)
-    }
-    this.#retrying = undefined
-  }
-
-  #isLock(cause: unknown): boolean {
-    return this.#storage.traits.isLockedElsewhere(cause)
-  }
-
-  /** One row that the database refuses must not block the calls of all the others. */
-  async #writeEach(batch: readonly JournalEntry[], from: Map<string, JournalEntry>): Promise<void> {
-    let refusals = 0
-    let cause: unknown
-    for (const entry of batch) {
-      if (refusals < maxConsecutiveRefusals) cause = await this.#write([entry], from)
-      if (cause === undefined) refusals = 0
-      else {
-        refusals += 1
-        from.delete(entry.row.id)
-        this.#rejectAndRetry(entry, cause)
+    // The requests of one turn of the event loop share a flush.
+    await new Promise((resume) => setImmediate(resume))
+    clearTimeout(this.#flushTimer)
+    this.#flushTimer = undefined
+    try {
+      while (this.#waiting.length > 0) {
+        const batch = this.#waiting.slice(0, maxBatchSize)
+        await this.#writer?.ask(batch.map(({ record }) => record))
+        this.#acknowledge(batch)
       }
+    } catch (cause) {
+      this.#refuseAll(cause)
     }
+    this.#options.observer.onPending(this.#waiting.length)
+    this.#writing = undefined
+    this.#startIndexing()
   }
 
-  /** Rejects the caller's promise, and keeps the record to try again. */
-  #rejectAndRetry(entry: JournalEntry, cause: unknown): void {
-    if (entry.settle) this.#observer.onFailure(cause)
-    entry.settle?.failed(cause)
-    entry.settle = undefined
-    if (this.#failed.size < this.#maxWaiting) this.#failed.set(entry.row.id, entry)
-    else this.#giveUp(1)
-    if (!this.#closing) this.#retrying ??= this.#retryAll()
+  #acknowledge(batch: readonly Entry[]): void {
+    this.#failedAttempts = 0
+    this.#waiting.splice(0, batch.length)
+    this.#durableSeq += batch.length
+    const fault = this.#findFault()
+    for (const entry of batch) settle(entry, fault)
+  }
+
+  /** Checked after the flush: what was decided from files that are gone must not be allowed. */
+  #findFault(): Error | undefined {
+    const now = monotonicSeconds()
+    if (now - this.#faultCheckedAtSeconds >= faultCheckSeconds) {
+      this.#faultCheckedAtSeconds = now
+      this.#fault = this.#options.findFault()
+    }
+    return this.#fault === undefined ? undefined : new Error(this.#fault)
+  }
+
+  /** The callers learn it at once; the records are tried again, and each new one tries at once as well. */
+  #refuseAll(cause: unknown): void {
+    this.#lastError = cause
+    this.#failedAttempts += 1
+    for (const entry of this.#waiting) {
+      if (entry.onWritten) this.#options.observer.onFailure()
+      settle(entry, cause)
+    }
+    if (this.#isClosing) return
+    this.#flushTimer = this.#flushAfter(computeBackoffMs(this.#failedAttempts, retryDelays))
   }
 
   #giveUp(count: number): void {
     this.#lostCount += count
-    this.#observer.onLoss(count)
+    this.#options.observer.onLoss(count)
   }
 
-  /** Returns the cause if nothing was written. */
-  async #write(batch: readonly JournalEntry[], from: Map<string, JournalEntry>): Promise<unknown> {
-    const rows = batch.map((entry) => entry.row)
-    try {
-      await this.#storage.runForEach(upsertDecision, rows)
-    } catch (cause) {
-      this.#lastError = cause ?? new Error('the database gave no cause')
-      return this.#lastError
+  #startIndexing(): void {
+    if (this.#indexer) this.#indexing ??= this.#indexAll(this.#indexer)
+  }
+
+  /** A failure is not one of the journal: what is not in the index is read from it later. */
+  async #indexAll(indexer: Thread<number, IndexProgress>): Promise<void> {
+    const { observer } = this.#options
+    let pauseMs = indexDelayMs
+    for (let isDone = false, failures = 0; !isDone; ) {
+      try {
+        await this.#pauseIndexing(pauseMs)
+        const { nextSeq, hasOldDecisions } = await indexer.ask(this.#durableSeq)
+        failures = 0
+        pauseMs = 0
+        this.#forgetIndexed(nextSeq)
+        observer.onIndexLag(this.#durableSeq + 1 - nextSeq)
+        isDone = nextSeq > this.#durableSeq && (!hasOldDecisions || this.#isClosing)
+      } catch (cause) {
+        failures += 1
+        pauseMs = computeBackoffMs(failures, retryDelays)
+        observer.onIndexFailure(cause)
+        isDone = this.#isClosing
+      }
     }
-    this.#lastError = undefined
-    for (const [index, entry] of batch.entries()) {
-      // An entry amended while it was being written stays, to be written again.
-      if (entry.row === rows[index]) from.delete(entry.row.id)
-      entry.settle?.written()
-      entry.settle = undefined
+    this.#indexing = undefined
+  }
+
+  /** Many records share one transaction of the index. */
+  async #pauseIndexing(ms: number): Promise<void> {
+    this.#indexPause = new AbortController()
+    if (!this.#isClosing) await sleep(ms, { signal: this.#indexPause.signal })
+  }
+
+  #forgetIndexed(nextSeq: number): void {
+    for (const seq of this.#unindexed.keys()) {
+      if (seq >= nextSeq) return
+      this.#unindexed.delete(seq)
     }
-    return undefined
   }
 }
 
-/** The same id again replaces the record, for an allow that was blocked before it left. */
-const upsertDecision = `
-  insert into decisions
-    (id, account_id, decided_at, number, call_kind, decision, reason, via, what_if, body)
-  values
-    (@id, @account_id, @decided_at, @number, @call_kind, @decision, @reason, @via, @what_if, @body)
-  on conflict (id) do update
-    set decision = excluded.decision, reason = excluded.reason, body = excluded.body`
+function settle(entry: Entry, cause: unknown): void {
+  entry.onWritten?.(cause)
+  entry.onWritten = undefined
+}
 
-function toDecisionRow(decision: Decision): DecisionRow {
-  const { request } = decision
-  return {
-    id: decision.id,
-    account_id: decision.accountId,
-    decided_at: decision.decidedAt,
-    number: decision.number,
-    call_kind: request.callKind,
-    decision: decision.decision,
-    reason: decision.reason,
-    via: request.via,
-    what_if: request.at === undefined ? 0 : 1,
-    body: JSON.stringify(toDecisionDocument(decision)),
+/** The name of a journal, from the day it was begun; in a file beside its records. */
+function readOrigin(folder: string, now: Instant): string {
+  const path = join(folder, 'origin')
+  if (existsSync(path)) return readFileSync(path, 'utf8')
+  ensureFolder(folder)
+  const [segment] = listSegments(folder)
+  if (segment) {
+    throw new DataFileError(
+      path,
+      `the file is missing, but there is ${segment.path}. Restore it from a backup`,
+    )
   }
+  const origin = `callgate/journal/${formatDay(toUtcDay(now))}-${randomBytes(4).toString('hex')}\n`
+  writeFileSync(path, origin, { flag: 'wx', mode: 0o600, flush: true })
+  syncFolder(folder)
+  return origin
 }

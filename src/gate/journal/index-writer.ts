@@ -1,0 +1,62 @@
+/** Brings the index up to the journal. Runs in a thread of its own, since it writes to a database. */
+import { runInThread, type ThreadWork } from '../../runtime/thread.js'
+import { DecisionIndex } from './decision-index.js'
+import { JournalReader } from './journal-reader.js'
+
+export interface IndexWriterOptions {
+  /** Of the journal. */
+  readonly folder: string
+  readonly indexPath: string
+  /** Of the database that may hold decisions from before the journal. */
+  readonly databasePath: string
+}
+
+export interface IndexProgress {
+  /** Number of the first record that is not in the index. */
+  readonly nextSeq: number
+  /** Whether some of the decisions from before the journal are not in the index yet. */
+  readonly hasOldDecisions: boolean
+}
+
+export class IndexWriter {
+  readonly #options: IndexWriterOptions
+  readonly #index: DecisionIndex
+  #reader: JournalReader | undefined
+  #hasOldDecisions = true
+
+  constructor(options: IndexWriterOptions) {
+    this.#options = options
+    this.#index = new DecisionIndex(options.indexPath)
+  }
+
+  /**
+   * Adds the next records, up to and including number `lastSeq`, about two megabytes of them at a time,
+   * and the next decisions from before the journal.
+   */
+  handle(lastSeq: number): IndexProgress {
+    try {
+      this.#reader ??= new JournalReader(this.#options.folder, this.#index.nextSeq)
+      const records = this.#reader.read(lastSeq)
+      this.#index.add(records)
+      this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
+      return { nextSeq: this.#reader.nextSeq, hasOldDecisions: this.#hasOldDecisions }
+    } catch (cause) {
+      // The next attempt begins where the index ends.
+      this.#reader?.close()
+      this.#reader = undefined
+      throw cause
+    }
+  }
+
+  close(): void {
+    this.#reader?.close()
+    this.#index.close()
+  }
+}
+
+export const indexWriting: ThreadWork<IndexWriterOptions, number, IndexProgress> = {
+  module: import.meta.url,
+  create: (options) => new IndexWriter(options),
+}
+
+runInThread(indexWriting)

@@ -1,0 +1,179 @@
+/**
+ * The bytes of the journal. A segment is a file that begins with a header and goes on with one frame
+ * per record, in the order of their sequence numbers; all integers are big-endian.
+ *
+ * Header, 64 bytes: magic (8), first sequence number (8), created at, in ms (8), SHA-256 of the
+ * journal's origin (32), flags (4), CRC-32 of the 60 bytes before (4).
+ *
+ * Frame, padded to 8 bytes: length of the payload (4), CRC-32 of the segment's first sequence number,
+ * the length and the payload (4), payload: format (1), kind (1), sequence number (8), written at, in
+ * ms (8), salt (16), body. The body is JSON in UTF-8, and its bytes are never written anew: with the
+ * salt, 128 random bits for each record, a later commitment to them can be published without showing
+ * them. The checksum finds accidents, and with the sequence number in it, bytes of another segment.
+ */
+import { randomFillSync } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { Instant } from '../../domain/time/clock.js'
+
+/** An amendment replaces a decision of the same id that changed before its answer left. */
+export const recordKinds = { decision: 1, amendment: 2, outcome: 3, opened: 7 } as const
+export type RecordKind = keyof typeof recordKinds
+
+export interface JournalRecord {
+  /** Without gaps, from 1. */
+  readonly seq: number
+  readonly kind: RecordKind
+  readonly at: Instant
+  /** JSON. */
+  readonly body: string
+}
+
+export interface SegmentHeader {
+  readonly firstSeq: number
+  readonly createdAt: Instant
+  /** SHA-256 of the journal's origin. */
+  readonly origin: Buffer
+}
+
+export const headerBytes = 64
+const frameHeadBytes = 8
+const payloadHeadBytes = 34
+const saltBytes = 16
+const format = 1
+/** What a frame must not exceed to be taken for one. A decision has about 1,300 bytes. */
+const maxPayloadBytes = 1_048_576
+
+const magic = Buffer.from('CGJ1\r\n\x1a\n', 'latin1')
+
+export function encodeHeader({ firstSeq, createdAt, origin }: SegmentHeader): Buffer {
+  const bytes = Buffer.alloc(headerBytes)
+  magic.copy(bytes)
+  bytes.writeBigUInt64BE(BigInt(firstSeq), 8)
+  bytes.writeBigUInt64BE(BigInt(createdAt), 16)
+  origin.copy(bytes, 24)
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, 60)), 60)
+  return bytes
+}
+
+/** `undefined` if the bytes are no whole header. */
+export function decodeHeader(bytes: Buffer): SegmentHeader | undefined {
+  if (bytes.length < headerBytes || !bytes.subarray(0, magic.length).equals(magic)) return undefined
+  if (crc32(bytes.subarray(0, 60)) !== bytes.readUInt32BE(60)) return undefined
+  return {
+    firstSeq: Number(bytes.readBigUInt64BE(8)),
+    createdAt: Number(bytes.readBigUInt64BE(16)),
+    origin: Buffer.from(bytes.subarray(24, 56)),
+  }
+}
+
+/** Where the checksums of a segment's frames begin. */
+export function checksumSeedOf(firstSeq: number): number {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64BE(BigInt(firstSeq))
+  return crc32(bytes)
+}
+
+/** The frames of some records, one after another. */
+export function encodeFrames(records: readonly JournalRecord[], checksumSeed: number): Buffer {
+  const sizes = records.map(({ body }) => payloadHeadBytes + Buffer.byteLength(body))
+  const total = sizes.reduce((sum, size) => sum + padded(frameHeadBytes + size), 0)
+  const bytes = Buffer.allocUnsafe(total)
+  let offset = 0
+  for (const [index, record] of records.entries()) {
+    offset = writeFrame(bytes, { offset, record, length: sizes[index] ?? 0, checksumSeed })
+  }
+  return bytes
+}
+
+interface FrameToWrite {
+  readonly offset: number
+  readonly record: JournalRecord
+  readonly length: number
+  readonly checksumSeed: number
+}
+
+/** Returns where the next frame begins. */
+function writeFrame(bytes: Buffer, { offset, record, length, checksumSeed }: FrameToWrite): number {
+  const payload = offset + frameHeadBytes
+  const end = payload + length
+  bytes.writeUInt32BE(length, offset)
+  bytes[payload] = format
+  bytes[payload + 1] = recordKinds[record.kind]
+  writeUint64(bytes, record.seq, payload + 2)
+  writeUint64(bytes, record.at, payload + 10)
+  writeSalt(bytes, payload + 18)
+  bytes.write(record.body, payload + payloadHeadBytes)
+  const checksum = crc32(
+    bytes.subarray(payload, end),
+    crc32(bytes.subarray(offset, offset + 4), checksumSeed),
+  )
+  bytes.writeUInt32BE(checksum, offset + 4)
+  const next = offset + padded(frameHeadBytes + length)
+  bytes.fill(0, end, next)
+  return next
+}
+
+const padded = (size: number): number => Math.ceil(size / 8) * 8
+
+/** `writeBigUInt64BE` needs a BigInt for each call, which costs more than the rest of a frame. */
+function writeUint64(bytes: Buffer, value: number, offset: number): void {
+  bytes.writeUInt32BE(Math.floor(value / 2 ** 32), offset)
+  bytes.writeUInt32BE(value % 2 ** 32, offset + 4)
+}
+
+function readUint64(bytes: Buffer, offset: number): number {
+  return bytes.readUInt32BE(offset) * 2 ** 32 + bytes.readUInt32BE(offset + 4)
+}
+
+const salts = Buffer.alloc(256 * saltBytes)
+let saltOffset = salts.length
+
+function writeSalt(bytes: Buffer, offset: number): void {
+  if (saltOffset === salts.length) {
+    randomFillSync(salts)
+    saltOffset = 0
+  }
+  salts.copy(bytes, offset, saltOffset, saltOffset + saltBytes)
+  // No salt is used twice, and none stays in memory.
+  salts.fill(0, saltOffset, saltOffset + saltBytes)
+  saltOffset += saltBytes
+}
+
+const kindsByCode = new Map<number | undefined, RecordKind>(
+  Object.entries(recordKinds).map(([kind, code]) => [code, kind as RecordKind]),
+)
+
+export interface ReadFrame {
+  readonly record: JournalRecord
+  /** Where the next frame begins. */
+  readonly end: number
+}
+
+/** The frame at an offset; `undefined` if no whole one of the segment begins there. */
+export function decodeFrame(
+  bytes: Buffer,
+  offset: number,
+  checksumSeed: number,
+): ReadFrame | undefined {
+  const payload = offset + frameHeadBytes
+  if (payload > bytes.length) return undefined
+  const length = bytes.readUInt32BE(offset)
+  const end = payload + length
+  if (length < payloadHeadBytes || length > maxPayloadBytes || end > bytes.length) return undefined
+  const kind = kindsByCode.get(bytes[payload + 1])
+  if (bytes[payload] !== format || kind === undefined) return undefined
+  const checksum = crc32(
+    bytes.subarray(payload, end),
+    crc32(bytes.subarray(offset, offset + 4), checksumSeed),
+  )
+  if (checksum !== bytes.readUInt32BE(offset + 4)) return undefined
+  return {
+    record: {
+      kind,
+      seq: readUint64(bytes, payload + 2),
+      at: readUint64(bytes, payload + 10),
+      body: bytes.toString('utf8', payload + payloadHeadBytes, end),
+    },
+    end: offset + padded(frameHeadBytes + length),
+  }
+}

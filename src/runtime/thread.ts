@@ -1,0 +1,144 @@
+/**
+ * A thread for work that waits for a disk, so that the thread that decides never does. Requests are
+ * carried out one at a time, in their order.
+ */
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+
+export interface Thread<Request, Reply> {
+  /** Rejects as the work does, or when the thread ends before it replies; the next request starts it anew. */
+  ask(request: Request): Promise<Reply>
+  /** Ends after the requests so far. */
+  close(): Promise<void>
+}
+
+/** What a thread does, made from options that can be copied to another thread. */
+export interface ThreadWork<Options, Request, Reply> {
+  /** The module that calls {@link runInThread} with this work, as its `import.meta.url`. */
+  readonly module: string
+  create(options: Options): {
+    handle(request: Request): Reply
+    close(): void
+  }
+}
+
+type Answer<Reply> =
+  | { readonly ok: true; readonly reply: Reply }
+  | { readonly ok: false; readonly message: string; readonly code: string | undefined }
+
+interface StartData<Options> {
+  readonly threadModule: string
+  readonly options: Options
+}
+
+export function startThread<Options, Request, Reply>(
+  work: ThreadWork<Options, Request, Reply>,
+  options: Options,
+): Thread<Request, Reply> {
+  // Node.js loads compiled files in a thread. Run from its sources, as in tests, the program does the
+  // same work in its one thread.
+  return work.module.endsWith('.ts')
+    ? startInline(work, options)
+    : new WorkerThread<Options, Request, Reply>(work.module, options)
+}
+
+function startInline<Options, Request, Reply>(
+  work: ThreadWork<Options, Request, Reply>,
+  options: Options,
+): Thread<Request, Reply> {
+  let worker: ReturnType<typeof work.create> | undefined
+  return {
+    async ask(request) {
+      worker ??= work.create(options)
+      return worker.handle(request)
+    },
+    async close() {
+      worker?.close()
+      worker = undefined
+    },
+  }
+}
+
+interface PendingRequest<Reply> {
+  readonly resolve: (reply: Reply) => void
+  readonly reject: (cause: Error) => void
+}
+
+class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
+  readonly #module: string
+  readonly #options: Options
+  /** In their order, which is that of the answers. */
+  readonly #pending: PendingRequest<Reply>[] = []
+  #worker: Worker | undefined
+
+  constructor(module: string, options: Options) {
+    this.#module = module
+    this.#options = options
+  }
+
+  ask(request: Request): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ resolve, reject })
+      this.#worker ??= this.#start()
+      this.#worker.postMessage(request)
+    })
+  }
+
+  close(): Promise<void> {
+    const worker = this.#worker
+    if (worker === undefined) return Promise.resolve()
+    return new Promise((resolve) => {
+      worker.once('exit', () => resolve())
+      worker.postMessage(closeRequest)
+    })
+  }
+
+  #start(): Worker {
+    const data: StartData<Options> = { threadModule: this.#module, options: this.#options }
+    const worker = new Worker(new URL(this.#module), { workerData: data })
+    let failure = new Error('the thread has ended')
+    worker.on('message', (answer: Answer<Reply>) => this.#settle(answer))
+    worker.on('error', (cause) => {
+      failure = cause instanceof Error ? cause : new Error(String(cause))
+    })
+    worker.on('exit', () => {
+      this.#worker = undefined
+      for (const { reject } of this.#pending.splice(0)) reject(failure)
+    })
+    // A command that has nothing else to do ends.
+    worker.unref()
+    return worker
+  }
+
+  #settle(answer: Answer<Reply>): void {
+    const pending = this.#pending.shift()
+    if (answer.ok) pending?.resolve(answer.reply)
+    else pending?.reject(Object.assign(new Error(answer.message), { code: answer.code }))
+  }
+}
+
+const closeRequest = 'close'
+
+/** Does the work if this module was started as a thread for it; otherwise nothing. */
+export function runInThread<Options, Request, Reply>(
+  work: ThreadWork<Options, Request, Reply>,
+): void {
+  const started: StartData<Options> | undefined = workerData
+  const port = parentPort
+  if (port === null || started?.threadModule !== work.module) return
+  const worker = work.create(started.options)
+  port.on('message', (request: Request | typeof closeRequest) => {
+    if (request === closeRequest) {
+      worker.close()
+      port.close()
+    } else port.postMessage(answer(() => worker.handle(request)))
+  })
+}
+
+function answer<Reply>(work: () => Reply): Answer<Reply> {
+  try {
+    return { ok: true, reply: work() }
+  } catch (cause) {
+    const { message, code } = cause as NodeJS.ErrnoException
+    return { ok: false, message, code }
+  }
+}
