@@ -291,7 +291,7 @@ describe('a test of the address', () => {
     const answer = await post({ TestNotificationURL: 'true' })
     expect(answer.status).toBe(400)
     expect((answer.json() as { readonly detail: string }).detail).toBe(
-      "NotificationURL 'https://customer.example/hook?t=1': the test notification was not delivered: no HTTP answer came",
+      "NotificationURL 'https://customer.example/hook?t=1': the test notification was not delivered: there was no HTTP answer",
     )
   })
 })

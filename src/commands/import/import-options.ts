@@ -57,7 +57,7 @@ export function parseAsOf(text: string | undefined): Instant | undefined {
   }
   const asOf = day * msPerDay
   if (asOf <= systemClock.now()) return asOf
-  throw new CommandFailure(`--as-of '${text}': must not lie in the future`, 2)
+  throw new CommandFailure(`--as-of '${text}': must not be in the future`, 2)
 }
 
 /** Parses the number of an option such as `--bad-lines`. */

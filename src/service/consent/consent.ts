@@ -156,7 +156,7 @@ export class Consent implements EbrRecordSource {
     const records = await this.findRecords(accountId, lists.ebrProject, numbers)
     const warnings = await mapInSlices(outcome.losers, ({ number, type }) => {
       const inForce = recordNames[records.get(number)?.type ?? type]
-      return `${number}: the ${recordNames[type]} record is not in force: a ${inForce} record is kept`
+      return `${number}: the ${recordNames[type]} record is not in force: the existing ${inForce} record remains in force`
     })
     for (const { number } of outcome.winners) {
       const turn = yieldToEventLoop()

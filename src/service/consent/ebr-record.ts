@@ -58,6 +58,6 @@ export interface EbrRecordSource {
 /** Throws for a damaged row, since an unreadable record must not exempt. */
 function parseStoredDay(text: string): LocalDay {
   const day = parseDay(text)
-  if (day === undefined) throw new Error(`ebr_records holds the unreadable day '${text}'`)
+  if (day === undefined) throw new Error(`ebr_records contains the unreadable day '${text}'`)
   return day
 }

@@ -386,7 +386,7 @@ describe('a provider that fails', () => {
       ok: false,
       reason: 'circuit-open',
       source: 'vendor',
-      detail: 'left alone for a while after: fake unreachable',
+      detail: 'not asked for a while after repeated failures: fake unreachable',
     })
     expect([transport.sent.length, left()]).toEqual([2, nothingLeft])
   })
@@ -528,7 +528,7 @@ describe('a provider that fails', () => {
     await time.advance(10)
     expect(lines).toEqual([
       {
-        line: 'warn: a provider is left alone for a while',
+        line: 'warn: a provider is not asked for a while, since its requests keep failing',
         fields: { provider: 'vendor', question: 'scrub', detail: 'fake unreachable' },
       },
       {

@@ -120,9 +120,9 @@ describe('an access token', () => {
     ['a status of 429', { status: 429 }, 'source-failed', 'answered 429'],
     ['a status of 500', { status: 500, body: 'oops' }, 'source-failed', 'answered 500'],
     ['a redirect', { status: 302 }, 'source-failed', 'answered 302'],
-    ['a login page', { body: '<html>' }, 'not-understood', 'the reply is no JSON object'],
-    ['nothing', { body: '' }, 'not-understood', 'the reply is no JSON object'],
-    ['null', { body: 'null' }, 'not-understood', 'the reply is no JSON object'],
+    ['a login page', { body: '<html>' }, 'not-understood', 'the reply is not a JSON object'],
+    ['nothing', { body: '' }, 'not-understood', 'the reply is not a JSON object'],
+    ['null', { body: 'null' }, 'not-understood', 'the reply is not a JSON object'],
     ['no type', { body: '{"expires_in":1,"access_token":"a"}' }, 'not-understood', 'token_type'],
     [
       'another type',
@@ -210,8 +210,8 @@ describe('an access token', () => {
     transport.onSend = giveToken
     await credentials.obtain()
     expect(lines.map(({ line }) => line)).toEqual([
-      'warn: no access token can be had from a provider; tried again',
-      'info: a provider gives access tokens again',
+      'warn: a provider issues no access token; trying again',
+      'info: a provider issues access tokens again',
     ])
   })
 
@@ -341,7 +341,7 @@ describe('questions with an access token', () => {
     expect([questions().length, tokenRequests()]).toEqual([6, 6])
     expect(lines.map(({ line }) => line)).toEqual([
       'error: a provider refuses the key',
-      'warn: a provider is left alone for a while',
+      'warn: a provider is not asked for a while, since its requests keep failing',
     ])
     expect(JSON.stringify(lines)).not.toContain('token-')
   })
