@@ -17,7 +17,7 @@ export interface ImportOptions {
 }
 
 export function asOfOption(otherwise: string): Option {
-  return new Option('--as-of <date>', `day the content was true (default: ${otherwise})`)
+  return new Option('--as-of <date>', `as-of date of the content (default: ${otherwise})`)
 }
 
 /** `--bad-lines` and `--rejects`. */

@@ -113,7 +113,7 @@ const blockFeed: NumberingFeed<TableImportSummary> = {
     `${formatNumber(summary.accepted)} assigned thousands blocks of the US` +
       describeDryRun(summary.dryRun),
     ...describeReport(summary),
-    `  ${formatNumber(summary.undecidedZones)} blocks have a rate center that settles no time zone`,
+    `  ${formatNumber(summary.undecidedZones)} blocks have a rate center that may be in several time zones`,
   ],
 }
 

@@ -1,4 +1,4 @@
-/** `callgate warm`: tells a running server to look up numbers before they are called. */
+/** `callgate warm`: has a running server look up numbers before they are called. */
 import type { Command } from 'commander'
 import type { WarmupProgressBody, WarmupStartedBody } from '../../api/gate/warmup.js'
 import { readLoginIdFromEnvironment } from '../../config/load.js'

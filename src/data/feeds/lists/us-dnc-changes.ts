@@ -1,8 +1,8 @@
 /**
  * Reads change files of the US registry: a number, a timestamp, and `A` for added or `D` for deleted,
  * such as `8505550123,2026-11-18T08:00:00,A` or `850,5550123,2026-11-18,D`. A timestamp without a zone
- * is read as UTC, which is earlier than that time in any US zone, so a deletion counts as older than it
- * is, never as newer.
+ * is read as UTC, which is earlier than that time in any US zone, so a deletion may be treated
+ * as older than it is, never as newer.
  */
 import type { Instant } from '../../../domain/time/clock.js'
 import { parseInstant } from '../../../domain/time/dates.js'
