@@ -16,7 +16,7 @@ import { labelIssuers } from '../../domain/spam-labels.js'
 import { formatDay, formatInstant, toUtcDay } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { CommandFailure, type Terminal } from '../command.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 import { type ImportFeed, type ImportRequest, registerImportFeed } from './import-feed.js'
 import {
   allowShrinkOption,

@@ -5,7 +5,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, parseDay } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { CommandFailure } from '../command.js'
-import { formatNumber } from '../figures.js'
+import { formatNumber } from '../format.js'
 
 export interface ImportOptions {
   readonly asOf?: string

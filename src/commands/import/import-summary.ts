@@ -9,7 +9,7 @@ import type { ListVersion } from '../../domain/number-set.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { truncate } from '../../errors.js'
 import { systemClock } from '../../runtime/runtime.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 import { describeBadLines, describeDifference, describeDryRun } from './import-options.js'
 
 /** The lines of the summary of a whole list. */

@@ -16,7 +16,7 @@ import {
 import { formatInstant } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import type { Terminal } from '../command.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 import { type ImportFeed, type ImportRequest, registerImportFeed } from './import-feed.js'
 import {
   badLinesOptions,

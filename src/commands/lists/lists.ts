@@ -12,7 +12,7 @@ import {
   type RegisterCommand,
   type Terminal,
 } from '../command.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 import { describeAge } from '../import/import-summary.js'
 import {
   type DataOverview,

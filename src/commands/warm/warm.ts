@@ -14,8 +14,9 @@ import {
   type RegisterCommand,
   type Terminal,
 } from '../command.js'
-import { formatNumber, parseDuration } from '../figures.js'
+import { formatNumber } from '../format.js'
 import { describeRefused, type ListedNumber, readNumbersFile } from '../numbers-file.js'
+import { parseDuration } from '../option-values.js'
 import { startProgress } from '../progress.js'
 import { splitIntoRequests, WarmupClient, type WarmupJobRequest } from './warmup-client.js'
 

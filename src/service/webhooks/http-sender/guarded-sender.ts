@@ -165,7 +165,7 @@ function startDeadline({ timeoutMs, signal }: SendRequest, timers: Timers): Requ
     controller.abort()
   }
   const abort = () => giveUp(new SendError('aborted', 'given up'))
-  const callOff = timers.after(timeoutMs, () =>
+  const cancelTimeout = timers.after(timeoutMs, () =>
     giveUp(new SendError('timeout', `no complete answer within ${timeoutMs} ms`)),
   )
   if (signal?.aborted) abort()
@@ -174,7 +174,7 @@ function startDeadline({ timeoutMs, signal }: SendRequest, timers: Timers): Requ
     signal: controller.signal,
     getError: () => why,
     clear() {
-      callOff()
+      cancelTimeout()
       signal?.removeEventListener('abort', abort)
     },
   }
