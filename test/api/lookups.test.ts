@@ -261,7 +261,7 @@ describe('RealTimeDisconnect', () => {
     expect(new Set(cases.map(({ status }) => status))).toEqual(new Set(lineStatuses))
   })
 
-  test('nobody is asked about what cannot be a number', async () => {
+  test('no source is asked about text that cannot be a number', async () => {
     asked.length = 0
     for (const phone of ['1127365001', '212736500']) {
       await get(`/v1.4/Data/RealTimeDisconnect?phoneNumber=${phone}`)

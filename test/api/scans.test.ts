@@ -264,7 +264,7 @@ test.each([
   expect(answer.json()).toMatchObject({ status: 403, title: 'Forbidden', detail })
 })
 
-test('a bug is a 500 that says nothing, and the key is not in the log', async () => {
+test('a bug gives a 500 without details, and the key is not in the log', async () => {
   await begin()
   await database.db.schema.alterTable('scan_jobs').renameTo('elsewhere').execute()
   const answer = await post({})

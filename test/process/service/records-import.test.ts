@@ -279,7 +279,7 @@ describe('consents', () => {
     expect(await consents(oneConsent('2026-06-02', 'S'))).toBe('1 already on file')
   })
 
-  test('one that was taken out of force does not come back', async () => {
+  test('one that was ended is not revived', async () => {
     await consents(oneConsent('2026-06-01'))
     const asked = { phoneList: number }
     await running.postJson('/app/main/rpc/ebr/remove', asked, running.keys.main)

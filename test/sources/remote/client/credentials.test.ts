@@ -195,7 +195,7 @@ describe('an access token', () => {
     expect([transport.underWay(), credentials.findProblem()?.reason]).toEqual([0, 'source-failed'])
   })
 
-  it('that cannot be had is left alone, for longer each time, and told of once', async () => {
+  it('that cannot be obtained is retried after growing delays, and logged once', async () => {
     const { credentials, transport, time, lines } = open()
     transport.onSend = (sent) => sent.fail('unreachable')
     const pauses: number[] = []
@@ -215,7 +215,7 @@ describe('an access token', () => {
     ])
   })
 
-  it('is left alone as long as the provider asks', async () => {
+  it('is not requested for as long as the provider asks', async () => {
     const { credentials, transport, time } = open()
     transport.onSend = (sent) => sent.reply({ status: 429, retryAfter: '30' })
     await credentials.obtain()

@@ -41,7 +41,7 @@ describe.each(lookupNames)('%s', (name) => {
     await provider.close()
   })
 
-  it('is left alone after repeated failures, and asked again later', async () => {
+  it('is not asked for a while after repeated failures', async () => {
     const { provider, transport, circuits, time, outcome } = openLookups()
     transport.onSend = (sent) => sent.fail('unreachable')
     for (let index = 0; index < 20; index += 1) {
