@@ -70,6 +70,7 @@ export async function openDecisionFixture(asked: number): Promise<DecisionFixtur
     log,
     processMetrics: false,
   })
+  await callgate.journal.open()
   const { plan } = callgate.data
   const numbers = randomNumbers(asked * 2, 6, (number) => plan.lookup(number).status === 'ok')
   const stored = await storeRows(callgate, numbers)

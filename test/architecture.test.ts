@@ -97,7 +97,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'ari-client': ['asterisk/ari/ari-client.ts'],
   express: ['http/router.ts'],
   '@fastify/busboy': ['http/request/multipart-body.ts'],
-  'better-sqlite3': ['storage/'],
+  'better-sqlite3': ['storage/', 'gate/journal/'],
   'prom-client': ['observability/'],
   pino: ['observability/log.ts'],
   undici: ['sources/remote/client/http-transport.ts', 'service/webhooks/http-sender/'],

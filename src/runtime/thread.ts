@@ -104,8 +104,6 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
       this.#worker = undefined
       for (const { reject } of this.#pending.splice(0)) reject(failure)
     })
-    // A command that has nothing else to do ends.
-    worker.unref()
     return worker
   }
 

@@ -285,12 +285,12 @@ describe('records', () => {
 
   it('shows with a decision what became of the call', async () => {
     const made = await decide({ number: '2125550100', callKind: 'manual' })
-    const { outcomes } = running.callgate
+    const { journal } = running.callgate
     const dialledAt = running.clock.at + 1_250
     const [leg, handedOverAt] = ['PJSIP/carrier-a-0000001f', running.clock.at]
-    outcomes.record(made.id, { state: 'handed-over', handedOverAt }, true)
-    outcomes.record(made.id, { state: 'dialled', leg, dialledAt }, false)
-    await outcomes.drain()
+    journal.record(made.id, { state: 'handed-over', handedOverAt }, true)
+    journal.record(made.id, { state: 'dialled', leg, dialledAt }, false)
+    await journal.drain()
     const outcome = {
       state: 'dialled',
       handedOverAt: '2026-11-23T17:00:00Z',

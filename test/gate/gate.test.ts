@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Answer, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
 import { toDecisionDocument } from '../../src/gate/decision-document.js'
+import type { Journal } from '../../src/gate/journal/journal.js'
 import {
   answered,
   cleanRow,
@@ -22,6 +23,8 @@ const questions = ['scrub', 'internalDnc', 'litigator', 'legalTime'] as const
 afterEach(() => {
   vi.useRealTimers()
 })
+
+const failToWrite: Journal['append'] = (_decision, onWritten) => onWritten?.(new Error('disk full'))
 
 describe('a call that every check passes', () => {
   it('is allowed, with a finding per check, and recorded before the answer', async () => {
@@ -220,7 +223,7 @@ describe('the number that may be dialed', () => {
 
   it('is in no allow that was withheld', async () => {
     const { gate } = testGate(fakeCompliance(), {
-      journal: { append: () => Promise.reject(new Error('disk full')), amend: () => undefined },
+      journal: { append: failToWrite, amend: () => undefined },
     })
     const document = toDecisionDocument(await gate.decide(aCall()))
     expect(document.reason).toBe('not-recorded')
@@ -301,7 +304,7 @@ describe('numbers that are not looked up', () => {
 
 describe('a decision that cannot be recorded', () => {
   const failing = {
-    append: () => Promise.reject(new Error('disk full')),
+    append: failToWrite,
     amend: () => undefined,
   }
 
@@ -317,7 +320,6 @@ describe('a decision that cannot be recorded', () => {
       journal: {
         append: ({ decision }) => {
           given.push(decision)
-          return new Promise(() => undefined)
         },
         amend: ({ decision }) => void given.push(decision),
       },

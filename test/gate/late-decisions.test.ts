@@ -28,9 +28,9 @@ function slowGate(sourceMs = 0, journalMs = 0) {
       litigator: { mode: 'enforce', allowUnknown: { reason: 'x', until } },
     },
     journal: {
-      append: async ({ reason }) => {
+      append: ({ reason }, onWritten) => {
         records.push(reason)
-        await after(journalMs, () => undefined)
+        void after(journalMs, () => onWritten?.())
       },
       amend: ({ reason }) => void records.push(reason),
     },

@@ -285,8 +285,9 @@ describe('how long an allow holds that rests on a let-pass unknown', () => {
       clock,
       accountClock: clock,
       journal: {
-        append: async () => {
+        append: (_decision, onWritten) => {
           now = noon + 10
+          onWritten?.()
         },
         amend: () => undefined,
       },

@@ -43,6 +43,7 @@ for (const name of ['us-dnc', 'litigators']) {
 }
 const clock = { now: () => mondayNoonInNewYork + performance.now() }
 const callgate = await openCallgate(settings, { ...nodeRuntime, clock, processMetrics: false })
+await callgate.journal.open()
 const server = await openHttpServer(callgate)
 const keys = await createFirstKeys(callgate, async () => undefined)
 const headers = { loginId: keys.get('main'), 'content-type': 'application/json' }

@@ -68,6 +68,7 @@ export async function openTestCallgate(options: TestCallgateOptions = {}): Promi
   })
   if (options.dataDir === undefined) await writeMigratedDatabase(dataDir)
   const callgate = await openCallgate(settings, world)
+  await callgate.journal.open()
   const server = await openHttpServer(callgate)
   const keyOf = async (accountId: string) =>
     (await callgate.keys.create({ accountId, role: 'Administrator', label: 'test' })).key

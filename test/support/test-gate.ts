@@ -46,8 +46,9 @@ export function testGate(
     checks: allChecks,
     policy: strictPolicy,
     journal: {
-      append: async (decision) => {
+      append: (decision, onWritten) => {
         recorded.push(decision)
+        onWritten?.()
       },
       amend: (decision) => {
         recorded.splice(0, recorded.length, ...recorded.filter(({ id }) => id !== decision.id))

@@ -77,7 +77,7 @@ async function serveUntil(
 ): Promise<void> {
   const { log } = callgate.runtime
   callgate.storage.lockForServing()
-  callgate.journal.open()
+  await callgate.journal.open()
   logWarnings(callgate)
   const opened: (() => Promise<void> | void)[] = [watchData(callgate)]
   try {

@@ -18,7 +18,7 @@ export interface IndexProgress {
   readonly hasOldDecisions: boolean
 }
 
-export class IndexWriter {
+class IndexWriter {
   readonly #options: IndexWriterOptions
   readonly #index: DecisionIndex
   #reader: JournalReader | undefined

@@ -31,7 +31,7 @@ import type { JournalRecord, RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
 
 /** Called with how many records wait, for each decision whose record failed, and for lost records. */
-export interface JournalObserver {
+interface JournalObserver {
   onPending(count: number): void
   onFailure(): void
   onLoss(count: number): void
@@ -123,10 +123,10 @@ export class Journal implements OutcomeRecorder {
 
   /**
    * Checks the journal and begins to write to it; does nothing when it is open. Only one process may
-   * have it open. Throws {@link DataFileError} with the place if the journal is damaged, or shorter than
-   * its index.
+   * have it open. Resolves when the first write has ended, also if it failed. Rejects with a
+   * {@link DataFileError} that names the place if the journal is damaged, or shorter than its index.
    */
-  open(): void {
+  async open(): Promise<void> {
     if (this.#writer !== undefined) return
     const { clock, version, databasePath, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
     const folder = this.#folder
@@ -145,6 +145,7 @@ export class Journal implements OutcomeRecorder {
     const opened = JSON.stringify({ version, removedBytes })
     this.#enqueue({ kind: 'opened', at: clock.now(), body: opened })
     this.#flush()
+    await this.#writing
   }
 
   /**

@@ -16,7 +16,7 @@ import { crc32 } from 'node:zlib'
 import type { Instant } from '../../domain/time/clock.js'
 
 /** An amendment replaces a decision of the same id that changed before its answer left. */
-export const recordKinds = { decision: 1, amendment: 2, outcome: 3, opened: 7 } as const
+const recordKinds = { decision: 1, amendment: 2, outcome: 3, opened: 7 } as const
 export type RecordKind = keyof typeof recordKinds
 
 export interface JournalRecord {

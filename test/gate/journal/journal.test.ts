@@ -1,69 +1,126 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sql } from 'kysely'
+import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Decision, strictPolicy } from '../../../src/domain/decision.js'
 import { toDecisionDocument } from '../../../src/gate/decision-document.js'
-import { Journal } from '../../../src/gate/journal/journal.js'
-import { openDatabase } from '../../../src/storage/engine.js'
-import { migrateSchema } from '../../../src/storage/migrate.js'
-import type { OpenDatabase } from '../../../src/storage/open-database.js'
+import { Journal, type JournalOptions } from '../../../src/gate/journal/journal.js'
 import { answered, fakeCompliance, noon, unanswered } from '../../support/fake-compliance.js'
+import { recordsIn } from '../../support/journal.js'
 import { aCall, testGate } from '../../support/test-gate.js'
 
-let folder: string
-let open: OpenDatabase
-const failures: unknown[] = []
-const pending: number[] = []
-const lost: number[] = []
-const watch = {
-  onPending: (count: number) => void pending.push(count),
-  onFailure: (cause: unknown) => void failures.push(cause),
-  onLoss: (count: number) => void lost.push(count),
+let dataDir: string
+let opened: Journal[]
+let fault: string | undefined
+let now: number
+const seen = {
+  pending: [] as number[],
+  failures: 0,
+  lost: 0,
+  lag: [] as number[],
+  indexFailures: 0,
 }
 
-async function reopen(): Promise<OpenDatabase> {
-  const database = openDatabase({
-    engine: 'sqlite',
-    dataDir: folder,
-    lockWaitMs: 100,
-    blockForLockMs: 0,
+const folder = () => join(dataDir, 'journal')
+const segments = () => readdirSync(folder()).filter((name) => name.endsWith('.seg'))
+const segment = (index = 0) => join(folder(), segments().at(index) ?? '')
+const indexPath = () => join(dataDir, 'index.sqlite')
+
+function create(options: Partial<JournalOptions> = {}): Journal {
+  const journal = new Journal({
+    dataDir,
+    databasePath: join(dataDir, 'callgate.sqlite'),
+    clock: { now: () => now },
+    findFault: () => fault,
+    version: 'test',
+    observer: {
+      onPending: (count) => void seen.pending.push(count),
+      onFailure() {
+        seen.failures += 1
+      },
+      onLoss(count) {
+        seen.lost += count
+      },
+      onIndexLag: (records) => void seen.lag.push(records),
+      onIndexFailure() {
+        seen.indexFailures += 1
+      },
+    },
+    ...options,
   })
-  await migrateSchema(database.db)
+  opened.push(journal)
+  return journal
+}
+
+async function open(options?: Partial<JournalOptions>): Promise<Journal> {
+  const journal = create(options)
+  await journal.open()
+  return journal
+}
+
+function oldDatabase(): Sqlite.Database {
+  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
+  database.exec(`
+    create table decisions (id text primary key, account_id text, decided_at integer, number text,
+      call_kind text, decision text, reason text, via text, what_if integer, body text);
+    create table call_outcomes (decision_id text primary key, state text, handed_over_at integer,
+      not_carried_out_at integer, not_carried_out text, leg text, dialled_at integer,
+      answered_at integer, failed_at integer, ended_at integer, dial_status text, cause integer)`)
   return database
 }
 
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'callgate-journal-'))
-  failures.length = 0
-  pending.length = 0
-  lost.length = 0
-  open = await reopen()
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'callgate-journal-'))
+  opened = []
+  fault = undefined
+  now = noon
+  Object.assign(seen, { pending: [], failures: 0, lost: 0, lag: [], indexFailures: 0 })
+  oldDatabase().close()
 })
 
 afterEach(async () => {
-  await open.close().catch(() => undefined)
-  rmSync(folder, { recursive: true, force: true })
+  await Promise.all(opened.map((journal) => journal.close().catch(() => undefined)))
+  rmSync(dataDir, { recursive: true, force: true })
 })
 
-const made = (id: string, more: Partial<Decision> = {}): Promise<Decision> =>
-  testGate(fakeCompliance())
-    .gate.decide(aCall())
-    .then((decision) => ({ ...decision, id, ...more }))
+const append = (journal: Journal, decision: Decision) =>
+  new Promise<void>((resolve, reject) => {
+    journal.append(decision, (cause) => (cause === undefined ? resolve() : reject(cause)))
+  })
+
+const made = async (id: string, more: Partial<Decision> = {}): Promise<Decision> => ({
+  ...(await testGate(fakeCompliance()).gate.decide(aCall())),
+  id,
+  ...more,
+})
 
 describe('the journal', () => {
-  it('has a decision on disk when append resolves, after a restart too', async () => {
+  it('has a decision on disk when it says so, and finds it after a restart', async () => {
     const decision = await made('d1')
-    await new Journal(open, watch).append(decision)
-    await open.close()
-    open = await reopen()
-    const found = await new Journal(open, watch).find('main', 'd1')
+    const journal = await open()
+    await append(journal, decision)
+    expect(recordsIn(dataDir).map(({ seq, kind }) => [seq, kind])).toEqual([
+      [1, 'opened'],
+      [2, 'decision'],
+    ])
+    expect(recordsIn(dataDir)[1]?.body).toBe(JSON.stringify(toDecisionDocument(decision)))
+    await journal.close()
+    const found = (await open()).find('main', 'd1')
     expect(found).toEqual(toDecisionDocument(decision))
     expect(found?.findings).toHaveLength(4)
   })
 
-  it('holds what policy let pass, and how old the answers were', async () => {
+  it('holds what policy allowed, and how old the answers were', async () => {
     const old = { asOf: noon - 60_000, staleReason: 'circuit open' }
     const compliance = fakeCompliance({
       litigator: () => answered({ isLitigator: false }, old),
@@ -71,9 +128,10 @@ describe('the journal', () => {
     })
     const shadow = { mode: 'shadow' } as const
     const { gate } = testGate(compliance, { policy: { ...strictPolicy, permission: shadow } })
-    const journal = new Journal(open, watch)
-    await journal.append(await gate.decide(aCall()))
-    const found = await journal.find('main', 'id1')
+    const journal = await open()
+    await append(journal, await gate.decide(aCall()))
+    await journal.drain()
+    const found = journal.find('main', 'id1')
     expect(found).toMatchObject({
       decision: 'allow',
       degraded: ['litigator'],
@@ -86,142 +144,297 @@ describe('the journal', () => {
     expect(litigator).toMatchObject({ stale: true, ageMs: 60_000 })
   })
 
-  it('shows a decision to its own account only', async () => {
-    const journal = new Journal(open, watch)
-    await journal.append(await made('d1'))
-    expect(await journal.find('other', 'd1')).toBeUndefined()
-    expect(await journal.find('main', 'd2')).toBeUndefined()
+  it('finds a decision at once, before it is on disk or in the index, for its own account', async () => {
+    const journal = await open()
+    journal.append(await made('d1'))
+    expect(journal.find('main', 'd1')?.id).toBe('d1')
+    expect(journal.find('other', 'd1')).toBeUndefined()
+    expect(journal.find('main', 'd2')).toBeUndefined()
+    await journal.drain()
+    expect(journal.index?.find('d1')?.document.id).toBe('d1')
+    expect(journal.find('other', 'd1')).toBeUndefined()
   })
 
-  it('writes what arrives together in one go, and loses none of it', async () => {
-    const journal = new Journal(open, watch)
-    const many = await Promise.all(Array.from({ length: 2_500 }, (_, index) => made(`d${index}`)))
-    await Promise.all(many.map((decision) => journal.append(decision)))
-    const { count } = await open.db
-      .selectFrom('decisions')
-      .select((row) => row.fn.countAll<number>().as('count'))
-      .executeTakeFirstOrThrow()
-    expect(count).toBe(2_500)
-    expect(Math.max(...pending)).toBe(2_500)
-    expect(pending.at(-1)).toBe(0)
+  it('writes what arrives together with one flush, numbered without gaps', async () => {
+    const journal = await open()
+    const decision = await made('d0')
+    const many = Array.from({ length: 2_500 }, (_, index) => ({ ...decision, id: `d${index}` }))
+    await Promise.all(many.map((one) => append(journal, one)))
+    const records = recordsIn(dataDir)
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
+    expect(records).toHaveLength(2_501)
+    expect(Math.max(...seen.pending)).toBe(2_500)
+    await journal.drain()
+    expect(seen.pending.at(-1)).toBe(0)
+    expect(seen.lag.at(-1)).toBe(0)
+    expect(journal.index?.find('d2499')?.document.id).toBe('d2499')
   })
 
-  it('replaces the record of an allow that was withheld, waiting, written or being written', async () => {
-    const journal = new Journal(open, watch)
+  it('adds a further record for an allow that was withheld, and shows the last word', async () => {
+    const journal = await open()
     const withheld = { decision: 'block', reason: 'not-recorded' } as const
     for (const [id, amendAt] of [
       ['d1', async () => undefined],
       ['d2', () => new Promise((resume) => setImmediate(resume))],
       ['d3', () => journal.drain()],
     ] as const) {
-      const written = journal.append(await made(id))
+      const written = append(journal, await made(id))
       await amendAt()
       journal.amend(await made(id, withheld))
       await written
+      expect(journal.find('main', id)).toMatchObject(withheld)
       await journal.drain()
-      expect(await journal.find('main', id)).toMatchObject(withheld)
+      expect(journal.find('main', id)).toMatchObject(withheld)
+    }
+    const kinds = recordsIn(dataDir).map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'decision')).toHaveLength(3)
+    expect(kinds.filter((kind) => kind === 'amendment')).toHaveLength(3)
+  })
+
+  it('shows the outcome of a call, noted before or after the index has its decision', async () => {
+    const journal = await open()
+    await append(journal, await made('d1'))
+    journal.record('d1', { state: 'handed-over', handedOverAt: noon }, true)
+    expect(journal.find('main', 'd1')?.outcome).toEqual({
+      state: 'handed-over',
+      handedOverAt: '2026-11-23T17:00:00Z',
+    })
+    await journal.drain()
+    journal.record('d1', { state: 'dialled', leg: 'PJSIP/a-1', dialledAt: noon + 1_000 }, false)
+    const expected = {
+      state: 'dialled',
+      handedOverAt: '2026-11-23T17:00:00Z',
+      leg: 'PJSIP/a-1',
+      dialledAt: '2026-11-23T17:00:01Z',
+    }
+    expect(journal.find('main', 'd1')?.outcome).toEqual(expected)
+    await journal.close()
+    expect((await open()).find('main', 'd1')?.outcome).toEqual(expected)
+  })
+
+  it('writes an outcome by itself', async () => {
+    const journal = await open()
+    journal.record('d1', { state: 'handed-over', handedOverAt: noon }, true)
+    await expect
+      .poll(() => recordsIn(dataDir).map(({ kind }) => kind), { interval: 5, timeout: 5_000 })
+      .toEqual(['opened', 'outcome'])
+  })
+
+  it('keeps the outcome of another process’s decision only where there is a record of it', async () => {
+    const journal = await open()
+    await append(journal, await made('here'))
+    for (const id of ['here', 'elsewhere']) journal.record(id, { state: 'answered' }, false)
+    await journal.drain()
+    expect(journal.index?.find('here')?.outcome.state).toBe('answered')
+    await append(journal, await made('elsewhere'))
+    await journal.drain()
+    expect(journal.find('main', 'elsewhere')).not.toHaveProperty('outcome')
+  })
+
+  it('begins a new segment each day, and when one is full', async () => {
+    const journal = await open({ maxSegmentBytes: 2_000 })
+    for (const id of ['d1', 'd2', 'd3', 'd4']) await append(journal, await made(id))
+    const full = segments().length
+    expect(full).toBeGreaterThan(1)
+    now += 86_400_000
+    await append(journal, await made('d5', { decidedAt: now }))
+    expect(segments()).toHaveLength(full + 1)
+    await journal.drain()
+    expect(recordsIn(dataDir)).toHaveLength(6)
+    expect(journal.find('main', 'd5')?.id).toBe('d5')
+  })
+
+  it('does not keep what-ifs among the latest calls', async () => {
+    const journal = await open()
+    await append(journal, await made('d1', { accountId: 'a', request: aCall({ at: 0 }) }))
+    await append(journal, await made('d2', { accountId: 'b' }))
+    await journal.drain()
+    expect([...(journal.index?.findAccountsOfLatest(10) ?? [])]).toEqual(['b'])
+    const since = [...(journal.index?.decisionsSince('a', 0) ?? [])]
+    expect(since).toEqual([])
+  })
+})
+
+describe('a journal whose folder is gone', () => {
+  it('refuses at once in the disk’s own words, and writes everything when it is back', async () => {
+    const journal = await open()
+    await append(journal, await made('d1'))
+    renameSync(folder(), `${folder()}-away`)
+    await expect(append(journal, await made('d2'))).rejects.toThrow()
+    await expect(append(journal, await made('d3'))).rejects.toThrow('ENOENT')
+    expect(journal.findProblem()).toMatch(/^2 records could not be written to the journal .*ENOENT/)
+    expect(seen.failures).toBe(2)
+    journal.amend(await made('d2', { decision: 'block', reason: 'not-recorded' }))
+    renameSync(`${folder()}-away`, folder())
+    await journal.drain()
+    expect(journal.findProblem()).toBeUndefined()
+    const records = recordsIn(dataDir)
+    expect(records.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5])
+    expect(journal.find('main', 'd2')?.reason).toBe('not-recorded')
+    await append(journal, await made('d4'))
+    await journal.close()
+    await open()
+    expect(recordsIn(dataDir).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7])
+  })
+
+  it('keeps no more records than its limit, and tells how many are lost', async () => {
+    const journal = await open({ maxWaiting: 200 })
+    renameSync(folder(), `${folder()}-away`)
+    const decision = await made('d0')
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 250 }, (_, index) => append(journal, { ...decision, id: `d${index}` })),
+    )
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
+    expect([journal.lostCount, seen.lost]).toEqual([50, 50])
+    await journal.close()
+    expect([journal.lostCount, seen.lost]).toEqual([250, 250])
+  })
+})
+
+it('reports a fault of the data after the flush, and keeps the record', async () => {
+  const journal = await open({ maxWaiting: 10 })
+  fault = 'the database is gone'
+  // Checked ten times a second.
+  await expect
+    .poll(async () => append(journal, await made('d1')).then(() => 'written', String), {
+      timeout: 5_000,
+    })
+    .toContain('the database is gone')
+  expect(journal.find('main', 'd1')?.id).toBe('d1')
+  expect(journal.findProblem()).toBeUndefined()
+})
+
+describe('opening a journal', () => {
+  async function writeThree(): Promise<void> {
+    const journal = await open()
+    for (const id of ['d1', 'd2', 'd3']) await append(journal, await made(id))
+    await journal.close()
+  }
+
+  it('removes what a crash left of an unfinished write, at every byte', async () => {
+    await writeThree()
+    const whole = readFileSync(segment())
+    const path = segment()
+    for (let cut = 1; cut < 1_400; cut += 37) {
+      truncateSync(path, whole.length - cut)
+      rmSync(indexPath(), { force: true })
+      const journal = await open()
+      await append(journal, await made('again'))
+      await journal.close()
+      const seqs = recordsIn(dataDir).map(({ seq }) => seq)
+      expect(seqs).toEqual(seqs.map((_, index) => index + 1))
+      for (const name of segments().slice(1)) rmSync(join(folder(), name))
+      writeFileSync(path, whole)
     }
   })
 
-  const rename = (from: string, to: string) =>
-    open.db.schema.alterTable(from).renameTo(to).execute()
+  it('removes junk and zeros behind the last record', async () => {
+    await writeThree()
+    appendFileSync(segment(), Buffer.alloc(3_000, 0x5a))
+    await (await open()).close()
+    appendFileSync(segment(-1), Buffer.alloc(3_000))
+    await open()
+    const opening = recordsIn(dataDir).filter(({ kind }) => kind === 'opened')
+    expect(opening.map(({ body }) => JSON.parse(body).removedBytes)).toEqual([0, 3_000, 3_000])
+  })
 
-  it('rejects at once when the disk refuses, and writes the record when it no longer does', async () => {
-    const journal = new Journal(open, watch)
-    await rename('decisions', 'elsewhere')
-    await expect(journal.append(await made('d1'))).rejects.toThrow('decisions')
-    expect(journal.findProblem()).toContain('no such table: decisions')
-    expect(failures).toHaveLength(1)
-    await rename('elsewhere', 'decisions')
+  it('stops with the place when a record in the middle is damaged', async () => {
+    await writeThree()
+    rmSync(indexPath())
+    const path = segment()
+    const whole = readFileSync(path)
+    for (let at = 64; at < whole.length - 1_600; at += 101) {
+      const damaged = Buffer.from(whole)
+      damaged[at] = (damaged[at] ?? 0) ^ 0x01
+      writeFileSync(path, damaged)
+      await expect(create().open(), `byte ${at}`).rejects.toThrow(
+        /is damaged: record \d+ cannot be read, at byte/,
+      )
+      expect(readFileSync(path).equals(damaged)).toBe(true)
+    }
+  })
+
+  it('stops when a segment is missing, of another journal, or the journal is older than its index', async () => {
+    const small = { maxSegmentBytes: 500 }
+    const journal = await open(small)
+    for (const id of ['d1', 'd2', 'd3', 'd4']) await append(journal, await made(id))
     await journal.drain()
-    expect(journal.findProblem()).toBeUndefined()
-    expect((await journal.find('main', 'd1'))?.id).toBe('d1')
-  })
-
-  it('withholds nobody else’s call for one record that the database refuses', async () => {
-    const journal = new Journal(open, watch)
-    await sql`create trigger refuse before insert on decisions when new.id = 'bad'
-      begin select raise(abort, 'refused'); end`.execute(open.db)
-    const outcomes = await Promise.allSettled(
-      ['d1', 'bad', 'd2'].map(async (id) => journal.append(await made(id))),
-    )
-    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     await journal.close()
-    expect([lost, journal.lostCount]).toEqual([[1], 1])
-  })
+    const all = segments()
+    expect(all.length).toBeGreaterThan(3)
 
-  it('keeps so many failed records and no more, and tells how many are lost', async () => {
-    const journal = new Journal(open, watch, { maxWaiting: 200 })
-    await rename('decisions', 'elsewhere')
-    const decision = await made('d0')
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 250 }, (_, index) => journal.append({ ...decision, id: `d${index}` })),
+    const last = join(folder(), all.at(-1) ?? '')
+    renameSync(last, `${last}-away`)
+    await expect(create().open()).rejects.toThrow(
+      /ends with record \d+, but its index has record 5/,
     )
-    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
-    expect(lost.reduce((sum, count) => sum + count, 0)).toBe(50)
-    await rename('elsewhere', 'decisions')
-    await journal.close()
-    expect(journal.findProblem()).toBeUndefined()
-    expect(lost.reduce((sum, count) => sum + count, 0)).toBe(50)
+    renameSync(`${last}-away`, last)
+
+    rmSync(indexPath())
+    const middle = join(folder(), all[1] ?? '')
+    renameSync(middle, `${middle}-away`)
+    await expect(create().open()).rejects.toThrow(/record \d+ cannot be read/)
+    renameSync(`${middle}-away`, middle)
+
+    const origin = join(folder(), 'origin')
+    const name = readFileSync(origin)
+    rmSync(origin)
+    await expect(create().open()).rejects.toThrow('origin: the file is missing')
+    writeFileSync(origin, 'another\n')
+    rmSync(indexPath(), { force: true })
+    await expect(create().open()).rejects.toThrow('belongs to another journal')
+    writeFileSync(origin, name)
+    rmSync(indexPath(), { force: true })
+    await open()
   })
 
-  it('keeps no more when decisions it gave up are amended', async () => {
-    const journal = new Journal(open, watch, { maxWaiting: 200 })
-    const elsewhere = openDatabase({
-      engine: 'sqlite',
-      dataDir: folder,
-      lockWaitMs: 1,
-      blockForLockMs: 0,
-    })
-    await elsewhere.db.connection().execute(async (connection) => {
-      await sql`begin immediate`.execute(connection)
-      const decision = await made('d0')
-      for (let index = 0; index < 450; index += 1) {
-        const one = { ...decision, id: `d${index}` }
-        journal.append(one).catch(() => journal.amend(one))
+  it('stops when the journal is gone and its index is not', async () => {
+    await writeThree()
+    rmSync(folder(), { recursive: true })
+    await expect(create().open()).rejects.toThrow('index belongs to another journal')
+  })
+
+  it('makes the same index again when it was deleted', async () => {
+    await writeThree()
+    const rows = () => {
+      const index = new Sqlite(indexPath(), { readonly: true })
+      const all = index.prepare('select * from decisions order by id').all()
+      index.close()
+      return all
+    }
+    const before = rows()
+    expect(before).toHaveLength(3)
+    for (const ending of ['', '-wal', '-shm']) rmSync(indexPath() + ending, { force: true })
+    await (await open()).drain()
+    expect(rows()).toEqual(before)
+  })
+
+  it('takes over the decisions and outcomes of a database from before the journal', async () => {
+    const database = oldDatabaseOpened()
+    const insert = database.prepare(
+      "insert into decisions values (?, 'main', ?, '', 'manual', 'allow', '', '', 0, ?)",
+    )
+    const body = (id: string) => JSON.stringify({ ...JSON.parse(sample), id })
+    const sample = JSON.stringify(toDecisionDocument(await made('x')))
+    database.transaction(() => {
+      for (let index = 0; index < 2_300; index += 1) {
+        const id = `0d${String(index).padStart(5, '0')}`
+        insert.run(id, noon, body(id))
       }
-      await new Promise((resolve) => setImmediate(resolve))
-      expect(Math.max(...new Set(pending))).toBeLessThanOrEqual(400)
-      expect(journal.lostCount).toBe(50)
-      await sql`rollback`.execute(connection)
-    })
-    await elsewhere.close()
-    await journal.close()
-    expect(journal.lostCount).toBe(50)
+    })()
+    database
+      .prepare(
+        "insert into call_outcomes (decision_id, state, cause) values ('0d00007', 'failed', 17)",
+      )
+      .run()
+    database.close()
+    const journal = await open()
+    await append(journal, await made('new'))
+    await journal.drain()
+    for (const id of ['0d00000', '0d02299', 'new']) expect(journal.find('main', id)?.id).toBe(id)
+    expect(journal.find('main', '0d00007')?.outcome).toEqual({ state: 'failed', cause: 17 })
+    expect([...(journal.index?.decisionsSince('main', 0) ?? [])]).toHaveLength(2_301)
   })
 
-  it('closes though another process holds the lock, and tells what is lost', async () => {
-    const journal = new Journal(open, watch)
-    const elsewhere = openDatabase({
-      engine: 'sqlite',
-      dataDir: folder,
-      lockWaitMs: 1,
-      blockForLockMs: 0,
-    })
-    await elsewhere.db.connection().execute(async (connection) => {
-      await sql`begin immediate`.execute(connection)
-      const waiting = journal.append(await made('d1'))
-      const outcome = expect(waiting).rejects.toThrow('locked')
-      await journal.close()
-      await outcome
-      await sql`rollback`.execute(connection)
-    })
-    await elsewhere.close()
-    expect(lost).toEqual([1])
-  })
-
-  it('keeps what-ifs apart from attempts', async () => {
-    const journal = new Journal(open, watch)
-    await journal.append(await made('d1', { request: aCall({ at: 0 }) }))
-    await journal.append(await made('d2'))
-    const rows = await open.db
-      .selectFrom('decisions')
-      .select(['id', 'what_if'])
-      .orderBy('id')
-      .execute()
-    expect(rows).toEqual([
-      { id: 'd1', what_if: 1 },
-      { id: 'd2', what_if: 0 },
-    ])
-  })
+  const oldDatabaseOpened = () => new Sqlite(join(dataDir, 'callgate.sqlite'))
 })

@@ -7,6 +7,7 @@ import { questionNames } from '../../../src/domain/compliance.js'
 import { openFakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
 import { type Fault, type FaultKind, faultKinds } from '../../../src/fake-vendor/fault.js'
 import { useTempFolder } from '../../data/temp-folder.js'
+import { recordsIn } from '../../support/journal.js'
 import {
   type Environment,
   findingOf,
@@ -29,7 +30,7 @@ const freshNumber = () => String(2_127_360_000 + nextLine++)
 /** Everything that leaves the program but its requests to the provider. */
 async function everythingShown(remote: RemoteCallgate, decided: readonly unknown[]) {
   const ready = await (await remote.get('/readyz')).text()
-  const records = await remote.callgate.storage.db.selectFrom('decisions').selectAll().execute()
+  const records = recordsIn(remote.dataDir)
   const shown = [JSON.stringify(decided), JSON.stringify(records), ready]
   return [...shown, await remote.metrics(), ...remote.logLines].join('\n')
 }

@@ -286,12 +286,9 @@ class Run {
   async #isStored({ kind, what }: Acknowledged): Promise<boolean> {
     const { db } = this.#running.callgate.storage
     if (kind === 'allow') {
-      const rows = await db
-        .selectFrom('decisions')
-        .select('decision')
-        .where('id', '=', what)
-        .execute()
-      return rows[0]?.decision === 'allow'
+      const { journal } = this.#running.callgate
+      const found = journal.find('sandbox', what) ?? journal.find('main', what)
+      return found?.decision === 'allow'
     }
     const table = kind === 'opt-out' ? 'internal_dnc' : 'ebr_records'
     const rows = await db

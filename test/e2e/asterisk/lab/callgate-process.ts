@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import type { CallOutcome } from '../../../../src/domain/call-outcome.js'
 import { type DecisionDocument, toOutcomeDocument } from '../../../../src/gate/decision-document.js'
-import { parseOutcome } from '../../../../src/gate/journal/outcome-rows.js'
-import type { CallOutcomeRow } from '../../../../src/storage/tables.js'
+import type { OutcomeNote } from '../../../../src/gate/journal/decision-index.js'
+import { mergeOutcome } from '../../../../src/gate/journal/merge-outcome.js'
+import { recordsIn } from '../../../support/journal.js'
 import { type FirstKeys, firstKeysIn } from '../../../support/program.js'
 import type { AsteriskServer } from './asterisk-server.js'
 import { type Ended, type LabProcess, startProcess } from './lab-process.js'
@@ -181,23 +182,24 @@ async function readinessAt(url: string): Promise<Readiness> {
   return { status: reply.status, checks }
 }
 
+/** From the journal itself, since the index of decisions is a moment behind it. */
 function decisionsIn(dataDir: string): readonly DecisionDocument[] {
-  const database = new Database(join(dataDir, 'callgate.sqlite'), { readonly: true })
-  try {
-    const rows = database
-      .prepare(
-        'select call_outcomes.*, decisions.body from decisions left join call_outcomes ' +
-          'on call_outcomes.decision_id = decisions.id order by decided_at, decisions.rowid',
-      )
-      .all() as (CallOutcomeRow & { body: string })[]
-    return rows.map((row) => {
-      const outcome = parseOutcome(row)
-      const document = JSON.parse(row.body) as DecisionDocument
-      return outcome === undefined ? document : { ...document, outcome: toOutcomeDocument(outcome) }
-    })
-  } finally {
-    database.close()
+  const documents = new Map<string, DecisionDocument>()
+  const outcomes = new Map<string, Partial<CallOutcome>>()
+  for (const { kind, body } of recordsIn(dataDir)) {
+    const content: unknown = JSON.parse(body)
+    if (kind === 'decision' || kind === 'amendment') {
+      const document = content as DecisionDocument
+      documents.set(document.id, document)
+    } else if (kind === 'outcome') {
+      const { id, outcome } = content as OutcomeNote
+      outcomes.set(id, mergeOutcome(outcomes.get(id) ?? {}, outcome))
+    }
   }
+  return [...documents.values()].map((document) => {
+    const { state, ...outcome } = outcomes.get(document.id) ?? {}
+    return state ? { ...document, outcome: toOutcomeDocument({ state, ...outcome }) } : document
+  })
 }
 
 const isLogLine = (line: string) => line.startsWith('{') && line.endsWith('}')
