@@ -47,7 +47,7 @@ export interface JournalOptions {
   /** The database that may hold decisions from before the journal. */
   readonly databasePath: string
   readonly clock: Clock
-  /** Why what is recorded now cannot be relied on, for people; asked at most ten times a second. */
+  /** Why what was decided now cannot be trusted although it is on disk, for people. */
   readonly findFault: () => string | undefined
   readonly observer: JournalObserver
   /** Of the program, for the record of each start. */
@@ -78,7 +78,6 @@ const retryDelays = { firstMs: 10, maxMs: 2_000 }
 /** Nobody waits for an outcome, so it is not worth a flush of its own. */
 const outcomeDelayMs = 100
 const indexDelayMs = 50
-const faultCheckSeconds = 0.1
 /** A record that waits longer means that calls are blocked: a decision has a fraction of it. */
 const maxWaitSeconds = 1
 
@@ -104,8 +103,6 @@ export class Journal implements OutcomeRecorder {
   #failedAttempts = 0
   /** Of the last write, if it failed. */
   #lastError: unknown
-  #fault: string | undefined
-  #faultCheckedAtSeconds = Number.NEGATIVE_INFINITY
   #isClosing = false
   #lostCount = 0
 
@@ -301,18 +298,10 @@ export class Journal implements OutcomeRecorder {
     this.#failedAttempts = 0
     this.#waiting.splice(0, batch.length)
     this.#durableSeq += batch.length
-    const fault = this.#findFault()
-    for (const entry of batch) settle(entry, fault)
-  }
-
-  /** Checked after the flush: what was decided from files that are gone must not be allowed. */
-  #findFault(): Error | undefined {
-    const now = monotonicSeconds()
-    if (now - this.#faultCheckedAtSeconds >= faultCheckSeconds) {
-      this.#faultCheckedAtSeconds = now
-      this.#fault = this.#options.findFault()
-    }
-    return this.#fault === undefined ? undefined : new Error(this.#fault)
+    // After the flush: what was decided from files that are gone by now must not be allowed.
+    const fault = this.#options.findFault()
+    const cause = fault === undefined ? undefined : new Error(fault)
+    for (const entry of batch) settle(entry, cause)
   }
 
   /** The callers learn it at once; the records are tried again, and each new one tries at once as well. */

@@ -48,8 +48,8 @@ const magic = Buffer.from('CGJ1\r\n\x1a\n', 'latin1')
 export function encodeHeader({ firstSeq, createdAt, origin }: SegmentHeader): Buffer {
   const bytes = Buffer.alloc(headerBytes)
   magic.copy(bytes)
-  bytes.writeBigUInt64BE(BigInt(firstSeq), 8)
-  bytes.writeBigUInt64BE(BigInt(createdAt), 16)
+  writeUint64(bytes, firstSeq, 8)
+  writeUint64(bytes, createdAt, 16)
   origin.copy(bytes, 24)
   bytes.writeUInt32BE(crc32(bytes.subarray(0, 60)), 60)
   return bytes
@@ -60,8 +60,8 @@ export function decodeHeader(bytes: Buffer): SegmentHeader | undefined {
   if (bytes.length < headerBytes || !bytes.subarray(0, magic.length).equals(magic)) return undefined
   if (crc32(bytes.subarray(0, 60)) !== bytes.readUInt32BE(60)) return undefined
   return {
-    firstSeq: Number(bytes.readBigUInt64BE(8)),
-    createdAt: Number(bytes.readBigUInt64BE(16)),
+    firstSeq: readUint64(bytes, 8),
+    createdAt: readUint64(bytes, 16),
     origin: Buffer.from(bytes.subarray(24, 56)),
   }
 }
@@ -69,7 +69,7 @@ export function decodeHeader(bytes: Buffer): SegmentHeader | undefined {
 /** Where the checksums of a segment's frames begin. */
 export function checksumSeedOf(firstSeq: number): number {
   const bytes = Buffer.alloc(8)
-  bytes.writeBigUInt64BE(BigInt(firstSeq))
+  writeUint64(bytes, firstSeq, 0)
   return crc32(bytes)
 }
 
@@ -115,7 +115,7 @@ function writeFrame(bytes: Buffer, { offset, record, length, checksumSeed }: Fra
 
 const padded = (size: number): number => Math.ceil(size / 8) * 8
 
-/** `writeBigUInt64BE` needs a BigInt for each call, which costs more than the rest of a frame. */
+/** A BigInt for each number would cost more than the rest of a frame. */
 function writeUint64(bytes: Buffer, value: number, offset: number): void {
   bytes.writeUInt32BE(Math.floor(value / 2 ** 32), offset)
   bytes.writeUInt32BE(value % 2 ** 32, offset + 4)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { recordsIn } from '../../support/journal.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 
 let dataDir: string
@@ -40,7 +41,7 @@ const readiness = async ({ url }: Serving) =>
 const oneLine = /^callgate: [^\n]+\n$/
 
 describe('a data folder that has lost its database', () => {
-  it('stops nothing silently: the stop tells the loss, no command starts over but serve --init', async () => {
+  it('allows nothing, keeps its journal, and no command starts over but serve --init', async () => {
     const first = await serve(environment)
     expect(await decide(first)).toBe('permitted')
     removeDatabase()
@@ -48,8 +49,10 @@ describe('a data folder that has lost its database', () => {
     await expect
       .poll(() => first.output(), { timeout: 15_000 })
       .toContain('the database cannot be relied on; no call is allowed')
-    expect(await first.end('SIGTERM')).toBe(1)
-    expect(first.output()).toContain('callgate: records of 3 decisions and 0 outcomes could not be')
+    expect(await first.end('SIGTERM')).toBe(0)
+    const kept = recordsIn(dataDir).filter(({ kind }) => kind === 'amendment')
+    expect(kept).toHaveLength(3)
+    for (const { body } of kept) expect(JSON.parse(body).reason).toBe('not-recorded')
 
     for (const args of [['serve'], ['keys', 'list'], ['check', '212-555-0100', '--kind', 'ai']]) {
       const { code, err, out } = await callgate(args, environment)
