@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: one table of commands, and what an error means for the exit code. */
+/** The command line: the table of commands, and the exit code for each kind of error. */
 import { Command, CommanderError } from 'commander'
 import { CommandFailure, type RegisterCommand, type Terminal } from './commands/command.js'
 import { findCommandName } from './commands/command-name.js'
@@ -7,7 +7,7 @@ import { SettingsError } from './config/load.js'
 import { version } from './config/version.js'
 import { AppError, DataFileError } from './errors.js'
 
-/** Loaded when it is wanted: what the service needs makes no other command slow to start. */
+/** Each command is loaded only when used, since loading the whole service would slow down small commands. */
 const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['serve', async () => (await import('./commands/serve/serve.js')).registerServe],
   ['check', async () => (await import('./commands/check.js')).registerCheck],
@@ -23,7 +23,7 @@ const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['fake-vendor', async () => (await import('./commands/fake-vendor.js')).registerFakeVendor],
 ])
 
-// What callgate makes holds telephone numbers and secrets: for its user alone.
+// The files that callgate creates contain telephone numbers and secrets, so only its user may read them.
 process.umask(0o077)
 
 const terminal: Terminal = {
@@ -32,7 +32,7 @@ const terminal: Terminal = {
   interactive: process.stderr.isTTY === true,
 }
 
-/** A reader that has seen enough, as in `callgate lists | head`, is no failure. */
+/** A reader that stops early, as in `callgate lists | head`, is not an error. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
@@ -48,24 +48,24 @@ const program = new Command('callgate')
   .addHelpText(
     'after',
     '\nFirst steps:\n' +
-      '  callgate serve                                        start; makes keys, shows a curl line\n' +
-      '  callgate check 212-555-0106 --kind ai                 judge one call, explained\n' +
-      '  callgate import numbering nanpa.zip cnac.zip          know every prefix\n' +
-      '  callgate import us-dnc registry.zip                   load the national registry\n' +
-      '  callgate lists                                        what is imported, and how old\n' +
+      '  callgate serve                                        start the server; the first start creates API keys\n' +
+      '  callgate check 212-555-0106 --kind ai                 decide on one call, with reasons\n' +
+      '  callgate import numbering nanpa.zip cnac.zip          import all prefixes\n' +
+      '  callgate import us-dnc registry.zip                   import the national registry\n' +
+      '  callgate lists                                        show the imported data and its age\n' +
       '\nSettings are in config/callgate.yaml and CALLGATE_* variables; docs/settings.md lists them.\n',
   )
 
 const named = commands.get(findCommandName(process.argv.slice(2)) ?? '')
 for (const load of named ? [named] : commands.values()) (await load())(program, terminal)
 
-/** What is expected to go wrong says so in words; anything else is a bug and shows where. */
+/** Expected errors show only their message; anything else is a bug and shows its stack. */
 function describeFailure(error: unknown): string {
   if (error instanceof AppError || error instanceof DataFileError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** 0 done, 1 failed, 2 wrong usage or settings; commands may say otherwise. */
+/** 0 success, 1 failure, 2 wrong usage or settings; commands may define other codes. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   if (error instanceof CommandFailure) {

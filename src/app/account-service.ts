@@ -22,8 +22,8 @@ export interface AccountServicesWithTokens extends AccountServices {
   readonly tokens: AccessTokens
 }
 
-export function createAccountServices(foundation: AppContext): AccountServicesWithTokens {
-  const { storage, runtime, keys, projects, expiryClock: clock, settings } = foundation
+export function createAccountServices(context: AppContext): AccountServicesWithTokens {
+  const { storage, runtime, keys, projects, expiryClock: clock, settings } = context
   const { timers, randomBytes } = runtime
   const { tokensPerKey: maxPerKey } = settings.limits
   return {
@@ -43,16 +43,16 @@ interface FactServicesDeps {
 
 /** Uses the machine's clock even for the sandbox, since its fixed time applies to its facts, not its jobs. */
 export function createFactServices(
-  foundation: AppContext,
+  context: AppContext,
   deps: FactServicesDeps,
 ): { readonly subjects: FactServices; readonly background: BackgroundJobs } {
-  const { storage, runtime, projects, webhooks, settings } = foundation
+  const { storage, runtime, projects, webhooks, settings } = context
   const { clock, random, randomBytes } = runtime
   const { viewOf, factSources } = deps
   const { sourcesFor } = factSources
-  const countryOf = createCountryLookup(foundation)
+  const countryOf = createCountryLookup(context)
   const timestamps = monotonicTimestamps(clock)
-  const work = createBackgroundJobs(foundation, { ...deps, countryOf, timestamps })
+  const work = createBackgroundJobs(context, { ...deps, countryOf, timestamps })
   const subjects: FactServices = {
     lookups: new Lookups({
       lookupSourceFor: (accountId) => sourcesFor(accountId).lookups,

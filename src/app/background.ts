@@ -29,10 +29,10 @@ export interface BackgroundDeps {
   readonly timestamps: Clock
 }
 
-export function createBackgroundJobs(foundation: AppContext, deps: BackgroundDeps): BackgroundJobs {
-  const { runtime, projects, webhooks } = foundation
-  const worker = createScanWorker(foundation, deps, () => scans.wake())
-  const checks = createLabelChecks(foundation, deps)
+export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps): BackgroundJobs {
+  const { runtime, projects, webhooks } = context
+  const worker = createScanWorker(context, deps, () => scans.wake())
+  const checks = createLabelChecks(context, deps)
   const recurring = (what: string, run: () => Promise<number>) =>
     new BackgroundTask({
       run,

@@ -18,7 +18,7 @@ import {
 } from '../gate/decision-document.js'
 import { nodeRuntime, systemClock } from '../runtime/runtime.js'
 import { sandboxAccountId } from '../service/sandbox/sandbox.js'
-import { requireAccount } from './accounts/foundation.js'
+import { requireAccount } from './account-command.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'
 
 interface CheckOptions {

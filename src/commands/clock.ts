@@ -1,7 +1,7 @@
 /** `callgate clock ...`: recovers after records were stored while the clock was ahead. */
 import type { Command } from 'commander'
 import { formatInstant } from '../domain/time/dates.js'
-import { withFoundation } from './accounts/foundation.js'
+import { withAppContext } from './account-command.js'
 import type { RegisterCommand } from './command.js'
 
 export const registerClock: RegisterCommand = (program, terminal) => {
@@ -14,7 +14,7 @@ export const registerClock: RegisterCommand = (program, terminal) => {
         'opt-outs with a later date get the current time; running servers follow within a second',
     )
     .action((_options, command: Command) =>
-      withFoundation(command, async ({ changeHead, storage, runtime }) => {
+      withAppContext(command, async ({ changeHead, storage, runtime }) => {
         const newest = formatInstant(changeHead.newestAt)
         const now = formatInstant(runtime.clock.now())
         const dated = await storage.retryWhileLocked(() => changeHead.acceptClock())

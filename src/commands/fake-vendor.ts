@@ -11,7 +11,7 @@ import { parseFaultText } from '../fake-vendor/parse-fault.js'
 import type { FaultTarget } from '../fake-vendor/request-target.js'
 import { openLog } from '../observability/log.js'
 import { CommandFailure, type RegisterCommand } from './command.js'
-import { parseInstantOption } from './figures.js'
+import { parseInstantOption } from './option-values.js'
 import { waitForSignal } from './signals.js'
 
 interface FakeVendorCommandOptions {

@@ -2,7 +2,7 @@
 import { SingleBar } from 'cli-progress'
 import { monotonicSeconds } from '../runtime/runtime.js'
 import type { Terminal } from './command.js'
-import { formatNumber } from './figures.js'
+import { formatNumber } from './format.js'
 
 export interface ProgressBar {
   /**

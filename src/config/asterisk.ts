@@ -78,7 +78,7 @@ export const asteriskSchema = z
       .describe('How long to wait for a connection before trying again'),
     actionTimeoutMs: milliseconds(50, 60_000)
       .default(1_000)
-      .describe('How long to wait for Asterisk to answer a request before it counts as failed'),
+      .describe('How long to wait for Asterisk to answer a request before it is treated as failed'),
     pongTimeoutMs: milliseconds(500, 60_000)
       .default(3_000)
       .describe(

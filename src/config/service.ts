@@ -79,7 +79,7 @@ export const webhooksSchema = z.strictObject({
   keyHeader: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header')
-    .refine((name) => !reservedHeaders.test(name), 'is a header that the request already uses')
+    .refine((name) => !reservedHeaders.test(name), 'is a header that the request already has')
     .default('x-api-key')
     .describe('Header that contains the NotificationAPIKey of a scan'),
   timeoutMs: milliseconds(100, 60_000)

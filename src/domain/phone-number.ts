@@ -85,7 +85,7 @@ export function parseDialString(
   if (dialed.kind === 'service-code' || !/\d/.test(host)) return dialed
   return {
     kind: 'invalid',
-    detail: `the host '${host}' holds digits, which may be another number; send the number without it`,
+    detail: `the host '${host}' contains digits, which may be another number; send the number without it`,
   }
 }
 

@@ -86,8 +86,8 @@ const wholeNumberParameter = (name: string, min: number, max: number): FaultPara
 const textParameter = (name: string): FaultParameter => ({ name, type: 'text', min: 1, max: 2_000 })
 
 export const faultDescriptions: Readonly<Record<FaultKind, FaultDescription>> = {
-  silent: connection('takes the request, never answers and keeps the connection open'),
-  reset: connection('resets the connection (TCP RST) once the request is in'),
+  silent: connection('accepts the request, never answers and keeps the connection open'),
+  reset: connection('resets the connection (TCP RST) after receiving the request'),
   'hang-up': connection('closes the connection (TCP FIN) without a byte of an answer'),
   'garbage-http': connection('answers with bytes that are not HTTP, then closes the connection'),
   garbage: reply('200 as JSON, with random bytes as body'),
@@ -99,14 +99,14 @@ export const faultDescriptions: Readonly<Record<FaultKind, FaultDescription>> = 
     '429; with Retry-After if `retryAfterSeconds` is given',
     wholeNumberParameter('retryAfterSeconds', 0, 86_400),
   ),
-  'server-error': reply('an error of the server: `status` 500 to 504, else 503', {
+  'server-error': reply('a server error: `status` 500 to 504, else 503', {
     ...wholeNumberParameter('status', 500, 504),
   }),
-  redirect: reply('302 to `location`, else to a path of this vendor where there is nothing', {
+  redirect: reply('302 to `location`, else to a path of this vendor that does not exist', {
     ...textParameter('location'),
     type: 'header-text',
   }),
-  slow: delivery('the right answer, `ms` later', {
+  slow: delivery('the correct answer, `ms` later', {
     ...wholeNumberParameter('ms', 0, maxWaitMs),
     required: true,
   }),
@@ -117,7 +117,7 @@ export const faultDescriptions: Readonly<Record<FaultKind, FaultDescription>> = 
   'half-closed': delivery('announces the whole body, sends half of it and closes the connection'),
   'half-silent': delivery('announces the whole body, sends half of it and never the rest'),
   'stale-keepalive': delivery(
-    'the right answer, then the connection is closed although it was said to be kept',
+    'the correct answer, then the connection is closed, although it was announced as kept open',
   ),
   'missing-field': rows(
     'every row lacks its verdict, or the named `field`',
@@ -125,9 +125,9 @@ export const faultDescriptions: Readonly<Record<FaultKind, FaultDescription>> = 
   ),
   'wrong-letter': rows('every row has an unknown verdict: a letter, a status, or text for a flag'),
   'missing-row': rows('the row of the first number is missing'),
-  'extra-row': rows('begins with a row of a number that was not asked'),
+  'extra-row': rows('begins with a row for a number that was not requested'),
   'out-of-order': rows('the rows come in reverse order'),
-  neighbour: rows('the rows are moved on by one; the only row is that of another number'),
+  neighbour: rows('the rows are shifted by one; a single row is for another number'),
   wrapped: rows('the rows are wrapped: `[{"Response": [rows]}]`'),
   'wrapped-each': rows('each row is wrapped separately: `[{"Response": [row]}, ...]`'),
 }

@@ -1,8 +1,8 @@
-/** How long to wait before the next attempt: by our own schedule, or as the other side says. */
+/** How long to wait before the next attempt: our own backoff, or what the other side asks for. */
 import type { Instant } from '../domain/time/clock.js'
 import { parseHttpDate } from '../domain/time/dates.js'
 
-/** Doubles with each attempt, from the first (1). */
+/** Doubles with each attempt; the first attempt is 1. */
 export function computeBackoffMs(
   attempt: number,
   { firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number },
@@ -11,8 +11,8 @@ export function computeBackoffMs(
 }
 
 /**
- * Milliseconds that the header `Retry-After` asks for, in seconds or as an HTTP date (RFC 9110,
- * 10.2.3); negative for a date in the past, `undefined` when it is absent or cannot be read.
+ * Parses the header `Retry-After`, in seconds or as an HTTP date (RFC 9110, 10.2.3), to milliseconds;
+ * negative for a date in the past, `undefined` when it is absent or invalid.
  */
 export function parseRetryAfter(header: string | undefined, now: Instant): number | undefined {
   const text = header?.trim() ?? ''

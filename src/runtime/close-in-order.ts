@@ -1,6 +1,6 @@
 /**
- * Waits for each to end before the next begins to, also when one fails. Rejects at the end with what
- * failed: the cause itself, or an `AggregateError` of several.
+ * Runs the closers one after the other, even if one fails. Rejects at the end with the error, or with
+ * an `AggregateError` of several.
  */
 export async function closeInOrder(
   closers: readonly (() => Promise<void> | void | undefined)[],

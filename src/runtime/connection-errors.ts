@@ -1,6 +1,6 @@
-/** Errors of connections by their code alone: messages may hold parts of what was sent. */
+/** Recognizes connection errors by code, since their messages may contain parts of the request. */
 
-/** System, DNS and TLS errors of a connection that was never made, OpenSSL's own included. */
+/** System, DNS and TLS errors of a connection that was never established, including OpenSSL's. */
 export const unreachableCode =
   /^(ECONNREFUSED|EHOST\w+|ENET\w+|ETIMEDOUT|EADDR\w+|EACCES|EPERM|EPROTO|EAI_\w+|CERT_\w+|ERR_TLS_\w+|ERR_SSL_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+)$/
 

@@ -13,11 +13,11 @@ import { dirname, resolve } from 'node:path'
 import { DataFileError, getErrorCode } from '../errors.js'
 
 /**
- * Makes a folder, and those above it that are missing, for its owner alone; does nothing where it
- * exists. Throws {@link DataFileError} with the path that is in the way and the reason.
+ * Creates a folder, and its missing parents, that only its owner can use; does nothing if it exists.
+ * Throws {@link DataFileError} with the path that prevents it and the reason.
  *
- * `mkdirSync(path, { recursive: true })` is not used because it never returns where the system
- * answers ENOENT for a folder whose parent exists, as below /proc.
+ * `mkdirSync(path, { recursive: true })` is not used because it never returns when the system
+ * reports ENOENT for a folder whose parent exists, as below /proc.
  */
 export function ensureFolder(path: string): void {
   const folder = resolve(path)
@@ -26,9 +26,9 @@ export function ensureFolder(path: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (cause) {
-    // Another process may have made it at the same moment.
+    // Another process may have created it at the same time.
     if (getErrorCode(cause) === 'EEXIST' && isFolder(folder)) return
-    throw new DataFileError(folder, `the folder cannot be made: ${reasonOf(cause)}`, cause)
+    throw new DataFileError(folder, `the folder cannot be created: ${reasonOf(cause)}`, cause)
   }
 }
 
@@ -37,7 +37,7 @@ export function syncFolder(folder: string): void {
   syncHandle(openSync(folder, 'r'))
 }
 
-/** Makes what was written to a file durable. */
+/** Makes the content of a file durable. */
 export function syncFile(path: string): void {
   syncHandle(openSync(path, 'r+'))
 }
@@ -51,24 +51,24 @@ function syncHandle(handle: number): void {
 }
 
 /**
- * Gives a file that is written and synced the name of the one it replaces. A crash at any point leaves
- * one of the two whole; when this returns it is the new one.
+ * Renames a complete, synced file to the path of the one it replaces. After a crash at any point the
+ * path has either the old or the new file; once this returns, it has the new one.
  */
 export function moveIntoPlace(aside: string, path: string): void {
   renameSync(aside, path)
   syncFolder(dirname(path))
 }
 
-/** The stamp of a file that is not there. */
+/** The stamp of a missing file. */
 export const missingFileStamp = 'missing'
 
-/** Differs for every file that was ever put in this place. */
+/** Changes whenever the file is replaced or modified. */
 export function readFileStamp(path: string): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : missingFileStamp
 }
 
-/** False when nothing is there; throws when what is there is not a folder. */
+/** False when the path does not exist; throws when it is not a folder. */
 function isFolder(path: string): boolean {
   try {
     if (statSync(path).isDirectory()) return true
@@ -87,9 +87,9 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   ELOOP: 'too many symbolic links',
   ENAMETOOLONG: 'its name is too long',
-  ENOENT: 'the file system there does not take folders',
+  ENOENT: 'folders cannot be created there',
   ENOSPC: 'the disk is full',
-  ENOTDIR: 'a part of its path is not a folder',
+  ENOTDIR: 'part of its path is not a folder',
   EPERM: 'the operation is not permitted there',
   EROFS: 'the file system is read-only',
 }

@@ -1,4 +1,4 @@
-/** What comes from outside the program: time, chance, the log. Tests pass their own. */
+/** What the program gets from its environment: time, randomness and the log. Tests pass their own. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { type Logger, silentLogger } from '../observability/log.js'
@@ -9,9 +9,9 @@ export interface Runtime {
   readonly eventLoop: EventLoopMonitor
   readonly log: Logger
   readonly randomBytes: (size: number) => Buffer
-  /** From 0 up to, not including, 1: spreads what must not happen at once; not for secrets. */
+  /** At least 0 and below 1. For spreading retries and the like; not for secrets. */
   readonly random: () => number
-  /** Ids sort by time and cannot be guessed; letters and digits only, for dialplans. */
+  /** Ids sort by time, cannot be guessed, and have only letters and digits, for dialplans. */
   readonly newDecisionId: (at: number) => string
   readonly processMetrics: boolean
   /** A short command may block while another process holds a lock; a server may not. */
@@ -20,7 +20,7 @@ export interface Runtime {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** Seconds on a clock that never jumps; only differences are meaningful. For measuring, not for rules. */
+/** Seconds on a monotonic clock; only differences are meaningful. For measuring, not for rules. */
 export function monotonicSeconds(): number {
   return performance.now() / 1000
 }
@@ -38,10 +38,10 @@ export function createSystemEventLoopMonitor(): EventLoopMonitor {
   return new EventLoopMonitor({ performance, setImmediate })
 }
 
-/** What the monitor uses of Node.js. */
+/** The parts of Node.js that the monitor uses. */
 export interface EventLoopMonitorOptions {
   readonly performance: {
-    /** Milliseconds on a clock that never jumps. */
+    /** Milliseconds on a monotonic clock. */
     now(): number
     /** `idleTime`: milliseconds the loop has spent waiting for events since the process started. */
     readonly nodeTiming: { readonly idleTime: number }
@@ -50,7 +50,7 @@ export interface EventLoopMonitorOptions {
   readonly setImmediate: (run: () => void) => { unref(): void }
 }
 
-/** The turn in which a connection was accepted, and the earliest that it can have come. */
+/** The turn in which a connection was accepted, and the earliest instant it can have arrived. */
 export interface AcceptMark {
   readonly earliestMs: number
   readonly turn: number
@@ -62,11 +62,11 @@ interface Sample {
 }
 
 /**
- * When did the work that the event loop does now arrive? While the loop is busy, requests and events
- * wait in the kernel without a time stamp; this finds the earliest instant at which they can have
- * arrived. An event handled in one turn came after the poll of the turn before began, or ended an idle
- * wait. Samples are taken after each poll, so it is no older than the busy time since the sample before
- * the last. The samples neither keep the process alive nor wake the loop.
+ * Determines when the event that is being handled can have arrived at the earliest. While the loop is
+ * busy, requests and events wait in the kernel without a timestamp. An event handled in one turn arrived
+ * after the poll of the previous turn began, or ended an idle wait. Samples are taken after each poll,
+ * so an event is no older than the busy time since the sample before the last. The samples neither keep
+ * the process alive nor wake the loop.
  */
 export class EventLoopMonitor {
   readonly #options: EventLoopMonitorOptions
@@ -83,7 +83,7 @@ export class EventLoopMonitor {
     this.#older = this.#newer
   }
 
-  /** Starts to take samples; until then everything is treated as arriving when it is handled. */
+  /** Starts taking samples; before that, events are assumed to arrive when they are handled. */
   start(): void {
     if (this.#isStarted) return
     this.#isStarted = true
@@ -92,9 +92,9 @@ export class EventLoopMonitor {
   }
 
   /**
-   * The earliest that an event handled now can have arrived, on the monotonic clock. For the first data
-   * of a connection, `accepted` is its mark: what had been sent by then is read one turn later, and may
-   * be as old as the connection.
+   * The earliest instant, on the monotonic clock, at which an event handled now can have arrived. For the
+   * first data of a connection, pass its mark as `accepted`: data sent before the connection was accepted
+   * is read one turn later, and may be as old as the connection.
    */
   earliestArrivalMs(accepted?: AcceptMark): number {
     const { performance } = this.#options
@@ -108,8 +108,8 @@ export class EventLoopMonitor {
   }
 
   /**
-   * To be taken when a connection is accepted. A turn accepts only one, so a connection may have
-   * waited since the first of the turns that accepted one each without an idle wait between them.
+   * Call it when a connection is accepted. A turn accepts only one, so a connection may have waited
+   * since the first of a series of turns that each accepted one without an idle wait between them.
    */
   markAccept(): AcceptMark {
     const idleMs = this.#options.performance.nodeTiming.idleTime

@@ -1,6 +1,6 @@
 /**
- * A cache of limited size whose entries expire. Ages are measured by the injected monotonic clock: a
- * clock that is set back would make an entry younger.
+ * A cache of limited size whose entries expire. Ages are measured on the injected monotonic clock, since
+ * setting back the other clock would make entries younger.
  */
 import { LRUCache } from 'lru-cache'
 import type { Timers } from '../domain/time/clock.js'
@@ -9,11 +9,11 @@ export interface TtlCacheOptions {
   readonly timers: Pick<Timers, 'monotonicMs'>
   /** How long an entry is kept; 0 keeps none. */
   readonly ttlMs: number
-  /** The least recently used entries go first. */
+  /** Beyond this number, the least recently used entries are dropped. */
   readonly maxEntries: number
 }
 
-/** lru-cache keeps an entry for its last moment too, and one that begins at 0 or has a ttl of 0 forever. */
+/** lru-cache returns an entry at the instant it expires, and never expires one with start 0 or ttl 0. */
 const minMs = 0.001
 
 export class TtlCache<Value extends object> {
@@ -27,10 +27,10 @@ export class TtlCache<Value extends object> {
     this.#options = options
     const { timers, maxEntries } = options
     this.#entries = new LRUCache<string, Value>({
-      // Not `max`, for which lru-cache allocates all the memory at once.
+      // Not `max`, since lru-cache would allocate the memory for all entries immediately.
       maxSize: maxEntries,
       sizeCalculation: () => 1,
-      // Otherwise lru-cache reuses a reading of the clock for a while, by a real timer.
+      // Otherwise lru-cache caches the time, using a real timer.
       ttlResolution: 0,
       perf: { now: timers.monotonicMs.bind(timers) },
     })
@@ -41,7 +41,7 @@ export class TtlCache<Value extends object> {
     return this.#entries.size
   }
 
-  /** The entry expires after `maxMs` if that is shorter. */
+  /** The entry expires after `maxMs` if that is shorter than the ttl. */
   set(key: string, value: Value, maxMs = Number.POSITIVE_INFINITY): void {
     const { timers, ttlMs } = this.#options
     const ms = Math.min(ttlMs, maxMs)
@@ -51,8 +51,8 @@ export class TtlCache<Value extends object> {
   }
 
   /**
-   * The entry, or else what is read; simultaneous calls share one read. Its age counts from the start
-   * of the read. `undefined` is not kept, so made-up keys cannot fill the memory.
+   * Returns the entry, or reads and stores it; simultaneous calls share one read. Its age counts from the
+   * start of the read. `undefined` is not stored, so that invented keys cannot fill the memory.
    */
   async fetch(key: string, read: () => Promise<Value | undefined>): Promise<Value | undefined> {
     const known = this.get(key)
@@ -74,8 +74,8 @@ export class TtlCache<Value extends object> {
   }
 
   /**
-   * Drops everything. A read in progress still gives its value to those who wait for it, but the value
-   * is not kept: it may show the state from before a change.
+   * Drops all entries. A read in progress still returns its value to its callers, but the value is not
+   * stored, since it may be from before a change.
    */
   clear(): void {
     this.#entries.clear()

@@ -1,9 +1,9 @@
-/** Waiting for time, or for a promise for a limited time. Neither leaves a timer or a listener behind. */
+/** Waits for a time, or for a promise with a timeout. Neither leaves a timer or a listener behind. */
 import type { Timers } from '../domain/time/clock.js'
 import { systemTimers } from './runtime.js'
 
 export interface WaitOptions {
-  /** The process's own by default. */
+  /** Defaults to the timers of the process. */
   readonly timers?: Pick<Timers, 'after'>
   readonly signal?: AbortSignal
 }
@@ -26,8 +26,8 @@ export function sleep(
 }
 
 /**
- * Settles as `promise` does, or as `onTimeout` returns or throws when that takes longer than `ms`.
- * Rejects with the signal's reason when it is aborted before. What comes later is ignored.
+ * Settles like `promise`, or after `ms` with what `onTimeout` returns or throws. Rejects with the
+ * signal's reason if it is aborted first. Anything that happens later is ignored.
  */
 export async function withTimeout<Value, Late>(
   promise: Promise<Value>,

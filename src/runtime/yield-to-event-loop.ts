@@ -1,26 +1,26 @@
 /**
- * Long work in slices. The thread that works on lists of numbers also decides calls, so a list must
- * not hold the event loop from its first number to its last.
+ * Runs long work in slices. Lists of numbers are processed on the thread that decides calls, so a list
+ * must not block the event loop from its first number to its last.
  */
 import { monotonicSeconds } from './runtime.js'
 
-/** A call may be held up for 10 ms; a piece of work runs over, and garbage is collected now and then. */
+/** Below the 10 ms that a call may be delayed, since pieces of work and garbage collection take time too. */
 const maxSliceSeconds = 0.003
 
 let sliceStartedAt = Number.NEGATIVE_INFINITY
 const waitingTurns: (() => void)[] = []
 
 /**
- * To be called between pieces of long work, and awaited when it gives a promise: all work that calls
- * it has then held the event loop for 3 ms, and other work gets its turn. `undefined` means go on. Of
- * several long works one is resumed in each turn of the event loop, so many together hold it no
- * longer than one.
+ * Call it between pieces of long work, and await the promise if it returns one: the callers together
+ * have then used the event loop for 3 ms, and other work must run. `undefined` means that the work may
+ * go on. Only one caller resumes in each turn of the event loop, so that several together block it no
+ * longer than one does.
  */
 export function yieldToEventLoop(): Promise<void> | undefined {
   return monotonicSeconds() - sliceStartedAt < maxSliceSeconds ? undefined : waitForNextTurn()
 }
 
-/** To be awaited before a piece that takes milliseconds and cannot be divided: it begins a slice. */
+/** Await it before a piece of work that takes milliseconds and cannot be divided; it starts a slice. */
 export function waitForNextTurn(): Promise<void> {
   return new Promise((resume) => {
     if (waitingTurns.push(resume) === 1) setImmediate(resumeNext)
@@ -34,10 +34,10 @@ function resumeNext(): void {
   if (waitingTurns.length > 0) setImmediate(resumeNext)
 }
 
-/** Items of a list that are processed in one go: well below a millisecond. */
+/** Items that are processed without a pause; they take well below a millisecond. */
 const maxUnslicedItems = 1_000
 
-/** `items.map(map)`, of a long list in slices. */
+/** `items.map(map)`; in slices if the list is long. */
 export function mapLongListInSlices<Item, Result>(
   items: readonly Item[],
   map: (item: Item) => Result,

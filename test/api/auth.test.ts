@@ -34,7 +34,7 @@ const multipart = (form: Record<string, string>) => {
 }
 const validate = '/v1.5/Auth/Validate'
 
-describe('a token is given', () => {
+describe('a token is issued', () => {
   test.each([
     ['/oauth/token', 'urlencoded'],
     ['/v1.5/oauth/token', 'urlencoded'],
@@ -123,7 +123,7 @@ describe('a token is given', () => {
   })
 })
 
-describe('no token is given', () => {
+describe('no token is issued', () => {
   const refusals: readonly (readonly [
     string,
     (key: string) => RequestInit,
@@ -237,7 +237,7 @@ describe('no token is given', () => {
     expect(answer.json()).toMatchObject({ error: 'invalid_request' })
   })
 
-  test('when the database cannot say, and nothing of the secret is told or logged', async () => {
+  test('when the database cannot be read; the secret is neither answered nor logged', async () => {
     const lines: string[] = []
     const logger = createLogger('debug', { write: (line) => void lines.push(line) })
     const { app, newKey } = await open({ logger })
@@ -251,7 +251,7 @@ describe('no token is given', () => {
   })
 })
 
-describe('a token is taken', () => {
+describe('a token is accepted', () => {
   test('as a bearer, and nowhere else', async () => {
     const { app, newKey, tokenFor } = await open()
     const { key } = await newKey('main', 'Supervisor')
@@ -274,7 +274,7 @@ describe('a token is taken', () => {
     }
   })
 
-  test('of its own account alone', async () => {
+  test('only for its own account', async () => {
     const { app, newKey, tokenFor, internalDnc } = await open()
     const token = await tokenFor((await newKey('other')).key, 'other')
     const add = '/app/main/rpc/pdnc?actionType=add&phoneList=2125550100'
@@ -284,7 +284,7 @@ describe('a token is taken', () => {
     expect([await count('other'), await count('main')]).toEqual([1, 0])
   })
 
-  test('no further than loginId, which goes first', async () => {
+  test('only after loginId, which takes precedence', async () => {
     const { app, newKey, tokenFor } = await open()
     const { key } = await newKey()
     const headers = { authorization: `Bearer ${await tokenFor(key)}` }
@@ -292,7 +292,7 @@ describe('a token is taken', () => {
     expect((await app.send(validate, { key, headers })).status).toBe(200)
   })
 
-  test('until it expires, with the key itself for ever', async () => {
+  test('until it expires; the key itself does not expire', async () => {
     const { app, clock, newKey, tokenFor } = await open()
     const { key } = await newKey()
     const token = await tokenFor(key)
@@ -329,7 +329,7 @@ const shapeRoutes: readonly Route[] = shapes.map((shape) =>
   ),
 )
 
-describe('a token that holds no more is 401 in each shape', () => {
+describe('a token that is no longer valid gets 401 in each error format', () => {
   const message = 'The access token or API key is not valid, or has expired'
   const bodies: Readonly<Record<(typeof shapes)[number], (text: string) => void>> = {
     'reason-phrase': (text) => expect(JSON.parse(text)).toEqual({ ReasonPhrase: message }),
@@ -369,7 +369,7 @@ describe('a token that holds no more is 401 in each shape', () => {
     }
   })
 
-  test('block-line; an emergency number passes all the same', async () => {
+  test('block-line; an emergency number passes anyway', async () => {
     const opened = await open()
     const decisionRoutes = createDecisionRoutes({
       authenticate: opened.authenticate,
@@ -476,7 +476,7 @@ describe('the authentication check', () => {
     })
   })
 
-  test('refuses a bad key, and none, as a problem', async () => {
+  test('answers a bad or missing key with problem details', async () => {
     const { app } = await build()
     for (const key of [null, 'x'.repeat(44), 'short']) {
       const answer = await app.send(`${validate}?projectId=MINE`, { key })
@@ -494,7 +494,7 @@ describe('the authentication check', () => {
   })
 })
 
-describe('who may take numbers off the internal list, by key and by token', () => {
+describe('who may remove numbers from the internal list, by key and by token', () => {
   const path = '/app/main/rpc/pdnc'
   const text = 'You do not have sufficient permissions to perform: delete_pdnc'
   const cases: readonly (readonly [Role, boolean, 200 | 403])[] = [

@@ -49,7 +49,7 @@ describe('time', () => {
     })
   })
 
-  it('a block for another reason promises no time', async () => {
+  it('a block for another reason has no nextAllowedAt', async () => {
     const at = '2026-11-24T03:00:00Z'
     const decision = await decide({ number: '2125550103', callKind: 'manual', at })
     expect(decision.nextAllowedAt).toBeUndefined()
@@ -508,7 +508,7 @@ describe('the pre-dial line', () => {
     })
   })
 
-  it('takes two different numbers for no emergency', async () => {
+  it('does not treat two different numbers as an emergency', async () => {
     expect(await lineOf('?number=911&number=2125550100&kind=manual')).toBe(
       '400 block:bad-request:-:end\n',
     )
@@ -591,7 +591,7 @@ describe('operations', () => {
     }
   })
 
-  it('a damaged list is told by readiness and blocks', async () => {
+  it('a damaged list is reported by readiness and blocks', async () => {
     const broken = await openTestCallgate()
     const folder = getListsFolder(broken.callgate.settings)
     const file = join(broken.dataDir, 'n.txt')

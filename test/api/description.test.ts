@@ -37,7 +37,7 @@ function everyEndpoint() {
 }
 
 describe('/openapi.json', () => {
-  it('is written once, since strangers may ask for it as often as they like', async () => {
+  it('is built once, since anonymous clients may request it often', async () => {
     const written = vi.spyOn(JSON, 'stringify')
     await (await fetch(`${running.url}/openapi.json`)).text()
     expect(written).not.toHaveBeenCalled()
@@ -86,7 +86,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('tells the shape of the items of a list', () => {
+  it('describes the items of a list', () => {
     const { requestBody } = document.paths['/v1.5/GeoScrub/IsTimeLegalToCall']?.post ?? {}
     expect(requestBody?.content['application/json']?.schema).toMatchObject({
       properties: {
@@ -135,7 +135,7 @@ describe('/openapi.json', () => {
 })
 
 describe('/docs', () => {
-  it('is where a browser at the root is led', async () => {
+  it('is where a browser at the root is redirected', async () => {
     const response = await fetch(`${running.url}/`)
     expect([response.redirected, response.url]).toEqual([true, `${running.url}/docs`])
     expect(response.headers.get('content-type')).toMatch(/^text\/html/)

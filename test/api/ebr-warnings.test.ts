@@ -55,8 +55,8 @@ async function scrub() {
   return { row, warning: answer.headers.get('x-callgate-warning') }
 }
 
-describe('ebr warns of a record that cannot act', () => {
-  test('not of one that can', async () => {
+describe('ebr warns of a record without effect', () => {
+  test('but not of one with effect', async () => {
     expect(await ebr([{ dateOfLastContact: '2026-11-20' }])).toBeNull()
     await pdnc('add')
     running.clock.at = monday + day
@@ -83,16 +83,16 @@ describe('ebr warns of a record that cannot act', () => {
     await pdnc('add')
     running.clock.at = monday + day
     expect(await ebr([{ type: 'S', dateOfLastContact: '2026-11-24' }])).toBe(
-      `${number}: the sale record does not lift the opt-out: only a permission record (type P) does`,
+      `${number}: the sale record does not override the opt-out: only a permission record (type P) does`,
     )
   })
 
   test('expired, or of a kind that its state does not honor', async () => {
     expect(await ebr([{ type: 'S', dateOfLastContact: '2024-01-15' }])).toBe(
-      `${number}: the sale record permits nothing: it has expired on 2025-07-15`,
+      `${number}: the sale record has no effect: it expired on 2025-07-15`,
     )
     expect(await ebr([{ type: 'T', dateOfLastContact: '2026-11-20' }])).toContain(
-      'the trial record permits nothing: the state of the number honors none of its kind',
+      'the trial record has no effect: the state of the number does not honor this type',
     )
   })
 
@@ -100,7 +100,7 @@ describe('ebr warns of a record that cannot act', () => {
     await ebr([{ dateOfLastContact: '2026-11-20' }])
     const sale = { type: 'S', dateOfLastContact: '2026-11-21' }
     expect(await ebr([sale], { keepBetter: 1 })).toBe(
-      `${number}: the sale record is not in force: a permission record is kept`,
+      `${number}: the sale record is not in force: the existing permission record remains in force`,
     )
     expect(await ebr([sale, { dateOfLastContact: '2026-11-21' }])).toContain('sale record is not')
   })
@@ -120,7 +120,7 @@ describe('ebr warns of a record that cannot act', () => {
 describe('a record of an Agent', () => {
   const newer = { dateOfLastContact: '2026-11-24' }
 
-  test('does not lift an opt-out, and says so', async () => {
+  test('does not override an opt-out, and says so', async () => {
     await pdnc('add')
     running.clock.at = monday + day
     const key = await keyOf('Agent')
@@ -133,7 +133,7 @@ describe('a record of an Agent', () => {
     expect(message).toContain(text)
   })
 
-  test('lifts one while the account lets Agents remove numbers; the switch changes none later', async () => {
+  test('overrides one while the account lets Agents remove numbers; changing the setting later affects no stored record', async () => {
     await pdnc('add')
     running.clock.at = monday + day
     const key = await keyOf('Agent')
@@ -155,7 +155,7 @@ describe('a record of an Agent', () => {
   })
 })
 
-describe('what an opt-out ended says so', () => {
+describe('a record ended by an opt-out is reported as such', () => {
   test('in scrub and decision, while the number is on the list', async () => {
     await ebr([{ dateOfLastContact: '2026-11-20' }])
     running.clock.at = monday + 1000

@@ -228,7 +228,7 @@ const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
   ],
 ]
 
-test('what one name stands for is each account’s own', async () => {
+test('the same name means something else in each account', async () => {
   const { owner, stranger, send } = accounts
   const campaigns: number[] = []
   for (const key of [owner, stranger]) {

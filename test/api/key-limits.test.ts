@@ -321,7 +321,7 @@ describe('a key that expires', () => {
     })
   }
 
-  it('is worthless from its last instant on, as if it were unknown', async () => {
+  it('is refused from its expiry on, like an unknown key', async () => {
     const { key } = await keyWith({ expiresAt })
     // What expires goes by a clock that never stands still, so not by a single millisecond here.
     await until(expiresAt - 10_000, async () => {
@@ -437,7 +437,7 @@ describe('a refusal for a right', () => {
     expect((await send(accounts.owner, { path: '/v1.5/Scrub/litigator', query })).status).toBe(200)
   })
 
-  it('goes before what is wrong with the request', async () => {
+  it('takes precedence over errors in the request', async () => {
     const { key } = await keyWith({ rights: ['look-up'] })
     for (const json of [{}, { number }, { number: 5, callKind: 'manual' }]) {
       expect((await send(key, { path: '/v1/decisions', json })).status).toBe(403)

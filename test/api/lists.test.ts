@@ -115,7 +115,7 @@ describe('a list of litigators', () => {
     expect(before.status).toBe(200)
     const after = await ask()
     expect(after.status).toBe(503)
-    expect(await after.text()).toContain("the list 'litigators' is too old to answer")
+    expect(await after.text()).toContain("the list 'litigators' is too old to be used")
   })
 })
 

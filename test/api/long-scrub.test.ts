@@ -94,7 +94,7 @@ test('rows that cannot be made cut the connection, so that no part is taken for 
   ])
 })
 
-test('what refuses a request before its first row is a refusal as ever', async () => {
+test('a request refused before its first row gets the usual refusal', async () => {
   const service = fakeService()
   const failing = fakeService({
     scrub: {
@@ -132,7 +132,7 @@ test('HTTP/1.0 has no chunks, so the answer comes whole with its length', async 
   expect(rows.trimEnd().split('\n')).toHaveLength(numbers.length)
 })
 
-test('for a client of HTTP/1.0 that has gone no more rows are made', async () => {
+test('no more rows are produced for an HTTP/1.0 client that has disconnected', async () => {
   const service = fakeService()
   let gone: () => void = () => undefined
   const hasGone = new Promise<void>((resolve) => {
@@ -179,7 +179,7 @@ test('for a client of HTTP/1.0 that has gone no more rows are made', async () =>
   expect(await wasEnded).toBeLessThan(20)
 })
 
-test('an account without the terms is told the most, and how to have more', async () => {
+test('an account with the default maximum is told the maximum and how to raise it', async () => {
   const plain = await openWith(fakeService(), defaultScrubLimits)
   const answer = await plain.send(path, posted({ phoneList: numbers.join(',') }))
   expect(answer.status).toBe(400)

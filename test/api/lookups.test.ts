@@ -188,7 +188,7 @@ describe('RealTimeDisconnect', () => {
       phone: number,
       lineStatus: down,
       status: 'serverunavailable',
-      errorText: /cannot be asked now/,
+      errorText: /is unavailable/,
     },
     ...['212736500', '12127365001', '212-736-5001', '+2127365001', 'abcdefghij', '٢١٢٧٣٦٥٠٠١'].map(
       (phone) => ({
@@ -204,7 +204,7 @@ describe('RealTimeDisconnect', () => {
       phone,
       lineStatus: async () => says('connected') as never,
       status: 'invalid-phone' as const,
-      errorText: /begins with 0 or 1/,
+      errorText: /begin with 0 or 1/,
     })),
     {
       about: 'an area code that is not in use',
@@ -231,7 +231,7 @@ describe('RealTimeDisconnect', () => {
       phone: number,
       lineStatus: none,
       status: 'ERROR',
-      errorText: /no line-status data is loaded/,
+      errorText: /no imported line-status data/,
     },
     { ...says('ERROR', 'out of order'), status: 'ERROR', errorText: /^out of order$/ },
     { ...says('ERROR'), status: 'ERROR', errorText: /no reason was given/ },
@@ -240,7 +240,7 @@ describe('RealTimeDisconnect', () => {
       phone: '8005551212',
       lineStatus: none,
       status: 'ERROR',
-      errorText: /no line-status data/,
+      errorText: /no imported line-status data/,
     },
   ]
 
@@ -261,7 +261,7 @@ describe('RealTimeDisconnect', () => {
     expect(new Set(cases.map(({ status }) => status))).toEqual(new Set(lineStatuses))
   })
 
-  test('nobody is asked about what cannot be a number', async () => {
+  test('no source is asked about text that cannot be a number', async () => {
     asked.length = 0
     for (const phone of ['1127365001', '212736500']) {
       await get(`/v1.4/Data/RealTimeDisconnect?phoneNumber=${phone}`)

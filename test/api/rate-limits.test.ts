@@ -55,7 +55,7 @@ function limited(perMinute: Partial<Record<RateClass, number>>, time = virtualTi
 }
 
 describe('the minute slides', () => {
-  test('exactly: what came 60 seconds ago counts no more', async () => {
+  test('exactly: a request from 60 seconds ago is no longer counted', async () => {
     const { take, time } = limited({ scrub: 3 })
     expect(take('main')).toBe(0)
     await time.advance(40_000)
@@ -66,7 +66,7 @@ describe('the minute slides', () => {
     expect([take('main'), take('main')]).toEqual([0, 40])
   })
 
-  test('so no 60 seconds ever hold more than the limit', async () => {
+  test('no period of 60 seconds contains more than the limit', async () => {
     const { take, time } = limited({ scrub: 7 })
     const taken: number[] = []
     for (let step = 0; step < 600; step += 1) {
@@ -80,7 +80,7 @@ describe('the minute slides', () => {
     expect(taken.length).toBeGreaterThan(100)
   })
 
-  test('what is refused does not count, and whoever waits as told is served', async () => {
+  test('refused requests are not counted, and a client that waits as told is served', async () => {
     const { take, time } = limited({ scrub: 2 })
     take('main')
     await time.advance(1_234)

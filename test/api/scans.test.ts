@@ -264,7 +264,7 @@ test.each([
   expect(answer.json()).toMatchObject({ status: 403, title: 'Forbidden', detail })
 })
 
-test('a bug is a 500 that says nothing, and the key is not in the log', async () => {
+test('a bug gives a 500 without details, and the key is not in the log', async () => {
   await begin()
   await database.db.schema.alterTable('scan_jobs').renameTo('elsewhere').execute()
   const answer = await post({})
@@ -291,7 +291,7 @@ describe('a test of the address', () => {
     const answer = await post({ TestNotificationURL: 'true' })
     expect(answer.status).toBe(400)
     expect((answer.json() as { readonly detail: string }).detail).toBe(
-      "NotificationURL 'https://customer.example/hook?t=1': the test notification was not delivered: no HTTP answer came",
+      "NotificationURL 'https://customer.example/hook?t=1': the test notification was not delivered: there was no HTTP answer",
     )
   })
 })

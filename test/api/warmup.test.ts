@@ -203,7 +203,7 @@ describe('a job of warming', () => {
     ] as const) {
       const answer = await app.send(`/v1/warm/${job}${path}`, { method, key })
       expect(answer.status).toBe(404)
-      const detail = `id '${job}': no warming of this account has it`
+      const detail = `id '${job}': this account has no such warmup job`
       expect(answer.json()).toMatchObject({ detail })
     }
   })

@@ -61,7 +61,7 @@ describe('callgate import', () => {
     const pruned = await run('ftc-complaints', tuesday, '--keep-days', '1')
     expect(pruned.out).toContain('  0 new, 0 changed, 6 removed\n')
     const nameless = await run('ftc-complaints', file('complaints.csv', ftcText(ftcRows)))
-    expect(nameless.err).toContain('state the day with --as-of')
+    expect(nameless.err).toContain('give the day with --as-of')
   })
 
   it('reassigned: the database and carriers of one’s own lie apart', async () => {
@@ -102,11 +102,15 @@ describe('callgate import', () => {
   const wrong: readonly (readonly [readonly string[], number, string])[] = [
     [['line-status', '/no/such'], 1, '/no/such'],
     [['line-status'], 2, "missing required argument 'file'"],
-    [['line-status', 'x', '--as-of', '9030-01-01'], 2, 'must not lie in the future'],
+    [['line-status', 'x', '--as-of', '9030-01-01'], 2, 'must not be in the future'],
     [['line-status', 'x', '--bad-lines', 'many'], 2, "--bad-lines 'many': must be a whole number"],
     [['ftc-complaints', 'x', '--keep-days', '-1'], 2, "--keep-days '-1': must be a whole number"],
-    [['reassigned', 'x'], 2, 'state the day with --as-of'],
-    [['reassigned', '2026-01-01.csv', 'x', '--carrier'], 2, 'x: nothing says what day'],
+    [['reassigned', 'x'], 2, 'give the day with --as-of'],
+    [
+      ['reassigned', '2026-01-01.csv', 'x', '--carrier'],
+      2,
+      'x: the date of its content is unknown',
+    ],
     [['ftc-complaints', 'x', '--allow-shrink'], 2, "unknown option '--allow-shrink'"],
   ]
   it.each(wrong)('%j is refused', async (args, code, message) => {

@@ -42,7 +42,7 @@ describe('callgate records', () => {
     expect(done.out.replace(sha256, 'SHA-256')).toMatch(
       new RegExp(
         '^opt-outs: project main\n {2}read 3 rows, SHA-256\n' +
-          ' {2}1 row with a number that another row has too\n {2}1 put on the list\n' +
+          ' {2}1 row with a number that another row has too\n {2}1 added to the list\n' +
           ' {2}1 bad lines were left out, 1 allowed\n',
       ),
     )
@@ -56,7 +56,7 @@ describe('callgate records', () => {
     const again = join(dataDir, 'again.csv')
     expect((await run('export', 'opt-outs', again)).out).toBe('')
     expect(statSync(again).mode & 0o777).toBe(0o600)
-    expect((await run('import', 'opt-outs', again)).out).toContain('  1 on the list already\n')
+    expect((await run('import', 'opt-outs', again)).out).toContain('  1 already on the list\n')
     expect(readdirSync(dataDir).filter((name) => name.endsWith('.part'))).toEqual([])
   })
 

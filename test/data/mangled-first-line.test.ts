@@ -89,7 +89,7 @@ describe.each(Object.entries(kinds))('a %s file', (_, { line, read }) => {
   ]
   it.each(mangled)('is refused with %s as its first line', async (text) => {
     const bad = read(sourceOf(`${line(text)}\n${line('2125550101')}\n`), new BadLines())
-    await expect(bad).rejects.toThrow('a header must not hold more than 6 digits')
+    await expect(bad).rejects.toThrow('a header must not contain more than 6 digits')
   })
 
   it('in UTF-16 is refused', async () => {

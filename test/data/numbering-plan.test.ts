@@ -58,7 +58,7 @@ describe('without an import, by area code', () => {
     ['2422342345', 'area code 242 serves the Bahamas, not the US or Canada'],
     ['9002342345', 'area code 900 belongs to a service without a place'],
     ['2732342345', 'area code 273 is not in service'],
-    ['2125552345', 'no exchange that numbers of 212 can have'],
+    ['2125552345', 'numbers of area code 212 cannot have this exchange'],
   ])('says why %s is unknown', (number, detail) => {
     expect(plan().lookup(toPhoneNumber(number))).toMatchObject({ detail })
   })

@@ -66,9 +66,9 @@ describe('a header is refused', () => {
     ['name,phone\n', { column: 'tel' }, "has no column 'tel'; its columns are name, phone"],
     [`${one},x\n`, { column: 'tel' }, "has no column 'tel'; its columns are 2125550123, x"],
     ['phone,day\n', { dayColumn: 'listed' }, "has no column 'listed'; its columns"],
-    ['phone,cell\n', {}, 'names several columns that may hold the number; say which one'],
-    ['name,no,No.\n', { column: 'no' }, 'names several columns that may hold the number'],
-    ['name,phone,tel\n', {}, 'names several columns that may hold the number; say which one'],
+    ['phone,cell\n', {}, 'has several columns that may contain the number; name one'],
+    ['name,no,No.\n', { column: 'no' }, 'has several columns that may contain the number'],
+    ['name,phone,tel\n', {}, 'has several columns that may contain the number; name one'],
   ]
   it.each(table)('%j with %j', async (text, options, rule) => {
     const refusal = `/lists/l.csv: its first line ${rule}`
@@ -82,7 +82,7 @@ describe('a row under a header that names the column is bad', () => {
     ['A,', "number '' must be ten digits"],
     ['A,212555', "number '212555' must be ten digits"],
     ['A,1125550123', "number '1125550123' must not have 0 or 1 first or fourth"],
-    [`"A,${one}`, 'has a quote out of place or not closed'],
+    [`"A,${one}`, 'has a misplaced or unclosed quote'],
     [`${one},A`, "number 'A' must be ten digits"],
   ]
   it.each(table)('%s', async (row, rule) => {

@@ -75,8 +75,8 @@ describe('a line that holds no number and is no error', () => {
 })
 
 describe('a bad line is reported', () => {
-  const shape = 'has to begin with a number of ten digits, or with AAA,NNNNNNN'
-  const range = 'area code and exchange have to begin with 2 to 9'
+  const shape = 'must begin with a number of ten digits, or with AAA,NNNNNNN'
+  const range = 'area code and exchange must begin with 2 to 9'
   const change = 'is a row of a change list; only a full list can be imported'
   const table: [line: string, rule: string][] = [
     ['212555012', shape],
@@ -168,7 +168,7 @@ describe('too many bad lines refuse the file', () => {
     [300, 20],
   ])('of %d bad lines the refusal shows %d: file, line, value and rule', async (bad, shown) => {
     const message = await read(lines(7, bad), 1 << 16, new BadLines()).catch(String)
-    const rule = "'-bad': has to begin with a number of ten digits, or with AAA,NNNNNNN"
+    const rule = "'-bad': must begin with a number of ten digits, or with AAA,NNNNNNN"
     const expected = Array.from({ length: shown }, (_, nth) => `  l.txt line ${nth + 8} ${rule}`)
     expect(String(message).split('\n').slice(1)).toEqual(expected)
   })
@@ -251,7 +251,7 @@ describe('a carriage return inside a line refuses the file', () => {
     ['phone,name\r2125550123,Smith\r', 1],
     ['2125550123,Smith\n3105550000,Jones\r9075550123,Lee\n', 2],
   ])('%j', async (text, line) => {
-    const rule = 'has a carriage return inside; lines have to end with LF or CR LF'
+    const rule = 'contains a carriage return; lines must end with LF or CR LF'
     const reading = read(text)
     await expect(reading).rejects.toThrow(`line ${line} '`)
     await expect(reading).rejects.toThrow(rule)

@@ -59,7 +59,7 @@ describe('a line of ported numbers', () => {
 })
 
 describe('a bad line of ported numbers', () => {
-  const shape = 'has to be a number of ten digits, or a range such as 8505550100|0123'
+  const shape = 'must be a number of ten digits, or a range such as 8505550100|0123'
   const table: [line: string, rule: string][] = [
     [`${number}|0099`, 'the range ends with 0099, before its start'],
     [`${number}-0099`, 'the range ends with 0099, before its start'],
@@ -69,8 +69,8 @@ describe('a bad line of ported numbers', () => {
     ['850555010', shape],
     [`1${number}`, shape],
     [`${number}0103`, shape],
-    ['1505550100', 'area code and exchange have to begin with 2 to 9'],
-    ['8501550100|0103', 'area code and exchange have to begin with 2 to 9'],
+    ['1505550100', 'area code and exchange must begin with 2 to 9'],
+    ['8501550100|0103', 'area code and exchange must begin with 2 to 9'],
     ['Start|End', shape],
   ]
   it.each(table)('%s', async (line, rule) => {

@@ -62,7 +62,7 @@ describe('a row of a change file', () => {
 })
 
 describe('a bad row of a change file', () => {
-  const shape = 'has to be a number, a time stamp and A or D, such as'
+  const shape = 'must be a number, a timestamp and A or D, such as'
   const table: [line: string, rule: string][] = [
     ['8505550123', shape],
     ['8505550123,2026-11-18', shape],
@@ -73,10 +73,16 @@ describe('a bad row of a change file', () => {
     ['8505550123,2026-13-18,A', "'2026-13-18' is not a date"],
     ['8505550123,18.11.2026,A', "'18.11.2026' is not a date"],
     ['8505550123,,A', "'' is not a date"],
-    ['8505550123,2026-11-21T12:00:01,A', "'2026-11-21T12:00:01' must not lie in the future"],
-    ['9075550123,2026-11-18,A', 'area code 907 is none the list covers; load its full list'],
-    ['9075550123,2026-11-18,D', 'area code 907 is none the list covers; load its full list'],
-    ['1505550123,2026-11-18,A', 'area code and exchange have to begin with 2 to 9'],
+    ['8505550123,2026-11-21T12:00:01,A', "'2026-11-21T12:00:01' must not be in the future"],
+    [
+      '9075550123,2026-11-18,A',
+      'area code 907 is not covered by the list; import the full list of that area code',
+    ],
+    [
+      '9075550123,2026-11-18,D',
+      'area code 907 is not covered by the list; import the full list of that area code',
+    ],
+    ['1505550123,2026-11-18,A', 'area code and exchange must begin with 2 to 9'],
   ]
   it.each(table)('%s', async (line, rule) => {
     const good = '8505550123,2026-11-18,A\n'

@@ -243,7 +243,7 @@ describe('a token', () => {
   })
 })
 
-describe('no token is given', () => {
+describe('no token is issued', () => {
   test.each<[string, object]>([
     ['for another grant', { grantType: 'password' }],
     ['for a grant in other letters', { grantType: 'Client_Credentials' }],

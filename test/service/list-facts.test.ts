@@ -110,7 +110,7 @@ describe('a list that is too old', () => {
     clock.set('2026-11-15T12:00:00Z')
     const found = national('2127361001')
     expect(found.status === 'not-covered' && found.detail).toBe(
-      "the list 'us-dnc' is too old to answer: it is as of 2026-10-01T00:00:00Z, more than 45 days " +
+      "the list 'us-dnc' is too old to be used: it is as of 2026-10-01T00:00:00Z, more than 45 days " +
         'ago, and may be 31 days old (setting lists.maxAgeDays.usDnc, 16 CFR 310.4(b)(3)(iv)); ' +
         'load one with: callgate import list us-dnc <file>',
     )

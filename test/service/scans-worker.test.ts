@@ -376,7 +376,7 @@ describe('sources without an answer', () => {
     await submit(scans)
     recurring.start()
     await time.advance(5_000)
-    expect(news).toEqual(['waits 30000 Error: no answer came within 5000 ms'])
+    expect(news).toEqual(['waits 30000 Error: no answer within 5000 ms'])
     await time.advance(30_000)
     expect(books.asked).toHaveLength(2)
     await time.advance(5_000)

@@ -158,7 +158,10 @@ describe('a test of the address', () => {
 
   test.each([
     [{ httpStatus: 503, problem: 'status 503' }, 'it answered with status 503'],
-    [{ httpStatus: undefined, problem: 'the address is not permitted' }, 'no HTTP answer came'],
+    [
+      { httpStatus: undefined, problem: 'the address is not permitted' },
+      'there was no HTTP answer',
+    ],
   ])('tells what became of it: %j', async (probe, what) => {
     const { scans, queue } = await scanParts(database.storage)
     queue.probeGives = probe

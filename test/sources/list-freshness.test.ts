@@ -78,7 +78,7 @@ describe('a scrub verdict', () => {
     clock.advance(1)
     const later = await ask()
     expect(later).toMatchObject({ letter: 'B', allowed: { manual: false }, isListStale: true })
-    expect(later.detail).toContain('is too old to answer')
+    expect(later.detail).toContain('is too old to be used')
     expect(asked).toEqual(['scrub miss', 'scrub hit', 'scrub expired'])
   })
 

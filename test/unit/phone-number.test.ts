@@ -150,7 +150,7 @@ describe('a dialled text', () => {
         'between them, or a tel: or sip: URI without other digits',
     )
     expect(detail('sip:2125550100@pbx1')).toBe(
-      "the host 'pbx1' holds digits, which may be another number; send the number without it",
+      "the host 'pbx1' contains digits, which may be another number; send the number without it",
     )
     expect(detail('+1911')).toBe('has a 1 before the service code 911; must be just 911')
     expect(detail('+44207183875012345')).toBe(

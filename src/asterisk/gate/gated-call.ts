@@ -40,8 +40,8 @@ export interface GatedCallDeps {
   readonly log: Logger
 }
 
-/** `let-go`: the dialplan continues; `stranded`: processing ended, but the channel may still wait. */
-export type GatedCallState = 'under-way' | 'let-go' | 'stranded'
+/** `released`: the dialplan continues; `stranded`: processing ended, but the channel may still wait. */
+export type GatedCallState = 'in-progress' | 'released' | 'stranded'
 
 /** Why a decision did not reach its channel. */
 interface FailedHandover {
@@ -57,7 +57,7 @@ export class GatedCall {
   readonly #dialed: string
   readonly #deps: GatedCallDeps
   readonly #arrivedAtMs: number
-  #state: GatedCallState = 'under-way'
+  #state: GatedCallState = 'in-progress'
   #hasLeft = false
   /** When the request to continue was sent, which is before any dialing. */
   #resumedAt: Instant | undefined
@@ -91,7 +91,7 @@ export class GatedCall {
       this.#deps.log.error('a waiting call failed', { ...this.#logFields(), err: cause })
       await this.#hangUp()
     } finally {
-      if (this.#state === 'under-way') this.#state = 'stranded'
+      if (this.#state === 'in-progress') this.#state = 'stranded'
     }
   }
 
@@ -136,7 +136,7 @@ export class GatedCall {
   async #carryOut(decision: Decision): Promise<void> {
     const failure = await this.#handOver(decision)
     if (failure) return this.#recordHandoverFailure(decision, failure)
-    this.#state = 'let-go'
+    this.#state = 'released'
     const handedOverAt = this.#resumedAt
     this.#deps.outcomes.record(decision.id, { state: 'handed-over', handedOverAt }, true)
   }
@@ -200,7 +200,7 @@ export class GatedCall {
     try {
       await actions.setVariables(this.#channel.id, noVerdictVariables)
       if (!this.#hasLeft) await actions.resume(this.#channel.id)
-      this.#state = 'let-go'
+      this.#state = 'released'
       log.info('a call was handed back undecided', this.#logFields())
     } catch (cause) {
       log.info('a call could not be handed back', { ...this.#logFields(), err: cause })

@@ -43,7 +43,7 @@ export class StasisGate {
    * listed and announced. A channel that enters again after it left or its call ended is a new call.
    */
   onChannelEntered(channel: AsteriskChannel, args: readonly string[]): void {
-    if (this.#calls.get(channel.id)?.state === 'under-way') return
+    if (this.#calls.get(channel.id)?.state === 'in-progress') return
     const call = new GatedCall(this.#deps, channel, args)
     this.#calls.set(channel.id, call)
     this.#recentlyLeft.delete(channel.id)
@@ -81,7 +81,7 @@ export class StasisGate {
   onResynchronized(channels: readonly AsteriskChannel[]): void {
     const present = new Set(channels.map(({ id }) => id))
     for (const [id, { state }] of this.#calls) {
-      if (state !== 'under-way' && !present.has(id)) this.#calls.delete(id)
+      if (state !== 'in-progress' && !present.has(id)) this.#calls.delete(id)
     }
     const { server, log } = this.#deps
     for (const channel of channels) {

@@ -7,8 +7,9 @@ import {
   type AccountSettings,
   repeatedAddModes,
 } from '../../service/accounts/accounts.js'
+import { requireAccount, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
-import { createYesNoOption, requireAccount, withFoundation } from './foundation.js'
+import { createYesNoOption } from '../option-values.js'
 
 const scrubNumbersRule = `${defaultMaxScrubNumbers} (as published) to ${maxScrubNumbers}`
 
@@ -32,7 +33,7 @@ export const registerAccounts: RegisterCommand = (program, terminal) => {
     .command('list')
     .description('list the accounts')
     .action((_options, command: Command) =>
-      withFoundation(command, async ({ accounts }) => {
+      withAppContext(command, async ({ accounts }) => {
         terminal.out(describeAccounts(await accounts.list()))
       }),
     )
@@ -48,7 +49,7 @@ function registerCreate(group: Command, terminal: Terminal): void {
     .argument('<id>', 'letters, digits, - and _; also the client_id of its access tokens')
     .requiredOption('--name <text>', 'name for people')
     .action((id: string, { name }: { name: string }, command: Command) =>
-      withFoundation(command, async ({ accounts }) => {
+      withAppContext(command, async ({ accounts }) => {
         if (await accounts.ensure({ id, kind: 'real', name })) return terminal.out(`${id}\n`)
         throw new CommandFailure(`account '${id}' already exists (see: callgate accounts list)`)
       }),
@@ -95,7 +96,7 @@ function registerSet(group: Command, terminal: Terminal): void {
       ),
     )
     .action((id: string, changes: Partial<AccountSettings>, command: Command) =>
-      withFoundation(command, async ({ accounts }) => {
+      withAppContext(command, async ({ accounts }) => {
         if (Object.keys(changes).length === 0) throw new CommandFailure(nothingToChange, 2)
         await requireAccount({ accounts }, id)
         await accounts.set(id, changes)
@@ -116,7 +117,7 @@ function registerWebhookSecret(group: Command, terminal: Terminal): void {
     .argument('<id>', 'the id shown by accounts list')
     .option('--rotate', 'create a new secret; receivers need it before the next webhook')
     .action((id: string, { rotate }: { rotate?: true }, command: Command) =>
-      withFoundation(command, async ({ accounts }) => {
+      withAppContext(command, async ({ accounts }) => {
         await requireAccount({ accounts }, id)
         const secret = rotate ? accounts.rotateWebhookSecret(id) : accounts.webhookSecret(id)
         terminal.out(`${await secret}\n`)

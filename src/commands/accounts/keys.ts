@@ -6,9 +6,9 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
 import type { ApiKeyInfo } from '../../service/accounts/api-keys.js'
 import type { KeyGrant } from '../../service/accounts/key-rows.js'
+import { withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand } from '../command.js'
-import { parseDuration, parseWords } from '../figures.js'
-import { withFoundation } from './foundation.js'
+import { parseDuration, parseWords } from '../option-values.js'
 
 export const registerKeys: RegisterCommand = (program, terminal) => {
   const group = program
@@ -41,7 +41,7 @@ export const registerKeys: RegisterCommand = (program, terminal) => {
       'when it expires: 2027-01-31 (midnight UTC), an instant, or 90d, 12h, 30m',
     )
     .action((options: CreateOptions, command: Command) =>
-      withFoundation(command, async ({ keys, runtime }) => {
+      withAppContext(command, async ({ keys, runtime }) => {
         const { account: accountId, role, label } = options
         const requestedGrant = parseGrant(options, runtime.clock.now())
         const { id, key, grant } = await keys.create({ accountId, role, label, ...requestedGrant })
@@ -58,7 +58,7 @@ export const registerKeys: RegisterCommand = (program, terminal) => {
     .description('list the keys, without the key values')
     .option('--account <id>', 'only those of one account')
     .action((options: { account?: string }, command: Command) =>
-      withFoundation(command, async ({ keys, runtime }) => {
+      withAppContext(command, async ({ keys, runtime }) => {
         terminal.out(describeKeys(await keys.list(options.account), runtime.clock.now()))
       }),
     )
@@ -68,7 +68,7 @@ export const registerKeys: RegisterCommand = (program, terminal) => {
     .description('revoke a key and its access tokens; running servers follow within a second')
     .argument('<id>', 'the id shown by keys list')
     .action((id: string, _options, command: Command) =>
-      withFoundation(command, async ({ keys }) => {
+      withAppContext(command, async ({ keys }) => {
         if (!(await keys.revoke(id))) {
           throw new CommandFailure(`active key '${id}' not found (see: callgate keys list)`)
         }

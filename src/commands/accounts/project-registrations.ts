@@ -9,8 +9,8 @@ import {
   type RegistrationStatus,
   registrationStatuses,
 } from '../../storage/tables.js'
+import { forAccount } from '../account-command.js'
 import type { Terminal } from '../command.js'
-import { forAccount } from './foundation.js'
 
 const blockedEffect = '; scrubs of this project now give letter B for US numbers'
 

@@ -2,8 +2,9 @@
 import { type Command, Option } from 'commander'
 import type { HoursInput } from '../../service/projects/project-hours.js'
 import type { Project } from '../../service/projects/project-list.js'
+import { forAccount } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
-import { createYesNoOption, forAccount } from './foundation.js'
+import { createYesNoOption } from '../option-values.js'
 import { registerFtcValidation, registerRegistration } from './project-registrations.js'
 
 interface CreateOptions {

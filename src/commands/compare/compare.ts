@@ -8,14 +8,15 @@ import { type QuestionName, questionNames } from '../../domain/compliance.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { RawRowClient } from '../../sources/remote/raw-row-client.js'
 import { findDatabaseEvidence, resolveDatabasePath } from '../../storage/database-files.js'
-import { requireAccount } from '../accounts/foundation.js'
+import { requireAccount } from '../account-command.js'
 import {
   CommandFailure,
   loadCommandSettings,
   type RegisterCommand,
   type Terminal,
 } from '../command.js'
-import { formatCount, parseInstantOption, parseWords } from '../figures.js'
+import { formatCount } from '../format.js'
+import { parseInstantOption, parseWords } from '../option-values.js'
 import {
   type ComparedNumber,
   type ComparisonScope,

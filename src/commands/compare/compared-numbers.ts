@@ -4,8 +4,9 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import { streamDecisionsSince } from '../../gate/journal/decision-rows.js'
 import { parseWarmupNumber } from '../../sources/warming/read-warmup-numbers.js'
 import { CommandFailure, type Terminal } from '../command.js'
-import { formatCount, parseDuration } from '../figures.js'
+import { formatCount } from '../format.js'
 import { describeRefused, readNumbersFile } from '../numbers-file.js'
+import { parseDuration } from '../option-values.js'
 
 export interface ComparedNumber {
   readonly number: PhoneNumber

@@ -6,7 +6,7 @@ import type { QuestionName } from '../../domain/compliance.js'
 import { toPlainText } from '../../sources/remote/client/reply-diagnostics.js'
 import { possiblyPermittingLetters } from '../../sources/remote/questions/scrub-question.js'
 import type { RawRow } from '../../sources/remote/raw-row-client.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 
 /** One field of one number with different values on the two sides. */
 export interface Difference {

@@ -2,7 +2,7 @@
 import type { QuestionName } from '../../domain/compliance.js'
 import type { RawRowClient, RawRowQuestion } from '../../sources/remote/raw-row-client.js'
 import type { Terminal } from '../command.js'
-import { formatCount } from '../figures.js'
+import { formatCount } from '../format.js'
 import { startProgress } from '../progress.js'
 import type { ComparedNumber } from './compared-numbers.js'
 import { type ComparisonReport, type Difference, findDifferences } from './comparison-report.js'

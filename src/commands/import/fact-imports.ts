@@ -16,7 +16,7 @@ import { labelIssuers } from '../../domain/spam-labels.js'
 import { formatDay, formatInstant, toUtcDay } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { CommandFailure, type Terminal } from '../command.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 import { type ImportFeed, type ImportRequest, registerImportFeed } from './import-feed.js'
 import {
   allowShrinkOption,
@@ -154,7 +154,7 @@ function toFactFeed(one: FactCommand): ImportFeed<FactOptions, FactImportSummary
 function refuseUndated(paths: readonly string[]): void {
   const undated = paths.find((path) => typeof findDayInName(basename(path)) !== 'number')
   if (undated === undefined) return
-  throw new CommandFailure(`${undated}: ${undatedFileRule}; state the day with --as-of`, 2)
+  throw new CommandFailure(`${undated}: ${undatedFileRule}; give the day with --as-of`, 2)
 }
 
 function toImportOptions(
@@ -179,7 +179,7 @@ function completeSources(text: string | undefined): readonly string[] | undefine
   return text?.split(',').map((part) => {
     const source = parseLabelSource(part.trim())
     if (source !== undefined) return source
-    throw new CommandFailure(`--complete '${part}': must be of ${labelIssuers.join(', ')}`, 2)
+    throw new CommandFailure(`--complete '${part}': must be one of ${labelIssuers.join(', ')}`, 2)
   })
 }
 

@@ -10,7 +10,7 @@ import { formatInstant } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
 import { monotonicSeconds, systemClock } from '../../runtime/runtime.js'
 import { loadCommandSettings, type Terminal } from '../command.js'
-import { formatCount, formatNumber, joinLines } from '../figures.js'
+import { formatCount, formatNumber, joinLines } from '../format.js'
 import { startProgress } from '../progress.js'
 import type { ImportOptions } from './import-options.js'
 

@@ -5,7 +5,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, parseDay } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { CommandFailure } from '../command.js'
-import { formatNumber } from '../figures.js'
+import { formatNumber } from '../format.js'
 
 export interface ImportOptions {
   readonly asOf?: string
@@ -17,7 +17,7 @@ export interface ImportOptions {
 }
 
 export function asOfOption(otherwise: string): Option {
-  return new Option('--as-of <date>', `day the content was true (default: ${otherwise})`)
+  return new Option('--as-of <date>', `as-of date of the content (default: ${otherwise})`)
 }
 
 /** `--bad-lines` and `--rejects`. */
@@ -57,7 +57,7 @@ export function parseAsOf(text: string | undefined): Instant | undefined {
   }
   const asOf = day * msPerDay
   if (asOf <= systemClock.now()) return asOf
-  throw new CommandFailure(`--as-of '${text}': must not lie in the future`, 2)
+  throw new CommandFailure(`--as-of '${text}': must not be in the future`, 2)
 }
 
 /** Parses the number of an option such as `--bad-lines`. */

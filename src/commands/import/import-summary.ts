@@ -9,7 +9,7 @@ import type { ListVersion } from '../../domain/number-set.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { truncate } from '../../errors.js'
 import { systemClock } from '../../runtime/runtime.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 import { describeBadLines, describeDifference, describeDryRun } from './import-options.js'
 
 /** The lines of the summary of a whole list. */
@@ -99,7 +99,7 @@ function describeKept(
   { keepVersions }: ListSettings,
 ): string[] {
   if (previous === null || dryRun || keepVersions === 0) return []
-  return [`  version ${previous} is kept; to bring it back: callgate lists rollback ${name}`]
+  return [`  version ${previous} is kept; to restore it: callgate lists rollback ${name}`]
 }
 
 /** Warns about a list that is or soon will be too old to be used. */
@@ -111,5 +111,7 @@ export function describeAge(list: ListVersion, settings: ListSettings): string[]
   const limit = `its ${ages.findMaxAgeDays(list.name)} days`
   return state === 'stale'
     ? [`${list.name} is older than ${limit}: it was used until ${until} and is no longer used`]
-    : [`${list.name} answers until ${until}, when ${limit} are over; import a newer one before`]
+    : [
+        `${list.name} can be used until ${until}, when ${limit} are over; import a newer one before then`,
+      ]
 }

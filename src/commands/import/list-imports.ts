@@ -315,7 +315,8 @@ function groupFilesByList(
     const named = detectPortedList(basename(file))
     const list = named ?? stated
     if (list === undefined) {
-      const rule = 'its name does not say what it holds; say --to wireless or --to wireline'
+      const rule =
+        'its name does not say which list it belongs to; use --to wireless or --to wireline'
       throw new CommandFailure(`${file}: ${rule}`, 2)
     }
     if (stated !== undefined && list !== stated) {

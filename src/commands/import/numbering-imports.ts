@@ -16,7 +16,7 @@ import {
 import { formatInstant } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import type { Terminal } from '../command.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 import { type ImportFeed, type ImportRequest, registerImportFeed } from './import-feed.js'
 import {
   badLinesOptions,
@@ -113,7 +113,7 @@ const blockFeed: NumberingFeed<TableImportSummary> = {
     `${formatNumber(summary.accepted)} assigned thousands blocks of the US` +
       describeDryRun(summary.dryRun),
     ...describeReport(summary),
-    `  ${formatNumber(summary.undecidedZones)} blocks have a rate center that settles no time zone`,
+    `  ${formatNumber(summary.undecidedZones)} blocks have a rate center that may be in several time zones`,
   ],
 }
 

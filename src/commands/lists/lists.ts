@@ -12,7 +12,7 @@ import {
   type RegisterCommand,
   type Terminal,
 } from '../command.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 import { describeAge } from '../import/import-summary.js'
 import {
   type DataOverview,
@@ -176,7 +176,7 @@ function registerRollback(group: Command, terminal: Terminal): void {
       )
       if (from) {
         const back = `callgate lists rollback ${name} --to ${from.version}`
-        terminal.note(`version ${from.version} is kept; to bring it back: ${back}\n`)
+        terminal.note(`version ${from.version} is kept; to restore it: ${back}\n`)
       }
       for (const note of describeAge(now, settings)) terminal.note(`${note}\n`)
     })

@@ -9,9 +9,9 @@ import {
   exportOptOuts,
   type RecordsExportSummary,
 } from '../../service/records/records-export.js'
-import { forAccount } from '../accounts/foundation.js'
+import { forAccount } from '../account-command.js'
 import type { Terminal } from '../command.js'
-import { formatCount } from '../figures.js'
+import { formatCount } from '../format.js'
 
 const exports = [
   {

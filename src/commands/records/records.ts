@@ -10,9 +10,9 @@ import {
   type RecordsImportOptions,
   type RecordsImportSummary,
 } from '../../service/records/records-import.js'
-import { requireAccount, withFoundation } from '../accounts/foundation.js'
+import { requireAccount, withAppContext } from '../account-command.js'
 import { CommandFailure, type RegisterCommand } from '../command.js'
-import { formatCount, formatNumber } from '../figures.js'
+import { formatCount, formatNumber } from '../format.js'
 import { type ImportFeed, registerImportFeed } from '../import/import-feed.js'
 import {
   badLinesOptions,
@@ -93,7 +93,7 @@ function toRecordsFeed(records: RecordsImport): ImportFeed<RecordsOptions, Recor
     ],
     help: `Columns: ${columns}.\n${dates}`,
     run: ({ command, args, options }, observer) =>
-      withFoundation(command, async (context) => {
+      withAppContext(command, async (context) => {
         const wanted = toRecordsOptions(args[0] ?? '', options)
         await requireAccount(context, options.account)
         const deps = { ...context, clock: context.runtime.clock }

@@ -1,4 +1,4 @@
-/** `callgate warm`: tells a running server to look up numbers before they are called. */
+/** `callgate warm`: has a running server look up numbers before they are called. */
 import type { Command } from 'commander'
 import type { WarmupProgressBody, WarmupStartedBody } from '../../api/gate/warmup.js'
 import { readLoginIdFromEnvironment } from '../../config/load.js'
@@ -14,8 +14,9 @@ import {
   type RegisterCommand,
   type Terminal,
 } from '../command.js'
-import { formatNumber, parseDuration } from '../figures.js'
+import { formatNumber } from '../format.js'
 import { describeRefused, type ListedNumber, readNumbersFile } from '../numbers-file.js'
+import { parseDuration } from '../option-values.js'
 import { startProgress } from '../progress.js'
 import { splitIntoRequests, WarmupClient, type WarmupJobRequest } from './warmup-client.js'
 

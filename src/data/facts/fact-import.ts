@@ -100,10 +100,10 @@ export async function importFacts(options: FactImportOptions): Promise<FactImpor
 function requireValidOptions(options: FactImportOptions): void {
   const { files, asOf, badLinesAllowed = 0, keepDays = 0, clock } = options
   const problems: FieldProblem[] = []
-  const rule = 'has to be a whole number, 0 or more'
+  const rule = 'must be a whole number, 0 or more'
   if (files.length === 0) problems.push({ field: 'files', rule: 'at least one is needed' })
   if (asOf !== undefined && !(asOf <= clock.now())) {
-    problems.push({ field: 'asOf', value: String(asOf), rule: 'must not lie in the future' })
+    problems.push({ field: 'asOf', value: String(asOf), rule: 'must not be in the future' })
   }
   for (const [field, value] of Object.entries({ badLinesAllowed, keepDays })) {
     if (!(Number.isSafeInteger(value) && value >= 0)) {
@@ -133,7 +133,7 @@ function readCurrentInfo(
   } catch (cause) {
     if (!(cause instanceof DataFileError)) throw cause
     if (!isCumulative) return undefined
-    throw new DataFileError(path, `${cause.message}; move it away to start over`, cause)
+    throw new DataFileError(path, `${cause.message}; move the file away to start over`, cause)
   }
 }
 
@@ -258,6 +258,6 @@ function refuseShrunkFeed(
     files.join(', '),
     `${counts.entries} usable rows` +
       (before > 0 ? `, fewer than half the ${before} of the file in use (${place.path})` : '') +
-      '; to import it all the same: --allow-shrink',
+      '; to import it anyway, use --allow-shrink',
   )
 }

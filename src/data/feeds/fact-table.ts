@@ -114,7 +114,7 @@ export function readPastDay(
   if (day === undefined) {
     return { field, value: text, rule: 'must be YYYY-MM-DD, MM/DD/YYYY or YYYYMMDD' }
   }
-  return day <= today + 1 ? day : { field, value: text, rule: 'must not lie in the future' }
+  return day <= today + 1 ? day : { field, value: text, rule: 'must not be in the future' }
 }
 
 /**

@@ -91,7 +91,7 @@ export function readOptOuts(file: OptOutFile): Promise<FeedFileSummary> {
     requireUniqueColumns: true,
     findHeaderProblem: (found) => {
       if (file.undated || found.has('date')) return undefined
-      return 'no column of dates; name it with --column date=<header>, or give --undated'
+      return 'no date column; name it with --column date=<header>, or use --undated'
     },
   }
   return readFactTable(file, table, (row) => {
@@ -99,7 +99,7 @@ export function readOptOuts(file: OptOutFile): Promise<FeedFileSummary> {
     if (isFieldProblem(number)) return number
     if (row.date === '') {
       if (file.undated) return void file.keep({ number, optedOutAt: undefined })
-      return { field: 'date', rule: 'is missing; --undated takes such rows as opt-outs of now' }
+      return { field: 'date', rule: 'is missing; with --undated such a row is an opt-out made now' }
     }
     const optedOutAt = readRecordedTime('date', row.date, file.now)
     if (isFieldProblem(optedOutAt)) return optedOutAt
@@ -146,8 +146,8 @@ export function readConsents(file: ConsentFile): Promise<FeedFileSummary> {
     findHeaderProblem: (found) => {
       if (found.has('type') === (file.type === undefined)) return undefined
       return found.has('type')
-        ? 'has a column of types, and --type is given too; give one of both'
-        : 'no column of types; name it with --column type=<header>, or give --type for all rows'
+        ? 'has a type column, but --type is also given; use only one of them'
+        : 'no type column; name it with --column type=<header>, or give --type for all rows'
     },
   }
   return readFactTable(file, table, (row) => {
@@ -233,9 +233,9 @@ function readRecordedTime(field: string, text: string, now?: Instant): RecordedT
 function findPastProblem({ day, at }: RecordedTime, now: Instant): string | undefined {
   const today = toUtcDay(now)
   const isAhead = at === undefined ? day > today + 1 : at > now + maxClockSkewMs
-  if (isAhead) return `must not lie in the future; it is ${formatInstant(now)}`
+  if (isAhead) return `must not be in the future; it is ${formatInstant(now)}`
   return day < firstDay
-    ? 'must not lie before 1980; such a day often stands for no date'
+    ? 'must not be before 1980; such a day often means that the date is unknown'
     : undefined
 }
 

@@ -68,7 +68,7 @@ function openOwnerOnly(path: string): number {
   } catch (cause) {
     if (cause instanceof DataFileError) throw cause
     const reason = getErrorMessage(cause)
-    throw new DataFileError(path, `cannot hold the bad lines (--rejects): ${reason}`, cause)
+    throw new DataFileError(path, `cannot be used for the bad lines (--rejects): ${reason}`, cause)
   }
 }
 
@@ -95,7 +95,7 @@ function refuseForeignFile(path: string, file: number): void {
   const start = Buffer.alloc(header.length)
   readSync(file, start, 0, start.length, 0)
   if (start.toString('latin1') === header) return
-  const rule = 'is there and holds no bad lines; name another file for them with --rejects'
+  const rule = 'already exists and is not a reject file; name another file with --rejects'
   throw new DataFileError(path, rule)
 }
 

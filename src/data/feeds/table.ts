@@ -96,7 +96,7 @@ export async function readTable<Name extends string>({
     else if (line.trim() !== '') readLine(line, number, ended)
   })
   if (layout) return { header: layout.header, rows, comments }
-  throw new DataFileError(source.path, `is empty, it holds no table; is it ${table.description}?`)
+  throw new DataFileError(source.path, `is empty; must be ${table.description}`)
 }
 
 function mayBeCutOff(
@@ -110,7 +110,7 @@ function mayBeCutOff(
 
 function refuseTruncated(path: string, line: string, number: number): never {
   const where = `line ${number} '${truncate(line)}'`
-  const advice = 'download it again, or if the file is whole, end it with a line end'
+  const advice = 'download it again, or if the file is complete, end it with a line break'
   throw new DataFileError(path, `${where}: the last line may be cut off; ${advice}`)
 }
 
@@ -185,7 +185,7 @@ function findHeaderProblem<Name extends string>(
   for (const name of names) {
     const cells = header.filter((cell) => columns[name].includes(normalizeColumnName(cell)))
     if (cells.length > 1) {
-      return `'${cells.join("' and '")}' may all be the column ${name}; say which with --column ${name}=<header>`
+      return `'${cells.join("' and '")}' could each be the column ${name}; choose one with --column ${name}=<header>`
     }
   }
   return undefined
@@ -203,7 +203,7 @@ function findRowProblem<Name extends string>(
   readRow: RowReader<Name>,
 ): FieldProblem | undefined {
   const cells = splitCells(line, delimiter)
-  if (!cells) return { field: 'row', value: line, rule: 'has a quote out of place or not closed' }
+  if (!cells) return { field: 'row', value: line, rule: 'has a misplaced or unclosed quote' }
   if (cells.length > maxCells && cells.slice(maxCells).some((cell) => cell !== '')) {
     const rule = `has ${cells.length} cells, more than the ${header.length} of the first line`
     return { field: 'row', value: line, rule }

@@ -179,17 +179,17 @@ function requireMagic(path: string, start: Buffer, contentEnd: number): void {
 function findBodyStart(path: string, start: Buffer, contentEnd: number): number {
   const bodyStart = prefixBytes + start.readUInt32LE(fileMagic.length)
   if (bodyStart % 8 === 0 && bodyStart <= contentEnd) return bodyStart
-  throw new DataFileError(path, 'has a header that does not end where a body may start')
+  throw new DataFileError(path, 'has a header of an invalid length')
 }
 
 function parseHeader(path: string, json: Buffer, expected: FileKind): Header {
   const header = parseJson(path, json.toString('utf8'))
   if (typeof header !== 'object' || header === null) {
-    throw new DataFileError(path, 'has a header that is no JSON object')
+    throw new DataFileError(path, 'has a header that is not a JSON object')
   }
   const { kind, formatVersion } = header as Header
   if (kind !== expected.kind) {
-    throw new DataFileError(path, `holds '${String(kind)}', not '${expected.kind}'`)
+    throw new DataFileError(path, `contains '${String(kind)}', not '${expected.kind}'`)
   }
   if (formatVersion !== expected.formatVersion) {
     throw new DataFileError(
@@ -205,7 +205,7 @@ function parseJson(path: string, json: string): unknown {
   try {
     return JSON.parse(json)
   } catch (cause) {
-    throw new DataFileError(path, 'has a header that is no JSON', cause)
+    throw new DataFileError(path, 'has a header that is not JSON', cause)
   }
 }
 
@@ -225,6 +225,6 @@ export async function verifyCheckedFile(path: string, digest: string): Promise<v
     at += chunk.length
   }
   if (hash.digest('hex') !== digest || Buffer.concat(stored).toString('hex') !== digest) {
-    throw new DataFileError(path, 'reads back other than it was written')
+    throw new DataFileError(path, 'differs from what was written when read back')
   }
 }

@@ -23,7 +23,10 @@ export async function inspectFile(path: string): Promise<FileInspection> {
     const kind = detectSourceKind(await firstBytes(path))
     const promised = /\.(zip|gz)$/i.exec(path)?.[1]?.toLowerCase()
     if ((promised === 'zip' && kind !== 'zip') || (promised === 'gz' && kind !== 'gzip')) {
-      throw new DataFileError(path, `is no ${promised} file, although its name says so`)
+      throw new DataFileError(
+        path,
+        `is not a ${promised} file, although its name ends in .${promised}`,
+      )
     }
     return { kind, size, modifiedAt: Math.trunc(mtimeMs) }
   } catch (cause) {

@@ -91,7 +91,7 @@ export async function openSourceFile(
   const names = [first, ...others].map(({ name }) => name.slice(basename(path).length + 1))
   throw new DataFileError(
     path,
-    `holds several files (${names.join(', ')}); unpack it and name the one`,
+    `contains several files (${names.join(', ')}); unpack it and name one of them`,
   )
 }
 
@@ -131,7 +131,7 @@ function refuseZipBomb(
   of: { readonly size: number; readonly unpacked: number; readonly limits: UnpackLimits },
 ): void {
   const { size, unpacked, limits } = of
-  const advice = 'if the file is right, unpack it and name the files that were in it'
+  const advice = 'if the file is correct, unpack it and name the files it contained'
   if (unpacked > limits.maxBytes) {
     const rule = `unpacks to more than ${limits.maxBytes} bytes, the limit`
     throw new DataFileError(path, `${rule}; ${advice}`)
@@ -154,7 +154,10 @@ async function chooseEntries(
   if (fitting.length === 0) throw new DataFileError(path, 'has no readable file')
   for (const entry of fitting) {
     if (entry.canDecodeFileData()) continue
-    throw new DataFileError(path, `${entry.fileName} in it is encrypted or packed in a rare way`)
+    throw new DataFileError(
+      path,
+      `${entry.fileName} in it is encrypted or uses an unsupported compression`,
+    )
   }
   return fitting
 }
@@ -164,7 +167,7 @@ async function dataEntries(path: string, { maxEntries }: UnpackLimits): Promise<
     const archive = await openPromise(path, { autoClose: false })
     try {
       if (archive.entryCount > maxEntries) {
-        const rule = `holds ${archive.entryCount} files, more than the limit of ${maxEntries}`
+        const rule = `contains ${archive.entryCount} files, more than the limit of ${maxEntries}`
         throw new DataFileError(path, `${rule}; unpack it and name the files to read`)
       }
       const entries: Entry[] = []
@@ -262,7 +265,7 @@ async function* createOneShotStream(place: string, chunks: Chunks | Readable): C
   let isFirst = true
   for await (const chunk of chunks as Chunks) {
     if (isFirst && detectSourceKind(chunk) !== 'plain') {
-      const advice = 'unpack the outer one and name the files that were in it'
+      const advice = 'unpack the outer one and name the files it contained'
       throw new DataFileError(place, `is an archive inside an archive; ${advice}`)
     }
     isFirst = false

@@ -83,7 +83,7 @@ class LineDecoder implements LineBytesReader {
     if (text.length > maxLineBytes) this.refuseLongLine()
     this.#number += 1
     if (text.includes('\0')) {
-      const rule = 'holds a zero byte: this is no text in UTF-8 or Windows-1252'
+      const rule = 'contains a zero byte, so it is not text in UTF-8 or Windows-1252'
       throw new DataFileError(this.#path, `line ${this.#number} ${rule}`)
     }
     if (this.#number === 1 && /^\s*</.test(text)) {

@@ -47,8 +47,8 @@ export function toFailedFile<Content>(
 /** The state of a removed file. The removal may be a mistake, so its data is unavailable until reimported. */
 export function toRemovedFile(name: string, path: string, what: string): WatchedFile<never> {
   const detail =
-    `${path}: was removed while the server ran; import ${what} again, ` +
-    'or restart the server to go without it'
+    `${path}: was removed while the server was running; import ${what} again, ` +
+    'or restart the server to run without it'
   const problem = { name, path, detail, olderInUse: false }
   return { stamp: missingFileStamp, content: undefined, problem }
 }

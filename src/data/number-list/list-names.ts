@@ -57,10 +57,10 @@ function isStateList(name: string): boolean {
 export function describeNameRule(text: string): string {
   const meant = suggestName(text)
   const rule =
-    'has to be us-dnc, canada-dnc, litigators, state-dnc-<two letters of a state or province>, ' +
+    'must be us-dnc, canada-dnc, litigators, state-dnc-<two letters of a state or province>, ' +
     'ported-wireless, ported-wireline, ' +
     `or custom-<lower case letters, digits, hyphens> (at most ${maxNameLength} characters) for a ` +
-    'list no check reads'
+    'list that no check uses'
   return meant === undefined ? rule : `${rule}; use ${meant}`
 }
 

@@ -77,7 +77,7 @@ function toRollbackResult(
   if (!to?.inUse || to.version !== version) {
     throw new DataFileError(
       resolveListPath(folder, name),
-      `is not the version ${version} put in use`,
+      `is not version ${version}, which was put in use`,
     )
   }
   return { from: kept.find((one) => one.version === replaced), to }
@@ -88,9 +88,9 @@ function chooseVersion({ folder, name, to }: RollbackOptions): string {
   const current = versions.find(({ inUse }) => inUse)
   const kept = versions.filter(({ inUse }) => !inUse)
   if (to !== undefined) {
-    if (to === current?.version) throw refusal(folder, name, `version ${to} is in use already`)
+    if (to === current?.version) throw refusal(folder, name, `version ${to} is already in use`)
     if (/^[0-9a-f]{16}$/.test(to) && existsSync(resolveVersionPath(folder, name, to))) return to
-    throw refusal(folder, name, `no version '${to}' is kept`)
+    throw refusal(folder, name, `version '${to}' is not kept`)
   }
   const before = kept.find(({ version }) => version === current?.previous) ?? kept[0]
   if (!before) throw refusal(folder, name, 'no earlier version is kept')
@@ -102,7 +102,7 @@ function refusal(folder: string, name: string, what: string): DataFileError {
   const listed = kept.map(
     ({ version, asOf, size }) => `${version} (as of ${formatInstant(asOf)}, ${size} numbers)`,
   )
-  const have = listed.length > 0 ? `; kept are ${listed.join(', ')}` : ''
+  const have = listed.length > 0 ? `; kept versions: ${listed.join(', ')}` : ''
   return new DataFileError(resolveListPath(folder, name), `${what}${have}`)
 }
 
@@ -110,7 +110,7 @@ async function verifyVersion({ folder, name }: RollbackOptions, version: string)
   const path = resolveVersionPath(folder, name, version)
   const list = await openNumberListInBackground(path)
   if (list.name === name && list.version === version) return
-  throw new DataFileError(path, `holds version ${list.version} of '${list.name}'`)
+  throw new DataFileError(path, `contains version ${list.version} of '${list.name}'`)
 }
 
 async function isWhole(path: string): Promise<boolean> {

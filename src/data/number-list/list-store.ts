@@ -198,7 +198,7 @@ export class ListStore {
 function toLoaded(entry: ScanEntry, list: NumberSet): KnownList {
   const { name, path, stamp } = entry
   if (list.name === name) return { stamp, content: list, problem: undefined }
-  return toFailedFile(entry, new DataFileError(path, `holds the list '${list.name}'`))
+  return toFailedFile(entry, new DataFileError(path, `contains the list '${list.name}'`))
 }
 
 function listFilesIn(folder: string): string[] {

@@ -111,10 +111,10 @@ export async function replaceList(
 function refuseConcurrentReplace(path: string, expected: string): void {
   const found = readableHeader(path)?.version
   if (found === expected) return
-  const now = found === undefined ? 'is gone' : `is version ${found} now`
+  const now = found === undefined ? 'was removed' : `is now version ${found}`
   throw new DataFileError(
     path,
-    `${now} and was ${expected} when the import began; nothing was imported: import again`,
+    `${now}, but was ${expected} when the import began; nothing was imported; import again`,
   )
 }
 

@@ -179,7 +179,7 @@ export class ReloadableNumberingPlan implements NumberingPlan {
         ...toSameFacts(unknown(`no list of the prefixes of ${country} is imported`)),
       }
     }
-    const impossible = unknown(`no exchange that numbers of ${code} can have`)
+    const impossible = unknown(`numbers of area code ${code} cannot have this exchange`)
     return { country, possible: byAreaCode, impossible }
   }
 }
@@ -205,7 +205,7 @@ function describeUnknown(code: string, known: ReturnType<typeof findAreaCode>): 
 
 function selectBlock({ byBlock }: SplitPrefix, number: PhoneNumber): NumberFacts {
   const facts = byBlock[number.charCodeAt(6) - 48]
-  if (!facts) throw new RangeError('a number has a digit where its block is')
+  if (!facts) throw new RangeError('the seventh character of a number must be a digit')
   return facts
 }
 

@@ -11,7 +11,7 @@ import { AppError } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import { readCacheLimits } from '../sql/read-cache.js'
+import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { type ApiKeys, tokenPrefix } from './api-keys.js'
 import { callerColumns, readCaller } from './key-rows.js'
 

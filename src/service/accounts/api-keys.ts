@@ -12,7 +12,7 @@ import type { AppError, FieldProblem } from '../../errors.js'
 import { invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { Db } from '../../storage/tables.js'
-import { readCacheLimits } from '../sql/read-cache.js'
+import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { callerColumns, type KeyGrant, readCaller, readGrant, toGrantColumns } from './key-rows.js'
 
 /** 33 random bytes are exactly 44 URL-safe characters. */

@@ -51,7 +51,7 @@ export interface ConsentOptions {
   readonly law: EbrLaw
   /** Finds a number's regions, whose expiry rules break ties. */
   readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
-  /** The internal lists, for warnings about records that do not lift an opt-out. */
+  /** The internal lists, for warnings about records that do not override an opt-out. */
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntries'>
 }
 
@@ -86,7 +86,7 @@ export class Consent implements EbrRecordSource {
 
   /**
    * Stores all records or none. A new record replaces the one in force, unless `keepBetterEbr` is set
-   * and the existing one expires later. A record lifts no opt-out if its key could not remove one: an
+   * and the existing one expires later. A record overrides no opt-out if its key could not remove one: an
    * Agent's key where the account does not let Agents remove numbers, or a key without the right
    * `records`. Resolves when the change is on disk and announced.
    */
@@ -156,7 +156,7 @@ export class Consent implements EbrRecordSource {
     const records = await this.findRecords(accountId, lists.ebrProject, numbers)
     const warnings = await mapInSlices(outcome.losers, ({ number, type }) => {
       const inForce = recordNames[records.get(number)?.type ?? type]
-      return `${number}: the ${recordNames[type]} record is not in force: a ${inForce} record is kept`
+      return `${number}: the ${recordNames[type]} record is not in force: the existing ${inForce} record remains in force`
     })
     for (const { number } of outcome.winners) {
       const turn = yieldToEventLoop()

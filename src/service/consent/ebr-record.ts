@@ -13,7 +13,7 @@ export interface EbrRecord extends EbrTerms {
   readonly storedSeq: number
   /** Its date comes from an import, so an opt-out that may be equally recent ends it. */
   readonly imported?: boolean | undefined
-  /** Whether it may lift an opt-out; determined once, when it is stored. */
+  /** Whether it may override an opt-out; determined once, when it is stored. */
   readonly liftsOptOut: boolean
   /**
    * A fixed fact of the sandbox: in force for every project, with the same age at every instant and the
@@ -58,6 +58,6 @@ export interface EbrRecordSource {
 /** Throws for a damaged row, since an unreadable record must not exempt. */
 function parseStoredDay(text: string): LocalDay {
   const day = parseDay(text)
-  if (day === undefined) throw new Error(`ebr_records holds the unreadable day '${text}'`)
+  if (day === undefined) throw new Error(`ebr_records contains the unreadable day '${text}'`)
   return day
 }

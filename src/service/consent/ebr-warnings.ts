@@ -26,10 +26,10 @@ export function describeEbrWarning(stored: EbrWarningInput): string | undefined 
   if (optOut) return formatOptOutEffect(record.type, optOut)
   const name = recordNames[record.type]
   if (entry?.removedAt === null && record.type !== 'P') {
-    return `the ${name} record does not lift the opt-out: only a permission record (type P) does`
+    return `the ${name} record does not override the opt-out: only a permission record (type P) does`
   }
   if (relationship !== 'expired') return undefined
   return expiresOn === undefined
-    ? `the ${name} record permits nothing: the state of the number honors none of its kind`
-    : `the ${name} record permits nothing: it has expired on ${formatDay(expiresOn)}`
+    ? `the ${name} record has no effect: the state of the number does not honor this type`
+    : `the ${name} record has no effect: it expired on ${formatDay(expiresOn)}`
 }

@@ -186,7 +186,7 @@ export class ListFacts implements AccountLists {
     const { days, rule } = this.#deps.ages.findLimit(name) ?? { days: 0, rule: '' }
     const age = Math.floor((now - asOf - 1) / msPerDay)
     const detail =
-      `the list '${name}' is too old to answer: it is as of ${formatInstant(asOf)}, more than ` +
+      `the list '${name}' is too old to be used: it is as of ${formatInstant(asOf)}, more than ` +
       `${age} days ago, and may be ${days} days old (${rule}); ${formatImportCommand(name)}`
     return { status: 'not-covered', detail, isStale: true, lists, holdsUntil: noExpiry }
   }

@@ -36,7 +36,7 @@ const pendingAnswer: LineStatusAnswer = { status: 'pending', errorText: '' }
 
 const unavailableAnswer: LineStatusAnswer = {
   status: 'serverunavailable',
-  errorText: 'the provider of line-status data cannot be asked now',
+  errorText: 'the provider of line-status data is unavailable',
 }
 
 export class CombinedLookups extends CombinedSources<LookupSource> implements LookupSource {

@@ -35,12 +35,12 @@ const malformedAnswer: LineStatusAnswer = {
 
 const impossibleAnswer: LineStatusAnswer = {
   status: 'invalid-phone',
-  errorText: 'no area code and no exchange begins with 0 or 1',
+  errorText: 'an area code or exchange cannot begin with 0 or 1',
 }
 
 const noDataAnswer: LineStatusAnswer = {
   status: 'ERROR',
-  errorText: 'no line-status data is loaded that covers this number',
+  errorText: 'no imported line-status data covers this number',
 }
 
 export class Lookups {

@@ -116,7 +116,7 @@ const fieldInList = (index: number) => `Data[${index}].date`
 function requireSingle(found: readonly CheckedNumber[]): CheckedNumber {
   const [one] = found
   if (one && found.length === 1) return one
-  throw new TypeError('a check of one number has one item')
+  throw new TypeError('a GET request checks exactly one number')
 }
 
 function toReassignedRow(found: CheckedNumber): ReassignedRow {

@@ -21,7 +21,7 @@ import {
 import { AppError, invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { Db, ProjectHoursRow } from '../../storage/tables.js'
-import { readCacheLimits } from '../sql/read-cache.js'
+import { readCacheLimits } from '../sql/read-cache-limits.js'
 import type { StoredProject } from './project-rows.js'
 
 /** The lists that apply to a project: its own or the Master Project's. */

@@ -27,7 +27,7 @@ export interface RecordsExportSummary {
   /** Code of the project whose list or records these are. */
   readonly project: string
   readonly rows: number
-  /** How many rows are left out: records ended by an opt-out and permissions that lift no opt-out. */
+  /** How many rows are left out: records ended by an opt-out and permissions that override no opt-out. */
   readonly omitted: number
 }
 
@@ -168,7 +168,7 @@ function readConsentsPage(
 }
 
 function isEffective(row: ConsentRow, plan: ConsentExportDeps['numberingPlan']): boolean {
-  // The table cannot express that a permission lifts no opt-out, so an imported one would lift it.
+  // The table cannot express that a permission overrides no opt-out, so an imported one would.
   if (row.type === 'P' && !row.lifts_opt_out) return false
   const { added_at: addedAt, opted_out_at: optedOutAt, opted_out_seq: optedOutSeq } = row
   if (addedAt === null || optedOutAt === null || optedOutSeq === null) return true

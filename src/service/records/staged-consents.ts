@@ -34,9 +34,9 @@ export const consentRecords: RecordKind<ImportedConsent> = {
   outcomeLabels: {
     added: 'stored',
     replacing: 'stored in place of an older record',
-    unchanged: 'on file already',
+    unchanged: 'already on file',
     older: 'left out: a newer record is on file',
-    ended: 'left out: the record on file was taken out of force since',
+    ended: 'left out: the record on file has been ended since',
   },
   storedOutcomes: ['added', 'replacing'],
   sortedTable: 'import_consents',

@@ -21,11 +21,11 @@ const shownStart = sql`case when said.said_at % ${msPerDay} = ${msPerDay} - 1
 
 export const optOutRecords: RecordKind<ImportedOptOut> = {
   outcomeLabels: {
-    added: 'put on the list',
-    back: 'put on the list again',
-    later: 'on the list already, with an earlier opt-out',
-    unchanged: 'on the list already',
-    removed: 'left off: taken off the list since',
+    added: 'added to the list',
+    back: 'added to the list again',
+    later: 'already on the list, with an earlier opt-out',
+    unchanged: 'already on the list',
+    removed: 'left out: removed from the list since',
   },
   storedOutcomes: ['added', 'back', 'later', 'removed'],
   sortedTable: 'import_opt_outs',

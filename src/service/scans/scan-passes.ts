@@ -3,7 +3,7 @@
  * restart, numbers without an answer are asked about again.
  */
 import { computeBackoffMs } from '../../runtime/backoff.js'
-import { Turns } from '../background/turns.js'
+import { RoundRobin } from '../background/round-robin.js'
 
 /** One pass through the numbers of a job without results. */
 export interface ScanPass {
@@ -15,7 +15,7 @@ export interface ScanPass {
 
 export class ScanPasses {
   readonly #passes = new Map<string, ScanPass>()
-  readonly #turns = new Turns()
+  readonly #turns = new RoundRobin()
 
   /** Gives the next turn to the job that has waited longest; `undefined` when there is none. */
   next<Job extends { readonly id: string }>(jobs: readonly Job[]): Job | undefined {

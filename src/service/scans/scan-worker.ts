@@ -208,7 +208,7 @@ export class ScanWorker {
   #limit<Answer>(answer: Promise<Answer>): Promise<Answer> {
     const { timers, sourceTimeoutMs } = this.#options
     const fail = (): never => {
-      throw new Error(`no answer came within ${sourceTimeoutMs} ms`)
+      throw new Error(`no answer within ${sourceTimeoutMs} ms`)
     }
     return withTimeout(answer, sourceTimeoutMs, fail, { timers, signal: this.#stopping.signal })
   }

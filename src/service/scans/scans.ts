@@ -98,7 +98,7 @@ function jobNotFound(value: string): AppError {
 function probeFailed(value: string, { httpStatus }: ProbeResult): AppError {
   // More detail would let the test explore our own network.
   const what =
-    httpStatus === undefined ? 'no HTTP answer came' : `it answered with status ${httpStatus}`
+    httpStatus === undefined ? 'there was no HTTP answer' : `it answered with status ${httpStatus}`
   const rule = `the test notification was not delivered: ${what}`
   return invalidRequest([{ field: 'NotificationURL', value, rule }])
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Instant } from '../../domain/time/clock.js'
 import type { WebhookEventRow } from '../../storage/tables.js'
-import { Turns } from '../background/turns.js'
+import { RoundRobin } from '../background/round-robin.js'
 
 /** The event of a lane that is due next. */
 export type LaneHead = Pick<WebhookEventRow, 'id' | 'lane'> & {
@@ -38,7 +38,7 @@ export class DeliveryLanes {
   /** Event id to lane. */
   readonly #inFlight = new Map<string, string>()
   /** Keyed by account and by lane. */
-  readonly #turns = new Turns()
+  readonly #turns = new RoundRobin()
 
   constructor(max: number) {
     this.#max = max

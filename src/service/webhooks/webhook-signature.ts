@@ -17,9 +17,9 @@ export interface SignaturePayload {
 }
 
 /** The value of the header, with one signature per secret, since two are valid during a rotation. */
-export function signWebhook(notice: SignaturePayload, secrets: readonly string[]): string {
-  const proofs = secrets.map((secret) => `v1=${computeHmac(notice, secret).toString('hex')}`)
-  return [`t=${notice.atSeconds}`, `id=${notice.id}`, ...proofs].join(',')
+export function signWebhook(payload: SignaturePayload, secrets: readonly string[]): string {
+  const proofs = secrets.map((secret) => `v1=${computeHmac(payload, secret).toString('hex')}`)
+  return [`t=${payload.atSeconds}`, `id=${payload.id}`, ...proofs].join(',')
 }
 
 export type SignatureVerdict =

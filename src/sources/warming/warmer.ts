@@ -131,13 +131,13 @@ export class Warmer implements WarmupService {
   #requireCapacity({ accountId, numbers }: WarmupRequest): void {
     const { maxNumbers, cache } = this.#options
     if (Math.min(maxNumbers, cache.allowMs, cache.blockMs) === 0) {
-      const why = 'gate.cache keeps no answers to warm: maxEntries, allowMs or blockMs is too small'
+      const why = 'gate.cache stores no answers: maxEntries, allowMs and blockMs must be above 0'
       throw new AppError('not-available', why)
     }
     const jobs = [...this.#running.values()].filter((job) => !job.isFinished)
     const ofAccount = jobs.filter((job) => job.accountId === accountId)
     if (ofAccount.length >= maxRunningJobs) {
-      const rule = `is one job too many: ${maxRunningJobs} of the account are running; stop one, or wait`
+      const rule = `cannot be started: ${maxRunningJobs} jobs of the account are running, the maximum; stop one, or wait`
       throw invalidRequest([{ field: 'numbers', value: `${numbers.length} numbers`, rule }])
     }
     const own = countNumbers(ofAccount)
@@ -190,7 +190,7 @@ function createTooManyNumbersError(asked: number, most: number, own: number): Ap
 
 /** Does not reveal how much capacity is left, since that depends on other accounts. */
 function createNoRoomError(asked: number): AppError {
-  const why = 'more than there is room for at present (gate.cache.maxEntries)'
+  const why = 'exceed the free capacity (gate.cache.maxEntries)'
   const detail = `numbers '${asked} numbers': ${why}; send fewer, or try again later`
   return new AppError('not-available', detail)
 }

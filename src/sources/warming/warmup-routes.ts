@@ -38,7 +38,7 @@ export function warmupRoutes(
   /** Throws for a job of another account, and for one of a project that the key may not use. */
   const found = (caller: Caller, id: string): WarmupProgress => {
     const job = warmer.find(caller.accountId, id)
-    if (!job) throw new AppError('not-found', `id '${id}': no warming of this account has it`)
+    if (!job) throw new AppError('not-found', `id '${id}': this account has no such warmup job`)
     requireScopeAllowed(caller, job.scope)
     return job
   }

@@ -660,8 +660,8 @@ describe('a channel that enters again', () => {
 describe('an offered channel', () => {
   it.each<readonly [string, Behaviour, boolean, readonly LogLevel[]]>([
     ['is claimed, and decided on once it enters', 'done', true, []],
-    ['is no matter when another takes it', 'done', false, ['debug']],
-    ['is no matter when it is gone', 'gone', true, ['debug']],
+    ['is ignored when another application takes it', 'done', false, ['debug']],
+    ['is ignored when it no longer exists', 'gone', true, ['debug']],
     ['is left when the claim fails', 'timed-out', true, ['warn']],
   ])('%s', async (_what, behaviour, wins, levels) => {
     const one = stasis()

@@ -308,7 +308,9 @@ describe('answers that are missing', () => {
     const numbers = fileOf('2125550100\n2125550103\n')
     const { code, out } = await compare([numbers, ...sandbox, '--only', 'scrub'])
     expect(code).toBe(1)
-    expect(out).toContain('2 not compared, the provider: the row in its place is of another number')
+    expect(out).toContain(
+      '2 not compared, the provider: the row in its position is for another number',
+    )
   })
 
   it('are named where they are ours', async () => {

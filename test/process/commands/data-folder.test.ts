@@ -22,16 +22,16 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 const nobody = process.getuid?.() === 0 ? { uid: 65_534 } : {}
 
 const refused: readonly (readonly [string, RegExp])[] = [
-  ['/proc/x', /\/proc\/x: the folder cannot be made: the file system there does not take folders/],
-  ['/proc/self/x/y', /\/proc\/self\/x: the folder cannot be made: .*\(ENOENT\)/],
-  ['/sys/x', /\/sys\/x: the folder cannot be made: .*\((?:EPERM|EACCES|EROFS)\)/],
+  ['/proc/x', /\/proc\/x: the folder cannot be created: folders cannot be created there/],
+  ['/proc/self/x/y', /\/proc\/self\/x: the folder cannot be created: .*\(ENOENT\)/],
+  ['/sys/x', /\/sys\/x: the folder cannot be created: .*\((?:EPERM|EACCES|EROFS)\)/],
   ['<root>/file', /file: exists and is not a folder/],
-  ['<root>/file/below', /a part of its path is not a folder \(ENOTDIR\)/],
+  ['<root>/file/below', /part of its path is not a folder \(ENOTDIR\)/],
   ['<root>/dangling', /dangling: is a symbolic link to .*nowhere, which does not exist/],
   ['<root>/dangling/below', /dangling: is a symbolic link to .*nowhere, which does not exist/],
   ['<root>/loop', /too many symbolic links \(ELOOP\)/],
   ['<root>/unwritable', /unwritable: cannot be written: EACCES: permission denied/],
-  ['<root>/unwritable/below', /below: the folder cannot be made: permission denied \(EACCES\)/],
+  ['<root>/unwritable/below', /below: the folder cannot be created: permission denied \(EACCES\)/],
 ]
 
 for (const [folder, reason] of refused) {
@@ -56,5 +56,5 @@ it('refuses a folder of lists that cannot be made', async () => {
   }
   const { code, err } = await callgate(['import', 'us-dnc', list], environment)
   expect(code).toBe(1)
-  expect(err).toContain('/proc/x: the folder cannot be made: ')
+  expect(err).toContain('/proc/x: the folder cannot be created: ')
 }, 70_000)

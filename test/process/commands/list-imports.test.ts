@@ -106,10 +106,8 @@ describe('a list is imported by the command of its feed', () => {
     const file = temp.write('numbers.txt', 'O125550123\n8505550123\n')
     const { code, err } = await run('us-dnc', file, ...asOf)
     expect(code).toBe(1)
-    expect(err).toContain(
-      "numbers.txt line 1 'O125550123': has to begin with a number of ten digits",
-    )
-    expect(err).toContain('a header must not hold more than 6 digits')
+    expect(err).toContain("numbers.txt line 1 'O125550123': must begin with a number of ten digits")
+    expect(err).toContain('a header must not contain more than 6 digits')
     expect(importedLists()).toEqual([])
   })
 })
@@ -123,7 +121,7 @@ describe('what an import says', () => {
     expect(err).toBe('')
     expect(out).toContain('  read 4 rows, 1 of them repeated\n  2 new, 1 removed\n')
     expect(out).toContain(
-      `  version ${first} is kept; to bring it back: callgate lists rollback us-dnc\n`,
+      `  version ${first} is kept; to restore it: callgate lists rollback us-dnc\n`,
     )
   })
 
@@ -143,7 +141,10 @@ describe('what an import says', () => {
   it('that the bad lines could not be written where other things are', async () => {
     const file = temp.write('a.txt', `${numbers}x\n`)
     const { code, err } = await run('us-dnc', file, '--rejects', file)
-    expect([code, err]).toEqual([1, expect.stringContaining('is there and holds no bad lines')])
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('already exists and is not a reject file'),
+    ])
     expect(readFileSync(file, 'utf8')).toBe(`${numbers}x\n`)
   })
 
@@ -194,7 +195,7 @@ describe('what an import says', () => {
     const file = temp.write('a.txt', numbers)
     const import31 = (age: number) => run('us-dnc', file, '--as-of', formatDay(today - age))
     expect((await import31(40)).err).toContain('us-dnc is older than its 31 days')
-    expect((await import31(28)).err).toContain('us-dnc answers until ')
+    expect((await import31(28)).err).toContain('us-dnc can be used until ')
     expect((await import31(3)).err).toBe('')
     expect((await run('list', 'custom-old', file, '--as-of', '2020-01-01')).err).toBe('')
   })
@@ -212,8 +213,8 @@ describe('bad lines', () => {
     expect(refused.err).toContain("a.txt line 3 'oops'")
     const [head, first, second] = readFileSync(temp.file(`rejects/${name}`), 'utf8').split('\r\n')
     expect(head).toBe('file,line,value,reason')
-    expect(first).toMatch(/^a\.txt,3,oops,"has to begin with a number of ten digits, or /)
-    expect(second).toMatch(/^a\.txt,4,"""8505,""","has to begin /)
+    expect(first).toMatch(/^a\.txt,3,oops,"must begin with a number of ten digits, or /)
+    expect(second).toMatch(/^a\.txt,4,"""8505,""","must begin /)
     expect(importedLists()).toEqual([])
   })
 
@@ -349,7 +350,7 @@ describe('wrong use is refused', () => {
     [['state-dnc', 'x'], 2, '--state <XX>'],
     [['state-dnc', 'x', '--state', 'Florida'], 2, "--state 'Florida': must be the two letters"],
     [['state-dnc', 'x', '--state', 'ZZ'], 2, "--state 'ZZ': must be the two letters"],
-    [['ported', 'x.txt'], 2, 'x.txt: its name does not say what it holds; say --to wireless or'],
+    [['ported', 'x.txt'], 2, 'x.txt: its name does not say which list it belongs to; use --to'],
     [['ported', 'x.txt', '--to', 'voip'], 2, 'Allowed choices are wireless, wireline'],
     [
       ['ported', 'WIRELESS-TO-WIRELINE.TXT', '--to', 'wireless'],
@@ -360,8 +361,8 @@ describe('wrong use is refused', () => {
     [['us-dnc', 'x', '--state', 'FL'], 2, "unknown option '--state'"],
     [['us-dnc', '/no/such'], 1, '/no/such'],
     [['us-dnc', 'x', '--bad-lines', 'many'], 2, "--bad-lines 'many': must be a whole number"],
-    [['us-dnc-changes', 'x', '--as-of', '9030-01-01'], 2, 'must not lie in the future'],
-    [['list', 'US DNC', 'x'], 1, "name 'US DNC': has to be"],
+    [['us-dnc-changes', 'x', '--as-of', '9030-01-01'], 2, 'must not be in the future'],
+    [['list', 'US DNC', 'x'], 1, "name 'US DNC': must be"],
     [['blocks', '/no/such'], 1, '/no/such'],
   ]
   it.each(cases)('%j', async (args, code, message) => {

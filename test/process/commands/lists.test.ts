@@ -199,8 +199,8 @@ describe('callgate lists versions, rollback', () => {
 
   const wrong: readonly (readonly [readonly string[], number, string])[] = [
     [['versions', 'us-dnc'], 1, "list 'us-dnc' not found"],
-    [['versions', '../us-dnc'], 2, "name '../us-dnc': has to be"],
-    [['rollback', '../us-dnc'], 2, "name '../us-dnc': has to be"],
+    [['versions', '../us-dnc'], 2, "name '../us-dnc': must be"],
+    [['rollback', '../us-dnc'], 2, "name '../us-dnc': must be"],
     [['rollback', 'us-dnc'], 1, 'us-dnc'],
     [['rollback', 'us-dnc', '--to', '0123456789abcdef'], 1, '0123456789abcdef'],
     [['rollbakc'], 2, 'too many arguments'],

@@ -242,7 +242,7 @@ describe('the summary', () => {
     [/^area code must be three digits/, '150', { block: '1505501' }],
     [/^exchange must be three digits/, '150', { block: '8501501' }],
     [/^X must be one digit/, 'A', { block: '850550A' }],
-    [/^block appears already; the first counts/, '8505501', { block: '8505501' }],
+    [/^block is a duplicate; the first row is used/, '8505501', { block: '8505501' }],
     [/^STATUS must be two letters/, '', { block: '8505502', status: '' }],
     [/^Block Effective Date must be/, 'soon', { block: '8505502', effective: 'soon' }],
     [/^State must be a state/, 'ON', { block: '8505502', state: 'ON' }],
@@ -279,7 +279,7 @@ describe('an import is refused', () => {
     await importThese([{ block: '8505501' }, { block: '8505502' }, { block: '8505503' }])
     for (const dryRun of [true, false]) {
       const refused = importThese([{ block: '8505501' }], { dryRun })
-      await expect(refused).rejects.toThrow(/holds 1 usable rows, fewer than half the 3.*blocks-us/)
+      await expect(refused).rejects.toThrow(/has 1 usable rows, fewer than half the 3.*blocks-us/)
     }
   })
 

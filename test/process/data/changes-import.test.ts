@@ -177,7 +177,7 @@ describe('the list that comes of it', () => {
     const { version } = await importing({ files: [other], folder: folder.file('elsewhere') })
     const onProgress = () => copyFileSync(folder.file('elsewhere/us-dnc.cglist'), path())
     await expect(changing({ files, onProgress })).rejects.toThrow(
-      `${path()}: is version ${version} now and was`,
+      `${path()}: is now version ${version}, but was`,
     )
     expect(openNumberList(path()).version).toBe(version)
     expect(listFiles()).toEqual(['us-dnc.cglist'])
@@ -238,7 +238,7 @@ describe('a missing day', () => {
     }
     const rule = `no change between ${missing}, more than a day: files are missing after`
     await expect(changes(text)).rejects.toThrow(rule)
-    await expect(changes(text, { dryRun: true })).rejects.toThrow('accept it with --allow-gap')
+    await expect(changes(text, { dryRun: true })).rejects.toThrow('accept the gap with --allow-gap')
     expect(openNumberList(path()).version).toBe(version)
     expect((await changes(text, { allowGap: true })).added).toBe(1)
   })
@@ -247,16 +247,16 @@ describe('a missing day', () => {
 describe('changes are refused', () => {
   const good = `${c},2026-11-18T09:00:00,A\n`
   const table: [what: string, text: string, message: string][] = [
-    ['a bad line', `${good}x\n`, "changes.txt line 3 'x': has to be a number, a time stamp"],
-    ['an area code not covered', '6465550123,2026-11-18,A\n', 'area code 646 is none the list'],
-    ['a full list', numberLines(0, 3), 'has to be a number, a time stamp and A or D'],
+    ['a bad line', `${good}x\n`, "changes.txt line 3 'x': must be a number, a timestamp"],
+    [
+      'an area code not covered',
+      '6465550123,2026-11-18,A\n',
+      'area code 646 is not covered by the list',
+    ],
+    ['a full list', numberLines(0, 3), 'must be a number, a timestamp and A or D'],
     ['a cut-off line', good.slice(0, -2), 'the last line is cut off'],
     ['a web page', '<html>\n', 'this is a web page'],
-    [
-      'nothing',
-      '',
-      'changes.txt: has no change in it; if there were no changes, state with --as-of',
-    ],
+    ['nothing', '', 'changes.txt: has no change in it; if there were no changes, give the date'],
     ['an error text', 'No access\n', 'has lines but no change in it'],
   ]
   it.each(table)('with %s, and the list stays', async (_, text, message) => {
@@ -274,7 +274,9 @@ describe('changes are refused', () => {
     const made = await changes(`${good}6465550123,2026-11-18,A\n`, more)
     expect(made).toMatchObject({ rows: 1, added: 1, badLines: { maxAllowed: 1, count: 1 } })
     expect(await rejects.close()).toBe(1)
-    expect(readFileSync(folder.file('r.csv'), 'utf8')).toContain('load its full list')
+    expect(readFileSync(folder.file('r.csv'), 'utf8')).toContain(
+      'import the full list of that area code',
+    )
   })
 
   it('every area code goes where the list covers all', async () => {
@@ -291,7 +293,7 @@ describe('changes are refused', () => {
   })
 
   it('without a whole list', async () => {
-    const advice = `${path()}: is not there, so there is nothing to change; import the full list`
+    const advice = `${path()}: does not exist, so there is nothing to change; import the full list`
     await expect(changes(good)).rejects.toThrow(advice)
     await withList()
     appendFileSync(path(), 'x')
@@ -309,9 +311,9 @@ describe('changes are refused', () => {
   })
 
   const options: [more: Partial<ChangesImportOptions>, message: string][] = [
-    [{ name: 'us' }, "name 'us': has to be us-dnc"],
+    [{ name: 'us' }, "name 'us': must be us-dnc"],
     [{ files: [] }, 'files: at least one is needed'],
-    [{ asOf: now + 1 }, 'must not lie in the future'],
+    [{ asOf: now + 1 }, 'must not be in the future'],
     [{ asOf: at(asOf) - 1 }, `must not be before that of the list, ${asOf}`],
     [{ badLinesAllowed: -1 }, "badLinesAllowed '-1'"],
     [{ keepVersions: 0.5 }, "keepVersions '0.5'"],

@@ -73,21 +73,21 @@ describe('a table of facts', () => {
   })
 
   const refused: readonly (readonly [string, string | Buffer, string])[] = [
-    ['nothing', '', 'holds no table'],
-    ['comments alone', '# nothing\n\n', 'holds no table'],
+    ['nothing', '', 'is empty; must be a table'],
+    ['comments alone', '# nothing\n\n', 'is empty; must be a table'],
     ['a web page', '<!DOCTYPE html>\n<html></html>\n', 'this is a web page'],
     ['another table', 'name,street\na,b\n', "no column 'number'"],
     ['no status', `number,street\n${n},b\n`, "no column 'status' or 'linestatus'"],
-    ['UTF-16', Buffer.from(`number,status\n${n},connected\n`, 'utf16le'), 'holds a zero byte'],
+    ['UTF-16', Buffer.from(`number,status\n${n},connected\n`, 'utf16le'), 'contains a zero byte'],
     ['bytes', Buffer.alloc(200_000, 0xee), 'this is not a table'],
-    ['zero bytes', Buffer.alloc(100), 'line 1 holds a zero byte'],
+    ['zero bytes', Buffer.alloc(100), 'line 1 contains a zero byte'],
     ['a short row', `number,status\n${n}\n`, 'the row has 1 cells'],
     ['a long row', `number,status\n${n},busy,,x\n`, 'has 4 cells, more than the 2'],
-    ['an open quote', `number,status\n${n},"busy\n`, 'has a quote out of place'],
+    ['an open quote', `number,status\n${n},"busy\n`, 'has a misplaced or unclosed quote'],
     ['nine digits', 'number,status\n850555012,busy\n', 'must be ten digits'],
     ['a number as a spreadsheet breaks it', 'number,status\n8.50555E+09,busy\n', 'ten digits'],
     ['a last row that is cut off', `number,status\n${n},busy\n${n},conn`, 'cut off'],
-    ['a last row without a line end', `number,status\n${n},connected`, 'end it with a line end'],
+    ['a last row without a line end', `number,status\n${n},connected`, 'end it with a line break'],
     ['a word more than line 1 has', `${n},busy\n${n},busy,x\n`, 'has 3 cells, more than the 2'],
     ['a comment where the number is not first', `status,number\n#busy,${n}\n`, 'must be one of'],
     ['a comment behind a blank', `number,status\n #${n},busy\n`, 'must be ten digits'],
@@ -227,7 +227,7 @@ describe('each feed', () => {
   const refused: readonly (readonly [FactFeedName, string, string])[] = [
     ['line-status', `${n},asleep\n`, 'must be one of: connected'],
     ['line-status', `${n},busy,2026-02-30\n`, 'must be YYYY-MM-DD'],
-    ['line-status', `${n},busy,2026-11-22\n`, 'must not lie in the future'],
+    ['line-status', `${n},busy,2026-11-22\n`, 'must not be in the future'],
     ['res-or-business', `${n},X\n`, 'must be R, B or U'],
     ['res-or-business', `${n},\n`, 'must be R, B or U'],
     ['current-carrier', `${n},P\n`, 'must be N, L, V, W or O'],
@@ -271,7 +271,7 @@ describe('each feed', () => {
       ftcText([`${n},2026-11-31 01:00:00,2026-11-16 19:07:00,,,,,N`]),
       'must be YYYY-MM-DD HH:MM:SS',
     ],
-    ['ftc-complaints', ftcText([`${n},2026-12-17 01:00:00,,,,,,N`]), 'must not lie in the future'],
+    ['ftc-complaints', ftcText([`${n},2026-12-17 01:00:00,,,,,,N`]), 'must not be in the future'],
     ['ftc-complaints', ftcText([`${n},2026-11-17 01:00:00,,,,,,Perhaps`]), 'must be Y, N or blank'],
     ['ftc-complaints', ftcText([`5550123,2026-11-17 01:00:00,,,,,,N`]), 'must be ten digits'],
   ]
@@ -363,7 +363,7 @@ describe('the FTC file of reported calls', () => {
     const content = ftcText(ftcRows)
     const name = 'complaints.csv'
     await expect(read('ftc-complaints', content, { name })).rejects.toThrow(
-      'state the day with --as-of',
+      'give the day with --as-of',
     )
     const statedDay = day('2026-11-18')
     const stated = await read('ftc-complaints', content, { name, statedDay })

@@ -292,11 +292,11 @@ describe.each(['reassigned', 'carrier-reassigned'] as const)('importing %s', (fe
   it('takes its day from --as-of or the name, never from the time stamp', async () => {
     const text = `${one},2026-05-01,no\n`
     const undated = imports.load(feed, [imports.write('answers.csv', text)])
-    await expect(undated).rejects.toThrow('state the day with --as-of')
+    await expect(undated).rejects.toThrow('give the day with --as-of')
     const several = imports.write('2026-11-01 to 2026-11-02.csv', text)
-    await expect(imports.load(feed, [several])).rejects.toThrow('state the day with --as-of')
+    await expect(imports.load(feed, [several])).rejects.toThrow('give the day with --as-of')
     const ahead = imports.load(feed, [imports.write('2026-12-01.csv', text)])
-    await expect(ahead).rejects.toThrow('lies in the future')
+    await expect(ahead).rejects.toThrow('is in the future')
     const dated = await imports.load(feed, [imports.write('answers_2026-11-02.csv', text)])
     expect(dated.asOf).toBe(at('2026-11-02'))
   })
@@ -304,7 +304,7 @@ describe.each(['reassigned', 'carrier-reassigned'] as const)('importing %s', (fe
   it('adds nothing to a damaged file', async () => {
     await imports.text(feed, `${one},2026-05-01\n`)
     writeFileSync(resolveFactFilePath(imports.facts, feed), 'damaged')
-    await expect(imports.text(feed, `${two},2026-05-01\n`)).rejects.toThrow('move it away')
+    await expect(imports.text(feed, `${two},2026-05-01\n`)).rejects.toThrow('move the file away')
   })
 })
 
@@ -373,7 +373,7 @@ describe('importing complaints', () => {
     const damaged = bytesOf('ftc-complaints').subarray(0, 5000)
     writeFileSync(resolveFactFilePath(imports.facts, 'ftc-complaints'), damaged)
     await expect(imports.load('ftc-complaints', [tuesday()])).rejects.toThrow(
-      'move it away to start over',
+      'move the file away to start over',
     )
     expect(bytesOf('ftc-complaints')).toEqual(damaged)
   })

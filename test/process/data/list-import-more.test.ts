@@ -129,7 +129,12 @@ describe('an archive of several files', () => {
   const table: [what: string, name: string, content: string | Buffer, message: string][] = [
     ['a bad line', '646.txt', '646555\n', "national.zip/646.txt line 1 '646555'"],
     ['a cut-off line', '646.txt', '646555', "national.zip/646.txt: line 1 '646555': the last line"],
-    ['an empty file', '646.txt', '', 'national.zip/646.txt: has no number in it; state with'],
+    [
+      'an empty file',
+      '646.txt',
+      '',
+      'national.zip/646.txt: has no number in it; if the list is empty',
+    ],
     ['a web page', '646.txt', '<html>', 'national.zip/646.txt: line 1'],
     ['an archive', '646.zip', zip, 'national.zip/646.zip: is an archive inside an archive; unpack'],
     ['a gzip', '646.gz', gzipSync('6465550123\n'), 'national.zip/646.gz: is an archive inside an'],
@@ -154,7 +159,7 @@ describe('bad lines', () => {
     }
     await expect(importing(given)).rejects.toThrow('1 line is bad')
     expect(await rejects.close()).toBe(1)
-    const rule = '"has to begin with a number of ten digits, or with AAA,NNNNNNN"'
+    const rule = '"must begin with a number of ten digits, or with AAA,NNNNNNN"'
     expect(readFileSync(folder.file('rejects.csv'), 'utf8').split('\r\n').slice(1)).toEqual([
       `a.txt,3,"""x,y""",${rule}`,
       '',
@@ -208,7 +213,7 @@ describe('ported numbers', () => {
     for (const file of [source(name, ranges), source('snapshots.zip', zip)]) {
       const given = { name: 'ported-wireless', files: [file] }
       await expect(importing(given)).rejects.toThrow(
-        'belongs to ported-wireline by its name, not to ported-wireless',
+        'belongs to the list ported-wireline, by its name, not to ported-wireless',
       )
     }
     expect(files()).toEqual([])

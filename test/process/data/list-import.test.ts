@@ -124,7 +124,7 @@ describe('importList', () => {
     'one bad line of %s refuses it, and is told when it is allowed',
     async (name) => {
       const files = [source('a.txt', `${'2125550123\n'.repeat(5000)}oops\n`)]
-      const told = "a.txt line 5001 'oops': has to begin with a number of ten digits"
+      const told = "a.txt line 5001 'oops': must begin with a number of ten digits"
       await expect(importing({ name, files })).rejects.toThrow(told)
       const { badLines, size } = await importing({ name, files, badLinesAllowed: 2 })
       expect(size).toBe(1)
@@ -160,8 +160,8 @@ describe('coverage', () => {
 })
 
 describe('files without a number', () => {
-  const notStated = 'a.txt: has no number in it; state with --area-codes which'
-  const noData = 'a.txt: has lines but no number in it; an empty list is'
+  const notStated = 'a.txt: has no number in it; if the list is empty, name the area codes'
+  const noData = 'a.txt: has lines but no number in it; a file of an empty list'
   const contents: [what: string, content: string, stated: string | null][] = [
     ['0 bytes', '', null],
     ['blank lines', '\r\n \n', null],
@@ -213,7 +213,7 @@ describe('a list with fewer than half the numbers of the one in use', () => {
     if (!refused) return expect((await reading).size).toBe(now)
     await expect(reading).rejects.toThrow(
       `new.txt: ${now} different numbers, fewer than half the ${before} of the list in use ` +
-        `(${path}); to import it all the same: --allow-shrink`,
+        `(${path}); to import it anyway, use --allow-shrink`,
     )
     expect(openNumberList(path).size).toBe(before)
     expect((await importing({ ...all, files, allowShrink: true })).size).toBe(now)
@@ -284,7 +284,7 @@ describe('an area code with fewer than half the numbers it has in the list in us
     if (!refused) return expect((await importing(given)).size).toBe(2000 + now)
     const rule =
       `new.txt: area code 646 has ${now} different numbers, fewer than half the ${before} it has ` +
-      `in the list in use (${path}); is a file missing?; to import it all the same: --allow-shrink`
+      `in the list in use (${path}); is a file missing?; to import it anyway, use --allow-shrink`
     await expect(importing({ ...given, dryRun: true })).rejects.toThrow(rule)
     await expect(importing(given)).rejects.toThrow(rule)
     expect((await importing({ ...given, allowShrink: true })).size).toBe(2000 + now)
@@ -342,21 +342,21 @@ describe('as of', () => {
 
 describe('options that break a rule', () => {
   const table: [what: string, more: Partial<ListImportOptions>, message: string][] = [
-    ['an upper-case name', { name: 'US-DNC' }, "name 'US-DNC': has to be us-dnc, canada"],
+    ['an upper-case name', { name: 'US-DNC' }, "name 'US-DNC': must be us-dnc, canada"],
     ['a name with a path', { name: '../us' }, "name '../us'"],
     ['a name that ends in a hyphen', { name: 'us-' }, "name 'us-'"],
     ['an empty name', { name: '' }, "name ''"],
     ['no files', { files: [] }, 'files: at least one is needed'],
-    ['a time to come', { asOf: now + 1 }, `asOf '${now + 1}': must not lie in the future`],
+    ['a time to come', { asOf: now + 1 }, `asOf '${now + 1}': must not be in the future`],
     ['a time that is none', { asOf: Number.NaN }, "asOf 'NaN'"],
     ['no area codes', { areaCodes: [] }, 'areaCodes: at least one is needed'],
-    ['a strange area code', { areaCodes: ['212', '21'] }, "areaCodes '21': is no area code of"],
-    ['an area code nobody has', { areaCodes: ['999'] }, "areaCodes '999': is no area code of"],
+    ['a strange area code', { areaCodes: ['212', '21'] }, "areaCodes '21': is not an area code"],
+    ['an area code nobody has', { areaCodes: ['999'] }, "areaCodes '999': is not an area code"],
     ['an area code from 0', { areaCodes: ['012'] }, "areaCodes '012'"],
-    ['half a bad line', { badLinesAllowed: 0.5 }, "badLinesAllowed '0.5': has to be a whole"],
-    ['fewer than no versions', { keepVersions: -1 }, "keepVersions '-1': has to be a whole"],
+    ['half a bad line', { badLinesAllowed: 0.5 }, "badLinesAllowed '0.5': must be a whole"],
+    ['fewer than no versions', { keepVersions: -1 }, "keepVersions '-1': must be a whole"],
     ['fewer than no bad lines', { badLinesAllowed: -1 }, "badLinesAllowed '-1'"],
-    ['two at once', { name: 'A', files: [] }, "name 'A': has to be us-dnc"],
+    ['two at once', { name: 'A', files: [] }, "name 'A': must be us-dnc"],
   ]
   it.each(table)('%s', async (_, more, message) => {
     const given = { files: [source('a.txt', numbers)], ...more }
@@ -428,7 +428,7 @@ describe('names', () => {
 describe('an import that fails leaves the list that was there', () => {
   const bad = '2125550123\nbad\n'
   const table: [what: string, content: string | Buffer, message: string, fileName?: string][] = [
-    ['too many bad lines', bad, "new.txt line 2 'bad': has to begin with a number"],
+    ['too many bad lines', bad, "new.txt line 2 'bad': must begin with a number"],
     ['no numbers', '# nothing\nphone\n', 'has lines but no number in it'],
     ['an empty file', '', 'has no number in it'],
     ['a cut-off last line', '2125550123\n212555', "line 2 '212555': the last line is cut off"],

@@ -35,7 +35,7 @@ describe('an import while another one runs', () => {
       })
       await expect(importing({ files: [file ?? ''] })).rejects.toThrow(
         `${path()}: another import of 'us-dnc' is running since 2026-11-20T12:00:00Z ` +
-          `(process ${process.pid} on ${hostname()}); if that one has ended, remove this file`,
+          `(process ${process.pid} on ${hostname()}); if it is not running, remove this file`,
       )
       expect(readFileSync(path(), 'utf8')).toBe(before)
     })

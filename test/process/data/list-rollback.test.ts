@@ -223,7 +223,8 @@ describe('rollBack', () => {
   it.each(harm)('does not use a kept file that is %s', async (what, spoil) => {
     const [, second = '', third] = await imported(3)
     spoil(fileOf(second))
-    const refusal = what === 'missing' ? `no version '${second}' is kept; kept are` : fileOf(second)
+    const refusal =
+      what === 'missing' ? `version '${second}' is not kept; kept versions:` : fileOf(second)
     const before = state()
     await expect(rollingBack({ to: second })).rejects.toThrow(refusal)
     expect(state()).toEqual(before)
@@ -238,7 +239,7 @@ describe('rollBack', () => {
     })
     writeFileSync(fileOf(second), readFileSync(path('canada-dnc')))
     await expect(rollingBack({ to: second })).rejects.toThrow(
-      `${fileOf(second)}: holds version ${version} of 'canada-dnc'`,
+      `${fileOf(second)}: contains version ${version} of 'canada-dnc'`,
     )
   })
 
@@ -246,7 +247,7 @@ describe('rollBack', () => {
     const [first, second] = await imported(3)
     const asOf = 'as of 2026-11-18T08:00:00Z'
     await expect(rollingBack({ to })).rejects.toThrow(
-      `${path()}: no version '${to}' is kept; kept are ` +
+      `${path()}: version '${to}' is not kept; kept versions: ` +
         `${second} (${asOf}, 2 numbers), ${first} (${asOf}, 1 numbers)`,
     )
     expect(inUse()).toBe(3)
@@ -256,13 +257,13 @@ describe('rollBack', () => {
     await expect(rollingBack()).rejects.toThrow('no earlier version is kept')
     const [first = ''] = await imported(1)
     await expect(rollingBack()).rejects.toThrow('no earlier version is kept')
-    await expect(rollingBack({ to: first })).rejects.toThrow(`version ${first} is in use already`)
+    await expect(rollingBack({ to: first })).rejects.toThrow(`version ${first} is already in use`)
   })
 
   it('needs the name of a list and no other import of it', async () => {
     const clock = fixedClock(now)
     const wrong = rollBackList({ folder: lists(), name: '../x', keep: 2, clock })
-    await expect(wrong).rejects.toThrow("name '../x': has to be us-dnc")
+    await expect(wrong).rejects.toThrow("name '../x': must be us-dnc")
     await imported(2)
     await withListLock(lists(), 'us-dnc', clock, async () => {
       await expect(rollingBack()).rejects.toThrow("another import of 'us-dnc' is running")

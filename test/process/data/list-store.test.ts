@@ -107,7 +107,7 @@ describe('a file that cannot be used is a problem and never an empty list', () =
     await writeList('litigators', [one], 'us-dnc')
     const store = openListStore({ folder: folder.path })
     expect(store.all()).toEqual([])
-    expect(store.problems()[0]?.detail).toMatch(/us-dnc\.cglist: holds the list 'litigators'/)
+    expect(store.problems()[0]?.detail).toMatch(/us-dnc\.cglist: contains the list 'litigators'/)
   })
 
   it('damaged later: the older content stays in use until a good file comes', async () => {
@@ -210,7 +210,7 @@ describe('refresh', () => {
 })
 
 describe('a list whose file is removed while it is in use', () => {
-  const gone = /c\.cglist: was removed while the server ran; import the list again/
+  const gone = /c\.cglist: was removed while the server was running; import the list again/
 
   it('is a problem until it is imported again', async () => {
     await writeList('c', [one])

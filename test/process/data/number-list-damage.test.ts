@@ -183,7 +183,7 @@ describe('with a right checksum, but', () => {
   })
 
   it.each([
-    ['another kind', 'numbering', 2, /holds 'numbering', not 'number-list'/],
+    ['another kind', 'numbering', 2, /contains 'numbering', not 'number-list'/],
     ['the format before', 'number-list', 1, /format version 1; .* reads 2\. Import it again/],
     ['a later format', 'number-list', 3, /format version 3; .* reads 2\. Import it again/],
   ])('%s', async (_, kind, formatVersion, reason) => {
@@ -301,11 +301,11 @@ describe('with a right checksum, but', () => {
   }
 
   it.each([
-    ['is no JSON', '{"ki', undefined, /header that is no JSON/],
-    ['is no object', 'null', undefined, /header that is no JSON object/],
-    ['is not aligned', '{ }', undefined, /does not end where a body may start/],
-    ['reaches past the end', '{  }', 1004, /does not end where a body may start/],
-    ['says nothing', '{  }', undefined, /holds 'undefined', not 'number-list'/],
+    ['is no JSON', '{"ki', undefined, /header that is not JSON/],
+    ['is no object', 'null', undefined, /header that is not a JSON object/],
+    ['is not aligned', '{ }', undefined, /header of an invalid length/],
+    ['reaches past the end', '{  }', 1004, /header of an invalid length/],
+    ['says nothing', '{  }', undefined, /contains 'undefined', not 'number-list'/],
   ])('a header that %s', async (_, json, claimed, reason) => {
     await expectRefused(sealed(json, claimed), reason)
     expect(() => readNumberListHeader(folder.file('us-dnc.cglist'))).toThrow(reason)

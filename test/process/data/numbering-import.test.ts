@@ -107,17 +107,17 @@ describe('the summary', () => {
 
   const good = ['FL', '850-550', 'ZZ01', 'EXAMPLE', 'PENSACOLA']
   const us: [reason: RegExp, row: string[]][] = [
-    [/^NPA-NXX '850550x': must be like 850-550/, ['FL', '850550x', 'ZZ01', 'E', 'P']],
+    [/^NPA-NXX '850550x': must be a prefix such as 850-550/, ['FL', '850550x', 'ZZ01', 'E', 'P']],
     [/^area code '150': must be three digits, the first 2 to 9/, ['FL', '150-550', 'ZZ01', '', '']],
     [/^exchange '150': must be/, ['FL', '850-150', 'ZZ01', 'E', 'P']],
     [/^Use 'QQ': must be AS/, ['FL', '850-551', 'ZZ01', 'E', 'P', 'QQ']],
     [/^State 'ON': must be a state/, ['ON', '850-551', 'ZZ01', 'E', 'P']],
     [/^OCN 'ZZ1': must be four/, ['FL', '850-551', 'ZZ1', 'E', 'P']],
     [/^EffectiveDate '31.12.2026': must be MM/, ['FL', '850-551', 'A', '', '', 'AS', '31.12.2026']],
-    [/^prefix '850550': appears already on line 2/, good],
-    [/^row 'FL.*: has a quote out of/, ['FL', '850-551', '"ZZ01', 'E', 'P']],
-    [/^row 'FL.*: has a quote out of/, ['FL', '850-551', 'ZZ01', 'E" X', 'P']],
-    [/^row 'FL.*: has a quote out of/, ['FL', '850-551', 'ZZ01', 'E', 'P"']],
+    [/^prefix '850550': is a duplicate of line 2/, good],
+    [/^row 'FL.*: has a misplaced or/, ['FL', '850-551', '"ZZ01', 'E', 'P']],
+    [/^row 'FL.*: has a misplaced or/, ['FL', '850-551', 'ZZ01', 'E" X', 'P']],
+    [/^row 'FL.*: has a misplaced or/, ['FL', '850-551', 'ZZ01', 'E', 'P"']],
   ]
   it.each(us)('reports a row of the US list with its line: %s', async (reason, row) => {
     const last = ['FL', '850-559', 'ZZ01', 'EXAMPLE', 'PENSACOLA']
@@ -147,7 +147,7 @@ describe('the summary', () => {
   })
 
   const canada: [reason: RegExp, row: string][] = [
-    [/^Status 'Gone': is no known status, so.*not assigned/, '807,552,"Gone",,"ON","E","ZZ04",'],
+    [/^Status 'Gone': is not a known status, so.*not assigned/, '807,552,"Gone",,"ON","E","ZZ04",'],
     [/^Province 'FL': must be a province/, '807,552,"In Service","X","FL","E","ZZ04",'],
     [/^area code '': must be/, ',552,"In Service","X","ON","E","ZZ04",'],
   ]
@@ -167,7 +167,7 @@ describe('the summary', () => {
       accepted: 1,
       skipped: { 'toll-free holder': 1 },
       bad: [
-        { line: 3, reason: "ocn '0001': appears twice; the first counts" },
+        { line: 3, reason: "ocn '0001': is a duplicate; the first row is used" },
         { line: 4, reason: "ocn '12': must be four letters or digits" },
         { line: 5, reason: "class 'fax': must be wireline, wireless, voip or tollfree" },
       ],
@@ -227,7 +227,12 @@ describe('bad rows are told when they are met', () => {
     const cnac = temp.write('co.csv', cnacText([...cnacRows, '807,552,"Gone",,"ON","E","ZZ04",']))
     const options = { nanpa, cnac, folder: temp.path, clock }
     expect(await told((rejects) => importNumbering({ ...options, rejects }))).toEqual([
-      { file: 'co.zip/co.txt', line: 10, value: '8505', rule: 'NPA-NXX must be like 850-550' },
+      {
+        file: 'co.zip/co.txt',
+        line: 10,
+        value: '8505',
+        rule: 'NPA-NXX must be a prefix such as 850-550',
+      },
       expect.objectContaining({ file: 'co.csv', line: 8, value: 'Gone' }),
     ])
   })
@@ -272,7 +277,7 @@ describe('an import is refused', () => {
 
   it('when a file is missing or no zip', async () => {
     await expect(importUs(temp.file('none.txt'))).rejects.toThrow(/none.txt.*ENOENT/)
-    await expect(importUs(temp.write('co.zip', page))).rejects.toThrow(/is no zip file/)
+    await expect(importUs(temp.write('co.zip', page))).rejects.toThrow(/is not a zip file/)
   })
 
   it('when fewer than half of the last good rows are left, and keeps those', async () => {
@@ -280,7 +285,7 @@ describe('an import is refused', () => {
     const half = temp.write('half.txt', nanpaText(nanpaRows.slice(0, 3)))
     expect((await importUs(half)).US).toMatchObject({ accepted: 3 })
     const one = temp.write('one.txt', nanpaText(nanpaRows.slice(0, 1)))
-    await expect(importUs(one)).rejects.toThrow(/holds 1 usable rows, fewer than half the 3/)
+    await expect(importUs(one)).rejects.toThrow(/has 1 usable rows, fewer than half the 3/)
     expect(lookUp('850552')).toMatchObject({ status: 'ok' })
   })
 

@@ -17,13 +17,13 @@ it('is made with the first bad line only', async () => {
 it('holds every line, quoted as RFC 4180 says, for the eyes of its owner', async () => {
   const path = folder.file('a/b/rejects.csv')
   const rejects = openRejectFile(path)
-  rejects.add({ file: 'l.zip/a.txt', line: 7, value: '212555', rule: 'has to be "ten" digits' })
+  rejects.add({ file: 'l.zip/a.txt', line: 7, value: '212555', rule: 'must be "ten" digits' })
   rejects.add({ file: 'a,b.csv', line: 1_000_000, value: 'x,"y"\r', rule: 'is bad' })
   expect(await rejects.close()).toBe(2)
   expect(await rejects.close()).toBe(2)
   expect(readFileSync(path, 'utf8')).toBe(
     'file,line,value,reason\r\n' +
-      'l.zip/a.txt,7,212555,"has to be ""ten"" digits"\r\n' +
+      'l.zip/a.txt,7,212555,"must be ""ten"" digits"\r\n' +
       '"a,b.csv",1000000,"x,""y""\r",is bad\r\n',
   )
   expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -45,17 +45,17 @@ it('replaces an older one, however it was readable, and holds more than fits in 
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-describe('what is there and holds no bad lines stays as it is', () => {
+describe('what already exists and is not a reject file stays as it is', () => {
   const bad = { file: 'a.txt', line: 1, value: 'x', rule: 'is bad' }
   it.each(['8505550123\nx\n', 'CALLGATE list', 'file,line,value'])('%j', (content) => {
     const path = folder.write('numbers.txt', content)
-    const refusal = `${path}: is there and holds no bad lines; name another file for them with`
+    const refusal = `${path}: already exists and is not a reject file; name another file with`
     expect(() => openRejectFile(path).add(bad)).toThrow(refusal)
     expect(readFileSync(path, 'utf8')).toBe(content)
   })
 
   it('a folder, with its name', () => {
-    const refusal = `${folder.path}: cannot hold the bad lines (--rejects): EISDIR`
+    const refusal = `${folder.path}: cannot be used for the bad lines (--rejects): EISDIR`
     expect(() => openRejectFile(folder.path).add(bad)).toThrow(refusal)
   })
 

@@ -61,8 +61,8 @@ describe('openSourceFile refuses', () => {
   const flippedStored = zipBytes([stored])
   flippedStored[5000] = 0x39 ^ (flippedStored[5000] ?? 0)
   const table: [what: string, fileName: string, bytes: string | Buffer, message: RegExp][] = [
-    ['a web page named zip', 'list.zip', '<!DOCTYPE html>', /is no zip file/],
-    ['text named gz', 'list.gz', text, /is no gz file/],
+    ['a web page named zip', 'list.zip', '<!DOCTYPE html>', /is not a zip file/],
+    ['text named gz', 'list.gz', text, /is not a gz file/],
     ['a cut gzip', 'list.gz', gzipSync(text).subarray(0, 900), /unexpected end of file/],
     ['a cut zip', 'list.zip', zip.subarray(0, zip.length - 30), /cannot be read/],
     ['a flipped bit in stored data', 'list.zip', flippedStored, /wrong checksum/],
@@ -192,7 +192,7 @@ describe('an archive that unpacks to too much', () => {
 
   it('is refused by its ratio: a gzip while it is read, a zip before', async () => {
     const rule =
-      /unpacks to more than 200 times its \d+ bytes, the limit; if the file is right, unp/
+      /unpacks to more than 200 times its \d+ bytes, the limit; if the file is correct, unp/
     const gzip = folder.write('bomb.gz', gzipSync(bomb))
     await expect(contentOf(gzip)).rejects.toThrow(rule)
     const zip = folder.write('bomb.zip', zipBytes([{ name: 'list.txt', content: bomb }]))
@@ -226,7 +226,7 @@ describe('an archive that unpacks to too much', () => {
     const members = ['a', 'b', 'c'].map((name) => ({ name, content: '2125550100\n' }))
     await expect(readAll('two.zip', zipBytes(members.slice(1)))).resolves.toBeUndefined()
     await expect(readAll('three.zip', zipBytes(members))).rejects.toThrow(
-      /holds 3 files, more than the limit of 2; unpack it/,
+      /contains 3 files, more than the limit of 2; unpack it/,
     )
     const size = /unpacks to more than 1000 bytes, the limit/
     await expect(readAll('large.gz', gzipSync(lines(1_100)))).rejects.toThrow(size)
@@ -239,7 +239,7 @@ describe('an archive that unpacks to too much', () => {
     const members = Array.from({ length: 4_097 }, (_, nth) => ({ name: `${nth}`, content: '' }))
     const many = folder.write('many.zip', zipBytes(members))
     await expect(openSourceFiles(many)).rejects.toThrow(
-      /holds 4097 files, more than the limit of 4096/,
+      /contains 4097 files, more than the limit of 4096/,
     )
   })
 

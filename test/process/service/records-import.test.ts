@@ -154,9 +154,9 @@ describe('opt-outs', () => {
   test('one older than the removal of its number leaves it off, and still ends consents', async () => {
     await pdnc('add')
     await pdnc('remove')
-    expect(await optOuts(oneOptOut('2026-11-22'))).toBe('1 left off: taken off the list since')
+    expect(await optOuts(oneOptOut('2026-11-22'))).toBe('1 left out: removed from the list since')
     expect(await pdnc('count')).toMatchObject({ count: 0 })
-    expect(await optOuts(oneOptOut('2026-11-23'))).toBe('1 put on the list again')
+    expect(await optOuts(oneOptOut('2026-11-23'))).toBe('1 added to the list again')
     expect(await pdnc('count')).toMatchObject({ count: 1 })
   })
 
@@ -165,7 +165,7 @@ describe('opt-outs', () => {
     running.clock.at = Date.UTC(2026, 10, 24, 8)
     await pdnc('remove')
     running.clock.at = Date.UTC(2026, 10, 25, 12)
-    expect(await optOuts(oneOptOut('2026-11-23'))).toBe('1 put on the list again')
+    expect(await optOuts(oneOptOut('2026-11-23'))).toBe('1 added to the list again')
   })
 
   test('one of a day beside one of its evening, which is the next day in UTC, ends both', async () => {
@@ -173,7 +173,7 @@ describe('opt-outs', () => {
     await optOuts(evening)
     await consents(`number,type,date\n${number},P,2026-03-06T03:00:00Z\n`)
     expect(await decide()).toBe('block consent-revoked')
-    expect(await optOuts(evening)).toBe('1 on the list already')
+    expect(await optOuts(evening)).toBe('1 already on the list')
   })
 
   test('one of the day of a consent ends it, also with an older opt-out of the API', async () => {
@@ -233,26 +233,26 @@ describe('opt-outs', () => {
   })
 
   test('one of which the same is on file changes nothing', async () => {
-    expect(await optOuts(oneOptOut('2026-03-05'))).toBe('1 put on the list')
-    expect(await optOuts(oneOptOut('2026-03-05'))).toBe('1 on the list already')
+    expect(await optOuts(oneOptOut('2026-03-05'))).toBe('1 added to the list')
+    expect(await optOuts(oneOptOut('2026-03-05'))).toBe('1 already on the list')
     expect(await optOuts(oneOptOut('2026-03-06'))).toBe(
-      '1 on the list already, with an earlier opt-out',
+      '1 already on the list, with an earlier opt-out',
     )
   })
 
   test('rows without a date are refused, or with --undated opt-outs of now', async () => {
-    await expect(optOuts(`number\n${number}\n`)).rejects.toThrow('no column of dates')
+    await expect(optOuts(`number\n${number}\n`)).rejects.toThrow('no date column')
     await expect(optOuts(`number,date\n${number},\n`)).rejects.toThrow(
-      "line 2 '': date is missing; --undated",
+      "line 2 '': date is missing; with --undated",
     )
     await consents(oneConsent('2026-11-22'))
-    expect(await optOuts(`${number}\n`, { undated: true })).toBe('1 put on the list')
+    expect(await optOuts(`${number}\n`, { undated: true })).toBe('1 added to the list')
     expect(await decide()).toBe('block consent-revoked')
     running.clock.at += hour
     await ebr('2026-11-23T17:30:00Z')
     expect(await decide()).toBe('allow permitted')
     await running.callgate.accounts.set('main', { repeatedAdd: 'ignored' })
-    expect(await optOuts(`${number}\n`, { undated: true })).toBe('1 on the list already')
+    expect(await optOuts(`${number}\n`, { undated: true })).toBe('1 already on the list')
     expect(await decide()).toBe('allow permitted')
   })
 
@@ -276,15 +276,15 @@ describe('consents', () => {
       '1 stored in place of an older record',
     )
     expect(await onFile()).toMatchObject([{ type: 'S', recordedBy: 'import:crm' }])
-    expect(await consents(oneConsent('2026-06-02', 'S'))).toBe('1 on file already')
+    expect(await consents(oneConsent('2026-06-02', 'S'))).toBe('1 already on file')
   })
 
-  test('one that was taken out of force does not come back', async () => {
+  test('one that was ended is not revived', async () => {
     await consents(oneConsent('2026-06-01'))
     const asked = { phoneList: number }
     await running.postJson('/app/main/rpc/ebr/remove', asked, running.keys.main)
     expect(await consents(oneConsent('2026-06-01'))).toBe(
-      '1 left out: the record on file was taken out of force since',
+      '1 left out: the record on file has been ended since',
     )
     expect(await consents(oneConsent('2026-11-23'))).toMatch('left out')
     running.clock.at += 24 * hour
@@ -335,9 +335,9 @@ describe('consents', () => {
   test('refuses a file or an option that is unclear', async () => {
     const header = 'number,type,date\n'
     for (const [text, more, says] of [
-      ['number,date\n', {}, 'no column of types'],
-      [header, { type: 'P' }, 'has a column of types'],
-      ['number,phone,type,date\n', {}, "'number' and 'phone' may all be the column number"],
+      ['number,date\n', {}, 'no type column'],
+      [header, { type: 'P' }, 'has a type column'],
+      ['number,phone,type,date\n', {}, "'number' and 'phone' could each be the column number"],
       [header, { columnNames: { date: 'when' } }, "no column 'when'"],
       [header, { columnNames: { day: 'date' } }, "--column 'day': must be number, type"],
       [header, { projectId: 'NONE' }, "projId 'NONE'"],
@@ -350,19 +350,19 @@ describe('consents', () => {
 
 describe('a date that cannot be', () => {
   test.each([
-    ['2026-11-23T17:05:01Z', 'must not lie in the future'],
-    ['2026-11-23T13:00:00-05:00', 'must not lie in the future'],
-    ['2026-11-25', 'must not lie in the future'],
-    ['1900-01-01', 'must not lie before 1980'],
-    ['01/01/1970', 'must not lie before 1980'],
-    ['1970-01-01T00:00:00Z', 'must not lie before 1980'],
+    ['2026-11-23T17:05:01Z', 'must not be in the future'],
+    ['2026-11-23T13:00:00-05:00', 'must not be in the future'],
+    ['2026-11-25', 'must not be in the future'],
+    ['1900-01-01', 'must not be before 1980'],
+    ['01/01/1970', 'must not be before 1980'],
+    ['1970-01-01T00:00:00Z', 'must not be before 1980'],
   ])('%s %s', async (date, says) => {
     await expect(optOuts(oneOptOut(date))).rejects.toThrow(says)
     await expect(consents(oneConsent(date))).rejects.toThrow(says)
   })
 
   test('a clock that is a little ahead may have written a time', async () => {
-    expect(await optOuts(oneOptOut('2026-11-23T17:04:59Z'))).toBe('1 put on the list')
+    expect(await optOuts(oneOptOut('2026-11-23T17:04:59Z'))).toBe('1 added to the list')
   })
 })
 
@@ -375,7 +375,7 @@ describe('all or none', () => {
       'Nothing was stored, since the temporary folder is full',
     )
     await sql`pragma temp.max_page_count = 1000000`.execute(db)
-    expect(await optOuts(oneOptOut('2026-03-05'))).toBe('1 put on the list')
+    expect(await optOuts(oneOptOut('2026-03-05'))).toBe('1 added to the list')
   })
 
   const rows = `number,type,date\n${number},P,2026-06-01\n2127361001,R,2026-06-01\n2127361002,P,2030-01-01\n`
@@ -392,7 +392,7 @@ describe('all or none', () => {
   test('a dry run stores nothing and tells the same', async () => {
     expect(await consents(oneConsent('2026-06-01'), { dryRun: true })).toBe('1 stored')
     expect(await onFile()).toEqual([])
-    expect(await optOuts(oneOptOut('2026-06-01'), { dryRun: true })).toBe('1 put on the list')
+    expect(await optOuts(oneOptOut('2026-06-01'), { dryRun: true })).toBe('1 added to the list')
     expect(await pdnc('count')).toMatchObject({ count: 0 })
   })
 
@@ -411,7 +411,7 @@ describe('all or none', () => {
     )
     expect(await pdnc('count')).toMatchObject({ count: 1 })
     expect(await onFile()).toMatchObject([{ dateOfLastContact: '2026-05-01' }])
-    expect(await optOuts(first)).toBe('1 put on the list')
+    expect(await optOuts(first)).toBe('1 added to the list')
   })
 
   test('goes to the list and the records of the project that is named', async () => {
@@ -471,7 +471,7 @@ describe('an export', () => {
       '2127361001,2026-03-05T10:00:00Z,import:crm',
     ])
     expect(lines[3]).toMatch(/^2127361002,2026-11-23T17:00:00Z,key-\w+$/)
-    expect(await optOuts(text)).toBe('4 on the list already')
+    expect(await optOuts(text)).toBe('4 already on the list')
   })
 
   test('has no consent that an opt-out ended, also of a number that is off the list', async () => {
@@ -488,7 +488,7 @@ describe('an export', () => {
       `${number},P,2026-03-05,,"a ""b"", c",x,,import:crm`,
       '2127361001,P,2026-03-05,,"a ""b"", c",x,,import:crm',
     ])
-    expect(await consents(text)).toBe('2 on file already')
+    expect(await consents(text)).toBe('2 already on file')
   })
 
   test("has no permission that may not lift the opt-out, such as an Agent's", async () => {

@@ -222,7 +222,7 @@ describe('warming a number', () => {
     expect(source.asked).toHaveLength(4)
   })
 
-  it('says so in the question, and no call has to ask then', async () => {
+  it('marks the question, so that no call has to ask it', async () => {
     const questions: unknown[] = []
     const { cached, source, seen } = openCached()
     const scrub = source.scrub
@@ -291,7 +291,7 @@ describe('warming a number', () => {
     expect(fake.asked.filter((name) => name === 'litigator')).toHaveLength(1)
   })
 
-  it('is never done where nothing is kept', async () => {
+  it('never happens without a cache', async () => {
     const { cached, source } = openCached({}, { settings: { maxEntries: 0 } })
     expect(await cached.warmUp(question, minute)).toBe('unanswered')
     expect(source.asked).toEqual([])

@@ -318,7 +318,7 @@ describe('a no beside a silent other source', () => {
     })
   })
 
-  it('found by a refresh ends the yes that is kept', async () => {
+  it('found by a refresh replaces the cached yes', async () => {
     let now: Litigator = permitting()
     const { cached, time } = openCached(
       { litigator: () => now },

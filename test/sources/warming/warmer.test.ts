@@ -410,7 +410,7 @@ describe('too much', () => {
     const { warmer } = openWarmer({ maxNumbers: 10 })
     expect(startOf(warmer, 'other', 7)).toBe('accepted')
     expect(startOf(warmer, 'main', 4)).toBe(
-      "not-available: numbers '4 numbers': more than there is room for at present " +
+      "not-available: numbers '4 numbers': exceed the free capacity " +
         '(gate.cache.maxEntries); send fewer, or try again later',
     )
     expect(startOf(warmer, 'main', 3)).toBe('accepted')
@@ -420,7 +420,7 @@ describe('too much', () => {
   it('is more than sixteen jobs of one account at once', async () => {
     const { warmer } = openWarmer()
     const ids = Array.from({ length: 16 }, () => warmer.start(request()).id)
-    expect(refusalOf(() => warmer.start(request()))).toMatch(/16 of the account are running/)
+    expect(refusalOf(() => warmer.start(request()))).toMatch(/16 jobs of the account are running/)
     expect(refusalOf(() => warmer.start(request({ accountId: 'other' })))).toBe('accepted')
     warmer.stop('main', ids[0] ?? '')
     expect(refusalOf(() => warmer.start(request()))).toBe('accepted')

@@ -75,11 +75,11 @@ function dayOf({ source, statedDay, today }: FeedFile<ComplaintFact>): LocalDay 
   const day = named === undefined || named === 'several' ? statedDay : named
   if (day === undefined) {
     const has = named === 'several' ? 'several days' : 'no day such as 2026-11-18'
-    const rule = `its name has ${has} in it; state the day with --as-of`
+    const rule = `its name contains ${has}; give the day with --as-of`
     throw new DataFileError(source.path, rule)
   }
   if (day <= today + 1) return day
-  throw new DataFileError(source.path, `its name says ${formatDay(day)}, which lies in the future`)
+  throw new DataFileError(source.path, `its name says ${formatDay(day)}, which is in the future`)
 }
 
 function readRow(

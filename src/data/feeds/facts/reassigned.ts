@@ -93,15 +93,15 @@ export async function readReassigned(
 function dayOf({ source, statedDay, today }: FeedFile<ReassignedFact>): LocalDay {
   const day = statedDay ?? findDayInName(source.name)
   if (day === undefined || day === 'several') {
-    throw new DataFileError(source.path, `${undatedFileRule}; state the day with --as-of`)
+    throw new DataFileError(source.path, `${undatedFileRule}; give the day with --as-of`)
   }
   if (day <= today + 1) return day
-  throw new DataFileError(source.path, `its name says ${formatDay(day)}, which lies in the future`)
+  throw new DataFileError(source.path, `its name says ${formatDay(day)}, which is in the future`)
 }
 
 /** The error text for a file whose date is unknown. */
 export const undatedFileRule =
-  'nothing says what day this file was true: its name has no day such as 2026-11-18, or several'
+  'the date of its content is unknown: its name contains no day such as 2026-11-18, or several'
 
 interface RowContext {
   readonly row: Row<Column>

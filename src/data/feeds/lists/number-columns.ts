@@ -78,7 +78,7 @@ export function findColumns(
   // There must be only one, since the numbers of a second column would be missing from the list.
   const [number, second] = findNumberColumns(cells, column)
   if (second !== undefined) {
-    return 'names several columns that may hold the number; say which one with --column'
+    return 'has several columns that may contain the number; name one with --column'
   }
   if (number === undefined && dayColumn === undefined) return undefined
   const day =
@@ -122,7 +122,7 @@ export class NumberRows {
   /** Reads a row; returns an error text if it is bad. */
   read(line: string): DatedNumber | string {
     const cells = splitCells(line, this.#columns.delimiter)
-    if (!cells) return 'has a quote out of place or not closed'
+    if (!cells) return 'has a misplaced or unclosed quote'
     const cell = cells[this.#columns.number]
     if (cell === undefined) {
       return `has ${cells.length} cells; the number is in cell ${this.#columns.number + 1}`

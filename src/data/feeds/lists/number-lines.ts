@@ -93,7 +93,10 @@ class NumberLines implements LineBytesReader {
 
   refuseLongLine(): never {
     const where = `line ${this.#lineNumber + 1} is longer than ${maxLineBytes} bytes`
-    throw new DataFileError(formatSourcePath(this.#source), `${where}: this is no list of numbers`)
+    throw new DataFileError(
+      formatSourcePath(this.#source),
+      `${where}: this is not a list of numbers`,
+    )
   }
 
   push(lines: Buffer): void {
@@ -135,7 +138,7 @@ class NumberLines implements LineBytesReader {
   #refuseCarriageReturns(line: string): void {
     if (!line.includes('\r')) return
     const where = `line ${this.#lineNumber} '${truncate(line.replaceAll('\r', '\\r'))}'`
-    const rule = 'has a carriage return inside; lines have to end with LF or CR LF'
+    const rule = 'contains a carriage return; lines must end with LF or CR LF'
     throw new DataFileError(formatSourcePath(this.#source), `${where}: ${rule}`)
   }
 
@@ -157,7 +160,7 @@ const headerStart = /^["']?[A-Za-z\xc0-\xff]/
 
 /** Few enough that a number with up to three damaged digits is not taken for a header. */
 const maxHeaderDigits = 6
-export const headerRule = `a header must not hold more than ${maxHeaderDigits} digits`
+export const headerRule = `a header must not contain more than ${maxHeaderDigits} digits`
 
 /** Whether a line, as ISO 8859-1, begins like a header and {@link hasHeaderDigits}. */
 export function isHeaderLike(line: string): boolean {

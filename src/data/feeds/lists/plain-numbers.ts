@@ -108,7 +108,7 @@ class PlainNumbersFormat implements LineFormat {
     if (isRequested && !hasHeaderDigits(line)) {
       throw new DataFileError(
         formatSourcePath(this.#source),
-        `its first line is no header: ${headerRule}`,
+        `its first line is not a header: ${headerRule}`,
       )
     }
     if (!columns) return isHeaderLike(line)
@@ -165,6 +165,6 @@ const mayBeNumber = /^["\d(+][\d",\s().-]*$/
 const changePattern =
   /^"?\d{3}(?:"?\s*,\s*"?)?\d{7}"?.*[,;|\t]\s*"?(?:\d{4}-?\d{2}-?\d{2}|\d{1,2}\/\d{1,2}\/\d{4})[^,;|\t]*[,;|\t]\s*"?[AD]"?$/i
 
-const shapeRule = 'has to begin with a number of ten digits, or with AAA,NNNNNNN'
-const rangeRule = 'area code and exchange have to begin with 2 to 9'
+const shapeRule = 'must begin with a number of ten digits, or with AAA,NNNNNNN'
+const rangeRule = 'area code and exchange must begin with 2 to 9'
 const changeRule = 'is a row of a change list; only a full list can be imported'

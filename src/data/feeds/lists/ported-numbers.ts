@@ -70,7 +70,7 @@ class PortedNumbersFormat implements LineFormat {
     if (!found) return isFirst && isHeaderLike(line) ? undefined : shapeRule
     const [, areaCode = '', exchange = '', start = '', hyphened] = found
     if (Number(areaCode) < 200 || Number(exchange) < 200) {
-      return 'area code and exchange have to begin with 2 to 9'
+      return 'area code and exchange must begin with 2 to 9'
     }
     const end = hyphened ?? parseRangeEnd(others)
     if (end === undefined) return `the range ends with '${others[0]}', not with four digits`
@@ -118,7 +118,7 @@ const numberOrRangePattern = /^(\d{3})(\d{3})(\d{4})(?:\s*-\s*(\d{4}))?$/
 const truncatedRangePattern = /^"?\d{10}"?\s*[|,;\t-]\s*"?\d{0,3}$/
 
 const shapeRule =
-  'has to be a number of ten digits, or a range such as 8505550100|0123: its first number and the ' +
+  'must be a number of ten digits, or a range such as 8505550100|0123: its first number and the ' +
   'last four digits of its last'
 
 /** The end of a range, from the cell after its start; empty for one number, `undefined` if unreadable. */

@@ -1,8 +1,8 @@
 /**
  * Reads change files of the US registry: a number, a timestamp, and `A` for added or `D` for deleted,
  * such as `8505550123,2026-11-18T08:00:00,A` or `850,5550123,2026-11-18,D`. A timestamp without a zone
- * is read as UTC, which is earlier than that time in any US zone, so a deletion counts as older than it
- * is, never as newer.
+ * is read as UTC, which is earlier than that time in any US zone, so a deletion may be treated
+ * as older than it is, never as newer.
  */
 import type { Instant } from '../../../domain/time/clock.js'
 import { parseInstant } from '../../../domain/time/dates.js'
@@ -88,13 +88,13 @@ class ChangeFormat implements LineFormat {
     if (!found) return isFirst && isHeaderLike(text) ? undefined : shapeRule
     const [, areaCode = '', exchange = '', line = '', stamp = '', mark = ''] = found
     if (Number(areaCode) < 200 || Number(exchange) < 200) {
-      return 'area code and exchange have to begin with 2 to 9'
+      return 'area code and exchange must begin with 2 to 9'
     }
     const at = parseInstant(stamp)
     if (at === undefined) return `'${stamp}' is not a date or a date and time`
-    if (at > this.#options.maxInstant) return `'${stamp}' must not lie in the future`
+    if (at > this.#options.maxInstant) return `'${stamp}' must not be in the future`
     if (!this.#options.covers(Number(areaCode))) {
-      return `area code ${areaCode} is none the list covers; load its full list`
+      return `area code ${areaCode} is not covered by the list; import the full list of that area code`
     }
     const isAdded = mark.toUpperCase() === 'A'
     this.#emit(Number(`${areaCode}${exchange}`), { line: Number(line), at, isAdded })
@@ -137,4 +137,4 @@ const changePattern =
 const truncatedChangePattern = /^"?\d{3}(?:"?\s*,\s*"?)?\d{7}"?\s*(?:,[^,]*){0,1}(?:,\s*"?)?$/
 
 const shapeRule =
-  'has to be a number, a time stamp and A or D, such as 8505550123,2026-11-18T08:00:00,A'
+  'must be a number, a timestamp and A or D, such as 8505550123,2026-11-18T08:00:00,A'

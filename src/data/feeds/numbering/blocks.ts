@@ -81,7 +81,7 @@ function readRow(
   const block = readBlock(row)
   if (typeof block !== 'number') return block
   if (seen.testAndSet(block)) {
-    return { field: 'block', value: String(block), rule: 'appears already; the first counts' }
+    return { field: 'block', value: String(block), rule: 'is a duplicate; the first row is used' }
   }
   const { status } = row
   if (status !== 'AS') {

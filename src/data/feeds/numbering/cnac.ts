@@ -76,7 +76,7 @@ function readRow(
   if (repeated) return repeated
   if (unassignedStatuses.has(row.status)) return void tally.skip('not assigned')
   if (!assignedStatuses.has(row.status)) {
-    const rule = 'is no known status, so the code counts as not assigned'
+    const rule = 'is not a known status, so the code is treated as not assigned'
     return { field: 'Status', value: row.status, rule }
   }
   // The seven-digit 310 service and routing codes have no place.

@@ -51,7 +51,8 @@ function readRow(
   tally: PrefixFeedTally,
 ): FieldProblem | undefined {
   const [, areaCode = '', exchange = ''] = /^(\d{3})-?(\d{3})$/.exec(row.prefix) ?? []
-  if (areaCode === '') return { field: 'NPA-NXX', value: row.prefix, rule: 'must be like 850-550' }
+  if (areaCode === '')
+    return { field: 'NPA-NXX', value: row.prefix, rule: 'must be a prefix such as 850-550' }
   const prefix = readPrefix(areaCode, exchange)
   if (isFieldProblem(prefix)) return prefix
   const effective = row.effectiveDate === '' ? today : parseDay(row.effectiveDate)

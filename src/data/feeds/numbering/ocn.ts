@@ -44,7 +44,7 @@ export async function readOcnTable(options: ReportOptions): Promise<OcnReport> {
       return { field: 'class', value: row.lineClass, rule }
     }
     if (classes.has(ocn))
-      return { field: 'ocn', value: ocn, rule: 'appears twice; the first counts' }
+      return { field: 'ocn', value: ocn, rule: 'is a duplicate; the first row is used' }
     classes.set(ocn, lineClass)
     return undefined
   }

@@ -103,7 +103,7 @@ export class PrefixFeedTally {
   findRepeated(prefix: string, line: number): FieldProblem | undefined {
     const first = this.#lines.get(prefix)
     if (first !== undefined) {
-      return { field: 'prefix', value: prefix, rule: `appears already on line ${first}` }
+      return { field: 'prefix', value: prefix, rule: `is a duplicate of line ${first}` }
     }
     this.#lines.set(prefix, line)
     return undefined

@@ -74,14 +74,14 @@ export class LineBitmaps {
     const bitmap = (this.#bitmapOf[prefix] || this.#newBitmap(prefix)) - 1
     const slab = this.#slabs[Math.floor(bitmap / slabBitmaps)]
     if (!slab || !(line >= 0 && line < linesPerPrefix)) {
-      throw new RangeError(`prefix ${prefix}, line ${line} is no telephone number`)
+      throw new RangeError(`prefix ${prefix}, line ${line} is not a telephone number`)
     }
     return { slab, at: (bitmap % slabBitmaps) * bitmapWords + (line >> 4) }
   }
 
   #newBitmap(prefix: number): number {
     if (!(prefix >= 0 && prefix < prefixCount)) {
-      throw new RangeError(`${prefix} is no prefix of six digits`)
+      throw new RangeError(`${prefix} is not a prefix of six digits`)
     }
     if (this.#bitmaps % slabBitmaps === 0) {
       this.#slabs.push(new Uint16Array(slabBitmaps * bitmapWords))

@@ -145,7 +145,10 @@ function openListToChange(path: string): NumberList {
     return openNumberList(path)
   } catch (cause) {
     if (getErrorCode(cause) === 'ENOENT') {
-      throw new DataFileError(path, `is not there, so there is nothing to change; ${advice} first`)
+      throw new DataFileError(
+        path,
+        `does not exist, so there is nothing to change; ${advice} first`,
+      )
     }
     if (!(cause instanceof DataFileError)) throw cause
     throw new DataFileError(path, `cannot be changed; ${advice}: ${cause.message}`, cause)
@@ -174,7 +177,7 @@ function readFiles(
   const covers = (areaCode: number) => coverage === 'all' || covered.has(areaCode)
   const advice =
     options.asOf === undefined
-      ? 'if there were no changes, state with --as-of until when'
+      ? 'if there were no changes, give the date up to which that is true with --as-of'
       : undefined
   return readSources(options, async (source, onRow) => {
     const onChange = (change: Parameters<ChangeRows['add']>[0]) => {
@@ -193,12 +196,11 @@ function refuseGap({ files }: ChangesImportOptions, base: NumberList, rows: Chan
   const { from, to } = rows.findLongestGap(base.asOf)
   if (to - from <= maxGapMs) return
   const missing = `no change between ${formatInstant(from)} and ${formatInstant(to)}`
-  const since =
-    from === base.asOf ? 'up to which the list has them' : 'of which there is one in the files'
+  const since = from === base.asOf ? 'the date of the list' : 'the time of a change in the files'
   throw new DataFileError(
     files.join(', '),
     `${missing}, more than a day: files are missing after ${formatInstant(from)}, ${since}; ` +
-      'load them too, or the full list, or accept it with --allow-gap',
+      'import them too, or the full list, or accept the gap with --allow-gap',
   )
 }
 

@@ -23,7 +23,7 @@ export function requireValidImportOptions(options: CommonImportOptions): void {
   if (!isListName(name)) problems.push({ field: 'name', value: name, rule: describeNameRule(name) })
   if (files.length === 0) problems.push({ field: 'files', rule: 'at least one is needed' })
   if (asOf !== undefined && !(asOf <= clock.now())) {
-    problems.push({ field: 'asOf', value: String(asOf), rule: 'must not lie in the future' })
+    problems.push({ field: 'asOf', value: String(asOf), rule: 'must not be in the future' })
   }
   problems.push(...findCountProblems(options), ...findAreaCodeProblems(options.areaCodes))
   if (problems.length > 0) throw invalidRequest(problems)
@@ -33,7 +33,7 @@ function findCountProblems({
   badLinesAllowed = 0,
   keepVersions = 0,
 }: CommonImportOptions): FieldProblem[] {
-  const rule = 'has to be a whole number, 0 or more'
+  const rule = 'must be a whole number, 0 or more'
   const wrong = Object.entries({ badLinesAllowed, keepVersions }).filter(
     ([, value]) => !(Number.isSafeInteger(value) && value >= 0),
   )
@@ -43,7 +43,7 @@ function findCountProblems({
 function findAreaCodeProblems(areaCodes: Coverage | undefined): FieldProblem[] {
   if (areaCodes === undefined || areaCodes === 'all') return []
   if (areaCodes.length === 0) return [{ field: 'areaCodes', rule: 'at least one is needed' }]
-  const rule = 'is no area code of the US or Canada in service'
+  const rule = 'is not an area code in service in the US or Canada'
   const wrong = areaCodes.filter((code) => !isAreaCode(code) || !findAreaCodePlace(code))
   return wrong.map((value) => ({ field: 'areaCodes', value, rule }))
 }

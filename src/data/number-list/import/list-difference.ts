@@ -101,7 +101,7 @@ export function refuseShrunkList({ files, path, size, difference }: ShrinkCheck)
       ? `${size} different numbers, fewer than half the ${sizeBefore} of the list in use (${path})`
       : first && describeShrunk(first, shrunk.length - 1, path)
   if (what === undefined) return
-  throw new DataFileError(files.join(', '), `${what}; to import it all the same: --allow-shrink`)
+  throw new DataFileError(files.join(', '), `${what}; to import it anyway, use --allow-shrink`)
 }
 
 /**
@@ -118,7 +118,7 @@ export function refuseOlderList(
     files.join(', '),
     `is as of ${formatInstant(asOf)}, older than the list in use (${path}, as of ` +
       `${formatInstant(previousAsOf)}), and lacks ${removed} of its numbers; to go back to a kept ` +
-      'version: callgate lists rollback; to import it all the same: --allow-older',
+      'version, use callgate lists rollback; to import it anyway, use --allow-older',
   )
 }
 
@@ -127,7 +127,7 @@ function describeShrunk(
   others: number,
   path: string,
 ): string {
-  const also = others === 0 ? '' : ` (so have ${others} more)`
+  const also = others === 0 ? '' : ` (and ${others} more area codes likewise)`
   return (
     `area code ${areaCode} has ${size} different numbers, fewer than half the ${sizeBefore} it has ` +
     `in the list in use (${path})${also}; is a file missing?`

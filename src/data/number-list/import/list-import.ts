@@ -177,7 +177,7 @@ async function readFiles(
   const wanted = { column, dayColumn, today: toUtcDay(importedAt) }
   const advice =
     areaCodes === undefined
-      ? 'state with --area-codes which area codes an empty list covers'
+      ? 'if the list is empty, name the area codes it covers with --area-codes'
       : undefined
   let unreadDays = 0
   const read = await readSources(options, async (source, onRow) => {
@@ -198,10 +198,10 @@ async function readFiles(
 function refuseWrongPortedList(source: SourceFile, name: string): void {
   const named = detectPortedList(source.name)
   if (named === undefined || named === name) return
-  const advice = 'import the files of each by themselves'
+  const advice = 'import the files of each list separately'
   throw new DataFileError(
     formatSourcePath(source),
-    `belongs to ${named} by its name, not to ${name}; ${advice}`,
+    `belongs to the list ${named}, by its name, not to ${name}; ${advice}`,
   )
 }
 

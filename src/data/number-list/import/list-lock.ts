@@ -143,8 +143,8 @@ class ListLock {
     const holder = parseHolder(this.#read() ?? '')
     const who = holder
       ? `since ${holder.since} (process ${holder.pid} on ${holder.host})`
-      : 'or ended a moment ago'
-    const advice = 'if that one has ended, remove this file'
+      : 'or has just ended'
+    const advice = 'if it is not running, remove this file'
     return new DataFileError(
       this.#path,
       `another import of '${this.#name}' is running ${who}; ${advice}`,

@@ -71,7 +71,7 @@ export function requireRows(
 ): void {
   const place = formatSourcePath(source)
   if (!blank) {
-    const rule = 'an empty list is a file with nothing but blank lines and # comments'
+    const rule = 'a file of an empty list may contain only blank lines and # comments'
     throw new DataFileError(place, `has lines but no ${what} in it; ${rule}`)
   }
   if (advice !== undefined) throw new DataFileError(place, `has no ${what} in it; ${advice}`)

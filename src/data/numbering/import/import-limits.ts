@@ -40,7 +40,7 @@ export function refuseShrunkReport(
   if (accepted * 2 >= before) return
   throw new DataFileError(
     path,
-    `holds ${accepted} usable rows, fewer than half the ${before} of the last import; ` +
-      `remove ${preparedFile} to import it all the same`,
+    `has ${accepted} usable rows, fewer than half the ${before} of the last import; ` +
+      `remove ${preparedFile} to import it anyway`,
   )
 }

@@ -66,7 +66,7 @@ function requireAllowedAddress(socket: Socket, { host }: WebhookUrl, allow: Allo
 }
 
 export function createBlockedAddressError(): SendError {
-  return new SendError('blocked-address', 'the name resolves to an address that is not public')
+  return new SendError('blocked-address', 'the host name resolves to an address that is not public')
 }
 
 async function upgradeToTls(

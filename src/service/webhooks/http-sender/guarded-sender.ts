@@ -86,7 +86,7 @@ export class GuardedSender implements WebhookSender {
     signal: AbortSignal,
   ): Promise<readonly string[]> {
     const found = addresses ?? (await rejectOnAbort(this.#resolveHost(host, signal), signal))
-    if (found.length === 0) throw new SendError('unreachable', 'the name has no address')
+    if (found.length === 0) throw new SendError('unreachable', 'the host name has no address')
     if (!this.#areAllAllowed(host, found)) throw createBlockedAddressError()
     return found
   }
@@ -111,7 +111,7 @@ async function postOverSocket(
   const client = new Client(target.origin, {
     connect: (_, done) => {
       const one = sockets.pop()
-      const ended = new SendError('cut-off', 'the connection ended before the answer did')
+      const ended = new SendError('cut-off', 'the connection ended before the answer was complete')
       // undici misses a connection that is passed to it synchronously.
       queueMicrotask(() => (one ? done(null, one) : done(ended, null)))
     },
@@ -165,8 +165,8 @@ function startDeadline({ timeoutMs, signal }: SendRequest, timers: Timers): Requ
     controller.abort()
   }
   const abort = () => giveUp(new SendError('aborted', 'given up'))
-  const callOff = timers.after(timeoutMs, () =>
-    giveUp(new SendError('timeout', `no whole answer within ${timeoutMs} ms`)),
+  const cancelTimeout = timers.after(timeoutMs, () =>
+    giveUp(new SendError('timeout', `no complete answer within ${timeoutMs} ms`)),
   )
   if (signal?.aborted) abort()
   signal?.addEventListener('abort', abort, { once: true })
@@ -174,7 +174,7 @@ function startDeadline({ timeoutMs, signal }: SendRequest, timers: Timers): Requ
     signal: controller.signal,
     getError: () => why,
     clear() {
-      callOff()
+      cancelTimeout()
       signal?.removeEventListener('abort', abort)
     },
   }
@@ -191,10 +191,10 @@ function rejectOnAbort<Result>(work: Promise<Result>, signal: AbortSignal): Prom
 }
 
 const failureByCode: readonly (readonly [SendFailure, RegExp, string])[] = [
-  ['unreachable', unknownHostCode, 'the name was not found'],
+  ['unreachable', unknownHostCode, 'the host name was not found'],
   ['unreachable', unreachableCode, 'no connection'],
-  ['too-large', /^UND_ERR_HEADERS_OVERFLOW$/, 'the head of the answer is too long'],
-  ['unreadable', /^(HPE_\w+|HTTPParserError|UND_ERR_RES_\w+)$/, 'the answer is no HTTP'],
+  ['too-large', /^UND_ERR_HEADERS_OVERFLOW$/, 'the headers of the answer are too long'],
+  ['unreadable', /^(HPE_\w+|HTTPParserError|UND_ERR_RES_\w+)$/, 'the answer is not HTTP'],
   ['bad-header', /^UND_ERR_INVALID_ARG$/, 'a header cannot be sent'],
 ]
 
@@ -207,4 +207,8 @@ function toSendError(cause: unknown): SendError {
   return new SendError(failure, `${text} (${code})`)
 }
 
-const defaultFailure = ['cut-off', /./, 'the connection ended before the answer did'] as const
+const defaultFailure = [
+  'cut-off',
+  /./,
+  'the connection ended before the answer was complete',
+] as const

@@ -249,7 +249,7 @@ export class BatchSender<Asks extends Question, Value> {
     this.#events.onKeyAccepted()
     const answer = { ok: true, source: this.#options.name, asOf: askedAt } as const
     for (const [at, question] of questions.entries()) {
-      const row = rows[at] ?? { problem: 'there is no row for it' }
+      const row = rows[at] ?? { problem: 'the reply has no row for it' }
       if ('problem' in row) {
         this.#deps.onSettled(question, { reason: 'not-understood', detail: row.problem })
       } else this.#deps.onSettled(question, { ...answer, ...row })

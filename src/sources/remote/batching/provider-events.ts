@@ -17,7 +17,11 @@ export class ProviderEvents {
   onCircuitChange(open: boolean, detail: string): void {
     const { log, observer } = this.#options
     observer.onCircuitChange(this.#question, open)
-    if (open) log.warn('a provider is left alone for a while', this.#buildLogFields(detail))
+    if (open)
+      log.warn(
+        'a provider is not asked for a while, since its requests keep failing',
+        this.#buildLogFields(detail),
+      )
     else log.info('a provider answers again', this.#buildLogFields(detail))
   }
 
@@ -31,7 +35,7 @@ export class ProviderEvents {
   /** Logged once per pause; questions with an earlier deadline fail. */
   onRateLimited(waitMs: number): void {
     const fields = this.#buildLogFields(`not asked for ${Math.ceil(waitMs / 1000)} s`)
-    this.#options.log.warn('a provider says it is asked too often', fields)
+    this.#options.log.warn('a provider refused a request because of its rate limit', fields)
   }
 
   onKeyAccepted(): void {

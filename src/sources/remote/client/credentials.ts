@@ -160,7 +160,7 @@ class AccessToken implements Credentials {
 
   #recordSuccess(): void {
     const { name, log } = this.#options
-    if (this.#failures > 0) log.info('a provider gives access tokens again', { provider: name })
+    if (this.#failures > 0) log.info('a provider issues access tokens again', { provider: name })
     this.#failures = 0
     this.#backoffEndsAtMs = 0
     this.#problem = undefined
@@ -177,7 +177,7 @@ class AccessToken implements Credentials {
     if (this.#failures > 1 || this.#isClosed) return
     const fields = { provider: name, detail }
     if (reason === 'refused') log.error('a provider refuses our OAuth client', fields)
-    else log.warn('no access token can be had from a provider; tried again', fields)
+    else log.warn('a provider issues no access token; trying again', fields)
   }
 }
 
@@ -185,7 +185,7 @@ function toFailure(cause: unknown): QuestionFailure & { readonly waitMs: number 
   if (cause instanceof TokenError) {
     return { reason: cause.why, detail: cause.message, waitMs: cause.waitMs }
   }
-  const detail = cause instanceof TransportError ? cause.message : 'the request could not be made'
+  const detail = cause instanceof TransportError ? cause.message : 'the request could not be sent'
   return { reason: 'source-failed', detail, waitMs: 0 }
 }
 
@@ -215,10 +215,10 @@ function parseTokenReply(
   }
   // A token must be valid in a header.
   if (typeof token !== 'string' || !/^[\x21-\x7e]{1,8192}$/.test(token)) {
-    throw new TokenError('not-understood', 'access_token is absent or cannot be sent')
+    throw new TokenError('not-understood', 'access_token is missing or not valid in a header')
   }
   if (typeof seconds !== 'number' || !(seconds > 0)) {
-    throw new TokenError('not-understood', 'expires_in is not a number of seconds above 0')
+    throw new TokenError('not-understood', 'expires_in is not a positive number of seconds')
   }
   return { token, seconds }
 }
@@ -243,7 +243,7 @@ function parseFields(body: string): TokenFields {
   } catch {
     // Reported below, like JSON that is not an object.
   }
-  throw new TokenError('not-understood', 'the reply is no JSON object')
+  throw new TokenError('not-understood', 'the reply is not a JSON object')
 }
 
 /** Such as `invalid_client`; text of any other form is not shown. */

@@ -77,7 +77,10 @@ export class HttpTransport implements Transport {
     const coding = getFirstValue(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity'
     if (coding !== 'identity' && coding !== '') {
       body.destroy()
-      throw new TransportError('unreadable', 'the reply is compressed, which was not asked for')
+      throw new TransportError(
+        'unreadable',
+        'the reply is compressed, although compression was not requested',
+      )
     }
     return {
       status: statusCode,
@@ -129,9 +132,12 @@ function toTransportError(cause: unknown, signal: AbortSignal): TransportError {
   if (signal.aborted) return new TransportError('aborted', 'given up')
   const code = getErrorCode(cause) ?? 'no code'
   if (cause instanceof errors.HTTPParserError || code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return new TransportError('unreadable', `the reply is no HTTP (${code})`)
+    return new TransportError('unreadable', `the reply is not HTTP (${code})`)
   }
   if (unreachableCodes.some((pattern) => pattern.test(code)))
     return new TransportError('unreachable', `no connection (${code})`)
-  return new TransportError('cut-off', `the connection ended before the reply did (${code})`)
+  return new TransportError(
+    'cut-off',
+    `the connection ended before the reply was complete (${code})`,
+  )
 }

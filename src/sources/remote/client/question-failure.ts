@@ -13,7 +13,10 @@ export function createThrownFailure(cause: unknown): QuestionFailure {
 }
 
 export function createCircuitOpenFailure(failure: string): QuestionFailure {
-  return { reason: 'circuit-open', detail: `left alone for a while after: ${failure}` }
+  return {
+    reason: 'circuit-open',
+    detail: `not asked for a while after repeated failures: ${failure}`,
+  }
 }
 
 export function createRateLimitedFailure(waitMs: number): QuestionFailure {
@@ -22,7 +25,7 @@ export function createRateLimitedFailure(waitMs: number): QuestionFailure {
 }
 
 export function createOverloadedFailure(queued: number): QuestionFailure {
-  return { reason: 'overloaded', detail: `${queued} questions wait already` }
+  return { reason: 'overloaded', detail: `${queued} questions are already waiting` }
 }
 
 export function createDeadlineFailure(isSent: boolean, limitMs: number): QuestionFailure {

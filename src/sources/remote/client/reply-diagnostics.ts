@@ -21,23 +21,23 @@ export function diagnoseText({ body, contentType }: ReplyText): ReplyError {
   if (isWebPage(text, contentType)) {
     return new ReplyError('refused', 'answered with a web page, as for a key that is not accepted')
   }
-  if (text.startsWith('<')) return createReplyError('answered with XML where JSON was asked')
+  if (text.startsWith('<')) return createReplyError('answered with XML instead of JSON')
   if (/^[[{]/.test(text)) return createReplyError('answered with JSON that is broken or cut off')
   if (/not a valid number/i.test(text)) {
-    return createReplyError('answered with a text that a number is not valid')
+    return createReplyError('answered with a message that a number is not valid')
   }
   const firstLine = text.split('\n', 1)[0] ?? ''
   if (/^"?\d{10}"?,/.test(firstLine)) {
-    return createReplyError('answered with CSV where JSON was asked')
+    return createReplyError('answered with CSV instead of JSON')
   }
-  return createReplyError(`answered with plain text where JSON was asked: '${redactExcerpt(text)}'`)
+  return createReplyError(`answered with plain text instead of JSON: '${redactExcerpt(text)}'`)
 }
 
 /** Describes JSON that is not a list of rows, such as an error object of any published form. */
 export function diagnoseJson(value: unknown): ReplyError {
   if (typeof value !== 'object' || value === null) {
     const kind = value === null ? 'null' : `a ${typeof value}`
-    return createReplyError(`answered with ${kind} where rows were asked`)
+    return createReplyError(`answered with ${kind} instead of rows`)
   }
   const fields = new Map(
     Object.entries(value).map(([name, content]) => [name.toLowerCase(), content]),
@@ -45,7 +45,7 @@ export function diagnoseJson(value: unknown): ReplyError {
   const why = [401, 403].includes(Number(fields.get('status'))) ? 'refused' : 'not-understood'
   const name = errorFields.find((field) => fields.has(field))
   if (name === undefined) {
-    return new ReplyError(why, 'answered with an object that holds no rows')
+    return new ReplyError(why, 'answered with an object without rows')
   }
   const message = fields.get(name)
   const text = typeof message === 'string' ? `: '${redactExcerpt(message)}'` : ''

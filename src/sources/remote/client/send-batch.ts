@@ -45,7 +45,7 @@ export interface RequestFailure extends Pick<AnswerFailure, 'reason' | 'detail'>
   readonly answered: false
   /** Whether the same request may succeed later. */
   readonly isRetryable: boolean
-  /** Whether it counts as a failure of the provider, rather than of this request alone. */
+  /** Whether it is treated as a failure of the provider, rather than of this request alone. */
   readonly isProviderFault: boolean
   /** Whether the provider does not accept the key. */
   readonly isKeyRefused: boolean

@@ -70,7 +70,7 @@ export class LookupProvider
       cache: createCache(),
       clock,
       onTestData: () =>
-        log.error('a provider answers with test data: its key is one of a sandbox', {
+        log.error('a provider answers with test data: its key belongs to a sandbox account', {
           provider: name,
         }),
     })

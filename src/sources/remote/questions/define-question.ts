@@ -38,7 +38,7 @@ export function defineQuestion<Asks extends Question, Value, Name extends string
         )
       }
       if (new Set(questions.map(({ number }) => number)).size < questions.length) {
-        throw new TypeError(`a ${question.name} request holds each number once`)
+        throw new TypeError(`a ${question.name} request must contain each number only once`)
       }
       return buildRequest(first, questions)
     },
@@ -57,7 +57,7 @@ export function createEndpointRequest<Request>(
 ): EndpointRequest {
   const [path] = paths
   if (path === undefined || encodeRequest === undefined) {
-    throw new TypeError(`'${name}' is not asked of others`)
+    throw new TypeError(`'${name}' cannot be requested from a provider`)
   }
   return { method, path, wire: encodeRequest(request) }
 }

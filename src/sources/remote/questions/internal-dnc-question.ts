@@ -19,7 +19,7 @@ export const internalDncQuestion = defineQuestion<Question, InternalDncStatus>({
   findRefusal: ({ projectId, campaignId }) =>
     omitEmpty(campaignId) === undefined || omitEmpty(projectId) !== undefined
       ? undefined
-      : 'the internal list takes a project and no campaign; name the project as well',
+      : 'the internal list of the provider accepts a project but no campaign; name the project as well',
   group: ({ projectId }) => [projectId],
   item: ({ number }) => [number],
   buildRequest: ({ projectId }, questions) =>

@@ -24,7 +24,7 @@ export const legalTimeQuestion = defineQuestion<LegalTimeQuestion, LegalTime>({
   name: 'legal-time',
   findRefusal({ projectId, campaignId, at }) {
     if (omitEmpty(campaignId) !== undefined && omitEmpty(projectId) === undefined) {
-      return 'calling hours take a project and no campaign; name the project as well'
+      return 'the calling hours of the provider accept a project but no campaign; name the project as well'
     }
     if (at !== undefined && !(Math.abs(at) <= maxInstant)) return 'the instant is not a date'
     return undefined
@@ -58,13 +58,13 @@ function interpretRow(row: TimeLegalRow, at: Instant): ParsedRow<LegalTime> | In
   if (contradiction !== undefined) return { problem: contradiction }
   const common = { status, permitted, restrictedDay: undefined, placeSource: undefined }
   if (permitted) {
-    const rule = `permitted by the provider for ${secondsLeft} s more`
+    const rule = `permitted for another ${secondsLeft} s, according to the provider`
     const value = { ...common, secondsLeft, opensAt: at, rule, message: null }
     return { value, holdsUntil: at + Math.min(secondsLeft, maxWindowSeconds) * 1000 }
   }
   const closed = { ...common, secondsLeft: 0, opensAt: undefined }
   if (status === 'OK') {
-    const rule = 'outside the calling window, by the provider'
+    const rule = 'outside the calling window, according to the provider'
     return { value: { ...closed, rule, message: null }, holdsUntil: getNextFullQuarter(at) }
   }
   const message = toPlainText(row.message ?? '', maxMessageLength) || status

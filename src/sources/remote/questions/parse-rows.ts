@@ -62,7 +62,7 @@ export function parseRowsByNumber<Asks extends Question, Row, Value>(
   for (const row of extractRows(reply)) {
     const number = getPhone(row)
     const known = rows.get(number)
-    if (!known) throw new ReplyError('not-understood', 'answered with a row of another number')
+    if (!known) throw new ReplyError('not-understood', 'answered with a row for another number')
     rows.set(number, [...known, row])
   }
   return questions.map((question) => {
@@ -99,7 +99,7 @@ function parseRow<Asks extends Question, Row, Value>(
   const parsed = schema.safeParse(value)
   if (!parsed.success) return { problem: describeRowProblem(value, parsed.error.issues) }
   if (getNumber(parsed.data) !== question.number) {
-    return { problem: 'the row in its place is of another number' }
+    return { problem: 'the row in its position is for another number' }
   }
   return interpret(parsed.data, question)
 }
@@ -141,7 +141,7 @@ function parseJson(reply: ReplyText): unknown {
 function describeRowProblem(row: unknown, issues: readonly RowIssue[]): string {
   const [issue] = issues
   const field = issue?.path[0]
-  if (field === undefined) return 'the row is no object of fields'
+  if (field === undefined) return 'the row is not an object'
   const value = (row as Readonly<Record<PropertyKey, unknown>>)[field]
   return `${String(field)} ${describeValue(value)}: ${issue?.message ?? 'breaks a rule'}`
 }

@@ -81,7 +81,7 @@ function findPlaceContradiction(
   { postalCode: asked = '' }: Question,
 ): string | undefined {
   if (asked === '' || postalCode === '' || isSamePlace(asked, postalCode)) return undefined
-  return 'PostalCode is another than the one asked'
+  return 'PostalCode differs from the requested one'
 }
 
 /** The four digits that may follow a ZIP code do not change the place. */

@@ -21,7 +21,8 @@ import { findScrubContradiction } from './scrub-contradiction.js'
 export const scrubQuestion = defineQuestion<Question, ScrubVerdict>({
   name: 'scrub',
   findRefusal({ at, postalCode }) {
-    if (at !== undefined) return 'a scrub of this provider is always of now, not of another instant'
+    if (at !== undefined)
+      return 'a scrub of this provider is always as of now, not of another instant'
     // A separator in it would also shift the other parts of the item.
     if (postalCode !== undefined && !postalCodePattern.test(postalCode)) {
       return 'the postal code is neither a US ZIP code nor a Canadian postal code'

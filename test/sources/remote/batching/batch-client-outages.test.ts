@@ -211,7 +211,7 @@ describe('another attempt', () => {
 })
 
 describe('a provider that was asked too often', () => {
-  it('is left alone as long as it says; who cannot wait is told at once', async () => {
+  it('is not asked for as long as it says; callers with an earlier deadline fail at once', async () => {
     const { note, asker, time, told, transport } = openAsker({
       question: { requestsPerMinute: 100 },
       limits: { maxRequests: 1 },
@@ -378,7 +378,7 @@ describe('a provider that fails', () => {
     return { ...opened, fail }
   }
 
-  it('is left alone, and everybody is told at once', async () => {
+  it('is not asked, and every caller fails at once', async () => {
     const { asker, fail, transport, left } = failing()
     await fail()
     expect(asker.getCircuit()).toEqual({ open: true, detail: 'fake unreachable' })
@@ -386,7 +386,7 @@ describe('a provider that fails', () => {
       ok: false,
       reason: 'circuit-open',
       source: 'vendor',
-      detail: 'left alone for a while after: fake unreachable',
+      detail: 'not asked for a while after repeated failures: fake unreachable',
     })
     expect([transport.sent.length, left()]).toEqual([2, nothingLeft])
   })
@@ -443,7 +443,7 @@ describe('a provider that fails', () => {
     expect(textOf(await asked)).toMatch(/^value/)
   })
 
-  it('is left alone for longer after a probe that fails, which is not repeated', async () => {
+  it('is not asked for longer after a failed probe, which is not retried', async () => {
     const { asker, fail, time, transport } = failing()
     await fail()
     await time.advance(5_000)
@@ -498,7 +498,7 @@ describe('a provider that fails', () => {
     expect(circuits).toEqual(['scrub open', 'scrub closed'])
   })
 
-  it('answers what left before it was left alone', async () => {
+  it('answers requests sent before the circuit opened', async () => {
     const { note, time, told, transport, asker } = openAsker({
       limits: { circuitFailures: 1, retries: 0 },
       question: { numbersPerRequest: 1 },
@@ -528,7 +528,7 @@ describe('a provider that fails', () => {
     await time.advance(10)
     expect(lines).toEqual([
       {
-        line: 'warn: a provider is left alone for a while',
+        line: 'warn: a provider is not asked for a while, since its requests keep failing',
         fields: { provider: 'vendor', question: 'scrub', detail: 'fake unreachable' },
       },
       {

@@ -266,7 +266,7 @@ describe('bounds', () => {
       ok: false,
       reason: 'overloaded',
       source: 'vendor',
-      detail: '3 questions wait already',
+      detail: '3 questions are already waiting',
     })
     await time.advance(5)
     expect(asker.ask(about())).toBeInstanceOf(Promise)

@@ -120,9 +120,9 @@ describe('an access token', () => {
     ['a status of 429', { status: 429 }, 'source-failed', 'answered 429'],
     ['a status of 500', { status: 500, body: 'oops' }, 'source-failed', 'answered 500'],
     ['a redirect', { status: 302 }, 'source-failed', 'answered 302'],
-    ['a login page', { body: '<html>' }, 'not-understood', 'the reply is no JSON object'],
-    ['nothing', { body: '' }, 'not-understood', 'the reply is no JSON object'],
-    ['null', { body: 'null' }, 'not-understood', 'the reply is no JSON object'],
+    ['a login page', { body: '<html>' }, 'not-understood', 'the reply is not a JSON object'],
+    ['nothing', { body: '' }, 'not-understood', 'the reply is not a JSON object'],
+    ['null', { body: 'null' }, 'not-understood', 'the reply is not a JSON object'],
     ['no type', { body: '{"expires_in":1,"access_token":"a"}' }, 'not-understood', 'token_type'],
     [
       'another type',
@@ -195,7 +195,7 @@ describe('an access token', () => {
     expect([transport.underWay(), credentials.findProblem()?.reason]).toEqual([0, 'source-failed'])
   })
 
-  it('that cannot be had is left alone, for longer each time, and told of once', async () => {
+  it('that cannot be obtained is retried after growing delays, and logged once', async () => {
     const { credentials, transport, time, lines } = open()
     transport.onSend = (sent) => sent.fail('unreachable')
     const pauses: number[] = []
@@ -210,12 +210,12 @@ describe('an access token', () => {
     transport.onSend = giveToken
     await credentials.obtain()
     expect(lines.map(({ line }) => line)).toEqual([
-      'warn: no access token can be had from a provider; tried again',
-      'info: a provider gives access tokens again',
+      'warn: a provider issues no access token; trying again',
+      'info: a provider issues access tokens again',
     ])
   })
 
-  it('is left alone as long as the provider asks', async () => {
+  it('is not requested for as long as the provider asks', async () => {
     const { credentials, transport, time } = open()
     transport.onSend = (sent) => sent.reply({ status: 429, retryAfter: '30' })
     await credentials.obtain()
@@ -341,7 +341,7 @@ describe('questions with an access token', () => {
     expect([questions().length, tokenRequests()]).toEqual([6, 6])
     expect(lines.map(({ line }) => line)).toEqual([
       'error: a provider refuses the key',
-      'warn: a provider is left alone for a while',
+      'warn: a provider is not asked for a while, since its requests keep failing',
     ])
     expect(JSON.stringify(lines)).not.toContain('token-')
   })

@@ -239,7 +239,7 @@ it('test data is told of once, as of the key of a sandbox', async () => {
   const asked = [...one, { number: n('2127365002'), consentOn }]
   for (let time = 0; time < 3; time += 1) await outcome(provider.reassigned(asked))
   expect(lines.filter((line) => line.includes('test data'))).toEqual([
-    'error: a provider answers with test data: its key is one of a sandbox {"provider":"acme"}',
+    'error: a provider answers with test data: its key belongs to a sandbox account {"provider":"acme"}',
   ])
 })
 

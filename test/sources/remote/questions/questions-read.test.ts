@@ -230,9 +230,9 @@ describe('scrub', () => {
       [{ IsWirelessOrVoIP: '' }, 'IsWirelessOrVoIP is empty: must be 0 or 1'],
       [{ UTCOffset: '-5h' }, "UTCOffset is '-5h': must be minutes or empty"],
       [{ UTCOffset: '-05:00' }, 'UTCOffset is a string of 6 characters: must be minutes or empty'],
-      [{ Phone: '2125550101' }, 'the row in its place is of another number'],
-      [{ Phone: '+12125550100' }, 'the row in its place is of another number'],
-      [{ Phone: '' }, 'the row in its place is of another number'],
+      [{ Phone: '2125550101' }, 'the row in its position is for another number'],
+      [{ Phone: '+12125550100' }, 'the row in its position is for another number'],
+      [{ Phone: '' }, 'the row in its position is for another number'],
     ])('%j', (more, expectedProblem) => {
       const row = scrubWire(number, { ...landline, ...more })
       expect(problem(readScrub(row))).toBe(expectedProblem)
@@ -318,7 +318,7 @@ describe('scrub', () => {
     ])('asked %j, used %j: fits %s', (asked, used, fits) => {
       const more = { asked: { postalCode: asked } }
       const found = problem(readScrub(scrubWire(number, { PostalCode: used }), more))
-      expect(found).toBe(fits ? undefined : 'PostalCode is another than the one asked')
+      expect(found).toBe(fits ? undefined : 'PostalCode differs from the requested one')
     })
   })
 
@@ -359,7 +359,7 @@ describe('internal list', () => {
   test.each<[WireRow, string]>([
     [{ phone: undefined }, 'phone is missing: must be text'],
     [{ phone: 2_125_550_100 }, 'phone is a number of 10 characters: must be text'],
-    [{ phone: '2125550101' }, 'the row in its place is of another number'],
+    [{ phone: '2125550101' }, 'the row in its position is for another number'],
     [{ onList: undefined }, 'onList is missing: must be true or false'],
     [{ onList: null }, 'onList is null: must be true or false'],
     [{ onList: 0 }, 'onList is 0: must be true or false'],
@@ -414,7 +414,7 @@ describe('legal time', () => {
         permitted: true,
         secondsLeft: 600,
         opensAt: noon,
-        rule: 'permitted by the provider for 600 s more',
+        rule: 'permitted for another 600 s, according to the provider',
       },
       holdsUntil: noon + 600_000,
     })
@@ -438,7 +438,7 @@ describe('legal time', () => {
       permitted: false,
       secondsLeft: 0,
       opensAt: undefined,
-      rule: 'outside the calling window, by the provider',
+      rule: 'outside the calling window, according to the provider',
     })
     expect(holds(holdsUntil)).toBe(until)
   })
@@ -471,7 +471,7 @@ describe('legal time', () => {
     'must be one of OK, INVALID_PHONE, INVALID_PROJECT, INVALID_DATE, TOLL_FREE, UNKNOWN_NXX'
   test.each<[WireRow, string]>([
     [{ PhoneNumber: undefined }, 'PhoneNumber is missing: must be text'],
-    [{ PhoneNumber: '2125550101' }, 'the row in its place is of another number'],
+    [{ PhoneNumber: '2125550101' }, 'the row in its position is for another number'],
     [{ PhoneNumber: 2_125_550_100 }, 'PhoneNumber is a number of 10 characters: must be text'],
     [{ IsCallPermitted: undefined }, 'IsCallPermitted is missing: must be true or false'],
     [{ IsCallPermitted: 1 }, 'IsCallPermitted is 1: must be true or false'],

@@ -124,7 +124,7 @@ describe('what is sent', () => {
   test.each(names)('%s: not none, not a number twice', (name) => {
     expect(() => all[name].buildRequest([])).toThrow('needs a question')
     const twice = [about(a), about(b), about(a, { postalCode: '10001' })]
-    expect(() => all[name].buildRequest(twice)).toThrow('holds each number once')
+    expect(() => all[name].buildRequest(twice)).toThrow('must contain each number only once')
   })
 
   test.each<[Name, Partial<Question>]>([
@@ -196,7 +196,7 @@ describe('what cannot be asked', () => {
   const askable = 'askable'
   test.each<[string, Partial<LegalTimeQuestion>, Readonly<Record<Name, RegExp | string>>]>([
     ['of now', {}, refuses({})],
-    ['of another instant', { at: noon }, refuses({ scrub: /always of now/ })],
+    ['of another instant', { at: noon }, refuses({ scrub: /always as of now/ })],
     ['of project and campaign', ids, refuses({})],
     [
       'of a campaign without its project',
@@ -219,12 +219,12 @@ describe('what cannot be asked', () => {
     [
       'of no instant',
       { at: Number.NaN },
-      refuses({ scrub: /always of now/, legalTime: /not a date/ }),
+      refuses({ scrub: /always as of now/, legalTime: /not a date/ }),
     ],
     [
       'of an instant beyond all calendars',
       { at: 8.64e15 + 1 },
-      refuses({ scrub: /always of now/, legalTime: /not a date/ }),
+      refuses({ scrub: /always as of now/, legalTime: /not a date/ }),
     ],
   ])('%s', (_case, more, expected) => {
     for (const name of names) {
@@ -303,7 +303,7 @@ describe('what a client writes, the server reads', () => {
 
   test('an endpoint that is not asked of others cannot be written', () => {
     expect(() => createEndpointRequest(scrubGet, scrubRequest)).toThrow(
-      "'scrub-get' is not asked of others",
+      "'scrub-get' cannot be requested from a provider",
     )
   })
 })

@@ -1,19 +1,19 @@
-/** Opens the accounts, keys and projects for one command, without the data that decisions need. */
-import { type Command, Option } from 'commander'
-import { type AppContext, openAppContext } from '../../app/app-context.js'
-import { nodeRuntime } from '../../runtime/runtime.js'
-import { CommandFailure, loadCommandSettings } from '../command.js'
+/** Runs a command that works on accounts, keys or projects, without the data that decisions need. */
+import type { Command } from 'commander'
+import { type AppContext, openAppContext } from '../app/app-context.js'
+import { nodeRuntime } from '../runtime/runtime.js'
+import { CommandFailure, loadCommandSettings } from './command.js'
 
 /** Opens the context for one command and closes it afterwards. */
-export async function withFoundation<Result>(
+export async function withAppContext<Result>(
   command: Command,
-  work: (foundation: AppContext) => Promise<Result>,
+  work: (context: AppContext) => Promise<Result>,
 ): Promise<Result> {
-  const foundation = await openAppContext(loadCommandSettings(command), nodeRuntime)
+  const context = await openAppContext(loadCommandSettings(command), nodeRuntime)
   try {
-    return await work(foundation)
+    return await work(context)
   } finally {
-    await foundation.close()
+    await context.close()
   }
 }
 
@@ -39,20 +39,10 @@ export function forAccount<Options>(
 ): (...given: unknown[]) => Promise<void> {
   return (...given) => {
     const command = given.at(-1) as Command
-    return withFoundation(command, async (context) => {
+    return withAppContext(command, async (context) => {
       const { account, ...options } = command.opts<Options & { readonly account: string }>()
       await requireAccount(context, account)
       await work(context, { accountId: account, args: command.args, options: options as Options })
     })
   }
-}
-
-/** An option whose value is true for `yes` and false for `no`. */
-export function createYesNoOption(flags: string, description: string): Option {
-  const option = new Option(flags, description).choices(['yes', 'no'])
-  const requireChoice = option.parseArg
-  return option.argParser((text) => {
-    requireChoice?.(text, undefined)
-    return text === 'yes'
-  })
 }

@@ -1,5 +1,5 @@
 /** Round-robin order: the key served least recently goes next. */
-export class Turns {
+export class RoundRobin {
   readonly #latest = new Map<string, number>()
   #count = 0
 

@@ -1,23 +1,8 @@
-/** Formats and parses the numbers, counts, durations and instants of the commands. */
-
+/** Parses the values of command-line options. */
+import { Option } from 'commander'
 import type { Instant } from '../domain/time/clock.js'
 import { msPerDay, msPerHour, parseInstant } from '../domain/time/dates.js'
 import { CommandFailure } from './command.js'
-
-/** `1,234`. */
-export function formatNumber(value: number): string {
-  return value.toLocaleString('en-US')
-}
-
-/** `1 row`, `1,234 rows`. */
-export function formatCount(value: number, noun: string): string {
-  return `${formatNumber(value)} ${noun}${value === 1 ? '' : 's'}`
-}
-
-/** Joins the lines of a command's output. */
-export function joinLines(parts: readonly string[]): string {
-  return `${parts.join('\n')}\n`
-}
 
 const msPerUnit: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -51,4 +36,14 @@ export function parseWords<Word extends string>(
   if (wrong === undefined) return known.filter((name) => words.includes(name))
   const rule = `must be one or more of ${known.join(', ')}, separated by commas`
   throw new CommandFailure(`${option} '${wrong}': ${rule}`, 2)
+}
+
+/** An option whose value is true for `yes` and false for `no`. */
+export function createYesNoOption(flags: string, description: string): Option {
+  const option = new Option(flags, description).choices(['yes', 'no'])
+  const requireChoice = option.parseArg
+  return option.argParser((text) => {
+    requireChoice?.(text, undefined)
+    return text === 'yes'
+  })
 }
