@@ -219,7 +219,7 @@ export function decide(findings: readonly Finding[], policy: Policy, at: Instant
     reason: allowed ? 'permitted' : pickReason(denials),
     effects,
     holdsUntil: Math.min(holdsUntil, exceptionUntil),
-    nextAllowedAt: findNextAllowedAt(denials, exceptionUntil),
+    nextAllowedAt: allowed ? undefined : findNextAllowedAt(denials, exceptionUntil),
   }
 }
 
@@ -276,7 +276,6 @@ function findNextAllowedAt(
   denials: readonly Finding[],
   exceptionUntil: Instant,
 ): Instant | undefined {
-  if (denials.length === 0) return undefined
   if (!denials.every((finding) => temporaryReasons.has(finding.reason))) return undefined
   const openings = denials.flatMap((finding) => finding.opensAt ?? [])
   const opening = Math.max(...openings)

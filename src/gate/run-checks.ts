@@ -7,6 +7,7 @@ import {
   type Answer,
   type AnswerFailure,
   type AnswerFailureReason,
+  type AnswerSuccess,
   type Compliance,
   flattenAnswers,
   isRequestError,
@@ -94,7 +95,15 @@ export async function runChecks(
   // Every name holds the answer to its own question.
   const call = { callKind, askedAt, answers: answers as CallAnswers }
   const findings: Finding[] = []
-  for (const check of checks) findings.push(toFinding(check, call))
+  for (const check of checks) {
+    const answer: Answer<JudgedValue> = call.answers[check.question]
+    // If several sources answered, each answer is judged and each must permit the call.
+    findings.push(
+      answer.ok && answer.otherAnswers
+        ? pickStrictestFinding(flattenAnswers(answer).map((one) => toFinding(check, one, call)))
+        : toFinding(check, answer, call),
+    )
+  }
   return findings
 }
 
@@ -115,28 +124,40 @@ function createFailure(cause: unknown): AnswerFailure {
   return { ok: false, reason: 'source-failed', detail: String(cause), source: 'gate' }
 }
 
-/** If several sources answered, each answer is judged and each must permit the call. */
-function toFinding(check: Check, call: AnsweredCall): Finding {
-  const answer: Answer<JudgedValue> = call.answers[check.question]
-  if (!answer.ok || answer.otherAnswers === undefined) return judgeAnswer(check, call, answer)
-  return pickStrictestFinding(flattenAnswers(answer).map((one) => judgeAnswer(check, call, one)))
-}
-
 type JudgedValue = Parameters<Check['judge']>[0]['value']
 
 /** Judges the answer of one source. */
-function judgeAnswer(check: Check, call: AnsweredCall, answer: Answer<JudgedValue>): Finding {
+function toFinding(check: Check, answer: Answer<JudgedValue>, call: AnsweredCall): Finding {
   if (!answer.ok) return createUnknownFinding(check, call, answer)
   const { source, asOf, holdsUntil, staleReason } = answer
   try {
-    const finding = { check: check.name, source, asOf, holdsUntil, ...check.judge(answer, call) }
-    if (staleReason === undefined) return finding
-    const seconds = Math.max(0, Math.round((call.askedAt - asOf) / 1000))
-    const detail = `${finding.detail}; answered ${seconds} s ago; ${source}: ${staleReason}`
-    return { ...finding, detail, staleReason }
+    const result = check.judge(answer, call)
+    // Every field is named: this is built four times per call, and a spread is slow.
+    return {
+      check: check.name,
+      verdict: result.verdict,
+      reason: result.reason,
+      detail:
+        staleReason === undefined ? result.detail : describeStale(result.detail, answer, call),
+      source,
+      asOf: result.asOf ?? asOf,
+      holdsUntil: result.holdsUntil ?? holdsUntil,
+      opensAt: result.opensAt,
+      staleReason,
+      lists: result.lists,
+    }
   } catch (cause) {
     return createUnknownFinding(check, call, createFailure(cause))
   }
+}
+
+function describeStale(
+  detail: string,
+  { source, asOf, staleReason }: AnswerSuccess<unknown>,
+  { askedAt }: AnsweredCall,
+): string {
+  const seconds = Math.max(0, Math.round((askedAt - asOf) / 1000))
+  return `${detail}; answered ${seconds} s ago; ${source}: ${staleReason}`
 }
 
 const listFailureReasons: Readonly<Partial<Record<AnswerFailureReason, ReasonCode>>> = {
@@ -194,7 +215,6 @@ function combinePasses(findings: readonly Finding[]): Finding {
   const details = new Set(findings.map(({ detail }) => detail))
   const staleReasons = new Set(findings.flatMap(({ staleReason }) => staleReason ?? []))
   const lists = findings.flatMap((finding) => (finding.lists ? [finding.lists] : []))
-  // Named fields: this is built for every call, and an object that begins with a spread is slow.
   return {
     check,
     verdict,

@@ -3,7 +3,7 @@
  * 200; emergency and service codes pass whatever else the request holds or lacks.
  */
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Endpoint, Reply } from '../api/endpoint.js'
 import type { DecisionBody } from '../api/gate/decision-body.js'
 import {
@@ -60,8 +60,7 @@ export const decisionEndpoints: readonly EndpointDescription[] = [
 
 interface DecisionCall {
   readonly endpoint: Omit<Endpoint<DecisionRequest, unknown>, 'encode'>
-  readonly via: CallRequest['via']
-  readonly toReply: (decision: Decision, request: DecisionRequest) => Reply
+  readonly via: 'http' | 'predial'
   readonly options: DecisionRoutesOptions
   /** Called with the number and the cause. */
   readonly warnUnrecorded: (fields: { readonly number: string; readonly because: string }) => void
@@ -74,24 +73,41 @@ export function createDecisionRoutes(options: DecisionRoutesOptions): readonly H
     options.logger,
     'an emergency or service code passed without a record',
   )
-  const shared = { options, warnUnrecorded }
-  const predial = { ...shared, via: 'predial', toReply: toPredialReply } as const
   const calls: readonly DecisionCall[] = [
-    {
-      ...shared,
-      endpoint: decideEndpoint,
-      via: 'http',
-      toReply: (decision) => ({ json: options.toDocument(decision) }),
-    },
-    { ...predial, endpoint: predialGet },
-    { ...predial, endpoint: predialPost },
+    { endpoint: decideEndpoint, via: 'http', options, warnUnrecorded },
+    { endpoint: predialGet, via: 'predial', options, warnUnrecorded },
+    { endpoint: predialPost, via: 'predial', options, warnUnrecorded },
   ]
   return calls.map((call) => ({ endpoint: call.endpoint, handle: createDecisionHandler(call) }))
 }
 
+/**
+ * Answers these routes at once, since a dialer waits for them. All other requests go to the router, also
+ * those that spell a path of these in another way.
+ */
+export function createDecisionListener(
+  routes: readonly HttpRoute[],
+  router: RequestListener,
+): RequestListener {
+  const handlers = new Map<string, HttpRoute>()
+  for (const route of routes) {
+    const { method, paths } = route.endpoint
+    for (const path of paths) handlers.set(`${method} ${path}`, route)
+  }
+  return (request, response) => {
+    const [path = ''] = (request.url ?? '').split('?', 1)
+    const route = handlers.get(`${request.method} ${path}`)
+    if (!route) return router(request, response)
+    const pending = throttledSocketOf(request).pending.get(response)
+    if (pending) pending.endpoint = route.endpoint.name
+    // A handler that rejects could not even write a refusal.
+    route.handle(request, response, { path, parameters: {} }).catch(() => response.destroy())
+  }
+}
+
 /** The handler never rejects. */
 function createDecisionHandler(call: DecisionCall): RequestHandler {
-  const { endpoint, via, toReply, options } = call
+  const { endpoint, via, options } = call
   const { authenticate, keysInAddress, gate, serviceCodes, clock, maxBodyBytes, logger } = options
   const { accepts, keyAlsoIn } = endpoint
   const maxBytes = Math.min(endpoint.maxBodyBytes ?? maxBodyBytes, maxBodyBytes)
@@ -119,7 +135,7 @@ function createDecisionHandler(call: DecisionCall): RequestHandler {
         if (code !== undefined) {
           const fields = readServiceCall(code, call, () => readFields(request, endpoint, body))
           const decision = await passServiceCode(call, { fields, arrivedAtMs, identified })
-          return sendReply(response, toReply(decision, fields))
+          return sendReply(response, toReply(decision, call, fields))
         }
       }
       const caller = await identified
@@ -131,7 +147,7 @@ function createDecisionHandler(call: DecisionCall): RequestHandler {
       const finalize = await gate.judge(toCallRequest(caller, fields, via), arrivedAtMs)
       // An earlier answer on the same connection is not finished, so this one cannot leave yet.
       const isQueued = response.socket === null && !response.destroyed
-      sendReply(response, toReply(finalize(isQueued), fields))
+      sendReply(response, toReply(finalize(isQueued), call, fields))
     } catch (error) {
       discardBody(request, sender, maxBodyBytes)
       const { name, errors: shape } = endpoint
@@ -237,8 +253,13 @@ async function passServiceCode(
   }
 }
 
-/** A decision that could not be made or kept is a failure, and the status says so as well. */
-function toPredialReply(decision: Decision, { keepSentNumber }: DecisionRequest): Reply {
+/** In a dialplan, a decision that could not be made or kept is a failure by its status as well. */
+function toReply(
+  decision: Decision,
+  { via, options }: DecisionCall,
+  { keepSentNumber }: DecisionRequest,
+): Reply {
+  if (via === 'http') return { json: options.toDocument(decision) }
   const { dialed } = decision.request
   // What else a URI or punctuation holds would not stay one part of the line.
   const number = keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number

@@ -1,7 +1,6 @@
 /**
- * Finds the handler of a request by path and method. The deciding calls do not go through express,
- * since a dialer waits for them; all other calls and the pages are routes of express. Only this file
- * uses express, for its paths.
+ * Finds the handler of a request by path and method. Only this file uses express, for its paths; the
+ * deciding calls, which a dialer waits for, reach it only when their path is spelled in another way.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import express, { type NextFunction, type Request, type Response } from 'express'
@@ -12,7 +11,7 @@ import { AppError } from '../errors.js'
 import type { Logger } from '../observability/log.js'
 import { createErrorReply } from './error-reply.js'
 import { createHealthEndpoints, type HealthOptions } from './health.js'
-import { type ConnectionTracker, throttledSocketOf } from './limits/connections.js'
+import { throttledSocketOf } from './limits/connections.js'
 import { isJsonRequest } from './request/read-body.js'
 import {
   createRouteHandler,
@@ -41,42 +40,7 @@ type Page = () => MaybePromise<Reply | StaticPage>
 type RoutesByMethod = ReadonlyMap<string, HttpRoute>
 
 /** Paths are compared without letter case, and a slash at their end is ignored. */
-export function createRouter(
-  options: RouterOptions,
-  connections: Pick<ConnectionTracker, 'beginRequest'>,
-): RequestListener {
-  const { logger } = options
-  const decisions = groupByPath(options.decisionRoutes ?? [])
-  const app = createApp(options)
-  return (request, response) => {
-    if (!connections.beginRequest(request, response)) return
-    const path = pathOf(request).toLowerCase().replace(absoluteFormPattern, '')
-    const methods = decisions.get(path.endsWith('/') ? path.slice(0, -1) : path)
-    if (!methods) return app(request, response)
-    dispatch(methods, { request, response, logger, parameters: {} }).catch((error: unknown) => {
-      sendRefusal(error, { request, response, logger })
-    })
-  }
-}
-
-/** An address may begin with scheme and host (RFC 9112, section 3.2.2). */
-const absoluteFormPattern = /^https?:\/\/[^/]*/
-
-/** HEAD means no route: some calls by GET write, and HEAD never may. */
-async function dispatch(
-  methods: RoutesByMethod,
-  { parameters, ...exchange }: Exchange & Pick<RequestContext, 'parameters'>,
-): Promise<void> {
-  const { request, response } = exchange
-  const route = methods.get(request.method ?? '')
-  const connection = throttledSocketOf(request)
-  const pending = connection.pending.get(response)
-  if (pending) pending.endpoint = route?.endpoint.name ?? 'unmatched'
-  if (!route) return void refuseRequest(methods, exchange)
-  await route.handle(request, response, { path: pathOf(request), parameters, connection })
-}
-
-function createApp(options: RouterOptions): RequestListener {
+export function createRouter(options: RouterOptions): RequestListener {
   const { logger } = options
   const app = express()
   app.disable('x-powered-by')
@@ -88,7 +52,7 @@ function createApp(options: RouterOptions): RequestListener {
     endpoint: route.endpoint,
     handle: createRouteHandler(route, options),
   }))
-  for (const [path, methods] of groupByPath(routes)) {
+  for (const [path, methods] of groupByPath([...(options.decisionRoutes ?? []), ...routes])) {
     app.all(path, (request: Request<Record<string, string>>, response: Response) =>
       dispatch(methods, { request, response, logger, parameters: request.params }),
     )
@@ -102,6 +66,20 @@ function createApp(options: RouterOptions): RequestListener {
     sendRefusal(toAddressError(error), { request, response, logger }, shape)
   })
   return app
+}
+
+/** HEAD means no route: some calls by GET write, and HEAD never may. */
+async function dispatch(
+  methods: RoutesByMethod,
+  { parameters, ...exchange }: Exchange & Pick<RequestContext, 'parameters'>,
+): Promise<void> {
+  const { request, response } = exchange
+  const route = methods.get(request.method ?? '')
+  const connection = throttledSocketOf(request)
+  const pending = connection.pending.get(response)
+  if (pending) pending.endpoint = route?.endpoint.name ?? 'unmatched'
+  if (!route) return void refuseRequest(methods, exchange)
+  await route.handle(request, response, { path: pathOf(request), parameters, connection })
 }
 
 function groupByPath(routes: readonly HttpRoute[]): ReadonlyMap<string, RoutesByMethod> {

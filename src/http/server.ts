@@ -1,7 +1,8 @@
-/** A `node:http` server that opens and closes cleanly. The router decides what it answers. */
+/** A `node:http` server that opens and closes cleanly. Listener and router decide what it answers. */
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import type { EventLoopMonitor } from '../runtime/runtime.js'
+import { createDecisionListener } from './decision-routes.js'
 import { BodyBudget } from './limits/body-budget.js'
 import { ConnectionTracker, type RequestMetrics } from './limits/connections.js'
 import { createRouter, type RouterOptions } from './router.js'
@@ -79,10 +80,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     connectionsCheckingInterval: timeoutSweepMs,
     keepAliveTimeout: keepAliveMs,
   }
-  const server = createServer(
-    bounds,
-    createRouter({ ...options, maxBodyBytes, bodyBudget }, connections),
-  )
+  const router = createRouter({ ...options, maxBodyBytes, bodyBudget })
+  const answer = createDecisionListener(options.decisionRoutes ?? [], router)
+  const server = createServer(bounds, connections.track(answer))
   // Otherwise `http` drops the answer to a client that ends its side after the request.
   Object.assign(server, { httpAllowHalfOpen: true })
   installThrottledSockets(server, connections)

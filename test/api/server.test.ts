@@ -202,6 +202,8 @@ describe('routes', () => {
     const app = await openTestApp({ routes: [echo()], decisionRoutes: [front] })
     expect((await app.send('/v1/echo/front')).text).toBe('front')
     expect((await app.send('/v1/echo/back')).json()).toEqual({ id: 'back' })
+    // The router finds another spelling of its path.
+    expect((await app.send('/V1/echo/Front/?a=1')).text).toBe('front')
   })
 })
 

@@ -18,8 +18,8 @@ interface PathCount {
 }
 
 const bounds = {
-  warm: { files: 25, functions: 112, calls: 220 },
-  cold: { files: 42, functions: 225, calls: 640 },
+  warm: { files: 24, functions: 103, calls: 200 },
+  cold: { files: 39, functions: 210, calls: 550 },
 }
 
 it('a decision runs through few files and functions', async () => {

@@ -86,8 +86,11 @@ export function getWeekday(day: LocalDay): number {
 
 /** The day a number of months later; the last day of a shorter month replaces a missing one. */
 export function addMonths(day: LocalDay, months: number): LocalDay {
-  const target = DateTime.fromMillis(day * msPerDay, { zone: 'utc' }).plus({ months })
-  return target.toMillis() / msPerDay
+  const from = toCalendarDate(day)
+  const month = from.month - 1 + months
+  // Day 0 of a month is the last day of the month before it.
+  const target = Math.min(Date.UTC(from.year, month, from.day), Date.UTC(from.year, month + 1, 0))
+  return target / msPerDay
 }
 
 /**

@@ -6,7 +6,7 @@
  * thousand requests, or ten thousand chunks of one byte, in 15 ms. What a sender without a key sends is
  * therefore passed on in small pieces, in turns.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { type AcceptMark, type EventLoopMonitor, systemTimers } from '../../runtime/runtime.js'
@@ -81,28 +81,30 @@ export class ConnectionTracker {
     return socket
   }
 
-  /** False for a request that is one too many on its connection, which is read no more and then cut. */
-  beginRequest(request: IncomingMessage, response: ServerResponse): boolean {
-    const socket = throttledSocketOf(request)
-    const { pending } = socket
-    const hasKey = socket.isAuthenticated || findKeyInHeaders(request) !== undefined
-    const maxPending = hasKey ? maxRequestsAhead : maxKeylessRequestsAhead
-    if (!this.#open.has(socket) || pending.size >= maxPending) {
-      socket.holdThenDestroy()
-      return false
+  /**
+   * Has each request answered, except one that is one too many on its connection: that is read no more
+   * and then cut.
+   */
+  track(answer: RequestListener): RequestListener {
+    return (request, response) => {
+      const socket = throttledSocketOf(request)
+      const { pending } = socket
+      const hasKey = socket.isAuthenticated || findKeyInHeaders(request) !== undefined
+      const maxPending = hasKey ? maxRequestsAhead : maxKeylessRequestsAhead
+      if (!this.#open.has(socket) || pending.size >= maxPending) return socket.holdThenDestroy()
+      const exchange: PendingRequest = { request, endpoint: undefined }
+      const startedAtMs = systemTimers.monotonicMs()
+      pending.set(response, exchange)
+      response.once('close', () => {
+        pending.delete(response)
+        if (exchange.endpoint === undefined) return
+        const status = response.writableFinished ? response.statusCode : 499
+        const seconds = (systemTimers.monotonicMs() - startedAtMs) / 1000
+        this.#options.metrics?.recordApiRequest(exchange.endpoint, status, seconds)
+      })
+      if (this.#isStopping) announceClose(response)
+      answer(request, response)
     }
-    const exchange: PendingRequest = { request, endpoint: undefined }
-    const startedAtMs = systemTimers.monotonicMs()
-    pending.set(response, exchange)
-    response.once('close', () => {
-      pending.delete(response)
-      if (exchange.endpoint === undefined) return
-      const status = response.writableFinished ? response.statusCode : 499
-      const seconds = (systemTimers.monotonicMs() - startedAtMs) / 1000
-      this.#options.metrics?.recordApiRequest(exchange.endpoint, status, seconds)
-    })
-    if (this.#isStopping) announceClose(response)
-    return true
   }
 
   /** From now on every answer says that its connection closes after it. */

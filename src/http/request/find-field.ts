@@ -1,7 +1,7 @@
 /** Finds one field, such as the key, in the first part of a body whose sender is not known yet. */
 import type { FieldSource } from '../../api/endpoint.js'
 import { extractCompleteParts } from './multipart-body.js'
-import { endOfString, parseBodyForm, parseForm, readName, unescapeString } from './read-body.js'
+import { endOfString, parseBodyForm, parseForm, unescapeString } from './read-body.js'
 import type { RawFields } from './read-fields.js'
 
 export interface BodyStart {
@@ -56,6 +56,18 @@ export function findJsonText(start: string, name: string): string | undefined {
     at = end
   }
   return undefined
+}
+
+/**
+ * The name that the string between these quotes is: in well-formed JSON every string before a colon,
+ * and no other, is one.
+ */
+function readName(text: string, start: number, end: number): string | undefined {
+  let next = end + 1
+  while (text.charCodeAt(next) <= 0x20) next += 1
+  if (text[next] !== ':') return undefined
+  const quoted = text.slice(start, end + 1)
+  return quoted.includes('\\') ? unescapeString(quoted) : quoted.slice(1, -1)
 }
 
 function textAfterColon(start: string, from: number): string | undefined {

@@ -266,6 +266,7 @@ const pieceLength = 16_384
 async function checkShape(text: string): Promise<void> {
   /** The names of each object that is open at this place; `undefined` stands for an open list. */
   const open: (Set<string> | undefined)[] = []
+  let lastString = 0
   let containers = 0
   let separators = 0
   let pieceEnd = pieceLength
@@ -275,13 +276,13 @@ async function checkShape(text: string): Promise<void> {
       pieceEnd = at + pieceLength
     }
     switch (text[at]) {
-      case '"': {
-        const end = endOfString(text, at + 1)
-        const names = open.at(-1)
-        if (names) addName(names, readName(text, at, end))
-        at = end
+      case '"':
+        lastString = at
+        at = endOfString(text, at + 1)
         break
-      }
+      case ':':
+        addName(open.at(-1), text.slice(lastString, at).trimEnd())
+        break
       case ',':
         separators += 1
         if (separators < maxValues) break
@@ -312,20 +313,10 @@ export function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/**
- * The name that the string between these quotes is: in well-formed JSON every string before a colon,
- * and no other, is one.
- */
-export function readName(text: string, start: number, end: number): string | undefined {
-  let next = end + 1
-  while (text.charCodeAt(next) <= 0x20) next += 1
-  if (text[next] !== ':') return undefined
-  const quoted = text.slice(start, end + 1)
-  return quoted.includes('\\') ? unescapeString(quoted) : quoted.slice(1, -1)
-}
-
-function addName(names: Set<string>, name: string | undefined): void {
-  if (name === undefined) return
+/** What a colon follows is a name, in an object of well-formed JSON: a string between its quotes. */
+function addName(names: Set<string> | undefined, quoted: string): void {
+  if (!names || !quoted.endsWith('"')) return
+  const name = quoted.includes('\\') ? unescapeString(quoted) : quoted.slice(1, -1)
   if (names.has(name)) throw invalidRequest([{ field: truncate(name), rule: 'is given twice' }])
   names.add(name)
   if (names.size > maxNames)

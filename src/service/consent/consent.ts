@@ -28,7 +28,7 @@ import {
   requireScope,
   type ScopeResolver,
 } from '../projects/project-scope.js'
-import { recordNames } from '../scrub/relationship.js'
+import { recordNames } from '../scrub/result-letter.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { NumberRowReader, type RowOwner } from '../sql/rows-by-number.js'
 import { type EbrLaw, type EbrTerms, expiresAfter } from './ebr-expiry.js'

@@ -4,7 +4,7 @@ import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import type { InternalDncEntry } from '../internal-dnc/internal-dnc-entry.js'
-import { evaluateRelationship, formatOptOutEffect, recordNames } from '../scrub/relationship.js'
+import { evaluateRelationship, formatOptOutEffect, recordNames } from '../scrub/result-letter.js'
 import type { EbrLaw } from './ebr-expiry.js'
 import type { EbrRecord } from './ebr-record.js'
 

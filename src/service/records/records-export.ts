@@ -11,7 +11,7 @@ import type { Db, EbrRecordRow, InternalDncRow } from '../../storage/tables.js'
 import { type EbrRecord, toEbrRecord } from '../consent/ebr-record.js'
 import { decodeDateOnly } from '../internal-dnc/date-only-opt-out.js'
 import { type ProjectLists, readCurrentLists, requireScope } from '../projects/project-scope.js'
-import { findOptOutEffect } from '../scrub/relationship.js'
+import { findOptOutEffect } from '../scrub/result-letter.js'
 import type { RowOwner } from '../sql/rows-by-number.js'
 import type { RecordsImportDeps } from './records-import.js'
 

@@ -28,11 +28,14 @@ import {
 } from '../lists/list-facts.js'
 import { type ProjectScope, requireScope, type ScopeResolver } from '../projects/project-scope.js'
 import {
+  computeCallFlags,
+  computeLetter,
   evaluateRelationship,
   formatOptOutEffect,
+  formatReason,
+  malformedReason,
   type RelationshipFinding,
-} from './relationship.js'
-import { computeCallFlags, computeLetter, formatReason, malformedReason } from './result-letter.js'
+} from './result-letter.js'
 
 interface ScrubLaw extends EbrLaw {
   isWirelessProhibited(region: string): boolean

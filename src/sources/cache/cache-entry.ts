@@ -6,12 +6,7 @@
  * another source, not while its source does not answer, and not with another postal code.
  */
 
-import {
-  type Answer,
-  type AnswerSuccess,
-  findUnanswered,
-  flattenAnswers,
-} from '../../domain/compliance.js'
+import { type Answer, type AnswerSuccess, flattenAnswers } from '../../domain/compliance.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 
@@ -85,12 +80,18 @@ export class CacheEntry<T> {
   /** Stores the denials of each source, and the complete answer only if every source answered. */
   store(answer: AnswerSuccess<T>, asked: AnswerSubject & ClockReading, storedAt: Instant): void {
     const { isForbidden } = this.#rules
-    for (const part of flattenAnswers(answer)) {
-      if (part.ok) this.#storeDenial(withoutOtherSources(part), asked)
+    let isComplete = true
+    let { holdsUntil } = answer
+    // Almost every answer is of one source.
+    for (const part of answer.otherAnswers ? flattenAnswers(answer) : [answer]) {
+      if (part.ok) {
+        holdsUntil = Math.min(holdsUntil, part.holdsUntil)
+        this.#storeDenial(withoutOtherSources(part), asked)
+      } else isComplete = false
     }
-    if (!findUnanswered(answer)) this.#storeWhole(answer, asked, storedAt)
+    if (isComplete) this.#storeWhole(answer, { holdsUntil, storedAt }, asked)
     const whole = this.answers.get(asked.variant)
-    if (!whole) return
+    if (!whole || this.#denials.length === 0) return
     const isDenied = this.#findDenial(asked, storedAt, (denial) =>
       callKinds.some((kind) => isForbidden(denial, kind) && !isForbidden(whole.answer, kind)),
     )
@@ -159,8 +160,8 @@ export class CacheEntry<T> {
    */
   #storeWhole(
     answer: AnswerSuccess<T>,
+    { holdsUntil, storedAt }: { readonly holdsUntil: Instant; readonly storedAt: Instant },
     { variant, now: askedAt, monotonicMs: storedAtMs }: AnswerSubject & ClockReading,
-    storedAt: Instant,
   ): void {
     const { unavailablePrimary } = answer
     const known = this.answers.get(variant)
@@ -170,10 +171,6 @@ export class CacheEntry<T> {
     if (isOlder && !isPrimary) return
     if (!known && this.answers.size >= maxVariants) this.#evictOldestVariant()
     const { settings, isForbidden } = this.#rules
-    const ends = flattenAnswers(answer).map((part) =>
-      part.ok ? part.holdsUntil : answer.holdsUntil,
-    )
-    const holdsUntil = Math.min(...ends)
     const maxAgeMs = isForbidden(answer, undefined) ? settings.blockMs : settings.allowMs
     const freshUntil = Math.min(validFrom + maxAgeMs, holdsUntil)
     this.answers.set(variant, {

@@ -7,7 +7,6 @@ import {
   type AnswerSuccess,
   type Compliance,
   findUnanswered,
-  hasAnswerWhere,
   type InternalDncStatus,
   isRequestError,
   type LegalTime,
@@ -72,6 +71,10 @@ export class CachedCompliance implements Compliance, ChangeObserver {
   readonly #internalDnc: AnswerCache<InternalDncStatus, Question>
   readonly #litigator: AnswerCache<LitigatorStatus, Question>
   readonly #legalTime: AnswerCache<LegalTime, LegalTimeQuestion>
+  readonly scrub: Compliance['scrub']
+  readonly internalDnc: Compliance['internalDnc']
+  readonly litigator: Compliance['litigator']
+  readonly legalTime: Compliance['legalTime']
 
   constructor(source: Compliance, options: CachedComplianceOptions) {
     const byPlace = options.dependsOnLegalTimeOptions
@@ -101,22 +104,10 @@ export class CachedCompliance implements Compliance, ChangeObserver {
       dependsOn: byPlace ? 'place' : 'scope',
       formatOptions: byPlace ? formatLegalTimeOptions : undefined,
     })
-  }
-
-  scrub(question: Question): MaybePromise<Answer<ScrubVerdict>> {
-    return this.#scrub.answer(question)
-  }
-
-  internalDnc(question: Question): MaybePromise<Answer<InternalDncStatus>> {
-    return this.#internalDnc.answer(question)
-  }
-
-  litigator(question: Question): MaybePromise<Answer<LitigatorStatus>> {
-    return this.#litigator.answer(question)
-  }
-
-  legalTime(question: LegalTimeQuestion): MaybePromise<Answer<LegalTime>> {
-    return this.#legalTime.answer(question)
+    this.scrub = this.#scrub.answer
+    this.internalDnc = this.#internalDnc.answer
+    this.litigator = this.#litigator.answer
+    this.legalTime = this.#legalTime.answer
   }
 
   /**
@@ -201,13 +192,16 @@ class AnswerCache<T, Q extends Question> {
     const { settings } = options
     this.#rules = {
       settings,
-      isForbidden: (answer, callKind) =>
-        hasAnswerWhere(answer, (value) => !about.isPermitted(value, callKind)),
+      isForbidden: (answer, callKind) => {
+        if (!answer.ok) return false
+        if (!about.isPermitted(answer.value, callKind)) return true
+        return answer.otherAnswers?.some((one) => this.#rules.isForbidden(one, callKind)) ?? false
+      },
     }
     this.#entries = settings.maxEntries > 0 ? new LRUCache({ max: settings.maxEntries }) : undefined
   }
 
-  answer(question: Q): MaybePromise<Answer<T>> {
+  readonly answer = (question: Q): MaybePromise<Answer<T>> => {
     const { observer } = this.#options
     const { name } = this.#about
     if (question.at !== undefined || !this.#entries) {
@@ -336,6 +330,8 @@ class AnswerCache<T, Q extends Question> {
    * is invalid.
    */
   #serveStaleIfUnanswered(answer: Answer<T>, lookup: CacheLookup<Q>): Answer<T> {
+    // Of one source that answered, as almost every answer.
+    if (answer.ok && !answer.otherAnswers && !answer.unavailablePrimary) return answer
     const failure = findUnanswered(answer)
     const primary = answer.ok ? answer.unavailablePrimary : undefined
     const why = failure?.detail ?? primary?.reason
