@@ -1,4 +1,5 @@
 /** Brings the index up to the journal. Runs in a thread of its own, since it writes to a database. */
+import { DataFileError } from '../../errors.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import { DecisionIndex } from './decision-index.js'
 import { JournalReader } from './journal-reader.js'
@@ -37,9 +38,13 @@ class IndexWriter {
     try {
       this.#reader ??= new JournalReader(this.#options.folder, this.#index.nextSeq)
       const records = this.#reader.read(lastSeq)
+      const { nextSeq } = this.#reader
+      if (records.length === 0 && nextSeq <= lastSeq) {
+        throw new DataFileError(this.#options.folder, `record ${nextSeq} cannot be read`)
+      }
       this.#index.add(records)
       this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
-      return { nextSeq: this.#reader.nextSeq, hasOldDecisions: this.#hasOldDecisions }
+      return { nextSeq, hasOldDecisions: this.#hasOldDecisions }
     } catch (cause) {
       // The next attempt begins where the index ends.
       this.#reader?.close()

@@ -77,6 +77,7 @@ const defaultMaxSegmentBytes = 67_108_864
 const retryDelays = { firstMs: 10, maxMs: 2_000 }
 /** Nobody waits for an outcome, so it is not worth a flush of its own. */
 const outcomeDelayMs = 100
+/** Many records share one transaction of the index. */
 const indexDelayMs = 50
 /** A record that waits longer means that calls are blocked: a decision has a fraction of it. */
 const maxWaitSeconds = 1
@@ -99,7 +100,8 @@ export class Journal implements OutcomeRecorder {
   #writing: Promise<void> | undefined
   #indexing: Promise<void> | undefined
   #flushTimer: NodeJS.Timeout | undefined
-  #indexPause = new AbortController()
+  #indexTimer: NodeJS.Timeout | undefined
+  #indexFailures = 0
   #failedAttempts = 0
   /** Of the last write, if it failed. */
   #lastError: unknown
@@ -210,8 +212,11 @@ export class Journal implements OutcomeRecorder {
       await this.#writing
       if (this.#failedAttempts > 0) await sleep(retryDelays.firstMs)
     }
-    this.#indexPause.abort()
-    await this.#indexing
+    for (;;) {
+      await this.#updateIndex()
+      if (this.#indexFailures === 0) return
+      await sleep(retryDelays.firstMs)
+    }
   }
 
   /** Tries once more what has failed; what cannot be written then is lost and reported. */
@@ -225,8 +230,8 @@ export class Journal implements OutcomeRecorder {
     clearTimeout(this.#flushTimer)
     if (this.#waiting.length > 0) this.#giveUp(this.#waiting.length)
     this.#waiting.length = 0
-    this.#indexPause.abort()
-    await this.#indexing
+    await this.#updateIndex()
+    clearTimeout(this.#indexTimer)
     await this.#writer?.close()
     await this.#indexer?.close()
     this.#index?.close()
@@ -291,7 +296,7 @@ export class Journal implements OutcomeRecorder {
     }
     this.#options.observer.onPending(this.#waiting.length)
     this.#writing = undefined
-    this.#startIndexing()
+    this.#updateIndexIn(indexDelayMs)
   }
 
   #acknowledge(batch: readonly Entry[]): void {
@@ -321,37 +326,36 @@ export class Journal implements OutcomeRecorder {
     this.#options.observer.onLoss(count)
   }
 
-  #startIndexing(): void {
-    if (this.#indexer) this.#indexing ??= this.#indexAll(this.#indexer)
+  #updateIndexIn(ms: number): void {
+    this.#indexTimer ??= setTimeout(() => void this.#updateIndex(), ms).unref()
+  }
+
+  #updateIndex(): Promise<void> {
+    clearTimeout(this.#indexTimer)
+    this.#indexTimer = undefined
+    if (this.#indexer === undefined) return Promise.resolve()
+    this.#indexing ??= this.#indexAll(this.#indexer).finally(() => {
+      this.#indexing = undefined
+    })
+    return this.#indexing
   }
 
   /** A failure is not one of the journal: what is not in the index is read from it later. */
   async #indexAll(indexer: Thread<number, IndexProgress>): Promise<void> {
     const { observer } = this.#options
-    let pauseMs = indexDelayMs
-    for (let isDone = false, failures = 0; !isDone; ) {
-      try {
-        await this.#pauseIndexing(pauseMs)
+    try {
+      for (let isDone = false; !isDone; ) {
         const { nextSeq, hasOldDecisions } = await indexer.ask(this.#durableSeq)
-        failures = 0
-        pauseMs = 0
         this.#forgetIndexed(nextSeq)
         observer.onIndexLag(this.#durableSeq + 1 - nextSeq)
         isDone = nextSeq > this.#durableSeq && (!hasOldDecisions || this.#isClosing)
-      } catch (cause) {
-        failures += 1
-        pauseMs = computeBackoffMs(failures, retryDelays)
-        observer.onIndexFailure(cause)
-        isDone = this.#isClosing
       }
+      this.#indexFailures = 0
+    } catch (cause) {
+      this.#indexFailures += 1
+      observer.onIndexFailure(cause)
+      if (!this.#isClosing) this.#updateIndexIn(computeBackoffMs(this.#indexFailures, retryDelays))
     }
-    this.#indexing = undefined
-  }
-
-  /** Many records share one transaction of the index. */
-  async #pauseIndexing(ms: number): Promise<void> {
-    this.#indexPause = new AbortController()
-    if (!this.#isClosing) await sleep(ms, { signal: this.#indexPause.signal })
   }
 
   #forgetIndexed(nextSeq: number): void {

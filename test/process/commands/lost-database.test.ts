@@ -13,7 +13,12 @@ const database = () => join(dataDir, 'callgate.sqlite')
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'callgate-lost-'))
-  environment = { CALLGATE_DATA_DIR: dataDir, CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z' }
+  environment = {
+    CALLGATE_DATA_DIR: dataDir,
+    CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
+    // How long a slow machine takes is tested elsewhere.
+    CALLGATE_GATE_DEADLINE_MS: '5000',
+  }
 })
 
 afterEach(() => {
