@@ -9,7 +9,8 @@ import { recordsIn } from '../../support/journal.js'
 import { shortOrLong } from '../../support/long.js'
 import { type Serving, serve } from '../../support/program.js'
 
-const kills = shortOrLong(5, 1_000)
+/** `CALLGATE_TEST_KILLS=1000` for a night. */
+const kills = Number(process.env.CALLGATE_TEST_KILLS ?? shortOrLong(5, 20))
 const clients = 8
 
 let dataDir: string
@@ -97,7 +98,7 @@ it('takes over the decisions of a version before the journal', async () => {
   key = first.keys.sandbox
   const sample = await decide(first.url)
   expect(await first.end('SIGTERM')).toBe(0)
-  const count = shortOrLong(20_000, 1_000_000)
+  const count = Number(process.env.CALLGATE_TEST_OLD_DECISIONS ?? shortOrLong(20_000, 50_000))
   const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
   const insert = database.prepare(
     "insert into decisions values (?, 'sandbox', 0, '2125550100', 'manual', 'allow', 'permitted', 'http', 0, ?)",
