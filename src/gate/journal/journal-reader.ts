@@ -49,13 +49,6 @@ interface OpenSegment extends Segment {
   offset: number
 }
 
-/** Where reading stopped: the next record would begin there. */
-export interface ReadPosition {
-  readonly path: string
-  readonly offset: number
-  readonly nextSeq: number
-}
-
 /** Twice the size of the largest frame. */
 const chunkBytes = 2_097_152
 
@@ -77,14 +70,13 @@ export class JournalReader {
     return this.#nextSeq
   }
 
-  /** `undefined` while no segment is open. */
-  get position(): ReadPosition | undefined {
-    const segment = this.#open
-    return segment && { path: segment.path, offset: segment.offset, nextSeq: this.#nextSeq }
+  /** Where in its segment the next record would begin; 0 while no segment is open. */
+  get offset(): number {
+    return this.#open?.offset ?? 0
   }
 
   /**
-   * The next records, about a megabyte of them, up to and including number `lastSeq`; none at the end
+   * The next records, about two megabytes of them, up to and including number `lastSeq`; none at the end
    * of the journal. Throws {@link DataFileError} with the place when a record with a number up to
    * `lastSeq` cannot be read though later ones exist.
    */
@@ -209,8 +201,8 @@ export function recoverJournal(folder: string, origin: Buffer, fromSeq: number):
     while (reader.read().length > 0) {
       // Each record is checked as it is read.
     }
-    const { position, nextSeq } = reader
-    return { nextSeq, removedBytes: removeTornTail(last, nextSeq, position?.offset ?? 0) }
+    const { offset, nextSeq } = reader
+    return { nextSeq, removedBytes: removeTornTail(last, nextSeq, offset) }
   } finally {
     reader.close()
   }

@@ -348,7 +348,8 @@ export class Journal implements OutcomeRecorder {
         const { nextSeq, hasOldDecisions } = await indexer.ask(this.#durableSeq)
         this.#forgetIndexed(nextSeq)
         observer.onIndexLag(this.#durableSeq + 1 - nextSeq)
-        isDone = nextSeq > this.#durableSeq && (!hasOldDecisions || this.#isClosing)
+        // What is left at the end is read from the journal after the next start.
+        isDone = this.#isClosing || (nextSeq > this.#durableSeq && !hasOldDecisions)
       }
       this.#indexFailures = 0
     } catch (cause) {
