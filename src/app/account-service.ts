@@ -1,5 +1,6 @@
 /** Builds the services that take no part in deciding calls. */
 
+import { sandboxAccountId } from '../domain/caller.js'
 import type { Country } from '../domain/place.js'
 import { monotonicTimestamps } from '../domain/time/clock.js'
 import type { Metrics } from '../observability/metrics.js'
@@ -11,7 +12,6 @@ import { Lookups } from '../service/lookups/lookups.js'
 import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
 import { RemovedFlagsReport } from '../service/reputation/flags-removed.js'
 import { ReputationMonitor } from '../service/reputation/reputation-monitor.js'
-import { sandboxAccountId } from '../service/sandbox/sandbox.js'
 import { Scans } from '../service/scans/scans.js'
 import type { AccountServices, FactServices } from '../service/service.js'
 import type { AppContext } from './app-context.js'

@@ -8,10 +8,9 @@ import { version } from '../config/version.js'
 import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
 import { buildPolicy } from '../gate/build-policy.js'
-import { allChecks } from '../gate/checks.js'
-import { Gate, type GateAccount } from '../gate/gate.js'
+import { allChecks, selectLegalTimeOptions } from '../gate/checks.js'
+import { Gate, type GateDeps, withoutJournal } from '../gate/gate.js'
 import { Journal } from '../gate/journal/journal.js'
-import { selectLegalTimeOptions } from '../gate/run-checks.js'
 import type { Authenticate } from '../http/authenticate.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
 import { closeInOrder } from '../runtime/close-in-order.js'
@@ -96,14 +95,14 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
   })
   changes.subscribe(embedded.real)
   changes.subscribe(embedded.sandbox)
-  const accountOf = chooseByAccount<GateAccount>({
+  const accounts = {
     real: { clock: views.real.clock, compliance: remote?.compliance ?? embedded.real },
     sandbox: { clock: views.sandbox.clock, compliance: embedded.sandbox },
-  })
+  }
   const warmup = createWarmup(foundation, { embedded, remote })
   const journal = createJournal(foundation, metrics)
-  const createGateFor = (records: Journal | undefined) =>
-    createGate(foundation, { accountOf, metrics, journal: records })
+  const createGateFor = (records: GateDeps['journal']) =>
+    createGate(foundation, { accounts, metrics, journal: records })
   return {
     ...foundation,
     data,
@@ -118,7 +117,7 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
     metrics,
     journal,
     gate: createGateFor(journal),
-    dryRunGate: createGateFor(undefined),
+    dryRunGate: createGateFor(withoutJournal),
     close: () =>
       closeInOrder([
         () => warmup.close(),
@@ -133,23 +132,30 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
   }
 }
 
-function createJournal({ settings, runtime, storage }: AppContext, metrics: Metrics): Journal {
-  const { log, clock } = runtime
-  return new Journal({
+function createJournal(context: AppContext, metrics: Metrics): Journal {
+  const { settings, storage, changeHead } = context
+  const { log, clock } = context.runtime
+  const journal = new Journal({
     dataDir: settings.dataDir,
     databasePath: storage.path,
+    databaseFiles: storage.files,
     findFault: () => storage.findFault(),
     clock,
     version,
     observer: {
-      onPending: metrics.setPendingRecords,
+      onWritten: changeHead.observe.bind(changeHead),
       onFailure: () => metrics.countRecordFailure(),
+      onUnrecorded: (decisionId, cause) =>
+        log.error('a decision could not be recorded', { decisionId, err: cause }),
       onLoss: (count) => log.error('records were lost', { count }),
       onIndexLag: metrics.setIndexLag,
       onIndexFailure: (cause) =>
         log.warn('the index of decisions could not be written; trying again', { err: cause }),
     },
   })
+  storage.onDamageChange(() => journal.checkFault())
+  metrics.observePendingRecords(() => journal.waitingCount)
+  return journal
 }
 
 function createRemoteStack(
@@ -190,19 +196,14 @@ function createWarmup(
   return routeWarmupByAccount([warmers.sandbox, warmers.real], chooseByAccount(warmers))
 }
 
-interface CreateGateDeps {
-  readonly accountOf: (accountId: string) => GateAccount
-  readonly metrics: Metrics
-  readonly journal: Journal | undefined
-}
-
-function createGate({ settings, runtime, changeHead }: AppContext, over: CreateGateDeps): Gate {
-  const { accountOf, metrics, journal } = over
+function createGate(
+  { settings, runtime, changeHead }: AppContext,
+  deps: Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
+): Gate {
   return new Gate({
-    accountOf,
+    ...deps,
     checks: allChecks,
     policy: buildPolicy(settings.policy),
-    journal,
     settings: {
       ...settings.gate,
       deadlineMs: resolveGateDeadlineMs(settings),
@@ -212,7 +213,6 @@ function createGate({ settings, runtime, changeHead }: AppContext, over: CreateG
     watermark: changeHead,
     timers: runtime.timers,
     newId: runtime.newDecisionId,
-    metrics,
     log: runtime.log,
   })
 }

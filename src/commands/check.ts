@@ -7,6 +7,7 @@ import {
 } from '../api/gate/decisions.js'
 import { createValidationError } from '../api/validation-error.js'
 import { openCallgate } from '../app/callgate.js'
+import { sandboxAccountId } from '../domain/caller.js'
 import { type CallKind, type CallRequest, callKinds } from '../domain/decision.js'
 import { isFictional, parseDialString } from '../domain/phone-number.js'
 import { AppError, describeProblem } from '../errors.js'
@@ -17,7 +18,6 @@ import {
   toDecisionDocument,
 } from '../gate/decision-document.js'
 import { nodeRuntime, systemClock } from '../runtime/runtime.js'
-import { sandboxAccountId } from '../service/sandbox/sandbox.js'
 import { requireAccount } from './account-command.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'
 

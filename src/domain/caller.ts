@@ -7,6 +7,9 @@ import type { CallKind } from './decision.js'
 
 import type { Instant } from './time/clock.js'
 
+/** Id of the sandbox account, which is created on the first start. */
+export const sandboxAccountId = 'sandbox'
+
 /** Roles of the spec ("Authentication", role rules). */
 export const roles = ['Agent', 'Supervisor', 'Administrator'] as const
 export type Role = (typeof roles)[number]

@@ -42,6 +42,9 @@ const serviceCodes: ReadonlySet<string> = new Set([
 
 const maxDialStringLength = 128
 
+/** Ten digits that no prefix for calls abroad begins. */
+const nationalNumberPattern = /^[2-9]\d{9}$/
+
 const plainNumberPattern = /^(\+?[\d\p{Zs}().\-/]+)$/u
 
 /**
@@ -68,6 +71,10 @@ export function parseDialString(
   text: string,
   moreServiceCodes: ReadonlySet<string> = noExtraServiceCodes,
 ): ParsedDialString {
+  // The usual form needs none of the patterns below.
+  if (nationalNumberPattern.test(text) && !moreServiceCodes.has(text)) {
+    return { kind: 'nanp', number: text as PhoneNumber }
+  }
   if (text.length > maxDialStringLength) {
     return { kind: 'invalid', detail: `is longer than ${maxDialStringLength} characters` }
   }

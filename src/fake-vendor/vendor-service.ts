@@ -6,11 +6,10 @@ import type { Route } from '../api/route.js'
 import { type Callgate, openCallgate } from '../app/callgate.js'
 import { resolveShippedFile } from '../config/load.js'
 import { settingsSchema } from '../config/settings.js'
-import { type Caller, noLimits } from '../domain/caller.js'
+import { type Caller, noLimits, sandboxAccountId } from '../domain/caller.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { sandboxAccountId } from '../service/sandbox/sandbox.js'
 import { createServiceRoutes } from '../service/service-routes.js'
 
 /** The fictional line whose facts apply to all other numbers of its area code. */

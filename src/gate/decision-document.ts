@@ -92,15 +92,21 @@ export interface DecisionDocument {
   readonly outcome?: OutcomeDocument | undefined
 }
 
-const documents = new WeakMap<Decision, DecisionDocument>()
+const jsonTexts = new WeakMap<Decision, string>()
 
-/** Built once per decision: the record and the reply are the same object. */
+/** Made once per decision: the record and the reply are the same text. */
+export function toDecisionJson(decision: Decision): string {
+  const known = jsonTexts.get(decision)
+  if (known !== undefined) return known
+  const json = JSON.stringify(toDecisionDocument(decision))
+  jsonTexts.set(decision, json)
+  return json
+}
+
 export function toDecisionDocument(decision: Decision): DecisionDocument {
-  const known = documents.get(decision)
-  if (known) return known
   const { request, effects, accountTime } = decision
   // JSON leaves out what is undefined.
-  const document: DecisionDocument = {
+  return {
     id: decision.id,
     decision: decision.decision,
     reason: decision.reason,
@@ -137,8 +143,6 @@ export function toDecisionDocument(decision: Decision): DecisionDocument {
     callerId: request.callerId,
     reference: request.reference,
   }
-  documents.set(decision, document)
-  return document
 }
 
 export function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {

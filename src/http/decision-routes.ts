@@ -3,9 +3,8 @@
  * 200; emergency and service codes pass whatever else the request holds or lacks.
  */
 
-import type { IncomingMessage, RequestListener } from 'node:http'
-import type { Endpoint, Reply } from '../api/endpoint.js'
-import type { DecisionBody } from '../api/gate/decision-body.js'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Endpoint } from '../api/endpoint.js'
 import {
   type DecisionRequest,
   decideEndpoint,
@@ -13,6 +12,7 @@ import {
   formatPredialLine,
   predialGet,
   predialPost,
+  readPlainDecision,
   requireInstantInRange,
 } from '../api/gate/decisions.js'
 import { type EndpointDescription, parseRequest, requireSomeRight } from '../api/route.js'
@@ -27,11 +27,11 @@ import { parseDialString } from '../domain/phone-number.js'
 import type { Clock } from '../domain/time/clock.js'
 import { getErrorMessage } from '../errors.js'
 import { createSampledWarning } from '../observability/log.js'
-import { withTimeout } from '../runtime/wait.js'
+import { withTimeout } from '../runtime/runtime.js'
 import { extractKey, findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
 import { createErrorReply } from './error-reply.js'
 import { throttledSocketOf } from './limits/connections.js'
-import { type BodyForm, discardBody, readBodyFields } from './request/read-body.js'
+import { type BodyFields, discardBody, parseBody, readBody } from './request/read-body.js'
 import { mergeFields, queryPairs, type RawFields, readQuery } from './request/read-fields.js'
 import { type RequestHandler, type RouteHandlerDeps, refuseQueryFields } from './route-handler.js'
 import type { HttpRoute } from './router.js'
@@ -45,8 +45,8 @@ export interface DecisionRoutesOptions
     /** Allows a call to a service code of which no record can be kept. */
     allowUnrecorded(call: CallRequest): Decision
   }
-  /** The decision as the HTTP caller reads it. */
-  readonly toDocument: (decision: Decision) => DecisionBody
+  /** The decision as the HTTP caller reads it, as JSON. */
+  readonly toJson: (decision: Decision) => string
   readonly serviceCodes: ReadonlySet<string>
   readonly clock: Clock
 }
@@ -107,47 +107,32 @@ export function createDecisionListener(
 
 /** The handler never rejects. */
 function createDecisionHandler(call: DecisionCall): RequestHandler {
-  const { endpoint, via, options } = call
-  const { authenticate, keysInAddress, gate, serviceCodes, clock, maxBodyBytes, logger } = options
-  const { accepts, keyAlsoIn } = endpoint
-  const maxBytes = Math.min(endpoint.maxBodyBytes ?? maxBodyBytes, maxBodyBytes)
+  const { endpoint, options } = call
+  const { authenticate, keysInAddress, maxBodyBytes, logger } = options
   return async (request, response, { path }) => {
     const connection = throttledSocketOf(request)
-    const { arrivedAtMs } = connection
     const sender: Sender = { authenticate, connection, hasKey: false }
+    const { arrivedAtMs } = connection
     const query = request.url?.includes('?') ? [...queryPairs(request)] : []
     // While the body is read, which may hold an emergency call whatever the key is.
     const known = identifyBeforeBody(request, sender, { endpoint, query, keysInAddress })
     known.catch(() => undefined)
     try {
-      const body: CallBody =
-        endpoint.method === 'GET'
-          ? { form: undefined, fields: {} }
-          : await readBodyFields(request, { accepts, maxBytes }).catch(toUnreadableBody)
-      const inBody = Object.entries(body.fields)
-      const mayHoldKey = body.form !== undefined && keyAlsoIn.includes(body.form)
-      const identified = known.then(
-        (caller) => caller ?? identify(sender, mayHoldKey ? findKey(inBody) : undefined),
-      )
-      // An emergency number in the address passes whatever is wrong with the body.
-      if (body.refusal === undefined || accepts.includes('query')) {
-        const code = findServiceCode([...query, ...inBody], serviceCodes)
-        if (code !== undefined) {
-          const fields = readServiceCall(code, call, () => readFields(request, endpoint, body))
-          const decision = await passServiceCode(call, { fields, arrivedAtMs, identified })
-          return sendReply(response, toReply(decision, call, fields))
+      const body = await receiveBody(request, call)
+      const plain = readPlainCall(request, body, call)
+      const caller = plain && (await known)
+      if (plain && caller) {
+        const { rights, projects, callKinds } = caller.limits
+        // No limit of this key depends on the fields.
+        if (projects === 'any' && callKinds === 'any' && rights.has('decide')) {
+          const asked = toCallRequest(caller, plain, call.via)
+          return answer(response, await options.gate.judge(asked, arrivedAtMs), {
+            call,
+            fields: plain,
+          })
         }
       }
-      const caller = await identified
-      requireSomeRight(caller, endpoint.rights)
-      if (body.refusal !== undefined) throw body.refusal
-      const given = readFields(request, endpoint, body)
-      const fields = await parseRequest(endpoint, given, caller)
-      if (fields.at !== undefined) requireInstantInRange(fields.at, clock.now())
-      const finalize = await gate.judge(toCallRequest(caller, fields, via), arrivedAtMs)
-      // An earlier answer on the same connection is not finished, so this one cannot leave yet.
-      const isQueued = response.socket === null && !response.destroyed
-      sendReply(response, toReply(finalize(isQueued), call, fields))
+      await answerAnyRequest({ request, response, sender, known, query, body, call, arrivedAtMs })
     } catch (error) {
       discardBody(request, sender, maxBodyBytes)
       const { name, errors: shape } = endpoint
@@ -157,15 +142,128 @@ function createDecisionHandler(call: DecisionCall): RequestHandler {
   }
 }
 
-/** The fields of a body, as sent. */
-interface CallBody {
-  readonly form: BodyForm | undefined
-  readonly fields: RawFields
-  /** Why it could not be read. */
+/** The body as sent, or why it could not be read. */
+interface ReceivedBody {
+  readonly bytes?: Buffer
   readonly refusal?: unknown
 }
 
-const toUnreadableBody = (refusal: unknown): CallBody => ({ form: undefined, fields: {}, refusal })
+async function receiveBody(
+  request: IncomingMessage,
+  { endpoint, options }: DecisionCall,
+): Promise<ReceivedBody> {
+  if (endpoint.method === 'GET') return {}
+  const maxBytes = Math.min(endpoint.maxBodyBytes ?? options.maxBodyBytes, options.maxBodyBytes)
+  try {
+    return { bytes: await readBody(request, { maxBytes }) }
+  } catch (refusal) {
+    return { refusal }
+  }
+}
+
+const jsonType = 'application/json; charset=utf-8'
+const plainTypes: ReadonlySet<string> = new Set(['application/json', jsonType])
+
+/** The call of the usual request; `undefined` for every other one, such as one to a service code. */
+function readPlainCall(
+  { headers, url }: IncomingMessage,
+  { bytes }: ReceivedBody,
+  { endpoint, options }: DecisionCall,
+): DecisionRequest | undefined {
+  if (endpoint !== decideEndpoint || bytes === undefined || url?.includes('?')) return undefined
+  if (!plainTypes.has(headers['content-type'] ?? '')) return undefined
+  const call = readPlainDecision(bytes)
+  return call && options.serviceCodes.has(call.number) ? undefined : call
+}
+
+interface AnsweredRequest {
+  readonly call: DecisionCall
+  readonly fields: DecisionRequest
+}
+
+interface AnyRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly sender: Sender
+  /** The caller of a key that does not come in the body. */
+  readonly known: Promise<Caller | undefined>
+  readonly query: Pairs
+  readonly body: ReceivedBody
+  readonly call: DecisionCall
+  readonly arrivedAtMs: number
+}
+
+async function answerAnyRequest(received: AnyRequest): Promise<void> {
+  const { request, response, sender, known, query, call, arrivedAtMs } = received
+  const { endpoint, via, options } = call
+  const { accepts, keyAlsoIn } = endpoint
+  const body = await readFieldsOf(request, received.body, call)
+  const inBody = Object.entries(body.fields)
+  const mayHoldKey = body.form !== undefined && keyAlsoIn.includes(body.form)
+  const identified = known.then(
+    (caller) => caller ?? identify(sender, mayHoldKey ? findKey(inBody) : undefined),
+  )
+  // An emergency number in the address passes whatever is wrong with the body.
+  if (body.refusal === undefined || accepts.includes('query')) {
+    const code = findServiceCode([...query, ...inBody], options.serviceCodes)
+    if (code !== undefined) {
+      const fields = readServiceCall(code, call, () => readFields(request, endpoint, body))
+      const decision = await passServiceCode(call, { fields, arrivedAtMs, identified })
+      return answer(response, () => decision, { call, fields })
+    }
+  }
+  const caller = await identified
+  requireSomeRight(caller, endpoint.rights)
+  if (body.refusal !== undefined) throw body.refusal
+  const fields = await parseRequest(endpoint, readFields(request, endpoint, body), caller)
+  if (fields.at !== undefined) requireInstantInRange(fields.at, options.clock.now())
+  const judged = await options.gate.judge(toCallRequest(caller, fields, via), arrivedAtMs)
+  answer(response, judged, { call, fields })
+}
+
+function answer(
+  response: ServerResponse,
+  finalize: DecisionFinalizer,
+  { call: { via, options }, fields }: AnsweredRequest,
+): void {
+  // An earlier answer on the same connection is not finished, so this one cannot leave yet.
+  const isQueued = response.socket === null && !response.destroyed
+  const decision = finalize(isQueued)
+  if (via === 'http') {
+    sendReply(response, { text: options.toJson(decision), contentType: jsonType })
+    return
+  }
+  const { dialed } = decision.request
+  // What else a URI or punctuation holds would not stay one part of the line.
+  const number = fields.keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number
+  // In a dialplan, a decision that could not be made or kept is a failure by its status as well.
+  const failed = decision.reason === 'overloaded' || decision.reason === 'not-recorded'
+  const reply = encodePredialReply({
+    line: formatPredialLine({ ...decision, number }),
+    status: failed ? 503 : 200,
+    degraded: listDegradedChecks(decision),
+  })
+  sendReply(response, reply)
+}
+
+/** The fields of a body, or why it could not be read. */
+interface CallBody extends BodyFields {
+  readonly refusal?: unknown
+}
+
+async function readFieldsOf(
+  request: IncomingMessage,
+  { bytes, refusal }: ReceivedBody,
+  { endpoint: { accepts } }: DecisionCall,
+): Promise<CallBody> {
+  const none = { form: undefined, fields: {} }
+  if (bytes === undefined) return { ...none, refusal }
+  try {
+    return await parseBody(request, bytes, { accepts })
+  } catch (unreadable) {
+    return { ...none, refusal: unreadable }
+  }
+}
 
 /**
  * The service code that every field `number` holds, blank ones aside; two different numbers are no
@@ -251,22 +349,4 @@ async function passServiceCode(
     warnUnrecorded({ number: fields.number, because })
     return options.gate.allowUnrecorded(toCallRequest(anonymousCaller, fields, via))
   }
-}
-
-/** In a dialplan, a decision that could not be made or kept is a failure by its status as well. */
-function toReply(
-  decision: Decision,
-  { via, options }: DecisionCall,
-  { keepSentNumber }: DecisionRequest,
-): Reply {
-  if (via === 'http') return { json: options.toDocument(decision) }
-  const { dialed } = decision.request
-  // What else a URI or punctuation holds would not stay one part of the line.
-  const number = keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number
-  const failed = decision.reason === 'overloaded' || decision.reason === 'not-recorded'
-  return encodePredialReply({
-    line: formatPredialLine({ ...decision, number }),
-    status: failed ? 503 : 200,
-    degraded: listDegradedChecks(decision),
-  })
 }

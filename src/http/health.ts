@@ -2,8 +2,7 @@
 import type { Reply } from '../api/endpoint.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { Logger } from '../observability/log.js'
-import { monotonicSeconds } from '../runtime/runtime.js'
-import { withTimeout } from '../runtime/wait.js'
+import { monotonicSeconds, withTimeout } from '../runtime/runtime.js'
 
 export interface Readiness {
   readonly ready: boolean

@@ -50,7 +50,8 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServiceMetrics {
   recordApiRequest(endpoint: string, status: number, seconds: number): void
   /** Unknown fields of a published call, each name once per request. */
   countIgnoredFields(endpoint: string, count: number): void
-  setPendingRecords(count: number): void
+  /** Reads how many records are not on disk, whenever the metrics are read. */
+  observePendingRecords(read: () => number): void
   countRecordFailure(): void
   setIndexLag(records: number): void
   countDroppedLogLine(): void
@@ -207,12 +208,16 @@ function createAnswerMetrics(
 
 function createRecordMetrics(
   registry: Registry,
-): Pick<Metrics, 'setPendingRecords' | 'countRecordFailure' | 'setIndexLag'> {
+): Pick<Metrics, 'observePendingRecords' | 'countRecordFailure' | 'setIndexLag'> {
   const registers = [registry]
-  const pending = new Gauge({
+  let readPending = () => 0
+  new Gauge({
     name: 'callgate_records_pending',
     help: 'Decisions made but not yet on disk.',
     registers,
+    collect() {
+      this.set(readPending())
+    },
   })
   const failures = new Counter({
     name: 'callgate_record_failures_total',
@@ -226,7 +231,9 @@ function createRecordMetrics(
   })
   return {
     setIndexLag: (records) => indexLag.set(records),
-    setPendingRecords: (count) => pending.set(count),
+    observePendingRecords(read) {
+      readPending = read
+    },
     countRecordFailure: () => failures.inc(),
   }
 }

@@ -96,7 +96,11 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
     const data: StartData<Options> = { threadModule: this.#module, options: this.#options }
     const worker = new Worker(new URL(this.#module), { workerData: data })
     let failure = new Error('the thread has ended')
-    worker.on('message', (answer: Answer<Reply>) => this.#settle(answer))
+    worker.on('message', (answer: Answer<Reply>) => {
+      const pending = this.#pending.shift()
+      if (answer.ok) pending?.resolve(answer.reply)
+      else pending?.reject(Object.assign(new Error(answer.message), { code: answer.code }))
+    })
     worker.on('error', (cause) => {
       failure = cause instanceof Error ? cause : new Error(String(cause))
     })
@@ -105,12 +109,6 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
       for (const { reject } of this.#pending.splice(0)) reject(failure)
     })
     return worker
-  }
-
-  #settle(answer: Answer<Reply>): void {
-    const pending = this.#pending.shift()
-    if (answer.ok) pending?.resolve(answer.reply)
-    else pending?.reject(Object.assign(new Error(answer.message), { code: answer.code }))
   }
 }
 

@@ -19,13 +19,14 @@ import type {
 } from '../domain/compliance.js'
 import type { Instant } from '../domain/time/clock.js'
 import { AppError, getErrorMessage, invalidRequest } from '../errors.js'
-import type { AccountView } from '../service/account-view.js'
 import type { CallingHours } from '../service/calling-hours/calling-hours.js'
-import type { InternalDncEntrySource } from '../service/internal-dnc/internal-dnc-entry.js'
-import type { AccountLists } from '../service/lists/list-facts.js'
+import type {
+  InternalDncEntry,
+  InternalDncEntrySource,
+} from '../service/internal-dnc/internal-dnc-entry.js'
 import type { ProjectScope } from '../service/projects/project-scope.js'
 import { projectNotFound, type ScopeResolver } from '../service/projects/project-scope.js'
-import type { ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
+import type { EvaluatedAccount, ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
 
 /** The `source` field of the answers. */
 const embeddedSourceName = 'embedded'
@@ -34,9 +35,8 @@ export interface EmbeddedDeps {
   readonly evaluator: Pick<ScrubEvaluator, 'evaluate'>
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntry'>
   /** The view of the accounts whose questions are answered. */
-  readonly account: Pick<AccountView, 'clock'> & {
+  readonly account: EvaluatedAccount & {
     readonly hours: Pick<CallingHours, 'checkTimeLegal'>
-    readonly lists: Pick<AccountLists, 'checkLitigator'>
   }
   readonly projects: ScopeResolver
   /** Called for each failure that is a bug or a storage error, and not caused by the question. */
@@ -53,29 +53,49 @@ export class EmbeddedCompliance implements Compliance {
   }
 
   /** Evaluated at the question's instant, or now. */
-  async scrub(question: Question): Promise<Answer<ScrubVerdict>> {
+  scrub(question: Question): MaybePromise<Answer<ScrubVerdict>> {
     try {
-      const { evaluator } = this.#deps
-      const { verdict, holdsUntil } = await evaluator.evaluate(question.accountId, question)
-      return this.#succeed(verdict, holdsUntil)
+      const { evaluator, account } = this.#deps
+      const found = evaluator.evaluate(account, question.accountId, question)
+      if (!(found instanceof Promise)) return this.#succeed(found.verdict, found.holdsUntil)
+      return found
+        .then(({ verdict, holdsUntil }) => this.#succeed(verdict, holdsUntil))
+        .catch((cause: unknown) => this.#fail('scrub', cause))
     } catch (cause) {
       return this.#fail('scrub', cause)
     }
   }
 
   /** Uses the current list, even for a question about another instant. */
-  async internalDnc(question: Question): Promise<Answer<InternalDncStatus>> {
+  internalDnc(question: Question): MaybePromise<Answer<InternalDncStatus>> {
     try {
-      const { internalDnc, projects } = this.#deps
-      const { accountId, number } = question
-      const scope = await projects.resolve(accountId, question)
-      if (!scope) throw createScopeError(question)
-      const entry = await internalDnc.findEntry(accountId, scope.internalDncList, number)
-      const onList = entry?.removedAt === null
-      return this.#succeed({ onList, addedAt: onList ? entry.addedAt : undefined }, noExpiry)
+      const scope = this.#deps.projects.resolve(question.accountId, question)
+      const entry =
+        scope instanceof Promise
+          ? scope.then((found) => this.#findEntry(found, question))
+          : this.#findEntry(scope, question)
+      if (!(entry instanceof Promise)) return this.#toStatus(entry)
+      return entry
+        .then((found) => this.#toStatus(found))
+        .catch((cause: unknown) => this.#fail('internalDnc', cause))
     } catch (cause) {
       return this.#fail('internalDnc', cause)
     }
+  }
+
+  #findEntry(
+    scope: ProjectScope | undefined,
+    question: Question,
+  ): MaybePromise<InternalDncEntry | undefined> {
+    if (!scope) throw createScopeError(question)
+    const { internalDnc, account } = this.#deps
+    const { accountId, number } = question
+    return internalDnc.findEntry(accountId, scope.internalDncList, number, account.fixedFacts)
+  }
+
+  #toStatus(entry: InternalDncEntry | undefined): AnswerSuccess<InternalDncStatus> {
+    const onList = entry?.removedAt === null
+    return this.#succeed({ onList, addedAt: onList ? entry.addedAt : undefined }, noExpiry)
   }
 
   litigator(question: Question): Answer<LitigatorStatus> {

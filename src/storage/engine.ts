@@ -1,8 +1,7 @@
 /** Opens the database. Queries are in Kysely, in the folders of the subjects that own the tables. */
 
 import { AppError, getErrorMessage } from '../errors.js'
-import { monotonicSeconds } from '../runtime/runtime.js'
-import { sleep } from '../runtime/wait.js'
+import { monotonicSeconds, sleep } from '../runtime/runtime.js'
 import type { EngineConnection, OpenDatabase, StorageSettings } from './open-database.js'
 import { openSqlite } from './sqlite.js'
 

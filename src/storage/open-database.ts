@@ -1,3 +1,5 @@
+import type { CompiledQuery } from 'kysely'
+import type { OpenedFile } from './open-files.js'
 import type { Db } from './tables.js'
 
 /** What the code outside this folder must know about the engine. */
@@ -11,12 +13,25 @@ export interface EngineTraits {
   isFull(cause: unknown): boolean
 }
 
+/** Gives the first row for the parameters of the query. */
+export type ReadFirst<Row> = (...parameters: readonly unknown[]) => Row | undefined
+
 export interface OpenDatabase {
   /** Of the database file, for messages. */
   readonly path: string
+  /** As they were opened. */
+  readonly files: readonly OpenedFile[]
   /** A query or transaction rejects with `not-available` while there is a {@link OpenDatabase.findFault}. */
   readonly db: Db
   readonly traits: EngineTraits
+  /**
+   * Prepares a query for the first row that it finds, to be run at once on a connection of its own: it
+   * waits for no transaction, and sees what is committed. What it throws must be passed to
+   * {@link OpenDatabase.observeFailure}.
+   */
+  prepareRead<Row>(query: CompiledQuery<Row>): ReadFirst<Row>
+  /** Takes note of an error that means damage; see {@link OpenDatabase.findFault}. */
+  observeFailure(cause: unknown): void
   /**
    * Runs a whole transaction, and again while another process holds a lock, for at most `lockWaitMs`.
    * Does not block other work meanwhile. Rejects with `not-available` if the lock stays or the disk is
@@ -37,6 +52,8 @@ export interface OpenDatabase {
    * under the open connection, or a check or a query found damaged pages.
    */
   findFault(): string | undefined
+  /** Called when damaged pages were found, or were not found again. */
+  onDamageChange(listener: () => void): void
   /**
    * Reads every page in another process. {@link OpenDatabase.findFault} reports the damage. Rejects if
    * the check failed to run.

@@ -2,7 +2,6 @@
  * SQLite: one file in the data folder, nothing else to run. The only file of the database that imports
  * better-sqlite3.
  */
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import {
@@ -27,6 +26,7 @@ import {
   resolveDatabasePath,
 } from './database-files.js'
 import type { EngineConnection, EngineTraits, StorageSettings } from './open-database.js'
+import { inspectFile, listDatabaseFiles, type OpenedFile, OpenFiles } from './open-files.js'
 import { type QuickCheck, startQuickCheck } from './quick-check.js'
 import type { Tables } from './tables.js'
 
@@ -50,21 +50,30 @@ export function openSqlite(settings: StorageSettings): EngineConnection {
   const connection = connect(dataDir, { blockForLockMs, createDatabase, init })
   // Reading creates the -wal and -shm files, which are monitored from here on.
   const version = Number(connection.pragma('user_version', { simple: true }))
-  const health = new DatabaseHealth(path)
+  const files = listDatabaseFiles(path)
+  const health = new DatabaseHealth(path, files)
   let serving: Sqlite.Database | undefined
   const config = { database: addStatementCache(connection), connection, health }
   const driver = new QueuedDriver(config)
   const db = new Kysely<Tables>({ dialect: new QueuedDialect(driver, config) })
+  const reader = new Sqlite(path, { readonly: true, timeout: blockForLockMs })
   return {
     path,
+    files,
     db,
     traits,
+    prepareRead: <Row>({ sql }: CompiledQuery<Row>) => {
+      const statement = reader.prepare<unknown[], Row>(sql)
+      return statement.get.bind(statement)
+    },
+    observeFailure: (cause) => health.observeFailure(cause),
     hasExternalChanges: createExternalWriteProbe(connection),
     lockForServing: () => {
       serving ??= lockServing(dataDir)
     },
     markInitialized: () => markInitialized(dataDir),
     findFault: () => health.findFault(),
+    onDamageChange: (listener) => health.onDamageChange(listener),
     checkIntegrity: () => health.checkIntegrity(),
     // Setting the same version again changes nothing, but is a commit on disk like any other.
     probeWrite: async () => {
@@ -72,77 +81,52 @@ export function openSqlite(settings: StorageSettings): EngineConnection {
     },
     close: async () => {
       health.close()
+      reader.close()
       await db.destroy()
       serving?.close()
     },
   }
 }
 
-/**
- * Why the open database cannot be trusted, if it cannot. SQLite keeps writing to a file that was
- * removed or replaced, and reports success. So the open files are compared with what their paths name
- * now. They are never opened for that: closing one would release SQLite's locks on it.
- */
+/** Why the open database cannot be trusted, if it cannot. */
 class DatabaseHealth {
   readonly #path: string
-  readonly #logPath: string
-  readonly #files: readonly { readonly path: string; readonly identity: string | undefined }[]
-  /** Of the `-wal` file. There is none if the file system does not support the WAL mode. */
-  readonly #logDescriptor: number | undefined
-  #size: bigint
+  readonly #files: OpenFiles
   #check: QuickCheck | undefined
+  /** By the last check of the pages. */
   #damage: string | undefined
   /** Found by a query. The check of the pages does not look everywhere that queries do. */
   #observedDamage: string | undefined
+  #onDamageChange: () => void = () => undefined
   #closed = false
 
-  constructor(path: string) {
+  constructor(path: string, files: readonly OpenedFile[]) {
     this.#path = path
-    this.#logPath = `${path}-wal`
-    this.#files = [path, this.#logPath, `${path}-shm`].map((one) => ({
-      path: one,
-      identity: inspectFile(one).identity,
-    }))
-    this.#size = inspectFile(path).size
-    this.#logDescriptor = existsSync(this.#logPath) ? openSync(this.#logPath, 'r') : undefined
+    this.#files = new OpenFiles(files)
+  }
+
+  onDamageChange(listener: () => void): void {
+    this.#onDamageChange = listener
   }
 
   findFault(): string | undefined {
     if (this.#closed) return this.#observedDamage ?? this.#damage
-    let size = 0n
-    for (const { path, identity } of this.#files) {
-      const found = inspectFile(path)
-      if (path === this.#path) size = found.size
-      if (size === 0n || found.identity !== identity) return describeLostFile(path)
-    }
-    if (this.#isLogTruncated()) return describeLostFile(this.#logPath)
-    // By a VACUUM, or because it was truncated.
-    if (size < this.#size) {
-      this.#damage = `${this.#path}: the file became smaller; its pages are being checked`
+    const lost = this.#files.findLost()
+    if (lost !== undefined) return describeLostFile(lost)
+    if (this.#files.hasShrunk()) {
+      this.#setDamage(`${this.#path}: the file became smaller; its pages are being checked`)
       this.#check?.stop()
       this.#check = undefined
       void this.checkIntegrity().catch(() => undefined)
     }
-    this.#size = size
     return this.#observedDamage ?? this.#damage
-  }
-
-  /**
-   * Whether the `-wal` file was emptied and written to again: SQLite continues where it was, and the
-   * next start ignores a file without the header. A checkpoint may empty it; what follows begins with a
-   * header.
-   */
-  #isLogTruncated(): boolean {
-    if (this.#logDescriptor === undefined) return false
-    const start = Buffer.alloc(4)
-    const read = readSync(this.#logDescriptor, start, 0, start.length, 0)
-    return read > 0 && (start.readUInt32BE(0) & ~1) !== walMagic
   }
 
   /** Damage that a statement finds remains until the program ends, whatever is read after it. */
   observeFailure(cause: unknown): void {
     if (cause instanceof Sqlite.SqliteError && /^SQLITE_(?:CORRUPT|NOTADB)/.test(cause.code)) {
       this.#observedDamage ??= this.#damageText(cause.message)
+      this.#onDamageChange()
     }
   }
 
@@ -152,12 +136,17 @@ class DatabaseHealth {
     this.#check = check
     try {
       const damage = await check.damage
-      if (this.#check === check) this.#damage = damage && this.#damageText(damage)
+      if (this.#check === check) this.#setDamage(damage && this.#damageText(damage))
     } catch (cause) {
       if (this.#closed || this.#check !== check) return
-      if (this.#damage !== undefined) this.#damage = this.#damageText('its pages cannot be read')
+      if (this.#damage !== undefined) this.#setDamage(this.#damageText('its pages cannot be read'))
       throw cause
     }
+  }
+
+  #setDamage(damage: string | undefined): void {
+    this.#damage = damage
+    this.#onDamageChange()
   }
 
   #damageText(damage: string): string {
@@ -170,30 +159,15 @@ class DatabaseHealth {
   close(): void {
     this.#closed = true
     this.#check?.stop()
-    if (this.#logDescriptor !== undefined) closeSync(this.#logDescriptor)
+    this.#files.close()
   }
 }
-
-/** From the SQLite file format; the last bit is the byte order of checksums. */
-const walMagic = 0x377f0682
 
 function describeLostFile(path: string): string {
   return (
     `${path}: the file was removed, replaced or emptied while callgate runs, so nothing is allowed or ` +
     'stored. Move the same file back, or restore a backup and restart callgate'
   )
-}
-
-/** A file that cannot be looked at may be gone, so it has no identity either. */
-function inspectFile(path: string): {
-  readonly identity: string | undefined
-  readonly size: bigint
-} {
-  try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-    if (found) return { identity: `${found.dev}:${found.ino}`, size: found.size }
-  } catch {}
-  return { identity: undefined, size: 0n }
 }
 
 interface QueuedDriverConfig extends SqliteDialectConfig {

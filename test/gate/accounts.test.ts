@@ -1,7 +1,6 @@
 /** The questions about a call go to the source of its account, and to no other. */
 import { describe, expect, it } from 'vitest'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import { chooseByAccount } from '../../src/service/sandbox/sandbox.js'
 import { fakeCompliance, noon } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 
@@ -10,11 +9,11 @@ describe('the account of a call', () => {
     const sandbox = fakeCompliance()
     const real = fakeCompliance()
     const clock = fixedClock(noon)
-    const accountOf = chooseByAccount({
+    const accounts = {
       real: { clock, compliance: real },
       sandbox: { clock, compliance: sandbox },
-    })
-    const { gate } = testGate(fakeCompliance(), { accountOf })
+    }
+    const { gate } = testGate(fakeCompliance(), { accounts })
     const each = ['litigator', 'internalDnc', 'legalTime', 'scrub']
     await gate.decide(aCall({ accountId: 'sandbox' }))
     expect([sandbox.asked, real.asked]).toEqual([each, []])

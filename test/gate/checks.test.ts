@@ -18,8 +18,8 @@ import {
   internalDncCheck,
   litigatorCheck,
   permissionCheck,
+  runChecks,
 } from '../../src/gate/checks.js'
-import { runChecks } from '../../src/gate/run-checks.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
 import {
   answered,

@@ -11,7 +11,11 @@ import {
   strictPolicy,
 } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import { type DecisionDocument, toDecisionDocument } from '../../src/gate/decision-document.js'
+import {
+  type DecisionDocument,
+  toDecisionDocument,
+  toDecisionJson,
+} from '../../src/gate/decision-document.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { createLogger, silentLogger } from '../../src/observability/log.js'
 import {
@@ -428,7 +432,7 @@ describe('doors', () => {
           judge: (call) => gateOf(of).gate.judge(call),
           allowUnrecorded: (call) => gateOf(of).gate.allowUnrecorded(call),
         },
-        toDocument: toDecisionDocument,
+        toJson: toDecisionJson,
         serviceCodes: new Set(),
         maxBodyBytes: 10_000,
         clock: fixedClock(noon),

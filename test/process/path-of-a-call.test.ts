@@ -18,8 +18,8 @@ interface PathCount {
 }
 
 const bounds = {
-  warm: { files: 25, functions: 110, calls: 205 },
-  cold: { files: 41, functions: 222, calls: 560 },
+  warm: { files: 20, functions: 80, calls: 160 },
+  cold: { files: 35, functions: 180, calls: 420 },
 }
 
 it('a decision runs through few files and functions', async () => {

@@ -1,7 +1,8 @@
 /** Waits end in time, early where they may, and leave nothing behind. */
+
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
-import { sleep, withTimeout } from '../../src/runtime/wait.js'
+import { sleep, withTimeout } from '../../src/runtime/runtime.js'
 import { virtualTime } from '../support/virtual-time.js'
 
 function setUp() {

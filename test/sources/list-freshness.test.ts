@@ -36,7 +36,13 @@ function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrub
     evaluator,
     internalDnc: { findEntry: () => undefined },
     projects: { resolve: () => undefined },
-    account: { clock, lists: listFacts, hours: hoursOver(plan) },
+    account: {
+      clock,
+      lists: listFacts,
+      hours: hoursOver(plan),
+      numberingPlan: plan,
+      fixedFacts: undefined,
+    },
     onError: (name, cause) => {
       throw new Error(name, { cause })
     },
@@ -131,14 +137,18 @@ describe('a scrub verdict', () => {
       litigators: {},
       'ported-wireless': { asOf: '2026-11-08T17:00' },
     }
-    const { evaluator } = testScrub({
+    const { evaluator, listFacts } = testScrub({
       clock,
       plan: slow,
       hours: hoursOver(plan),
       ages: agesWith(days),
       lists: fakeLists(ported),
     })
-    const judged = await evaluator.evaluate('main', { number: toPhoneNumber(ny) })
+    const judged = await evaluator.evaluate(
+      { clock, lists: listFacts, numberingPlan: slow, fixedFacts: undefined },
+      'main',
+      { number: toPhoneNumber(ny) },
+    )
     expect(judged.verdict.letter).toBe('C')
     expect(judged.holdsUntil).toBe(clock.now())
   })

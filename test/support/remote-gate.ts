@@ -1,6 +1,8 @@
 /** A gate over a provider as the program composes it, in virtual time, with settings as shipped. */
+
 import type { QuestionName } from '../../src/domain/compliance.js'
 import type { Decision, Policy } from '../../src/domain/decision.js'
+import { withoutJournal } from '../../src/gate/gate.js'
 import { silentLogger } from '../../src/observability/log.js'
 import type { CacheSettings } from '../../src/sources/cache/cache-entry.js'
 import { CachedCompliance } from '../../src/sources/cache/cached-compliance.js'
@@ -94,7 +96,7 @@ export function remoteGate(options: RemoteGateOptions): RemoteGate {
   const { gate } = testGate(compliance, {
     ...(options.policy && { policy: options.policy }),
     settings: { deadlineMs: gateDeadlineMs, maxPending: 2_000 },
-    journal: undefined,
+    journal: withoutJournal,
     clock: time,
     timers: time,
     accountClock: time,

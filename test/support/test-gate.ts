@@ -40,9 +40,10 @@ export function testGate(
 ): TestGate {
   const recorded: Decision[] = []
   const metrics = createMetrics({ version: 'test', processMetrics: false })
+  const account = { clock: accountClock, compliance }
   let ids = 0
   const gate = new Gate({
-    accountOf: () => ({ clock: accountClock, compliance }),
+    accounts: { real: account, sandbox: account },
     checks: allChecks,
     policy: strictPolicy,
     journal: {
@@ -56,7 +57,7 @@ export function testGate(
       },
     },
     clock: fixedClock(noon),
-    watermark: { observe: () => undefined, getLagMs: () => 0 },
+    watermark: { getLagMs: () => 0 },
     timers: systemTimers,
     newId: () => `id${++ids}`,
     metrics,

@@ -3,10 +3,12 @@
  * at random through the parser, the gate and the calls that decide. `DIAL_SEARCH_COUNT` and
  * `DIAL_SEARCH_SEED` ask for more texts, or for those of another run.
  */
+
 import { afterAll, describe, expect, test } from 'vitest'
 import { parseDialString } from '../../src/domain/phone-number.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import { toDecisionDocument } from '../../src/gate/decision-document.js'
+import { toDecisionDocument, toDecisionJson } from '../../src/gate/decision-document.js'
+import { withoutJournal } from '../../src/gate/gate.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { silentLogger } from '../../src/observability/log.js'
 import { seededRandom } from '../data/random-numbers.js'
@@ -34,7 +36,7 @@ const wrong = (text: string, { dial }: NonNullable<Dialed>) =>
 const openGate = () =>
   testGate(fakeCompliance(), {
     settings: { nonNanp: 'allow', serviceCodes: ownCodes, maxPending: count },
-    journal: undefined,
+    journal: withoutJournal,
   }).gate
 
 describe('no digit that was handed in is lost', () => {
@@ -94,7 +96,7 @@ describe('no digit that was handed in is lost', () => {
       decisionRoutes: createDecisionRoutes({
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate,
-        toDocument: toDecisionDocument,
+        toJson: toDecisionJson,
         serviceCodes: ownCodes,
         maxBodyBytes: 10_000,
         clock: fixedClock(noon),

@@ -122,5 +122,3 @@ export const decisionSchema = z.object({
   reference: z.string().optional(),
   outcome: outcomeSchema.optional(),
 })
-
-export type DecisionBody = z.output<typeof decisionSchema>

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import {
+  type CallKind,
   callKinds,
   maxCallerIdLength,
   maxDialedLength,
@@ -62,6 +63,55 @@ const decisionRequest = fields({
 export type DecisionRequest = z.output<typeof decisionRequest> & {
   /** The reply line contains the number as sent instead of the normalized one. */
   readonly keepSentNumber?: boolean
+}
+
+/** A field as programs write it: an ASCII text without escapes, then a comma or the end. */
+const plainField = /[ \t\r\n]*"([a-zA-Z]+)"[ \t\r\n]*:[ \t\r\n]*"([ !#-[\]-~]+)"[ \t\r\n]*([,}])/y
+
+const plainId = /^[\w.:-]{1,64}$/
+/** Not blank at the ends, which the schema removes. */
+const plainText = (maxLength: number) => new RegExp(`^(?! ).{1,${maxLength}}(?<! )$`)
+
+/** What the schema takes as it is. */
+const plainValues: ReadonlyMap<string, RegExp> = new Map([
+  ['number', /^(?:\+?1)?\d{10}$/],
+  ['callKind', new RegExp(`^(?:${callKinds.join('|')})$`)],
+  ['projectId', plainId],
+  ['campaignId', plainId],
+  ['postalCode', postalCodePattern],
+  ['callerId', plainText(maxCallerIdLength)],
+  ['reference', plainText(maxReferenceLength)],
+])
+
+/**
+ * Reads the usual request for a decision, a flat JSON object of a few short texts, many times faster
+ * than its schema does, and with the same result. Gives `undefined` for everything else, also for what
+ * is not valid: the schema reads it, or says what is wrong.
+ */
+export function readPlainDecision(body: Buffer): DecisionRequest | undefined {
+  const text = body.toString('latin1')
+  if (text[0] !== '{') return undefined
+  const found: Partial<Record<string, string>> = {}
+  plainField.lastIndex = 1
+  for (let end = ','; end === ','; ) {
+    const [, name = '', value = '', after = ''] = plainField.exec(text) ?? []
+    if (!plainValues.get(name)?.test(value) || found[name] !== undefined) return undefined
+    found[name] = value
+    end = after
+    if (end === '}' && plainField.lastIndex !== text.length) return undefined
+  }
+  const { number, callKind, projectId, campaignId, postalCode, callerId, reference } = found
+  if (number === undefined || callKind === undefined) return undefined
+  return {
+    number,
+    callKind: callKind as CallKind,
+    projectId,
+    campaignId,
+    postalCode,
+    callerId,
+    reference,
+    at: undefined,
+  }
 }
 
 /** Throws for an instant outside the range of the calling rules, like IsTimeLegalToCall. */

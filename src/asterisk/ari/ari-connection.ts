@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../domain/time/clock.js'
 import type { Logger } from '../../observability/log.js'
-import { sleep } from '../../runtime/wait.js'
+import { sleep } from '../../runtime/runtime.js'
 import type { AsteriskChannel, AsteriskEvents } from '../asterisk-port.js'
 import { AriActions } from './ari-actions.js'
 import type { AriClient } from './ari-client.js'

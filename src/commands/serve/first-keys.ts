@@ -3,10 +3,10 @@ import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { mainAccountId } from '../../app/app-context.js'
 import type { Callgate } from '../../app/callgate.js'
+import { sandboxAccountId } from '../../domain/caller.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { moveIntoPlace } from '../../runtime/folders.js'
 import { ApiKeys } from '../../service/accounts/api-keys.js'
-import { sandboxAccountId } from '../../service/sandbox/sandbox.js'
 import type { Db } from '../../storage/tables.js'
 
 /** Keys by account id; empty when both accounts already had one. */

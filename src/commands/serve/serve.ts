@@ -6,10 +6,11 @@ import { type Callgate, openCallgate } from '../../app/callgate.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import type { Asterisk } from '../../asterisk/asterisk.js'
 import { version } from '../../config/version.js'
+import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { getErrorMessage } from '../../errors.js'
 import { listPolicyWarnings } from '../../gate/build-policy.js'
-import { toDecisionDocument } from '../../gate/decision-document.js'
+import { toDecisionJson } from '../../gate/decision-document.js'
 import { journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
 import { createDecisionRoutes, decisionEndpoints } from '../../http/decision-routes.js'
@@ -20,7 +21,6 @@ import { openServer, type RunningServer } from '../../http/server.js'
 import { type LineWriter, openLog } from '../../observability/log.js'
 import { closeInOrder } from '../../runtime/close-in-order.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
-import { sandboxAccountId } from '../../service/sandbox/sandbox.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
@@ -198,7 +198,7 @@ export function openHttpServer(
     decisionRoutes: createDecisionRoutes({
       ...shared,
       gate,
-      toDocument: toDecisionDocument,
+      toJson: toDecisionJson,
       serviceCodes,
       clock: runtime.clock,
     }),

@@ -2,8 +2,7 @@
 
 import { getErrorMessage } from '../../errors.js'
 import type { Readiness } from '../../http/health.js'
-import { monotonicSeconds } from '../../runtime/runtime.js'
-import { sleep } from '../../runtime/wait.js'
+import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 
 /** Readiness needs no API key, so it causes at most one write a second. */

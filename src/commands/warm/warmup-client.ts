@@ -12,7 +12,7 @@ import {
 } from '../../api/gate/warmup.js'
 import type { Timers } from '../../domain/time/clock.js'
 import { truncate } from '../../errors.js'
-import { sleep } from '../../runtime/wait.js'
+import { sleep } from '../../runtime/runtime.js'
 import type { WarmupNumber } from '../../sources/warming/read-warmup-numbers.js'
 import { CommandFailure } from '../command.js'
 

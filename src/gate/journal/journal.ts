@@ -8,6 +8,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallOutcome, OutcomeRecorder } from '../../domain/call-outcome.js'
 import type { Decision } from '../../domain/decision.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
@@ -15,14 +16,10 @@ import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
-import { monotonicSeconds } from '../../runtime/runtime.js'
+import { sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
-import { sleep } from '../../runtime/wait.js'
-import {
-  type DecisionDocument,
-  toDecisionDocument,
-  toOutcomeDocument,
-} from '../decision-document.js'
+import type { OpenedFile } from '../../storage/open-files.js'
+import { type DecisionDocument, toDecisionJson, toOutcomeDocument } from '../decision-document.js'
 import { DecisionIndex, type OutcomeNote } from './decision-index.js'
 import { type IndexProgress, indexWriting } from './index-writer.js'
 import { listSegments, recoverJournal } from './journal-reader.js'
@@ -30,10 +27,13 @@ import { mergeOutcome } from './merge-outcome.js'
 import type { JournalRecord, RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
 
-/** Called with how many records wait, for each decision whose record failed, and for lost records. */
 interface JournalObserver {
-  onPending(count: number): void
+  /** With the instant of a record that is on disk. */
+  onWritten(at: Instant): void
+  /** Once for each decision whose first write failed. */
   onFailure(): void
+  /** Once for each decision that may not be acted on, since it is not on record, and why. */
+  onUnrecorded(decisionId: string, cause: unknown): void
   onLoss(count: number): void
   /** With the number of records on disk that are not in the index. */
   onIndexLag(records: number): void
@@ -47,7 +47,9 @@ export interface JournalOptions {
   /** The database that may hold decisions from before the journal. */
   readonly databasePath: string
   readonly clock: Clock
-  /** Why what was decided now cannot be trusted although it is on disk, for people. */
+  /** That database, as it was opened. */
+  readonly databaseFiles: readonly OpenedFile[]
+  /** Why what was decided from the database cannot be trusted, for people. */
   readonly findFault: () => string | undefined
   readonly observer: JournalObserver
   /** Of the program, for the record of each start. */
@@ -63,10 +65,11 @@ export type OnWritten = (cause?: unknown) => void
 interface Entry {
   readonly record: JournalRecord
   readonly decisionId: string | undefined
-  /** By {@link monotonicSeconds}. */
-  readonly enqueuedAtSeconds: number
-  /** Absent once the caller knows whether the first write succeeded. */
-  onWritten: OnWritten | undefined
+  /** On the monotonic clock. */
+  readonly enqueuedAtMs: number
+  readonly onWritten: OnWritten | undefined
+  /** Whether it is known if the first write succeeded. */
+  isSettled: boolean
 }
 
 const maxBatchSize = 1_000
@@ -92,7 +95,7 @@ export class Journal implements OutcomeRecorder {
   /** Not in the index, by sequence number; some of them are not on disk either. */
   readonly #unindexed = new Map<number, Entry>()
   #index: DecisionIndex | undefined
-  #writer: Thread<readonly JournalRecord[], void> | undefined
+  #writer: Thread<readonly JournalRecord[], boolean> | undefined
   #indexer: Thread<number, IndexProgress> | undefined
   #nextSeq = 0
   /** Number of the last record on disk. */
@@ -107,12 +110,18 @@ export class Journal implements OutcomeRecorder {
   #lastError: unknown
   #isClosing = false
   #lostCount = 0
+  #fault: string | undefined
 
   constructor(options: JournalOptions) {
     this.#options = options
     this.#folder = join(options.dataDir, 'journal')
     this.#indexPath = join(options.dataDir, 'index.sqlite')
     this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting
+  }
+
+  /** Records that are not on disk. */
+  get waitingCount(): number {
+    return this.#waiting.length
   }
 
   /** Records that were given up since the start and are not on disk. */
@@ -127,7 +136,8 @@ export class Journal implements OutcomeRecorder {
    */
   async open(): Promise<void> {
     if (this.#writer !== undefined) return
-    const { clock, version, databasePath, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
+    const { clock, version, databasePath, databaseFiles } = this.#options
+    const { maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
     const folder = this.#folder
     const origin = createHash('sha256').update(readOrigin(folder, clock.now())).digest()
     const index = this.#openIndex()
@@ -139,7 +149,12 @@ export class Journal implements OutcomeRecorder {
     }
     this.#nextSeq = nextSeq
     this.#durableSeq = nextSeq - 1
-    this.#writer = startThread(segmentWriting, { folder, origin, maxSegmentBytes })
+    this.#writer = startThread(segmentWriting, {
+      folder,
+      origin,
+      maxSegmentBytes,
+      databaseFiles,
+    })
     this.#indexer = startThread(indexWriting, { folder, indexPath: this.#indexPath, databasePath })
     const opened = JSON.stringify({ version, removedBytes })
     this.#enqueue({ kind: 'opened', at: clock.now(), body: opened })
@@ -151,13 +166,15 @@ export class Journal implements OutcomeRecorder {
    * Calls back when the decision is on disk, or with the cause when its first write failed or too many
    * records wait. A record whose write failed is tried again all the same.
    */
-  append(decision: Decision, onWritten?: OnWritten): void {
-    this.#enqueueDecision('decision', decision, onWritten)
+  append(decision: Decision, onWritten?: OnWritten, kind: RecordKind = 'decision'): void {
+    const body = toDecisionJson(decision)
+    this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
+    this.#writing ??= this.#writeAll()
   }
 
   /** Adds what became of a decision that changed after it was recorded. */
   amend(decision: Decision): void {
-    this.#enqueueDecision('amendment', decision, undefined)
+    this.append(decision, undefined, 'amendment')
   }
 
   /** Adds what became of a call; on disk with the next flush, or after a tenth of a second. */
@@ -187,6 +204,14 @@ export class Journal implements OutcomeRecorder {
     return state ? { ...document, outcome: toOutcomeDocument({ ...outcome, state }) } : document
   }
 
+  /**
+   * To be called when damage of the database was found or is gone: while there is a fault, nothing that
+   * is decided from it may be allowed.
+   */
+  checkFault(): void {
+    this.#fault = this.#options.findFault()
+  }
+
   /** For searches; a moment behind the journal. `undefined` while nothing was ever recorded. */
   get index(): DecisionIndex | undefined {
     return this.#index ?? (existsSync(this.#indexPath) ? this.#openIndex() : undefined)
@@ -200,7 +225,8 @@ export class Journal implements OutcomeRecorder {
       const why = getErrorMessage(this.#lastError)
       return `${count} records could not be written to the journal and are tried again: ${why}`
     }
-    const waitedSeconds = monotonicSeconds() - (this.#waiting[0]?.enqueuedAtSeconds ?? 0)
+    const enqueuedAtMs = this.#waiting[0]?.enqueuedAtMs ?? 0
+    const waitedSeconds = (performance.now() - enqueuedAtMs) / 1_000
     if (waitedSeconds <= maxWaitSeconds) return undefined
     return `${count} records wait to be written to the journal, since ${Math.floor(waitedSeconds)} s`
   }
@@ -242,34 +268,32 @@ export class Journal implements OutcomeRecorder {
     return this.#index
   }
 
-  #enqueueDecision(kind: RecordKind, decision: Decision, onWritten: OnWritten | undefined): void {
-    const body = JSON.stringify(toDecisionDocument(decision))
-    this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
-    this.#flush()
-  }
-
   #enqueue(content: Omit<JournalRecord, 'seq'>, decisionId?: string, onWritten?: OnWritten): void {
-    const refusal = this.#findRefusal()
-    if (refusal !== undefined) {
+    const { observer } = this.#options
+    const count = this.#waiting.length
+    const isOpen = this.#writer !== undefined && !this.#isClosing
+    if (!isOpen || count >= this.#maxWaiting) {
+      const why = isOpen
+        ? `${count} records wait to be written to the journal`
+        : 'the journal is not open'
+      const cause = new Error(why)
       this.#giveUp(1)
-      this.#options.observer.onFailure()
-      onWritten?.(new Error(refusal))
+      observer.onFailure()
+      if (content.kind === 'decision') observer.onUnrecorded(decisionId ?? '', cause)
+      onWritten?.(cause)
       return
     }
     const record = { ...content, seq: this.#nextSeq }
-    const entry = { record, decisionId, onWritten, enqueuedAtSeconds: monotonicSeconds() }
+    const entry: Entry = {
+      record,
+      decisionId,
+      onWritten,
+      isSettled: record.kind !== 'decision',
+      enqueuedAtMs: performance.now(),
+    }
     this.#nextSeq += 1
     this.#waiting.push(entry)
     if (this.#unindexed.size < maxUnindexed) this.#unindexed.set(record.seq, entry)
-    this.#options.observer.onPending(this.#waiting.length)
-  }
-
-  #findRefusal(): string | undefined {
-    if (this.#writer === undefined || this.#isClosing) return 'the journal is not open'
-    const count = this.#waiting.length
-    return count < this.#maxWaiting
-      ? undefined
-      : `${count} records wait to be written to the journal`
   }
 
   #flushAfter(ms: number): NodeJS.Timeout {
@@ -282,19 +306,21 @@ export class Journal implements OutcomeRecorder {
 
   async #writeAll(): Promise<void> {
     // The requests of one turn of the event loop share a flush.
-    await new Promise((resume) => setImmediate(resume))
+    await nextTurn()
     clearTimeout(this.#flushTimer)
     this.#flushTimer = undefined
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.slice(0, maxBatchSize)
-        await this.#writer?.ask(batch.map(({ record }) => record))
+        const records: JournalRecord[] = []
+        for (const { record } of batch) records.push(record)
+        const isIntact = await this.#writer?.ask(records)
+        if (isIntact !== true || this.#fault !== undefined) this.checkFault()
         this.#acknowledge(batch)
       }
     } catch (cause) {
       this.#refuseAll(cause)
     }
-    this.#options.observer.onPending(this.#waiting.length)
     this.#writing = undefined
     this.#updateIndexIn(indexDelayMs)
   }
@@ -303,10 +329,23 @@ export class Journal implements OutcomeRecorder {
     this.#failedAttempts = 0
     this.#waiting.splice(0, batch.length)
     this.#durableSeq += batch.length
-    // After the flush: what was decided from files that are gone by now must not be allowed.
-    const fault = this.#options.findFault()
-    const cause = fault === undefined ? undefined : new Error(fault)
-    for (const entry of batch) settle(entry, cause)
+    const { observer } = this.#options
+    const cause = this.#fault === undefined ? undefined : new Error(this.#fault)
+    for (const entry of batch) {
+      if (cause) this.#refuse(entry, cause)
+      else if (!entry.isSettled) {
+        entry.isSettled = true
+        observer.onWritten(entry.record.at)
+        entry.onWritten?.()
+      }
+    }
+  }
+
+  #refuse(entry: Entry, cause: unknown): void {
+    if (entry.isSettled) return
+    entry.isSettled = true
+    this.#options.observer.onUnrecorded(entry.decisionId ?? '', cause)
+    entry.onWritten?.(cause)
   }
 
   /** The callers learn it at once; the records are tried again, and each new one tries at once as well. */
@@ -314,8 +353,8 @@ export class Journal implements OutcomeRecorder {
     this.#lastError = cause
     this.#failedAttempts += 1
     for (const entry of this.#waiting) {
-      if (entry.onWritten) this.#options.observer.onFailure()
-      settle(entry, cause)
+      if (!entry.isSettled) this.#options.observer.onFailure()
+      this.#refuse(entry, cause)
     }
     if (this.#isClosing) return
     this.#flushTimer = this.#flushAfter(computeBackoffMs(this.#failedAttempts, retryDelays))
@@ -365,11 +404,6 @@ export class Journal implements OutcomeRecorder {
       this.#unindexed.delete(seq)
     }
   }
-}
-
-function settle(entry: Entry, cause: unknown): void {
-  entry.onWritten?.(cause)
-  entry.onWritten = undefined
 }
 
 /** The name of a journal, from the day it was begun; in a file beside its records. */

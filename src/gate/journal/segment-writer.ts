@@ -16,6 +16,7 @@ import { toUtcDay } from '../../domain/time/dates.js'
 import { getErrorCode } from '../../errors.js'
 import { syncFolder } from '../../runtime/folders.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
+import { type OpenedFile, OpenFiles } from '../../storage/open-files.js'
 import { segmentPath } from './journal-reader.js'
 import { checksumSeedOf, encodeFrames, encodeHeader, type JournalRecord } from './segment-format.js'
 
@@ -54,6 +55,8 @@ export interface SegmentWriterOptions {
   /** SHA-256 of the journal's origin. */
   readonly origin: Uint8Array
   readonly maxSegmentBytes: number
+  /** Of the database that decisions are based on. */
+  readonly databaseFiles: readonly OpenedFile[]
 }
 
 interface OpenSegment {
@@ -70,22 +73,25 @@ interface OpenSegment {
 export class SegmentWriter {
   readonly #options: SegmentWriterOptions
   readonly #files: SegmentFiles
+  readonly #databaseFiles: OpenFiles
   #segment: OpenSegment | undefined
 
   constructor(options: SegmentWriterOptions, files: SegmentFiles = nodeFiles) {
     this.#options = options
     this.#files = files
+    this.#databaseFiles = new OpenFiles(options.databaseFiles)
   }
 
   /**
-   * The records are on disk when it returns. When it throws, the same records are to be written again,
+   * The records are on disk when it returns. Gives false if files of the database are gone, or smaller,
+   * by then: what was decided from them must not be allowed. When it throws, the same records are to be written again,
    * first of all: after a flush that failed, the system may report success though data is gone, so
    * they go to a new segment.
    */
-  handle(records: readonly JournalRecord[]): void {
+  handle(records: readonly JournalRecord[]): boolean {
     const [first] = records
-    if (first === undefined) return
-    if (this.#segment && this.#isComplete(this.#segment, first)) this.close()
+    if (first === undefined) return true
+    if (this.#segment && this.#isComplete(this.#segment, first)) this.#closeSegment()
     try {
       this.#segment ??= this.#create(first)
       this.#append(this.#segment, records)
@@ -93,9 +99,16 @@ export class SegmentWriter {
       this.#abandon()
       throw cause
     }
+    const lost = this.#databaseFiles.findLost()
+    return lost === undefined && !this.#databaseFiles.hasShrunk()
   }
 
   close(): void {
+    this.#closeSegment()
+    this.#databaseFiles.close()
+  }
+
+  #closeSegment(): void {
     const segment = this.#segment
     this.#segment = undefined
     if (segment) this.#files.close(segment.file)
@@ -151,7 +164,7 @@ export class SegmentWriter {
   }
 }
 
-export const segmentWriting: ThreadWork<SegmentWriterOptions, readonly JournalRecord[], void> = {
+export const segmentWriting: ThreadWork<SegmentWriterOptions, readonly JournalRecord[], boolean> = {
   module: import.meta.url,
   create: (options) => new SegmentWriter(options),
 }

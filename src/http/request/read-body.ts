@@ -146,15 +146,29 @@ export interface BodyRules {
   readonly repeats?: RepeatPolicy | undefined
 }
 
-/**
- * The fields of the body, and the form they came in. An empty body has no fields; it is refused
- * where fields can only come as JSON. Throws refusals: malformed, too large, wrong content type.
- */
+/** Reads the body and its fields; see {@link parseBody}. */
 export async function readBodyFields(
   request: IncomingMessage,
-  { accepts, bareListField, repeats = 'refused', ...options }: BodyRules & BodyOptions,
-): Promise<{ readonly form: BodyForm | undefined; readonly fields: RawFields }> {
+  { accepts, bareListField, repeats, ...options }: BodyRules & BodyOptions,
+): Promise<BodyFields> {
   const body = await readBody(request, options)
+  return await parseBody(request, body, { accepts, bareListField, repeats })
+}
+
+export interface BodyFields {
+  readonly form: BodyForm | undefined
+  readonly fields: RawFields
+}
+
+/**
+ * The fields of the body, and the form they came in. An empty body has no fields; it is refused
+ * where fields can only come as JSON. Throws refusals: malformed, wrong content type.
+ */
+export async function parseBody(
+  request: IncomingMessage,
+  body: Buffer,
+  { accepts, bareListField, repeats = 'refused' }: BodyRules,
+): Promise<BodyFields> {
   const expected = bareListField === undefined ? 'a JSON object' : 'a JSON list or object'
   if (body.length === 0) {
     if (accepts.some((source) => source !== 'json')) return { form: undefined, fields: {} }

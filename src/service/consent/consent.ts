@@ -17,7 +17,7 @@ import {
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import type { ViewOf } from '../account-view.js'
+import type { FixedFacts, ViewOf } from '../account-view.js'
 import { findAccount } from '../accounts/accounts.js'
 import type { InternalDncEntrySource } from '../internal-dnc/internal-dnc-entry.js'
 import { notifyNumbersChanged } from '../notify-numbers-changed.js'
@@ -30,7 +30,7 @@ import {
 } from '../projects/project-scope.js'
 import { recordNames } from '../scrub/result-letter.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
-import { NumberRowReader, type RowOwner } from '../sql/rows-by-number.js'
+import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-number.js'
 import { type EbrLaw, type EbrTerms, expiresAfter } from './ebr-expiry.js'
 import { type EbrInput, type ParsedEbr, readEbrList } from './ebr-input.js'
 import { type EbrRecord, type EbrRecordSource, toEbrRecord } from './ebr-record.js'
@@ -43,7 +43,7 @@ import {
 import { describeEbrWarning } from './ebr-warnings.js'
 
 export interface ConsentOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+  readonly storage: RowStorage & Pick<OpenDatabase, 'retryWhileLocked'>
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
   readonly viewOf: ViewOf<'clock' | 'fixedFacts'>
@@ -79,9 +79,7 @@ export class Consent implements EbrRecordSource {
   constructor(options: ConsentOptions) {
     this.#options = options
     this.#db = options.storage.db
-    this.#rows = new NumberRowReader(options.storage.traits, (owner, numbers) =>
-      selectCurrentSummaries(options.storage.db, owner, numbers),
-    )
+    this.#rows = new NumberRowReader(options.storage, selectCurrentSummaries)
   }
 
   /**
@@ -120,15 +118,14 @@ export class Consent implements EbrRecordSource {
     return { stored: facts.length, warnings }
   }
 
-  async findRecord(
+  findRecord(
     accountId: string,
     ebrProject: string,
     number: PhoneNumber,
-  ): Promise<EbrRecord | undefined> {
-    const owner = { accountId, projectCode: ebrProject }
-    const [row] = await this.#rows.readAtOnce(this.#db, owner, [number])
-    if (row) return toEbrRecord(row)
-    return this.#options.viewOf(accountId).fixedFacts?.ebrRecord(number)
+    fixedFacts: FixedFacts | undefined,
+  ): EbrRecord | undefined {
+    const row = this.#rows.find({ accountId, projectCode: ebrProject }, number)
+    return row ? toEbrRecord(row) : fixedFacts?.ebrRecord(number)
   }
 
   async findRecords(

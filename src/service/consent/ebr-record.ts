@@ -46,6 +46,7 @@ export interface EbrRecordSource {
     accountId: string,
     ebrProject: string,
     number: PhoneNumber,
+    fixedFacts: { ebrRecord(number: PhoneNumber): EbrRecord | undefined } | undefined,
   ): MaybePromise<EbrRecord | undefined>
   /** The records in force, keyed by number. */
   findRecords(

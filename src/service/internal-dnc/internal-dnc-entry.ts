@@ -1,6 +1,7 @@
 import type { MaybePromise } from '../../domain/compliance.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
+import type { FixedFacts } from '../account-view.js'
 
 /** A number that is or was on a list; `removedAt` is null while it is on it. */
 export interface InternalDncEntry {
@@ -23,6 +24,7 @@ export interface InternalDncEntrySource {
     accountId: string,
     list: string,
     number: PhoneNumber,
+    fixedFacts: FixedFacts | undefined,
   ): MaybePromise<InternalDncEntry | undefined>
   /** The entries found, keyed by number. */
   findEntries(

@@ -14,7 +14,7 @@ import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import type { ViewOf } from '../account-view.js'
+import type { FixedFacts, ViewOf } from '../account-view.js'
 import { findAccount } from '../accounts/accounts.js'
 import { notifyNumbersChanged } from '../notify-numbers-changed.js'
 import {
@@ -26,7 +26,7 @@ import {
 } from '../projects/project-scope.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
-import { NumberRowReader } from '../sql/rows-by-number.js'
+import { NumberRowReader, type RowStorage } from '../sql/rows-by-number.js'
 import type { InternalDncEntry, InternalDncEntrySource } from './internal-dnc-entry.js'
 import type { FixedEntry, InternalDncListEntry } from './internal-dnc-rows.js'
 import {
@@ -42,7 +42,7 @@ import {
 } from './internal-dnc-rows.js'
 
 export interface InternalDncOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+  readonly storage: RowStorage & Pick<OpenDatabase, 'retryWhileLocked'>
   readonly projects: ScopeResolver
   /** Whether role Agent of an account may remove numbers. */
   readonly accounts: { agentsMayRemove(accountId: string): Promise<boolean> }
@@ -85,8 +85,7 @@ export class InternalDnc implements InternalDncEntrySource {
   constructor(options: InternalDncOptions) {
     this.#options = options
     this.#db = options.storage.db
-    const { db, traits } = options.storage
-    this.#rows = new NumberRowReader(traits, (owner, numbers) => selectEntries(db, owner, numbers))
+    this.#rows = new NumberRowReader(options.storage, selectEntries)
   }
 
   /**
@@ -175,15 +174,15 @@ export class InternalDnc implements InternalDncEntrySource {
     }
   }
 
-  async findEntry(
+  findEntry(
     accountId: string,
     list: string,
     number: PhoneNumber,
-  ): Promise<InternalDncEntry | undefined> {
-    const owner = { accountId, projectCode: list }
-    const [row] = await this.#rows.readAtOnce(this.#db, owner, [number])
+    fixedFacts: FixedFacts | undefined,
+  ): InternalDncEntry | undefined {
+    const row = this.#rows.find({ accountId, projectCode: list }, number)
     if (row) return toEntry(row)
-    const fixed = this.#options.viewOf(accountId).fixedFacts?.internalDncEntry(number)
+    const fixed = fixedFacts?.internalDncEntry(number)
     return fixed && toEntry(toFixedRow({ number, addedAt: fixed.addedAt }))
   }
 

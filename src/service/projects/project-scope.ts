@@ -224,13 +224,29 @@ function parseStoredDay(text: string | null): number | undefined {
 }
 
 /** Throws {@link AppError} naming `projId` or `campaignId`, its value and the rule. */
-export async function requireScope(
+export function requireScope(
   projects: ScopeResolver,
   accountId: string,
-  { projectId, campaignId }: ScopeChoice,
+  choice: ScopeChoice,
+): MaybePromise<ProjectScope> {
+  const scope = projects.resolve(accountId, choice)
+  if (scope && !(scope instanceof Promise)) return scope
+  return requireFound(scope, { projects, accountId, choice })
+}
+
+async function requireFound(
+  found: MaybePromise<ProjectScope | undefined>,
+  {
+    projects,
+    accountId,
+    choice: { projectId, campaignId },
+  }: {
+    readonly projects: ScopeResolver
+    readonly accountId: string
+    readonly choice: ScopeChoice
+  },
 ): Promise<ProjectScope> {
-  const resolved = projects.resolve(accountId, { projectId, campaignId })
-  const scope = resolved instanceof Promise ? await resolved : resolved
+  const scope = await found
   if (scope) return scope
   if (campaignId === undefined || !(await projects.resolve(accountId, { projectId }))) {
     throw projectNotFound('projId', projectId ?? '')

@@ -5,6 +5,7 @@
  */
 
 import { findAreaCodePlace, listAreaCodes } from '../../data/numbering/area-codes.js'
+import { sandboxAccountId } from '../../domain/caller.js'
 import {
   areaCodeOf,
   isFictional,
@@ -17,9 +18,6 @@ import { msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import type { FixedFacts } from '../account-view.js'
 import type { EbrRecord } from '../consent/ebr-record.js'
 import type { SandboxFile, SandboxLine } from './sandbox-file.js'
-
-/** The account's id. The account is created on the first start. */
-export const sandboxAccountId = 'sandbox'
 
 /** Change sequence number of fixed facts, which precede every stored change. */
 const beforeFirstWrite = 0

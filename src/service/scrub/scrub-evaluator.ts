@@ -5,14 +5,14 @@
  */
 
 import type { ScopeChoice } from '../../domain/caller.js'
-import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
+import type { MaybePromise, ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { ListVersion } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberFacts, Place, PostalCodes } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { toUtcDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
-import type { AccountView, ViewOf } from '../account-view.js'
+import type { AccountView } from '../account-view.js'
 import type { CallingHours, HoursQuestion } from '../calling-hours/calling-hours.js'
 import type { EbrLaw } from '../consent/ebr-expiry.js'
 import type { EbrRecord, EbrRecordSource } from '../consent/ebr-record.js'
@@ -48,7 +48,6 @@ export interface ScrubEvaluatorDeps {
   readonly postalCodes: PostalCodes
   readonly law: ScrubLaw
   readonly callingHours: Pick<CallingHours, 'evaluate' | 'findNextOpening'>
-  readonly viewOf: ViewOf<'clock' | 'lists' | 'numberingPlan'>
 }
 
 export interface ScrubQuestion extends ScopeChoice {
@@ -58,9 +57,12 @@ export interface ScrubQuestion extends ScopeChoice {
   readonly at?: Instant | undefined
 }
 
+/** What an account's view must have for an evaluation. */
+export type EvaluatedAccount = Pick<AccountView, 'clock' | 'lists' | 'numberingPlan' | 'fixedFacts'>
+
 /** A number with the account's list entry and record for it. */
 export interface ScrubCase {
-  readonly account: Pick<AccountView, 'lists' | 'numberingPlan'>
+  readonly account: Pick<EvaluatedAccount, 'lists' | 'numberingPlan'>
   readonly scope: ProjectScope
   readonly number: PhoneNumber
   readonly postalCode: string | undefined
@@ -117,18 +119,43 @@ export class ScrubEvaluator {
   }
 
   /** Throws an `invalid-request` for an unknown project or campaign. */
-  async evaluate(accountId: string, question: ScrubQuestion): Promise<ScrubEvaluation> {
+  evaluate(
+    account: EvaluatedAccount,
+    accountId: string,
+    question: ScrubQuestion,
+  ): MaybePromise<ScrubEvaluation> {
+    const scope = requireScope(this.#deps.projects, accountId, question)
+    return scope instanceof Promise
+      ? scope.then((found) => this.#evaluateIn(found, account, question))
+      : this.#evaluateIn(scope, account, question)
+  }
+
+  #evaluateIn(
+    scope: ProjectScope,
+    account: EvaluatedAccount,
+    question: ScrubQuestion,
+  ): MaybePromise<ScrubEvaluation> {
+    const { accountId, internalDncList, ebrProject } = scope
     const { number, postalCode } = question
-    const { projects, internalDnc, consent, viewOf } = this.#deps
-    const account = viewOf(accountId)
+    const { fixedFacts } = account
+    const { internalDnc, consent } = this.#deps
     const now = account.clock.now()
-    const scope = await requireScope(projects, accountId, question)
-    const [entry, record] = await Promise.all([
-      internalDnc.findEntry(accountId, scope.internalDncList, number),
-      consent.findRecord(accountId, scope.ebrProject, number),
-    ])
     const at = question.at ?? now
-    return this.judge({ account, scope, number, postalCode, now, at, entry, record })
+    const known = { account, scope, number, postalCode, now, at }
+    const entry = internalDnc.findEntry(accountId, internalDncList, number, fixedFacts)
+    const record = consent.findRecord(accountId, ebrProject, number, fixedFacts)
+    return entry instanceof Promise || record instanceof Promise
+      ? this.#judgeLater(known, entry, record)
+      : this.judge({ ...known, entry, record })
+  }
+
+  async #judgeLater(
+    known: Omit<ScrubCase, 'entry' | 'record'>,
+    entry: MaybePromise<InternalDncEntry | undefined>,
+    record: MaybePromise<EbrRecord | undefined>,
+  ): Promise<ScrubEvaluation> {
+    const [foundEntry, foundRecord] = await Promise.all([entry, record])
+    return this.judge({ ...known, entry: foundEntry, record: foundRecord })
   }
 
   judge(query: ScrubCase): ScrubEvaluation {

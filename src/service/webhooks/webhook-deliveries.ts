@@ -2,10 +2,11 @@
  * Sends due events. Events are delivered at least once: an attempt is recorded when it has ended, so
  * one interrupted by a crash is repeated. Receivers recognize duplicates by the event's id.
  */
+
 import { setMaxListeners } from 'node:events'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
-import { sleep } from '../../runtime/wait.js'
+import { sleep } from '../../runtime/runtime.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { WebhookEventRow } from '../../storage/tables.js'
 import { HourlyCleanup } from '../background/hourly-cleanup.js'

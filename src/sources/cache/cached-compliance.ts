@@ -21,8 +21,7 @@ import {
 import type { CallKind } from '../../domain/decision.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, Timers } from '../../domain/time/clock.js'
-import { monotonicSeconds } from '../../runtime/runtime.js'
-import { withTimeout } from '../../runtime/wait.js'
+import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
 import {
   type AnswerSubject,
   type CachedAnswer,

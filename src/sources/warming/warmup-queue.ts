@@ -4,7 +4,7 @@
  */
 
 import type { Timers } from '../../domain/time/clock.js'
-import { sleep } from '../../runtime/wait.js'
+import { sleep } from '../../runtime/runtime.js'
 import type { WarmupResult } from '../cache/cached-compliance.js'
 
 /** A part of a job. */

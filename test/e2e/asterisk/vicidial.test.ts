@@ -9,6 +9,7 @@ import { projectRoot } from './lab/project-root.js'
 import { asteriskVersions } from './lab/provided-asterisk.js'
 import { placeCalls } from './lab/sipp-caller.js'
 import { startTrunk, type Trunk } from './lab/sipp-trunk.js'
+import { until } from './lab/until.js'
 
 const recipe = (name: string) => readFileSync(join(projectRoot, 'config/vicidial', name), 'utf8')
 /** Where VICIdial puts the entries of its carriers. */
@@ -50,6 +51,8 @@ describe.each(asteriskVersions)('a VICIdial carrier on Asterisk %i', (version) =
   it('dials what is allowed as VICIdial writes it, and nothing else', async () => {
     expect(await statusesOf([allowedNumber, litigator])).toEqual([200, 403])
     expect(arrived()).toEqual([`1${allowedNumber}`])
+    // A block is answered before it is on record.
+    await until('both are on record', () => callgate.decisions().length === 2)
     expect(callgate.decisions()).toMatchObject([
       { dialed: `1${allowedNumber}`, callKind: 'autodialed', decision: 'allow' },
       { dialed: `1${litigator}`, callKind: 'autodialed', decision: 'block' },

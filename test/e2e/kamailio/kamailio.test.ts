@@ -105,6 +105,7 @@ describe('beside callgate', () => {
       uri: `sip:${litigator}@127.0.0.1`,
       from: '"a&number=2125550106" <sip:1&kind=manual@127.0.0.1>',
     })
+    await until('it is on record', () => callgate.decisions().length > before)
     expect(callgate.decisions().slice(before)).toMatchObject([
       { number: litigator, reason: 'litigator', callKind: 'ai' },
     ])

@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -15,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Decision, strictPolicy } from '../../../src/domain/decision.js'
 import { toDecisionDocument } from '../../../src/gate/decision-document.js'
 import { Journal, type JournalOptions } from '../../../src/gate/journal/journal.js'
+import { listDatabaseFiles } from '../../../src/storage/open-files.js'
 import { answered, fakeCompliance, noon, unanswered } from '../../support/fake-compliance.js'
 import { recordsIn } from '../../support/journal.js'
 import { aCall, testGate } from '../../support/test-gate.js'
@@ -24,8 +26,9 @@ let opened: Journal[]
 let fault: string | undefined
 let now: number
 const seen = {
-  pending: [] as number[],
+  written: [] as number[],
   failures: 0,
+  unrecorded: [] as string[],
   lost: 0,
   lag: [] as number[],
   indexFailures: 0,
@@ -41,13 +44,15 @@ function create(options: Partial<JournalOptions> = {}): Journal {
     dataDir,
     databasePath: join(dataDir, 'callgate.sqlite'),
     clock: { now: () => now },
+    databaseFiles: [],
     findFault: () => fault,
     version: 'test',
     observer: {
-      onPending: (count) => void seen.pending.push(count),
+      onWritten: (at) => void seen.written.push(at),
       onFailure() {
         seen.failures += 1
       },
+      onUnrecorded: (id) => void seen.unrecorded.push(id),
       onLoss(count) {
         seen.lost += count
       },
@@ -84,7 +89,14 @@ beforeEach(() => {
   opened = []
   fault = undefined
   now = noon
-  Object.assign(seen, { pending: [], failures: 0, lost: 0, lag: [], indexFailures: 0 })
+  Object.assign(seen, {
+    written: [],
+    failures: 0,
+    unrecorded: [],
+    lost: 0,
+    lag: [],
+    indexFailures: 0,
+  })
   oldDatabase().close()
 })
 
@@ -159,13 +171,14 @@ describe('the journal', () => {
     const journal = await open()
     const decision = await made('d0')
     const many = Array.from({ length: 2_500 }, (_, index) => ({ ...decision, id: `d${index}` }))
-    await Promise.all(many.map((one) => append(journal, one)))
+    const written = Promise.all(many.map((one) => append(journal, one)))
+    expect(journal.waitingCount).toBe(2_500)
+    await written
     const records = recordsIn(dataDir)
     expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
     expect(records).toHaveLength(2_501)
-    expect(Math.max(...seen.pending)).toBe(2_500)
     await journal.drain()
-    expect(seen.pending.at(-1)).toBe(0)
+    expect(journal.waitingCount).toBe(0)
     expect(seen.lag.at(-1)).toBe(0)
     expect(journal.index?.find('d2499')?.document.id).toBe('d2499')
   })
@@ -293,10 +306,29 @@ describe('a journal whose folder is gone', () => {
 
 it('reports a fault of the data after the flush, and keeps the record', async () => {
   const journal = await open({ maxWaiting: 10 })
-  fault = 'the database is gone'
-  await expect(append(journal, await made('d1'))).rejects.toThrow('the database is gone')
+  fault = 'the database is damaged'
+  journal.checkFault()
+  await expect(append(journal, await made('d1'))).rejects.toThrow('the database is damaged')
   expect(journal.find('main', 'd1')?.id).toBe('d1')
   expect(journal.findProblem()).toBeUndefined()
+  expect([seen.written, seen.unrecorded, seen.failures]).toEqual([[], ['d1'], 0])
+  fault = undefined
+  await append(journal, await made('d2'))
+  expect(seen.written).toHaveLength(1)
+})
+
+it('notices after each flush that a file of the database is gone', async () => {
+  const databaseFiles = listDatabaseFiles(join(dataDir, 'callgate.sqlite'))
+  const journal = await open({
+    databaseFiles,
+    findFault: () => (existsSync(join(dataDir, 'callgate.sqlite')) ? undefined : 'gone'),
+  })
+  await append(journal, await made('d1'))
+  renameSync(join(dataDir, 'callgate.sqlite'), join(dataDir, 'moved'))
+  await expect(append(journal, await made('d2'))).rejects.toThrow('gone')
+  renameSync(join(dataDir, 'moved'), join(dataDir, 'callgate.sqlite'))
+  await append(journal, await made('d3'))
+  expect(recordsIn(dataDir)).toHaveLength(4)
 })
 
 describe('opening a journal', () => {

@@ -129,7 +129,8 @@ it('finds every acknowledged record again after faults and a crash', () => {
   })
   const property = fc.property(scenario, ({ groups, faults, crash }) => {
     const disk = new FaultyDisk(faults)
-    const writer = new SegmentWriter({ folder: '/journal', origin, maxSegmentBytes: 900 }, disk)
+    const options = { folder: '/journal', origin, maxSegmentBytes: 900, databaseFiles: [] }
+    const writer = new SegmentWriter(options, disk)
     const acknowledged: JournalRecord[] = []
     let waiting: readonly JournalRecord[] = []
     let nextSeq = 1

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '../../../src/domain/time/clock.js'
 import { type Fault, faultKinds } from '../../../src/fake-vendor/fault.js'
 import type { Gate } from '../../../src/gate/gate.js'
+import { withoutJournal } from '../../../src/gate/gate.js'
 import { silentLogger } from '../../../src/observability/log.js'
 import { systemTimers } from '../../../src/runtime/runtime.js'
 import { CachedCompliance } from '../../../src/sources/cache/cached-compliance.js'
@@ -97,7 +98,12 @@ function openGate() {
     clock,
     observer: { onLookup: () => undefined, onAnswer: () => undefined },
   })
-  const more = { journal: undefined, clock, accountClock: clock, settings: { deadlineMs: 100 } }
+  const more = {
+    journal: withoutJournal,
+    clock,
+    accountClock: clock,
+    settings: { deadlineMs: 100 },
+  }
   return { remote, gate: testGate(compliance, more).gate }
 }
 

@@ -175,6 +175,8 @@ function beside(options: OwnOptions) {
       clock,
       lists: new ListFacts({ lists: fakeLists(lists, listProblems), ages, clock }),
       hours: hoursOver(plan),
+      numberingPlan: plan,
+      fixedFacts: undefined,
     },
     onError: () => undefined,
   })

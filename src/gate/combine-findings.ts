@@ -1,0 +1,50 @@
+/** One finding of several sources: each of them must permit the call. */
+import { type Finding, pickHigherRankedReason } from '../domain/decision.js'
+
+/**
+ * The deny whose reason ranks highest; otherwise an unknown, preferably one that the request itself
+ * caused; otherwise a pass of all sources together.
+ */
+export function pickStrictestFinding(findings: readonly Finding[]): Finding {
+  const denials = findings.filter(({ verdict }) => verdict === 'deny')
+  if (denials.length > 0) {
+    // The call opens when the last denial ends; not known if one of them does not say.
+    const openings = denials.flatMap(({ opensAt }) => opensAt ?? [])
+    const opensAt = openings.length === denials.length ? Math.max(...openings) : undefined
+    return { ...pickHighestRanking(denials), opensAt }
+  }
+  const unknowns = findings.filter(({ verdict }) => verdict === 'unknown')
+  if (unknowns.length === 0) return combinePasses(findings)
+  return (
+    unknowns.find(({ isRequestError }) => isRequestError === true) ?? pickHighestRanking(unknowns)
+  )
+}
+
+/** The first finding of the highest rank. */
+function pickHighestRanking(findings: readonly Finding[]): Finding {
+  return findings.reduce((one, other) =>
+    pickHigherRankedReason(one.reason, other.reason) === one.reason ? one : other,
+  )
+}
+
+/** Holds as long as every pass does, and is as old as the oldest. */
+function combinePasses(findings: readonly Finding[]): Finding {
+  const { check, verdict, reason } = pickHighestRanking(findings)
+  const details = new Set(findings.map(({ detail }) => detail))
+  const staleReasons = new Set(findings.flatMap(({ staleReason }) => staleReason ?? []))
+  const lists = findings.flatMap((finding) => (finding.lists ? [finding.lists] : []))
+  return {
+    check,
+    verdict,
+    reason,
+    detail:
+      details.size === 1
+        ? [...details].join('')
+        : findings.map(({ source, detail }) => `${source}: ${detail}`).join('; '),
+    source: [...new Set(findings.map(({ source }) => source))].join(', '),
+    asOf: Math.min(...findings.map(({ asOf }) => asOf)),
+    holdsUntil: Math.min(...findings.map(({ holdsUntil }) => holdsUntil)),
+    staleReason: staleReasons.size === 0 ? undefined : [...staleReasons].join('; '),
+    lists: lists.length < 2 ? lists[0] : [...new Set(lists.flat())],
+  }
+}
