@@ -88,7 +88,7 @@ class BoundedCheck {
   #lateResult(): CheckResult {
     const isRecent = this.#last && monotonicSeconds() * 1_000 - this.#last.atMs < maxResultAgeMs
     if (this.#last && isRecent) return this.#last.result
-    const detail = `the check does not answer within ${maxCheckMs} ms`
+    const detail = `the check did not answer within ${maxCheckMs} ms`
     return { name: this.#check.name, ready: false, detail }
   }
 }

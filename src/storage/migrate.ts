@@ -38,7 +38,7 @@ export async function migrateSchema(db: Db): Promise<void> {
   }
   if (executed.length === 0 && tables.length > 0) {
     throw new Error(
-      `the database holds tables (${truncate(tables.join(', '))}) but no record of its schema: ` +
+      `the database contains tables (${truncate(tables.join(', '))}) but no record of its schema: ` +
         'table kysely_migration is missing or empty. It is not a complete callgate database. ' +
         'Restore a backup, or move the file away and run: callgate serve --init',
     )

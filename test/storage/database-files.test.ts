@@ -361,7 +361,7 @@ describe('a database that another program made', () => {
     'without a record of its schema is refused: %s',
     async (statement) => {
       const message = await changed(statement)
-      expect(message).toMatch(/callgate\.sqlite: the database holds tables \(.*accounts/)
+      expect(message).toMatch(/callgate\.sqlite: the database contains tables \(.*accounts/)
       expect(message).toContain('Restore a backup')
       expect(message).not.toContain('\n')
     },

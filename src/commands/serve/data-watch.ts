@@ -50,8 +50,8 @@ function createFaultReporter({ storage, runtime: { log } }: Callgate): () => voi
     const fault = storage.findFault()
     if (fault === reported) return
     reported = fault
-    if (fault === undefined) log.info('the database can be relied on again')
-    else log.error('the database cannot be relied on; no call is allowed', { detail: fault })
+    if (fault === undefined) log.info('the database is reliable again')
+    else log.error('the database is not reliable; no call is allowed', { detail: fault })
   }
 }
 
