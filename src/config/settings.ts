@@ -199,7 +199,6 @@ export type Settings = z.output<typeof settingsShape>
 type SourceSettings = Settings['source']
 export type ProviderSettings = SourceSettings['provider']
 export type ListSettings = Settings['lists']
-export type PolicySettings = Settings['policy']
 
 export type AsteriskSettings = Settings['asterisk']
 export type TrunkSettings = AsteriskSettings['trunks'][number]

@@ -12,11 +12,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Decision, strictPolicy } from '../../../src/domain/decision.js'
+import type { Decision } from '../../../src/domain/decision.js'
 import { toDecisionDocument } from '../../../src/gate/decision-document.js'
 import { Journal, type JournalOptions } from '../../../src/gate/journal/journal.js'
 import { answered, fakeCompliance, noon, unanswered } from '../../support/fake-compliance.js'
 import { recordsIn } from '../../support/journal.js'
+import { strictPolicy } from '../../support/strict-policy.js'
 import { aCall, testGate } from '../../support/test-gate.js'
 
 let dataDir: string
