@@ -99,6 +99,6 @@ async function runCheck({ name, check }: ReadinessCheck, logger: Logger): Promis
     return { name, ready, detail }
   } catch (error) {
     logger.error('readiness check failed', { check: name, err: error })
-    return { name, ready: false, detail: 'the check itself failed; the cause has been logged' }
+    return { name, ready: false, detail: 'the check itself failed; see the log for the cause' }
   }
 }

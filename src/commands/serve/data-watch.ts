@@ -99,9 +99,9 @@ function reportData({ data, metrics, runtime }: Callgate): void {
     metrics.setAreaCodeMode(country as Country, mode === 'area-code')
     const day = asOf === undefined ? undefined : formatInstant(asOf)
     const fields = { country, mode, prefixes, asOf: day }
-    if (mode === 'imported') runtime.log.info('prefixes are known', fields)
+    if (mode === 'imported') runtime.log.info('numbering prefixes are loaded', fields)
     else if (mode === 'damaged')
-      runtime.log.error('prefixes are unknown, calls are blocked', fields)
+      runtime.log.error('numbering prefixes cannot be read; calls are blocked', fields)
     else runtime.log.warn('prefixes are not imported (callgate import numbering)', fields)
   }
 }

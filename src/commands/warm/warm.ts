@@ -46,7 +46,7 @@ export const registerWarm: RegisterCommand = (program, terminal) => {
     .addHelpText(
       'after',
       '\nThe API key comes from --login-id-file, or else from the variable CALLGATE_LOGIN_ID.\n' +
-        'Exits with 1 when a number stayed unanswered, or when there is no number to look up.\n' +
+        'Exits with 1 when a number was not answered, or when there is no number to look up.\n' +
         '\nExample:\n' +
         '  callgate warm next-hour.csv --login-id-file /etc/callgate/key --keep-for 1h\n',
     )
@@ -172,7 +172,7 @@ function requireAnswers(jobs: readonly WarmupProgressBody[]): void {
   if (stopped) throw new CommandFailure(`job ${stopped.id} was stopped before it finished`)
   const unanswered = sumJobs(jobs, 'unanswered')
   if (unanswered > 0)
-    throw new CommandFailure(`${formatNumber(unanswered)} numbers stayed unanswered`)
+    throw new CommandFailure(`${formatNumber(unanswered)} numbers were not answered`)
 }
 
 function sumJobs(

@@ -386,7 +386,7 @@ describe('a provider that fails', () => {
       ok: false,
       reason: 'circuit-open',
       source: 'vendor',
-      detail: 'not asked for a while after repeated failures: fake unreachable',
+      detail: 'requests are paused after repeated failures: fake unreachable',
     })
     expect([transport.sent.length, left()]).toEqual([2, nothingLeft])
   })
@@ -528,11 +528,11 @@ describe('a provider that fails', () => {
     await time.advance(10)
     expect(lines).toEqual([
       {
-        line: 'warn: a provider is not asked for a while, since its requests keep failing',
+        line: 'warn: requests to a provider are paused, since they keep failing',
         fields: { provider: 'vendor', question: 'scrub', detail: 'fake unreachable' },
       },
       {
-        line: 'info: a provider answers again',
+        line: 'info: a provider is answering again',
         fields: { provider: 'vendor', question: 'scrub', detail: 'fake unreachable' },
       },
     ])

@@ -341,7 +341,7 @@ describe('questions with an access token', () => {
     expect([questions().length, tokenRequests()]).toEqual([6, 6])
     expect(lines.map(({ line }) => line)).toEqual([
       'error: a provider refuses the key',
-      'warn: a provider is not asked for a while, since its requests keep failing',
+      'warn: requests to a provider are paused, since they keep failing',
     ])
     expect(JSON.stringify(lines)).not.toContain('token-')
   })
