@@ -152,7 +152,7 @@ describe('a server whose database another process has locked', () => {
     elsewhere.exec('begin immediate')
     const idle = await readiness()
     expect(idle.status).toBe(503)
-    expect(idle.database?.detail).toContain('another process holds the lock')
+    expect(idle.database?.detail).toContain('is locked by another process')
     const decided = await Promise.all([decide(), decide(), decide()])
     expect(decided.map(({ reason }) => reason)).toEqual(Array(3).fill('permitted'))
     expect((await readiness()).records).toMatchObject({ ready: true })
