@@ -128,7 +128,7 @@ function observeEach(metrics) {
   metrics.setSourceCircuit('provider', 'scrub', false)
   metrics.recordApiRequest('decide', 200, 0)
   metrics.countIgnoredFields('scrub-post', 1)
-  metrics.setPendingRecords(0)
+  metrics.observePendingRecords(() => 0)
   metrics.countRecordFailure()
   metrics.setLists([{ name: 'us-dnc', entries: 0, asOf: 0 }])
   metrics.setListAgesReader(() => [

@@ -47,7 +47,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'runtime/': ['domain/time/', 'errors.ts', 'observability/log.ts'],
   'domain/': [],
   'observability/': ['domain/'],
-  'config/': ['domain/', 'errors.ts'],
+  'config/': ['domain/', 'runtime/parse-url.ts', 'errors.ts'],
   'api/': ['domain/', 'runtime/', 'errors.ts'],
   'http/': ['api/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'gate/': ['domain/', 'observability/', 'runtime/runtime.ts', 'errors.ts'],
@@ -63,6 +63,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'service/webhooks/webhook-sender.ts',
     'domain/',
     'runtime/connection-errors.ts',
+    'runtime/parse-url.ts',
     'errors.ts',
   ],
   'data/': ['domain/', 'runtime/', 'errors.ts'],
@@ -169,6 +170,11 @@ describe('architecture', () => {
       expect(found.map(({ path }) => path).filter((path) => !where.includes(path))).toEqual([])
     })
   }
+
+  it('parses URLs without URL.canParse, which Node.js 20 gets wrong', () => {
+    const wrong = sources.filter(({ text }) => /URL\.canParse\(/.test(text))
+    expect(wrong.map(({ path }) => path)).toEqual([])
+  })
 
   it('has no circle of imports between files', () => {
     const edgesOf = new Map(

@@ -166,7 +166,7 @@ export function phoneList({ max, advice }: NumberListLimit) {
         return z.NEVER
       }
       if (parts.length > max) {
-        context.addIssue(`holds more than ${max} numbers${advice ?? ''}`)
+        context.addIssue(`has more than ${max} numbers${advice ?? ''}`)
         return z.NEVER
       }
       return mapLongListInSlices(parts, (part) => part.trim())

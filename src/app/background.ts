@@ -76,7 +76,7 @@ function createScanWorker(
     complaintSourceFor: (accountId) => factSources.sourcesFor(accountId).complaints,
     observer: {
       onWait: (scan, pauseMs, cause) =>
-        log.warn('a scan waits for its sources', { ...scan, pauseMs, err: cause }),
+        log.warn('a scan is waiting for its sources', { ...scan, pauseMs, err: cause }),
       onEnd: (scan, status) => {
         metrics.countEndedScan(status)
         log.info('a scan has ended', { ...scan, status })

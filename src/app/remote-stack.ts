@@ -1,6 +1,6 @@
 /** Builds the remote source from the settings: clients, combination, cache, and our own restrictions. */
 
-import type { PolicySettings, ProviderSettings, Settings } from '../config/settings.js'
+import type { ProviderSettings, Settings } from '../config/settings.js'
 import { type Compliance, type QuestionName, questionNames } from '../domain/compliance.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -142,7 +142,7 @@ function resolveProviderAddresses({
   }
 }
 
-function resolveStaleForMs(policy: PolicySettings): Readonly<Record<QuestionName, number>> {
+function resolveStaleForMs(policy: Settings['policy']): Readonly<Record<QuestionName, number>> {
   return {
     scrub: policy.permission.staleForMs,
     'internal-dnc': policy.internalDnc.staleForMs,

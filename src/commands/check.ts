@@ -41,7 +41,7 @@ export const registerCheck: RegisterCommand = (program, terminal) => {
     .description('decide whether a call may be placed, without recording anything')
     .argument('<number>', 'as dialed: 2125550100, +1 (212) 555-0100, sip:...')
     .addOption(
-      new Option('--kind <kind>', 'who speaks').choices(callKinds).makeOptionMandatory(true),
+      new Option('--kind <kind>', 'kind of call').choices(callKinds).makeOptionMandatory(true),
     )
     .option('--at <instant>', 'decide as of this instant, such as 2026-11-23T17:00:00Z')
     .option('--postal <code>', 'ZIP or postal code of the called person')

@@ -1,6 +1,8 @@
 /** The settings of the Asterisk servers, their trunks and the facts of their calls. */
+
 import { z } from 'zod'
 import { callKinds } from '../domain/decision.js'
+import { parseUrl } from '../runtime/parse-url.js'
 import { addProblem, milliseconds, shortName, text } from './values.js'
 
 /** Name of the server at `asterisk.url` in metrics, logs and readiness. */
@@ -12,7 +14,7 @@ const ariUrl = z
     /^https?:\/\/(?:[\w.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?\/?$/,
     'must be http://host:port or https://host:port, without a path',
   )
-  .refine((text) => URL.canParse(text), 'must have a valid host and port')
+  .refine((text) => parseUrl(text) !== undefined, 'must have a valid host and port')
 
 /** Call facts used when the arguments of Stasis() do not give them. */
 const callFacts = {
@@ -178,7 +180,7 @@ const countPasswords = ({ password, passwordFile }: Login): number =>
   [password, passwordFile].filter((value) => value !== undefined).length
 
 /** An invalid address is reported by the schema of the field itself. */
-const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
+const originOf = (url: string): string => parseUrl(url)?.origin ?? url
 
 /** Reports values that equal an earlier one, or one of `reserved`. */
 function reportDuplicates(

@@ -11,6 +11,7 @@ import { parse, YAMLParseError } from 'yaml'
 import { z } from 'zod'
 import { getErrorMessage } from '../errors.js'
 import { type Settings, settingsSchema } from './settings.js'
+import { suggestName } from './suggest-name.js'
 
 /** Where the files that ship with the program are: the folder of package.json. */
 export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
@@ -48,9 +49,11 @@ export function unwrapSchema(schema: z.ZodType): z.ZodType {
   return schema
 }
 
+const variablePrefix = 'CALLGATE_'
+
 function toVariableName(path: readonly string[]): string {
   const words = path.map((part) => part.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase())
-  return `CALLGATE_${words.join('_')}`
+  return variablePrefix + words.join('_')
 }
 
 /** Variables with the `CALLGATE_` prefix that are not settings. */
@@ -147,12 +150,35 @@ function applyEnvironment(
 ): void {
   const byVariable = new Map(listSettingLeaves().map((leaf) => [leaf.variable, leaf]))
   for (const [variable, text] of Object.entries(environment)) {
-    if (!variable.startsWith('CALLGATE_') || nonSettingVariables.has(variable)) continue
+    if (!variable.startsWith(variablePrefix) || nonSettingVariables.has(variable)) continue
     const leaf = byVariable.get(variable)
-    if (!leaf) problems.push(`unknown setting '${variable}'`)
+    if (!leaf) problems.push(describeUnknownVariable(variable, [...byVariable.keys()]))
     else if (text !== undefined && text !== '')
       setAt(tree, leaf.path, parseVariable(leaf.schema, text))
   }
+}
+
+function describeUnknownVariable(variable: string, known: readonly string[]): string {
+  const nameOf = (text: string) => text.slice(variablePrefix.length)
+  const names = [...known, ...nonSettingVariables].map(nameOf)
+  const meant = suggestName(nameOf(variable), names)
+  return describeUnknown(variable, meant && variablePrefix + meant)
+}
+
+/** `group` is the path of the group that the unknown name is in. */
+function describeUnknownSetting(group: readonly string[], key: string): string {
+  const siblings = listSettingLeaves().flatMap(({ path }) =>
+    group.every((part, index) => path[index] === part)
+      ? path.slice(group.length, group.length + 1)
+      : [],
+  )
+  const meant = suggestName(key, new Set(siblings))
+  const pathOf = (name: string) => [...group, name].join('.')
+  return describeUnknown(pathOf(key), meant && pathOf(meant))
+}
+
+function describeUnknown(name: string, meant: string | undefined): string {
+  return `unknown setting '${name}'${meant ? `; did you mean '${meant}'?` : ''}`
 }
 
 function setAt(tree: Tree, path: readonly string[], value: unknown): void {
@@ -187,7 +213,7 @@ const secretNames: ReadonlySet<string> = new Set(['password', 'loginId', 'client
 function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `unknown setting '${[...path, key].join('.')}'`).join('\n  - ')
+    return issue.keys.map((key) => describeUnknownSetting(path, key)).join('\n  - ')
   }
   const value = path.reduce<unknown>((at, key) => (isTree(at) ? at[key] : undefined), tree)
   const name = path.join('.')

@@ -89,8 +89,8 @@ const settingsShape = z.strictObject({
       lockWaitMs: milliseconds(1, 10_000)
         .default(100)
         .describe(
-          'How long a write waits for another process that has locked the database; decisions wait ' +
-            'behind it, so it must be below gate.deadlineMs',
+          'How long a write to the database, such as an opt-out, waits while another process has it ' +
+            'locked; must be below gate.deadlineMs. Decisions are written to the journal and do not wait',
         ),
       createDatabase: z
         .boolean()
@@ -199,7 +199,6 @@ export type Settings = z.output<typeof settingsShape>
 type SourceSettings = Settings['source']
 export type ProviderSettings = SourceSettings['provider']
 export type ListSettings = Settings['lists']
-export type PolicySettings = Settings['policy']
 
 export type AsteriskSettings = Settings['asterisk']
 export type TrunkSettings = AsteriskSettings['trunks'][number]

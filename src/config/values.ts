@@ -1,7 +1,9 @@
 /** Value schemas shared by several sections of the settings. */
+
 import { z } from 'zod'
 import type { Instant } from '../domain/time/clock.js'
 import { parseInstant } from '../domain/time/dates.js'
+import { parseUrl } from '../runtime/parse-url.js'
 
 /** Adds a problem found by a rule that involves several settings. */
 export const addProblem = (
@@ -40,7 +42,7 @@ export const instant = (example: string) =>
 export const httpUrl = z
   .string()
   .regex(/^https?:\/\/[^\s?#@]+$/, 'must be http://host or https://host, without key or query')
-  .refine((text) => URL.canParse(text), 'must have a valid host and port')
+  .refine((text) => parseUrl(text) !== undefined, 'must have a valid host and port')
   .transform((text) => text.replace(/\/+$/, ''))
 
 export const filePath = text.optional()

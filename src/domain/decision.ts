@@ -122,14 +122,6 @@ export interface CheckPolicy {
 
 export type Policy = Readonly<Record<CheckName, CheckPolicy>>
 
-/** Anything but a pass blocks. */
-export const strictPolicy: Policy = {
-  litigator: { mode: 'enforce' },
-  'internal-dnc': { mode: 'enforce' },
-  permission: { mode: 'enforce' },
-  'calling-hours': { mode: 'enforce' },
-}
-
 /**
  * How policy overrode a finding:
  * - `unknown-allowed`: the check could not be answered, and policy allows that;

@@ -51,7 +51,10 @@ export async function answerControl(
     const action = actions[`${request.method} ${path}`]
     if (!action) {
       const known = Object.keys(actions).join(', ')
-      throw new AppError('not-found', `There is no ${request.method} ${path}; there are ${known}`)
+      throw new AppError(
+        'not-found',
+        `${request.method} ${path} not found; the endpoints are ${known}`,
+      )
     }
     await action(request, parts)
     const { faults, record } = parts

@@ -65,7 +65,7 @@ export class ServiceDispatcher {
     const allow = routes.map(({ endpoint }) => endpoint.method).join(', ')
     const error =
       routes.length === 0
-        ? new AppError('not-found', `There is nothing at ${pathOf(request)}`)
+        ? new AppError('not-found', `${pathOf(request)} not found`)
         : new AppError('method-not-allowed', `${request.method} is not allowed here; use ${allow}`)
     const shape = routes[0]?.endpoint.errors ?? 'problem'
     const path = pathOf(request)

@@ -180,7 +180,8 @@ export class Gate {
    */
   allowUnrecorded(request: CallRequest): Decision {
     const dialed = parseDialString(request.dialed, this.#deps.settings.serviceCodes)
-    if (dialed.kind !== 'service-code') throw new TypeError('only service codes pass unrecorded')
+    if (dialed.kind !== 'service-code')
+      throw new TypeError('only service codes may be allowed without a record')
     const account = this.#accountOf(request)
     const ruling = ruleBeforeChecks(dialed, 'block')
     return { ...this.#createDecision({ request, account }, ruling), id: '-' }

@@ -55,7 +55,10 @@ export function extractKey(fields: RawFields): {
 export function findKey(fields: Iterable<readonly [string, unknown]>): Credential | undefined {
   const [given, ...more] = [...fields].filter(([name]) => isKeyName(name))
   if (more.some(([, other]) => other !== given?.[1])) {
-    throw new AppError('invalid-request', 'loginId: is given twice')
+    throw new AppError(
+      'invalid-request',
+      'loginId: was sent twice with different values; send it once',
+    )
   }
   return toCredential(given?.[1])
 }
@@ -93,7 +96,8 @@ export async function identifyBeforeBody(
 ): Promise<Caller | undefined> {
   const inAddress = endpoint.keyAlsoIn.includes('query') ? findKey(query) : undefined
   if (inAddress !== undefined && !keysInAddress) {
-    const problem = 'A key in the address is not taken here; send it in header loginId'
+    const problem =
+      'A key in the URL is not accepted here (`http.keysInAddress` is false); send it in header loginId'
     throw new AppError('unauthenticated', problem)
   }
   const inHeaders = findKeyInHeaders(request)
@@ -133,7 +137,7 @@ export function addBasicClient(request: IncomingMessage, fields: RawFields): Raw
   const client = parseBasicClient(encoded)
   const { client_id: id = client.client_id, client_secret: secret } = fields
   if (id === client.client_id && secret === undefined) return { ...fields, ...client }
-  const problem = 'The client shows itself in the body and by Authorization: Basic; use one of them'
+  const problem = 'Client credentials are in both the body and Authorization: Basic; send only one'
   throw new AppError('invalid-request', problem)
 }
 

@@ -87,7 +87,7 @@ class BoundedCheck {
   #lateResult(): CheckResult {
     const isRecent = this.#last && monotonicSeconds() * 1_000 - this.#last.atMs < maxResultAgeMs
     if (this.#last && isRecent) return this.#last.result
-    const detail = `the check does not answer within ${maxCheckMs} ms`
+    const detail = `the check did not answer within ${maxCheckMs} ms`
     return { name: this.#check.name, ready: false, detail }
   }
 }
@@ -98,6 +98,6 @@ async function runCheck({ name, check }: ReadinessCheck, logger: Logger): Promis
     return { name, ready, detail }
   } catch (error) {
     logger.error('readiness check failed', { check: name, err: error })
-    return { name, ready: false, detail: 'the check itself failed; the cause has been logged' }
+    return { name, ready: false, detail: 'the check itself failed; see the log for the cause' }
   }
 }

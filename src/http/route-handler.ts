@@ -242,7 +242,7 @@ function splitKey(fields: RawFields, keyAllowed: boolean) {
 
 /** On a call whose fields are in the body, a field in the address would otherwise be overlooked. */
 export function refuseQueryFields(query: RawFields): void {
-  const rule = 'is not read from the address; send it in the body'
+  const rule = 'must be in the body; it was sent in the URL'
   const problems = Object.keys(query).map((name) => ({ field: truncate(name), rule }))
   if (problems.length > 0) throw invalidRequest(problems)
 }

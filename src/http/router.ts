@@ -122,7 +122,7 @@ function refuseRequest(methods: RoutesByMethod, exchange: Exchange): void {
   const { request, response } = exchange
   const [route] = methods.values()
   if (!route) {
-    const problem = `There is nothing at ${pathOf(request)}`
+    const problem = `${pathOf(request)} not found; /docs lists all endpoints`
     return void sendRefusal(new AppError('not-found', problem), exchange)
   }
   const allow = [...methods.keys()].join(', ')

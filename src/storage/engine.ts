@@ -47,6 +47,6 @@ function diskFullError(path: string, cause: unknown): AppError {
 
 /** Nothing was changed, so the same write may be sent again. */
 function databaseBusyError(cause: unknown): AppError {
-  const message = 'The database is held by another process; nothing was changed'
+  const message = 'The database is locked by another process; nothing was changed'
   return new AppError('not-available', message, { cause, retryAfterSeconds: 1 })
 }

@@ -71,7 +71,9 @@ export function verifyFactFile(path: string, entries: number): void {
       const verdict = connection.pragma('quick_check(1)', { simple: true })
       const found = connection.prepare('SELECT count(*) FROM facts').pluck().get()
       if (verdict === 'ok' && found === entries) return
-      throw new DataFileError(path, `reads back other than it was written (${String(verdict)})`)
+      const problem =
+        verdict === 'ok' ? `${String(found)} rows instead of ${entries}` : String(verdict)
+      throw new DataFileError(path, `is not what was written: ${problem}; import it again`)
     } finally {
       connection.close()
     }
@@ -90,7 +92,11 @@ export function lockFactFile(path: string): { release(): void } {
     return { release: () => void lock.close() }
   } catch (cause) {
     lock.close()
-    throw new DataFileError(path, 'another import of this feed is running', cause)
+    throw new DataFileError(
+      path,
+      'another import of this feed is running; wait until it has finished',
+      cause,
+    )
   }
 }
 
@@ -156,10 +162,12 @@ function refuseOtherKind(
 ): void {
   const number = (pragma: string) => connection.pragma(pragma, { simple: true })
   if (number('application_id') !== applicationId) {
-    throw new DataFileError(path, 'is not a file of imported facts')
+    throw new DataFileError(path, 'was not written by callgate import; import it again')
   }
-  const held = readMeta(connection).get('feed')
-  if (held !== feed) throw new DataFileError(path, `holds '${String(held)}', not '${feed}'`)
+  const found = readMeta(connection).get('feed')
+  if (found !== feed) {
+    throw new DataFileError(path, `contains feed '${String(found)}' instead of '${feed}'`)
+  }
   const version = number('user_version')
   if (version === formatVersion) return
   throw new DataFileError(
@@ -178,7 +186,7 @@ function readInfo(path: string, connection: Sqlite.Database): FactFileInfo {
   const number = (name: string): number => {
     const value = meta.get(name)
     if (typeof value === 'number' && Number.isSafeInteger(value)) return value
-    throw new DataFileError(path, `is damaged: it does not say its ${name}`)
+    throw new DataFileError(path, `is damaged: '${name}' is missing; import it again`)
   }
   const complete = String(meta.get('complete') ?? '')
   return {
@@ -198,13 +206,19 @@ function refuseTruncated(path: string): void {
     const start = Buffer.alloc(100)
     const read = readSync(handle, start, 0, start.length, 0)
     if (read < start.length || start.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
-      throw new DataFileError(path, 'is not a file of imported facts, or was cut off at the start')
+      throw new DataFileError(
+        path,
+        'was not written by callgate import, or is truncated; import it again',
+      )
     }
     const pageSize = start.readUInt16BE(16) === 1 ? 65_536 : start.readUInt16BE(16)
     const expected = pageSize * start.readUInt32BE(28)
     const { size } = fstatSync(handle)
     if (size === expected) return
-    throw new DataFileError(path, `is damaged or cut off: ${size} bytes instead of ${expected}`)
+    throw new DataFileError(
+      path,
+      `is damaged or truncated: ${size} bytes instead of ${expected}; import it again`,
+    )
   } finally {
     closeSync(handle)
   }

@@ -33,12 +33,12 @@ export async function migrateSchema(db: Db): Promise<void> {
   if (newer.length > 0) {
     throw new Error(
       `the database has a newer schema than this program knows (${newer.join(', ')}). ` +
-        'Install the callgate that wrote it, or a newer one, or restore a backup of this version',
+        'Install the callgate version that wrote it, or a newer one, or restore a backup of this version',
     )
   }
   if (executed.length === 0 && tables.length > 0) {
     throw new Error(
-      `the database holds tables (${truncate(tables.join(', '))}) but no record of its schema: ` +
+      `the database contains tables (${truncate(tables.join(', '))}) but no record of its schema: ` +
         'table kysely_migration is missing or empty. It is not a complete callgate database. ' +
         'Restore a backup, or move the file away and run: callgate serve --init',
     )
@@ -48,7 +48,7 @@ export async function migrateSchema(db: Db): Promise<void> {
   const why = getErrorMessage(error)
   throw new Error(
     `the database schema could not be updated from ${executed.at(-1) ?? 'empty'} to ` +
-      `${known.at(-1)}: ${why}. Restore a backup, or run the callgate that made the database`,
+      `${known.at(-1)}: ${why}. Restore a backup, or run the callgate version that created the database`,
     { cause: error },
   )
 }

@@ -123,7 +123,7 @@ export interface WebhookEventRow {
   /** Such as `project.ftcValidation`. */
   event: string
   url: string
-  /** Account and share of its receivers; see `service/webhooks/lanes.ts`. */
+  /** Account and share of its receivers; see `service/webhooks/delivery-lanes.ts`. */
   lane: string
   /** Sent in the key header. */
   api_key: string | null

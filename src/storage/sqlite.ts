@@ -273,7 +273,9 @@ function lockServing(dataDir: string): Sqlite.Database {
     return lock
   } catch (cause) {
     lock.close()
-    throw new DataFileError(path, 'another callgate serves from this data folder', cause)
+    const problem =
+      'another callgate is already serving this data folder; stop it, or set CALLGATE_DATA_DIR'
+    throw new DataFileError(path, problem, cause)
   }
 }
 

@@ -33,7 +33,7 @@ describe('the request is refused with 400 and a text', () => {
   test.each([
     [{}, 'ebrList: is required and must not be null'],
     [{ ebrList: null }, "ebrList 'null': is required and must not be null"],
-    [{ ebrList: [] }, "ebrList 'a list of 0': must hold at least 1 record"],
+    [{ ebrList: [] }, "ebrList 'a list of 0': must have at least 1 record"],
     [{ ebrList: record }, "ebrList 'an object': must be a list"],
     [{ ebrList: [record, 'x'] }, "ebrList[1] 'x': must be an object of fields"],
     [{ ebrList: [record], keepBetterEBR: 2 }, "keepBetterEBR '2': must be 0, 1, true or false"],
@@ -44,11 +44,11 @@ describe('the request is refused with 400 and a text', () => {
     [{ ebrList: [{ ...record, TYPE: 'S' }] }, "ebrList[0].TYPE 'S': is given twice"],
     [
       { ebrList: [{ ...record, phoneNumber: manyNumbers(10_001) }] },
-      "ebrList 'a list of 1': must hold at most 10000 numbers in all records together",
+      "ebrList 'a list of 1': must have at most 10000 numbers in all records together",
     ],
     [
       { ebrList: Array.from({ length: 10_001 }, () => record) },
-      "ebrList 'a list of 10001': must hold at most 10000 records",
+      "ebrList 'a list of 10001': must have at most 10000 records",
     ],
   ])('%#', async (body, reason) => {
     const answer = await app.post(path, body)

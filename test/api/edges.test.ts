@@ -195,7 +195,7 @@ describe('where else the key may stand', () => {
   test('a key given twice is refused', async () => {
     const answer = await app.send(`${scrub}?loginId=a&LoginId=b&phoneList=1`, { key: null })
     expect(answer.status).toBe(400)
-    expect(answer.text).toBe('loginId: is given twice')
+    expect(answer.text).toBe('loginId: was sent twice with different values; send it once')
   })
 
   test('a refused key is not repeated in the answer', async () => {
@@ -207,8 +207,12 @@ describe('where else the key may stand', () => {
 
 describe('paths that mean nothing', () => {
   test.each([
-    ['/app/main/rpc/nothing', 'text/plain', /^There is nothing at \/app\/main\/rpc\/nothing$/],
-    ['/v1.5/GeoScrub/Nothing', 'application/json', /^\{"ReasonPhrase":"There is nothing at/],
+    ['/app/main/rpc/nothing', 'text/plain', /^\/app\/main\/rpc\/nothing not found; \/docs lists/],
+    [
+      '/v1.5/GeoScrub/Nothing',
+      'application/json',
+      /^\{"ReasonPhrase":"\/v1.5\/GeoScrub\/Nothing not found/,
+    ],
     [
       '/v1.5/Scrub/nothing?loginId=x',
       'application/problem+json',

@@ -160,7 +160,7 @@ describe('the request is refused, in the shape the request asks for', () => {
     const body = new URLSearchParams({ phoneList, actionType: 'add' })
     const answer = await app.send(path, { method: 'POST', body })
     expect(answer.status).toBe(400)
-    expect(answer.text).toContain('holds more than 10000 numbers')
+    expect(answer.text).toContain('has more than 10000 numbers')
   })
 
   test('a role that may not remove gets 403 and the text as it is', async () => {

@@ -50,11 +50,11 @@ describe('the request is refused with 400 and problem details', () => {
     ['PhoneList: is required', path, {}],
     ["PhoneList ',': has no numbers", `${path}?phoneList=,`, {}],
     [
-      'holds more than 100 numbers, the maximum with GET; use POST',
+      'has more than 100 numbers, the maximum with GET; use POST',
       `${path}?phoneList=${numbers(101)}`,
       {},
     ],
-    ['holds more than 10000 numbers', path, json({ PhoneList: numbers(10_001) })],
+    ['has more than 10000 numbers', path, json({ PhoneList: numbers(10_001) })],
     [
       "OutputFormat 'xml': must be one of JsonArray, JsonObject",
       `${path}?phoneList=1&outputFormat=xml`,

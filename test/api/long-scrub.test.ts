@@ -184,7 +184,7 @@ test('an account with the default maximum is told the maximum and how to raise i
   const answer = await plain.send(path, posted({ phoneList: numbers.join(',') }))
   expect(answer.status).toBe(400)
   expect(answer.text).toContain(
-    'phoneList: holds more than 10000 numbers, the maximum of account main',
+    'phoneList: has more than 10000 numbers, the maximum of account main',
   )
   expect(answer.text).toContain('callgate accounts set main --numbers-per-scrub <n>')
 })

@@ -108,7 +108,7 @@ describe('with http.keysInAddress: false', () => {
     const response = await fetch(`${closed.url}/app/main/rpc/scrub${query}`)
     expect(response.status).toBe(401)
     expect(await response.text()).toBe(
-      'A key in the address is not taken here; send it in header loginId',
+      'A key in the URL is not accepted here (`http.keysInAddress` is false); send it in header loginId',
     )
   })
 })

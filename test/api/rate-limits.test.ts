@@ -104,7 +104,7 @@ describe('the minute slides', () => {
     limits.takeRequest('main', rate)
     limits.takeRequest('main', rate)
     expect(() => limits.takeRequest('main', rate)).toThrow(
-      `Too many requests: this account may make 2 a minute of class ${rate}; come back in 60 seconds`,
+      `Too many requests: this account may make 2 requests a minute of class ${rate}; try again in 60 seconds`,
     )
   })
 })
@@ -185,7 +185,7 @@ describe('numbers', () => {
     await time.advance(15_000)
     expect(() => limits.admitNumbers('main', 'pdnc', 1_500)).toThrow(
       'Too many numbers: this account may send 10000 a minute to class pdnc; 1000 are left and ' +
-        'the request holds 1500; come back in 45 seconds',
+        'the request has 1500; try again in 45 seconds',
     )
     expect(limits.admitNumbers('main', 'pdnc', 1_000).headers).toEqual({
       'RateLimit-Policy': '"numbers";q=10000;w=60',
@@ -235,7 +235,7 @@ describe('the whole program', () => {
       const refused = await hours(['2125550100', '2125550101'])
       expect([refused.status, await refused.json()]).toMatchObject([
         429,
-        { ReasonPhrase: expect.stringContaining('1 are left and the request holds 2') },
+        { ReasonPhrase: expect.stringContaining('1 are left and the request has 2') },
       ])
       const status = () => get('/app/main/rpc/pdnc?actionType=count')
       const codes = [await status(), await status(), await status()].map((answer) => answer.status)
@@ -445,7 +445,7 @@ async function open(perMinute: Partial<Record<RateClass, number>>, time: Virtual
 
 describe('over HTTP', () => {
   const message =
-    'Too many requests: this account may make 1 a minute of class reputation; come back in 60 seconds'
+    'Too many requests: this account may make 1 request a minute of class reputation; try again in 60 seconds'
   const bodies: Readonly<Record<(typeof shapes)[number], unknown>> = {
     'reason-phrase': { ReasonPhrase: message },
     text: message,

@@ -219,10 +219,10 @@ describe('lists', () => {
     ["Data 'null': is required", { Data: null }],
     ["Data 'x': must be a list", { Data: 'x' }],
     ["Data 'an object': must be a list", { Data: {} }],
-    ["Data 'a list of 0': must hold at least 1 item", { Data: [] }],
-    ["Data 'a list of 0': must hold at least 1 item", []],
+    ["Data 'a list of 0': must have at least 1 item", { Data: [] }],
+    ["Data 'a list of 0': must have at least 1 item", []],
     [
-      "Data 'a list of 1001': must hold at most 1000 items",
+      "Data 'a list of 1001': must have at most 1000 items",
       { Data: Array.from({ length: 1001 }, () => item) },
     ],
     ["Data[1] '2127365001': must be an object of fields", { Data: [item, number] }],

@@ -126,8 +126,8 @@ describe('a submission is refused with 400 that names the field', () => {
     ["PhoneNumbers 'null': must be a list", { PhoneNumbers: null }],
     ["PhoneNumbers '2125550101': must be a list", { PhoneNumbers: '2125550101' }],
     ["PhoneNumbers 'an object': must be a list", { PhoneNumbers: { 0: '2125550101' } }],
-    ['must hold at least 1 number', { PhoneNumbers: [] }],
-    ["PhoneNumbers 'a list of 10001': must hold at most 10000", { PhoneNumbers: list(10_001) }],
+    ['must have at least 1 number', { PhoneNumbers: [] }],
+    ["PhoneNumbers 'a list of 10001': must have at most 10000", { PhoneNumbers: list(10_001) }],
     [
       "PhoneNumbers[1] '2125550': must be text: exactly 10",
       { PhoneNumbers: ['2125550101', '2125550'] },

@@ -102,11 +102,11 @@ describe('the request is refused with 400 and a text', () => {
     ["phoneList '5.5': must be text", path, json({ phoneList: 5.5 })],
     ["phoneList 'a list of 1': must be text", path, json({ phoneList: [one] })],
     [
-      'holds more than 100 numbers, the maximum with GET; use POST',
+      'has more than 100 numbers, the maximum with GET; use POST',
       `${path}?phoneList=${numbers(101)}`,
       {},
     ],
-    ['holds more than 10000 numbers', path, json({ phoneList: numbers(10_001) })],
+    ['has more than 10000 numbers', path, json({ phoneList: numbers(10_001) })],
     ["version '9': must be a whole number from 1 to 8", `${path}?phoneList=${one}&version=9`, {}],
     ["version '0': must be a whole number", path, json({ phoneList: one, version: 0 })],
     ["version '5.5': must be a whole number", path, json({ phoneList: one, version: 5.5 })],
@@ -150,14 +150,14 @@ describe('the request is refused with 400 and a text', () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=X' }
     const answer = await app.send(path, { method: 'POST', body: '--X\r\n'.repeat(1e6), headers })
     expect(answer.status).toBe(400)
-    expect(answer.text).toBe('request: the body holds more than 100 fields')
+    expect(answer.text).toBe('request: the body has more than 100 fields')
   })
 
   test('very many tiny fields', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const answer = await app.send(path, { method: 'POST', body: '&a=1'.repeat(1e6), headers })
     expect(answer.status).toBe(400)
-    expect(answer.text).toBe('request: holds more than 100 fields')
+    expect(answer.text).toBe('request: has more than 100 fields')
   })
 
   test('a file among the parts of a form', async () => {

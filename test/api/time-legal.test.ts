@@ -28,13 +28,13 @@ describe('the batch is refused with 400 and a ReasonPhrase', () => {
     [
       'with an empty list',
       { IsTimeLegalToCall: [] },
-      "IsTimeLegalToCall 'a list of 0': must hold at least 1 item",
+      "IsTimeLegalToCall 'a list of 0': must have at least 1 item",
     ],
     ['with no list', { IsTimeLegalToCall: 'all' }, "IsTimeLegalToCall 'all': must be a list"],
     [
       'of 1001 phones',
       items(1001),
-      "IsTimeLegalToCall 'a list of 1001': must hold at most 1000 items",
+      "IsTimeLegalToCall 'a list of 1001': must have at most 1000 items",
     ],
     [
       'with an unknown field beside the list',

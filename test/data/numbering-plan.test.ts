@@ -156,7 +156,7 @@ describe('with the US imported', () => {
     expect(loaded.problems()).toEqual([
       {
         path,
-        detail: expect.stringContaining(`${path}: is damaged or cut off`),
+        detail: expect.stringContaining(`${path}: is damaged or truncated`),
         olderInUse: true,
         blocked: [],
       },

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { loadSettings } from '../../src/config/load.js'
-import { strictPolicy } from '../../src/domain/decision.js'
 import {
   buildPolicy,
   type CheckPolicySettings,
   listPolicyWarnings,
   type PolicySettings,
 } from '../../src/gate/build-policy.js'
+import { strictPolicy } from '../support/strict-policy.js'
 
 const now = Date.UTC(2026, 10, 23, 17)
 const day = 86_400_000

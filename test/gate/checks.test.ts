@@ -250,7 +250,7 @@ describe('the permission check over several sources', () => {
       {
         verdict: 'deny',
         reason: 'list-stale',
-        detail: 'result B: not covered by a list that is young enough; 45 days old',
+        detail: 'result B: the list that covers it is too old; 45 days old',
       },
     ],
     [

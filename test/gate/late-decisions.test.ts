@@ -2,9 +2,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Answer } from '../../src/domain/compliance.js'
-import { type Decision, strictPolicy } from '../../src/domain/decision.js'
+import type { Decision } from '../../src/domain/decision.js'
 import { answered, fakeCompliance, noon, unanswered } from '../support/fake-compliance.js'
 import { shortOrLong } from '../support/long.js'
+import { strictPolicy } from '../support/strict-policy.js'
 import { aCall, testGate } from '../support/test-gate.js'
 import { virtualTime } from '../support/virtual-time.js'
 

@@ -3,13 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { decisionSchema } from '../../src/api/gate/decision-body.js'
 import { createVerdictVariables } from '../../src/asterisk/gate/verdict-variables.js'
 import { answerFailureReasons, isRequestError } from '../../src/domain/compliance.js'
-import {
-  type CallRequest,
-  type CheckPolicy,
-  type Decision,
-  type Policy,
-  strictPolicy,
-} from '../../src/domain/decision.js'
+import type { CallRequest, CheckPolicy, Decision, Policy } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
 import {
   type DecisionDocument,
@@ -26,6 +20,7 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
+import { strictPolicy } from '../support/strict-policy.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { aCall, testGate } from '../support/test-gate.js'
 

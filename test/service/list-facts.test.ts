@@ -251,11 +251,11 @@ describe('state lists', () => {
 
   it('a list that is kept but cannot be read is not a list that is not kept', () => {
     const damaged = factsOf(
-      fakeLists({}, [{ name: 'state-dnc-tx', detail: 'is damaged or cut off' }]),
+      fakeLists({}, [{ name: 'state-dnc-tx', detail: 'is damaged or truncated' }]),
     )
     expect(damaged.checkState(n('2147361000'), ['TX'])).toMatchObject({
       status: 'not-covered',
-      detail: 'state-dnc-tx: is damaged or cut off',
+      detail: 'state-dnc-tx: is damaged or truncated',
     })
     expect(damaged.checkState(n('2127361000'), ['NY']).status).toBe('clear')
   })

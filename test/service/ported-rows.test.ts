@@ -55,7 +55,7 @@ describe('a row by the kind of line', () => {
     ['unknown', ''],
   ] as const)('of an unknown class says why, first %s', async (originalClass, why) => {
     const { detail } = await rowOf({ originalClass, lineClass: 'unknown' })
-    expect(detail).toBe(`line class unknown, counted as wireless${why}`)
+    expect(detail).toBe(`line class unknown, treated as wireless${why}`)
   })
 
   it('and a machine may dial it without consent only where it is a landline now', async () => {

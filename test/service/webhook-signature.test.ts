@@ -1,9 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import {
-  signWebhook,
-  verifyWebhookSignature,
-} from '../../src/service/webhooks/webhook-signature.js'
+import { signWebhook } from '../../src/service/webhooks/webhook-signature.js'
+import { verifyWebhookSignature } from '../support/verify-webhook-signature.js'
 
 const secret = 'whsec_4f1c'
 const body = '{"JobId":"1","Status":"Complete","Results":[]}'

@@ -1,11 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { AppError } from '../../src/errors.js'
-import {
-  signatureHeader,
-  verifyWebhookSignature,
-} from '../../src/service/webhooks/webhook-signature.js'
+import { signatureHeader } from '../../src/service/webhooks/webhook-signature.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects } from '../support/service-subjects.js'
+import { verifyWebhookSignature } from '../support/verify-webhook-signature.js'
 import {
   openWebhooks,
   projectEvent,

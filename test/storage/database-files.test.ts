@@ -347,7 +347,7 @@ describe('a database that another program made', () => {
   it('with a newer schema is refused in one line with what to do', async () => {
     const message = await changed("insert into kysely_migration values ('9999-future', '')")
     expect(message).toMatch(/^\S+callgate\.sqlite: the database has a newer schema .*9999-future/)
-    expect(message).toContain('Install the callgate that wrote it')
+    expect(message).toContain('Install the callgate version that wrote it')
   })
 
   it('that skipped a migration of ours and has one of its own is newer too', async () => {
@@ -361,7 +361,7 @@ describe('a database that another program made', () => {
     'without a record of its schema is refused: %s',
     async (statement) => {
       const message = await changed(statement)
-      expect(message).toMatch(/callgate\.sqlite: the database holds tables \(.*accounts/)
+      expect(message).toMatch(/callgate\.sqlite: the database contains tables \(.*accounts/)
       expect(message).toContain('Restore a backup')
       expect(message).not.toContain('\n')
     },

@@ -69,7 +69,7 @@ describe('the SQLite engine', () => {
       attempts += 1
       return anAccount('a')
     })
-    await expect(writing).rejects.toThrow('held by another process; nothing was changed')
+    await expect(writing).rejects.toThrow('locked by another process; nothing was changed')
     expect(attempts).toBeGreaterThan(1)
     elsewhere.exec('rollback')
     await storage.retryWhileLocked(() => anAccount('a'))

@@ -1,7 +1,7 @@
 /** A gate over a fake port, with settings as shipped and a journal that keeps what it is given. */
 
 import type { Compliance } from '../../src/domain/compliance.js'
-import { type CallRequest, type Decision, strictPolicy } from '../../src/domain/decision.js'
+import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
 import { allChecks } from '../../src/gate/checks.js'
 import { Gate, type GateDeps, type GateSettings } from '../../src/gate/gate.js'
@@ -9,6 +9,7 @@ import { silentLogger } from '../../src/observability/log.js'
 import { createMetrics } from '../../src/observability/metrics.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
 import { noon } from './fake-compliance.js'
+import { strictPolicy } from './strict-policy.js'
 
 const gateSettings: GateSettings = {
   deadlineMs: 250,

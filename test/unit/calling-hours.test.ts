@@ -480,7 +480,7 @@ describe('a postal code', () => {
 
   test('with the strictest place, one of unknown place leaves the call unjudged', () => {
     expect(() => ask({ postalCode: '99999', requireBothPlaces: true })).toThrow(
-      "postalCode '99999': names no known place",
+      "postalCode '99999': has no known place",
     )
     expect(ask({ postalCode: ' ', requireBothPlaces: true }).permitted).toBe(true)
     const unassigned = {

@@ -9,9 +9,9 @@ import {
   type Policy,
   type PolicyEffect,
   type Ruling,
-  strictPolicy,
   type Verdict,
 } from '../../src/domain/decision.js'
+import { strictPolicy } from '../support/strict-policy.js'
 
 const now = Date.UTC(2026, 10, 23, 17)
 const soon = now + 20_000

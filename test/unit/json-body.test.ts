@@ -30,7 +30,7 @@ describe('what is refused', () => {
     ['a name twice, deep inside', '[{"x":[{"b":{"c":1},"b":2}]}]', 'b: is given twice'],
     ['a name twice, once escaped', '{"a":1,"\\u0061":2}', 'a: is given twice'],
     ['33 levels', nested(33), 'nested deeper than 32 levels'],
-    ['1001 names', names(1001), 'holds more than 1000 fields'],
+    ['1001 names', names(1001), 'has more than 1000 fields'],
     ['25001 lists', `[${'[],'.repeat(24_999)}[]]`, 'more than 25000 objects and lists'],
     ['250001 values', `[${'1,'.repeat(250_000)}1]`, 'more than 250000 values'],
     ['nothing', '', 'not well-formed JSON'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { NumberLabels } from '../../src/domain/spam-labels.js'
+import type { LabelIssuer, NumberLabels } from '../../src/domain/spam-labels.js'
 import {
   countSources,
   fromSourceBits,
@@ -18,9 +18,14 @@ import {
   type LevelHistory,
   listCarriers,
   listSources,
-  scoreLabels,
 } from '../../src/service/reputation/scores.js'
 import { instant } from '../support/test-clock.js'
+
+/** The level of one observation, as it is computed when the observation is stored. */
+function scoreLabels(labels: NumberLabels, sources: readonly LabelIssuer[]) {
+  const { flagged, answered } = toLabelBits(labels, sources)
+  return computeLevel(countSources(flagged), countSources(answered))
+}
 
 describe('the level of one look', () => {
   test.each([

@@ -97,6 +97,28 @@ describe('settings', () => {
     }
   })
 
+  it.each([
+    ['gate.deadlinMs', 'gate: { deadlinMs: 5 }\n', {}, 'gate.deadlineMs'],
+    ['gate.DEADLINEMS', 'gate: { DEADLINEMS: 5 }\n', {}, 'gate.deadlineMs'],
+    ['htpt', 'htpt: { port: 1 }\n', {}, 'http'],
+    ['CALLGATE_HTTP_PROT', '', { CALLGATE_HTTP_PROT: '1' }, 'CALLGATE_HTTP_PORT'],
+    ['CALLGATE_CONFG', '', { CALLGATE_CONFG: 'x' }, 'CALLGATE_CONFIG'],
+  ])('unknown setting %s: suggests the one that is meant', (name, yaml, environment, meant) => {
+    expect(problemsOf(yaml, environment)).toContain(
+      `unknown setting '${name}'; did you mean '${meant}'?`,
+    )
+  })
+
+  it.each([
+    ['three letters differ', 'gate: { deadliXXX: 5 }\n'],
+    ['the name is in another group', 'gate: { port: 5 }\n'],
+    ['too short to tell', 'http: { at: 5 }\n'],
+  ])('unknown setting without a suggestion: %s', (_case, yaml) => {
+    const message = problemsOf(yaml)
+    expect(message).toContain('unknown setting')
+    expect(message).not.toContain('did you mean')
+  })
+
   it('of an Asterisk have a password, names of their own, and keep the password to themselves', () => {
     const message = problemsOf(
       'asterisk:\n' +

@@ -16,8 +16,8 @@ export const batchSchema = z
     error: ({ input }) =>
       input === undefined || input === null ? 'is required and must not be null' : 'must be a list',
   })
-  .min(1, 'must hold at least 1 item')
-  .max(maxPhones, `must hold at most ${maxPhones} items`)
+  .min(1, 'must have at least 1 item')
+  .max(maxPhones, `must have at most ${maxPhones} items`)
 
 /** A number as text or as a JSON number. */
 export const anyPhone = z.preprocess(numberToText, anyValue)

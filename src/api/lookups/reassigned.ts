@@ -76,8 +76,8 @@ const dataList = z
         ? 'is required and must be a list of {phoneNumber, date}'
         : 'must be a list of {phoneNumber, date}',
   })
-  .min(1, 'must hold at least 1 item')
-  .max(maxReassignedItems, `must hold at most ${maxReassignedItems} items`)
+  .min(1, 'must have at least 1 item')
+  .max(maxReassignedItems, `must have at most ${maxReassignedItems} items`)
 
 const list = eachItem(dataList, fields({ phoneNumber: trimmedPhone, date }))
 

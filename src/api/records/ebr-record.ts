@@ -37,14 +37,14 @@ const recordList = z
     error: ({ input }) =>
       input === undefined || input === null ? 'is required and must not be null' : 'must be a list',
   })
-  .min(1, 'must hold at least 1 record')
-  .max(maxNumbers, `must hold at most ${maxNumbers} records`)
+  .min(1, 'must have at least 1 record')
+  .max(maxNumbers, `must have at most ${maxNumbers} records`)
 
 /** The records of one request: at least one record, and at most `maxNumbers` numbers in total. */
 const recordListOf = (item: z.ZodType<EbrWireRecord>) =>
   eachItem(recordList, item).refine(
     (records) => countRecordNumbers(records) <= maxNumbers,
-    `must hold at most ${maxNumbers} numbers in all records together`,
+    `must have at most ${maxNumbers} numbers in all records together`,
   )
 
 /** The request fields for records, all optional. */

@@ -53,8 +53,8 @@ const itemList = z
   .array(z.unknown(), {
     error: ({ input }) => (input === undefined ? 'is required; a list of items' : 'must be a list'),
   })
-  .min(1, 'must hold at least 1 item')
-  .max(maxAddedNumbers, `must hold at most ${maxAddedNumbers} items`)
+  .min(1, 'must have at least 1 item')
+  .max(maxAddedNumbers, `must have at most ${maxAddedNumbers} items`)
 
 const items = eachItem(itemList, item)
 

@@ -137,7 +137,7 @@ export const numberList = z
     error: ({ input }) =>
       input === undefined ? 'is required and must be a list of 10-digit texts' : listRule,
   })
-  .min(1, 'must hold at least 1 number')
+  .min(1, 'must have at least 1 number')
   .meta({ items: { type: 'string', pattern: '^\\d{10}$' } })
   .transform(async (items, context): Promise<readonly PhoneNumber[]> => {
     const numbers: PhoneNumber[] = []

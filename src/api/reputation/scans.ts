@@ -21,7 +21,7 @@ const maxTextLength = 1500
 const phoneNumbers = numberList
   .refine(
     ({ length }) => length <= maxNumbers,
-    `must hold at most ${maxNumbers} numbers; submit several scans`,
+    `must have at most ${maxNumbers} numbers; submit several scans`,
   )
   .meta({ maxItems: maxNumbers })
   .describe(

@@ -169,7 +169,7 @@ function requireMaxNumbers({ accountId, scrub }: Caller, { items }: ScrubRequest
     maxNumbers < maxScrubNumbers
       ? `; the operator can raise it: callgate accounts set ${accountId} --numbers-per-scrub <n>`
       : ''
-  const rule = `holds more than ${maxNumbers} numbers, the maximum of account ${accountId}${advice}`
+  const rule = `has more than ${maxNumbers} numbers, the maximum of account ${accountId}${advice}`
   throw invalidRequest([{ field: 'phoneList', rule }])
 }
 

@@ -170,10 +170,12 @@ function describeBlockers(all: readonly AccountCallStatus[]): string {
 
 function formatStatus(calls: AccountCallStatus): string {
   const blocked = blockedCountries(calls)
-  if (blocked.length === 0) return 'calls are not blocked as a whole'
+  if (blocked.length === 0) return 'no country is blocked'
   const which = blocked.length === countries.length ? 'every call' : `every ${blocked[0]} call`
   const reason = [...new Set(calls.blockers.map((blocker) => blocker.reason))].join(', ')
-  return `${which} is blocked${calls.isInUse ? '' : ' (no decisions yet)'}: ${reason}`
+  return calls.isInUse
+    ? `${which} is blocked: ${reason}`
+    : `${which} would be blocked, but the account has made no calls yet: ${reason}`
 }
 
 /** The tables are read at most this often, since readiness needs no API key. */

@@ -50,8 +50,8 @@ function createFaultReporter({ storage, runtime: { log } }: Callgate): () => voi
     const fault = storage.findFault()
     if (fault === reported) return
     reported = fault
-    if (fault === undefined) log.info('the database can be relied on again')
-    else log.error('the database cannot be relied on; no call is allowed', { detail: fault })
+    if (fault === undefined) log.info('the database is reliable again')
+    else log.error('the database is not reliable; no call is allowed', { detail: fault })
   }
 }
 
@@ -99,9 +99,9 @@ function reportData({ data, metrics, runtime }: Callgate): void {
     metrics.setAreaCodeMode(country as Country, mode === 'area-code')
     const day = asOf === undefined ? undefined : formatInstant(asOf)
     const fields = { country, mode, prefixes, asOf: day }
-    if (mode === 'imported') runtime.log.info('prefixes are known', fields)
+    if (mode === 'imported') runtime.log.info('numbering prefixes are loaded', fields)
     else if (mode === 'damaged')
-      runtime.log.error('prefixes are unknown, calls are blocked', fields)
+      runtime.log.error('numbering prefixes cannot be read; calls are blocked', fields)
     else runtime.log.warn('prefixes are not imported (callgate import numbering)', fields)
   }
 }

@@ -50,7 +50,7 @@ export class WriteProbe {
 function toNotReady(cause: unknown, isLocked: boolean): Readiness {
   const why = getErrorMessage(cause)
   const detail = isLocked
-    ? 'another process holds the lock of the database, so nothing can be written'
+    ? 'the database is locked by another process, so nothing can be written'
     : `nothing can be written to the database: ${why}`
   return { ready: false, detail }
 }

@@ -1,4 +1,5 @@
 /** `callgate warm`: has a running server look up numbers before they are called. */
+
 import type { Command } from 'commander'
 import type { WarmupProgressBody, WarmupStartedBody } from '../../api/gate/warmup.js'
 import { readLoginIdFromEnvironment } from '../../config/load.js'
@@ -7,6 +8,7 @@ import type { Settings } from '../../config/settings.js'
 import type { BadLine } from '../../data/feeds/bad-lines.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { DataFileError } from '../../errors.js'
+import { parseUrl } from '../../runtime/parse-url.js'
 import { systemTimers } from '../../runtime/runtime.js'
 import {
   CommandFailure,
@@ -46,7 +48,7 @@ export const registerWarm: RegisterCommand = (program, terminal) => {
     .addHelpText(
       'after',
       '\nThe API key comes from --login-id-file, or else from the variable CALLGATE_LOGIN_ID.\n' +
-        'Exits with 1 when a number stayed unanswered, or when there is no number to look up.\n' +
+        'Exits with 1 when a number was not answered, or when there is no number to look up.\n' +
         '\nExample:\n' +
         '  callgate warm next-hour.csv --login-id-file /etc/callgate/key --keep-for 1h\n',
     )
@@ -172,7 +174,7 @@ function requireAnswers(jobs: readonly WarmupProgressBody[]): void {
   if (stopped) throw new CommandFailure(`job ${stopped.id} was stopped before it finished`)
   const unanswered = sumJobs(jobs, 'unanswered')
   if (unanswered > 0)
-    throw new CommandFailure(`${formatNumber(unanswered)} numbers stayed unanswered`)
+    throw new CommandFailure(`${formatNumber(unanswered)} numbers were not answered`)
 }
 
 function sumJobs(
@@ -185,7 +187,7 @@ function sumJobs(
 /** The server's URL; if it listens on all addresses, the loopback address. */
 function resolveUrl({ url }: WarmOptions, { http }: Settings): string {
   if (url !== undefined) {
-    if (/^https?:\/\/[^\s?#@]+$/.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
+    if (/^https?:\/\/[^\s?#@]+$/.test(url) && parseUrl(url)) return url.replace(/\/+$/, '')
     throw new CommandFailure(`--url '${url}': must be http://host:port or https://host:port`, 2)
   }
   if (http.port === 0) throw new CommandFailure('--url is required when http.port is 0', 2)

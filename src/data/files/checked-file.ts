@@ -127,7 +127,7 @@ function toCheckedFile(path: string, { bytes, digest, expected }: RawFile): Chec
   const contentEnd = findContentEnd(bytes.length)
   requireMagic(path, bytes, contentEnd)
   if (!digest.equals(bytes.subarray(contentEnd))) {
-    throw new DataFileError(path, 'is damaged or cut off: its SHA-256 does not match its content')
+    throw new DataFileError(path, 'is damaged or truncated: its SHA-256 does not match its content')
   }
   const bodyStart = findBodyStart(path, bytes, contentEnd)
   const header = parseHeader(path, bytes.subarray(prefixBytes, bodyStart), expected)
@@ -172,7 +172,7 @@ function readAt(file: number, position: number, length: number): Buffer {
 
 function requireMagic(path: string, start: Buffer, contentEnd: number): void {
   if (contentEnd >= prefixBytes && start.subarray(0, fileMagic.length).equals(fileMagic)) return
-  throw new DataFileError(path, 'is not a callgate data file, or was cut off at the start')
+  throw new DataFileError(path, 'is not a callgate data file, or is truncated; import it again')
 }
 
 /** The body must be aligned to 8 bytes, since tables with items of up to 8 bytes are read in place. */
@@ -225,6 +225,6 @@ export async function verifyCheckedFile(path: string, digest: string): Promise<v
     at += chunk.length
   }
   if (hash.digest('hex') !== digest || Buffer.concat(stored).toString('hex') !== digest) {
-    throw new DataFileError(path, 'differs from what was written when read back')
+    throw new DataFileError(path, 'is not what was written; import it again')
   }
 }

@@ -13,7 +13,7 @@ export function journalRoutes(journal: Pick<Journal, 'find'>): readonly Route[] 
         requireScopeAllowed(caller, found)
         return found
       }
-      throw new AppError('not-found', `id '${id}': no decision of this account has it`)
+      throw new AppError('not-found', `id '${id}': this account has no such decision`)
     }),
   ]
 }

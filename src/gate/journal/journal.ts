@@ -16,7 +16,7 @@ import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
-import { sleep } from '../../runtime/runtime.js'
+import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { OpenedFile } from '../../storage/open-files.js'
 import { type DecisionDocument, toDecisionJson, toOutcomeDocument } from '../decision-document.js'
@@ -65,8 +65,8 @@ export type OnWritten = (cause?: unknown) => void
 interface Entry {
   readonly record: JournalRecord
   readonly decisionId: string | undefined
-  /** On the monotonic clock. */
-  readonly enqueuedAtMs: number
+  /** By {@link monotonicSeconds}. */
+  readonly enqueuedAtSeconds: number
   readonly onWritten: OnWritten | undefined
   /** Whether it is known if the first write succeeded. */
   isSettled: boolean
@@ -225,8 +225,7 @@ export class Journal implements OutcomeRecorder {
       const why = getErrorMessage(this.#lastError)
       return `${count} records could not be written to the journal and are tried again: ${why}`
     }
-    const enqueuedAtMs = this.#waiting[0]?.enqueuedAtMs ?? 0
-    const waitedSeconds = (performance.now() - enqueuedAtMs) / 1_000
+    const waitedSeconds = monotonicSeconds() - (this.#waiting[0]?.enqueuedAtSeconds ?? 0)
     if (waitedSeconds <= maxWaitSeconds) return undefined
     return `${count} records wait to be written to the journal, since ${Math.floor(waitedSeconds)} s`
   }
@@ -289,7 +288,7 @@ export class Journal implements OutcomeRecorder {
       decisionId,
       onWritten,
       isSettled: record.kind !== 'decision',
-      enqueuedAtMs: performance.now(),
+      enqueuedAtSeconds: monotonicSeconds(),
     }
     this.#nextSeq += 1
     this.#waiting.push(entry)
@@ -322,7 +321,7 @@ export class Journal implements OutcomeRecorder {
       this.#refuseAll(cause)
     }
     this.#writing = undefined
-    this.#updateIndexIn(indexDelayMs)
+    this.#indexTimer ??= setTimeout(this.#updateIndex, indexDelayMs).unref()
   }
 
   #acknowledge(batch: readonly Entry[]): void {
@@ -365,11 +364,7 @@ export class Journal implements OutcomeRecorder {
     this.#options.observer.onLoss(count)
   }
 
-  #updateIndexIn(ms: number): void {
-    this.#indexTimer ??= setTimeout(() => void this.#updateIndex(), ms).unref()
-  }
-
-  #updateIndex(): Promise<void> {
+  readonly #updateIndex = (): Promise<void> => {
     clearTimeout(this.#indexTimer)
     this.#indexTimer = undefined
     if (this.#indexer === undefined) return Promise.resolve()
@@ -394,7 +389,9 @@ export class Journal implements OutcomeRecorder {
     } catch (cause) {
       this.#indexFailures += 1
       observer.onIndexFailure(cause)
-      if (!this.#isClosing) this.#updateIndexIn(computeBackoffMs(this.#indexFailures, retryDelays))
+      if (this.#isClosing) return
+      const delayMs = computeBackoffMs(this.#indexFailures, retryDelays)
+      this.#indexTimer ??= setTimeout(this.#updateIndex, delayMs).unref()
     }
   }
 

@@ -1,24 +1,24 @@
-/** Whose turn it is to be read, among the connections whose senders have not shown a key. */
+/** Shares the event loop fairly among connections whose senders have not sent a valid key. */
 
-/** Most requests fit in; so many bytes cost the parser a millisecond at worst. */
+/** Most requests fit, and the parser needs at most a millisecond for this many bytes. */
 export const maxPieceBytes = 4_096
 
-/** A connection with bytes that have been read and not passed on. */
+/** A connection with bytes that have been read but not passed on. */
 export interface WaitingSocket {
   readonly bufferedBytes: number
-  /** Passes on the next {@link maxPieceBytes}. */
+  /** Passes on the next {@link maxPieceBytes} bytes. */
   releaseNextPiece(): void
 }
 
-/** Senders without a key get about so much of each turn of the event loop. */
+/** Senders without a key get about this much time in each turn of the event loop. */
 const maxTurnMs = 2
-/** While connections wait to be accepted, senders without a key wait as well, but no longer. */
+/** Senders without a key also wait while connections are being accepted, but at most this long. */
 const maxDeferralMs = 5
 
 /**
- * Whose turn it is among the senders without a key. Those with no more than a piece come first, in the
- * order they came, and then those with more, at least one in each turn of the event loop: a flood always
- * has more, and who awaits answers has not.
+ * The queue of senders without a key. Those with at most one piece of data go first, in order of arrival,
+ * then those with more, at least one in each turn of the event loop. A client that waits for each response
+ * has little data buffered; a client that floods the server always has more.
  */
 export class AnonymousTurnQueue {
   readonly #monotonicMs: () => number
@@ -32,7 +32,7 @@ export class AnonymousTurnQueue {
     this.#monotonicMs = monotonicMs
   }
 
-  /** Node.js accepts one connection a turn, so turns must be short while more may wait. */
+  /** Node.js accepts one connection per turn, so turns must be short while more may be waiting. */
   noteAccept(): void {
     this.#hasAccepted = true
   }
@@ -40,7 +40,7 @@ export class AnonymousTurnQueue {
   enqueue(socket: WaitingSocket): void {
     const isLarge = socket.bufferedBytes > maxPieceBytes
     if (isLarge) this.#small.delete(socket)
-    // Who waits already keeps the place.
+    // A socket that is already queued keeps its place.
     const queue = isLarge ? this.#large : this.#small
     queue.add(socket)
     this.#schedule()

@@ -78,7 +78,7 @@ export class BodyCharge {
 
 function createOverloadedError(): AppError {
   const problem =
-    'The request bodies under way take all the memory there is for them (http.maxBodiesBytes); ' +
+    'The request bodies in progress use all memory allowed for them (http.maxBodiesBytes); ' +
     `send the request again in ${retryAfterSeconds} second`
   return new AppError('overloaded', problem, { retryAfterSeconds })
 }

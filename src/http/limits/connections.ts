@@ -1,10 +1,10 @@
 /**
- * The connections of a server: how many there are, which of them have shown a key, and what is in
- * progress on each. Senders that are not known yet give way to newer connections when there are too many.
+ * Tracks the connections of a server: how many are open, which have sent a valid key, and which requests
+ * are in progress on each. When too many are open, a connection without a key is closed to make room.
  *
- * Node.js reads up to 64 KB at once, and its parser processes all of it before it can be stopped: a
- * thousand requests, or ten thousand chunks of one byte, in 15 ms. What a sender without a key sends is
- * therefore passed on in small pieces, in turns.
+ * Node.js reads up to 64 KB at once, and its parser cannot be stopped before it has processed all of it:
+ * a thousand requests, or ten thousand one-byte chunks, which takes 15 ms. Data from a sender without a key
+ * is therefore passed to the parser in small pieces, one connection at a time.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -15,31 +15,31 @@ import { AnonymousTurnQueue, maxPieceBytes } from './anonymous-turns.js'
 
 export interface ConnectionTrackerOptions {
   /**
-   * With so many open, a new one takes the place of the oldest that has not shown a key, or else of the
-   * oldest that waits for no answer.
+   * At this limit, a new connection replaces the oldest one without a key. If all have a key, it replaces
+   * the oldest idle one.
    */
   readonly maxConnections: number
-  /** Finds when data arrived. */
+  /** Gives the earliest time at which data can have arrived. */
   readonly eventLoop: EventLoopMonitor
   readonly metrics?: RequestMetrics | undefined
 }
 
 export interface RequestMetrics {
   /**
-   * Called once for each request whose endpoint is known, when its answer has been sent or its
-   * connection is gone. The status is 499 when the client left before the answer.
+   * Called once for each request with a known endpoint, when its response has been sent or its connection
+   * has closed. The status is 499 if the client disconnected before the response was sent.
    */
   recordApiRequest(endpoint: string, status: number, seconds: number): void
 }
 
-/** A request that is not answered yet. */
+/** A request without a complete response yet. */
 interface PendingRequest {
   readonly request: IncomingMessage
-  /** Its name in the metrics, once it is known; `unmatched` when path or method mean none. */
+  /** Its name in the metrics, once known; `unmatched` if no endpoint has this path and method. */
   endpoint: string | undefined
 }
 
-/** A client that sends requests ahead without reading the answers is cut beyond so many. */
+/** A client may pipeline this many requests; with more, it is disconnected. */
 const maxRequestsAhead = 16
 const maxKeylessRequestsAhead = 4
 
@@ -60,7 +60,7 @@ export class ConnectionTracker {
     return this.#accepted
   }
 
-  /** The connection as the HTTP parser is to read it. */
+  /** Wraps an accepted socket; the HTTP parser reads from the wrapper. */
   accept(accepted: Socket): ThrottledSocket {
     this.#turns.noteAccept()
     const { eventLoop, maxConnections } = this.#options
@@ -82,8 +82,8 @@ export class ConnectionTracker {
   }
 
   /**
-   * Has each request answered, except one that is one too many on its connection: that is read no more
-   * and then cut.
+   * Passes each request to `answer`. If a connection pipelines too many requests, nothing more is read
+   * from it, and it is closed after a delay.
    */
   track(answer: RequestListener): RequestListener {
     return (request, response) => {
@@ -107,7 +107,7 @@ export class ConnectionTracker {
     }
   }
 
-  /** From now on every answer says that its connection closes after it. */
+  /** From now on, every response has `Connection: close`. */
   stop(): void {
     this.#isStopping = true
     for (const { pending } of this.#open) {
@@ -115,7 +115,7 @@ export class ConnectionTracker {
     }
   }
 
-  /** Cuts every connection without a request that is whole and not answered yet. */
+  /** Closes every connection that has no complete request waiting for its response. */
   closeIdle(): void {
     for (const socket of this.#open) {
       if (isIdle(socket)) socket.destroy()
@@ -126,7 +126,7 @@ export class ConnectionTracker {
     for (const socket of this.#open) socket.destroy()
   }
 
-  /** The oldest that has not shown a key, or else the oldest idle one. */
+  /** The oldest connection without a key, or else the oldest idle one. */
   #findLeastNeeded(): ThrottledSocket | undefined {
     let idle: ThrottledSocket | undefined
     for (const socket of this.#open) {
@@ -137,7 +137,7 @@ export class ConnectionTracker {
   }
 }
 
-/** Without a request that is whole and not answered yet. */
+/** Whether no complete request on this connection is waiting for its response. */
 function isIdle({ pending }: ThrottledSocket): boolean {
   for (const { request } of pending.values()) {
     if (request.complete) return false
@@ -146,8 +146,8 @@ function isIdle({ pending }: ThrottledSocket): boolean {
 }
 
 /**
- * Node.js emits `close` only for the response that is being sent. Without it, those that wait behind
- * that one would never release what they hold.
+ * Node.js emits `close` only for the response that is being sent. The responses queued behind it need
+ * the event too, to release their resources.
  */
 function closeQueuedResponses({ pending }: ThrottledSocket): void {
   for (const response of pending.keys()) {
@@ -161,7 +161,7 @@ function announceClose(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close')
 }
 
-/** A connection is held unread at least this long: a client that is cut at once reconnects at once. */
+/** Minimum delay before closing a connection: a client that is cut off at once also reconnects at once. */
 const minHoldMs = 5_000
 
 export interface ThrottledSocketOptions {
@@ -172,18 +172,18 @@ export interface ThrottledSocketOptions {
 }
 
 export class ThrottledSocket extends Duplex {
-  /** Its sender has shown a valid key: from now on everything is passed on as it comes. */
+  /** Its sender has sent a valid key: from now on, data is passed on as it arrives. */
   isAuthenticated = false
-  /** The earliest that the data passed on last can have arrived, on the monotonic clock. */
+  /** The earliest time at which the latest data can have arrived, on the monotonic clock. */
   arrivedAtMs = 0
-  /** By response, in the order they came. */
+  /** Keyed by response, in the order of the requests. */
   readonly pending = new Map<ServerResponse, PendingRequest>()
-  /** Of `net.Socket`; `http` calls it and awaits the event `timeout`. */
+  /** The method of `net.Socket`: `http` calls it and waits for the event `timeout`. */
   readonly setTimeout: Socket['setTimeout']
   readonly #socket: Socket
   readonly #turns: AnonymousTurnQueue
   readonly #eventLoop: ThrottledSocketOptions['eventLoop']
-  /** Until the first data has been read. */
+  /** Set until the first data has been read. */
   #acceptMark: AcceptMark | undefined
   #buffer: Buffer | undefined
   #isReadRequested = false
@@ -205,12 +205,12 @@ export class ThrottledSocket extends Duplex {
     socket.on('close', () => this.destroy())
   }
 
-  /** Bytes that have been read and not passed on. */
+  /** Bytes that have been read but not passed on. */
   get bufferedBytes(): number {
     return this.#buffer?.length ?? 0
   }
 
-  /** Passes on the next piece of what waits. */
+  /** Passes on the next piece of the buffer. */
   releaseNextPiece(): void {
     const waiting = this.#buffer
     if (waiting === undefined || this.destroyed || this.#isHeld) return
@@ -221,19 +221,19 @@ export class ThrottledSocket extends Duplex {
     if (this.#hasEnded) this.#onEnd()
   }
 
-  /** Reads no more, and cuts the connection a while later. */
+  /** Stops reading, and closes the connection after a delay. */
   holdThenDestroy(): void {
     if (this.#isHeld) return
     this.#isHeld = true
     this.#buffer = undefined
     this.#socket.pause()
-    // Spread by the port, or those that were held together would come back together.
+    // The port varies the delay, so that clients held at the same time do not all reconnect at the same time.
     const spread = ((this.#socket.remotePort ?? 0) % 64) / 64
     const cut = setTimeout(() => this.destroy(), minHoldMs * (1 + spread))
     this.once('close', () => clearTimeout(cut))
   }
 
-  /** Of `net.Socket`: closes once everything has been written. */
+  /** The method of `net.Socket`: closes once everything has been written. */
   destroySoon(): void {
     if (this.writable) this.end()
     if (this.writableFinished) this.destroy()
@@ -297,7 +297,7 @@ export class ThrottledSocket extends Duplex {
     if (this.#buffer === undefined) this.push(null)
   }
 
-  /** What comes meanwhile waits in the kernel, and may be as old as this. */
+  /** Data that arrives from now on waits in the kernel, so its arrival time may be as early as this. */
   #stopReading(): void {
     this.#pausedAtMs = this.arrivedAtMs
     this.#socket.pause()
@@ -306,7 +306,7 @@ export class ThrottledSocket extends Duplex {
   #resumeReading(): void {
     this.#socket.resume()
     const pausedAtMs = this.#pausedAtMs
-    // The poll of the next turn reads what has waited; what comes after that poll has not.
+    // The next poll reads the data that waited in the kernel; data read after that has not waited.
     setImmediate(() => setImmediate(() => this.#forgetPause(pausedAtMs)))
   }
 
@@ -316,7 +316,7 @@ export class ThrottledSocket extends Duplex {
   }
 }
 
-/** The connection of a request to a server that reads in turns. */
+/** The connection of a request whose server uses a {@link ConnectionTracker}. */
 export function throttledSocketOf({ socket }: IncomingMessage): ThrottledSocket {
   return socket as Duplex as ThrottledSocket
 }

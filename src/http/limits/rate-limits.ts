@@ -61,9 +61,10 @@ export class RateLimits {
     this.#removeIdle(now)
     const retryAfterSeconds = this.#windowFor(`${rate} ${accountId}`).tryAdd(most, now)
     if (retryAfterSeconds === undefined) return
+    const limit = `${most} ${most === 1 ? 'request' : 'requests'} a minute of class ${rate}`
     const message =
-      `Too many requests: this account may make ${most} a minute of class ${rate}; ` +
-      `come back in ${retryAfterSeconds} seconds`
+      `Too many requests: this account may make ${limit}; ` +
+      `try again in ${retryAfterSeconds} seconds`
     throw new AppError('rate-limited', message, { retryAfterSeconds })
   }
 
@@ -118,7 +119,7 @@ export class RateLimits {
     }
     const message =
       `Too many numbers: this account may send ${most} a minute to class ${rate}; ${left} are left ` +
-      `and the request holds ${count}; come back in ${retryAfterSeconds} seconds`
+      `and the request has ${count}; try again in ${retryAfterSeconds} seconds`
     throw new AppError('rate-limited', message, { retryAfterSeconds })
   }
 

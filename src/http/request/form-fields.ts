@@ -34,7 +34,7 @@ export class FormFields {
       throw createFieldError(name, 'is not of the form 1!ColValue.phoneNumber')
     this.#plain.push([name, value])
     if (this.#plain.length > maxFields)
-      throw createFieldError('', `holds more than ${maxFields} fields`)
+      throw createFieldError('', `has more than ${maxFields} fields`)
   }
 
   pairs(): readonly (readonly [string, unknown])[] {
@@ -50,14 +50,14 @@ export class FormFields {
     if (!counted) throw createFieldError(`${number}!ColValue.${column}`, 'is given twice')
     if (fields[column] === undefined) record.size += 1
     if (record.size > maxColumns) {
-      throw createFieldError(`${number}!ColValue`, `holds more than ${maxColumns} fields`)
+      throw createFieldError(`${number}!ColValue`, `has more than ${maxColumns} fields`)
     }
     fields[column] = String(counted.value ?? '')
   }
 
   #addRecord(number: number): ColumnRecord {
     if (this.#records.size >= maxRecords) {
-      throw createFieldError('ColValue', `holds more than ${maxRecords} records`)
+      throw createFieldError('ColValue', `has more than ${maxRecords} records`)
     }
     // Without the members of every object, which are names like any other here.
     const record = { fields: Object.create(null) as Record<string, string>, size: 0 }

@@ -25,7 +25,7 @@ export function createIgnoredFieldsReporter({ count, clock, log }: IgnoredFields
     if (loggedKeys.has(caller.keyId)) return
     loggedKeys.add(caller.keyId)
     const { accountId, keyId } = caller
-    log.warn('fields that a call does not know were ignored; told once a day for each key', {
+    log.warn('unknown request fields were ignored; logged once a day per API key', {
       accountId,
       keyId,
       endpoint,

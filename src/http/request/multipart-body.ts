@@ -33,7 +33,7 @@ export function parseMultipart(
       file.on('error', () => undefined).resume()
       refuse(name ?? '', 'is a file; fields must be plain text')
     })
-    parser.on('partsLimit', () => refuse('', `the body holds more than ${maxFields} fields`))
+    parser.on('partsLimit', () => refuse('', `the body has more than ${maxFields} fields`))
     parser.on('error', () => refuse('', malformedBodyRule))
     parser.on('finish', () => resolve(found))
     chunks.pipe(parser)

@@ -300,12 +300,12 @@ async function checkShape(text: string): Promise<void> {
       case ',':
         separators += 1
         if (separators < maxValues) break
-        throw createMalformedError(`the body holds more than ${maxValues} values`)
+        throw createMalformedError(`the body has more than ${maxValues} values`)
       case '{':
       case '[':
         containers += 1
         if (containers > maxContainers) {
-          throw createMalformedError(`the body holds more than ${maxContainers} objects and lists`)
+          throw createMalformedError(`the body has more than ${maxContainers} objects and lists`)
         }
         open.push(text[at] === '{' ? new Set() : undefined)
         if (open.length <= maxNestingDepth) break
@@ -334,7 +334,7 @@ function addName(names: Set<string> | undefined, quoted: string): void {
   if (names.has(name)) throw invalidRequest([{ field: truncate(name), rule: 'is given twice' }])
   names.add(name)
   if (names.size > maxNames)
-    throw createMalformedError(`an object holds more than ${maxNames} fields`)
+    throw createMalformedError(`an object has more than ${maxNames} fields`)
 }
 
 export function unescapeString(quoted: string): string {

@@ -3,14 +3,14 @@ import type { Caller, Role } from '../../domain/caller.js'
 import { invalidRequest } from '../../errors.js'
 import { projectNotFound, type ScopeResolver } from '../projects/project-scope.js'
 
-export interface AccessCheckRequest {
+export interface AccessQuery {
   readonly projectId: string | undefined
   readonly campaignId: string | undefined
   /** Field name of the project in errors. */
   readonly projectField: string
 }
 
-export interface AccessCheckResult {
+export interface CallerAccess {
   readonly accountId: string
   readonly role: Role
 }
@@ -26,10 +26,7 @@ export class AccessCheck {
    * Returns the account and role of the caller. Throws {@link AppError} naming the project or campaign
    * that is not active in the account; a campaign must belong to the given project.
    */
-  async check(
-    { accountId, role }: Caller,
-    question: AccessCheckRequest,
-  ): Promise<AccessCheckResult> {
+  async check({ accountId, role }: Caller, question: AccessQuery): Promise<CallerAccess> {
     const { projectId, campaignId, projectField } = question
     if (projectId !== undefined && !(await this.#projects.resolve(accountId, { projectId }))) {
       throw projectNotFound(projectField, projectId)

@@ -218,10 +218,10 @@ export class CallingHours {
   }
 }
 
-/** For example mail of the armed forces (AA, AE, AP), which is delivered anywhere in the world. */
+/** For example a military postal code (AA, AE, AP): its mail is delivered anywhere in the world. */
 function placeNotFound(postalCode: string): AppError {
   const rule =
-    'names no known place (codes of the armed forces never do), so the lawful hours are unknown; ' +
+    'has no known place (military codes never have one), so the lawful hours are unknown; ' +
     'send the postal code of where the person is'
   return invalidRequest([{ field: 'postalCode', value: postalCode, rule }])
 }

@@ -55,7 +55,7 @@ export interface ConsentOptions {
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntries'>
 }
 
-export interface EbrRequest {
+export interface EbrBatch {
   /** Keep the existing record if it expires later than the new one. */
   readonly keepBetterEbr: boolean
   readonly projectId?: string | undefined
@@ -88,7 +88,7 @@ export class Consent implements EbrRecordSource {
    * Agent's key where the account does not let Agents remove numbers, or a key without the right
    * `records`. Resolves when the change is on disk and announced.
    */
-  async record(caller: Caller, request: EbrRequest): Promise<EbrResult> {
+  async record(caller: Caller, request: EbrBatch): Promise<EbrResult> {
     const { accountId, keyId, role, limits } = caller
     const scope = await requireScope(this.#options.projects, accountId, request)
     const { clock } = this.#options.viewOf(accountId)

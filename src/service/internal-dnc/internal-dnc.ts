@@ -52,11 +52,11 @@ export interface InternalDncOptions {
 }
 
 /** Numbers as received, in request order. */
-export interface NumbersRequest extends ScopeChoice {
+export interface InternalDncNumbers extends ScopeChoice {
   readonly numbers: readonly string[]
 }
 
-export interface AddRequest extends NumbersRequest {
+export interface AddRequest extends InternalDncNumbers {
   /** Skip entries that are not ten digits instead of rejecting the whole request. */
   readonly ignoreInvalid: boolean
 }
@@ -120,7 +120,7 @@ export class InternalDnc implements InternalDncEntrySource {
    * `forbidden` for role Agent unless the account allows it, and for a key limited to projects if the
    * list belongs to another project.
    */
-  async remove(caller: Caller, request: NumbersRequest): Promise<void> {
+  async remove(caller: Caller, request: InternalDncNumbers): Promise<void> {
     await this.#refuseAgent(caller)
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers({ ...request, ignoreInvalid: true })
@@ -135,7 +135,7 @@ export class InternalDnc implements InternalDncEntrySource {
   /** One item per requested number, in request order, duplicates kept. */
   async readStatus(
     caller: Caller,
-    request: NumbersRequest,
+    request: InternalDncNumbers,
   ): Promise<readonly InternalDncStatusItem[]> {
     const owner = await this.#resolveOwner(caller, request)
     const numbers = await readNumbers({ ...request, ignoreInvalid: true })

@@ -6,12 +6,12 @@ import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { ViewOf } from '../account-view.js'
 import { requireScope, type ScopeResolver } from '../projects/project-scope.js'
 
-export interface LitigatorRow {
+export interface LitigatorMatch {
   readonly phone: PhoneNumber
   readonly isLitigator: boolean
 }
 
-export interface LitigatorRequest extends ScopeChoice {
+export interface LitigatorQuery extends ScopeChoice {
   readonly numbers: readonly string[]
 }
 
@@ -29,7 +29,7 @@ export class LitigatorCheck {
    * not ten digits and for a project or campaign of another account, and `not-available` if no loaded
    * list covers one of the numbers, since a missing list clears no number.
    */
-  async check(accountId: string, request: LitigatorRequest): Promise<readonly LitigatorRow[]> {
+  async check(accountId: string, request: LitigatorQuery): Promise<readonly LitigatorMatch[]> {
     await requireScope(this.#projects, accountId, request)
     const { lists } = this.#viewOf(accountId)
     const phones = request.numbers.map(parseTenDigits)

@@ -27,7 +27,7 @@ import { runAccountTransaction } from '../sql/account-transaction.js'
 import type { RowOwner } from '../sql/rows-by-number.js'
 import { consentRecords } from './staged-consents.js'
 import { optOutRecords } from './staged-opt-outs.js'
-import { type RecordKind, StagedRecords } from './staged-records.js'
+import { type RecordImportKind, StagedRecords } from './staged-records.js'
 
 export interface RecordsImportDeps {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
@@ -94,7 +94,7 @@ export async function importConsents(
 }
 
 interface ImportKind<Row> {
-  readonly kind: RecordKind<Row>
+  readonly kind: RecordImportKind<Row>
   readonly read: (file: RecordFile<Row>) => Promise<FeedFileSummary>
   readonly selectProject: (lists: ProjectLists) => string
 }

@@ -4,7 +4,7 @@ import type { ImportedConsent } from '../../data/feeds/record-files.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, msPerHour } from '../../domain/time/dates.js'
-import type { RecordKind } from './staged-records.js'
+import type { RecordImportKind } from './staged-records.js'
 
 /**
  * Orders records so that the last one is in force: by date, then by how long the type lasts, then by
@@ -30,7 +30,7 @@ const stagedColumns = sql`number, ${detailColumns}, counts_from`
 
 const newestFirst = orderOf('import_rows').map((part) => sql`${part} desc`)
 
-export const consentRecords: RecordKind<ImportedConsent> = {
+export const consentRecords: RecordImportKind<ImportedConsent> = {
   outcomeLabels: {
     added: 'stored',
     replacing: 'stored in place of an older record',

@@ -11,7 +11,7 @@ import {
   latestOf,
 } from '../internal-dnc/date-only-opt-out.js'
 import { touchList } from '../internal-dnc/internal-dnc-rows.js'
-import type { RecordKind } from './staged-records.js'
+import type { RecordImportKind } from './staged-records.js'
 
 const latestSaid = latestOf(sql`max(said_at)`, sql`max(${lastMomentOf(sql`said_at`)})`)
 
@@ -19,7 +19,7 @@ const latestSaid = latestOf(sql`max(said_at)`, sql`max(${lastMomentOf(sql`said_a
 const shownStart = sql`case when said.said_at % ${msPerDay} = ${msPerDay} - 1
   then said.said_at - ${msPerDay} + 1 else said.said_at end`
 
-export const optOutRecords: RecordKind<ImportedOptOut> = {
+export const optOutRecords: RecordImportKind<ImportedOptOut> = {
   outcomeLabels: {
     added: 'added to the list',
     back: 'added to the list again',

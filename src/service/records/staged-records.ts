@@ -13,7 +13,7 @@ import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
 type Value = string | number | null
 
 /** How one kind of record is compared and stored. */
-export interface RecordKind<Row> {
+export interface RecordImportKind<Row> {
   /** Outcome to human-readable label, in the order of the summary. */
   readonly outcomeLabels: Readonly<Record<string, string>>
   /** The outcomes that {@link store} writes. */
@@ -36,13 +36,17 @@ export interface RecordKind<Row> {
 }
 
 export class StagedRecords<Row> {
-  readonly #kind: RecordKind<Row>
+  readonly #kind: RecordImportKind<Row>
   readonly #storage: Pick<OpenDatabase, 'db' | 'traits'>
   readonly #now: Instant
   /** Cached by number of rows, since building the SQL takes longer than running it. */
   readonly #inserts = new Map<number, CompiledQuery>()
 
-  constructor(kind: RecordKind<Row>, storage: Pick<OpenDatabase, 'db' | 'traits'>, now: Instant) {
+  constructor(
+    kind: RecordImportKind<Row>,
+    storage: Pick<OpenDatabase, 'db' | 'traits'>,
+    now: Instant,
+  ) {
     this.#kind = kind
     this.#storage = storage
     this.#now = now

@@ -6,7 +6,7 @@
 
 import type { Country } from '../../domain/place.js'
 import type { HistoricalScore, Score } from '../../domain/reputation.js'
-import { apps, type LabelIssuer, type NumberLabels } from '../../domain/spam-labels.js'
+import { apps, type LabelIssuer } from '../../domain/spam-labels.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 
@@ -36,12 +36,6 @@ export function computeLevel(labeled: number, answered: number): Score {
   if (answered === 0) return 'Processing'
   if (labeled === 0) return 'Clean'
   return labeled * 2 >= answered ? 'High' : 'Medium'
-}
-
-/** The level of one observation, from those of `sources` that answered; `Processing` if none did. */
-export function scoreLabels(labels: NumberLabels, sources: readonly LabelIssuer[]): Score {
-  const answers = sources.map((source) => labels[source]).filter((label) => label !== undefined)
-  return computeLevel(answers.filter((labeled) => labeled).length, answers.length)
 }
 
 /** Spec, "Limits": the window of MaxScore, inclusive. */

@@ -342,7 +342,7 @@ function buildDetail(
   if (lineClass === 'unknown') {
     const isInDoubt = originalClass !== 'unknown'
     const why = isInDoubt ? ': a list of ported numbers is too old or cannot be read' : ''
-    details.push(`line class unknown, counted as wireless${why}`)
+    details.push(`line class unknown, treated as wireless${why}`)
   }
   return { detail: details.length === 0 ? undefined : details.join('; ') }
 }

@@ -25,7 +25,7 @@ export interface ScrubDeps {
   readonly viewOf: ViewOf<'clock' | 'lists' | 'numberingPlan'>
 }
 
-export interface ScrubRequest extends ScopeChoice {
+export interface ScrubQuery extends ScopeChoice {
   readonly items: readonly ScrubItem[]
   readonly version: ScrubVersion
   /** The instant to evaluate; absent means now. */
@@ -48,7 +48,7 @@ export class Scrub {
    * One row per item, in request order, duplicates kept. A malformed number gets a row with its letter
    * and never fails the batch. Throws `invalid-request` for an unknown project or campaign.
    */
-  async listRows(accountId: string, request: ScrubRequest): Promise<readonly EvaluatedRow[]> {
+  async listRows(accountId: string, request: ScrubQuery): Promise<readonly EvaluatedRow[]> {
     const { items, version, aiKeepsVoiceWindows } = request
     const { projects, internalDnc, consent, evaluator, callingHours, viewOf } = this.#deps
     const account = viewOf(accountId)
@@ -74,7 +74,7 @@ export class Scrub {
   /** The same rows in batches, all for one instant, so that a long list is never in memory as a whole. */
   async *streamRows(
     accountId: string,
-    request: ScrubRequest,
+    request: ScrubQuery,
   ): AsyncGenerator<readonly EvaluatedRow[]> {
     const { items, at = this.#deps.viewOf(accountId).clock.now() } = request
     for (let from = 0; from < items.length; from += batchSize) {

@@ -2,8 +2,10 @@
  * Chooses the next event to send. The receivers of an account share a few lanes, so that one that
  * hangs does not block the others, and the number of lanes is bounded whatever URLs are given.
  */
+
 import { createHash } from 'node:crypto'
 import type { Instant } from '../../domain/time/clock.js'
+import { parseUrl } from '../../runtime/parse-url.js'
 import type { WebhookEventRow } from '../../storage/tables.js'
 import { RoundRobin } from '../background/round-robin.js'
 
@@ -16,7 +18,7 @@ const lanesPerAccount = 8
 
 /** The lane for an account and the scheme, host and port of its receiver. */
 export function computeLane(accountId: string, url: string): string {
-  const receiver = URL.canParse(url) ? new URL(url).origin : ''
+  const receiver = parseUrl(url)?.origin ?? ''
   const [byte = 0] = createHash('sha256').update(receiver).digest()
   return `${accountId} ${byte % lanesPerAccount}`
 }

@@ -17,7 +17,7 @@ import {
   countPending,
   deleteOldEvents,
   findLaneHeads,
-  readEvent,
+  readWebhookEvent,
   recordAttempt,
 } from './webhook-event-rows.js'
 import {
@@ -146,7 +146,7 @@ export class WebhookDeliveries {
   async #deliver(id: string): Promise<void> {
     const { storage, dispatcher, observer, onError } = this.#options
     try {
-      const event = await readEvent(storage.db, id)
+      const event = await readWebhookEvent(storage.db, id)
       const result = await dispatcher.attempt(toPendingEvent(event), this.#closing.signal)
       observer.onAttempt(result.outcome)
       await this.#record(event, result)

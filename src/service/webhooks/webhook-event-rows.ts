@@ -65,7 +65,7 @@ function padToPowerOfTwo(texts: readonly string[]): readonly string[] {
   return [...texts, ...Array<string>(length - texts.length).fill('')]
 }
 
-export async function readEvent(db: Db, id: string): Promise<WebhookEventRow> {
+export async function readWebhookEvent(db: Db, id: string): Promise<WebhookEventRow> {
   return await db
     .selectFrom('webhook_events')
     .selectAll()

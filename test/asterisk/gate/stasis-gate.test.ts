@@ -422,7 +422,7 @@ describe('a channel that leaves', () => {
     expect(one.levels()).toEqual(['info'])
   })
 
-  it('while it is decided on is told nothing any more', async () => {
+  it('during its decision gets no more requests', async () => {
     const one = stasis()
     one.decisions.holds = true
     one.gate.onChannelEntered(aChannel(), args)
@@ -487,7 +487,7 @@ describe('a channel that leaves', () => {
     })
   }
 
-  it('after it was let go changes nothing, nor does one that nobody knows', async () => {
+  it('after it was handed over changes nothing, nor does an unknown channel', async () => {
     const one = stasis()
     one.gate.onChannelEntered(aChannel(), args)
     await one.gate.drain()
@@ -554,7 +554,7 @@ describe('an action that fails', () => {
     notCarriedOut(one, 'd1', 'timed-out')
   })
 
-  it('is recorded before the hanging up, whose own failure is no matter', async () => {
+  it('is recorded before the channel is hung up, and a failed hangup changes nothing', async () => {
     const one = stasis()
     one.actions.will('setVariables', 'refused')
     one.actions.will('hangup', 'later')
@@ -785,7 +785,7 @@ describe('channels that are there on connecting', () => {
     expect(one.actions.set.get('c1')).toMatchObject({ CALLGATE_ID: 'd3' })
   })
 
-  it('may come again under an id whose leaving was missed', async () => {
+  it('are decided again when an id is reused and its end was missed', async () => {
     const one = stasis()
     one.gate.onChannelEntered(aChannel(), args)
     await one.gate.drain()

@@ -95,7 +95,7 @@ describe('a leg that a permit covers', () => {
     ['through a queue', dialling({ dialString: 'PJSIP/2125550100@trunk' })],
   ]
   for (const [what, event] of covered) {
-    it(`goes on and is told to its decision: ${what}`, async () => {
+    it(`continues, and its outcome is recorded with its decision: ${what}`, async () => {
       const { watch, counted, actions, notes } = watching({ enforce: true })
       watch.onDial(event)
       watch.onDial({ ...event, status: 'ANSWER', dialString: '' })
@@ -159,7 +159,7 @@ describe('a leg that no permit covers', () => {
     ['seen first as it rings', dialling({ status: 'RINGING', caller: undefined }), 'no-caller'],
   ]
   for (const [what, event, why] of uncovered) {
-    it(`is counted and told: ${what}`, async () => {
+    it(`is counted and logged: ${what}`, async () => {
       const { watch, counted, lines, actions, notes } = watching()
       watch.onDial(event)
       watch.onDial({ ...event, status: 'RINGING' })
@@ -255,7 +255,7 @@ describe('a leg that is heard of late', () => {
   })
 })
 
-describe('a leg that Asterisk does not tell as it begins', () => {
+describe('a leg whose first event is missing', () => {
   it('is counted and told by the trunk of its dial string, unless it is an emergency call', () => {
     const { watch, counted, lines } = watching({ enforce: true })
     for (const dialString of [
@@ -275,7 +275,7 @@ describe('a leg that Asterisk does not tell as it begins', () => {
     expect(lines.map(({ level }) => level)).toEqual(['error', 'error'])
   })
 
-  it('is told by a later event, and left alone: it may be an emergency call', async () => {
+  it('is logged at a later event and not hung up, since it may be an emergency call', async () => {
     const { watch, counted, lines, actions } = watching({ enforce: true })
     watch.onResynchronized([])
     watch.onDial(dialling({ status: 'ANSWER', dialString: '' }))
@@ -291,7 +291,7 @@ describe('events without the permit of the caller (no channelvars in ari.conf)',
   const bare = channel('gated', 'PJSIP/caller-00000001')
   const leg = (id: string) => channel(id, `PJSIP/trunk-0000000${id}`)
 
-  it('make the watch ask for it, and tell once what is missing', async () => {
+  it('make the monitor ask Asterisk for it, and log once what is missing', async () => {
     const { watch, actions, lines, counted, notes } = watching({ enforce: true })
     actions.variables.set('CALLGATE_PERMIT', permit)
     watch.onDial(dialling({ caller: bare, peer: leg('1') }))
@@ -349,7 +349,7 @@ describe('after events have been missed', () => {
     application,
   })
 
-  it('legs that began meanwhile are told once with their count, and left alone', async () => {
+  it('legs that began meanwhile are logged once with their count, and not hung up', async () => {
     const { watch, lines, counted, actions } = watching({ enforce: true })
     const there = [
       onTrunk('1', appDial),
@@ -391,14 +391,14 @@ describe('after events have been missed', () => {
     expect(lines).toMatchObject([{ level: 'warn', fields: { count: 1 } }])
   })
 
-  it('legs judged before it are not told again', () => {
+  it('legs judged before are not logged again', () => {
     const { watch, lines } = watching()
     watch.onDial(dialling())
     watch.onResynchronized([{ ...dialling().peer, application: appDial }])
     expect(lines).toEqual([])
   })
 
-  it('a leg whose dial string was not seen is told and left alone', async () => {
+  it('a leg without a dial string is logged and not hung up', async () => {
     const { watch, lines, counted, actions } = watching({ enforce: true })
     watch.onDial(dialling({ status: 'RINGING', dialString: '' }))
     watch.onDial(dialling({ status: 'ANSWER', dialString: '' }))

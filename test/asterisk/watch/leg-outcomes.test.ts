@@ -188,7 +188,7 @@ describe('the outcome of a leg', () => {
     it(what, () => expect(play(happenings).outcome).toEqual(outcome))
   }
 
-  it('is told of the decision that covers it, never as our own', () => {
+  it('is reported for the decision that covers it, never as a leg of the gate', () => {
     const { notes } = play([
       ['dialled', 'a'],
       ['ended', 'a', 16],
@@ -199,7 +199,7 @@ describe('the outcome of a leg', () => {
     ])
   })
 
-  it('is not told of legs that nobody covers, nor twice', () => {
+  it('is not reported for legs without a decision, nor twice', () => {
     expect(
       play([
         ['status', 'x', 'ANSWER'],

@@ -146,7 +146,7 @@ describe('a vendor in an outage', () => {
       )
     const left = await decide(freshNumber())
     expect(findingOf(left, 'permission').detail).toBe(
-      'not asked for a while after repeated failures: no reply within 300 ms',
+      'requests are paused after repeated failures: no reply within 300 ms',
     )
     expect((await decide(kept)).reason).toBe('permitted')
     const during = await metrics()
@@ -160,7 +160,7 @@ describe('a vendor in an outage', () => {
       expect(during).toContain(`${cache},result="hit"} 1`)
     }
     expect(
-      remote.logLines.filter((line) => line.includes('is not asked for a while')),
+      remote.logLines.filter((line) => line.includes('requests to a provider are paused')),
     ).toHaveLength(4)
 
     vendor.reset()

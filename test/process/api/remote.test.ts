@@ -57,7 +57,8 @@ describe('the lines of the sandbox table at a vendor that knows them, for a real
 
 describe('calls to one number at once', () => {
   it('are one request of each kind', async () => {
-    await withRemoteCallgate({}, async ({ decide, vendor }) => {
+    const environment = { CALLGATE_GATE_DEADLINE_MS: '5000' }
+    await withRemoteCallgate({ environment }, async ({ decide, vendor }) => {
       const calls = Array.from({ length: 50 }, (_, index) =>
         decide('2127361000', { callKind: callKinds[index % 3] }),
       )

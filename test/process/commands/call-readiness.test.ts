@@ -73,7 +73,9 @@ const notImported =
 describe('whether real calls can be allowed', () => {
   it('is told of a fresh install, which stays ready until it is asked about a real call', async () => {
     await start()
-    expect(await calls()).toBe(`200 main: every call is blocked (no decisions yet): ${notImported}`)
+    expect(await calls()).toBe(
+      `200 main: every call would be blocked, but the account has made no calls yet: ${notImported}`,
+    )
     expect(await call('2125550100', {}, running.keys.sandbox)).toBe('allow permitted')
     expect(await call('2127360002', { at: '2026-11-23T17:00:00Z' })).toMatch(/^block/)
     expect(await calls()).toContain('200 ')
@@ -100,7 +102,7 @@ describe('whether real calls can be allowed', () => {
     await running.callgate.changeHead.acceptClock()
     await running.callgate.changeHead.refresh()
     await importNumbers('canada-dnc')
-    expect(await calls()).toBe('200 main: calls are not blocked as a whole')
+    expect(await calls()).toBe('200 main: no country is blocked')
     rmSync(join(getListsFolder(running.callgate.settings), 'litigators.cglist'))
     await refreshData(running.callgate)
     expect(await call('2127360002')).toBe('block list-missing')
@@ -118,13 +120,15 @@ describe('whether real calls can be allowed', () => {
     projects.clearCache()
     expect(await call('2127360002', {}, key)).toBe('block list-not-covering')
     const canada = 'canada-dnc is not imported (callgate import canada-dnc)'
-    const ofMain = (more: string) => `main: every CA call is blocked${more}: ${canada}`
+    const ofMain = (verb: string) => `main: every CA call ${verb}: ${canada}`
     const ofAcme =
       `acme: every call is blocked: ${canada}, the federal subscription of every active project ` +
       'has failed or expired (callgate projects ftc-validation)'
-    expect(await calls()).toBe(`503 ${ofAcme}; ${ofMain(' (no decisions yet)')}`)
+    expect(await calls()).toBe(
+      `503 ${ofAcme}; ${ofMain('would be blocked, but the account has made no calls yet')}`,
+    )
     expect(await call('2127360002')).toBe('allow permitted')
-    expect(await calls()).toBe(`200 ${ofAcme}; ${ofMain('')}`)
+    expect(await calls()).toBe(`200 ${ofAcme}; ${ofMain('is blocked')}`)
   })
 
   it('knows that strict numbering blocks what is not imported', async () => {
@@ -153,6 +157,6 @@ describe('whether real calls can be allowed', () => {
       CALLGATE_POLICY_LITIGATOR_UNTIL: '2026-12-01T00:00:00Z',
     })
     expect(await call('2127360002')).toBe('allow permitted')
-    expect(await calls()).toBe('200 main: calls are not blocked as a whole')
+    expect(await calls()).toBe('200 main: no country is blocked')
   })
 })

@@ -53,7 +53,7 @@ describe('a data folder that has lost its database', () => {
     for (let call = 0; call < 3; call += 1) expect(await decide(first)).toBe('not-recorded')
     await expect
       .poll(() => first.output(), { timeout: 15_000 })
-      .toContain('the database cannot be relied on; no call is allowed')
+      .toContain('the database is not reliable; no call is allowed')
     expect(await first.end('SIGTERM')).toBe(0)
     const kept = recordsIn(dataDir).filter(({ kind }) => kind === 'amendment')
     expect(kept).toHaveLength(3)

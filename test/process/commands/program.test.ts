@@ -361,7 +361,7 @@ describe('callgate serve', () => {
     const first = await serve({ CALLGATE_DATA_DIR: fresh })
     const second = await callgate(['serve'], { CALLGATE_DATA_DIR: fresh, CALLGATE_HTTP_PORT: '0' })
     expect(second.code).toBe(1)
-    expect(second.err).toContain('another callgate serves from this data folder')
+    expect(second.err).toContain('another callgate is already serving this data folder')
     await first.end('SIGKILL')
     const third = await serve({ CALLGATE_DATA_DIR: fresh })
     expect(await third.end('SIGTERM')).toBe(0)

@@ -138,12 +138,10 @@ describe('the log', () => {
         .map(({ message, detail }) => `${message}: ${detail?.split(':')[0] ?? ''}`)
     const away = `${running.dataDir}-moved`
     renameSync(running.dataDir, away)
-    const lost = `the database cannot be relied on; no call is allowed: ${database()}`
+    const lost = `the database is not reliable; no call is allowed: ${database()}`
     await expect.poll(told, { timeout: 15_000 }).toEqual([lost])
     renameSync(away, running.dataDir)
-    await expect
-      .poll(told, { timeout: 15_000 })
-      .toEqual([lost, 'the database can be relied on again: '])
+    await expect.poll(told, { timeout: 15_000 }).toEqual([lost, 'the database is reliable again: '])
     stop()
   })
 })
@@ -154,7 +152,7 @@ describe('a server whose database another process has locked', () => {
     elsewhere.exec('begin immediate')
     const idle = await readiness()
     expect(idle.status).toBe(503)
-    expect(idle.database?.detail).toContain('another process holds the lock')
+    expect(idle.database?.detail).toContain('is locked by another process')
     const decided = await Promise.all([decide(), decide(), decide()])
     expect(decided.map(({ reason }) => reason)).toEqual(Array(3).fill('permitted'))
     expect((await readiness()).records).toMatchObject({ ready: true })

@@ -138,11 +138,13 @@ describe('callgate warm', () => {
     expect(out).toContain('warm, kept fresh until')
   })
 
-  it('ends with 1 when a number stayed unanswered', async () => {
+  it('ends with 1 when a number was not answered', async () => {
     outcome = 'unanswered'
     await expect(run('2125550100\n2125550101\n')).rejects.toMatchObject({
       exitCode: 1,
-      message: expect.stringMatching(/0 fresh already, 2 unanswered[\s\S]*2 numbers stayed unans/),
+      message: expect.stringMatching(
+        /0 fresh already, 2 unanswered[\s\S]*2 numbers were not answered/,
+      ),
     })
   })
 

@@ -137,7 +137,7 @@ describe('an assigned block goes before its prefix', () => {
     const path = temp.file('blocks-us.cg')
     const good = readFileSync(path)
     for (const [length, message] of [
-      [good.length - 9, /blocks-us.cg: is damaged or cut off/],
+      [good.length - 9, /blocks-us.cg: is damaged or truncated/],
       [3, /blocks-us.cg: is not a callgate data file/],
     ] as const) {
       writeFileSync(path, good.subarray(0, length))

@@ -95,22 +95,22 @@ describe('a damaged file', () => {
     return readFileSync(copy)
   }
   const damages: readonly (readonly [string, (bytes: Buffer) => Buffer | string, string])[] = [
-    ['nothing in it', () => '', 'is not a file of imported facts, or was cut off'],
-    ['text', () => 'x'.repeat(9000), 'is not a file of imported facts'],
-    ['half of it', (bytes) => bytes.subarray(0, bytes.length / 2), 'is damaged or cut off'],
-    ['all but a byte', (bytes) => bytes.subarray(0, -1), 'is damaged or cut off'],
-    ['more than all', (bytes) => Buffer.concat([bytes, bytes]), 'is damaged or cut off'],
-    ['the header alone', (bytes) => bytes.subarray(0, 100), 'is damaged or cut off'],
+    ['nothing in it', () => '', 'was not written by callgate import, or is truncated'],
+    ['text', () => 'x'.repeat(9000), 'was not written by callgate import'],
+    ['half of it', (bytes) => bytes.subarray(0, bytes.length / 2), 'is damaged or truncated'],
+    ['all but a byte', (bytes) => bytes.subarray(0, -1), 'is damaged or truncated'],
+    ['more than all', (bytes) => Buffer.concat([bytes, bytes]), 'is damaged or truncated'],
+    ['the header alone', (bytes) => bytes.subarray(0, 100), 'is damaged or truncated'],
     [
       'zeros after the header',
       (bytes) => Buffer.concat([bytes.subarray(0, 100), Buffer.alloc(bytes.length - 100)]),
       'cannot be used',
     ],
-    ['no page size', (bytes) => Buffer.from(bytes).fill(0, 16, 18), 'is damaged or cut off'],
+    ['no page size', (bytes) => Buffer.from(bytes).fill(0, 16, 18), 'is damaged or truncated'],
     [
       'another program’s database',
       change('PRAGMA application_id = 7'),
-      'is not a file of imported facts',
+      'was not written by callgate import',
     ],
     [
       'a later format',
@@ -120,11 +120,11 @@ describe('a damaged file', () => {
     [
       'another feed',
       change("UPDATE meta SET value = 'x' WHERE name = 'feed'"),
-      "holds 'x', not 'line-status'",
+      "contains feed 'x' instead of 'line-status'",
     ],
     ['no table of facts', change('DROP TABLE facts; VACUUM'), 'no such table: facts'],
     ['other columns', change('ALTER TABLE facts DROP COLUMN status; VACUUM'), 'no such column'],
-    ['no day', change("DELETE FROM meta WHERE name = 'asOf'"), 'it does not say its asOf'],
+    ['no day', change("DELETE FROM meta WHERE name = 'asOf'"), "'asOf' is missing"],
     ['no word of itself', change('DROP TABLE meta; VACUUM'), 'no such table: meta'],
   ]
   it.each(damages)(
@@ -163,7 +163,7 @@ describe('a damaged file', () => {
     const store = open()
     expect(store.get('reassigned')).toBeUndefined()
     expect(store.problems()).toMatchObject([
-      { feed: 'reassigned', detail: expect.stringContaining("holds 'carrier-reassigned'") },
+      { feed: 'reassigned', detail: expect.stringContaining("contains feed 'carrier-reassigned'") },
     ])
   })
 

@@ -88,7 +88,7 @@ describe('a file that cannot be used is a problem and never an empty list', () =
     const [problem, ...others] = store.problems()
     expect(others).toEqual([])
     expect(problem).toMatchObject({ name: 'us-dnc', olderInUse: false })
-    expect(problem?.detail).toMatch(/us-dnc\.cglist: is damaged or cut off/)
+    expect(problem?.detail).toMatch(/us-dnc\.cglist: is damaged or truncated/)
   })
 
   it('empty', () => {
@@ -329,7 +329,7 @@ describe('refreshInBackground', () => {
     expect(store.all().map(({ name }) => name)).toEqual(['b'])
     expect(store.get('b')?.has(two)).toBe(true)
     expect(store.problems().map(({ name }) => name)).toEqual(['a', 'c'])
-    expect(store.problems()[1]?.detail).toMatch(/c\.cglist: is damaged or cut off/)
+    expect(store.problems()[1]?.detail).toMatch(/c\.cglist: is damaged or truncated/)
   })
 
   it('answers from the old lists until all new ones are read', async () => {

@@ -134,7 +134,7 @@ describe('cut off', () => {
   it.each(partNames)('at the start and inside of: %s', async (name) => {
     const { from = 0, to = 0 } = parts()[name] ?? {}
     for (const length of new Set([from, from + 1, (from + to) >> 1, to - 1])) {
-      await expectRefused(good.subarray(0, length), /cut off/)
+      await expectRefused(good.subarray(0, length), /truncated/)
       const path = folder.file('us-dnc.cglist')
       expect(() => readNumberListHeader(path)).toThrow(DataFileError)
     }
@@ -316,7 +316,7 @@ describe('a file that an import was writing when it died', () => {
   const asides = ['.us-dnc.cglist.1.new', '..us-dnc.cglist.1.new.1.part']
   it.each(asides)('%s is not taken for the list', (file) => {
     const path = folder.write(file, good.subarray(0, good.length >> 1))
-    expect(() => openNumberList(path)).toThrow(`${path}: is damaged or cut off`)
+    expect(() => openNumberList(path)).toThrow(`${path}: is damaged or truncated`)
     expect(store.refresh()).toBe(false)
     expect(store.problems()).toEqual([])
     expect(store.all()).toMatchObject([{ name: 'us-dnc', version: goodVersion }])

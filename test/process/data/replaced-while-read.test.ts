@@ -164,7 +164,7 @@ describe('prefixes and blocks', () => {
     const bytes = readFileSync(join(two, name))
     overwriteInPlace(join(one, name), bytes, bytes.length - 20)
     expect(await plan.reloadIfChanged()).toBe(true)
-    expect(plan.problems()[0]?.detail).toMatch(/is damaged or cut off/)
+    expect(plan.problems()[0]?.detail).toMatch(/is damaged or truncated/)
     expect(company()).toBe('EXAMPLE TEL CO')
     overwriteInPlace(join(one, name), bytes)
     expect(await plan.reloadIfChanged()).toBe(true)

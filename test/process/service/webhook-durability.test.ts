@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { startChild } from '../../../scripts/children.mjs'
-import { verifyWebhookSignature } from '../../../src/service/webhooks/webhook-signature.js'
 import { useDatabase } from '../../support/database.js'
 import { randomFrom } from '../../support/hostile-requests.js'
 import { shortOrLong } from '../../support/long.js'
+import { verifyWebhookSignature } from '../../support/verify-webhook-signature.js'
 
 const script = join(import.meta.dirname, '../../support/webhook-child.mjs')
 const kills = shortOrLong(9, 21)

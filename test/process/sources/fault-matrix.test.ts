@@ -11,13 +11,7 @@ import {
   type QuestionName,
   questionNames,
 } from '../../../src/domain/compliance.js'
-import {
-  type CheckName,
-  type CheckPolicy,
-  type Decision,
-  type Policy,
-  strictPolicy,
-} from '../../../src/domain/decision.js'
+import type { CheckName, CheckPolicy, Decision, Policy } from '../../../src/domain/decision.js'
 import { type Clock, fixedClock } from '../../../src/domain/time/clock.js'
 import { type FakeVendor, openFakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
 import { type Fault, type FaultKind, faultKinds } from '../../../src/fake-vendor/fault.js'
@@ -28,6 +22,7 @@ import { systemTimers } from '../../../src/runtime/runtime.js'
 import { CachedCompliance } from '../../../src/sources/cache/cached-compliance.js'
 import { RemoteCompliance } from '../../../src/sources/remote/remote-compliance.js'
 import { noon } from '../../support/fake-compliance.js'
+import { strictPolicy } from '../../support/strict-policy.js'
 import { aCall, testGate } from '../../support/test-gate.js'
 
 /** Nine tenths are for the checks. */

@@ -5,12 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type QuestionName, questionNames } from '../../../src/domain/compliance.js'
-import {
-  type CheckPolicy,
-  checkNames,
-  type Policy,
-  strictPolicy,
-} from '../../../src/domain/decision.js'
+import { type CheckPolicy, checkNames, type Policy } from '../../../src/domain/decision.js'
 import {
   callsPerSecond,
   type Decided,
@@ -29,6 +24,7 @@ import {
   type RemoteGateOptions,
   remoteGate,
 } from '../../support/remote-gate.js'
+import { strictPolicy } from '../../support/strict-policy.js'
 import { instant } from '../../support/test-clock.js'
 import { virtualTime } from '../../support/virtual-time.js'
 

@@ -1,6 +1,6 @@
 /** Outages of half an hour in virtual time: of one question alone, and how soon the end is noticed. */
 import { describe, expect, it } from 'vitest'
-import { type Policy, strictPolicy } from '../../../src/domain/decision.js'
+import type { Policy } from '../../../src/domain/decision.js'
 import {
   linesOf,
   printTally,
@@ -10,6 +10,7 @@ import {
   tallyOf,
 } from '../../support/call-replay.js'
 import { gateDeadlineMs, remoteGate } from '../../support/remote-gate.js'
+import { strictPolicy } from '../../support/strict-policy.js'
 import { virtualTime } from '../../support/virtual-time.js'
 
 const minute = 60_000

@@ -64,7 +64,7 @@ describe('refresh ahead', () => {
     }
   })
 
-  it('never begins for an answer whose own end comes before its age', async () => {
+  it('never happens for an answer that expires before its maximum age', async () => {
     const { time: other } = openCached()
     const holdsUntil = other.now() + 2 * minute
     const { cached, source, time } = openCached(
@@ -202,7 +202,7 @@ describe('a slow answer', () => {
 })
 
 describe('standards of legal time', () => {
-  it('are no part of what is kept where the source cannot be told them', async () => {
+  it('are not part of the cache key when the source does not take them', async () => {
     const { cached, source } = openCached({}, { standardsMatter: false })
     await cached.legalTime(question)
     await cached.legalTime({ ...question, recordedVoice: true, strictestPlace: true })
@@ -238,7 +238,7 @@ describe('warming a number', () => {
     expect(seen.filter((line) => line.endsWith('hit'))).toHaveLength(4)
   })
 
-  it('asks anew what ends before it has to be fresh', async () => {
+  it('asks again what would expire too early', async () => {
     const { cached, source, time } = openCached()
     await cached.warmUp(question, minute)
     await time.advance(allowMs - minute)
@@ -257,7 +257,7 @@ describe('warming a number', () => {
     expect(await cached.warmUp(question, 10 * blockMs)).toBe('answered')
   })
 
-  it('leaves an answer alone whose own end is near, until that', async () => {
+  it('does not renew an answer with a short expiry before it has expired', async () => {
     const { time: other } = openCached()
     const holdsUntil = other.now() + minute
     const { cached, source, time } = openCached({

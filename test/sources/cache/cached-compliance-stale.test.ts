@@ -106,7 +106,7 @@ describe('an answer past its age, while the source does not answer,', () => {
     expect(await cached.litigator(question)).toEqual(now)
   })
 
-  it('is not kept anew: it ages on, and the source is asked every time', async () => {
+  it('is not cached again: it keeps aging, and the source is asked every time', async () => {
     let now: Litigator = permitting()
     const { cached, time, source } = openCached(
       { litigator: () => now },
@@ -256,7 +256,7 @@ describe('answers of several sources to one question', () => {
     expect(source.asked).toHaveLength(2)
   })
 
-  it('forbid when one of them does, and are kept as such', async () => {
+  it('forbid when one of them does, and are cached that way', async () => {
     const { cached, source, time } = openCached({
       litigator: () => permitting({ otherAnswers: [forbidding()] }),
     })
@@ -275,7 +275,7 @@ describe('answers of several sources to one question', () => {
     expect(source.asked).toHaveLength(2)
   })
 
-  it('give way to the old no of one of them, when one is missing', async () => {
+  it('yield to a stale denial of one of them when the other is missing', async () => {
     const old = permitting({ otherAnswers: [forbidding({ source: 'second' })] })
     let now: Litigator = old
     const { cached, time } = openCached({ litigator: () => now })
@@ -318,7 +318,7 @@ describe('a no beside a silent other source', () => {
     })
   })
 
-  it('found by a refresh replaces the cached yes', async () => {
+  it('found by a refresh replaces the cached permitting answer', async () => {
     let now: Litigator = permitting()
     const { cached, time } = openCached(
       { litigator: () => now },
@@ -474,7 +474,7 @@ describe('what one of two sources forbids', () => {
   }
   const because = { unavailablePrimary: { reason: 'first is down' } }
 
-  it('is not laundered by a no of the one that stands in', async () => {
+  it('is kept when the fallback source forbids for another reason', async () => {
     const { time, row, ask } = played()
     expect(await ask(row('first', D))).toBe('first D')
     await time.advance(blockMs)
@@ -487,7 +487,7 @@ describe('what one of two sources forbids', () => {
     expect(await ask(row('first', cleanRow))).toBe('first C')
   })
 
-  it('outlives a partial yes of the other', async () => {
+  it('is kept when only the other source permits', async () => {
     const { time, row, ask } = played()
     await ask(row('first', cleanRow, { otherAnswers: [row('second', cleanRow)] }))
     await time.advance(allowMs)
@@ -512,7 +512,7 @@ describe('what one of two sources forbids', () => {
     expect(await ask(silent, { postalCode: '10001' })).toBe('first D stale')
   })
 
-  it('does not end a whole yes that the partial answer agrees with', async () => {
+  it('is not assumed when a partial answer agrees with a complete permitting one', async () => {
     const { time, row, ask } = played()
     await ask(row('first', cleanRow, { otherAnswers: [row('second', cleanRow)] }))
     await time.advance(allowMs - 1)
@@ -520,7 +520,7 @@ describe('what one of two sources forbids', () => {
     expect(await ask(silent)).toBe('first C')
   })
 
-  it('a question that is at fault itself gets no old yes', async () => {
+  it('a stale permitting answer is not used for an invalid question', async () => {
     const { time, row, ask } = played()
     await ask(row('first', cleanRow))
     await time.advance(allowMs)

@@ -352,7 +352,7 @@ describe('a litigator list, beside a provider that knows none', () => {
     {
       of: 'imported and damaged',
       gives: 'unknown',
-      listProblems: [{ name: 'litigators', detail: 'is damaged or cut off' }],
+      listProblems: [{ name: 'litigators', detail: 'is damaged or truncated' }],
     },
     {
       of: 'imported, in a folder that cannot be read',

@@ -38,7 +38,7 @@ describe('a provider', () => {
     await remote.close()
   })
 
-  it('is left alone for one question and asked the others', async () => {
+  it('gets no more requests for a failing question, but still for the others', async () => {
     const { remote, transport, time } = open({ limits: { circuitFailures: 1, retries: 0 } })
     transport.onSend = (sent) => {
       if (sent.request.url.includes('/scrub')) sent.fail('unreachable', 'no connection (X)')
@@ -77,7 +77,7 @@ describe('a provider', () => {
     await remote.close()
   })
 
-  it('closed, leaves nothing and nobody waiting', async () => {
+  it('that is closed fails its pending questions and leaves nothing open', async () => {
     const { remote, transport, time } = open()
     const asked = [remote.scrub(about()), remote.litigator(about())]
     await time.advance(5)

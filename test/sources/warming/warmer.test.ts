@@ -427,7 +427,7 @@ describe('too much', () => {
     warmer.close()
   })
 
-  it('is anything where nothing is kept', () => {
+  it('is any number when the cache is off', () => {
     const nothings = [
       { maxNumbers: 0 },
       { cache: { ...cache, allowMs: 0 } },

@@ -1,5 +1,7 @@
 /** The receivers that may have private addresses, by setting: host names, addresses and networks. */
+
 import { isIP } from 'node:net'
+import { parseUrl } from '../../../runtime/parse-url.js'
 import {
   createBlockList,
   getAddressFamily,
@@ -50,8 +52,7 @@ function parseNetwork(entry: string): [address: string, bits: number, family: 'i
 
 /** Normalizes a host as in a URL: lower case, ASCII. */
 function parseAllowedHost(entry: string): string {
-  const text = `http://${entry}/`
-  const host = URL.canParse(text) ? new URL(text).hostname : ''
+  const host = parseUrl(`http://${entry}/`)?.hostname ?? ''
   if (host === '' || isIP(host) !== 0)
     throw createEntryError(entry, 'is not a host, address or network')
   return host.replace(/\.$/, '')

@@ -1,5 +1,7 @@
 /** Parses a receiver's URL, both for validation and for connecting. */
+
 import { isIP } from 'node:net'
+import { parseUrl } from '../../../runtime/parse-url.js'
 import { SendError } from '../webhook-sender.js'
 
 export interface WebhookUrl {
@@ -26,10 +28,8 @@ const hostLabelPattern = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 export function parseWebhookUrl(text: string): WebhookUrl {
   if (text.length > maxUrlLength)
     throw createBadUrlError(`must have at most ${maxUrlLength} characters`)
-  if (!plainUrlPattern.test(text) || !URL.canParse(text)) {
-    throw createBadUrlError('must be an address such as https://host/path')
-  }
-  const url = new URL(text)
+  const url = plainUrlPattern.test(text) ? parseUrl(text) : undefined
+  if (!url) throw createBadUrlError('must be an address such as https://host/path')
   if (/^[^/?#]*@/.test(text.slice(text.indexOf('//') + 2))) {
     throw createBadUrlError('must have no user name or password')
   }

@@ -19,10 +19,10 @@ export class ProviderEvents {
     observer.onCircuitChange(this.#question, open)
     if (open)
       log.warn(
-        'a provider is not asked for a while, since its requests keep failing',
+        'requests to a provider are paused, since they keep failing',
         this.#buildLogFields(detail),
       )
-    else log.info('a provider answers again', this.#buildLogFields(detail))
+    else log.info('a provider is answering again', this.#buildLogFields(detail))
   }
 
   /** Logged as an error, since an operator must act, but only once until a key is accepted. */

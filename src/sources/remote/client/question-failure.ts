@@ -15,7 +15,7 @@ export function createThrownFailure(cause: unknown): QuestionFailure {
 export function createCircuitOpenFailure(failure: string): QuestionFailure {
   return {
     reason: 'circuit-open',
-    detail: `not asked for a while after repeated failures: ${failure}`,
+    detail: `requests are paused after repeated failures: ${failure}`,
   }
 }
 

@@ -210,7 +210,7 @@ describe('another attempt', () => {
   })
 })
 
-describe('a provider that was asked too often', () => {
+describe('a provider that answers 429 (too many requests)', () => {
   it('is not asked for as long as it says; callers with an earlier deadline fail at once', async () => {
     const { note, asker, time, told, transport } = openAsker({
       question: { requestsPerMinute: 100 },
@@ -291,7 +291,7 @@ describe('a provider that was asked too often', () => {
     expect(left()).toEqual(nothingLeft)
   })
 
-  it('is told for everybody: what is queued, and what waits for another attempt', async () => {
+  it('fails every waiting question: queued, in background, and waiting for a retry', async () => {
     const { note, time, told, transport, left } = openAsker({
       question: { numbersPerRequest: 2 },
       limits: { maxRequests: 2 },
@@ -320,7 +320,7 @@ describe('a provider that was asked too often', () => {
     expect(left()).toEqual(nothingLeft)
   })
 
-  it('keeps no timer for what it told', async () => {
+  it('leaves no timer for questions that have failed', async () => {
     const { note, time, told, transport, left } = openAsker({ random: () => 1 })
     note('a', about())
     note('b', about(anyNumber(), { projectId: 'P' }))
@@ -386,12 +386,12 @@ describe('a provider that fails', () => {
       ok: false,
       reason: 'circuit-open',
       source: 'vendor',
-      detail: 'not asked for a while after repeated failures: fake unreachable',
+      detail: 'requests are paused after repeated failures: fake unreachable',
     })
     expect([transport.sent.length, left()]).toEqual([2, nothingLeft])
   })
 
-  it('is left alone with what is queued or waits for another attempt', async () => {
+  it('gets no more requests: queued questions and retries fail', async () => {
     const { note, time, told, transport, left } = openAsker({
       limits: { circuitFailures: 2, maxRequests: 2 },
       question: { numbersPerRequest: 1 },
@@ -412,7 +412,7 @@ describe('a provider that fails', () => {
     expect(left()).toEqual(nothingLeft)
   })
 
-  it('is probed by one request; the others are told meanwhile', async () => {
+  it('is probed by one request; other questions fail until it succeeds', async () => {
     const { asker, fail, time, transport, note, told } = failing()
     await fail()
     await time.advance(5_000)
@@ -457,7 +457,7 @@ describe('a provider that fails', () => {
     expect(transport.sent).toHaveLength(3)
   })
 
-  it('is known to be well by a probe for which nobody waits any more', async () => {
+  it('has recovered when a probe succeeds after its caller gave up', async () => {
     const { asker, fail, time, transport } = failing(100)
     await fail()
     await time.advance(100)
@@ -471,7 +471,7 @@ describe('a provider that fails', () => {
     expect(asker.getCircuit().open).toBe(false)
   })
 
-  it('whose probe never ends is probed again', async () => {
+  it('is probed again when a probe never finishes', async () => {
     const { asker, fail, time, transport } = failing(100)
     await fail()
     await time.advance(100)
@@ -515,7 +515,7 @@ describe('a provider that fails', () => {
     expect(asker.getCircuit().open).toBe(true)
   })
 
-  it('is told of once, and once when it is well', async () => {
+  it('is logged once when it fails and once when it recovers', async () => {
     const { asker, fail, time, transport, lines, circuits } = failing()
     await fail()
     for (let at = 0; at < 30; at += 1) {
@@ -528,18 +528,18 @@ describe('a provider that fails', () => {
     await time.advance(10)
     expect(lines).toEqual([
       {
-        line: 'warn: a provider is not asked for a while, since its requests keep failing',
+        line: 'warn: requests to a provider are paused, since they keep failing',
         fields: { provider: 'vendor', question: 'scrub', detail: 'fake unreachable' },
       },
       {
-        line: 'info: a provider answers again',
+        line: 'info: a provider is answering again',
         fields: { provider: 'vendor', question: 'scrub', detail: 'fake unreachable' },
       },
     ])
     expect(circuits).toEqual(['scrub open', 'scrub closed'])
   })
 
-  it('whose key is refused is told of once until it is accepted', async () => {
+  it('that refuses the key is logged once until it accepts it', async () => {
     const { asker, fail, time, transport, lines } = failing()
     const errors = () => lines.filter(({ line }) => line.startsWith('error')).length
     transport.onSend = (sent) => sent.reply({ status: 401 })

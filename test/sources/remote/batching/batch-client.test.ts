@@ -26,7 +26,7 @@ describe('questions that come together', () => {
     expect(transport.sent.map(({ numbers }) => numbers.length)).toEqual([3, 3, 2])
   })
 
-  it('get each its own answer, with its source, its instant and its end', async () => {
+  it('each get their own answer, with source, time and expiry', async () => {
     const { asker, time, sent, start } = openAsker()
     const numbers = [anyNumber(), anyNumber()]
     const asked = numbers.map((number) => asker.ask(about(number)))
@@ -166,7 +166,7 @@ describe('the same question', () => {
     expect(told[1]).toMatch(/^second value of \d+ at 3003$/)
   })
 
-  it('joins a request whose asker gave up', async () => {
+  it('joins a request whose first caller gave up', async () => {
     const { note, time, told, transport } = openAsker()
     transport.onSend = answerAfter(time, 2_999)
     const asks = about()
@@ -181,7 +181,7 @@ describe('the same question', () => {
     ])
   })
 
-  it('that joined a request without a reply is asked again in its own time', async () => {
+  it('that joined a request without a reply is sent again within its own deadline', async () => {
     const { note, time, told, transport } = openAsker()
     const asks = about()
     note('first', asks)
@@ -272,7 +272,7 @@ describe('bounds', () => {
     expect(asker.ask(about())).toBeInstanceOf(Promise)
   })
 
-  it('the queue: what was answered takes no place, and gives none', async () => {
+  it('the queue: answered questions free their places, exactly once', async () => {
     const { asker, time, transport } = openAsker({ limits: { maxQueued: 2 } })
     transport.onSend = answerAfter(time, 1)
     for (let at = 0; at < 3; at += 1) {
@@ -282,13 +282,13 @@ describe('bounds', () => {
     }
   })
 
-  it('the queue: what is known already may be asked still', async () => {
+  it('the queue: a duplicate of a queued question is accepted when the queue is full', async () => {
     const { asker } = openAsker({ limits: { maxQueued: 1 } })
     const asks = about()
     expect(asker.ask(asks)).toBe(asker.ask(asks))
   })
 
-  it('requests under way, each as full as can be', async () => {
+  it('requests in flight, each filled to its maximum', async () => {
     const { asker, time, transport } = openAsker({
       limits: { maxRequests: 2 },
       question: { numbersPerRequest: 2 },
@@ -313,7 +313,7 @@ describe('bounds', () => {
     expect(numbers).toBeGreaterThan(230)
   })
 
-  it('the rate: who could not be asked in time is told at once', async () => {
+  it('the rate: a question that cannot be sent before its deadline fails at once', async () => {
     const { gathered, asker } = openAsker({ question: { requestsPerMinute: 1 } })
     await gathered(about())
     expect(asker.ask(about())).toEqual({
@@ -325,10 +325,10 @@ describe('bounds', () => {
   })
 })
 
-describe('questions that nobody waits for', () => {
+describe('background questions', () => {
   const later = (number = anyNumber()) => about(number, { inBackground: true })
 
-  it('ride along where there is room, after the others', async () => {
+  it('fill the free places of a request, after urgent questions', async () => {
     const { asker, time, transport } = openAsker({
       question: { numbersPerRequest: 4, requestsPerMinute: 1 },
     })
@@ -342,7 +342,7 @@ describe('questions that nobody waits for', () => {
     ])
   })
 
-  it('wait longer for one another, and no longer than others do once somebody waits', async () => {
+  it('are gathered for longer, until an urgent question comes', async () => {
     const { asker, time, transport } = openAsker()
     const numbers = [anyNumber(), anyNumber(), anyNumber()]
     for (const number of numbers) {
@@ -360,7 +360,7 @@ describe('questions that nobody waits for', () => {
     expect(transport.sent.map((sent) => sent.numbers)).toEqual([numbers, [urgent, patient]])
   })
 
-  it('leave half of the burst and half of the connections to others', async () => {
+  it('leave half of the burst and half of the connections to urgent questions', async () => {
     const { asker, time, transport } = openAsker({
       question: { numbersPerRequest: 1, requestsPerMinute: 100 },
       limits: { maxRequests: 100 },
@@ -402,7 +402,7 @@ describe('questions that nobody waits for', () => {
     expect(told[0]).toMatch(/^later value of \d+ at 4754$/)
   })
 
-  it('are told after ten times the deadline', async () => {
+  it('fail after ten times the deadline', async () => {
     const { note, asker, time, told } = openAsker({
       limits: { maxRequests: 1, retries: 0, circuitFailures: 100 },
     })
@@ -415,7 +415,7 @@ describe('questions that nobody waits for', () => {
     expect(told).toEqual(['later deadline at 30000'])
   })
 
-  it('are told when nothing is left to try', async () => {
+  it('fail after the last retry', async () => {
     const { note, time, told, left } = openAsker({ limits: { retries: 1 } })
     note('later', later())
     await time.advance(100_000)
@@ -424,7 +424,7 @@ describe('questions that nobody waits for', () => {
     expect(left()).toEqual(nothingLeft)
   })
 
-  it('become urgent when somebody waits, with the own deadline', async () => {
+  it('become urgent when a caller asks the same, with the deadline of that caller', async () => {
     const { note, gathered, time, told, transport, sent } = openAsker({
       question: { requestsPerMinute: 20 },
       limits: { retries: 0 },
@@ -474,7 +474,7 @@ describe('an asker never throws', () => {
 })
 
 describe('closing', () => {
-  it('tells everybody and leaves nothing, wherever they are', async () => {
+  it('fails every question in every state, and leaves nothing open', async () => {
     const { asker, note, time, told, close, left, sent, gathered } = openAsker({
       limits: { maxRequests: 2 },
       question: { numbersPerRequest: 1 },
@@ -496,7 +496,7 @@ describe('closing', () => {
     expect(left()).toEqual(nothingLeft)
   })
 
-  it('lets nothing follow from what was under way', async () => {
+  it('ignores the replies of requests in flight', async () => {
     const { gathered, close, requested, lines, transport } = openAsker()
     const { answers } = await gathered(about())
     await close()
@@ -506,7 +506,7 @@ describe('closing', () => {
 })
 
 describe('without questions', () => {
-  it('an asker keeps no timer', async () => {
+  it('there is no timer', async () => {
     const { asker, time, transport, left } = openAsker({ question: { requestsPerMinute: 10 } })
     transport.onSend = (sent) => sent.reply({ body: rowsFor(sent.numbers) })
     for (const asks of [about(), about(anyNumber(), { inBackground: true })]) {
@@ -516,7 +516,7 @@ describe('without questions', () => {
     }
   })
 
-  it('an asker keeps no timer for a token that nobody waits for any more', async () => {
+  it('there is no timer for a rate token once its questions have failed', async () => {
     const { asker, time, transport, left } = openAsker({ question: { requestsPerMinute: 10 } })
     transport.onSend = answerAfter(time, 1)
     for (const projectId of ['A', 'B', 'C']) void asker.ask(about(anyNumber(), { projectId }))

@@ -17,7 +17,7 @@ function openCircuit(random = 1) {
 }
 
 describe('a circuit', () => {
-  it('opens after so many failures in a row and tells the last', () => {
+  it('opens after a number of failures in a row and reports the last one', () => {
     const { circuit, told, fail } = openCircuit()
     fail(2)
     circuit.recordSuccess(false)
@@ -32,7 +32,7 @@ describe('a circuit', () => {
     expect(told).toEqual(['open failure at 7'])
   })
 
-  it('does not count what says nothing of the provider', () => {
+  it('does not count inconclusive results', () => {
     const { circuit, fail } = openCircuit()
     fail(2)
     circuit.recordInconclusive(false, 0)
@@ -41,7 +41,7 @@ describe('a circuit', () => {
     expect(circuit.getState(0)).toBe('open')
   })
 
-  it('lets one probe through when its time has come', () => {
+  it('lets one probe through when it is due', () => {
     const { circuit, fail } = openCircuit()
     fail(3)
     expect([circuit.getState(4_999), circuit.getState(5_000)]).toEqual(['open', 'due'])
@@ -49,7 +49,7 @@ describe('a circuit', () => {
     expect(circuit.getState(6_000)).toBe('probing')
   })
 
-  it('closes with the probe that succeeds, and begins anew', () => {
+  it('closes when a probe succeeds, and counts from zero', () => {
     const { circuit, told, fail } = openCircuit()
     fail(3)
     circuit.recordSuccess(circuit.startRequest())
@@ -61,7 +61,7 @@ describe('a circuit', () => {
     expect(circuit.getState(10_000)).toBe('due')
   })
 
-  it('waits twice as long after each probe that fails, up to a minute, and tells nothing', () => {
+  it('doubles its delay after each failed probe, up to a minute, and reports no change', () => {
     const { circuit, told, fail } = openCircuit()
     fail(3)
     let now = 0

@@ -177,7 +177,7 @@ describe('an access token', () => {
     })
   }
 
-  it('that had ended before it came is none', async () => {
+  it('that had expired before it arrived is not used', async () => {
     const { credentials, transport, time } = open()
     transport.onSend = (sent) => void time.after(2_000, () => giveToken(sent, 1))
     const had = credentials.obtain()
@@ -186,7 +186,7 @@ describe('an access token', () => {
     expect(credentials.findProblem()).toMatchObject({ reason: 'not-understood' })
   })
 
-  it('that does not come is given up after ten seconds', async () => {
+  it('request times out after ten seconds', async () => {
     const { credentials, transport, time } = open()
     void credentials.obtain()
     await time.advance(9_999)
@@ -285,7 +285,7 @@ describe('questions with an access token', () => {
     expect(questions()[0]?.request.headers.authorization).toMatch(/^Bearer token-/)
   })
 
-  it('are told at their deadline when it does not come', async () => {
+  it('fail at their deadline when no token arrives', async () => {
     const { asker, time, left } = asking()
     const asked = asker.ask(about())
     await time.advance(3_000)
@@ -294,7 +294,7 @@ describe('questions with an access token', () => {
     expect(left()).toEqual(nothingLeft)
   })
 
-  it('are told at once while it cannot be had', async () => {
+  it('fail at once while no token can be obtained', async () => {
     const { asker, time, transport, tokenRequests } = asking()
     transport.onSend = (sent) => sent.reply({ status: 401 })
     const asked = asker.ask(about())
@@ -312,7 +312,7 @@ describe('questions with an access token', () => {
     expect(tokenRequests()).toBe(1)
   })
 
-  it('are asked once more with another when it is not accepted', async () => {
+  it('are sent once more with a new token when the first is refused', async () => {
     const { asker, time, transport, questions, tokenRequests, requested, circuits } = asking()
     let isRefused = true
     transport.onSend = (sent) => {
@@ -341,7 +341,7 @@ describe('questions with an access token', () => {
     expect([questions().length, tokenRequests()]).toEqual([6, 6])
     expect(lines.map(({ line }) => line)).toEqual([
       'error: a provider refuses the key',
-      'warn: a provider is not asked for a while, since its requests keep failing',
+      'warn: requests to a provider are paused, since they keep failing',
     ])
     expect(JSON.stringify(lines)).not.toContain('token-')
   })

@@ -1,0 +1,9 @@
+import type { Policy } from '../../src/domain/decision.js'
+
+/** Anything but a pass blocks. */
+export const strictPolicy: Policy = {
+  litigator: { mode: 'enforce' },
+  'internal-dnc': { mode: 'enforce' },
+  permission: { mode: 'enforce' },
+  'calling-hours': { mode: 'enforce' },
+}
