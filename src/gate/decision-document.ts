@@ -105,6 +105,7 @@ export function toDecisionJson(decision: Decision): string {
 
 export function toDecisionDocument(decision: Decision): DecisionDocument {
   const { request, effects, accountTime } = decision
+  const decidedAt = formatInstant(decision.decidedAt)
   // JSON leaves out what is undefined.
   return {
     id: decision.id,
@@ -114,8 +115,9 @@ export function toDecisionDocument(decision: Decision): DecisionDocument {
     number: decision.number,
     dial: decision.decision === 'allow' ? decision.number : undefined,
     callKind: request.callKind,
-    decidedAt: formatInstant(decision.decidedAt),
-    judgedAt: formatInstant(decision.judgedAt),
+    decidedAt,
+    judgedAt:
+      decision.judgedAt === decision.decidedAt ? decidedAt : formatInstant(decision.judgedAt),
     validUntil: formatInstant(decision.validUntil),
     nextAllowedAt: formatFinite(decision.nextAllowedAt),
     whatIf: request.at !== undefined,
@@ -208,8 +210,15 @@ function toPolicyDocument({ check, effect, because, until }: PolicyEffect): Poli
   return { check, effect, because, until: formatFinite(until) }
 }
 
-function toListDocument({ name, version, asOf }: ListVersion): ListDocument {
-  return { name, version, asOf: formatInstant(asOf) }
+const listDocuments = new WeakMap<ListVersion, ListDocument>()
+
+/** The same few lists are part of every decision. */
+function toListDocument(list: ListVersion): ListDocument {
+  const known = listDocuments.get(list)
+  if (known) return known
+  const document = { name: list.name, version: list.version, asOf: formatInstant(list.asOf) }
+  listDocuments.set(list, document)
+  return document
 }
 
 /** Infinity, for an instant that is not soon, is left out. */

@@ -1,5 +1,5 @@
 /** What the program gets from its environment: time, waiting, randomness and the log. Tests pass their own. */
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { type Logger, silentLogger } from '../observability/log.js'
 
@@ -180,6 +180,24 @@ export class EventLoopMonitor {
   }
 }
 
+const randomDigitsPerId = 20
+const idsPerPool = 256
+
+/** The instant, then 80 random bits. */
+function createIdGenerator(): Runtime['newDecisionId'] {
+  let pool = ''
+  let offset = 0
+  return (at) => {
+    if (offset === pool.length) {
+      pool = randomBytes((idsPerPool * randomDigitsPerId) / 2).toString('hex')
+      offset = 0
+    }
+    offset += randomDigitsPerId
+    const time = at.toString(36).padStart(9, '0')
+    return time + pool.slice(offset - randomDigitsPerId, offset)
+  }
+}
+
 export const nodeRuntime: Runtime = {
   clock: systemClock,
   timers: systemTimers,
@@ -187,8 +205,7 @@ export const nodeRuntime: Runtime = {
   log: silentLogger,
   randomBytes,
   random: () => Math.random(),
-  newDecisionId: (at) =>
-    at.toString(36).padStart(9, '0') + randomUUID().replaceAll('-', '').slice(0, 20),
+  newDecisionId: createIdGenerator(),
   processMetrics: true,
   canBlock: true,
 }

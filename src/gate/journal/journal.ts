@@ -25,7 +25,7 @@ import { type IndexProgress, indexWriting } from './index-writer.js'
 import { listSegments, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import type { JournalRecord, RecordKind } from './segment-format.js'
-import { segmentWriting } from './segment-writer.js'
+import { type RecordBatch, segmentWriting } from './segment-writer.js'
 
 interface JournalObserver {
   /** With the instant of a record that is on disk. */
@@ -67,7 +67,7 @@ interface Entry {
   readonly decisionId: string | undefined
   /** By {@link monotonicSeconds}. */
   readonly enqueuedAtSeconds: number
-  readonly onWritten: OnWritten | undefined
+  onWritten: OnWritten | undefined
   /** Whether it is known if the first write succeeded. */
   isSettled: boolean
 }
@@ -95,7 +95,7 @@ export class Journal implements OutcomeRecorder {
   /** Not in the index, by sequence number; some of them are not on disk either. */
   readonly #unindexed = new Map<number, Entry>()
   #index: DecisionIndex | undefined
-  #writer: Thread<readonly JournalRecord[], boolean> | undefined
+  #writer: Thread<RecordBatch, boolean> | undefined
   #indexer: Thread<number, IndexProgress> | undefined
   #nextSeq = 0
   /** Number of the last record on disk. */
@@ -311,9 +311,7 @@ export class Journal implements OutcomeRecorder {
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.slice(0, maxBatchSize)
-        const records: JournalRecord[] = []
-        for (const { record } of batch) records.push(record)
-        const isIntact = await this.#writer?.ask(records)
+        const isIntact = await this.#writer?.ask(toBatch(batch))
         if (isIntact !== true || this.#fault !== undefined) this.checkFault()
         this.#acknowledge(batch)
       }
@@ -336,6 +334,8 @@ export class Journal implements OutcomeRecorder {
         entry.isSettled = true
         observer.onWritten(entry.record.at)
         entry.onWritten?.()
+        // What it refers to must not be kept until the index has the record.
+        entry.onWritten = undefined
       }
     }
   }
@@ -401,6 +401,18 @@ export class Journal implements OutcomeRecorder {
       this.#unindexed.delete(seq)
     }
   }
+}
+
+function toBatch(entries: readonly Entry[]): RecordBatch {
+  const kinds: RecordKind[] = []
+  const instants: Instant[] = []
+  const bodies: string[] = []
+  for (const { record } of entries) {
+    kinds.push(record.kind)
+    instants.push(record.at)
+    bodies.push(record.body)
+  }
+  return { firstSeq: entries[0]?.record.seq ?? 0, kinds, instants, bodies: bodies.join('\n') }
 }
 
 /** The name of a journal, from the day it was begun; in a file beside its records. */

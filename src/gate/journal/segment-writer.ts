@@ -12,13 +12,20 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Instant } from '../../domain/time/clock.js'
 import { toUtcDay } from '../../domain/time/dates.js'
 import { getErrorCode } from '../../errors.js'
 import { syncFolder } from '../../runtime/folders.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import { type OpenedFile, OpenFiles } from '../../storage/open-files.js'
 import { segmentPath } from './journal-reader.js'
-import { checksumSeedOf, encodeFrames, encodeHeader, type JournalRecord } from './segment-format.js'
+import {
+  checksumSeedOf,
+  encodeFrames,
+  encodeHeader,
+  type JournalRecord,
+  type RecordKind,
+} from './segment-format.js'
 
 /** What the writer uses of the file system; tests pass one that fails. */
 export interface SegmentFiles {
@@ -48,6 +55,15 @@ const nodeFiles: SegmentFiles = {
     return `${dev}:${ino}`
   },
   remove: unlinkSync,
+}
+
+/** Records with consecutive numbers, in a form that is fast to copy to another thread. */
+export interface RecordBatch {
+  readonly firstSeq: number
+  readonly kinds: readonly RecordKind[]
+  readonly instants: readonly Instant[]
+  /** One a line: JSON as written has no line breaks. */
+  readonly bodies: string
 }
 
 export interface SegmentWriterOptions {
@@ -164,9 +180,25 @@ export class SegmentWriter {
   }
 }
 
-export const segmentWriting: ThreadWork<SegmentWriterOptions, readonly JournalRecord[], boolean> = {
+export const segmentWriting: ThreadWork<SegmentWriterOptions, RecordBatch, boolean> = {
   module: import.meta.url,
-  create: (options) => new SegmentWriter(options),
+  create(options) {
+    const writer = new SegmentWriter(options)
+    return {
+      handle: (batch) => writer.handle(toRecords(batch)),
+      close: () => writer.close(),
+    }
+  },
+}
+
+function toRecords({ firstSeq, kinds, instants, bodies }: RecordBatch): readonly JournalRecord[] {
+  const texts = bodies.split('\n')
+  return kinds.map((kind, index) => ({
+    kind,
+    seq: firstSeq + index,
+    at: instants[index] ?? 0,
+    body: texts[index] ?? '',
+  }))
 }
 
 runInThread(segmentWriting)
