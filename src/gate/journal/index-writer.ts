@@ -2,7 +2,7 @@
 import { DataFileError } from '../../errors.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import { DecisionIndex } from './decision-index.js'
-import { JournalReader } from './journal-reader.js'
+import { compressOldestSegment, JournalReader } from './journal-reader.js'
 
 export interface IndexWriterOptions {
   /** Of the journal. */
@@ -32,7 +32,8 @@ class IndexWriter {
 
   /**
    * Adds the next records, up to and including number `lastSeq`, about two megabytes of them at a time,
-   * and the next decisions from before the journal.
+   * and the next decisions from before the journal. When that is done, compresses one segment that is
+   * complete.
    */
   handle(lastSeq: number): IndexProgress {
     try {
@@ -44,6 +45,7 @@ class IndexWriter {
       }
       this.#index.add(records)
       this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
+      if (nextSeq > lastSeq) compressOldestSegment(this.#options.folder, nextSeq)
       return { nextSeq, hasOldDecisions: this.#hasOldDecisions }
     } catch (cause) {
       // The next attempt begins where the index ends.

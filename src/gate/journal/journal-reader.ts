@@ -6,10 +6,15 @@ import {
   ftruncateSync,
   openSync,
   readdirSync,
+  readFileSync,
   readSync,
+  unlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { DataFileError } from '../../errors.js'
+import { constants, gunzipSync, gzipSync } from 'node:zlib'
+import { DataFileError, getErrorMessage } from '../../errors.js'
+import { moveIntoPlace } from '../../runtime/folders.js'
 import {
   checksumSeedOf,
   decodeFrame,
@@ -17,6 +22,7 @@ import {
   headerBytes,
   type JournalRecord,
   type ReadFrame,
+  type SegmentHeader,
 } from './segment-format.js'
 
 export interface Segment {
@@ -25,24 +31,27 @@ export interface Segment {
 }
 
 const extension = '.seg'
+const compressedExtension = '.seg.gz'
 
 /** The name is the number of the first record, so that names sort as records do. */
 export function segmentPath(folder: string, firstSeq: number): string {
   return join(folder, `${String(firstSeq).padStart(20, '0')}${extension}`)
 }
 
-/** The segments of a folder in their order. */
+/** The segments of a folder in their order, each once, also while one is replaced by its compressed form. */
 export function listSegments(folder: string): readonly Segment[] {
-  return readdirSync(folder)
-    .filter((name) => /^\d{20}\.seg$/.test(name))
+  const names = readdirSync(folder).filter((name) => /^\d{20}\.seg(?:\.gz)?$/.test(name))
+  return names
+    .filter((name) => name.endsWith(extension) || !names.includes(name.replace(/\.gz$/, '')))
     .sort()
-    .map((name) => ({
-      path: join(folder, name),
-      firstSeq: Number(name.slice(0, -extension.length)),
-    }))
+    .map((name) => ({ path: join(folder, name), firstSeq: Number(name.slice(0, 20)) }))
 }
 
+const isCompressed = ({ path }: Segment) => path.endsWith(compressedExtension)
+
 interface OpenSegment extends Segment {
+  /** Of a compressed segment: its bytes as they were written. */
+  readonly content: Buffer | undefined
   readonly file: number
   readonly checksumSeed: number
   /** Of the next frame. */
@@ -137,7 +146,9 @@ export class JournalReader {
   ): boolean {
     const next = listSegments(this.#folder).find(({ firstSeq }) => firstSeq > segment.firstSeq)
     const last = Math.min(lastSeq, (next?.firstSeq ?? Number.MAX_SAFE_INTEGER) - 1)
-    const bytes = readAt(segment.file, segment.offset, chunkBytes)
+    const bytes =
+      segment.content?.subarray(segment.offset, segment.offset + chunkBytes) ??
+      readAt(segment.file, segment.offset, chunkBytes)
     let offset = 0
     let frame: ReadFrame | undefined
     while (this.#nextSeq <= last) {
@@ -158,13 +169,57 @@ export class JournalReader {
 /** `undefined` for a file whose header was never written whole, which holds nothing. */
 function openSegment(segment: Segment): OpenSegment | undefined {
   const file = openSync(segment.path, 'r')
-  const header = decodeHeader(readAt(file, 0, headerBytes))
+  const header = readHeader(segment, file)
   if (header?.firstSeq === segment.firstSeq) {
     const checksumSeed = checksumSeedOf(segment.firstSeq)
-    return { ...segment, file, checksumSeed, offset: headerBytes }
+    const content = isCompressed(segment) ? decompress(segment) : undefined
+    return { ...segment, content, file, checksumSeed, offset: headerBytes }
   }
   closeSync(file)
   return undefined
+}
+
+function readHeader(segment: Segment, file: number): SegmentHeader | undefined {
+  if (!isCompressed(segment)) return decodeHeader(readAt(file, 0, headerBytes))
+  try {
+    // The end of the input is missing on purpose.
+    const start = readAt(file, 0, compressedHeaderBytes)
+    return decodeHeader(gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH }))
+  } catch {
+    return undefined
+  }
+}
+
+/** More than the header takes, whatever follows it. */
+const compressedHeaderBytes = 4_096
+
+function decompress({ path }: Segment): Buffer {
+  try {
+    return gunzipSync(readFileSync(path))
+  } catch (cause) {
+    throw new DataFileError(path, `cannot be decompressed: ${getErrorMessage(cause)}`, cause)
+  }
+}
+
+/**
+ * Compresses the oldest segment that is not compressed, if the next one begins at or before `nextSeq`,
+ * so that nothing is written to it any more. The file is replaced once its copy is on disk and has been
+ * compared. Gives false if there is none.
+ */
+export function compressOldestSegment(folder: string, nextSeq: number): boolean {
+  const segments = listSegments(folder)
+  const index = segments.findIndex((segment) => !isCompressed(segment))
+  const [segment, next] = [segments[index], segments[index + 1]]
+  if (segment === undefined || next === undefined || next.firstSeq > nextSeq) return false
+  const content = readFileSync(segment.path)
+  const aside = `${segment.path}.tmp`
+  writeFileSync(aside, gzipSync(content), { mode: 0o600, flush: true })
+  if (!gunzipSync(readFileSync(aside)).equals(content)) {
+    throw new DataFileError(aside, 'the compressed segment does not have the bytes of the segment')
+  }
+  moveIntoPlace(aside, `${segment.path}.gz`)
+  unlinkSync(segment.path)
+  return true
 }
 
 function readAt(file: number, offset: number, atMost: number): Buffer {
@@ -209,10 +264,11 @@ export function recoverJournal(folder: string, origin: Buffer, fromSeq: number):
 }
 
 /** The header of the newest segment may be unfinished. */
-function requireOrigin({ path }: Segment, origin: Buffer, isLast: boolean): void {
+function requireOrigin(segment: Segment, origin: Buffer, isLast: boolean): void {
+  const { path } = segment
   const file = openSync(path, 'r')
   try {
-    const header = decodeHeader(readAt(file, 0, headerBytes))
+    const header = readHeader(segment, file)
     if (header === undefined) {
       if (!isLast) throw new DataFileError(path, 'the header of the segment cannot be read')
     } else if (!header.origin.equals(origin)) {
@@ -227,7 +283,10 @@ function requireOrigin({ path }: Segment, origin: Buffer, isLast: boolean): void
 }
 
 /** Returns how many bytes that were. Without a whole header there is nothing in the file. */
-function removeTornTail({ path, firstSeq }: Segment, nextSeq: number, end: number): number {
+function removeTornTail(segment: Segment, nextSeq: number, end: number): number {
+  // It was complete when it was compressed.
+  if (isCompressed(segment)) return 0
+  const { path, firstSeq } = segment
   const file = openSync(path, 'r+')
   try {
     const tail = readAt(file, end, Number.MAX_SAFE_INTEGER)
