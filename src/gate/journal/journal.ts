@@ -311,7 +311,17 @@ export class Journal implements OutcomeRecorder {
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.slice(0, maxBatchSize)
-        const isIntact = await this.#writer?.ask(toBatch(batch))
+        const kinds: RecordKind[] = []
+        const instants: Instant[] = []
+        const bodies: string[] = []
+        for (const { record } of batch) {
+          kinds.push(record.kind)
+          instants.push(record.at)
+          bodies.push(record.body)
+        }
+        const firstSeq = this.#durableSeq + 1
+        const request = { firstSeq, kinds, instants, bodies: bodies.join('\n') }
+        const isIntact = await this.#writer?.ask(request)
         if (isIntact !== true || this.#fault !== undefined) this.checkFault()
         this.#acknowledge(batch)
       }
@@ -401,18 +411,6 @@ export class Journal implements OutcomeRecorder {
       this.#unindexed.delete(seq)
     }
   }
-}
-
-function toBatch(entries: readonly Entry[]): RecordBatch {
-  const kinds: RecordKind[] = []
-  const instants: Instant[] = []
-  const bodies: string[] = []
-  for (const { record } of entries) {
-    kinds.push(record.kind)
-    instants.push(record.at)
-    bodies.push(record.body)
-  }
-  return { firstSeq: entries[0]?.record.seq ?? 0, kinds, instants, bodies: bodies.join('\n') }
 }
 
 /** The name of a journal, from the day it was begun; in a file beside its records. */

@@ -70,6 +70,7 @@ export class CachedCompliance implements Compliance, ChangeObserver {
   readonly #internalDnc: AnswerCache<InternalDncStatus, Question>
   readonly #litigator: AnswerCache<LitigatorStatus, Question>
   readonly #legalTime: AnswerCache<LegalTime, LegalTimeQuestion>
+  readonly #keys = new CacheKeys()
   readonly scrub: Compliance['scrub']
   readonly internalDnc: Compliance['internalDnc']
   readonly litigator: Compliance['litigator']
@@ -77,8 +78,10 @@ export class CachedCompliance implements Compliance, ChangeObserver {
 
   constructor(source: Compliance, options: CachedComplianceOptions) {
     const byPlace = options.dependsOnLegalTimeOptions
+    const keys = this.#keys
     this.#scrub = new AnswerCache(options, {
       name: 'scrub',
+      keys,
       ask: (question) => source.scrub(question),
       isPermitted: isPermittedByRow,
       dependsOn: 'place',
@@ -86,18 +89,21 @@ export class CachedCompliance implements Compliance, ChangeObserver {
     })
     this.#internalDnc = new AnswerCache(options, {
       name: 'internal-dnc',
+      keys,
       ask: (question) => source.internalDnc(question),
       isPermitted: ({ onList }) => !onList,
       dependsOn: 'scope',
     })
     this.#litigator = new AnswerCache(options, {
       name: 'litigator',
+      keys,
       ask: (question) => source.litigator(question),
       isPermitted: ({ isLitigator }) => !isLitigator,
       dependsOn: 'scope',
     })
     this.#legalTime = new AnswerCache(options, {
       name: 'legal-time',
+      keys,
       ask: (question) => source.legalTime(question),
       isPermitted: ({ permitted }) => permitted,
       dependsOn: byPlace ? 'place' : 'scope',
@@ -126,7 +132,7 @@ export class CachedCompliance implements Compliance, ChangeObserver {
   }
 
   numbersChanged(accountId: string, numbers: readonly PhoneNumber[]): void {
-    for (const number of numbers) this.#invalidate(buildCacheKey(accountId, number))
+    for (const number of numbers) this.#invalidate(this.#keys.of({ accountId, number }))
   }
 
   everythingChanged(): void {
@@ -153,13 +159,28 @@ function formatLegalTimeOptions(question: LegalTimeQuestion): string {
   return `${Number(recordedVoice)}${Number(requireStatutoryWindow)}${Number(strictestPlace)}`
 }
 
-function buildCacheKey(accountId: string, number: PhoneNumber): string {
-  return `${number}${accountId}`
+/**
+ * Makes the keys of the caches. A question goes to the four caches one after another, so the last key is
+ * kept: joining and hashing its text again would cost more than looking it up.
+ */
+class CacheKeys {
+  #subject: unknown
+  #key = ''
+
+  of(subject: { readonly accountId: string; readonly number: PhoneNumber }): string {
+    if (subject !== this.#subject) {
+      this.#subject = subject
+      this.#key = `${subject.number}${subject.accountId}`
+    }
+    return this.#key
+  }
 }
 
 /** Describes the caching of one question of the port. */
 interface CachedQuestion<T, Q extends Question> {
   readonly name: QuestionName
+  /** Shared by the four caches. */
+  readonly keys: CacheKeys
   readonly ask: (question: Q) => MaybePromise<Answer<T>>
   /** Whether the value permits this kind of call; without a kind, whether it permits any. */
   readonly isPermitted: (value: T, callKind: CallKind | undefined) => boolean
@@ -241,7 +262,7 @@ class AnswerCache<T, Q extends Question> {
   }
 
   #createLookup(question: Q): CacheLookup<Q> {
-    const { accountId, number, projectId, campaignId, postalCode } = question
+    const { projectId, campaignId, postalCode } = question
     const { dependsOn, sharesDenials, formatOptions } = this.#about
     const hasScope = projectId !== undefined || campaignId !== undefined
     const scope = hasScope ? JSON.stringify([projectId, campaignId]) : ''
@@ -250,7 +271,7 @@ class AnswerCache<T, Q extends Question> {
     const variant = formatOptions ? formatOptions(question) + place : place
     return {
       question,
-      key: buildCacheKey(accountId, number),
+      key: this.#about.keys.of(question),
       variant,
       scope: sharesDenials ? scope : variant,
       now: this.#options.clock.now(),
