@@ -24,7 +24,7 @@ let environment: Record<string, string>
 
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'callgate-program-'))
-  environment = { CALLGATE_DATA_DIR: dataDir }
+  environment = { CALLGATE_DATA_DIR: dataDir, CALLGATE_GATE_DEADLINE_MS: '5000' }
 })
 
 afterAll(() => {

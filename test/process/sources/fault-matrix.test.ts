@@ -171,12 +171,11 @@ async function decideAtPace(gates: Readonly<Record<PolicyName, Gate>>): Promise<
   return Promise.all(given)
 }
 
-/** Decided too late, or by a provider that answers, but too late. */
-function isLate({ reason, findings }: Decision, answered: boolean): boolean {
+/** Decided too late, or with an answer that was late although its question has no fault. */
+function isLate({ reason, findings }: Decision, faulty: CheckName | undefined): boolean {
   if (reason === 'overloaded') return true
-  return (
-    answered && findings.some(({ detail }) => /not answered within|no answer within/.test(detail))
-  )
+  const late = findings.filter(({ detail }) => /not? answer(?:ed)? within/.test(detail))
+  return late.some(({ check }) => check !== faulty)
 }
 
 /** `allow`, `allow (why)` where policy made the difference, or `block (reason)`. */
@@ -217,7 +216,9 @@ async function cell(question: QuestionName, { fault, answered }: Row): Promise<C
     const given = await decideAtPace(gates)
     const stallMs = loop.max / 1e6
     // What this machine, busy with others, makes late is blocked for that, and tells nothing here.
-    const told = given.filter(({ decision }) => stallMs < 10 || !isLate(decision, answered))
+    const told = given.filter(
+      ({ decision }) => stallMs < 10 || !isLate(decision, answered ? undefined : check),
+    )
     const of = (policy: PolicyName) => [
       ...new Set(told.filter((one) => one.policy === policy).map((one) => summary(one.decision))),
     ]
