@@ -2,6 +2,7 @@
  * A thread for work that waits for a disk, so that the thread that decides never does. Requests are
  * carried out one at a time, in their order.
  */
+import { setPriority } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 
 export interface Thread<Request, Reply> {
@@ -15,6 +16,8 @@ export interface Thread<Request, Reply> {
 export interface ThreadWork<Options, Request, Reply> {
   /** The module that calls {@link runInThread} with this work, as its `import.meta.url`. */
   readonly module: string
+  /** Gets less of the processor than other threads while there is not enough of it. */
+  readonly isBackground?: boolean
   create(options: Options): {
     handle(request: Request): Reply
     close(): void
@@ -114,6 +117,9 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
 
 const closeRequest = 'close'
 
+/** A third of the processor time of another thread that wants it all. */
+const backgroundNiceness = 5
+
 /** Does the work if this module was started as a thread for it; otherwise nothing. */
 export function runInThread<Options, Request, Reply>(
   work: ThreadWork<Options, Request, Reply>,
@@ -121,6 +127,8 @@ export function runInThread<Options, Request, Reply>(
   const started: StartData<Options> | undefined = workerData
   const port = parentPort
   if (port === null || started?.threadModule !== work.module) return
+  // Of this thread alone, on Linux.
+  if (work.isBackground) setPriority(backgroundNiceness)
   const worker = work.create(started.options)
   port.on('message', (request: Request | typeof closeRequest) => {
     if (request === closeRequest) {

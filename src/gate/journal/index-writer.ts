@@ -63,6 +63,7 @@ class IndexWriter {
 
 export const indexWriting: ThreadWork<IndexWriterOptions, number, IndexProgress> = {
   module: import.meta.url,
+  isBackground: true,
   create: (options) => new IndexWriter(options),
 }
 

@@ -213,7 +213,7 @@ export function compressOldestSegment(folder: string, nextSeq: number): boolean 
   if (segment === undefined || next === undefined || next.firstSeq > nextSeq) return false
   const content = readFileSync(segment.path)
   const aside = `${segment.path}.tmp`
-  writeFileSync(aside, gzipSync(content), { mode: 0o600, flush: true })
+  writeFileSync(aside, gzipSync(content, { level: 3 }), { mode: 0o600, flush: true })
   if (!gunzipSync(readFileSync(aside)).equals(content)) {
     throw new DataFileError(aside, 'the compressed segment does not have the bytes of the segment')
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InFlightLookups } from '../../../src/sources/cache/cached-compliance.js'
+import { InFlightLookups } from '../../../src/sources/cache/in-flight-lookups.js'
 
 describe('what is under way', () => {
   it('has changed for all who ask about the key, and for nobody who asks afterwards', () => {
