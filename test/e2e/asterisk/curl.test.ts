@@ -14,6 +14,7 @@ import { asteriskVersions } from './lab/provided-asterisk.js'
 import { sendInvite } from './lab/raw-invite.js'
 import { type PlacedCall, placeCalls } from './lab/sipp-caller.js'
 import { startTrunks, type Trunks } from './lab/trunks.js'
+import { until } from './lab/until.js'
 
 const [allowedNumber, blockedNumber] = ['2125550106', '2125550105']
 const id = '0mwpj83s86ce52e66b0fb41ceaba1'
@@ -261,6 +262,7 @@ describe.each(asteriskVersions)('gate-curl on Asterisk %i', (version) => {
       await originate(server, dialer, { channel, variables })
       await fake.close()
       expect(fake.asked).toEqual([])
+      await until('it is on record', () => callgate.decisions().length > before)
       expect(callgate.decisions().slice(before)).toMatchObject([
         { via: 'predial', reason: 'litigator', callKind: 'ai', reference: 'forged' },
       ])
