@@ -97,6 +97,7 @@ function outagesBeside(version: AsteriskVersion): void {
     const [before, arrivedBefore] = [callgate.decisions().length, trunk.arrived().length]
     const calls = await place([allowed, blocked])
     expect(calls.map(({ status }) => status)).toEqual([200, 403])
+    await until('both are on record', () => callgate.decisions().length >= before + 2)
     const decided = callgate.decisions().slice(before)
     const words = decided.map(({ decision, number }) => `${decision} ${number}`)
     expect(words.toSorted()).toEqual([`allow ${allowed}`, `block ${blocked}`])
