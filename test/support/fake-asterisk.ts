@@ -14,6 +14,8 @@ export interface FakeRequest {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly body: unknown
+  /** Whether it came over the event socket; absent for HTTP. */
+  readonly overSocket?: true
 }
 
 /** `silence` never answers, `reset` cuts the connection. */
@@ -24,7 +26,7 @@ export type FakeAnswer =
   | Promise<{ readonly status: number; readonly body?: unknown }>
 
 interface EventSocket {
-  on(event: 'ping', listener: (data: Buffer) => void): void
+  on(event: 'ping' | 'message', listener: (data: Buffer) => void): void
   on(event: 'close', listener: () => void): void
   pong(data: Buffer): void
   send(text: string): void
@@ -135,6 +137,8 @@ export class FakeAsterisk {
   /** Says nothing any more, neither to requests nor to pings; connections stay. */
   frozen = false
   canClaim = true
+  /** Takes requests over the event socket, as 22.4 and newer do. */
+  takesSocketRequests = false
   pings = 0
   underWay = 0
   mostUnderWay = 0
@@ -212,7 +216,7 @@ export class FakeAsterisk {
     const known = await this.#keep(request)
     this.changed()
     const planned = this.answers.get(known.operation)?.shift()
-    const answer = await (planned ?? this.#well(request, known))
+    const answer = await (planned ?? this.#authorized(request, known))
     if (this.frozen || answer === 'silence') return
     if (answer === 'reset') {
       response.socket?.resetAndDestroy()
@@ -224,27 +228,55 @@ export class FakeAsterisk {
   }
 
   async #keep(request: IncomingMessage): Promise<FakeRequest> {
-    const { pathname, searchParams } = new URL(request.url ?? '', this.url)
     let body = ''
     for await (const part of request.setEncoding('utf8')) body += String(part)
-    const route = routes.find(
-      ({ method, pattern }) => method === request.method && pattern.test(pathname),
-    )
-    const known: FakeRequest = {
+    const known = this.#read(request.method, request.url ?? '', body)
+    this.requests.push(known)
+    return known
+  }
+
+  #read(method: string | undefined, url: string, body = ''): FakeRequest {
+    const { pathname, searchParams } = new URL(url, this.url)
+    const route = routes.find((one) => one.method === method && one.pattern.test(pathname))
+    return {
       operation: route?.operation ?? pathname.replace('/ari/', ''),
       path: pathname,
       query: Object.fromEntries(searchParams),
       body: body === '' ? undefined : JSON.parse(body),
     }
-    this.requests.push(known)
-    return known
   }
 
-  #well(request: IncomingMessage, { operation }: FakeRequest): FakeAnswer {
+  /** Answers a request that came over the event socket. */
+  async #answerOverSocket(socket: EventSocket, message: Buffer): Promise<void> {
+    const { type, request_id, method, uri, message_body } = JSON.parse(String(message))
+    if (type !== 'RESTRequest' || !this.takesSocketRequests) return
+    const known: FakeRequest = {
+      ...this.#read(method, `/ari/${uri}`, message_body),
+      overSocket: true,
+    }
+    this.requests.push(known)
+    this.changed()
+    const answer = await (this.answers.get(known.operation)?.shift() ?? this.#well(known))
+    if (this.frozen || answer === 'silence') return
+    if (answer === 'reset') {
+      socket.terminate()
+      return
+    }
+    const { status: status_code, body } = answer
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const reply = { type: 'RESTResponse', request_id, status_code, reason_phrase: 'as planned' }
+    socket.send(JSON.stringify({ ...reply, ...(status_code !== 204 && { message_body: text }) }))
+  }
+
+  #authorized(request: IncomingMessage, known: FakeRequest): FakeAnswer {
     const wanted = Buffer.from(`${user.username}:${this.password}`).toString('base64')
     if (request.headers.authorization !== `Basic ${wanted}`) {
       return { status: 401, body: { message: 'Authentication required' } }
     }
+    return this.#well(known)
+  }
+
+  #well({ operation }: FakeRequest): FakeAnswer {
     if (operation.startsWith('api-docs/')) return { status: 200, body: this.#describe(operation) }
     if (operation === 'channels.list') return { status: 200, body: this.channels }
     if (operation === 'applications.filter') return { status: 200, body: { name: 'callgate' } }
@@ -266,7 +298,8 @@ export class FakeAsterisk {
       path,
       operations: [{ nickname, httpMethod, parameters, responseClass, errorResponses: [] }],
     }))
-    const models = name === 'events' ? described.map((type) => [type, modelOf(type)]) : []
+    const types = this.takesSocketRequests ? [...described, 'RESTRequest'] : described
+    const models = name === 'events' ? types.map((type) => [type, modelOf(type)]) : []
     return { basePath, resourcePath: name, apis, models: Object.fromEntries(models) }
   }
 
@@ -291,6 +324,7 @@ export class FakeAsterisk {
         if (!this.frozen) opened.pong(data)
         this.changed()
       })
+      opened.on('message', (message) => void this.#answerOverSocket(opened, message))
       this.registrations.push(`${searchParams.get('app')} ${searchParams.get('subscribeAll')}`)
       this.changed()
     })

@@ -6,7 +6,13 @@
  */
 import { createRequire } from 'node:module'
 import { connect } from 'ari-client'
-import { type AriHttpClient, AriHttpError, type AriServer } from './ari-http-client.js'
+import {
+  type AriHttpClient,
+  AriHttpError,
+  type AriRequest,
+  type AriServer,
+} from './ari-http-client.js'
+import { AriSocketRequests, answerEventType } from './ari-socket-requests.js'
 
 /** The operations in use, named as in the API description: resource and nickname. */
 export type AriOperation =
@@ -17,6 +23,9 @@ export type AriOperation =
   | 'channels.continueInDialplan'
   | 'channels.hangup'
   | 'events.claimChannel'
+
+/** Sent over HTTP always: before the socket is in use, or with an answer that may be large. */
+const httpOperations: ReadonlySet<AriOperation> = new Set(['applications.filter', 'channels.list'])
 
 type Parameters = Readonly<Record<string, unknown>>
 
@@ -43,6 +52,7 @@ export interface AriClient {
   has(operation: AriOperation): boolean
   /** Rejects with an {@link AriHttpError}, or with the library's error for wrong parameters. */
   call(operation: AriOperation, parameters: Parameters, signal?: AbortSignal): Promise<unknown>
+  /** Requests go over the socket too where this Asterisk takes them there (22.4 and newer). */
   openSocket(app: string, observer: AriSocketObserver): AriSocket
 }
 
@@ -60,13 +70,17 @@ interface LibraryRequest {
 
 /** The library copies `headers` of a call to its request, the only way to pass data through it. */
 const callHeader = 'callgate-call'
+interface AriSender {
+  request(request: AriRequest): Promise<string>
+}
 interface CallContext {
-  readonly http: AriHttpClient
+  readonly sender: AriSender
   readonly signal: AbortSignal | undefined
 }
 
 interface LibrarySocket {
   ping(): void
+  send(text: string): void
   terminate(): void
   removeAllListeners(event: 'message'): void
   on(event: 'message', listener: (message: unknown) => void): void
@@ -119,13 +133,17 @@ const descriptionRequests = new Map<string, DescriptionRequest>()
  * Reads the API description. Rejects on failure but may also never settle: the caller sets the time
  * limit and gives up by destroying `http`. Call {@link requireAri} first.
  */
-export async function openAriClient(server: AriServer, http: AriHttpClient): Promise<AriClient> {
+export async function openAriClient(
+  server: AriServer,
+  http: AriHttpClient,
+  features: AriFeatures,
+): Promise<AriClient> {
   const { host, origin } = new URL(server.url)
   const reading: DescriptionRequest = { http }
   descriptionRequests.set(host, reading)
   try {
     const client: unknown = await connect(origin, server.username, server.password)
-    return wrapClient(client as LibraryClient, http)
+    return wrapClient(client as LibraryClient, http, features)
   } catch (error) {
     throw reading.problem ?? error
   } finally {
@@ -133,17 +151,28 @@ export async function openAriClient(server: AriServer, http: AriHttpClient): Pro
   }
 }
 
-/** Checks that ARI is available, accepts the credentials and answers in JSON; rejects otherwise. */
-export async function requireAri(http: AriHttpClient): Promise<void> {
+interface AriFeatures {
+  /** Whether this Asterisk takes requests over the event socket. */
+  readonly socketRequests: boolean
+}
+
+/** Rejects unless ARI is available, accepts the credentials and answers in JSON. */
+export async function requireAri(http: AriHttpClient): Promise<AriFeatures> {
   const text = await http.request({ method: 'GET', path: '/ari/api-docs/events.json' })
   try {
-    JSON.parse(text)
+    const { models } = JSON.parse(text) as { readonly models?: Readonly<Record<string, unknown>> }
+    return { socketRequests: models?.RESTRequest !== undefined }
   } catch {
     throw createNotAriError()
   }
 }
 
-function wrapClient(client: LibraryClient, http: AriHttpClient): AriClient {
+function wrapClient(
+  client: LibraryClient,
+  http: AriHttpClient,
+  { socketRequests }: AriFeatures,
+): AriClient {
+  let overSocket: AriSocketRequests | undefined
   const find = (operation: AriOperation) => {
     const [resource = '', nickname = ''] = operation.split('.')
     const holder = (client as unknown as LibraryResources)[resource]
@@ -154,27 +183,40 @@ function wrapClient(client: LibraryClient, http: AriHttpClient): AriClient {
     async call(operation, parameters, signal) {
       const run = find(operation)
       if (!run) throw new Error('this Asterisk does not support the operation')
-      const context: CallContext = { http, signal }
+      const sender = httpOperations.has(operation) ? http : (overSocket ?? http)
+      const context: CallContext = { sender, signal }
       return run({ ...parameters, headers: { [callHeader]: context } })
     },
-    openSocket: (app, observer) => openSocket(client, app, observer),
+    openSocket(app, observer) {
+      if (socketRequests) overSocket = new AriSocketRequests((text) => client._ws.send(text))
+      return openSocket(client, app, observer, overSocket)
+    },
   }
 }
 
-function openSocket(client: LibraryClient, app: string, observer: AriSocketObserver): AriSocket {
+function openSocket(
+  client: LibraryClient,
+  app: string,
+  observer: AriSocketObserver,
+  requests: AriSocketRequests | undefined,
+): AriSocket {
   client.on('WebSocketConnected', () => observer.onOpen())
   client.on('pong', () => observer.onPong())
   // The socket reports all failures; the rejection would reveal its address with the password.
   client.start(app, true).catch(() => undefined)
   preventReconnect(client)
   const socket = client._ws
-  readMessages(socket, observer)
+  readMessages(socket, observer, requests)
   let why: string | undefined
   socket.on('error', (error) => {
     why = error.message
   })
   socket.on('close', (code) => observer.onClose(why ?? `event socket closed with code ${code}`))
-  return { ping: () => socket.ping(), terminate: () => socket.terminate() }
+  const terminate = () => {
+    requests?.destroy()
+    socket.terminate()
+  }
+  return { ping: () => socket.ping(), terminate }
 }
 
 /**
@@ -189,15 +231,25 @@ function preventReconnect(client: LibraryClient): void {
  * Replaces the library's message handler, which throws on invalid JSON and on event types missing in
  * the API description, and creates an object with every operation for each channel of each event.
  */
-function readMessages(socket: LibrarySocket, observer: AriSocketObserver): void {
+function readMessages(
+  socket: LibrarySocket,
+  observer: AriSocketObserver,
+  requests: AriSocketRequests | undefined,
+): void {
   socket.removeAllListeners('message')
   socket.on('message', (message) => {
     try {
-      observer.onEvent(JSON.parse(String(message)))
+      const raw: unknown = JSON.parse(String(message))
+      if (requests && isAnswer(raw)) requests.onAnswer(raw)
+      else observer.onEvent(raw)
     } catch (error) {
       observer.onUnreadable(error)
     }
   })
+}
+
+function isAnswer(raw: unknown): raw is object {
+  return typeof raw === 'object' && raw !== null && Reflect.get(raw, 'type') === answerEventType
 }
 
 /** Replaces the library's HTTP, which has no time limit and does not report a lost connection. */
@@ -208,14 +260,14 @@ function executeRequest({ url, method, body, headers, on }: LibraryRequest): voi
     if (reading) reading.problem ??= problem
     on.error(problem)
   }
-  const http = call?.http ?? reading?.http
-  if (!http) {
+  const sender = call?.sender ?? reading?.http
+  if (!sender) {
     fail(new AriHttpError('the request was abandoned', {}))
     return
   }
   // Asterisk gives its own address with http: even over TLS, so only the path is used.
   const path = url.slice(url.indexOf('/', url.indexOf('//') + 2))
-  http.request({ method, path, body, signal: call?.signal }).then((data) => {
+  sender.request({ method, path, body, signal: call?.signal }).then((data) => {
     try {
       on.response({ status: 200, data })
     } catch {

@@ -166,7 +166,7 @@ function readAnswer(
 }
 
 /** Asterisk explains a refusal as `{"message":"Channel not found"}`, or `{"error":"..."}`. */
-function parseErrorMessage(text: string): string | undefined {
+export function parseErrorMessage(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text)
     if (typeof body !== 'object' || body === null) return undefined

@@ -7,6 +7,7 @@ import { getErrorMessage } from '../../errors.js'
 import { type AriClient, type AriSocket, openAriClient, requireAri } from './ari-client.js'
 import { subscribedEventTypes } from './ari-events.js'
 import { AriHttpClient, AriHttpError, type AriServer } from './ari-http-client.js'
+import { answerEventType } from './ari-socket-requests.js'
 
 export interface AriTimeouts {
   /** From the first request to the list of channels. */
@@ -106,14 +107,14 @@ export class AriSession {
 
   async #connect(): Promise<AriChannelList> {
     const { server } = this.#options
-    await requireAri(this.#http)
-    const client = await openAriClient(server, this.#http)
+    const features = await requireAri(this.#http)
+    const client = await openAriClient(server, this.#http, features)
     await this.#openSocket(client)
     // A new registration has no filter. Changes before the list is created are either in the list or
     // arrive as events.
     await client.call('applications.filter', {
       applicationName: server.app,
-      filter: { allowed: subscribedEventTypes.map((type) => ({ type })) },
+      filter: { allowed: [...subscribedEventTypes, answerEventType].map((type) => ({ type })) },
     })
     return listChannels(client)
   }

@@ -36,6 +36,8 @@ interface KnownLeg {
 }
 
 const permitVariable = 'CALLGATE_PERMIT'
+/** The argument with which the recipes run `callgate-leg` from Dial(): a permit, or empty without one. */
+const permitInDial = /\bcallgate-leg\^\w+\^1\((|1\.[\w.-]+)\)/
 
 export class BypassMonitor {
   readonly #deps: BypassMonitorDeps
@@ -46,7 +48,6 @@ export class BypassMonitor {
   #isComplete = false
   /** Events of legs whose permit is being looked up, to be processed afterwards. */
   readonly #pendingPermits = new Map<string, (() => void)[]>()
-  #hasWarnedOfMissingVariable = false
 
   constructor(deps: BypassMonitorDeps) {
     this.#deps = deps
@@ -150,16 +151,16 @@ export class BypassMonitor {
       this.#ungated.handle(leg, 'no-caller')
       return
     }
-    const permit = caller.variables[permitVariable]
+    const permit = readPermit(caller)
     if (permit !== undefined) this.#judgeWith(leg, permit)
     else if (trunk?.watch) void this.#judgeAfterPermitLookup(leg, caller.id)
   }
 
-  /** Takes one request per leg and delays its check. */
+  /** For a Dial() that is not of the recipes. Takes one request per leg and delays its check. */
   async #judgeAfterPermitLookup(leg: DialedLeg, callerId: string): Promise<void> {
     const pendingEvents: (() => void)[] = []
     this.#pendingPermits.set(leg.peer.id, pendingEvents)
-    const permit = await this.#readPermit(callerId)
+    const permit = await this.#fetchPermit(callerId)
     if (permit === undefined) this.#ungated.handle(leg, 'permit-unknown')
     else this.#judgeWith(leg, permit)
     this.#pendingPermits.delete(leg.peer.id)
@@ -167,16 +168,8 @@ export class BypassMonitor {
   }
 
   /** Empty when the channel has no permit; `undefined` when Asterisk does not answer. */
-  async #readPermit(callerId: string): Promise<string | undefined> {
+  async #fetchPermit(callerId: string): Promise<string | undefined> {
     const { server, actions, log } = this.#deps
-    if (!this.#hasWarnedOfMissingVariable) {
-      this.#hasWarnedOfMissingVariable = true
-      const setting = `channelvars=${permitVariable} is missing in the [general] section of ari.conf`
-      log.warn('events do not contain the permit of the channel, so each one is looked up', {
-        server,
-        setting,
-      })
-    }
     try {
       return (await actions.getVariable(callerId, permitVariable)) ?? ''
     } catch (cause) {
@@ -198,6 +191,11 @@ export class BypassMonitor {
     const question = { channelId: caller.id, number: dialed, now: startedAt }
     return this.#deps.permits.verify(permit, question)?.decisionId
   }
+}
+
+/** Empty when the channel has no permit; `undefined` when the event does not say. */
+function readPermit({ application, variables }: AsteriskChannel): string | undefined {
+  return permitInDial.exec(application?.data ?? '')?.[1] ?? variables[permitVariable]
 }
 
 function ungatedReasonOf(number: LegNumber): UngatedReason {

@@ -287,20 +287,52 @@ describe('a leg whose first event is missing', () => {
   })
 })
 
-describe('events without the permit of the caller (no channelvars in ari.conf)', () => {
+describe('a permit among the arguments of Dial()', () => {
+  const dials = (argument: string, more: Partial<AsteriskChannel> = {}) => ({
+    ...channel('gated', 'PJSIP/caller-00000001'),
+    application: {
+      name: 'Dial',
+      data: `PJSIP/2125550100@trunk,60,ib(callgate-leg^s^1(${argument}))`,
+    },
+    ...more,
+  })
+
+  it('covers the leg without a request', () => {
+    const { watch, actions, counted, notes } = watching({ enforce: true })
+    watch.onDial(dialling({ caller: dials(permit) }))
+    expect([actions.asked, counted, notes]).toEqual([[], [], [['d1', 'dialled']]])
+  })
+
+  it.each([
+    ['none', '', {}, 'no-permit'],
+    ['of another channel', permit, { id: 'copied' }, 'permit-not-valid'],
+    ['that is forged', `1.zzzzzzzz.d1.${'A'.repeat(43)}`, {}, 'permit-not-valid'],
+  ] as const)('%s does not', (_, argument, more, why) => {
+    const { watch, lines } = watching()
+    watch.onDial(dialling({ caller: dials(argument, more) }))
+    expect(lines).toMatchObject([{ level: 'error', fields: { why } }])
+  })
+
+  it('is not the decision id that earlier recipes put there', () => {
+    const { watch, actions, counted, notes } = watching({ enforce: true })
+    const variables = { CALLGATE_PERMIT: permit }
+    watch.onDial(dialling({ caller: dials('0mwpj83s86ce52e66b0fb41ceaba1', { variables }) }))
+    expect([actions.asked, counted, notes]).toEqual([[], [], [['d1', 'dialled']]])
+  })
+})
+
+describe('events without the permit of the caller', () => {
   const bare = channel('gated', 'PJSIP/caller-00000001')
   const leg = (id: string) => channel(id, `PJSIP/trunk-0000000${id}`)
 
-  it('make the monitor ask Asterisk for it, and log once what is missing', async () => {
+  it('make the monitor ask Asterisk for it', async () => {
     const { watch, actions, lines, counted, notes } = watching({ enforce: true })
     actions.variables.set('CALLGATE_PERMIT', permit)
     watch.onDial(dialling({ caller: bare, peer: leg('1') }))
     watch.onDial(dialling({ caller: bare, peer: leg('2') }))
     await settled()
     expect(actions.asked).toEqual(Array(2).fill('variable gated CALLGATE_PERMIT'))
-    expect(lines).toMatchObject([{ level: 'warn' }])
-    expect(lines[0]?.fields.setting).toContain('channelvars=CALLGATE_PERMIT is missing')
-    expect([counted, notes.length]).toEqual([[], 2])
+    expect([lines, counted, notes.length]).toEqual([[], [], 2])
   })
 
   it('that it does not carry one is found so too', async () => {

@@ -250,15 +250,22 @@ describe.each(asteriskVersions)('beside Asterisk %i, a watch over the trunks', (
   })
 })
 
-describe.each(asteriskVersions)('beside Asterisk %i without channelvars, the watch', (version) => {
+describe.each(asteriskVersions)("beside Asterisk %i, a site's own Dial()", (version) => {
   let server: AsteriskServer
   let callgate: CallgateProcess
   let trunk: Trunk
 
   beforeAll(async () => {
-    server = await startCarelessAsterisk(version)
-    const from = /#include "callgate\/ari.conf"\n/
-    await reconfigure(server, { file: 'ari.conf', from, to: '' })
+    // The last step of the recipes, with other arguments of Dial().
+    const extensions = `${nakedContexts}
+[own-verdict](!)
+ same => n,GotoIf($["\${FILTER(a-z,\${CALLGATE_DECISION:0:16})}:\${FILTER(0-9,\${CALLGATE_NUMBER:0:32})}" != "allow:\${EXTEN}"]?refuse)
+ same => n,Dial(PJSIP/\${EXTEN}@trunk,60)
+ same => n(refuse),Hangup(42)
+[own](callgate-number,callgate-start,callgate-ask,own-verdict,callgate-late)
+`
+    const callerContexts = ['naked', 'own']
+    server = await startAsterisk({ version, trunks: trunkNames, extensions, callerContexts })
     callgate = await startCallgate({
       server,
       environment: { CALLGATE_ASTERISK_ENFORCE: 'true' },
@@ -271,22 +278,23 @@ describe.each(asteriskVersions)('beside Asterisk %i without channelvars, the wat
     await server.close()
   })
 
-  it('asks for the permits, and says once that it must', async () => {
-    const about = { numbers: [allowed], total: 20, rate: 20, hangUpAfterMs: 300 }
+  it.each(['asked for', 'in the events'])('is covered by its permit, %s', async (where) => {
+    const before = trunk.arrived().length
+    if (where === 'in the events') {
+      const to = '[general]\nchannelvars = CALLGATE_PERMIT\n'
+      await reconfigure(server, { file: 'ari.conf', from: /\[general\]\n/, to })
+      await until('callgate is ready', callgate.isReady)
+    }
+    const about = { context: 'own', numbers: [allowed], total: 20, rate: 20, hangUpAfterMs: 300 }
     const { calls } = await placeCalls({ server, ...about })
     expect(calls.map(({ status }) => status)).toEqual(Array(20).fill(200))
-    expect(trunk.arrived()).toHaveLength(20)
+    expect(trunk.arrived()).toHaveLength(before + 20)
     await until('no channel is left', async () => (await server.channels()) === 0)
     expect(ungatedLegs(callgate)).toEqual([])
-    const told = callgate
-      .log()
-      .filter(({ message }) => /do not contain the permit/.test(`${message}`))
-    expect(told).toMatchObject([
-      { setting: expect.stringContaining('channelvars=CALLGATE_PERMIT') },
-    ])
   })
 
-  it('hangs up what carries none', async () => {
+  it('is hung up when it has none', async () => {
+    const before = trunk.arrived().length
     const { calls } = await placeCalls({
       server,
       context: 'naked',
@@ -297,7 +305,7 @@ describe.each(asteriskVersions)('beside Asterisk %i without channelvars, the wat
     await until('it is told', () => ungatedLegs(callgate).length === 1)
     expect(ungatedLegs(callgate)).toMatchObject([{ why: 'no-permit', hungUp: true }])
     await until('the trunk sees it end', () => {
-      const leg = trunk.arrived()[20]
+      const leg = trunk.arrived()[before]
       return leg?.cancelledAt !== undefined || leg?.endedAt !== undefined
     })
   })

@@ -165,8 +165,9 @@ function attach(
   return attached.start()
 }
 
-async function anAttached(limits: Partial<AriLimits> = {}) {
+async function anAttached(limits: Partial<AriLimits> = {}, takesSocketRequests = false) {
   const fake = await anAsterisk()
+  fake.takesSocketRequests = takesSocketRequests
   const attached = attach(fake, limits)
   await attached.ready()
   return { fake, attached, connection: attached.connection }
@@ -202,6 +203,7 @@ describe('a connection', () => {
           { type: 'Dial' },
           { type: 'ChannelDestroyed' },
           { type: 'ApplicationReplaced' },
+          { type: 'RESTResponse' },
         ],
       },
     })
@@ -613,7 +615,13 @@ describe('an application taken by another program', () => {
   })
 })
 
-describe('an action', () => {
+/** How requests come to Asterisk. */
+const ways = [
+  ['over HTTP', false],
+  ['over the event socket', true],
+] as const
+
+describe.each(ways)('an action, %s,', (_way, overSocket) => {
   type Act = (connection: AriConnection) => Promise<unknown>
   const place = { context: 'announce', extension: 's', priority: 2 }
   const requests: readonly (readonly [string, Act, string, string, Record<string, string>])[] = [
@@ -668,14 +676,17 @@ describe('an action', () => {
     ],
   ]
   it.each(requests)('%s is one request', async (_what, act, operation, path, query) => {
-    const { fake, connection } = await anAttached()
+    const { fake, connection } = await anAttached({}, overSocket)
     const before = fake.requests.length
     await act(connection)
-    expect(fake.requests.slice(before)).toEqual([{ operation, path, query, body: undefined }])
+    const way = overSocket ? { overSocket } : {}
+    expect(fake.requests.slice(before)).toEqual([
+      { operation, path, query, body: undefined, ...way },
+    ])
   })
 
   it('setting no variable asks nothing', async () => {
-    const { fake, connection } = await anAttached()
+    const { fake, connection } = await anAttached({}, overSocket)
     const before = fake.requests.length
     await connection.setVariables('a', {})
     expect(fake.requests).toHaveLength(before)
@@ -783,18 +794,17 @@ describe('an action', () => {
     ],
   ]
   it.each(answers)('meets %s', async (_what, act, operation, answer, outcome) => {
-    const { fake, connection } = await anAttached()
+    const { fake, connection } = await anAttached({}, overSocket)
     fake.next(operation, answer)
     expect(await kindOf(act(connection))).toBe(outcome)
   })
 
-  it('that Asterisk does not answer fails at its limit, and its request is given up', async () => {
-    const { fake, attached, connection } = await anAttached({ actionTimeoutMs: 30 })
+  it('that Asterisk does not answer fails at its limit', async () => {
+    const { fake, connection } = await anAttached({ actionTimeoutMs: 30 }, overSocket)
     fake.next('channels.hangup', 'silence')
     await expect(connection.hangup('a', 'rejected')).rejects.toThrow(
       new AriError('timed-out', 'channels.hangup', 'no answer in time'),
     )
-    await attached.until(() => fake.abandoned === 1)
     expect(await kindOf(connection.hangup('a', 'rejected'))).toBe('done undefined')
   })
 
@@ -813,7 +823,7 @@ describe('an action', () => {
   })
 
   it('without a channel id is refused', async () => {
-    const { connection } = await anAttached()
+    const { connection } = await anAttached({}, overSocket)
     expect(await kindOf(connection.resume(''))).toBe('refused')
   })
 
@@ -830,10 +840,50 @@ describe('an action', () => {
     ['a comma in a name', { 'A,B': '1' }],
   ]
   it.each(unfit)('with %s is refused before anything is sent', async (_what, values) => {
-    const { fake, connection } = await anAttached()
+    const { fake, connection } = await anAttached({}, overSocket)
     const before = fake.requests.length
     expect(await kindOf(connection.setVariables('a', values))).toBe('refused')
     expect(fake.requests).toHaveLength(before)
+  })
+
+  it('is one of a thousand, all answered', async () => {
+    const { fake, connection } = await anAttached({}, overSocket)
+    const ids = Array.from({ length: 1000 }, (_, index) => String(index))
+    await Promise.all(ids.map((id) => connection.resume(id)))
+    expect(fake.of('channels.continueInDialplan')).toHaveLength(1000)
+  })
+
+  it('that has no answer when the connection is lost may have been carried out', async () => {
+    const { fake, attached, connection } = await anAttached({}, overSocket)
+    fake.next('channels.hangup', 'silence')
+    const kind = kindOf(connection.hangup('early', 'rejected'))
+    await attached.until(() => fake.of('channels.hangup').length === 1)
+    fake.drop()
+    expect(await kind).toBe('timed-out')
+    await attached.ready()
+    expect(await kindOf(connection.hangup('late', 'rejected'))).toBe('done undefined')
+    expect(fake.of('channels.hangup')).toHaveLength(2)
+  })
+
+  it('is disconnected before the start and after the end', async () => {
+    const fake = await anAsterisk()
+    const { connection } = new Attached(fake, {}, {})
+    expect(await kindOf(connection.resume('a'))).toBe('disconnected')
+    await connection.close()
+    expect(await kindOf(connection.resume('a'))).toBe('disconnected')
+    expect(fake.requests).toEqual([])
+  })
+})
+
+describe('an action over HTTP', () => {
+  it('that has no answer at its limit is given up', async () => {
+    const { fake, attached, connection } = await anAttached({ actionTimeoutMs: 30 })
+    fake.next('channels.hangup', 'silence')
+    await expect(connection.hangup('a', 'rejected')).rejects.toThrow(
+      new AriError('timed-out', 'channels.hangup', 'no answer in time'),
+    )
+    await attached.until(() => fake.abandoned === 1)
+    expect(await kindOf(connection.hangup('a', 'rejected'))).toBe('done undefined')
   })
 
   it('is one of a thousand, all answered over few connections', async () => {
@@ -855,15 +905,6 @@ describe('an action', () => {
     await attached.ready()
     expect(await kindOf(connection.hangup('late', 'rejected'))).toBe('done undefined')
     expect(fake.of('channels.hangup')).toHaveLength(33)
-  })
-
-  it('is disconnected before the start and after the end', async () => {
-    const fake = await anAsterisk()
-    const { connection } = new Attached(fake, {}, {})
-    expect(await kindOf(connection.resume('a'))).toBe('disconnected')
-    await connection.close()
-    expect(await kindOf(connection.resume('a'))).toBe('disconnected')
-    expect(fake.requests).toEqual([])
   })
 })
 

@@ -40,7 +40,7 @@ export interface LabConfiguration {
 export const contextHeader = 'X-Lab-Context'
 
 /** Files of `config/asterisk` that go elsewhere than into extensions.conf. */
-const elsewhere = /^(globals|ari|http|manager|pjsip)\.conf$/
+const elsewhere = /^(globals|ari|http|manager|pjsip|stasis)\.conf$/
 /** Templates that other files of extensions.conf need before them. */
 const first: readonly string[] = ['steps.conf', 'gate.conf']
 
@@ -57,6 +57,7 @@ export function writeConfiguration(configuration: LabConfiguration): void {
     'http.conf': httpConf(configuration.ports.http),
     'ari.conf': ariConf(configuration.ariUsers),
     'manager.conf': managerConf(configuration),
+    'stasis.conf': '[declined_message_types]\n#include "callgate/stasis.conf"\n',
     'logger.conf': '[general]\n[logfiles]\nmessages.log => notice,warning,error\n',
     'rtp.conf': '[general]\nrtpstart = 20000\nrtpend = 32000\nstrictrtp = no\n',
     'pjsip.conf': pjsipConf(configuration),

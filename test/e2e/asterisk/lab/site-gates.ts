@@ -14,7 +14,7 @@ interface OwnGate {
 export function ownGate({ name, arguments: given, trunk, variable }: OwnGate): string {
   const set = variable === undefined ? '' : ` same => n,Set(${variable})\n`
   const facts = given.map((fact) => `,${fact}`).join('')
-  const steps = ['number', 'forget', 'facts', 'wait', `ask-${name}`, 'verdict', 'late']
+  const steps = ['number', 'start', `ask-${name}`, 'verdict', 'late']
   return (
     `[callgate-ask-${name}](!)\n${set} same => n,Stasis(callgate,$\{EXTEN}${facts})\n` +
     ` same => n,Set(CALLGATE_VIA=${trunk})\n` +
