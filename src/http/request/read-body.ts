@@ -146,21 +146,35 @@ export interface BodyRules {
   readonly repeats?: RepeatPolicy | undefined
 }
 
-/**
- * The fields of the body, and the form they came in. An empty body has no fields; it is refused
- * where fields can only come as JSON. Throws refusals: malformed, too large, wrong content type.
- */
+/** The fields of the body; see {@link parseBodyFields}. Also refuses what is too large. */
 export async function readBodyFields(
   request: IncomingMessage,
-  { accepts, bareListField, repeats = 'refused', ...options }: BodyRules & BodyOptions,
-): Promise<{ readonly form: BodyForm | undefined; readonly fields: RawFields }> {
+  { accepts, bareListField, repeats, ...options }: BodyRules & BodyOptions,
+): Promise<BodyFields> {
   const body = await readBody(request, options)
+  const contentType = request.headers['content-type'] ?? ''
+  return await parseBodyFields(body, contentType, { accepts, bareListField, repeats })
+}
+
+export interface BodyFields {
+  readonly form: BodyForm | undefined
+  readonly fields: RawFields
+}
+
+/**
+ * The fields of a body, and the form they came in. An empty body has no fields; it is refused
+ * where fields can only come as JSON. Throws refusals: malformed, wrong content type.
+ */
+export async function parseBodyFields(
+  body: Buffer,
+  contentType: string,
+  { accepts, bareListField, repeats = 'refused' }: BodyRules,
+): Promise<BodyFields> {
   const expected = bareListField === undefined ? 'a JSON object' : 'a JSON list or object'
   if (body.length === 0) {
     if (accepts.some((source) => source !== 'json')) return { form: undefined, fields: {} }
     throw createMalformedError(`the body is missing; ${expected} is needed`)
   }
-  const contentType = request.headers['content-type'] ?? ''
   const form = parseBodyForm(contentType)
   if (form === undefined || !accepts.includes(form))
     throw createContentTypeError(contentType, accepts)
@@ -178,7 +192,11 @@ export async function readBodyFields(
 
 /** The request's content type is one of JSON's. */
 export function isJsonRequest(request: IncomingMessage): boolean {
-  return parseBodyForm(request.headers['content-type'] ?? '') === 'json'
+  return isJsonContentType(request.headers['content-type'] ?? '')
+}
+
+export function isJsonContentType(contentType: string): boolean {
+  return parseBodyForm(contentType) === 'json'
 }
 
 interface FormFormat {
