@@ -2,6 +2,7 @@
  * A thread that parses and answers long requests: the same routes over the same services as in the main
  * thread, with its own connection to the database, which cannot write. Started by `service-threads.ts`.
  */
+import { platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { StaticPage, StreamedReply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
@@ -71,7 +72,7 @@ export interface ServiceThreadFunctions {
   forgetScopes(): void
 }
 
-/** What a thread calls. Only the main thread writes and counts. */
+/** What a thread calls. Only the main thread counts and writes. */
 export interface MainThreadFunctions {
   /** Rejects to refuse the numbers. */
   admitNumbers(message: { readonly requestId: number; readonly count: number }): void
@@ -79,11 +80,16 @@ export interface MainThreadFunctions {
     readonly requestId: number
     readonly names: readonly string[]
   }): void
-  recordConsent(message: {
-    readonly caller: Caller
-    readonly request: Parameters<CallServices['consent']['record']>[1]
-  }): ReturnType<CallServices['consent']['record']>
+  addOptOuts: WriteFunction<CallServices['internalDnc']['add']>
+  removeOptOuts: WriteFunction<CallServices['internalDnc']['remove']>
+  recordConsent: WriteFunction<CallServices['consent']['record']>
+  removeConsent: WriteFunction<CallServices['consentRecords']['remove']>
 }
+
+type WriteFunction<Write extends (caller: Caller, request: never) => unknown> = (message: {
+  readonly caller: Caller
+  readonly request: Parameters<Write>[1]
+}) => ReturnType<Write>
 
 class ServiceThread implements ServiceThreadFunctions {
   readonly #main: PortCalls<MainThreadFunctions>
@@ -116,12 +122,7 @@ class ServiceThread implements ServiceThreadFunctions {
       changeHead: new ChangeHead(storage.db, clock),
     }
     const views = createAccountViews(settings, nodeRuntime, this.#data)
-    const services: CallServices = {
-      ...createDecisionServices(context, this.#data, views),
-      consent: {
-        record: (caller, request) => this.#main.call('recordConsent', { caller, request }),
-      },
-    }
+    const services = this.#withWritesOfMain(createDecisionServices(context, this.#data, views))
     const { wrappedRows } = settings.callingHours
     const routes = createCallRoutes(services, { wrappedRows })
     this.#routes = new Map(routes.map((route) => [route.endpoint.name, route]))
@@ -175,6 +176,27 @@ class ServiceThread implements ServiceThreadFunctions {
     this.#projects.clear()
   }
 
+  /** The services of this thread, except that the main thread writes. */
+  #withWritesOfMain(services: CallServices): CallServices {
+    const { internalDnc, consentRecords } = services
+    return {
+      ...services,
+      internalDnc: {
+        add: (caller, request) => this.#main.call('addOptOuts', { caller, request }),
+        remove: (caller, request) => this.#main.call('removeOptOuts', { caller, request }),
+        readStatus: (caller, request) => internalDnc.readStatus(caller, request),
+        count: (caller, request) => internalDnc.count(caller, request),
+      },
+      consent: {
+        record: (caller, request) => this.#main.call('recordConsent', { caller, request }),
+      },
+      consentRecords: {
+        list: (caller, request) => consentRecords.list(caller, request),
+        remove: (caller, request) => this.#main.call('removeConsent', { caller, request }),
+      },
+    }
+  }
+
   /** One at a time. The main thread reports files that cannot be read. */
   #reloadNumbering(): Promise<unknown> {
     const reload = () => this.#data.plan.reloadIfChanged()
@@ -183,4 +205,10 @@ class ServiceThread implements ServiceThreadFunctions {
   }
 }
 
-if (parentPort) new ServiceThread(parentPort, workerData)
+/** Decisions are more urgent. On Linux each thread has a priority; elsewhere the process has one. */
+const niceness = 10
+
+if (parentPort) {
+  if (platform() === 'linux') setPriority(niceness)
+  new ServiceThread(parentPort, workerData)
+}

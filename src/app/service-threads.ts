@@ -6,6 +6,7 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 import type { StaticPage, StreamedReply } from '../api/endpoint.js'
 import { shareLists } from '../data/number-list/shared-lists.js'
+import { AppError } from '../errors.js'
 import type { ReceivedRequest, RequestAnswerer, RequestEvents } from '../http/route-handler.js'
 import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
 import type { Callgate } from './callgate.js'
@@ -63,6 +64,9 @@ export class ServiceThreads implements RequestAnswerer {
     { body, ...request }: ReceivedRequest,
     events: RequestEvents,
   ): Promise<StaticPage | StreamedReply> {
+    // A thread that starts now would open whatever is at the path.
+    const fault = this.#callgate.storage.findFault()
+    if (fault !== undefined) throw new AppError('not-available', fault)
     const thread = this.#chooseThread()
     this.#lastRequestId += 1
     const id = this.#lastRequestId
@@ -96,7 +100,7 @@ export class ServiceThreads implements RequestAnswerer {
   }
 
   #start(): RunningThread {
-    const { settings, data, metrics, runtime } = this.#callgate
+    const { settings, data, metrics, runtime, service } = this.#callgate
     const workerData: ServiceThreadOptions = {
       settings,
       lists: shareLists(data.lists),
@@ -109,8 +113,10 @@ export class ServiceThreads implements RequestAnswerer {
       admitNumbers: ({ requestId, count }) => this.#events.get(requestId)?.admitNumbers(count),
       reportIgnoredFields: ({ requestId, names }) =>
         this.#events.get(requestId)?.onIgnoredFields(names),
-      recordConsent: ({ caller, request }) =>
-        this.#callgate.service.consent.record(caller, request),
+      addOptOuts: ({ caller, request }) => service.internalDnc.add(caller, request),
+      removeOptOuts: ({ caller, request }) => service.internalDnc.remove(caller, request),
+      recordConsent: ({ caller, request }) => service.consent.record(caller, request),
+      removeConsent: ({ caller, request }) => service.consentRecords.remove(caller, request),
     })
     const thread: RunningThread = { worker, calls, requests: 0 }
     let failure = new Error('the service thread has ended')

@@ -1,6 +1,6 @@
 /** Calls between two threads: each side names the functions that the other side may call. */
 import type { MessagePort, Worker } from 'node:worker_threads'
-import { AppError } from '../errors.js'
+import { AppError, getErrorMessage } from '../errors.js'
 
 export interface PortCalls<Functions> {
   /**
@@ -34,8 +34,9 @@ interface ReplyMessage {
   readonly error?: ErrorMessage
 }
 
-/** An `AppError` would lose its fields as a copy. */
-type ErrorMessage = { readonly refusal: RefusalMessage } | { readonly bug: unknown }
+/** Errors as plain data: a copy of an error loses its fields, and some errors cannot be copied. */
+type ErrorMessage = { readonly refusal: RefusalMessage } | { readonly bug: BugMessage }
+type BugMessage = Pick<Error, 'message' | 'stack'>
 type RefusalMessage = Pick<AppError, 'kind' | 'message' | 'problems' | 'retryAfterSeconds'>
 
 interface PendingCall {
@@ -56,7 +57,7 @@ export function connectPort<Own extends object, Other>(
     const call = pending.get(id)
     pending.delete(id)
     if (error === undefined) call?.resolve(result as never)
-    else call?.reject('bug' in error ? error.bug : toRefusal(error.refusal))
+    else call?.reject('bug' in error ? toBug(error.bug) : toRefusal(error.refusal))
   }
   const perform = async ({ id, name, value }: CallMessage) => {
     const transfer: ArrayBuffer[] = []
@@ -88,9 +89,16 @@ export function connectPort<Own extends object, Other>(
 }
 
 function toErrorMessage(cause: unknown): ErrorMessage {
-  if (!(cause instanceof AppError)) return { bug: cause }
+  if (!(cause instanceof AppError)) {
+    const stack = cause instanceof Error ? cause.stack : undefined
+    return { bug: { message: getErrorMessage(cause), ...(stack !== undefined && { stack }) } }
+  }
   const { kind, message, problems, retryAfterSeconds } = cause
   return { refusal: { kind, message, problems, retryAfterSeconds } }
+}
+
+function toBug(bug: BugMessage): Error {
+  return Object.assign(new Error(bug.message), bug)
 }
 
 function toRefusal({ kind, message, problems, retryAfterSeconds }: RefusalMessage): AppError {

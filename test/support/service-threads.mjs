@@ -92,6 +92,9 @@ async function countCalls(file) {
 const count = 1_000
 const numbers = Array.from({ length: count }, (_, index) => String(2_125_550_100 + (index % 20)))
 const phoneList = numbers.join(',')
+/** Without records and entries at first. */
+const denverNumbers = numbers.map((number) => number.replace('212', '303'))
+const atlantaNumbers = numbers.map((number) => number.replace('212', '404'))
 const scrubPath = '/app/main/rpc/scrub'
 const results = {}
 const steps = {
@@ -121,6 +124,13 @@ const steps = {
     })
     const records = [{ phoneNumber: numbers[3], type: 'P', dateOfLastContact: '11/20/2026' }]
     const scrub = (body, more = {}) => ({ path: scrubPath, body, ...more })
+    const pdnc = (actionType, more = {}) => ({
+      path: '/app/main/rpc/pdnc',
+      body: { phoneList, actionType, ...more },
+    })
+    const ebrPath = '/app/main/rpc/ebr'
+    const consentOf = (phoneNumber) => ({ ...records[0], phoneNumber })
+    const unknown = Array.from({ length: 300 }, (_, index) => String(5_055_550_100 + index))
     const requests = {
       csv: scrub({ phoneList }),
       json: scrub({ phoneList, version: 8, output: 'json' }),
@@ -150,6 +160,19 @@ const steps = {
         path: '/v1.5/GeoScrub/LegalCallTimesForDate',
         body: list('LegalCallTimesForDate', { NumberOfDays: 3 }),
       },
+      optOut: pdnc('add'),
+      optOutAsForm: {
+        ...pdnc('add'),
+        headers: form,
+        body: `phoneList=${phoneList}&actionType=add`,
+      },
+      status: pdnc('status'),
+      count: pdnc('count'),
+      badOptOut: pdnc('add', { phoneList: `${phoneList},123` }),
+      optIn: pdnc('remove'),
+      consent: { path: ebrPath, body: { ebrList: numbers.map(consentOf) } },
+      badConsent: { path: ebrPath, body: { ebrList: [...numbers, '123'].map(consentOf) } },
+      noConsent: { path: `${ebrPath}/remove`, body: { phoneList: unknown.join(',') } },
       badTimes: {
         path: '/v1.5/GeoScrub/IsTimeLegalToCall',
         body: list('IsTimeLegalToCall', { ProposedCallTime: 'x' }),
@@ -193,9 +216,10 @@ const steps = {
   },
 
   async optOut() {
-    const number = numbers[0]
+    const [number] = denverNumbers
+    const phones = denverNumbers.join(',')
     const letter = async () => {
-      const { text } = await send(threaded, { path: scrubPath, body: { phoneList } })
+      const { text } = await send(threaded, { path: scrubPath, body: { phoneList: phones } })
       return text.split('\n')[0].split(',')[1]
     }
     const act = (actionType) =>
@@ -205,6 +229,25 @@ const steps = {
     const after = await letter()
     await act('remove')
     return { before, after, removed: await letter() }
+  },
+
+  /** An opt-out and a consent that are acknowledged are in force for the next decision. */
+  async decisions() {
+    const decide = async (callKind) => {
+      const body = { number: atlantaNumbers[0], callKind }
+      const { text } = await send(threaded, { path: '/v1/decisions', body })
+      return JSON.parse(text).reason
+    }
+    const act = (path, body) => send(threaded, { path: `/app/main/rpc/${path}`, body })
+    const reasons = [await decide('ai')]
+    const record = { type: 'P', dateOfLastContact: '11/20/2026' }
+    await act('ebr', { ebrList: atlantaNumbers.map((phoneNumber) => ({ ...record, phoneNumber })) })
+    reasons.push(await decide('ai'), await decide('manual'))
+    await act('pdnc', { phoneList: atlantaNumbers.join(','), actionType: 'add' })
+    reasons.push(await decide('manual'))
+    await act('pdnc', { phoneList: atlantaNumbers.join(','), actionType: 'remove' })
+    reasons.push(await decide('manual'))
+    return reasons
   },
 
   async failures() {

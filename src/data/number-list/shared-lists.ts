@@ -14,7 +14,7 @@ export function shareLists(store: Pick<ListStore, 'all' | 'problems'>): ListsMes
 }
 
 function toParts(list: NumberSet): NumberListParts {
-  if (list instanceof NumberList) return list.parts
+  if (list instanceof NumberList) return list.share()
   throw new TypeError(`the list '${list.name}' is not in shared memory`)
 }
 

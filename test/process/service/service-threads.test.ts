@@ -28,6 +28,7 @@ interface Results {
   readonly lists: Readonly<Record<'before' | 'after' | 'replaced', readonly string[]>>
   readonly projects: Readonly<Record<'before' | 'after', number>>
   readonly optOut: Readonly<Record<'before' | 'after' | 'removed', string>>
+  readonly decisions: readonly string[]
   readonly failures: Readonly<Record<'error' | 'memory', Failure>> & { readonly counted: string }
   readonly stop: { readonly status: number }
 }
@@ -65,6 +66,17 @@ describe('service threads', () => {
     })
     expect(results.projects).toEqual({ before: 400, after: 200 })
     expect(results.optOut).toEqual({ before: 'C', after: 'P', removed: 'C' })
+  })
+
+  it('acknowledge a change only when the next decision uses it', () => {
+    expect(results.decisions).toEqual([
+      'no-consent',
+      // After a consent, for an AI and for a person; after an opt-out; after it is taken back.
+      'permitted',
+      'permitted',
+      'consent-revoked',
+      'permitted',
+    ])
   })
 
   it('fail with their requests only, and are started anew', () => {

@@ -71,7 +71,7 @@ export class NumberList implements NumberSet {
   readonly sources: readonly ListSource[]
   /** Whether entries have days. */
   readonly dated: boolean
-  readonly parts: NumberListParts
+  readonly #parts: NumberListParts
   readonly #firstSlots: Uint32Array
   readonly #slots: Uint32Array
   readonly #words: Uint16Array
@@ -82,7 +82,7 @@ export class NumberList implements NumberSet {
 
   constructor(parts: NumberListParts) {
     const { header, tables, version } = parts
-    this.parts = parts
+    this.#parts = parts
     this.name = header.name
     this.feed = header.feed
     this.size = header.size
@@ -101,6 +101,11 @@ export class NumberList implements NumberSet {
     this.#covered = new Uint8Array(areaCount)
     if (header.coverage === 'all') this.#covered.fill(1)
     else for (const areaCode of header.coverage) this.#covered[Number(areaCode)] = 1
+  }
+
+  /** For another thread. */
+  share(): NumberListParts {
+    return this.#parts
   }
 
   has(number: PhoneNumber): boolean {
