@@ -28,13 +28,13 @@ export async function benchHttp(): Promise<void> {
     const results: LoadResult[][] = targets.map(() => [])
     const contenders = targets.map(({ order }, index) => ({
       run: async () => {
-        const result = await ask(load, order)
+        const result = await askLoad(load, order)
         if (result.wrong > 0) throw new Error(`${result.wrong} wrong answers of ${order.url}`)
         results[index]?.push(result)
         return result.perSecond
       },
     }))
-    for (const { order } of targets) await ask(load, { ...order, seconds: 1 })
+    for (const { order } of targets) await askLoad(load, { ...order, seconds: 1 })
     await takeTurns(contenders, rounds)
     print(targets, results)
   } finally {
@@ -43,14 +43,14 @@ export async function benchHttp(): Promise<void> {
   }
 }
 
-async function ask(load: ChildProcess, order: LoadOrder): Promise<LoadResult> {
+export async function askLoad(load: ChildProcess, order: LoadOrder): Promise<LoadResult> {
   load.send(order)
   const [result] = (await once(load, 'message')) as [LoadResult]
   return result
 }
 
 /** The clean landline of some area codes; the server's sandbox time is a weekday noon. */
-function orderFor(url: string, key: string, expected: string): LoadOrder {
+export function orderFor(url: string, key: string, expected: string): LoadOrder {
   const paths = listAreaCodes()
     .slice(0, areaCodes)
     .map((areaCode) => `/v1/predial?number=${areaCode}5550100&kind=manual`)

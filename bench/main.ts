@@ -1,9 +1,10 @@
 /**
- * `npm run bench [-- decisions|http|holds|hostile|lists|sources|asterisk] [--small]`: measures and prints tables.
+ * `npm run bench [-- decisions|http|bulk|holds|hostile|lists|sources|asterisk] [--small]`: measures and prints tables.
  * Nothing here passes or fails; every figure is shown with a baseline of the same run. `--small`
  * is a quick form of the lists and the attack.
  */
 import { benchAsterisk } from './asterisk.js'
+import { benchBulk } from './bulk.js'
 import { benchDecisions } from './decisions.js'
 import { benchHolds } from './holds.js'
 import { benchHostile } from './hostile.js'
@@ -15,6 +16,7 @@ import { benchSources } from './sources.js'
 const benches = {
   decisions: benchDecisions,
   http: benchHttp,
+  bulk: benchBulk,
   holds: benchHolds,
   hostile: benchHostile,
   lists: benchLists,

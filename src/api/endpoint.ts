@@ -116,6 +116,8 @@ export interface Endpoint<Request, Response> {
   readonly callKind?: (request: Request) => CallKind
   /** Largest body in bytes, when below the setting `http.maxBodyBytes`. */
   readonly maxBodyBytes?: number
+  /** A request with a long body is parsed and answered by a service thread, where there is one. */
+  readonly usesServiceThread?: true
   /** The rate limit that applies; no limit when absent. */
   readonly rateClass?: RateClass
   /**

@@ -28,6 +28,7 @@ export type EndpointDescriptor = Pick<
   | 'accepts'
   | 'bareListField'
   | 'maxBodyBytes'
+  | 'usesServiceThread'
   | 'access'
   | 'rights'
   | 'rateClass'
@@ -41,7 +42,7 @@ interface RouteContext {
   /** The request's content type is JSON. */
   readonly jsonRequested: boolean
   /** Called with the count of numbers before they are processed; throws to refuse them. */
-  readonly admitNumbers?: ((count: number) => void) | undefined
+  readonly admitNumbers?: ((count: number) => MaybePromise<void>) | undefined
   /** Called with the names of unknown fields that were ignored, if there are any. */
   readonly onIgnoredFields?: ((names: readonly string[]) => void) | undefined
 }
@@ -85,7 +86,7 @@ export function createRoute<Request, Response>(
       if (ignored.length > 0) onIgnoredFields?.(ignored)
       const request = await parseRequest(endpoint, fields, caller)
       endpoint.requireAccountLimits?.(caller, request)
-      if (endpoint.countNumbers) admitNumbers?.(endpoint.countNumbers(request))
+      if (endpoint.countNumbers) await admitNumbers?.(endpoint.countNumbers(request))
       const answer = await handle(caller, request)
       if (!endpoint.encode) return { json: answer }
       return await endpoint.encode(answer, { request, jsonRequested })

@@ -74,7 +74,7 @@ export async function openCallgate(
 function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
   const { runtime, changes, projects } = foundation
   const metrics = createMetrics({ version, processMetrics: runtime.processMetrics })
-  const views = createAccountViews(foundation, data)
+  const views = createAccountViews(foundation.settings, runtime, data)
   const services = createDecisionServices(foundation, data, views)
   const embeddedFor = (account: AccountView) =>
     createEmbeddedCompliance(foundation, { account, services, metrics })

@@ -9,6 +9,7 @@ import { type ListStore, openListStore } from '../data/number-list/list-store.js
 import {
   openNumberingPlan,
   PortAwarePlan,
+  type PortedLists,
   type ReloadableNumberingPlan,
 } from '../data/numbering/numbering-plan.js'
 import { createPostalCodes } from '../data/postal-codes/postal-codes.js'
@@ -24,10 +25,11 @@ import { TimeZoneInfo } from '../service/calling-hours/time-zone-info.js'
 import { Consent } from '../service/consent/consent.js'
 import { ConsentRecords } from '../service/consent/consent-records.js'
 import { InternalDnc } from '../service/internal-dnc/internal-dnc.js'
-import { ListFacts } from '../service/lists/list-facts.js'
+import { ListFacts, type Lists } from '../service/lists/list-facts.js'
 import { LitigatorCheck } from '../service/lists/litigator-check.js'
+import type { ScopeResolver } from '../service/projects/project-scope.js'
 import { chooseByAccount, Sandbox } from '../service/sandbox/sandbox.js'
-import { readSandboxFile } from '../service/sandbox/sandbox-file.js'
+import { readSandboxFile, type SandboxFile } from '../service/sandbox/sandbox-file.js'
 import { SandboxLists } from '../service/sandbox/sandbox-lists.js'
 import { Scrub } from '../service/scrub/scrub.js'
 import { ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
@@ -37,33 +39,52 @@ import { EmbeddedCompliance } from '../sources/embedded-compliance.js'
 import type { AppContext } from './app-context.js'
 import { getFactsFolder, getListsFolder, getNumberingFolder } from './data-folders.js'
 
-/** Prepared reference data: lists, prefixes, postal codes, law, sandbox facts. */
-export interface ReferenceData {
-  readonly lists: ListStore
+/** The prepared data that rows and verdicts are computed from: lists, prefixes, law, sandbox facts. */
+export interface CallData<ListSource> {
+  readonly lists: ListSource
   readonly listAges: ListAges
   readonly plan: ReloadableNumberingPlan
   readonly rules: CallingRules
   readonly sandbox: Sandbox
+}
+
+export interface ReferenceData extends CallData<ListStore> {
   /** Imported facts about numbers. */
   readonly facts: FactStore
 }
 
-export function openReferenceData(settings: Settings, { clock }: Runtime): ReferenceData {
+export function openReferenceData(settings: Settings, runtime: Runtime): ReferenceData {
   assertZoneRulesAreCurrent()
   return {
-    lists: openListStore({ folder: getListsFolder(settings) }),
+    ...openCallData(settings, runtime, {
+      lists: openListStore({ folder: getListsFolder(settings) }),
+      rules: loadCallingRules(resolveShippedFile(settings.callingHours.rulesFile)),
+      sandboxFile: readSandboxFile(resolveShippedFile(settings.sandbox.file)),
+    }),
+    facts: openFactStore({ folder: getFactsFolder(settings) }),
+  }
+}
+
+interface CallDataSources<ListSource> {
+  readonly lists: ListSource
+  readonly rules: CallingRules
+  readonly sandboxFile: SandboxFile
+}
+
+export function openCallData<ListSource>(
+  settings: Settings,
+  { clock }: Pick<Runtime, 'clock'>,
+  { lists, rules, sandboxFile }: CallDataSources<ListSource>,
+): CallData<ListSource> {
+  return {
+    lists,
+    rules,
     listAges: createListAges(settings.lists),
     plan: openNumberingPlan({
       folder: getNumberingFolder(settings),
       unknownPrefix: settings.numbering.unknownPrefix,
     }),
-    facts: openFactStore({ folder: getFactsFolder(settings) }),
-    rules: loadCallingRules(resolveShippedFile(settings.callingHours.rulesFile)),
-    sandbox: new Sandbox({
-      file: readSandboxFile(resolveShippedFile(settings.sandbox.file)),
-      clock,
-      at: settings.sandbox.at,
-    }),
+    sandbox: new Sandbox({ file: sandboxFile, clock, at: settings.sandbox.at }),
   }
 }
 
@@ -82,8 +103,9 @@ export interface AccountViews {
 
 /** Creates the view shared by all real accounts, and that of the sandbox. */
 export function createAccountViews(
-  { settings, runtime: { clock } }: AppContext,
-  data: ReferenceData,
+  settings: Settings,
+  { clock }: Pick<Runtime, 'clock'>,
+  data: CallData<Lists & PortedLists>,
 ): AccountViews {
   const { rules, sandbox: fixedFacts } = data
   const { proclaimedDays, emergencies } = settings.callingHours
@@ -112,9 +134,14 @@ export function createAccountViews(
   }
 }
 
+interface DecisionServicesDeps
+  extends Pick<AppContext, 'storage' | 'accounts' | 'changes' | 'changeHead'> {
+  readonly projects: ScopeResolver
+}
+
 export function createDecisionServices(
-  { storage, projects, accounts, changes, changeHead }: AppContext,
-  { rules }: ReferenceData,
+  { storage, projects, accounts, changes, changeHead }: DecisionServicesDeps,
+  { rules }: Pick<ReferenceData, 'rules'>,
   views: AccountViews,
 ): DecisionServices {
   const { numberingPlan, hours: callingHours } = views.real

@@ -78,6 +78,13 @@ const settingsShape = z.strictObject({
           'Accept an API key in the query of a request, where the call allows it. With false such a ' +
             'request is refused with 401, so that no key gets into the logs of a proxy',
         ),
+      serviceThreads: wholeNumber(0, 64)
+        .default(1)
+        .describe(
+          'Threads that answer requests with long lists (scrub, litigators, calling hours, opt-outs, ' +
+            'consents), so that decisions do not wait for them. A thread starts when it is first needed ' +
+            'and takes about 70 MB. 0: all requests are answered in one thread',
+        ),
       requestTimeoutMs: milliseconds(1_000, 600_000)
         .default(30_000)
         .describe('How long a connection may take to send the whole request, body included'),

@@ -34,7 +34,7 @@ export function findKeyInHeaders(request: IncomingMessage): Credential | undefin
 
 /** The key as password of `Authorization: Basic`; the user name is ignored. */
 function findKeyInBasicAuth(request: IncomingMessage): Credential | undefined {
-  const encoded = readBasicCredentials(request)
+  const encoded = readBasicCredentials(request.headers.authorization)
   if (encoded === undefined) return undefined
   const [, text] = /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? []
   return toCredential(text)
@@ -131,8 +131,8 @@ export async function identify(sender: Sender, key: Credential | undefined): Pro
  * `Authorization: Basic` (RFC 6749, section 2.3.1). The body may name the same client again
  * (section 3.2.1) but may not also hold a secret.
  */
-export function addBasicClient(request: IncomingMessage, fields: RawFields): RawFields {
-  const encoded = readBasicCredentials(request)
+export function addBasicClient(authorization: string | undefined, fields: RawFields): RawFields {
+  const encoded = readBasicCredentials(authorization)
   if (encoded === undefined) return fields
   const client = parseBasicClient(encoded)
   const { client_id: id = client.client_id, client_secret: secret } = fields
@@ -141,8 +141,8 @@ export function addBasicClient(request: IncomingMessage, fields: RawFields): Raw
   throw new AppError('invalid-request', problem)
 }
 
-function readBasicCredentials(request: IncomingMessage): string | undefined {
-  return /^basic +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
+function readBasicCredentials(authorization = ''): string | undefined {
+  return /^basic +(\S+)\s*$/i.exec(authorization)?.[1]
 }
 
 /** Both parts are form-encoded before they are joined. */

@@ -31,7 +31,7 @@ import { withTimeout } from '../runtime/runtime.js'
 import { extractKey, findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
 import { createErrorReply } from './error-reply.js'
 import { throttledSocketOf } from './limits/connections.js'
-import { type BodyFields, discardBody, parseBody, readBody } from './request/read-body.js'
+import { type BodyFields, discardBody, parseBodyFields, readBody } from './request/read-body.js'
 import { mergeFields, queryPairs, type RawFields, readQuery } from './request/read-fields.js'
 import { type RequestHandler, type RouteHandlerDeps, refuseQueryFields } from './route-handler.js'
 import type { HttpRoute } from './router.js'
@@ -252,14 +252,14 @@ interface CallBody extends BodyFields {
 }
 
 async function readFieldsOf(
-  request: IncomingMessage,
+  { headers }: IncomingMessage,
   { bytes, refusal }: ReceivedBody,
   { endpoint: { accepts } }: DecisionCall,
 ): Promise<CallBody> {
   const none = { form: undefined, fields: {} }
   if (bytes === undefined) return { ...none, refusal }
   try {
-    return await parseBody(request, bytes, { accepts })
+    return await parseBodyFields(bytes, headers['content-type'] ?? '', { accepts })
   } catch (unreadable) {
     return { ...none, refusal: unreadable }
   }

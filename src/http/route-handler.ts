@@ -7,11 +7,13 @@ import {
   ignoresUnknownFields,
   type RateClass,
   type Reply,
+  type StaticPage,
   type StreamedReply,
 } from '../api/endpoint.js'
-import type { Route } from '../api/route.js'
+import type { EndpointDescriptor, Route } from '../api/route.js'
 import { ignoredFieldsHeader } from '../api/unknown-fields.js'
 import { anonymousCaller, type Caller } from '../domain/caller.js'
+import type { MaybePromise } from '../domain/compliance.js'
 import { AppError, type ErrorKind, invalidRequest, truncate } from '../errors.js'
 import type { Logger } from '../observability/log.js'
 import {
@@ -28,7 +30,13 @@ import type { BodyBudget, BodyCharge } from './limits/body-budget.js'
 import type { ConnectionTracker, ThrottledSocket } from './limits/connections.js'
 import type { NumberAdmission } from './limits/rate-limits.js'
 import { findField } from './request/find-field.js'
-import { discardBody, isJsonRequest, readBodyFields } from './request/read-body.js'
+import {
+  discardBody,
+  isJsonContentType,
+  isJsonRequest,
+  parseBodyFields,
+  readBody,
+} from './request/read-body.js'
 import { mergeFields, type RawFields, type RepeatPolicy, readQuery } from './request/read-fields.js'
 import { sendReplyInSlices, sendStreamedReply } from './send-reply.js'
 
@@ -53,7 +61,40 @@ export interface RouteHandlerDeps {
   /** Limits the bytes of all bodies in progress; absent means no limit. */
   readonly bodyBudget?: BodyBudget | undefined
   readonly onIgnoredFields?: ((ignored: IgnoredFields) => void) | undefined
+  /** Absent means that every request is answered in this thread. */
+  readonly serviceThreads?: RequestAnswerer | undefined
   readonly logger: Logger
+}
+
+/** Answers requests in another thread. */
+export interface RequestAnswerer {
+  /** Rejects with refusals, and with an error when the thread has ended. Takes the memory of the body. */
+  answer(
+    endpointName: string,
+    request: ReceivedRequest,
+    events: RequestEvents,
+  ): Promise<StaticPage | StreamedReply>
+}
+
+/** A request of a known sender who may make it; its fields have not been read. */
+export interface ReceivedRequest {
+  readonly caller: Caller
+  /** Parameters of the path, decoded, by name. */
+  readonly parameters: Readonly<Record<string, string>>
+  /** The fields of the address, without the key. */
+  readonly query: RawFields
+  readonly contentType: string
+  /** Absent with GET. */
+  readonly body: Buffer | undefined
+  /** The header, where the request itself holds the credentials. */
+  readonly authorization: string | undefined
+}
+
+export interface RequestEvents {
+  /** Called with the count of numbers before they are processed; throws to refuse them. */
+  admitNumbers(count: number): MaybePromise<void>
+  /** Called with the names of unknown fields, if there are any. */
+  onIgnoredFields(names: readonly string[]): void
 }
 
 /** Fields of a request that its call does not know and ignored. */
@@ -133,46 +174,81 @@ interface RequestState extends RequestContext {
   readonly extraHeaders: Record<string, string>
 }
 
+/** In bytes. Below it, a request has about 200 numbers at most, which take less than a millisecond. */
+const maxShortBody = 2_048
+
 async function answerRequest(
   request: IncomingMessage,
   state: RequestState,
-): Promise<Reply | StreamedReply> {
+): Promise<Reply | StaticPage | StreamedReply> {
   const { route, deps, sender, path } = state
-  const jsonRequested = isJsonRequest(request)
+  const { errors: shape, name, usesServiceThread } = route.endpoint
   try {
-    const { caller, fields } = await readRequest(request, state)
-    const admitNumbers = (count: number) => {
-      const numbers = deps.admitNumbers?.(caller.accountId, route.endpoint.rateClass, count)
-      if (!numbers) return
-      state.admissions.push(numbers)
-      Object.assign(state.extraHeaders, numbers.headers)
+    const received = await receiveRequest(request, state)
+    const events = createRequestEvents(received.caller, state)
+    const isLong = received.body !== undefined && received.body.length > maxShortBody
+    if (deps.serviceThreads && usesServiceThread && isLong) {
+      return await deps.serviceThreads.answer(name, received, events)
     }
-    const onIgnoredFields = (names: readonly string[]) => {
-      state.extraHeaders[ignoredFieldsHeader] = names.join(', ')
-      deps.onIgnoredFields?.({ endpoint: route.endpoint.name, caller, names })
-    }
-    const context = { caller, jsonRequested, admitNumbers, onIgnoredFields }
-    return await route.handle(
-      mergeFields([state.parameters, fields], repeatPolicyOf(route)),
-      context,
-    )
+    return await answerReceived(route, received, events)
   } catch (error) {
     discardBody(request, sender, deps.maxBodyBytes)
-    const { errors: shape, name } = route.endpoint
-    return createErrorReply(error, { shape, jsonRequested, path, endpoint: name }, deps.logger)
+    const context = { shape, jsonRequested: isJsonRequest(request), path, endpoint: name }
+    return createErrorReply(error, context, deps.logger)
   }
+}
+
+function createRequestEvents(caller: Caller, state: RequestState): RequestEvents {
+  const { name, rateClass } = state.route.endpoint
+  const { deps, admissions, extraHeaders } = state
+  return {
+    admitNumbers(count) {
+      const numbers = deps.admitNumbers?.(caller.accountId, rateClass, count)
+      if (!numbers) return
+      admissions.push(numbers)
+      Object.assign(extraHeaders, numbers.headers)
+    },
+    onIgnoredFields(names) {
+      extraHeaders[ignoredFieldsHeader] = names.join(', ')
+      deps.onIgnoredFields?.({ endpoint: name, caller, names })
+    },
+  }
+}
+
+/** Reads the fields of a request and lets the route answer; in this thread, or in a service thread. */
+export async function answerReceived(
+  route: Route,
+  request: ReceivedRequest,
+  events: RequestEvents,
+): Promise<Reply | StreamedReply> {
+  const { caller, parameters, query, contentType } = request
+  const { accepts, access, bareListField, keyAlsoIn } = route.endpoint
+  const repeats = repeatPolicyOf(route)
+  const { form, fields } = request.body
+    ? await parseBodyFields(request.body, contentType, { accepts, bareListField, repeats })
+    : noBody
+  requireNoQueryFields(route.endpoint, query)
+  const body = splitKey(fields, form !== undefined && keyAlsoIn.includes(form))
+  const rest = access === 'open' ? addBasicClient(request.authorization, body.rest) : body.rest
+  const all = mergeFields([parameters, mergeFields([query, rest], repeats)], repeats)
+  return await route.handle(all, {
+    caller,
+    jsonRequested: isJsonContentType(contentType),
+    admitNumbers: (count) => events.admitNumbers(count),
+    onIgnoredFields: (names) => events.onIgnoredFields(names),
+  })
 }
 
 /**
  * A key in the headers or the address, and its rights, are checked before the body is read. Of a body
  * that may hold the key, only the first part is read before that key is checked.
  */
-async function readRequest(
+async function receiveRequest(
   request: IncomingMessage,
   state: RequestState,
-): Promise<{ readonly caller: Caller; readonly fields: RawFields }> {
+): Promise<ReceivedRequest> {
   const { endpoint } = state.route
-  const { access, accepts, keyAlsoIn, method } = endpoint
+  const { access, keyAlsoIn, method } = endpoint
   const query = readQuery(request, repeatPolicyOf(state.route))
   if (access === 'open') state.caller = anonymousCaller
   else {
@@ -182,13 +258,17 @@ async function readRequest(
     const mayBeInBody = method !== 'GET' && keyAlsoIn.some((source) => source !== 'query')
     if (caller || !mayBeInBody) admit(caller ?? (await identify(state.sender, undefined)), state)
   }
-  const { form, fields } = method === 'GET' ? noBody : await readBodyOf(request, state)
-  const { rest: queryFields } = splitKey(query, keyAlsoIn.includes('query'))
-  if (!ignoresUnknownFields(endpoint) && !accepts.includes('query')) refuseQueryFields(queryFields)
-  const body = splitKey(fields, form !== undefined && keyAlsoIn.includes(form))
-  const caller = state.caller ?? admit(await identify(state.sender, body.key), state)
-  const rest = access === 'open' ? addBasicClient(request, body.rest) : body.rest
-  return { caller, fields: mergeFields([queryFields, rest], repeatPolicyOf(state.route)) }
+  const { rest } = splitKey(query, keyAlsoIn.includes('query'))
+  const body = method === 'GET' ? undefined : await readBodyOf(request, state)
+  if (!state.caller) requireNoQueryFields(endpoint, rest)
+  return {
+    caller: state.caller ?? admit(await identify(state.sender, undefined), state),
+    parameters: state.parameters,
+    query: rest,
+    contentType: request.headers['content-type'] ?? '',
+    body,
+    authorization: access === 'open' ? request.headers.authorization : undefined,
+  }
 }
 
 /** Throws `forbidden`, `rate-limited` or `overloaded`. */
@@ -210,9 +290,12 @@ const noBody = { form: undefined, fields: {} } as const
 const unreadable: ReadonlySet<ErrorKind> = new Set(['invalid-request', 'unsupported-media-type'])
 
 /** A body that cannot be read, of a sender who is not known yet, is treated as one without a key. */
-async function readBodyOf(request: IncomingMessage, state: RequestState) {
+async function readBodyOf(
+  request: IncomingMessage,
+  state: RequestState,
+): Promise<Buffer | undefined> {
   const { route, deps, charge } = state
-  const { accepts, bareListField, keyAlsoIn, maxBodyBytes = deps.maxBodyBytes } = route.endpoint
+  const { keyAlsoIn, maxBodyBytes = deps.maxBodyBytes } = route.endpoint
   const maxBytes = Math.min(maxBodyBytes, deps.maxBodyBytes)
   const contentType = request.headers['content-type'] ?? ''
   const identifySender = async (bytes: Buffer, isWhole: boolean) => {
@@ -221,18 +304,19 @@ async function readBodyOf(request: IncomingMessage, state: RequestState) {
     admit(await identify(state.sender, key), state)
   }
   try {
-    return await readBodyFields(request, {
-      accepts,
-      bareListField,
-      maxBytes,
-      charge,
-      repeats: repeatPolicyOf(route),
-      identify: state.caller ? undefined : identifySender,
-    })
+    const identify = state.caller ? undefined : identifySender
+    return await readBody(request, { maxBytes, charge, identify })
   } catch (error) {
     const isUnreadable = error instanceof AppError && unreadable.has(error.kind)
-    if (state.caller === undefined && isUnreadable) return { ...noBody, fields: {} }
+    if (state.caller === undefined && isUnreadable) return undefined
     throw error
+  }
+}
+
+/** On a call whose fields are in the body, a field in the address would otherwise be overlooked. */
+function requireNoQueryFields(endpoint: EndpointDescriptor, query: RawFields): void {
+  if (!ignoresUnknownFields(endpoint) && !endpoint.accepts.includes('query')) {
+    refuseQueryFields(query)
   }
 }
 
@@ -240,7 +324,6 @@ function splitKey(fields: RawFields, keyAllowed: boolean) {
   return keyAllowed ? extractKey(fields) : { key: undefined, rest: fields }
 }
 
-/** On a call whose fields are in the body, a field in the address would otherwise be overlooked. */
 export function refuseQueryFields(query: RawFields): void {
   const rule = 'must be in the body; it was sent in the URL'
   const problems = Object.keys(query).map((name) => ({ field: truncate(name), rule }))

@@ -19,9 +19,26 @@ export function sendReply(response: ServerResponse, reply: Reply | StaticPage): 
 }
 
 /** The same for a reply that may hold a long list, which is written beside other work. */
-export async function sendReplyInSlices(response: ServerResponse, reply: Reply): Promise<void> {
+export async function sendReplyInSlices(
+  response: ServerResponse,
+  reply: Reply | StaticPage,
+): Promise<void> {
   if (!('json' in reply && hasLongList(reply.json))) return void sendReply(response, reply)
   await sendPieces(response, reply, await encodePieces(generateJson(reply.json)))
+}
+
+/** The reply as bytes, made beside other work. */
+export async function encodeReply(reply: Reply): Promise<StaticPage> {
+  const isJson = 'json' in reply
+  const parts = isJson ? generateJson(reply.json) : [reply.text]
+  const { status, reasonPhrase, contentType = usualContentType(isJson), headers } = reply
+  return {
+    bytes: Buffer.concat(await encodePieces(parts)),
+    contentType,
+    ...(status !== undefined && { status }),
+    ...(reasonPhrase !== undefined && { reasonPhrase }),
+    ...(headers && { headers }),
+  }
 }
 
 async function sendPieces(
@@ -113,12 +130,10 @@ function writeHead(
   reply: Reply | StaticPage | StreamedReply,
   length?: number,
 ): void {
-  const isJson = 'json' in reply
-  const usualType = isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
   const headers = {
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    'Content-Type': reply.contentType ?? usualType,
+    'Content-Type': reply.contentType ?? usualContentType('json' in reply),
     ...(length !== undefined && { 'Content-Length': length }),
     ...reply.headers,
   }
@@ -126,6 +141,9 @@ function writeHead(
   if (reply.reasonPhrase === undefined) response.writeHead(status, headers)
   else response.writeHead(status, reply.reasonPhrase, headers)
 }
+
+const usualContentType = (isJson: boolean): string =>
+  `${isJson ? 'application/json' : 'text/plain'}; charset=utf-8`
 
 /** Items that are written in one go: well below a millisecond. */
 const maxShortListItems = 50

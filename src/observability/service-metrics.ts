@@ -26,6 +26,7 @@ export interface ServiceMetrics {
   setPendingWebhooks(count: number): void
   countEndedScan(status: 'Complete' | 'Failed'): void
   setMonitoredNumbers(counts: { readonly monitored: number; readonly overdue: number }): void
+  countServiceThreadFailure(): void
 }
 
 const lookupBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -36,6 +37,7 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
     ...createFactMetrics(registry),
     ...createWebhookMetrics(registry),
     ...createReputationMetrics(registry),
+    ...createThreadMetrics(registry),
   }
 }
 
@@ -145,4 +147,15 @@ function createReputationMetrics(
       overdue.set(counts.overdue)
     },
   }
+}
+
+function createThreadMetrics(
+  registry: Registry,
+): Pick<ServiceMetrics, 'countServiceThreadFailure'> {
+  const failures = new Counter({
+    name: 'callgate_service_thread_failures_total',
+    help: 'Service threads that ended by an error; their requests failed.',
+    registers: [registry],
+  })
+  return { countServiceThreadFailure: () => failures.inc() }
 }

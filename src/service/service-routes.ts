@@ -58,13 +58,16 @@ export function createServiceRoutes(
   options: ServiceRoutesOptions,
 ): readonly Route[] {
   return [
-    ...listCallRoutes(service, options),
+    ...createCallRoutes(service, options),
     ...listAccountRoutes(service),
     ...listFactRoutes(service),
   ]
 }
 
-function listCallRoutes(subjects: CallServices, { wrappedRows }: ServiceRoutesOptions): Route[] {
+export function createCallRoutes(
+  subjects: CallServices,
+  { wrappedRows }: ServiceRoutesOptions,
+): readonly Route[] {
   const { timeLegal, callTimes, timeZones, scrub, internalDnc, consent } = subjects
   const { consentRecords, litigators } = subjects
   const scrubbed = async (caller: Caller, { relationships, ...asked }: ScrubRequest) => {

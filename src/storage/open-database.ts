@@ -77,6 +77,8 @@ export interface StorageSettings {
   readonly lockWaitMs: number
   /** False: a new database is created only with `init`. */
   readonly createDatabase?: boolean
+  /** For another thread of a process that has opened the database already. Writes fail. */
+  readonly readOnly?: boolean
   /** Creates a new database, even in a folder that has held one; refused if there is one. */
   readonly init?: boolean
 }

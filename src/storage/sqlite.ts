@@ -45,9 +45,10 @@ const cachedStatements = 500
  * disk (`synchronous=FULL`); writers do not block readers (WAL).
  */
 export function openSqlite(settings: StorageSettings): EngineConnection {
-  const { dataDir, blockForLockMs, createDatabase = true, init = false } = settings
+  const { dataDir, blockForLockMs, createDatabase = true, init = false, readOnly } = settings
   const path = resolveDatabasePath(dataDir)
   const connection = connect(dataDir, { blockForLockMs, createDatabase, init })
+  if (readOnly) connection.pragma('query_only = ON')
   // Reading creates the -wal and -shm files, which are monitored from here on.
   const version = Number(connection.pragma('user_version', { simple: true }))
   const files = listDatabaseFiles(path)

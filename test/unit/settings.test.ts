@@ -48,6 +48,7 @@ describe('settings', () => {
       headersTimeoutMs: 5_000,
       requestTimeoutMs: 30_000,
       keysInAddress: true,
+      serviceThreads: 1,
     })
     expect(settings.gate.deadlineMs).toBeUndefined()
     expect(settings.dataDir).toBe('./var')

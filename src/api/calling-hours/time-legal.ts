@@ -73,6 +73,7 @@ export function createTimeLegalEndpoint({ wrappedRows }: { readonly wrappedRows:
     countNumbers: ({ items }) => items.length,
     accepts: ['json'],
     maxBodyBytes: maxListBodyBytes,
+    usesServiceThread: true,
     keyAlsoIn: [],
     rights: ['look-up'],
     scopes: ({ items }) => listScopes(items),

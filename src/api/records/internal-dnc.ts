@@ -196,4 +196,5 @@ export const internalDncPost: InternalDncEndpoint = defineEndpoint({
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
+  usesServiceThread: true,
 })

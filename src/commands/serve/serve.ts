@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
+import { ServiceThreads } from '../../app/service-threads.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import type { Asterisk } from '../../asterisk/asterisk.js'
 import { version } from '../../config/version.js'
@@ -83,7 +84,9 @@ async function serveUntil(
   try {
     const asterisk = await attachAsterisk(callgate)
     opened.push(() => asterisk.close())
-    const server = await listen(callgate, asterisk)
+    const serviceThreads = openServiceThreads(callgate)
+    opened.push(() => serviceThreads?.close())
+    const server = await listen(callgate, asterisk, serviceThreads)
     callgate.backgroundJobs.start()
     checkDatabasePages(callgate)
     opened.push(() => server.close())
@@ -141,9 +144,18 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
   })
 }
 
-async function listen(callgate: Callgate, { readiness }: Asterisk): Promise<RunningServer> {
+function openServiceThreads(callgate: Callgate): ServiceThreads | undefined {
+  const count = callgate.settings.http.serviceThreads
+  return count === 0 ? undefined : new ServiceThreads(callgate, { count })
+}
+
+async function listen(
+  callgate: Callgate,
+  { readiness }: Asterisk,
+  serviceThreads: ServiceThreads | undefined,
+): Promise<RunningServer> {
   try {
-    return await openHttpServer(callgate, readiness)
+    return await openHttpServer(callgate, readiness, serviceThreads)
   } catch (cause) {
     const { host, port } = callgate.settings.http
     const why = getErrorMessage(cause)
@@ -155,6 +167,7 @@ async function listen(callgate: Callgate, { readiness }: Asterisk): Promise<Runn
 export function openHttpServer(
   callgate: Callgate,
   alsoReady: readonly ReadinessCheck[] = [],
+  serviceThreads?: ServiceThreads,
 ): Promise<RunningServer> {
   const { settings, runtime, journal, gate, metrics, service, warmup } = callgate
   const serviceCodes: ReadonlySet<string> = new Set(settings.gate.serviceCodes)
@@ -179,6 +192,7 @@ export function openHttpServer(
     limits: settings.http,
     metrics,
     routes,
+    serviceThreads,
     limitRate: (accountId, rate) => limits.takeRequest(accountId, rate),
     onIgnoredFields: createIgnoredFieldsReporter({
       count: (endpoint, fields) => metrics.countIgnoredFields(endpoint, fields),

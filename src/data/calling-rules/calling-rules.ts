@@ -79,6 +79,8 @@ interface PreparedRegion {
 }
 
 export class CallingRules {
+  /** As loaded; another thread makes the same rules from it. */
+  readonly document: CallingRulesDocument
   /** The day as of which the rules were collected. */
   readonly asOf: LocalDay
   readonly regions: readonly RegionRules[]
@@ -86,6 +88,7 @@ export class CallingRules {
   readonly #regions: ReadonlyMap<string, PreparedRegion>
 
   constructor(document: CallingRulesDocument) {
+    this.document = document
     this.asOf = document.about.asOf
     this.#baselines = document.baselines
     this.#regions = new Map(

@@ -12,7 +12,6 @@ import {
   createReadStream,
   fstatSync,
   openSync,
-  readFileSync,
   readSync,
   rmSync,
   statSync,
@@ -76,6 +75,7 @@ function encodeHeader(header: Header): Buffer {
 
 export interface CheckedFile {
   readonly header: Header
+  /** In shared memory, so that other threads can use it without a copy. */
   readonly body: Buffer
   /** SHA-256 of the content, in hex. */
   readonly digest: string
@@ -83,10 +83,23 @@ export interface CheckedFile {
 
 /** Reads and verifies a file. Throws {@link DataFileError} describing what is wrong with it. */
 export function readCheckedFile(path: string, expected: FileKind): CheckedFile {
-  const bytes = readFileSync(path)
+  const bytes = readSharedBytes(path)
   const hash = createHash('sha256').update(bytes.subarray(0, findContentEnd(bytes.length)))
   return toCheckedFile(path, { bytes, digest: hash.digest(), expected })
 }
+
+function readSharedBytes(path: string): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = allocateShared(fstatSync(file).size)
+    if (fillFrom(file, bytes, 0) === bytes.length) return bytes
+    throw new DataFileError(path, 'became shorter while it was read')
+  } finally {
+    closeSync(file)
+  }
+}
+
+const allocateShared = (size: number): Buffer => Buffer.from(new SharedArrayBuffer(size))
 
 /** Hashing this much blocks other work for a millisecond or two. */
 const readPieceBytes = 1 << 20
@@ -98,7 +111,7 @@ export async function readCheckedFileInPieces(
 ): Promise<CheckedFile> {
   const file = await open(path, 'r')
   try {
-    const bytes = Buffer.allocUnsafeSlow((await file.stat()).size)
+    const bytes = allocateShared((await file.stat()).size)
     const contentEnd = findContentEnd(bytes.length)
     const hash = createHash('sha256')
     for (let at = 0; at < bytes.length; ) {
@@ -161,14 +174,23 @@ export function readCheckedHeader(path: string, expected: FileKind): CheckedHead
 /** Reads up to `length` bytes; fewer at the end of the file. */
 function readAt(file: number, position: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
+  return bytes.subarray(0, fillFrom(file, bytes, position))
+}
+
+/** Returns how many bytes were read; fewer than fit at the end of the file. */
+function fillFrom(file: number, bytes: Buffer, position: number): number {
   let at = 0
-  while (at < length) {
-    const bytesRead = readSync(file, bytes, at, length - at, position + at)
+  while (at < bytes.length) {
+    const length = Math.min(maxReadBytes, bytes.length - at)
+    const bytesRead = readSync(file, bytes, at, length, position + at)
     if (bytesRead === 0) break
     at += bytesRead
   }
-  return bytes.subarray(0, at)
+  return at
 }
+
+/** One system call reads less than 2 GiB. */
+const maxReadBytes = 1 << 30
 
 function requireMagic(path: string, start: Buffer, contentEnd: number): void {
   if (contentEnd >= prefixBytes && start.subarray(0, fileMagic.length).equals(fileMagic)) return

@@ -18,7 +18,7 @@ import { openNumberList, openNumberListInBackground } from './format/number-list
 import { numberListExtension } from './format/number-list-format.js'
 
 /** A file, or the whole folder, that cannot be used. */
-interface ListProblem {
+export interface ListProblem {
   /** Absent when the folder itself cannot be read. */
   readonly name?: string
   readonly path: string

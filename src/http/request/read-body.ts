@@ -146,27 +146,18 @@ export interface BodyRules {
   readonly repeats?: RepeatPolicy | undefined
 }
 
-/** Reads the body and its fields; see {@link parseBody}. */
-export async function readBodyFields(
-  request: IncomingMessage,
-  { accepts, bareListField, repeats, ...options }: BodyRules & BodyOptions,
-): Promise<BodyFields> {
-  const body = await readBody(request, options)
-  return await parseBody(request, body, { accepts, bareListField, repeats })
-}
-
 export interface BodyFields {
   readonly form: BodyForm | undefined
   readonly fields: RawFields
 }
 
 /**
- * The fields of the body, and the form they came in. An empty body has no fields; it is refused
+ * The fields of a body, and the form they came in. An empty body has no fields; it is refused
  * where fields can only come as JSON. Throws refusals: malformed, wrong content type.
  */
-export async function parseBody(
-  request: IncomingMessage,
+export async function parseBodyFields(
   body: Buffer,
+  contentType: string,
   { accepts, bareListField, repeats = 'refused' }: BodyRules,
 ): Promise<BodyFields> {
   const expected = bareListField === undefined ? 'a JSON object' : 'a JSON list or object'
@@ -174,7 +165,6 @@ export async function parseBody(
     if (accepts.some((source) => source !== 'json')) return { form: undefined, fields: {} }
     throw createMalformedError(`the body is missing; ${expected} is needed`)
   }
-  const contentType = request.headers['content-type'] ?? ''
   const form = parseBodyForm(contentType)
   if (form === undefined || !accepts.includes(form))
     throw createContentTypeError(contentType, accepts)
@@ -192,7 +182,11 @@ export async function parseBody(
 
 /** The request's content type is one of JSON's. */
 export function isJsonRequest(request: IncomingMessage): boolean {
-  return parseBodyForm(request.headers['content-type'] ?? '') === 'json'
+  return isJsonContentType(request.headers['content-type'] ?? '')
+}
+
+export function isJsonContentType(contentType: string): boolean {
+  return parseBodyForm(contentType) === 'json'
 }
 
 interface FormFormat {

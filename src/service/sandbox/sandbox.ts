@@ -38,19 +38,19 @@ export function chooseByAccount<Real, OfSandbox = Real>(of: {
 }
 
 export class Sandbox implements FixedFacts {
-  readonly #file: SandboxFile
+  readonly file: SandboxFile
   /** The sandbox account's clock. */
   readonly clock: Clock
   #internalDncNumbers: readonly PhoneNumber[] | undefined
 
   constructor({ file, clock, at }: SandboxOptions) {
-    this.#file = file
+    this.file = file
     this.clock = at === undefined ? clock : fixedClock(at)
   }
 
   /** As-of instant of the sandbox's own national lists. */
   get listsAsOf(): Instant {
-    return this.#file.listsAsOf
+    return this.file.listsAsOf
   }
 
   /**
@@ -60,7 +60,7 @@ export class Sandbox implements FixedFacts {
   line(number: PhoneNumber): SandboxLine | undefined {
     const line = this.#lineNameOf(number)
     if (line === undefined || !findAreaCodePlace(areaCodeOf(number))) return undefined
-    return this.#file.lines.get(line)
+    return this.file.lines.get(line)
   }
 
   /**
@@ -72,7 +72,7 @@ export class Sandbox implements FixedFacts {
     const name = this.#lineNameOf(number)
     const place = name === undefined ? undefined : findAreaCodePlace(areaCodeOf(number))
     if (name === undefined || !place) return undefined
-    const line = this.#file.lines.get(name)
+    const line = this.file.lines.get(name)
     if (!line) {
       const detail = `the sandbox has no facts about line ${name}`
       return { status: 'unknown-prefix', detail, areaCodeInUse: true }
@@ -119,7 +119,7 @@ export class Sandbox implements FixedFacts {
 
   /** The line whose facts apply to a number. Real numbers have one only if the file names `otherNumbers`. */
   #lineNameOf(number: PhoneNumber): string | undefined {
-    return isFictional(number) ? number.slice(6) : this.#file.otherNumbers
+    return isFictional(number) ? number.slice(6) : this.file.otherNumbers
   }
 
   #ago(days: number): Instant {
@@ -127,7 +127,7 @@ export class Sandbox implements FixedFacts {
   }
 
   #everyInternalDncNumber(): readonly PhoneNumber[] {
-    const listed = [...this.#file.lines].filter(([, { internalList }]) => internalList)
+    const listed = [...this.file.lines].filter(([, { internalList }]) => internalList)
     return listAreaCodes().flatMap((areaCode) =>
       listed.map(([line]) => toPhoneNumber(`${areaCode}555${line}`)),
     )

@@ -40,7 +40,15 @@ export async function openNumberListInBackground(path: string): Promise<NumberLi
 function toNumberList(path: string, { header: raw, body, digest }: CheckedFile): NumberList {
   const header = parseNumberListHeader(path, raw)
   requireBodyLength(path, header, body.length)
-  return new NumberList(header, readListTables(path, header, body), toVersion(digest))
+  const tables = readListTables(path, header, body)
+  return new NumberList({ header, tables, version: toVersion(digest) })
+}
+
+/** A list as it is sent to another thread, which then reads the same memory. */
+export interface NumberListParts {
+  readonly header: NumberListHeader
+  readonly tables: ListTables
+  readonly version: string
 }
 
 /**
@@ -63,6 +71,7 @@ export class NumberList implements NumberSet {
   readonly sources: readonly ListSource[]
   /** Whether entries have days. */
   readonly dated: boolean
+  readonly #parts: NumberListParts
   readonly #firstSlots: Uint32Array
   readonly #slots: Uint32Array
   readonly #words: Uint16Array
@@ -71,7 +80,9 @@ export class NumberList implements NumberSet {
   /** 1 for each area code that the list covers. */
   readonly #covered: Uint8Array
 
-  constructor(header: NumberListHeader, tables: ListTables, version: string) {
+  constructor(parts: NumberListParts) {
+    const { header, tables, version } = parts
+    this.#parts = parts
     this.name = header.name
     this.feed = header.feed
     this.size = header.size
@@ -90,6 +101,11 @@ export class NumberList implements NumberSet {
     this.#covered = new Uint8Array(areaCount)
     if (header.coverage === 'all') this.#covered.fill(1)
     else for (const areaCode of header.coverage) this.#covered[Number(areaCode)] = 1
+  }
+
+  /** For another thread. */
+  share(): NumberListParts {
+    return this.#parts
   }
 
   has(number: PhoneNumber): boolean {

@@ -1,0 +1,169 @@
+/**
+ * The threads that parse and answer long requests, so that the thread that decides never does
+ * (`http.serviceThreads`). A thread only reads: what a request writes is written by the main thread. If a
+ * thread ends, its requests fail, and the next request starts it anew.
+ */
+import { type ResourceLimits, Worker } from 'node:worker_threads'
+import type { StaticPage, StreamedReply } from '../api/endpoint.js'
+import { shareLists } from '../data/number-list/shared-lists.js'
+import { AppError } from '../errors.js'
+import type { ReceivedRequest, RequestAnswerer, RequestEvents } from '../http/route-handler.js'
+import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
+import type { Callgate } from './callgate.js'
+import type {
+  MainThreadFunctions,
+  RequestMessage,
+  ServiceThreadFunctions,
+  ServiceThreadOptions,
+  StreamedReplyMessage,
+} from './service-thread.js'
+
+interface ServiceThreadsOptions {
+  readonly count: number
+  /** What the threads run; tests pass another module. */
+  readonly module?: URL
+  /** The limits of Node.js when absent. */
+  readonly resourceLimits?: ResourceLimits
+}
+
+interface RunningThread {
+  readonly worker: Worker
+  readonly calls: PortCalls<ServiceThreadFunctions>
+  requests: number
+}
+
+export class ServiceThreads implements RequestAnswerer {
+  readonly #callgate: Callgate
+  readonly #options: ServiceThreadsOptions & { readonly module: URL }
+  readonly #running = new Set<RunningThread>()
+  /** Requests in progress, by id. */
+  readonly #events = new Map<number, RequestEvents>()
+  readonly #unsubscribe: readonly (() => void)[]
+  #lastRequestId = 0
+  #isClosing = false
+
+  constructor(callgate: Callgate, options: ServiceThreadsOptions) {
+    this.#callgate = callgate
+    this.#options = { module: new URL('./service-thread.js', import.meta.url), ...options }
+    const { data, changes } = callgate
+    // Messages arrive in their order, so a later request uses what is sent here.
+    this.#unsubscribe = [
+      data.lists.onChange(() => {
+        const lists = shareLists(data.lists)
+        this.#send((calls) => calls.call('replaceLists', lists))
+      }),
+      changes.subscribe({
+        numbersChanged: () => undefined,
+        everythingChanged: () => this.#send((calls) => calls.call('forgetScopes', undefined)),
+      }),
+    ]
+  }
+
+  async answer(
+    endpointName: string,
+    { body, ...request }: ReceivedRequest,
+    events: RequestEvents,
+  ): Promise<StaticPage | StreamedReply> {
+    // A thread that starts now would open whatever is at the path.
+    const fault = this.#callgate.storage.findFault()
+    if (fault !== undefined) throw new AppError('not-available', fault)
+    const thread = this.#chooseThread()
+    this.#lastRequestId += 1
+    const id = this.#lastRequestId
+    const message: RequestMessage = { id, endpointName, request, body }
+    this.#events.set(id, events)
+    thread.requests += 1
+    try {
+      const reply = await thread.calls.call('answer', message, listMovableBuffers(body))
+      if ('trailerNames' in reply) return toStreamedReply(reply, id, thread.calls)
+      const { buffer, byteOffset, length } = reply.bytes
+      return { ...reply, bytes: Buffer.from(buffer, byteOffset, length) }
+    } finally {
+      thread.requests -= 1
+      this.#events.delete(id)
+    }
+  }
+
+  /** Ends requests in progress; to be called once the server has closed. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
+    // They have nothing to write.
+    await Promise.all([...this.#running].map(({ worker }) => worker.terminate()))
+  }
+
+  /** The thread with the fewest requests. Another one is started only if all are busy. */
+  #chooseThread(): RunningThread {
+    const [least] = [...this.#running].sort((one, other) => one.requests - other.requests)
+    const isFull = this.#running.size >= this.#options.count
+    return least && (least.requests === 0 || isFull) ? least : this.#start()
+  }
+
+  #start(): RunningThread {
+    const { settings, data, metrics, runtime, service } = this.#callgate
+    const workerData: ServiceThreadOptions = {
+      settings,
+      lists: shareLists(data.lists),
+      rules: data.rules.document,
+      sandboxFile: data.sandbox.file,
+    }
+    const { module, resourceLimits } = this.#options
+    const worker = new Worker(module, { workerData, ...(resourceLimits && { resourceLimits }) })
+    const calls = connectPort<MainThreadFunctions, ServiceThreadFunctions>(worker, {
+      admitNumbers: ({ requestId, count }) => this.#events.get(requestId)?.admitNumbers(count),
+      reportIgnoredFields: ({ requestId, names }) =>
+        this.#events.get(requestId)?.onIgnoredFields(names),
+      addOptOuts: ({ caller, request }) => service.internalDnc.add(caller, request),
+      removeOptOuts: ({ caller, request }) => service.internalDnc.remove(caller, request),
+      recordConsent: ({ caller, request }) => service.consent.record(caller, request),
+      removeConsent: ({ caller, request }) => service.consentRecords.remove(caller, request),
+    })
+    const thread: RunningThread = { worker, calls, requests: 0 }
+    let failure = new Error('the service thread has ended')
+    worker.on('error', (cause) => {
+      failure = cause instanceof Error ? cause : new Error(String(cause))
+    })
+    worker.on('exit', () => {
+      this.#running.delete(thread)
+      if (!this.#isClosing) {
+        metrics.countServiceThreadFailure()
+        const { requests } = thread
+        runtime.log.error('a service thread has ended; its requests fail', {
+          requests,
+          err: failure,
+        })
+      }
+      calls.fail(failure)
+    })
+    this.#running.add(thread)
+    return thread
+  }
+
+  #send(call: (calls: RunningThread['calls']) => Promise<void>): void {
+    // A thread that has ended is started with the present data.
+    for (const { calls } of this.#running) void call(calls).catch(() => undefined)
+  }
+}
+
+function toStreamedReply(
+  head: StreamedReplyMessage,
+  requestId: number,
+  calls: RunningThread['calls'],
+): StreamedReply {
+  let trailers: ReturnType<StreamedReply['trailers']> | undefined
+  async function* readParts(): AsyncGenerator<string> {
+    try {
+      for (;;) {
+        const next = await calls.call('nextPart', requestId)
+        if ('trailers' in next) {
+          trailers = next.trailers
+          return
+        }
+        yield next.part
+      }
+    } finally {
+      if (!trailers) void calls.call('endParts', requestId).catch(() => undefined)
+    }
+  }
+  return { ...head, parts: readParts(), trailers: () => trailers ?? {} }
+}

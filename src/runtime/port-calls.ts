@@ -1,0 +1,113 @@
+/** Calls between two threads: each side names the functions that the other side may call. */
+import type { MessagePort, Worker } from 'node:worker_threads'
+import { AppError, getErrorMessage } from '../errors.js'
+
+export interface PortCalls<Functions> {
+  /**
+   * The value and the result are copied; the buffers in `transfer` are moved. Rejects as the function
+   * does, and when the other thread ends before it replies.
+   */
+  call<Name extends keyof Functions & string>(
+    name: Name,
+    value: ValueOf<Functions[Name]>,
+    transfer?: readonly ArrayBuffer[],
+  ): Promise<ResultOf<Functions[Name]>>
+  /** Rejects calls that wait for a reply, and later ones; to be called when the other thread has ended. */
+  fail(cause: Error): void
+}
+
+type ValueOf<F> = F extends (value: infer Value, ...more: never) => unknown ? Value : never
+type ResultOf<F> = F extends (...values: never) => infer Result ? Awaited<Result> : never
+
+/** Buffers that a function adds to `transfer` are moved with its result. */
+type PortFunction = (value: unknown, transfer: ArrayBuffer[]) => unknown
+
+interface CallMessage {
+  readonly id: number
+  readonly name: string
+  readonly value: unknown
+}
+
+interface ReplyMessage {
+  readonly id: number
+  readonly result?: unknown
+  readonly error?: ErrorMessage
+}
+
+/** Errors as plain data: a copy of an error loses its fields, and some errors cannot be copied. */
+type ErrorMessage = { readonly refusal: RefusalMessage } | { readonly bug: BugMessage }
+type BugMessage = Pick<Error, 'message' | 'stack'>
+type RefusalMessage = Pick<AppError, 'kind' | 'message' | 'problems' | 'retryAfterSeconds'>
+
+interface PendingCall {
+  readonly resolve: (result: never) => void
+  readonly reject: (cause: unknown) => void
+}
+
+/** Messages arrive in the order in which they were sent, calls and replies alike. */
+export function connectPort<Own extends object, Other>(
+  port: Worker | MessagePort,
+  own: Own,
+): PortCalls<Other> {
+  const functions = own as Readonly<Record<string, PortFunction>>
+  const pending = new Map<number, PendingCall>()
+  let lastId = 0
+  let failure: Error | undefined
+  const settle = ({ id, result, error }: ReplyMessage) => {
+    const call = pending.get(id)
+    pending.delete(id)
+    if (error === undefined) call?.resolve(result as never)
+    else call?.reject('bug' in error ? toBug(error.bug) : toRefusal(error.refusal))
+  }
+  const perform = async ({ id, name, value }: CallMessage) => {
+    const transfer: ArrayBuffer[] = []
+    try {
+      const result = await functions[name]?.(value, transfer)
+      port.postMessage({ id, result } satisfies ReplyMessage, transfer)
+    } catch (cause) {
+      port.postMessage({ id, error: toErrorMessage(cause) } satisfies ReplyMessage)
+    }
+  }
+  port.on('message', (message: CallMessage | ReplyMessage) => {
+    if ('name' in message) void perform(message)
+    else settle(message)
+  })
+  return {
+    call: (name, value, transfer = []) =>
+      new Promise((resolve, reject) => {
+        if (failure) return void reject(failure)
+        lastId += 1
+        pending.set(lastId, { resolve, reject })
+        port.postMessage({ id: lastId, name, value } satisfies CallMessage, transfer)
+      }),
+    fail(cause) {
+      failure = cause
+      for (const { reject } of pending.values()) reject(cause)
+      pending.clear()
+    },
+  }
+}
+
+function toErrorMessage(cause: unknown): ErrorMessage {
+  if (!(cause instanceof AppError)) {
+    const stack = cause instanceof Error ? cause.stack : undefined
+    return { bug: { message: getErrorMessage(cause), ...(stack !== undefined && { stack }) } }
+  }
+  const { kind, message, problems, retryAfterSeconds } = cause
+  return { refusal: { kind, message, problems, retryAfterSeconds } }
+}
+
+function toBug(bug: BugMessage): Error {
+  return Object.assign(new Error(bug.message), bug)
+}
+
+function toRefusal({ kind, message, problems, retryAfterSeconds }: RefusalMessage): AppError {
+  const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+  return new AppError(kind, message, { problems, ...retry })
+}
+
+/** What to move along with the bytes. Small buffers share their memory with others, so they are copied. */
+export function listMovableBuffers(bytes: Uint8Array | undefined): ArrayBuffer[] {
+  const buffer = bytes?.buffer
+  return buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize ? [buffer] : []
+}

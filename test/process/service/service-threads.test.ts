@@ -1,0 +1,104 @@
+/**
+ * Long requests to the built program are answered by service threads: with the same answers as in the
+ * main thread, and with the data of this moment. A thread that ends takes only its requests with it.
+ */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { environmentOf } from '../../support/program.js'
+
+interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+interface Failure {
+  readonly failed: Answer
+  readonly decision: number
+  readonly next: number
+  readonly log: readonly object[]
+}
+
+/** What `service-threads.mjs` prints. */
+interface Results {
+  readonly work: Readonly<Record<'inThread' | 'short' | 'alone', { readonly judge?: number }>>
+  readonly sameAnswers: Readonly<Record<string, readonly [threaded: Answer, alone: Answer]>>
+  readonly lists: Readonly<Record<'before' | 'after' | 'replaced', readonly string[]>>
+  readonly projects: Readonly<Record<'before' | 'after', number>>
+  readonly optOut: Readonly<Record<'before' | 'after' | 'removed', string>>
+  readonly decisions: readonly string[]
+  readonly failures: Readonly<Record<'error' | 'memory', Failure>> & { readonly counted: string }
+  readonly stop: { readonly status: number }
+}
+
+let results: Results
+
+beforeAll(async () => {
+  const script = join(import.meta.dirname, '../../support/service-threads.mjs')
+  const options = { env: environmentOf({}), timeout: 110_000, maxBuffer: 1 << 26 }
+  const { stdout } = await promisify(execFile)(process.execPath, [script], options)
+  results = JSON.parse(stdout)
+}, 120_000)
+
+describe('service threads', () => {
+  it('evaluate the numbers of a long scrub, of which the main thread evaluates none', () => {
+    const { inThread, short, alone } = results.work
+    expect(inThread.judge).toBeUndefined()
+    // The count counts.
+    expect([short.judge, alone.judge]).toEqual([1, 1_000])
+  })
+
+  it('give the same answers and refusals as the main thread', () => {
+    for (const [name, [threaded, alone]] of Object.entries(results.sameAnswers)) {
+      expect(threaded, name).toEqual(alone)
+    }
+    const statuses = Object.values(results.sameAnswers).map(([{ status }]) => status)
+    expect([...new Set(statuses)].sort()).toEqual([200, 400, 401, 415])
+  })
+
+  it('use lists, projects and opt-outs as soon as the main thread does', () => {
+    expect(results.lists).toEqual({
+      before: ['D', 'W'],
+      after: ['D', 'D'],
+      replaced: ['W', 'D'],
+    })
+    expect(results.projects).toEqual({ before: 400, after: 200 })
+    expect(results.optOut).toEqual({ before: 'C', after: 'P', removed: 'C' })
+  })
+
+  it('acknowledge a change only when the next decision uses it', () => {
+    expect(results.decisions).toEqual([
+      'no-consent',
+      // After a consent, for an AI and for a person; after an opt-out; after it is taken back.
+      'permitted',
+      'permitted',
+      'consent-revoked',
+      'permitted',
+    ])
+  })
+
+  it('fail with their requests only, and are started anew', () => {
+    const { error, memory, counted } = results.failures
+    for (const { failed, decision, next } of [error, memory]) {
+      expect(failed.status).toBe(500)
+      expect(failed.text).toBe('The request failed; the cause has been logged')
+      expect([decision, next]).toEqual([200, 200])
+    }
+    expect(error.log).toEqual([
+      {
+        message: 'a service thread has ended; its requests fail',
+        requests: 1,
+        err: 'thrown for the test',
+      },
+      { message: 'request failed', endpoint: 'scrub-post', err: 'thrown for the test' },
+    ])
+    expect(JSON.stringify(memory.log)).toMatch(/memory limit/)
+    expect(counted).toBe('2')
+  })
+
+  it('finish what is in progress when the server stops', () => {
+    expect(results.stop.status).toBe(200)
+  })
+})
