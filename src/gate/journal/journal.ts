@@ -182,7 +182,7 @@ export class Journal implements OutcomeRecorder {
     const body = JSON.stringify({ id: decisionId, own, outcome } satisfies OutcomeNote)
     const at = this.#options.clock.now()
     this.#enqueue({ kind: 'outcome', at, body }, decisionId)
-    this.#flushTimer ??= this.#flushAfter(outcomeDelayMs)
+    this.#flushAfter(outcomeDelayMs)
   }
 
   /**
@@ -295,8 +295,11 @@ export class Journal implements OutcomeRecorder {
     if (this.#unindexed.size < maxUnindexed) this.#unindexed.set(record.seq, entry)
   }
 
-  #flushAfter(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#flush(), ms).unref()
+  #flushAfter(ms: number): void {
+    this.#flushTimer ??= setTimeout(() => {
+      this.#flushTimer = undefined
+      this.#flush()
+    }, ms).unref()
   }
 
   #flush(): void {
@@ -366,7 +369,7 @@ export class Journal implements OutcomeRecorder {
       this.#refuse(entry, cause)
     }
     if (this.#isClosing) return
-    this.#flushTimer = this.#flushAfter(computeBackoffMs(this.#failedAttempts, retryDelays))
+    this.#flushAfter(computeBackoffMs(this.#failedAttempts, retryDelays))
   }
 
   #giveUp(count: number): void {
