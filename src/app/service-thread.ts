@@ -2,7 +2,6 @@
  * A thread that parses and answers long requests: the same routes over the same services as in the main
  * thread, with its own connection to the database, which cannot write. Started by `service-threads.ts`.
  */
-import { platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { StaticPage, StreamedReply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
@@ -15,6 +14,7 @@ import { answerReceived, type ReceivedRequest } from '../http/route-handler.js'
 import { encodeReply } from '../http/send-reply.js'
 import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
 import { nodeRuntime } from '../runtime/runtime.js'
+import { lowerThreadPriority } from '../runtime/thread.js'
 import { Accounts } from '../service/accounts/accounts.js'
 import { ProjectScopes } from '../service/projects/project-scope.js'
 import type { SandboxFile } from '../service/sandbox/sandbox-file.js'
@@ -205,10 +205,10 @@ class ServiceThread implements ServiceThreadFunctions {
   }
 }
 
-/** Decisions are more urgent. On Linux each thread has a priority; elsewhere the process has one. */
+/** Decisions are more urgent. */
 const niceness = 10
 
 if (parentPort) {
-  if (platform() === 'linux') setPriority(niceness)
+  lowerThreadPriority(niceness)
   new ServiceThread(parentPort, workerData)
 }

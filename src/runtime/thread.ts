@@ -2,7 +2,7 @@
  * A thread for work that waits for a disk, so that the thread that decides never does. Requests are
  * carried out one at a time, in their order.
  */
-import { setPriority } from 'node:os'
+import { platform, setPriority } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 
 export interface Thread<Request, Reply> {
@@ -120,6 +120,11 @@ const closeRequest = 'close'
 /** A third of the processor time of another thread that wants it all. */
 const backgroundNiceness = 5
 
+/** Of the calling thread. Only Linux has a priority for each thread; elsewhere it would be the process's. */
+export function lowerThreadPriority(niceness: number): void {
+  if (platform() === 'linux') setPriority(niceness)
+}
+
 /** Does the work if this module was started as a thread for it; otherwise nothing. */
 export function runInThread<Options, Request, Reply>(
   work: ThreadWork<Options, Request, Reply>,
@@ -127,8 +132,7 @@ export function runInThread<Options, Request, Reply>(
   const started: StartData<Options> | undefined = workerData
   const port = parentPort
   if (port === null || started?.threadModule !== work.module) return
-  // Of this thread alone, on Linux.
-  if (work.isBackground) setPriority(backgroundNiceness)
+  if (work.isBackground) lowerThreadPriority(backgroundNiceness)
   const worker = work.create(started.options)
   port.on('message', (request: Request | typeof closeRequest) => {
     if (request === closeRequest) {
