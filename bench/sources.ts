@@ -99,6 +99,7 @@ async function openGated(environment: Readonly<Record<string, string>>): Promise
   const start = parseInstant(noon) ?? 0
   const clock: Clock = { now: () => start + Math.floor(performance.now() - begun) }
   const callgate = await openCallgate(settings, { ...nodeRuntime, clock, processMetrics: false })
+  await callgate.journal.open()
   return {
     callgate,
     async decide(dialed) {
