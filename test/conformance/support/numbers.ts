@@ -61,8 +61,13 @@ export function writableNumber(
 ): string {
   const writable = needs(run.facts.writable, 'facts.writable: numbers to store consents of')
   const digits = needs(writable[line], `facts.writable.${line}`)
-  return `${writable.areaCodes[nextWritable() % writable.areaCodes.length]}${digits}`
+  const { areaCodes } = writable
+  const own = areaCodes.length > 2 * farCount ? areaCodes.slice(0, -farCount) : areaCodes
+  return `${own[nextWritable() % own.length]}${digits}`
 }
+
+/** The last area codes are shared by the cases that need a number of many places. */
+const farCount = 6
 
 /** Numbers of many places, so that some are inside their calling hours at nearly any time. */
 export function writableNumbersOfAllPlaces(
@@ -72,7 +77,7 @@ export function writableNumbersOfAllPlaces(
   const { areaCodes } = needs(run.facts.writable, 'facts.writable: numbers to store consents of')
   const drawn = Array.from({ length: 10 }, () => writableNumber(needs, line))
   // The list ends with places far from each other.
-  const far = areaCodes.slice(-6).map((areaCode) => `${areaCode}${drawn[0]?.slice(3)}`)
+  const far = areaCodes.slice(-farCount).map((areaCode) => `${areaCode}${drawn[0]?.slice(3)}`)
   return [...drawn, ...far]
 }
 
