@@ -151,6 +151,10 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
       onIndexLag: metrics.setIndexLag,
       onIndexFailure: (cause) =>
         log.warn('the index of decisions could not be written; trying again', { err: cause }),
+      onCompressionFailure: (detail) =>
+        log.warn('a segment of the journal could not be compressed; trying again in a minute', {
+          detail,
+        }),
     },
   })
   storage.onDamageChange(() => journal.checkFault())

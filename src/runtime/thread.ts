@@ -16,7 +16,7 @@ export interface Thread<Request, Reply> {
 export interface ThreadWork<Options, Request, Reply> {
   /** The module that calls {@link runInThread} with this work, as its `import.meta.url`. */
   readonly module: string
-  /** Gets less of the processor than other threads while there is not enough of it. */
+  /** Runs at a lower priority than the other threads. */
   readonly isBackground?: boolean
   create(options: Options): {
     handle(request: Request): Reply
@@ -117,7 +117,7 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
 
 const closeRequest = 'close'
 
-/** A third of the processor time of another thread that wants it all. */
+/** On a busy processor, about a third of the time that another thread gets. */
 const backgroundNiceness = 5
 
 /** Of the calling thread. Only Linux has a priority for each thread; elsewhere it would be the process's. */

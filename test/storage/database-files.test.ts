@@ -254,6 +254,26 @@ describe('damage', () => {
     expect(await messageOf(addAccount(storage, 'after'))).toContain('is damaged')
   })
 
+  it('is found by a read of a decision', async () => {
+    await fillAndClose('internal_dnc_lists')
+    damagePages()
+    const storage = await open()
+    const query = storage.db
+      .selectFrom('internal_dnc_lists')
+      .select(({ fn }) => fn.max('list').as('last'))
+      .where('modified_at', '>=', 0)
+    const read = storage.prepareRead(query.compile())
+    let damage = 0
+    try {
+      read(0)
+    } catch (cause) {
+      storage.observeFailure(cause)
+      damage += 1
+    }
+    expect(damage).toBe(1)
+    expect(storage.findFault()).toContain(`${file()}: the database is damaged (`)
+  })
+
   it('is not found in a whole database, also while it is written', async () => {
     const storage = await open()
     const checking = storage.checkIntegrity()

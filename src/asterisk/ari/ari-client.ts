@@ -24,7 +24,7 @@ export type AriOperation =
   | 'channels.hangup'
   | 'events.claimChannel'
 
-/** Sent over HTTP always: before the socket is in use, or with an answer that may be large. */
+/** Always sent over HTTP: before the socket is in use, or with an answer that may be large. */
 const httpOperations: ReadonlySet<AriOperation> = new Set(['applications.filter', 'channels.list'])
 
 type Parameters = Readonly<Record<string, unknown>>

@@ -1,5 +1,6 @@
 /** Brings the index up to the journal. Runs in a thread of its own, since it writes to a database. */
-import { DataFileError } from '../../errors.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
+import { monotonicSeconds } from '../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import { DecisionIndex } from './decision-index.js'
 import { compressOldestSegment, JournalReader } from './journal-reader.js'
@@ -17,13 +18,19 @@ export interface IndexProgress {
   readonly nextSeq: number
   /** Whether some of the decisions from before the journal are not in the index yet. */
   readonly hasOldDecisions: boolean
+  /** Why a complete segment could not be compressed just now, which does not hold up the index. */
+  readonly compressionFailure: string | undefined
 }
+
+/** The disk is probably full, so trying again at once would not help. */
+const compressionRetrySeconds = 60
 
 class IndexWriter {
   readonly #options: IndexWriterOptions
   readonly #index: DecisionIndex
   #reader: JournalReader | undefined
   #hasOldDecisions = true
+  #nextCompressionSeconds = 0
 
   constructor(options: IndexWriterOptions) {
     this.#options = options
@@ -45,13 +52,25 @@ class IndexWriter {
       }
       this.#index.add(records)
       this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
-      if (nextSeq > lastSeq) compressOldestSegment(this.#options.folder, nextSeq)
-      return { nextSeq, hasOldDecisions: this.#hasOldDecisions }
+      const compressionFailure = nextSeq > lastSeq ? this.#compress(nextSeq) : undefined
+      return { nextSeq, hasOldDecisions: this.#hasOldDecisions, compressionFailure }
     } catch (cause) {
       // The next attempt begins where the index ends.
       this.#reader?.close()
       this.#reader = undefined
       throw cause
+    }
+  }
+
+  /** Gives the reason of a failure. */
+  #compress(nextSeq: number): string | undefined {
+    if (monotonicSeconds() < this.#nextCompressionSeconds) return undefined
+    try {
+      compressOldestSegment(this.#options.folder, nextSeq)
+      return undefined
+    } catch (cause) {
+      this.#nextCompressionSeconds = monotonicSeconds() + compressionRetrySeconds
+      return getErrorMessage(cause)
     }
   }
 

@@ -39,6 +39,8 @@ interface JournalObserver {
   onIndexLag(records: number): void
   /** The index could not be brought up to date; it is tried again. */
   onIndexFailure(cause: unknown): void
+  /** A complete segment could not be compressed, and why; it is tried again. */
+  onCompressionFailure(reason: string): void
 }
 
 export interface JournalOptions {
@@ -392,7 +394,8 @@ export class Journal implements OutcomeRecorder {
     const { observer } = this.#options
     try {
       for (let isDone = false; !isDone; ) {
-        const { nextSeq, hasOldDecisions } = await indexer.ask(this.#durableSeq)
+        const { nextSeq, hasOldDecisions, compressionFailure } = await indexer.ask(this.#durableSeq)
+        if (compressionFailure !== undefined) observer.onCompressionFailure(compressionFailure)
         this.#forgetIndexed(nextSeq)
         observer.onIndexLag(this.#durableSeq + 1 - nextSeq)
         // What is left at the end is read from the journal after the next start.

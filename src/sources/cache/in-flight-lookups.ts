@@ -1,4 +1,4 @@
-/** Which questions wait for an answer that must not be stored, since the facts have changed meanwhile. */
+/** The lookups in flight, so that an answer is not stored if the facts changed while it was awaited. */
 
 interface InFlightLookup {
   /** Whether the facts may have changed since the question was asked. */

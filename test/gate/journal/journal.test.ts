@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -36,6 +37,7 @@ const seen = {
   lost: 0,
   lag: [] as number[],
   indexFailures: 0,
+  compressionFailures: [] as string[],
 }
 
 const folder = () => join(dataDir, 'journal')
@@ -64,6 +66,7 @@ function create(options: Partial<JournalOptions> = {}): Journal {
       onIndexFailure() {
         seen.indexFailures += 1
       },
+      onCompressionFailure: (reason) => void seen.compressionFailures.push(reason),
     },
     ...options,
   })
@@ -372,6 +375,19 @@ describe('a segment that is complete', () => {
     const found = again.find('main', JSON.parse(records[500]?.body ?? '').id)
     expect(JSON.stringify(found)).toBe(records[500]?.body)
     expect(recordsIn(dataDir).slice(0, 1_001)).toEqual(records)
+  })
+
+  it('does not hold up the index when it cannot be compressed', async () => {
+    seen.compressionFailures = []
+    const journal = await open({ maxSegmentBytes: 60_000 })
+    // The copy cannot be written where a folder is.
+    mkdirSync(`${segment()}.tmp`)
+    await writeMany(journal, 200)
+    expect(seen.compressionFailures).toEqual([expect.stringContaining('EISDIR')])
+    expect([seen.indexFailures, seen.lag.at(-1)]).toEqual([0, 0])
+    expect(segments().every((name) => name.endsWith('.seg'))).toBe(true)
+    await journal.close()
+    expect(recordsIn(dataDir)).toHaveLength(201)
   })
 
   it('stops the start when its compressed form is damaged, and counts once beside it', async () => {

@@ -46,6 +46,7 @@ it('writes an outcome without a further decision, also after a flush that took l
       onLoss: ignore,
       onIndexLag: ignore,
       onIndexFailure: ignore,
+      onCompressionFailure: ignore,
     },
   })
   await journal.open()
