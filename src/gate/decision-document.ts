@@ -3,6 +3,7 @@ import type { CallOutcome, HandoverFailure, OutcomeState } from '../domain/call-
 import {
   type CallChannel,
   type Decision,
+  type Finding,
   listDegradedChecks,
   type PolicyEffect,
   reasonTexts,
@@ -94,57 +95,66 @@ export interface DecisionDocument {
 
 const jsonTexts = new WeakMap<Decision, string>()
 
-/** Made once per decision: the record and the reply are the same text. */
+/**
+ * The text of a {@link DecisionDocument}, made once per decision: the record and the reply are the same
+ * bytes. Put together from its parts, it takes a fraction of the time of an object made for JSON.
+ */
 export function toDecisionJson(decision: Decision): string {
   const known = jsonTexts.get(decision)
   if (known !== undefined) return known
-  const json = JSON.stringify(toDecisionDocument(decision))
+  const json = formatDecision(decision)
   jsonTexts.set(decision, json)
   return json
 }
 
 export function toDecisionDocument(decision: Decision): DecisionDocument {
-  const { request, effects, accountTime } = decision
-  const decidedAt = formatInstant(decision.decidedAt)
-  // JSON leaves out what is undefined.
-  return {
-    id: decision.id,
-    decision: decision.decision,
-    reason: decision.reason,
-    message: formatMessage(decision),
-    number: decision.number,
-    dial: decision.decision === 'allow' ? decision.number : undefined,
-    callKind: request.callKind,
-    decidedAt,
-    judgedAt:
-      decision.judgedAt === decision.decidedAt ? decidedAt : formatInstant(decision.judgedAt),
-    validUntil: formatInstant(decision.validUntil),
-    nextAllowedAt: formatFinite(decision.nextAllowedAt),
-    whatIf: request.at !== undefined,
-    degraded: listDegradedChecks(decision),
-    policy: effects.length > 0 ? effects.map(toPolicyDocument) : undefined,
-    findings: decision.findings.map((finding) => ({
-      check: finding.check,
-      verdict: finding.verdict,
-      reason: finding.reason,
-      detail: finding.detail,
-      source: finding.source,
-      ageMs: Math.max(0, accountTime - finding.asOf),
-      stale: finding.staleReason === undefined ? undefined : true,
-      opensAt: formatFinite(finding.opensAt),
-      lists: finding.lists?.length ? finding.lists.map(toListDocument) : undefined,
-    })),
-    accountId: decision.accountId,
-    keyId: request.keyId,
-    via: request.via,
-    dialed: request.dialed,
-    channel: request.channel,
-    projectId: request.projectId,
-    campaignId: request.campaignId,
-    postalCode: request.postalCode,
-    callerId: request.callerId,
-    reference: request.reference,
-  }
+  return JSON.parse(toDecisionJson(decision))
+}
+
+/** The members in the order of {@link DecisionDocument}; those without a value are left out. */
+function formatDecision(decision: Decision): string {
+  const { request, effects, decidedAt, judgedAt } = decision
+  const { channel } = request
+  const policy = effects.length === 0 ? undefined : effects.map(toPolicyDocument)
+  return (
+    `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"` +
+    `,"message":${quote(formatMessage(decision))},"number":${quote(decision.number)}` +
+    (decision.decision === 'allow' ? `,"dial":${quote(decision.number)}` : '') +
+    `,"callKind":"${request.callKind}","decidedAt":"${formatInstant(decidedAt)}"` +
+    `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
+    formatMember('nextAllowedAt', formatFinite(decision.nextAllowedAt)) +
+    `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
+    (policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`) +
+    `,"findings":[${decision.findings.map((finding) => formatFinding(finding, decision)).join()}]` +
+    `,"accountId":${quote(decision.accountId)}${formatMember('keyId', request.keyId)}` +
+    `,"via":"${request.via}","dialed":${quote(request.dialed)}` +
+    (channel === undefined ? '' : `,"channel":${JSON.stringify(channel)}`) +
+    formatMember('projectId', request.projectId) +
+    formatMember('campaignId', request.campaignId) +
+    formatMember('postalCode', request.postalCode) +
+    formatMember('callerId', request.callerId) +
+    formatMember('reference', request.reference) +
+    '}'
+  )
+}
+
+function formatFinding(finding: Finding, { accountTime }: Decision): string {
+  const { opensAt, lists, staleReason } = finding
+  return (
+    `{"check":"${finding.check}","verdict":"${finding.verdict}","reason":"${finding.reason}"` +
+    `,"detail":${quote(finding.detail)},"source":${quote(finding.source)}` +
+    `,"ageMs":${Math.max(0, accountTime - finding.asOf)}` +
+    (staleReason === undefined ? '' : ',"stale":true') +
+    formatMember('opensAt', formatFinite(opensAt)) +
+    (lists?.length ? `,"lists":[${lists.map(formatList).join()}]` : '') +
+    '}'
+  )
+}
+
+const quote = (text: string): string => JSON.stringify(text)
+
+function formatMember(name: keyof DecisionDocument | keyof FindingDocument, text?: string): string {
+  return text === undefined ? '' : `,"${name}":${quote(text)}`
 }
 
 export function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {
@@ -210,15 +220,16 @@ function toPolicyDocument({ check, effect, because, until }: PolicyEffect): Poli
   return { check, effect, because, until: formatFinite(until) }
 }
 
-const listDocuments = new WeakMap<ListVersion, ListDocument>()
+const listTexts = new WeakMap<ListVersion, string>()
 
 /** The same few lists are part of every decision. */
-function toListDocument(list: ListVersion): ListDocument {
-  const known = listDocuments.get(list)
-  if (known) return known
-  const document = { name: list.name, version: list.version, asOf: formatInstant(list.asOf) }
-  listDocuments.set(list, document)
-  return document
+function formatList(list: ListVersion): string {
+  const known = listTexts.get(list)
+  if (known !== undefined) return known
+  const { name, version, asOf } = list
+  const text = JSON.stringify({ name, version, asOf: formatInstant(asOf) } satisfies ListDocument)
+  listTexts.set(list, text)
+  return text
 }
 
 /** Infinity, for an instant that is not soon, is left out. */

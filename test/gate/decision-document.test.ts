@@ -1,0 +1,155 @@
+/** The text of a decision, which is put together by hand, is the one that JSON gives of its members. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type CallRequest,
+  callKinds,
+  checkNames,
+  type Decision,
+  type Finding,
+  type PolicyEffect,
+  policyEffects,
+  type ReasonCode,
+  reasonTexts,
+} from '../../src/domain/decision.js'
+import type { ListVersion } from '../../src/domain/number-set.js'
+import { toDecisionDocument, toDecisionJson } from '../../src/gate/decision-document.js'
+import { anyText, holds } from '../unit/properties-support.js'
+
+const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined })
+const reasons = Object.keys(reasonTexts) as ReasonCode[]
+const instant = fc.oneof(
+  fc.integer({ min: -2_200_000_000_000, max: 7_200_000_000_000 }),
+  fc.integer({ min: -2_200_000_000, max: 7_200_000_000 }).map((second) => second * 1000),
+)
+const endless = fc.oneof(instant, fc.constant(Number.POSITIVE_INFINITY))
+
+const anyList: fc.Arbitrary<ListVersion> = fc.record({
+  name: anyText,
+  version: anyText,
+  asOf: instant,
+})
+
+const anyFinding: fc.Arbitrary<Finding> = fc.record({
+  check: fc.constantFrom(...checkNames),
+  verdict: fc.constantFrom('pass', 'deny', 'unknown'),
+  reason: fc.constantFrom(...reasons),
+  detail: anyText,
+  source: anyText,
+  asOf: instant,
+  holdsUntil: endless,
+  opensAt: maybe(endless),
+  staleReason: maybe(anyText),
+  lists: maybe(fc.array(anyList, { maxLength: 3 })),
+})
+
+const anyEffect: fc.Arbitrary<PolicyEffect> = fc.record({
+  check: fc.constantFrom(...checkNames),
+  effect: fc.constantFrom(...policyEffects),
+  because: anyText,
+  until: maybe(endless),
+})
+
+const anyCall: fc.Arbitrary<CallRequest> = fc.record({
+  accountId: anyText,
+  keyId: maybe(anyText),
+  dialed: anyText,
+  callKind: fc.constantFrom(...callKinds),
+  projectId: maybe(anyText),
+  campaignId: maybe(anyText),
+  postalCode: maybe(anyText),
+  callerId: maybe(anyText),
+  reference: maybe(anyText),
+  at: maybe(instant),
+  channel: maybe(fc.record({ server: anyText, id: anyText })),
+  via: fc.constantFrom('http', 'predial', 'asterisk', 'check'),
+})
+
+const anyDecision: fc.Arbitrary<Decision> = fc.record({
+  id: fc.stringMatching(/^[a-z0-9]{1,29}$/),
+  accountId: anyText,
+  request: anyCall,
+  number: anyText,
+  decision: fc.constantFrom('allow', 'block'),
+  reason: fc.constantFrom(...reasons),
+  effects: fc.array(anyEffect, { maxLength: 3 }),
+  findings: fc.array(anyFinding, { maxLength: 4 }),
+  holdsUntil: endless,
+  nextAllowedAt: maybe(endless),
+  decidedAt: instant,
+  judgedAt: instant,
+  accountTime: instant,
+  detail: maybe(anyText),
+  validUntil: instant,
+})
+
+/** The slow and obvious way: an instant as `Date` writes it. */
+const iso = (at: number | undefined) =>
+  at === undefined || !Number.isFinite(at)
+    ? undefined
+    : new Date(at).toISOString().replace('.000Z', 'Z')
+
+/** The members in their order. The message and what policy let pass have tests of their own. */
+function expectedText(decision: Decision): string {
+  const { request, effects } = decision
+  const { message, degraded } = toDecisionDocument(decision)
+  return JSON.stringify({
+    id: decision.id,
+    decision: decision.decision,
+    reason: decision.reason,
+    message,
+    number: decision.number,
+    dial: decision.decision === 'allow' ? decision.number : undefined,
+    callKind: request.callKind,
+    decidedAt: iso(decision.decidedAt),
+    judgedAt: iso(decision.judgedAt),
+    validUntil: iso(decision.validUntil),
+    nextAllowedAt: iso(decision.nextAllowedAt),
+    whatIf: request.at !== undefined,
+    degraded,
+    policy:
+      effects.length === 0
+        ? undefined
+        : effects.map(({ check, effect, because, until }) => ({
+            check,
+            effect,
+            because,
+            until: iso(until),
+          })),
+    findings: decision.findings.map((finding) => ({
+      check: finding.check,
+      verdict: finding.verdict,
+      reason: finding.reason,
+      detail: finding.detail,
+      source: finding.source,
+      ageMs: Math.max(0, decision.accountTime - finding.asOf),
+      stale: finding.staleReason === undefined ? undefined : true,
+      opensAt: iso(finding.opensAt),
+      lists:
+        finding.lists === undefined || finding.lists.length === 0
+          ? undefined
+          : finding.lists.map(({ name, version, asOf }) => ({ name, version, asOf: iso(asOf) })),
+    })),
+    accountId: decision.accountId,
+    keyId: request.keyId,
+    via: request.via,
+    dialed: request.dialed,
+    channel: request.channel,
+    projectId: request.projectId,
+    campaignId: request.campaignId,
+    postalCode: request.postalCode,
+    callerId: request.callerId,
+    reference: request.reference,
+  })
+}
+
+describe('the text of a decision', () => {
+  it('is that of its members, whatever they hold', () => {
+    holds(
+      fc.property(anyDecision, (decision) => {
+        expect(toDecisionJson(decision)).toBe(expectedText(decision))
+      }),
+      2_000,
+    )
+  })
+})
