@@ -54,7 +54,11 @@ interface ConditionalRight<Request> {
 }
 
 /** An encoded answer. */
-export type Reply = ReplyHead & ({ readonly json: unknown } | { readonly text: string })
+export type Reply = TextReply | (ReplyHead & { readonly json: unknown })
+
+export interface TextReply extends ReplyHead {
+  readonly text: string
+}
 
 /** A reply generated while it is sent; an error closes the connection, since the headers are already sent. */
 export interface StreamedReply extends ReplyHead {

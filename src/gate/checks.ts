@@ -325,12 +325,15 @@ export interface CheckDeadline {
 /** Fast answers first, since each question is asked before the next one. */
 const questionOrder = ['litigator', 'internalDnc', 'legalTime', 'scrub'] as const
 
-/** The findings in the order of the checks. Each question is asked once, whatever the checks are. */
-export async function runChecks(
+/**
+ * The findings in the order of the checks; at once if all answers are known at once. Each question is
+ * asked once, whatever the checks are.
+ */
+export function runChecks(
   checks: readonly Check[],
   { compliance, question, callKind, askedAt }: CallToCheck,
   { deadlineMs, timers }: CheckDeadline,
-): Promise<readonly Finding[]> {
+): MaybePromise<readonly Finding[]> {
   const answers: Record<keyof CallAnswers, Answer<unknown> | undefined> = {
     litigator: undefined,
     internalDnc: undefined,
@@ -347,14 +350,19 @@ export async function runChecks(
       answers[name] = createFailure(cause)
     }
   }
-  if (waiting.length > 0) {
-    await withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
+  // Every name holds the answer to its own question.
+  const call = { callKind, askedAt, answers: answers as CallAnswers }
+  if (waiting.length === 0) return judgeAnswers(checks, call)
+  const answered = withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
+  return answered.then(() => {
     const detail = `not answered within ${Math.round(deadlineMs)} ms`
     for (const name of questionOrder)
       answers[name] ??= { ok: false, reason: 'deadline', detail, source: 'gate' }
-  }
-  // Every name holds the answer to its own question.
-  const call = { callKind, askedAt, answers: answers as CallAnswers }
+    return judgeAnswers(checks, call)
+  })
+}
+
+function judgeAnswers(checks: readonly Check[], call: AnsweredCall): readonly Finding[] {
   const findings: Finding[] = []
   for (const check of checks) {
     const answer: Answer<JudgedValue> = call.answers[check.question]

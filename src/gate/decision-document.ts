@@ -93,22 +93,23 @@ export interface DecisionDocument {
   readonly outcome?: OutcomeDocument | undefined
 }
 
-const jsonTexts = new WeakMap<Decision, string>()
+const decisionBytes = new WeakMap<Decision, Buffer>()
 
 /**
- * The text of a {@link DecisionDocument}, made once per decision: the record and the reply are the same
- * bytes. Put together from its parts, it takes a fraction of the time of an object made for JSON.
+ * The JSON text of a {@link DecisionDocument} in UTF-8, made once per decision: the record and the reply
+ * are the same bytes. Put together from its parts, it takes a fraction of the time of an object made for
+ * JSON.
  */
-export function toDecisionJson(decision: Decision): string {
-  const known = jsonTexts.get(decision)
+export function toDecisionBytes(decision: Decision): Buffer {
+  const known = decisionBytes.get(decision)
   if (known !== undefined) return known
-  const json = formatDecision(decision)
-  jsonTexts.set(decision, json)
-  return json
+  const bytes = Buffer.from(formatDecision(decision))
+  decisionBytes.set(decision, bytes)
+  return bytes
 }
 
 export function toDecisionDocument(decision: Decision): DecisionDocument {
-  return JSON.parse(toDecisionJson(decision))
+  return JSON.parse(toDecisionBytes(decision).toString())
 }
 
 /** The members in the order of {@link DecisionDocument}; those without a value are left out. */

@@ -5,13 +5,14 @@
  */
 
 import { sandboxAccountId } from '../domain/caller.js'
-import type { Compliance } from '../domain/compliance.js'
+import type { Compliance, MaybePromise } from '../domain/compliance.js'
 import {
   type CallKind,
   type CallRequest,
   type Decision,
   type DecisionFinalizer,
   decide,
+  type Finding,
   listDegradedChecks,
   type Policy,
   type ReasonCode,
@@ -114,14 +115,15 @@ export class Gate {
   }
 
   /**
-   * Judges and records. Never rejects: a failure is a block with its reason. `arrivedAtMs` is when the
-   * request arrived, on the monotonic clock of the timers; now when absent.
+   * Judges and records; at once if neither a source nor the disk has to be waited for. Never rejects: a
+   * failure is a block with its reason. `arrivedAtMs` is when the request arrived, on the monotonic
+   * clock of the timers; now when absent.
    */
-  async judge(
+  judge(
     request: CallRequest,
     arrivedAtMs = this.#deps.timers.monotonicMs(),
-  ): Promise<DecisionFinalizer> {
-    const { settings, checks, policy, clock, timers } = this.#deps
+  ): MaybePromise<DecisionFinalizer> {
+    const { settings, checks, timers } = this.#deps
     const account = this.#accountOf(request)
     const call = { request, account, arrivedAtMs }
     const dialed = parseDialString(request.dialed, settings.serviceCodes)
@@ -148,22 +150,41 @@ export class Gate {
       requireStatutoryWindow: legalTimeOptions.requireStatutoryWindow,
       strictestPlace: legalTimeOptions.strictestPlace,
     }
-    const { compliance } = account
+    const { compliance, clock } = account
+    const findings = runChecks(
+      checks,
+      { compliance, question, callKind, askedAt: clock.now() },
+      { deadlineMs, timers },
+    )
+    return findings instanceof Promise
+      ? this.#awaitFindings(call, number, findings)
+      : this.#conclude(call, number, findings)
+  }
+
+  async #awaitFindings(
+    call: PendingCall,
+    number: string,
+    answering: Promise<readonly Finding[]>,
+  ): Promise<DecisionFinalizer> {
     this.#pending += 1
     try {
-      const findings = await runChecks(
-        checks,
-        { compliance, question, callKind, askedAt: account.clock.now() },
-        { deadlineMs, timers },
-      )
-      // The later of the instant that is judged and now: an exception to policy that has ended at
-      // either of them does not apply.
-      const policyAt = Math.max(clock.now(), at ?? account.clock.now())
-      const ruling = decide(findings, policy, policyAt)
-      return await this.#record(call, { number, ruling, findings })
+      await answering
     } finally {
       this.#pending -= 1
     }
+    return await this.#conclude(call, number, await answering)
+  }
+
+  #conclude(
+    call: PendingCall,
+    number: string,
+    findings: readonly Finding[],
+  ): MaybePromise<DecisionFinalizer> {
+    const { policy, clock } = this.#deps
+    // The later of the instant that is judged and now: an exception to policy that has ended at
+    // either of them does not apply.
+    const policyAt = Math.max(clock.now(), call.request.at ?? call.account.clock.now())
+    return this.#record(call, { number, ruling: decide(findings, policy, policyAt), findings })
   }
 
   /** Blocks and records, without checks, a call with invalid facts; `detail` says which and why. */
@@ -193,9 +214,9 @@ export class Gate {
   }
 
   /** For service codes, extensions, foreign and invalid numbers. */
-  async #judgeWithoutChecks(call: PendingCall, dialed: UncheckedDial): Promise<DecisionFinalizer> {
+  #judgeWithoutChecks(call: PendingCall, dialed: UncheckedDial): MaybePromise<DecisionFinalizer> {
     const judgment = ruleBeforeChecks(dialed, this.#deps.settings.nonNanp)
-    if (judgment.ruling.reason === 'policy-allows') return await this.#record(call, judgment)
+    if (judgment.ruling.reason === 'policy-allows') return this.#record(call, judgment)
     const decision = this.#decideImmediately(call, judgment)
     return () => decision
   }
@@ -232,20 +253,41 @@ export class Gate {
     }
   }
 
-  /** An allow must be on disk by the deadline; a block does not wait for the disk. */
-  async #record(call: PendingCall, judgment: CallRuling): Promise<DecisionFinalizer> {
-    const { journal } = this.#deps
+  /**
+   * An allow must be on disk by the deadline; if it is not, the journal keeps trying. A block does not
+   * wait for the disk.
+   */
+  #record(call: PendingCall, judgment: CallRuling): MaybePromise<DecisionFinalizer> {
+    const { journal, timers } = this.#deps
     const decision = this.#blockWhenClockIsBehind(this.#createDecision(call, judgment))
-    let isRecorded = true
-    if (decision.decision === 'allow') isRecorded = await this.#waitForRecord(decision, call)
-    else journal.append(decision)
+    if (decision.decision !== 'allow') {
+      journal.append(decision)
+      return this.#createFinalizer(call, decision, true)
+    }
+    return new Promise((resolve) => {
+      let isWaiting = true
+      const end = (isRecorded: boolean) => {
+        if (!isWaiting) return
+        isWaiting = false
+        this.#pending -= 1
+        cancel()
+        resolve(this.#createFinalizer(call, decision, isRecorded))
+      }
+      const remainingMs = Math.max(0, this.#remainingMs(call.arrivedAtMs))
+      const cancel = timers.after(remainingMs, () => end(false))
+      this.#pending += 1
+      journal.append(decision, (cause) => end(cause === undefined))
+    })
+  }
+
+  #createFinalizer(call: PendingCall, decision: Decision, isRecorded: boolean): DecisionFinalizer {
     return (isDelayed = false) => {
       const reason = isDelayed ? 'overloaded' : this.#findBlockReason(decision, call, isRecorded)
       const isWithheld = decision.decision === 'allow' && reason !== undefined
       const final = isWithheld
         ? blockInstead(decision, reason)
         : this.#blockWhenClockIsBehind(decision)
-      if (final !== decision) journal.amend(final)
+      if (final !== decision) this.#deps.journal.amend(final)
       this.#measure(final, call.arrivedAtMs)
       return final
     }
@@ -276,19 +318,6 @@ export class Gate {
     if (lagMs === 0) return decision
     const detail = `by ${Math.ceil(lagMs / 1000)} s`
     return { ...blockInstead(decision, 'clock-behind'), detail }
-  }
-
-  /** Whether the record is on disk by the deadline. If not, the journal keeps trying. */
-  #waitForRecord(decision: Decision, { arrivedAtMs }: PendingCall): Promise<boolean> {
-    const { timers, journal } = this.#deps
-    return new Promise((resolve) => {
-      const remainingMs = Math.max(0, this.#remainingMs(arrivedAtMs))
-      const cancel = timers.after(remainingMs, () => resolve(false))
-      journal.append(decision, (cause) => {
-        cancel()
-        resolve(cause === undefined)
-      })
-    })
   }
 
   #measure(final: Decision, arrivedAtMs: number): void {

@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { Endpoint } from '../api/endpoint.js'
+import type { Endpoint, Reply, StaticPage, TextReply } from '../api/endpoint.js'
 import {
   type DecisionRequest,
   decideEndpoint,
@@ -13,10 +13,12 @@ import {
   predialGet,
   predialPost,
   readPlainDecision,
+  readPlainPredial,
   requireInstantInRange,
 } from '../api/gate/decisions.js'
 import { type EndpointDescription, parseRequest, requireSomeRight } from '../api/route.js'
 import { anonymousCaller, type Caller } from '../domain/caller.js'
+import type { MaybePromise } from '../domain/compliance.js'
 import {
   type CallRequest,
   type Decision,
@@ -30,23 +32,24 @@ import { createSampledWarning } from '../observability/log.js'
 import { withTimeout } from '../runtime/runtime.js'
 import { extractKey, findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
 import { createErrorReply } from './error-reply.js'
-import { throttledSocketOf } from './limits/connections.js'
+import { type AnswerPlain, type ThrottledSocket, throttledSocketOf } from './limits/connections.js'
+import type { PlainRequest } from './request/plain-request.js'
 import { type BodyFields, discardBody, parseBodyFields, readBody } from './request/read-body.js'
 import { mergeFields, queryPairs, type RawFields, readQuery } from './request/read-fields.js'
 import { type RequestHandler, type RouteHandlerDeps, refuseQueryFields } from './route-handler.js'
 import type { HttpRoute } from './router.js'
-import { sendReply } from './send-reply.js'
+import { encodeWholeReply, sendReply } from './send-reply.js'
 
 export interface DecisionRoutesOptions
   extends Pick<RouteHandlerDeps, 'authenticate' | 'keysInAddress' | 'maxBodyBytes' | 'logger'> {
   readonly gate: {
     /** Judges a call whose request arrived at that instant of the monotonic clock. */
-    judge(call: CallRequest, arrivedAtMs: number): Promise<DecisionFinalizer>
+    judge(call: CallRequest, arrivedAtMs: number): MaybePromise<DecisionFinalizer>
     /** Allows a call to a service code of which no record can be kept. */
     allowUnrecorded(call: CallRequest): Decision
   }
-  /** The decision as the HTTP caller reads it, as JSON. */
-  readonly toJson: (decision: Decision) => string
+  /** The decision as the HTTP caller reads it: JSON in UTF-8. */
+  readonly encode: (decision: Decision) => Buffer
   readonly serviceCodes: ReadonlySet<string>
   readonly clock: Clock
 }
@@ -57,6 +60,8 @@ export const decisionEndpoints: readonly EndpointDescription[] = [
   predialGet,
   predialPost,
 ]
+
+const jsonType = 'application/json; charset=utf-8'
 
 interface DecisionCall {
   readonly endpoint: Omit<Endpoint<DecisionRequest, unknown>, 'encode'>
@@ -78,31 +83,99 @@ export function createDecisionRoutes(options: DecisionRoutesOptions): readonly H
     { endpoint: predialGet, via: 'predial', options, warnUnrecorded },
     { endpoint: predialPost, via: 'predial', options, warnUnrecorded },
   ]
-  return calls.map((call) => ({ endpoint: call.endpoint, handle: createDecisionHandler(call) }))
+  return calls.map((call) => ({
+    endpoint: call.endpoint,
+    handle: createDecisionHandler(call),
+    answerPlain: (request, socket) => answerPlain(call, request, socket),
+  }))
 }
 
-/**
- * Answers these routes at once, since a dialer waits for them. All other requests go to the router, also
- * those that spell a path of these in another way.
- */
+/** What the server asks first, since a dialer waits for the answers. */
+export interface DecisionListener {
+  /** Passes all other requests to the router, also those that spell a path of these in another way. */
+  readonly answer: RequestListener
+  readonly answerPlain: AnswerPlain
+}
+
 export function createDecisionListener(
   routes: readonly HttpRoute[],
   router: RequestListener,
-): RequestListener {
-  const handlers = new Map<string, HttpRoute>()
+): DecisionListener {
+  const byTarget = new Map<string, HttpRoute>()
   for (const route of routes) {
     const { method, paths } = route.endpoint
-    for (const path of paths) handlers.set(`${method} ${path}`, route)
+    for (const path of paths) byTarget.set(`${method} ${path}`, route)
   }
-  return (request, response) => {
-    const [path = ''] = (request.url ?? '').split('?', 1)
-    const route = handlers.get(`${request.method} ${path}`)
-    if (!route) return router(request, response)
-    const pending = throttledSocketOf(request).pending.get(response)
-    if (pending) pending.endpoint = route.endpoint.name
-    // A handler that rejects could not even write a refusal.
-    route.handle(request, response, { path, parameters: {} }).catch(() => response.destroy())
+  return {
+    answer(request, response) {
+      const [path = ''] = (request.url ?? '').split('?', 1)
+      const route = byTarget.get(`${request.method} ${path}`)
+      if (!route) return router(request, response)
+      const pending = throttledSocketOf(request).pending.get(response)
+      if (pending) pending.endpoint = route.endpoint.name
+      // A handler that rejects could not even write a refusal.
+      route.handle(request, response, { path, parameters: {} }).catch(() => response.destroy())
+    },
+    answerPlain(request, socket) {
+      const { target } = request.head
+      const queryStart = target.indexOf('?')
+      const name = queryStart === -1 ? target : target.slice(0, queryStart)
+      return byTarget.get(name)?.answerPlain?.(request, socket) ?? false
+    },
   }
+}
+
+/** Answers the usual request of a known sender who may make any call. */
+function answerPlain(call: DecisionCall, request: PlainRequest, socket: ThrottledSocket): boolean {
+  const { authenticate, serviceCodes } = call.options
+  const fields = readPlainCall(call, request)
+  if (fields === undefined || serviceCodes.has(fields.number)) return false
+  const { loginId } = request.head
+  const caller = loginId === '' ? undefined : authenticate(loginId, 'login-id')
+  if (caller === undefined || caller instanceof Promise) return false
+  const { rights, projects, callKinds } = caller.limits
+  if (projects !== 'any' || callKinds !== 'any' || !rights.has('decide')) return false
+  judgePlain(call, { caller, fields, socket }).catch(() => socket.destroy())
+  return true
+}
+
+interface PlainCall {
+  readonly caller: Caller
+  readonly fields: DecisionRequest
+  readonly socket: ThrottledSocket
+}
+
+async function judgePlain(
+  call: DecisionCall,
+  { caller, fields, socket }: PlainCall,
+): Promise<void> {
+  const { endpoint, via, options } = call
+  const { gate, clock, logger } = options
+  let reply: Reply | StaticPage
+  try {
+    const finalize = await gate.judge(toCallRequest(caller, fields, via), socket.arrivedAtMs)
+    reply = createReply(finalize(), call, fields)
+  } catch (error) {
+    const { name, errors: shape, paths } = endpoint
+    const context = { shape, jsonRequested: false, path: paths[0] ?? '', endpoint: name }
+    reply = createErrorReply(error, context, logger)
+  }
+  const bytes = encodeWholeReply(reply, { at: clock.now(), isLast: socket.isStopping })
+  socket.sendPlain(endpoint.name, reply.status ?? 200, bytes)
+}
+
+const plainTypes: ReadonlySet<string> = new Set(['application/json', jsonType])
+
+function readPlainCall(
+  { endpoint, options }: DecisionCall,
+  { head, body }: PlainRequest,
+): DecisionRequest | undefined {
+  if (endpoint === predialGet) {
+    return body === '' ? readPlainPredial(head.target) : undefined
+  }
+  const isUsual = endpoint === decideEndpoint && plainTypes.has(head.contentType)
+  if (!isUsual || body.length > options.maxBodyBytes || head.target.includes('?')) return undefined
+  return readPlainDecision(body)
 }
 
 /** The handler never rejects. */
@@ -119,19 +192,6 @@ function createDecisionHandler(call: DecisionCall): RequestHandler {
     known.catch(() => undefined)
     try {
       const body = await receiveBody(request, call)
-      const plain = readPlainCall(request, body, call)
-      const caller = plain && (await known)
-      if (plain && caller) {
-        const { rights, projects, callKinds } = caller.limits
-        // No limit of this key depends on the fields.
-        if (projects === 'any' && callKinds === 'any' && rights.has('decide')) {
-          const asked = toCallRequest(caller, plain, call.via)
-          return answer(response, await options.gate.judge(asked, arrivedAtMs), {
-            call,
-            fields: plain,
-          })
-        }
-      }
       await answerAnyRequest({ request, response, sender, known, query, body, call, arrivedAtMs })
     } catch (error) {
       discardBody(request, sender, maxBodyBytes)
@@ -159,26 +219,6 @@ async function receiveBody(
   } catch (refusal) {
     return { refusal }
   }
-}
-
-const jsonType = 'application/json; charset=utf-8'
-const plainTypes: ReadonlySet<string> = new Set(['application/json', jsonType])
-
-/** The call of the usual request; `undefined` for every other one, such as one to a service code. */
-function readPlainCall(
-  { headers, url }: IncomingMessage,
-  { bytes }: ReceivedBody,
-  { endpoint, options }: DecisionCall,
-): DecisionRequest | undefined {
-  if (endpoint !== decideEndpoint || bytes === undefined || url?.includes('?')) return undefined
-  if (!plainTypes.has(headers['content-type'] ?? '')) return undefined
-  const call = readPlainDecision(bytes)
-  return call && options.serviceCodes.has(call.number) ? undefined : call
-}
-
-interface AnsweredRequest {
-  readonly call: DecisionCall
-  readonly fields: DecisionRequest
 }
 
 interface AnyRequest {
@@ -224,26 +264,29 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
 function answer(
   response: ServerResponse,
   finalize: DecisionFinalizer,
-  { call: { via, options }, fields }: AnsweredRequest,
+  { call, fields }: { readonly call: DecisionCall; readonly fields: DecisionRequest },
 ): void {
   // An earlier answer on the same connection is not finished, so this one cannot leave yet.
   const isQueued = response.socket === null && !response.destroyed
-  const decision = finalize(isQueued)
-  if (via === 'http') {
-    sendReply(response, { text: options.toJson(decision), contentType: jsonType })
-    return
-  }
+  sendReply(response, createReply(finalize(isQueued), call, fields))
+}
+
+function createReply(
+  decision: Decision,
+  { via, options }: DecisionCall,
+  { keepSentNumber }: DecisionRequest,
+): TextReply | StaticPage {
+  if (via === 'http') return { bytes: options.encode(decision), contentType: jsonType }
   const { dialed } = decision.request
   // What else a URI or punctuation holds would not stay one part of the line.
-  const number = fields.keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number
+  const number = keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number
   // In a dialplan, a decision that could not be made or kept is a failure by its status as well.
   const failed = decision.reason === 'overloaded' || decision.reason === 'not-recorded'
-  const reply = encodePredialReply({
+  return encodePredialReply({
     line: formatPredialLine({ ...decision, number }),
     status: failed ? 503 : 200,
     degraded: listDegradedChecks(decision),
   })
-  sendReply(response, reply)
 }
 
 /** The fields of a body, or why it could not be read. */

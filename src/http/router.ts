@@ -11,7 +11,7 @@ import { AppError } from '../errors.js'
 import type { Logger } from '../observability/log.js'
 import { createErrorReply } from './error-reply.js'
 import { createHealthEndpoints, type HealthOptions } from './health.js'
-import { throttledSocketOf } from './limits/connections.js'
+import { type AnswerPlain, throttledSocketOf } from './limits/connections.js'
 import { isJsonRequest } from './request/read-body.js'
 import {
   createRouteHandler,
@@ -25,6 +25,8 @@ import { sendReply } from './send-reply.js'
 export interface HttpRoute {
   readonly endpoint: Pick<EndpointDescriptor, 'name' | 'method' | 'paths' | 'errors'>
   readonly handle: RequestHandler
+  /** Answers those requests to the endpoint that need no more than a glance. */
+  readonly answerPlain?: AnswerPlain
 }
 
 export interface RouterOptions extends RouteHandlerDeps {

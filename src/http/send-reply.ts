@@ -1,7 +1,10 @@
 /** Writes a reply to a response of `node:http`. */
-import type { ServerResponse } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Reply, StaticPage, StreamedReply } from '../api/endpoint.js'
+import type { Instant } from '../domain/time/clock.js'
+import { formatHttpDate } from '../domain/time/dates.js'
 import { forEachInSlices, yieldToEventLoop } from '../runtime/yield-to-event-loop.js'
+import { keepAliveMs } from './limits/connections.js'
 
 /**
  * Ends the response. Further headers, such as `Allow`, must be set before. Answers are about people
@@ -12,11 +15,13 @@ export function sendReply(response: ServerResponse, reply: Reply | StaticPage): 
     writeHead(response, reply, reply.bytes.length)
     return void response.end(reply.bytes)
   }
-  const text = 'text' in reply ? reply.text : JSON.stringify(reply.json)
+  const text = textOf(reply)
   writeHead(response, reply, Buffer.byteLength(text))
   // Text leaves in one write together with its headers; bytes take a second one.
   response.end(text)
 }
+
+const textOf = (reply: Reply): string => ('text' in reply ? reply.text : JSON.stringify(reply.json))
 
 /** The same for a reply that may hold a long list, which is written beside other work. */
 export async function sendReplyInSlices(
@@ -140,6 +145,27 @@ function writeHead(
   const status = reply.status ?? 200
   if (reply.reasonPhrase === undefined) response.writeHead(status, headers)
   else response.writeHead(status, reply.reasonPhrase, headers)
+}
+
+/** What {@link sendReply} sends by `node:http`, head and body; after an answer that `isLast` it closes. */
+export function encodeWholeReply(
+  reply: Reply | StaticPage,
+  { at, isLast }: { readonly at: Instant; readonly isLast: boolean },
+): Buffer {
+  const { status = 200, contentType = usualContentType('json' in reply), headers = {} } = reply
+  const body = 'bytes' in reply ? reply.bytes : Buffer.from(textOf(reply))
+  let more = ''
+  for (const name in headers) more += `${name}: ${headers[name]}\r\n`
+  const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`
+  const head =
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nCache-Control: no-store\r\n` +
+    `X-Content-Type-Options: nosniff\r\nContent-Type: ${contentType}\r\n` +
+    `Content-Length: ${body.length}\r\n${more}Date: ${formatHttpDate(at)}\r\n` +
+    `Connection: ${isLast ? 'close' : keepAlive}\r\n\r\n`
+  const bytes = Buffer.allocUnsafe(head.length + body.length)
+  bytes.write(head, 'latin1')
+  body.copy(bytes, head.length)
+  return bytes
 }
 
 const usualContentType = (isJson: boolean): string =>

@@ -4,7 +4,7 @@ import { type AddressInfo, Server as NetServer } from 'node:net'
 import type { EventLoopMonitor } from '../runtime/runtime.js'
 import { createDecisionListener } from './decision-routes.js'
 import { BodyBudget } from './limits/body-budget.js'
-import { ConnectionTracker, type RequestMetrics } from './limits/connections.js'
+import { ConnectionTracker, keepAliveMs, type RequestMetrics } from './limits/connections.js'
 import { createRouter, type RouterOptions } from './router.js'
 
 export interface ServerOptions extends Omit<RouterOptions, 'maxBodyBytes' | 'bodyBudget'> {
@@ -55,8 +55,6 @@ const defaultLimits: ServerLimits = {
 const defaultCloseGraceMs = 10_000
 /** Clients in use put a list of numbers into one address of 16 KB; its headers come on top. */
 const maxHeaderSize = 24_576
-/** Longer than usual proxies keep an idle connection, so that they close first. */
-const keepAliveMs = 75_000
 /** How often node looks for connections whose time is up. */
 const timeoutSweepMs = 500
 /** Turns of the event loop without a new connection after which the server stops listening. */
@@ -70,8 +68,11 @@ const sweepsPerIdleGrace = 8
 export async function openServer(options: ServerOptions): Promise<RunningServer> {
   const { eventLoop, metrics, maxBodyBytes = defaultMaxBodyBytes } = options
   const limits = { ...defaultLimits, ...options.limits }
-  const connections = new ConnectionTracker({ ...limits, eventLoop, metrics })
+  const decisionRoutes = options.decisionRoutes ?? []
   const bodyBudget = new BodyBudget(limits.maxBodiesBytes)
+  const router = createRouter({ ...options, maxBodyBytes, bodyBudget })
+  const { answer, answerPlain } = createDecisionListener(decisionRoutes, router)
+  const connections = new ConnectionTracker({ ...limits, eventLoop, metrics, answerPlain })
   eventLoop.start()
   const bounds = {
     maxHeaderSize,
@@ -80,8 +81,6 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     connectionsCheckingInterval: timeoutSweepMs,
     keepAliveTimeout: keepAliveMs,
   }
-  const router = createRouter({ ...options, maxBodyBytes, bodyBudget })
-  const answer = createDecisionListener(options.decisionRoutes ?? [], router)
   const server = createServer(bounds, connections.track(answer))
   // Otherwise `http` drops the answer to a client that ends its side after the request.
   Object.assign(server, { httpAllowHalfOpen: true })

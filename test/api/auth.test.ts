@@ -381,7 +381,7 @@ describe('a token that is no longer valid gets 401 in each error format', () => 
         judge: () => Promise.reject(new Error('is not to be asked')),
         allowUnrecorded: (call) => testGate(fakeCompliance()).gate.allowUnrecorded(call),
       },
-      toJson: () => {
+      encode: () => {
         throw new Error('is not to be written')
       },
     })

@@ -5,7 +5,7 @@ import { decideEndpoint, readPlainDecision } from '../../src/api/gate/decisions.
 import { parseDialString } from '../../src/domain/phone-number.js'
 import { parseJsonBody } from '../../src/http/request/read-body.js'
 
-const plain = (text: string) => readPlainDecision(Buffer.from(text))
+const plain = (text: string) => readPlainDecision(Buffer.from(text).toString('latin1'))
 
 const usual = { number: '2125550106', callKind: 'manual' }
 

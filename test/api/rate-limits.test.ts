@@ -435,7 +435,7 @@ async function open(perMinute: Partial<Record<RateClass, number>>, time: Virtual
       judge: () => Promise.reject(new Error('judged')),
       allowUnrecorded: (call) => testGate(fakeCompliance()).gate.allowUnrecorded(call),
     },
-    toJson: () => {
+    encode: () => {
       throw new Error('is not to be written')
     },
   })

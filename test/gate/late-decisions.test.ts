@@ -45,7 +45,7 @@ async function judged(
 ) {
   const deciding = gate.judge(aCall(), time.monotonicMs() - lagMs)
   let deliver: Awaited<typeof deciding> | undefined
-  void deciding.then((last) => {
+  void Promise.resolve(deciding).then((last) => {
     deliver = last
   })
   for (let waited = 0; deliver === undefined && waited < 2_000; waited += 1) await time.advance(1)

@@ -7,8 +7,8 @@ import type { CallRequest, CheckPolicy, Decision, Policy } from '../../src/domai
 import { fixedClock } from '../../src/domain/time/clock.js'
 import {
   type DecisionDocument,
+  toDecisionBytes,
   toDecisionDocument,
-  toDecisionJson,
 } from '../../src/gate/decision-document.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { createLogger, silentLogger } from '../../src/observability/log.js'
@@ -427,7 +427,7 @@ describe('doors', () => {
           judge: (call) => gateOf(of).gate.judge(call),
           allowUnrecorded: (call) => gateOf(of).gate.allowUnrecorded(call),
         },
-        toJson: toDecisionJson,
+        encode: toDecisionBytes,
         serviceCodes: new Set(),
         maxBodyBytes: 10_000,
         clock: fixedClock(noon),

@@ -4,6 +4,7 @@
  */
 
 import type { HandoverFailure, OutcomeRecorder } from '../../domain/call-outcome.js'
+import type { MaybePromise } from '../../domain/compliance.js'
 import type { CallRequest, Decision, DecisionFinalizer } from '../../domain/decision.js'
 import { maxDialedLength } from '../../domain/decision.js'
 import { parseDialString } from '../../domain/phone-number.js'
@@ -24,7 +25,7 @@ export interface GatedCallDeps {
   readonly accountId: string
   readonly actions: AsteriskActions
   readonly gate: {
-    judge(request: CallRequest, arrivedAtMs: number): Promise<DecisionFinalizer>
+    judge(request: CallRequest, arrivedAtMs: number): MaybePromise<DecisionFinalizer>
     refuse(request: CallRequest, detail: string): Decision
   }
   readonly facts: CallFactsReader

@@ -44,6 +44,20 @@ export function parseHttpDate(text: string): Instant | undefined {
   return date.isValid ? date.toMillis() : undefined
 }
 
+let httpDateSecond = Number.NaN
+let httpDate = ''
+
+/** The date of an HTTP header, `Tue, 24 Nov 2026 13:00:00 GMT`. */
+export function formatHttpDate(at: Instant): string {
+  const second = Math.floor(at / 1000)
+  // Thousands of answers of one second have the same.
+  if (second !== httpDateSecond) {
+    httpDate = new Date(second * 1000).toUTCString()
+    httpDateSecond = second
+  }
+  return httpDate
+}
+
 /** `2026-11-24T13:00:00Z`; milliseconds are shown only when there are any. */
 export function formatInstant(at: Instant): string {
   const wholeMs = Math.trunc(at)

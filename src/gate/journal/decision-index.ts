@@ -99,8 +99,8 @@ export class DecisionIndex {
   }
 
   #add({ kind, at, body }: JournalRecord): void {
-    if (kind === 'decision' || kind === 'amendment') this.#addDecision(body, at)
-    else if (kind === 'outcome') this.#addOutcome(JSON.parse(body) as OutcomeNote)
+    if (kind === 'decision' || kind === 'amendment') this.#addDecision(body.toString(), at)
+    else if (kind === 'outcome') this.#addOutcome(JSON.parse(body.toString()) as OutcomeNote)
   }
 
   #addDecision(body: string, decidedAt: Instant): void {

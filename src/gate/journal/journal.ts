@@ -19,7 +19,7 @@ import { ensureFolder, syncFolder } from '../../runtime/folders.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { OpenedFile } from '../../storage/open-files.js'
-import { type DecisionDocument, toDecisionJson, toOutcomeDocument } from '../decision-document.js'
+import { type DecisionDocument, toDecisionBytes, toOutcomeDocument } from '../decision-document.js'
 import { DecisionIndex, type OutcomeNote } from './decision-index.js'
 import { type IndexProgress, indexWriting } from './index-writer.js'
 import { listSegments, recoverJournal } from './journal-reader.js'
@@ -158,7 +158,7 @@ export class Journal implements OutcomeRecorder {
       databaseFiles,
     })
     this.#indexer = startThread(indexWriting, { folder, indexPath: this.#indexPath, databasePath })
-    const opened = JSON.stringify({ version, removedBytes })
+    const opened = Buffer.from(JSON.stringify({ version, removedBytes }))
     this.#enqueue({ kind: 'opened', at: clock.now(), body: opened })
     this.#flush()
     await this.#writing
@@ -169,7 +169,7 @@ export class Journal implements OutcomeRecorder {
    * records wait. A record whose write failed is tried again all the same.
    */
   append(decision: Decision, onWritten?: OnWritten, kind: RecordKind = 'decision'): void {
-    const body = toDecisionJson(decision)
+    const body = toDecisionBytes(decision)
     this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
     this.#writing ??= this.#writeAll()
   }
@@ -181,7 +181,8 @@ export class Journal implements OutcomeRecorder {
 
   /** Adds what became of a call; on disk with the next flush, or after a tenth of a second. */
   record(decisionId: string, outcome: Partial<CallOutcome>, own: boolean): void {
-    const body = JSON.stringify({ id: decisionId, own, outcome } satisfies OutcomeNote)
+    const note: OutcomeNote = { id: decisionId, own, outcome }
+    const body = Buffer.from(JSON.stringify(note))
     const at = this.#options.clock.now()
     this.#enqueue({ kind: 'outcome', at, body }, decisionId)
     this.#flushAfter(outcomeDelayMs)
@@ -197,7 +198,7 @@ export class Journal implements OutcomeRecorder {
     let outcome = indexed?.outcome ?? {}
     for (const { record, decisionId } of this.#unindexed.values()) {
       if (decisionId !== id) continue
-      const content: unknown = JSON.parse(record.body)
+      const content: unknown = JSON.parse(record.body.toString())
       if (record.kind !== 'outcome') document = content as DecisionDocument
       else outcome = mergeOutcome(outcome, (content as OutcomeNote).outcome)
     }
@@ -318,14 +319,18 @@ export class Journal implements OutcomeRecorder {
         const batch = this.#waiting.slice(0, maxBatchSize)
         const kinds: RecordKind[] = []
         const instants: Instant[] = []
-        const bodies: string[] = []
+        const ends: number[] = []
+        const bodies: Buffer[] = []
+        let size = 0
         for (const { record } of batch) {
           kinds.push(record.kind)
           instants.push(record.at)
           bodies.push(record.body)
+          size += record.body.length
+          ends.push(size)
         }
         const firstSeq = this.#durableSeq + 1
-        const request = { firstSeq, kinds, instants, bodies: bodies.join('\n') }
+        const request = { firstSeq, kinds, instants, ends, bodies: joinBytes(bodies, size) }
         const isIntact = await this.#writer?.ask(request)
         if (isIntact !== true || this.#fault !== undefined) this.checkFault()
         this.#acknowledge(batch)
@@ -417,6 +422,17 @@ export class Journal implements OutcomeRecorder {
       this.#unindexed.delete(seq)
     }
   }
+}
+
+/** In memory of their own, since a message to a thread copies all of the memory that bytes are part of. */
+function joinBytes(parts: readonly Uint8Array[], size: number): Uint8Array {
+  const joined = new Uint8Array(size)
+  let offset = 0
+  for (const part of parts) {
+    joined.set(part, offset)
+    offset += part.length
+  }
+  return joined
 }
 
 /** The name of a journal, from the day it was begun; in a file beside its records. */

@@ -24,8 +24,8 @@ export interface JournalRecord {
   readonly seq: number
   readonly kind: RecordKind
   readonly at: Instant
-  /** JSON. */
-  readonly body: string
+  /** JSON in UTF-8. */
+  readonly body: Buffer
 }
 
 export interface SegmentHeader {
@@ -75,25 +75,24 @@ export function checksumSeedOf(firstSeq: number): number {
 
 /** The frames of some records, one after another. */
 export function encodeFrames(records: readonly JournalRecord[], checksumSeed: number): Buffer {
-  const sizes = records.map(({ body }) => payloadHeadBytes + Buffer.byteLength(body))
-  const total = sizes.reduce((sum, size) => sum + padded(frameHeadBytes + size), 0)
+  const sizeOf = ({ body }: JournalRecord) =>
+    padded(frameHeadBytes + payloadHeadBytes + body.length)
+  const total = records.reduce((sum, record) => sum + sizeOf(record), 0)
   const bytes = Buffer.allocUnsafe(total)
   let offset = 0
-  for (const [index, record] of records.entries()) {
-    offset = writeFrame(bytes, { offset, record, length: sizes[index] ?? 0, checksumSeed })
-  }
+  for (const record of records) offset = writeFrame(bytes, { offset, record, checksumSeed })
   return bytes
 }
 
 interface FrameToWrite {
   readonly offset: number
   readonly record: JournalRecord
-  readonly length: number
   readonly checksumSeed: number
 }
 
 /** Returns where the next frame begins. */
-function writeFrame(bytes: Buffer, { offset, record, length, checksumSeed }: FrameToWrite): number {
+function writeFrame(bytes: Buffer, { offset, record, checksumSeed }: FrameToWrite): number {
+  const length = payloadHeadBytes + record.body.length
   const payload = offset + frameHeadBytes
   const end = payload + length
   bytes.writeUInt32BE(length, offset)
@@ -102,7 +101,7 @@ function writeFrame(bytes: Buffer, { offset, record, length, checksumSeed }: Fra
   writeUint64(bytes, record.seq, payload + 2)
   writeUint64(bytes, record.at, payload + 10)
   writeSalt(bytes, payload + 18)
-  bytes.write(record.body, payload + payloadHeadBytes)
+  record.body.copy(bytes, payload + payloadHeadBytes)
   const checksum = crc32(
     bytes.subarray(payload, end),
     crc32(bytes.subarray(offset, offset + 4), checksumSeed),
@@ -172,7 +171,7 @@ export function decodeFrame(
       kind,
       seq: readUint64(bytes, payload + 2),
       at: readUint64(bytes, payload + 10),
-      body: bytes.toString('utf8', payload + payloadHeadBytes, end),
+      body: bytes.subarray(payload + payloadHeadBytes, end),
     },
     end: offset + padded(frameHeadBytes + length),
   }

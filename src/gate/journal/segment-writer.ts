@@ -62,8 +62,9 @@ export interface RecordBatch {
   readonly firstSeq: number
   readonly kinds: readonly RecordKind[]
   readonly instants: readonly Instant[]
-  /** One a line: JSON as written has no line breaks. */
-  readonly bodies: string
+  /** Where each body ends in {@link RecordBatch.bodies}. */
+  readonly ends: readonly number[]
+  readonly bodies: Uint8Array
 }
 
 export interface SegmentWriterOptions {
@@ -191,14 +192,15 @@ export const segmentWriting: ThreadWork<SegmentWriterOptions, RecordBatch, boole
   },
 }
 
-function toRecords({ firstSeq, kinds, instants, bodies }: RecordBatch): readonly JournalRecord[] {
-  const texts = bodies.split('\n')
-  return kinds.map((kind, index) => ({
-    kind,
-    seq: firstSeq + index,
-    at: instants[index] ?? 0,
-    body: texts[index] ?? '',
-  }))
+function toRecords({ firstSeq, kinds, instants, ends, bodies }: RecordBatch) {
+  const { buffer, byteOffset } = bodies
+  let start = byteOffset
+  return kinds.map((kind, index): JournalRecord => {
+    const end = byteOffset + (ends[index] ?? 0)
+    const body = Buffer.from(buffer, start, end - start)
+    start = end
+    return { kind, seq: firstSeq + index, at: instants[index] ?? 0, body }
+  })
 }
 
 runInThread(segmentWriting)

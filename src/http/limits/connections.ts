@@ -11,6 +11,7 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { type AcceptMark, type EventLoopMonitor, systemTimers } from '../../runtime/runtime.js'
 import { findKeyInHeaders } from '../authenticate.js'
+import { type PlainHead, type PlainRequest, readPlainRequest } from '../request/plain-request.js'
 import { AnonymousTurnQueue, maxPieceBytes } from './anonymous-turns.js'
 
 export interface ConnectionTrackerOptions {
@@ -22,7 +23,14 @@ export interface ConnectionTrackerOptions {
   /** Gives the earliest time at which data can have arrived. */
   readonly eventLoop: EventLoopMonitor
   readonly metrics?: RequestMetrics | undefined
+  readonly answerPlain?: AnswerPlain | undefined
 }
+
+/**
+ * Answers a request that has not gone through `node:http`, now or later, by {@link ThrottledSocket.sendPlain}.
+ * Returns false, having done nothing, to leave it to `node:http`.
+ */
+export type AnswerPlain = (request: PlainRequest, socket: ThrottledSocket) => boolean
 
 export interface RequestMetrics {
   /**
@@ -63,9 +71,12 @@ export class ConnectionTracker {
   /** Wraps an accepted socket; the HTTP parser reads from the wrapper. */
   accept(accepted: Socket): ThrottledSocket {
     this.#turns.noteAccept()
-    const { eventLoop, maxConnections } = this.#options
+    const { eventLoop, maxConnections, metrics, answerPlain } = this.#options
     const acceptMark = eventLoop.markAccept()
-    const socket = new ThrottledSocket(accepted, { turns: this.#turns, eventLoop, acceptMark })
+    const turns = this.#turns
+    const options = { turns, eventLoop, acceptMark, metrics, answerPlain }
+    const socket = new ThrottledSocket(accepted, options)
+    socket.isStopping = this.#isStopping
     this.#accepted += 1
     if (this.#open.size >= maxConnections) {
       const dropped = this.#findLeastNeeded() ?? socket
@@ -110,8 +121,9 @@ export class ConnectionTracker {
   /** From now on, every response has `Connection: close`. */
   stop(): void {
     this.#isStopping = true
-    for (const { pending } of this.#open) {
-      for (const response of pending.keys()) announceClose(response)
+    for (const socket of this.#open) {
+      socket.isStopping = true
+      for (const response of socket.pending.keys()) announceClose(response)
     }
   }
 
@@ -138,7 +150,8 @@ export class ConnectionTracker {
 }
 
 /** Whether no complete request on this connection is waiting for its response. */
-function isIdle({ pending }: ThrottledSocket): boolean {
+function isIdle({ pending, isAnsweringPlain }: ThrottledSocket): boolean {
+  if (isAnsweringPlain) return false
   for (const { request } of pending.values()) {
     if (request.complete) return false
   }
@@ -161,6 +174,9 @@ function announceClose(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close')
 }
 
+/** Longer than usual proxies keep an idle connection, so that they close first. */
+export const keepAliveMs = 75_000
+
 /** Minimum delay before closing a connection: a client that is cut off at once also reconnects at once. */
 const minHoldMs = 5_000
 
@@ -169,11 +185,15 @@ export interface ThrottledSocketOptions {
   readonly eventLoop: Pick<EventLoopMonitor, 'earliestArrivalMs'>
   /** When the connection was accepted. */
   readonly acceptMark?: AcceptMark | undefined
+  readonly metrics?: RequestMetrics | undefined
+  readonly answerPlain?: AnswerPlain | undefined
 }
 
 export class ThrottledSocket extends Duplex {
   /** Its sender has sent a valid key: from now on, data is passed on as it arrives. */
   isAuthenticated = false
+  /** Its next answer is its last. */
+  isStopping = false
   /** The earliest time at which the latest data can have arrived, on the monotonic clock. */
   arrivedAtMs = 0
   /** Keyed by response, in the order of the requests. */
@@ -183,6 +203,13 @@ export class ThrottledSocket extends Duplex {
   readonly #socket: Socket
   readonly #turns: AnonymousTurnQueue
   readonly #eventLoop: ThrottledSocketOptions['eventLoop']
+  readonly #metrics: RequestMetrics | undefined
+  readonly #answerPlain: AnswerPlain | undefined
+  /** Whether all data so far were whole requests, so that the parser waits for the start of one. */
+  #isBetweenRequests = true
+  #lastHead: PlainHead | undefined
+  /** When the plain request that is being answered was taken. */
+  #plainSinceMs: number | undefined
   /** Set until the first data has been read. */
   #acceptMark: AcceptMark | undefined
   #buffer: Buffer | undefined
@@ -191,12 +218,14 @@ export class ThrottledSocket extends Duplex {
   #hasEnded = false
   #pausedAtMs = Number.POSITIVE_INFINITY
 
-  constructor(socket: Socket, { turns, eventLoop, acceptMark }: ThrottledSocketOptions) {
+  constructor(socket: Socket, options: ThrottledSocketOptions) {
     super({ readableHighWaterMark: maxPieceBytes, decodeStrings: false })
     this.#socket = socket
-    this.#turns = turns
-    this.#eventLoop = eventLoop
-    this.#acceptMark = acceptMark
+    this.#turns = options.turns
+    this.#eventLoop = options.eventLoop
+    this.#acceptMark = options.acceptMark
+    this.#metrics = options.metrics
+    this.#answerPlain = options.answerPlain
     this.setTimeout = socket.setTimeout.bind(socket)
     socket.on('data', this.#onData)
     socket.on('end', () => this.#onEnd())
@@ -213,12 +242,36 @@ export class ThrottledSocket extends Duplex {
   /** Passes on the next piece of the buffer. */
   releaseNextPiece(): void {
     const waiting = this.#buffer
-    if (waiting === undefined || this.destroyed || this.#isHeld) return
+    if (waiting === undefined || this.destroyed || this.#isHeld || this.isAnsweringPlain) return
     const length = this.isAuthenticated ? waiting.length : maxPieceBytes
     this.#buffer = waiting.length > length ? waiting.subarray(length) : undefined
+    const piece = waiting.subarray(0, length)
+    if (this.#takePlain(piece)) return
     this.#isReadRequested = false
-    this.push(waiting.subarray(0, length))
+    this.push(piece)
     if (this.#hasEnded) this.#onEnd()
+  }
+
+  /** Whether a request is being answered that has not gone through `node:http`. */
+  get isAnsweringPlain(): boolean {
+    return this.#plainSinceMs !== undefined
+  }
+
+  /** Sends the whole answer to a plain request. What came meanwhile is read once this is written. */
+  sendPlain(endpoint: string, status: number, answer: Buffer): void {
+    this.#socket.write(answer, (cause) => this.#endPlain(endpoint, cause ? 499 : status))
+  }
+
+  #endPlain(endpoint: string, status: number): void {
+    const sinceMs = this.#plainSinceMs ?? Number.NaN
+    this.#plainSinceMs = undefined
+    const seconds = (systemTimers.monotonicMs() - sinceMs) / 1000
+    this.#metrics?.recordApiRequest(endpoint, status, seconds)
+    if (this.destroyed) return
+    if (this.isStopping) this.destroySoon()
+    else if (this.#buffer !== undefined) this.#turns.enqueue(this)
+    else if (this.#hasEnded) this.#onEnd()
+    else if (this.#socket.isPaused()) this.#resumeReading()
   }
 
   /** Stops reading, and closes the connection after a delay. */
@@ -283,8 +336,8 @@ export class ThrottledSocket extends Duplex {
     const arrivedAtMs = Math.min(earliestMs, this.#pausedAtMs)
     this.arrivedAtMs = this.#buffer ? Math.min(this.arrivedAtMs, arrivedAtMs) : arrivedAtMs
     this.#pausedAtMs = Number.POSITIVE_INFINITY
-    if (this.isAuthenticated && this.#buffer === undefined) {
-      if (!this.push(chunk)) this.#stopReading()
+    if (this.isAuthenticated && this.#buffer === undefined && !this.isAnsweringPlain) {
+      if (!this.#takePlain(chunk) && !this.push(chunk)) this.#stopReading()
       return
     }
     this.#buffer = this.#buffer ? Buffer.concat([this.#buffer, chunk]) : chunk
@@ -292,9 +345,24 @@ export class ThrottledSocket extends Duplex {
     if (this.#isReadRequested) this.#turns.enqueue(this)
   }
 
+  /** Whether the bytes are a request that is answered without the HTTP parser. */
+  #takePlain(bytes: Buffer): boolean {
+    if (!this.#isBetweenRequests) return false
+    const request = readPlainRequest(bytes, this.#lastHead)
+    this.#isBetweenRequests = request !== undefined
+    this.#lastHead = request?.head
+    // Answers to earlier requests leave first.
+    const mayTake = this.isAuthenticated && !this.isStopping && this.pending.size === 0
+    if (!request || !mayTake) return false
+    this.#plainSinceMs = systemTimers.monotonicMs()
+    const isTaken = this.#answerPlain?.(request, this) === true
+    if (!isTaken) this.#plainSinceMs = undefined
+    return isTaken
+  }
+
   #onEnd(): void {
     this.#hasEnded = true
-    if (this.#buffer === undefined) this.push(null)
+    if (this.#buffer === undefined && !this.isAnsweringPlain) this.push(null)
   }
 
   /** Data that arrives from now on waits in the kernel, so its arrival time may be as early as this. */

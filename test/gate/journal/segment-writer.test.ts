@@ -103,12 +103,15 @@ class FaultyDisk implements SegmentFiles {
   }
 }
 
+const bodyOf = (number: number, length: number) =>
+  Buffer.from(JSON.stringify({ id: `d${number}`, text: 'x'.repeat(length) }))
+
 const recordsFrom = (nextSeq: number, count: number): readonly JournalRecord[] =>
   Array.from({ length: count }, (_, index) => ({
     seq: nextSeq + index,
     kind: 'decision',
     at: 1_795_370_400_000 + nextSeq,
-    body: JSON.stringify({ id: `d${nextSeq + index}`, text: 'x'.repeat((nextSeq * 31) % 400) }),
+    body: bodyOf(nextSeq + index, (nextSeq * 31) % 400),
   }))
 
 const readAll = (folder: string) => {

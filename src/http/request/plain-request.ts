@@ -1,0 +1,91 @@
+/**
+ * A request as programs send it: whole in one piece of data, with a key in header `loginId`. It is read
+ * here in a fraction of the time that `node:http` takes. What is unusual in any way is not plain, and is
+ * left to `node:http`, so this must accept less than that does, and never read the same bytes in
+ * another way.
+ */
+export interface PlainRequest {
+  readonly head: PlainHead
+  readonly body: string
+}
+
+/** What precedes the body. Clients send the same one again and again. */
+export interface PlainHead {
+  /** The bytes, without the empty line at the end. */
+  readonly text: string
+  /** `POST /v1/decisions`: method and address, a query included. */
+  readonly target: string
+  /** Header `loginId`; empty when there is none. */
+  readonly loginId: string
+  readonly contentType: string
+  readonly bodyLength: number
+}
+
+const maxPlainBytes = 8_192
+const endOfHead = '\r\n\r\n'
+
+const requestLine = /((?:GET|POST) \/[!-~]*) HTTP\/1\.1(?=\r\n)/y
+const headerLine =
+  /\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*((?:[!-~]+(?:[ \t]+[!-~]+)*)?)[ \t]*(?=\r\n|$)/y
+
+/** Headers that change how the bytes are read, or what `node:http` answers to. */
+const unusualHeaders: ReadonlySet<string> = new Set([
+  'content-encoding',
+  'expect',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** The headers that count; each may be sent once. */
+const usedHeaders: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'loginid',
+])
+
+/**
+ * The request that these bytes are; `undefined` if it is not plain, not complete, or more follows it.
+ * `last`: the head of the previous request of the connection.
+ */
+export function readPlainRequest(
+  bytes: Buffer,
+  last: PlainHead | undefined,
+): PlainRequest | undefined {
+  if (bytes.length > maxPlainBytes) return undefined
+  const text = bytes.toString('latin1')
+  const headLength = text.indexOf(endOfHead)
+  if (headLength === -1) return undefined
+  const headText = text.slice(0, headLength)
+  const head = headText === last?.text ? last : readPlainHead(headText)
+  const body = text.slice(headLength + endOfHead.length)
+  return head && head.bodyLength === body.length ? { head, body } : undefined
+}
+
+function readPlainHead(text: string): PlainHead | undefined {
+  requestLine.lastIndex = 0
+  const [, target] = requestLine.exec(text) ?? []
+  if (target === undefined) return undefined
+  const found = new Map<string, string>()
+  headerLine.lastIndex = requestLine.lastIndex
+  while (headerLine.lastIndex < text.length) {
+    const [, name = '', value = ''] = headerLine.exec(text) ?? []
+    const lowerName = name.toLowerCase()
+    if (lowerName === '' || unusualHeaders.has(lowerName) || found.has(lowerName)) return undefined
+    if (usedHeaders.has(lowerName)) found.set(lowerName, value)
+  }
+  const isKept = (found.get('connection') ?? 'keep-alive').toLowerCase() === 'keep-alive'
+  const length = found.get('content-length') ?? '0'
+  if (!found.has('host') || !isKept || !/^\d{1,4}$/.test(length)) return undefined
+  return {
+    text,
+    target,
+    loginId: found.get('loginid') ?? '',
+    contentType: found.get('content-type') ?? '',
+    bodyLength: Number(length),
+  }
+}
