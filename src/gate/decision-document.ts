@@ -152,7 +152,7 @@ function formatFinding(finding: Finding, { accountTime }: Decision): string {
   )
 }
 
-const quote = (text: string): string => JSON.stringify(text)
+const quote: (text: string) => string = JSON.stringify
 
 function formatMember(name: keyof DecisionDocument | keyof FindingDocument, text?: string): string {
   return text === undefined ? '' : `,"${name}":${quote(text)}`

@@ -19,7 +19,7 @@ import {
 } from '../domain/decision.js'
 import { maskNumber, parseDialString } from '../domain/phone-number.js'
 import type { Clock, Timers } from '../domain/time/clock.js'
-import type { Logger } from '../observability/log.js'
+import { createSampledLine, type LogFields, type Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import {
   type Check,
@@ -85,6 +85,9 @@ export interface GateDeps {
 /** Part of the deadline in which checks must answer; the rest is left for the record. */
 const checkDeadlineShare = 0.9
 
+/** Writing more lines would take a tenth of the time of a decision; the journal has all of them. */
+const maxLogLinesPerSecond = 1_000
+
 /** A call on its way through the gate. */
 interface PendingCall {
   readonly request: CallRequest
@@ -96,11 +99,18 @@ interface PendingCall {
 export class Gate {
   readonly #deps: GateDeps
   readonly #legalTimeOptions: Readonly<Record<CallKind, LegalTimeOptions>>
+  readonly #logDecision: (fields: LogFields) => void
   #pending = 0
 
   constructor(deps: GateDeps) {
     const { settings } = deps
     this.#deps = deps
+    this.#logDecision = createSampledLine(deps.log, {
+      level: 'info',
+      message: 'decision',
+      max: maxLogLinesPerSecond,
+      per: 'second',
+    })
     this.#legalTimeOptions = {
       manual: selectLegalTimeOptions(settings, 'manual'),
       autodialed: selectLegalTimeOptions(settings, 'autodialed'),
@@ -266,17 +276,17 @@ export class Gate {
     }
     return new Promise((resolve) => {
       let isWaiting = true
-      const end = (isRecorded: boolean) => {
+      const end = (failure?: unknown) => {
         if (!isWaiting) return
         isWaiting = false
         this.#pending -= 1
         cancel()
-        resolve(this.#createFinalizer(call, decision, isRecorded))
+        resolve(this.#createFinalizer(call, decision, failure === undefined))
       }
       const remainingMs = Math.max(0, this.#remainingMs(call.arrivedAtMs))
-      const cancel = timers.after(remainingMs, () => end(false))
+      const cancel = timers.after(remainingMs, () => end('late'))
       this.#pending += 1
-      journal.append(decision, (cause) => end(cause === undefined))
+      journal.append(decision, end)
     })
   }
 
@@ -321,7 +331,7 @@ export class Gate {
   }
 
   #measure(final: Decision, arrivedAtMs: number): void {
-    const { metrics, log, timers } = this.#deps
+    const { metrics, timers } = this.#deps
     const { decision, reason, request, findings, effects, number } = final
     const seconds = (timers.monotonicMs() - arrivedAtMs) / 1000
     const isWhatIf = request.at !== undefined
@@ -338,7 +348,7 @@ export class Gate {
       effects: isAttempt ? effects : [],
     })
     const degraded = listDegradedChecks(final)
-    log.info('decision', {
+    this.#logDecision({
       decisionId: final.id,
       account: final.accountId,
       // A service code is nobody's number.

@@ -28,7 +28,7 @@ import {
 import { parseDialString } from '../domain/phone-number.js'
 import type { Clock } from '../domain/time/clock.js'
 import { getErrorMessage } from '../errors.js'
-import { createSampledWarning } from '../observability/log.js'
+import { createSampledLine } from '../observability/log.js'
 import { withTimeout } from '../runtime/runtime.js'
 import { extractKey, findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
 import { createErrorReply } from './error-reply.js'
@@ -74,10 +74,13 @@ interface DecisionCall {
 type Pairs = readonly (readonly [name: string, value: unknown])[]
 
 export function createDecisionRoutes(options: DecisionRoutesOptions): readonly HttpRoute[] {
-  const warnUnrecorded = createSampledWarning(
-    options.logger,
-    'an emergency or service code passed without a record',
-  )
+  // Strangers may send any number of them.
+  const warnUnrecorded = createSampledLine(options.logger, {
+    level: 'warn',
+    message: 'an emergency or service code passed without a record',
+    max: 10,
+    per: 'minute',
+  })
   const calls: readonly DecisionCall[] = [
     { endpoint: decideEndpoint, via: 'http', options, warnUnrecorded },
     { endpoint: predialGet, via: 'predial', options, warnUnrecorded },
@@ -86,7 +89,7 @@ export function createDecisionRoutes(options: DecisionRoutesOptions): readonly H
   return calls.map((call) => ({
     endpoint: call.endpoint,
     handle: createDecisionHandler(call),
-    answerPlain: (request, socket) => answerPlain(call, request, socket),
+    answerPlain: createPlainAnswer(call),
   }))
 }
 
@@ -126,17 +129,19 @@ export function createDecisionListener(
 }
 
 /** Answers the usual request of a known sender who may make any call. */
-function answerPlain(call: DecisionCall, request: PlainRequest, socket: ThrottledSocket): boolean {
+function createPlainAnswer(call: DecisionCall): AnswerPlain {
   const { authenticate, serviceCodes } = call.options
-  const fields = readPlainCall(call, request)
-  if (fields === undefined || serviceCodes.has(fields.number)) return false
-  const { loginId } = request.head
-  const caller = loginId === '' ? undefined : authenticate(loginId, 'login-id')
-  if (caller === undefined || caller instanceof Promise) return false
-  const { rights, projects, callKinds } = caller.limits
-  if (projects !== 'any' || callKinds !== 'any' || !rights.has('decide')) return false
-  judgePlain(call, { caller, fields, socket }).catch(() => socket.destroy())
-  return true
+  return (request, socket) => {
+    const fields = readPlainCall(call, request)
+    if (fields === undefined || serviceCodes.has(fields.number)) return false
+    const { loginId } = request.head
+    const caller = loginId === '' ? undefined : authenticate(loginId, 'login-id')
+    if (caller === undefined || caller instanceof Promise) return false
+    const { rights, projects, callKinds } = caller.limits
+    if (projects !== 'any' || callKinds !== 'any' || !rights.has('decide')) return false
+    judgePlain(call, { caller, fields, socket }).catch(() => socket.destroy())
+    return true
+  }
 }
 
 interface PlainCall {

@@ -162,28 +162,39 @@ export function createLogger(level: LogLevel, sink: LineSink): Logger {
   return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
 }
 
-const maxSampledPerMinute = 10
+const periodMs = { second: 1_000, minute: 60_000 } as const
+
+interface SampledLine {
+  readonly level: LogLevel
+  readonly message: string
+  /** How many lines of one period are written. */
+  readonly max: number
+  readonly per: keyof typeof periodMs
+}
 
 /**
- * A warning that unauthenticated clients can trigger: the first {@link maxSampledPerMinute} per minute
- * are written, and at the end of the minute one line with the number of omitted ones.
+ * For a line that may be due very often: the first `max` of a period are written, and at its end one line
+ * with the number of omitted ones.
  */
-export function createSampledWarning(log: Logger, message: string): (fields: LogFields) => void {
+export function createSampledLine(
+  log: Logger,
+  { level, message, max, per }: SampledLine,
+): (fields: LogFields) => void {
   let written = 0
   let omitted = 0
-  const endMinute = () => {
-    if (omitted > 0) log.warn(`${message}: more in the last minute`, { count: omitted })
+  const endPeriod = () => {
+    if (omitted > 0) log[level](`${message}: more in the last ${per}`, { count: omitted })
     written = 0
     omitted = 0
   }
   return (fields) => {
-    if (written === 0) setTimeout(endMinute, 60_000).unref()
-    if (written === maxSampledPerMinute) {
+    if (written === 0) setTimeout(endPeriod, periodMs[per]).unref()
+    if (written === max) {
       omitted += 1
       return
     }
     written += 1
-    log.warn(message, fields)
+    log[level](message, fields)
   }
 }
 

@@ -3,6 +3,7 @@ import type { Answer, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
 import { toDecisionDocument } from '../../src/gate/decision-document.js'
 import type { Journal } from '../../src/gate/journal/journal.js'
+import { type LogFields, silentLogger } from '../../src/observability/log.js'
 import {
   answered,
   cleanRow,
@@ -418,4 +419,15 @@ describe('metrics', () => {
     expect(text).toContain('callgate_findings_total{check="permission",verdict="pass"} 2')
     expect(text).not.toContain('2125550100')
   })
+})
+
+it('logs at most a thousand decisions a second, and how many more there were', async () => {
+  vi.useFakeTimers()
+  const lines: LogFields[] = []
+  const info = (message: string, fields?: LogFields) => void lines.push({ message, ...fields })
+  const { gate } = testGate(fakeCompliance(), { log: { ...silentLogger, info } })
+  for (let asked = 0; asked < 1_200; asked += 1) await gate.decide(aCall())
+  expect(lines).toHaveLength(1_000)
+  vi.advanceTimersByTime(1_000)
+  expect(lines.slice(1_000)).toEqual([{ message: 'decision: more in the last second', count: 200 }])
 })

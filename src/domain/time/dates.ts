@@ -58,26 +58,22 @@ export function formatHttpDate(at: Instant): string {
   return httpDate
 }
 
+/** Of the seconds that were formatted last: most instants of a decision are in one of a few. */
+const secondTexts = new Map<number, string>()
+const maxSecondTexts = 100
+
 /** `2026-11-24T13:00:00Z`; milliseconds are shown only when there are any. */
 export function formatInstant(at: Instant): string {
   const wholeMs = Math.trunc(at)
   const second = Math.floor(wholeMs / 1000)
+  let text = secondTexts.get(second)
+  if (text === undefined) {
+    text = new Date(second * 1000).toISOString().slice(0, -'.000Z'.length)
+    if (secondTexts.size >= maxSecondTexts) secondTexts.clear()
+    secondTexts.set(second, text)
+  }
   const ms = wholeMs - second * 1000
-  const text = formatSecond(second)
   return ms === 0 ? `${text}Z` : `${text}.${String(ms).padStart(3, '0')}Z`
-}
-
-/** Most instants of a decision are in one of a few seconds. */
-const secondTexts = new Map<number, string>()
-const maxSecondTexts = 100
-
-function formatSecond(second: number): string {
-  const known = secondTexts.get(second)
-  if (known !== undefined) return known
-  const text = new Date(second * 1000).toISOString().slice(0, -'.000Z'.length)
-  if (secondTexts.size >= maxSecondTexts) secondTexts.clear()
-  secondTexts.set(second, text)
-  return text
 }
 
 /** The day number of a calendar date, or `undefined` when there is no such date. */

@@ -330,7 +330,7 @@ export class Journal implements OutcomeRecorder {
           ends.push(size)
         }
         const firstSeq = this.#durableSeq + 1
-        const request = { firstSeq, kinds, instants, ends, bodies: joinBytes(bodies, size) }
+        const request = { firstSeq, kinds, instants, ends, bodies: Buffer.concat(bodies, size) }
         const isIntact = await this.#writer?.ask(request)
         if (isIntact !== true || this.#fault !== undefined) this.checkFault()
         this.#acknowledge(batch)
@@ -422,17 +422,6 @@ export class Journal implements OutcomeRecorder {
       this.#unindexed.delete(seq)
     }
   }
-}
-
-/** In memory of their own, since a message to a thread copies all of the memory that bytes are part of. */
-function joinBytes(parts: readonly Uint8Array[], size: number): Uint8Array {
-  const joined = new Uint8Array(size)
-  let offset = 0
-  for (const part of parts) {
-    joined.set(part, offset)
-    offset += part.length
-  }
-  return joined
 }
 
 /** The name of a journal, from the day it was begun; in a file beside its records. */

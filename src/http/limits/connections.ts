@@ -336,7 +336,8 @@ export class ThrottledSocket extends Duplex {
     const arrivedAtMs = Math.min(earliestMs, this.#pausedAtMs)
     this.arrivedAtMs = this.#buffer ? Math.min(this.arrivedAtMs, arrivedAtMs) : arrivedAtMs
     this.#pausedAtMs = Number.POSITIVE_INFINITY
-    if (this.isAuthenticated && this.#buffer === undefined && !this.isAnsweringPlain) {
+    const isReady = this.#buffer === undefined && this.#plainSinceMs === undefined
+    if (this.isAuthenticated && isReady) {
       if (!this.#takePlain(chunk) && !this.push(chunk)) this.#stopReading()
       return
     }

@@ -1,6 +1,6 @@
 /**
  * API keys (the spec's LoginId): creates, lists, revokes and authenticates them. A key is shown once,
- * on creation; only its SHA-256 is stored or cached.
+ * on creation; only its SHA-256 is stored. A key in use is in memory for the second that its caller is.
  */
 import { hash } from 'node:crypto'
 import type { Caller, Right, Role } from '../../domain/caller.js'
@@ -138,27 +138,26 @@ export class ApiKeys {
   /** The caller of this key; `undefined` when it is unknown, revoked, expired or malformed. */
   authenticate(key: string): MaybePromise<Caller | undefined> {
     if (key.length !== keyLength) return undefined
-    // Looking up the row by hash leaks nothing about the key through timing.
-    const keyHash = hash('sha256', key)
-    const caller = this.#callers.get(keyHash)
-    if (!caller) return this.#lookUp(keyHash)
+    const caller = this.#callers.get(key)
+    if (!caller) return this.#lookUp(key)
     const { expiresAt } = caller.limits
     if (expiresAt === Number.POSITIVE_INFINITY) return caller
     // A cached key may have expired after it was read.
     return this.#clock.now() < expiresAt ? caller : undefined
   }
 
-  async #lookUp(keyHash: string): Promise<Caller | undefined> {
-    const caller = await this.#callers.fetch(keyHash, () => this.#findCaller(keyHash))
+  async #lookUp(key: string): Promise<Caller | undefined> {
+    const caller = await this.#callers.fetch(key, () => this.#findCaller(key))
     return caller && this.#clock.now() < caller.limits.expiresAt ? caller : undefined
   }
 
-  async #findCaller(keyHash: string): Promise<Caller | undefined> {
+  async #findCaller(key: string): Promise<Caller | undefined> {
+    // Comparing hashes leaks nothing about a key through timing.
     const row = await this.#db
       .selectFrom('api_keys')
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
       .select(callerColumns)
-      .where('key_hash', '=', keyHash)
+      .where('key_hash', '=', hash('sha256', key))
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
     return row && (await readCaller(this.#db, row))
