@@ -1,6 +1,6 @@
 /**
- * The index of the journal: a SQLite file with a row for each decision and each outcome, by which
- * decisions are found. It holds nothing that the journal does not, so it can be deleted and is made
+ * The index of the journal: a SQLite file with a row for each decision, which says where its record is,
+ * and for each outcome. It holds nothing that the journal does not, so it can be deleted and is made
  * again, except for decisions of versions before the journal, which it takes over from the database.
  */
 import { existsSync } from 'node:fs'
@@ -9,8 +9,8 @@ import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
+import { type PlacedRecord, RecordReader, segmentPath } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
-import type { JournalRecord } from './segment-format.js'
 
 /** The body of an outcome record: what was noted about a call. */
 export interface OutcomeNote {
@@ -26,42 +26,59 @@ export interface IndexedDecision {
   readonly outcome: Partial<CallOutcome>
 }
 
+/** An index of another version is made again. */
+const schemaVersion = 1
+
 /**
  * Rows are never flushed one by one: what a crash takes from the index is read from the journal again.
- * Instants are milliseconds since the epoch.
+ * Instants are milliseconds since the epoch. A decision of a version before the journal has its body
+ * here, and no segment.
  */
 const schema = `
-  create table if not exists journal_position (
+  drop table if exists journal_position;
+  drop table if exists decisions;
+  drop table if exists call_outcomes;
+  drop table if exists carried_over;
+  create table journal_position (
     id integer primary key check (id = 1), origin blob not null, next_seq integer not null);
-  create table if not exists decisions (
+  create table decisions (
     id text primary key, account_id text not null, decided_at integer not null,
-    what_if integer not null, body text not null);
-  create index if not exists decisions_by_time on decisions (account_id, decided_at);
-  create table if not exists call_outcomes (
+    what_if integer not null, segment integer, byte_offset integer, body text) without rowid;
+  create index decisions_by_time on decisions (account_id, decided_at);
+  create table call_outcomes (
     decision_id text primary key, outcome text not null) without rowid;
-  create table if not exists carried_over (id text primary key) without rowid;
+  create table carried_over (id text primary key) without rowid;
+  pragma user_version = ${schemaVersion};
 `
+
+type DecisionRow = { readonly id: string } & (
+  | { readonly segment: number; readonly byte_offset: number }
+  | { readonly segment: null; readonly body: string }
+)
 
 export class DecisionIndex {
   readonly #path: string
+  readonly #journalFolder: string
   readonly #connection: Sqlite.Database
   readonly #upsertDecision: Sqlite.Statement
   readonly #upsertOutcome: Sqlite.Statement
   readonly #setPosition: Sqlite.Statement
-  readonly #findDecision: Sqlite.Statement<[string], { account_id: string; body: string }>
+  readonly #findDecision: Sqlite.Statement<[string], DecisionRow>
   readonly #findOutcome: Sqlite.Statement<[string], { outcome: string }>
 
   /** Throws {@link DataFileError} if it cannot be opened. */
-  constructor(path: string) {
+  constructor(path: string, journalFolder: string) {
     const connection = openIndexFile(path)
     this.#path = path
+    this.#journalFolder = journalFolder
     this.#connection = connection
     this.#upsertDecision = connection.prepare(
-      'insert into decisions values (?, ?, ?, ?, ?) on conflict do update set body = excluded.body',
+      'insert into decisions values (?, ?, ?, ?, ?, ?, ?) on conflict do update set ' +
+        'segment = excluded.segment, byte_offset = excluded.byte_offset, body = excluded.body',
     )
     this.#upsertOutcome = connection.prepare('insert or replace into call_outcomes values (?, ?)')
     this.#setPosition = connection.prepare('update journal_position set next_seq = ?')
-    this.#findDecision = connection.prepare('select account_id, body from decisions where id = ?')
+    this.#findDecision = connection.prepare(`${selectPlaces} where id = ?`)
     this.#findOutcome = connection.prepare(
       'select outcome from call_outcomes where decision_id = ?',
     )
@@ -88,7 +105,7 @@ export class DecisionIndex {
   }
 
   /** Adds the next records; all or none. The same records again change nothing. */
-  add(records: readonly JournalRecord[]): void {
+  add(records: readonly PlacedRecord[]): void {
     const last = records.at(-1)
     if (last === undefined) return
     const addAll = this.#connection.transaction(() => {
@@ -98,14 +115,15 @@ export class DecisionIndex {
     addAll.immediate()
   }
 
-  #add({ kind, at, body }: JournalRecord): void {
-    if (kind === 'decision' || kind === 'amendment') this.#addDecision(body.toString(), at)
-    else if (kind === 'outcome') this.#addOutcome(JSON.parse(body.toString()) as OutcomeNote)
+  #add(record: PlacedRecord): void {
+    const { kind } = record
+    if (kind === 'decision' || kind === 'amendment') this.#addDecision(record)
+    else if (kind === 'outcome') this.#addOutcome(JSON.parse(record.body.toString()) as OutcomeNote)
   }
 
-  #addDecision(body: string, decidedAt: Instant): void {
-    const { id, accountId, whatIf } = readHead(body)
-    this.#upsertDecision.run(id, accountId, decidedAt, whatIf ? 1 : 0, body)
+  #addDecision({ at, body, segment, offset }: PlacedRecord): void {
+    const { id, accountId, whatIf } = readHead(body.toString())
+    this.#upsertDecision.run(id, accountId, at, whatIf ? 1 : 0, segment, offset, null)
   }
 
   /** A note about another process's decision is dropped if there is neither a record nor a note of it. */
@@ -137,7 +155,7 @@ export class DecisionIndex {
 
   #carry(rows: readonly OldDecisionRow[]): void {
     for (const { id, account_id, decided_at, what_if, body, ...outcome } of rows) {
-      this.#upsertDecision.run(id, account_id, decided_at, what_if, body)
+      this.#upsertDecision.run(id, account_id, decided_at, what_if, null, null, body)
       const noted = toOutcome(outcome)
       if (noted) this.#upsertOutcome.run(id, JSON.stringify(noted))
     }
@@ -145,23 +163,58 @@ export class DecisionIndex {
     if (last) this.#connection.prepare('insert into carried_over values (?)').run(last.id)
   }
 
+  /**
+   * `undefined` also if the segment with its record was removed. Throws {@link DataFileError} with the
+   * place if the record cannot be read.
+   */
   find(id: string): IndexedDecision | undefined {
     const row = this.#findDecision.get(id)
     const outcome = this.#findOutcome.get(id)
     if (row === undefined) return undefined
-    return { document: JSON.parse(row.body), outcome: outcome ? JSON.parse(outcome.outcome) : {} }
+    const reader = new RecordReader(this.#journalFolder)
+    try {
+      const document = this.#readDecision(row, reader)
+      return document && { document, outcome: outcome ? JSON.parse(outcome.outcome) : {} }
+    } finally {
+      reader.close()
+    }
   }
 
-  /** Decisions of an account at or after an instant, in their order; what-ifs are left out. */
+  /**
+   * Decisions of an account at or after an instant, in their order; what-ifs are left out. Throws as
+   * {@link DecisionIndex.find} does.
+   */
   *decisionsSince(accountId: string, since: Instant): Generator<DecisionDocument> {
     const rows = this.#connection
-      .prepare<[string, Instant], string>(
-        'select body from decisions where account_id = ? and decided_at >= ? and what_if = 0 ' +
+      .prepare<[string, Instant], DecisionRow>(
+        `${selectPlaces} where account_id = ? and decided_at >= ? and what_if = 0 ` +
           'order by decided_at, id',
       )
-      .pluck()
       .iterate(accountId, since)
-    for (const body of rows) yield JSON.parse(body)
+    const reader = new RecordReader(this.#journalFolder)
+    try {
+      for (const row of rows) {
+        const document = this.#readDecision(row, reader)
+        if (document) yield document
+      }
+    } finally {
+      reader.close()
+    }
+  }
+
+  #readDecision(row: DecisionRow, reader: RecordReader): DecisionDocument | undefined {
+    if (row.segment === null) return JSON.parse(row.body)
+    const { id, segment, byte_offset: offset } = row
+    const record = reader.read({ segment, offset })
+    if (record === undefined) return undefined
+    const isDecision = record.kind === 'decision' || record.kind === 'amendment'
+    const document = isDecision
+      ? (JSON.parse(record.body.toString()) as DecisionDocument)
+      : undefined
+    if (document?.id === id) return document
+    const rule = `the record at byte ${offset} is not that of decision ${id}, as the index says`
+    const advice = `Stop the server and delete ${this.#path}`
+    throw new DataFileError(segmentPath(this.#journalFolder, segment), `${rule}. ${advice}`)
   }
 
   /** Accounts among the latest decisions, without what-ifs. */
@@ -192,13 +245,18 @@ function readHead(body: string): Pick<DecisionDocument, 'id' | 'accountId' | 'wh
   return { id, accountId, whatIf: body.includes('"whatIf":true') }
 }
 
+const selectPlaces = 'select id, segment, byte_offset, body from decisions'
+
 function openIndexFile(path: string): Sqlite.Database {
   let connection: Sqlite.Database | undefined
   try {
     connection = new Sqlite(path, { timeout: 1_000 })
     connection.pragma('journal_mode = WAL')
     connection.pragma('synchronous = NORMAL')
-    connection.exec(schema)
+    const isCurrent = () => connection?.pragma('user_version', { simple: true }) === schemaVersion
+    // Another process may make it at the same moment.
+    const prepare = connection.transaction(() => isCurrent() || connection?.exec(schema))
+    if (!isCurrent()) prepare.immediate()
     return connection
   } catch (cause) {
     connection?.close()

@@ -34,7 +34,7 @@ class IndexWriter {
 
   constructor(options: IndexWriterOptions) {
     this.#options = options
-    this.#index = new DecisionIndex(options.indexPath)
+    this.#index = new DecisionIndex(options.indexPath, options.folder)
   }
 
   /**

@@ -1,20 +1,8 @@
-/** Reads the records of a journal in their order, from any sequence number on. */
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+/** Reads the records of a journal: in their order, from any sequence number on, or one by its place. */
+import { closeSync, fsyncSync, ftruncateSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { constants, gunzipSync, gzipSync } from 'node:zlib'
-import { DataFileError, getErrorMessage } from '../../errors.js'
-import { moveIntoPlace } from '../../runtime/folders.js'
+import { DataFileError, getErrorCode } from '../../errors.js'
+import { compressSegment, isCompressed, readAt, SegmentFile } from './segment-file.js'
 import {
   checksumSeedOf,
   decodeFrame,
@@ -22,7 +10,6 @@ import {
   headerBytes,
   type JournalRecord,
   type ReadFrame,
-  type SegmentHeader,
 } from './segment-format.js'
 
 export interface Segment {
@@ -30,29 +17,33 @@ export interface Segment {
   readonly firstSeq: number
 }
 
-const extension = '.seg'
-const compressedExtension = '.seg.gz'
+/** Where a record is. */
+export interface RecordPlace {
+  /** First sequence number of its segment. */
+  readonly segment: number
+  /** Of its first byte in the segment, as it was written. */
+  readonly offset: number
+}
+
+export interface PlacedRecord extends JournalRecord, RecordPlace {}
 
 /** The name is the number of the first record, so that names sort as records do. */
 export function segmentPath(folder: string, firstSeq: number): string {
-  return join(folder, `${String(firstSeq).padStart(20, '0')}${extension}`)
+  return join(folder, `${String(firstSeq).padStart(20, '0')}.seg`)
 }
 
 /** The segments of a folder in their order, each once, also while one is replaced by its compressed form. */
 export function listSegments(folder: string): readonly Segment[] {
   const names = readdirSync(folder).filter((name) => /^\d{20}\.seg(?:\.gz)?$/.test(name))
+  const distinct = new Set(names)
   return names
-    .filter((name) => name.endsWith(extension) || !names.includes(name.replace(/\.gz$/, '')))
+    .filter((name) => !isCompressed(name) || !distinct.has(name.replace(/\.gz$/, '')))
     .sort()
     .map((name) => ({ path: join(folder, name), firstSeq: Number(name.slice(0, 20)) }))
 }
 
-const isCompressed = ({ path }: Segment) => path.endsWith(compressedExtension)
-
 interface OpenSegment extends Segment {
-  /** Of a compressed segment: its bytes as they were written. */
-  readonly content: Buffer | undefined
-  readonly file: number
+  readonly file: SegmentFile
   readonly checksumSeed: number
   /** Of the next frame. */
   offset: number
@@ -89,8 +80,8 @@ export class JournalReader {
    * of the journal. Throws {@link DataFileError} with the place when a record with a number up to
    * `lastSeq` cannot be read though later ones exist.
    */
-  read(lastSeq = Number.MAX_SAFE_INTEGER): readonly JournalRecord[] {
-    const records: JournalRecord[] = []
+  read(lastSeq = Number.MAX_SAFE_INTEGER): readonly PlacedRecord[] {
+    const records: PlacedRecord[] = []
     while (records.length === 0 && this.#nextSeq <= lastSeq) {
       if (!this.#openSegment()) break
       const segment = this.#open
@@ -100,7 +91,7 @@ export class JournalReader {
   }
 
   close(): void {
-    if (this.#open) closeSync(this.#open.file)
+    this.#open?.file.close()
     this.#open = undefined
   }
 
@@ -142,19 +133,19 @@ export class JournalReader {
   /** False if no frame was read. */
   #readChunk(
     segment: OpenSegment,
-    { lastSeq, records }: { readonly lastSeq: number; readonly records: JournalRecord[] },
+    { lastSeq, records }: { readonly lastSeq: number; readonly records: PlacedRecord[] },
   ): boolean {
     const next = listSegments(this.#folder).find(({ firstSeq }) => firstSeq > segment.firstSeq)
     const last = Math.min(lastSeq, (next?.firstSeq ?? Number.MAX_SAFE_INTEGER) - 1)
-    const bytes =
-      segment.content?.subarray(segment.offset, segment.offset + chunkBytes) ??
-      readAt(segment.file, segment.offset, chunkBytes)
+    const bytes = segment.file.read(segment.offset, chunkBytes)
     let offset = 0
     let frame: ReadFrame | undefined
     while (this.#nextSeq <= last) {
       frame = decodeFrame(bytes, offset, segment.checksumSeed)
       if (frame === undefined || frame.record.seq !== this.#nextSeq) break
-      records.push(frame.record)
+      const { seq, kind, at, body } = frame.record
+      const place = segment.offset + offset
+      records.push({ seq, kind, at, body, segment: segment.firstSeq, offset: place })
       offset = frame.end
       this.#nextSeq += 1
     }
@@ -168,70 +159,87 @@ export class JournalReader {
 
 /** `undefined` for a file whose header was never written whole, which holds nothing. */
 function openSegment(segment: Segment): OpenSegment | undefined {
-  const file = openSync(segment.path, 'r')
-  const header = readHeader(segment, file)
-  if (header?.firstSeq === segment.firstSeq) {
-    const checksumSeed = checksumSeedOf(segment.firstSeq)
-    const content = isCompressed(segment) ? decompress(segment) : undefined
-    return { ...segment, content, file, checksumSeed, offset: headerBytes }
+  const file = new SegmentFile(segment.path)
+  try {
+    const header = decodeHeader(file.read(0, headerBytes))
+    if (header?.firstSeq === segment.firstSeq) {
+      const checksumSeed = checksumSeedOf(segment.firstSeq)
+      return { ...segment, file, checksumSeed, offset: headerBytes }
+    }
+  } catch (cause) {
+    file.close()
+    throw cause
   }
-  closeSync(file)
+  file.close()
   return undefined
 }
 
-function readHeader(segment: Segment, file: number): SegmentHeader | undefined {
-  if (!isCompressed(segment)) return decodeHeader(readAt(file, 0, headerBytes))
-  try {
-    // The end of the input is missing on purpose.
-    const start = readAt(file, 0, compressedHeaderBytes)
-    return decodeHeader(gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH }))
-  } catch {
-    return undefined
+/** Holds most records. */
+const usualFrameBytes = 4_096
+
+/** Reads records by their place. Keeps the segment of the last one open. */
+export class RecordReader {
+  readonly #folder: string
+  #open:
+    | { readonly path: string; readonly firstSeq: number; readonly file: SegmentFile }
+    | undefined
+
+  /** Of the journal. */
+  constructor(folder: string) {
+    this.#folder = folder
   }
-}
 
-/** More than the header takes, whatever follows it. */
-const compressedHeaderBytes = 4_096
+  /**
+   * `undefined` if the segment and all before it were removed. Throws {@link DataFileError} with the place
+   * if no whole record is there.
+   */
+  read({ segment, offset }: RecordPlace): JournalRecord | undefined {
+    if (this.#open?.firstSeq !== segment) {
+      this.close()
+      this.#open = this.#openSegment(segment)
+    }
+    if (this.#open === undefined) return undefined
+    const { file, path } = this.#open
+    const checksumSeed = checksumSeedOf(segment)
+    const frame =
+      decodeFrame(file.read(offset, usualFrameBytes), 0, checksumSeed) ??
+      decodeFrame(file.read(offset, chunkBytes), 0, checksumSeed)
+    if (frame === undefined) throw new DataFileError(path, `there is no record at byte ${offset}`)
+    return frame.record
+  }
 
-function decompress({ path }: Segment): Buffer {
-  try {
-    return gunzipSync(readFileSync(path))
-  } catch (cause) {
-    throw new DataFileError(path, `cannot be decompressed: ${getErrorMessage(cause)}`, cause)
+  #openSegment(firstSeq: number) {
+    const plain = segmentPath(this.#folder, firstSeq)
+    // It may be replaced by its compressed form at any moment.
+    for (const path of [plain, `${plain}.gz`]) {
+      try {
+        return { path, firstSeq, file: new SegmentFile(path) }
+      } catch (cause) {
+        if (getErrorCode(cause) !== 'ENOENT') throw cause
+      }
+    }
+    const [oldest] = listSegments(this.#folder)
+    if (oldest !== undefined && oldest.firstSeq > firstSeq) return undefined
+    throw new DataFileError(plain, 'the segment is missing')
+  }
+
+  close(): void {
+    this.#open?.file.close()
+    this.#open = undefined
   }
 }
 
 /**
  * Compresses the oldest segment that is not compressed, if the next one begins at or before `nextSeq`,
- * so that nothing is written to it any more. The file is replaced once its copy is on disk and has been
- * compared. Gives false if there is none.
+ * so that nothing is written to it anymore. Gives false if there is none.
  */
 export function compressOldestSegment(folder: string, nextSeq: number): boolean {
   const segments = listSegments(folder)
-  const index = segments.findIndex((segment) => !isCompressed(segment))
+  const index = segments.findIndex(({ path }) => !isCompressed(path))
   const [segment, next] = [segments[index], segments[index + 1]]
   if (segment === undefined || next === undefined || next.firstSeq > nextSeq) return false
-  const content = readFileSync(segment.path)
-  const aside = `${segment.path}.tmp`
-  writeFileSync(aside, gzipSync(content, { level: 3 }), { mode: 0o600, flush: true })
-  if (!gunzipSync(readFileSync(aside)).equals(content)) {
-    throw new DataFileError(aside, 'the compressed segment does not have the bytes of the segment')
-  }
-  moveIntoPlace(aside, `${segment.path}.gz`)
-  unlinkSync(segment.path)
+  compressSegment(segment.path)
   return true
-}
-
-function readAt(file: number, offset: number, atMost: number): Buffer {
-  const length = Math.max(0, Math.min(atMost, fstatSync(file).size - offset))
-  const bytes = Buffer.allocUnsafe(length)
-  let read = 0
-  while (read < length) {
-    const count = readSync(file, bytes, read, length - read, offset + read)
-    if (count === 0) break
-    read += count
-  }
-  return bytes.subarray(0, read)
 }
 
 export interface RecoveredJournal {
@@ -266,9 +274,9 @@ export function recoverJournal(folder: string, origin: Buffer, fromSeq: number):
 /** The header of the newest segment may be unfinished. */
 function requireOrigin(segment: Segment, origin: Buffer, isLast: boolean): void {
   const { path } = segment
-  const file = openSync(path, 'r')
+  const file = new SegmentFile(path)
   try {
-    const header = readHeader(segment, file)
+    const header = decodeHeader(file.read(0, headerBytes))
     if (header === undefined) {
       if (!isLast) throw new DataFileError(path, 'the header of the segment cannot be read')
     } else if (!header.origin.equals(origin)) {
@@ -278,15 +286,15 @@ function requireOrigin(segment: Segment, origin: Buffer, isLast: boolean): void 
       )
     }
   } finally {
-    closeSync(file)
+    file.close()
   }
 }
 
 /** Returns how many bytes that were. Without a whole header there is nothing in the file. */
 function removeTornTail(segment: Segment, nextSeq: number, end: number): number {
-  // It was complete when it was compressed.
-  if (isCompressed(segment)) return 0
   const { path, firstSeq } = segment
+  // It was complete when it was compressed.
+  if (isCompressed(path)) return 0
   const file = openSync(path, 'r+')
   try {
     const tail = readAt(file, end, Number.MAX_SAFE_INTEGER)

@@ -266,7 +266,7 @@ export class Journal implements OutcomeRecorder {
   }
 
   #openIndex(): DecisionIndex {
-    this.#index ??= new DecisionIndex(this.#indexPath)
+    this.#index ??= new DecisionIndex(this.#indexPath, this.#folder)
     return this.#index
   }
 

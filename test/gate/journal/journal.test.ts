@@ -372,8 +372,11 @@ describe('a segment that is complete', () => {
     rmSync(indexPath())
     const again = await open(options)
     await again.drain()
-    const found = again.find('main', JSON.parse(records[500]?.body ?? '').id)
-    expect(JSON.stringify(found)).toBe(records[500]?.body)
+    for (const { kind, body } of records) {
+      if (kind !== 'decision') continue
+      expect(JSON.stringify(again.find('main', JSON.parse(body).id))).toBe(body)
+    }
+    expect([...(again.index?.decisionsSince('main', 0) ?? [])]).toHaveLength(1_000)
     expect(recordsIn(dataDir).slice(0, 1_001)).toEqual(records)
   })
 
@@ -412,6 +415,63 @@ describe('a segment that is complete', () => {
     await expect(create(options).open()).rejects.toThrow(first)
     writeFileSync(path, bytes)
     await open(options)
+  })
+})
+
+describe('a decision whose record is not where the index says', () => {
+  const options = { maxSegmentBytes: 500 }
+  const change = (sql: string) => {
+    const index = new Sqlite(indexPath())
+    index.exec(sql)
+    index.close()
+  }
+
+  async function writeFour(): Promise<Journal> {
+    const journal = await open(options)
+    for (const id of ['d1', 'd2', 'd3', 'd4']) await append(journal, await made(id))
+    await journal.drain()
+    expect(segments().length).toBeGreaterThan(3)
+    return journal
+  }
+
+  it('is an error that names the place', async () => {
+    const journal = await writeFour()
+    change("update decisions set byte_offset = byte_offset + 8 where id = 'd2'")
+    expect(() => journal.find('main', 'd2')).toThrow(
+      /\d{20}\.seg\S*: there is no record at byte \d+/,
+    )
+    change(
+      "update decisions set (segment, byte_offset) = (select segment, byte_offset from decisions where id = 'd3') where id = 'd2'",
+    )
+    expect(() => journal.find('main', 'd2')).toThrow(
+      /\.seg: .* at byte \d+ is not that of decision d2/,
+    )
+    expect(() => [...(journal.index?.decisionsSince('main', 0) ?? [])]).toThrow('decision d2')
+    expect(journal.find('main', 'd1')?.id).toBe('d1')
+  })
+
+  it('is not found once its segment and all before it were removed, and the others are', async () => {
+    const journal = await writeFour()
+    await journal.close()
+    const names = segments()
+    const middle = join(folder(), names[2] ?? '')
+    renameSync(middle, `${middle}-away`)
+    const again = await open(options)
+    const missing = ['d1', 'd2', 'd3', 'd4'].filter((id) => {
+      try {
+        return again.find('main', id)?.id !== id
+      } catch (cause) {
+        expect(String(cause)).toMatch(/\.seg: the segment is missing$/)
+        return true
+      }
+    })
+    expect(missing).toEqual(['d3'])
+    for (const name of names.slice(0, 2)) rmSync(join(folder(), name))
+    for (const id of ['d1', 'd2', 'd3']) expect(again.find('main', id)).toBeUndefined()
+    const left = [...(again.index?.decisionsSince('main', 0) ?? [])].map(({ id }) => id)
+    expect(left).toEqual(['d4'])
+    await again.close()
+    expect((await open(options)).find('main', 'd4')?.id).toBe('d4')
   })
 })
 
@@ -503,6 +563,40 @@ describe('opening a journal', () => {
     await writeThree()
     rmSync(folder(), { recursive: true })
     await expect(create().open()).rejects.toThrow('index belongs to another journal')
+  })
+
+  it('makes an index of another version again, with the decisions from before the journal', async () => {
+    const database = oldDatabaseOpened()
+    const old = JSON.stringify(toDecisionDocument(await made('old')))
+    database
+      .prepare("insert into decisions values ('old', 'main', 1, '', '', '', '', '', 0, ?)")
+      .run(old)
+    database.close()
+    await writeThree()
+    rmSync(indexPath())
+    const index = new Sqlite(indexPath())
+    index.exec(`
+      create table journal_position (
+        id integer primary key check (id = 1), origin blob not null, next_seq integer not null);
+      create table decisions (
+        id text primary key, account_id text not null, decided_at integer not null,
+        what_if integer not null, body text not null);
+      create index decisions_by_time on decisions (account_id, decided_at);
+      create table call_outcomes (
+        decision_id text primary key, outcome text not null) without rowid;
+      create table carried_over (id text primary key) without rowid;
+      insert into journal_position values (1, x'00', 5);
+      insert into decisions values ('d1', 'main', 0, 0, '{"id":"d1","accountId":"main"}');
+      insert into carried_over values ('old')`)
+    index.close()
+    const journal = await open()
+    await journal.drain()
+    for (const id of ['d1', 'd2', 'd3', 'old']) {
+      expect(journal.find('main', id)).toEqual(toDecisionDocument(await made(id)))
+    }
+    await journal.close()
+    const again = await open()
+    expect(again.index?.find('d1')?.document.id).toBe('d1')
   })
 
   it('makes the same index again when it was deleted', async () => {

@@ -117,7 +117,9 @@ const recordsFrom = (nextSeq: number, count: number): readonly JournalRecord[] =
 const readAll = (folder: string) => {
   const reader = new JournalReader(folder, 1)
   const all: JournalRecord[] = []
-  for (let next = reader.read(); next.length > 0; next = reader.read()) all.push(...next)
+  for (let next = reader.read(); next.length > 0; next = reader.read()) {
+    all.push(...next.map(({ seq, kind, at, body }) => ({ seq, kind, at, body })))
+  }
   reader.close()
   return all
 }

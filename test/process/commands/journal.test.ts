@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
 import { recordsIn } from '../../support/journal.js'
 import { shortOrLong } from '../../support/long.js'
 import { type Serving, serve } from '../../support/program.js'
@@ -79,11 +80,10 @@ it(`has every allow that a client received, after ${kills} kills`, async () => {
   expect(missing).toEqual([])
 
   const indexed = () => {
-    const index = new Sqlite(join(dataDir, 'index.sqlite'), { readonly: true })
-    const rows = index.prepare<[], { id: string; body: string }>('select id, body from decisions')
-    const all = new Map(rows.all().map(({ id, body }) => [id, JSON.parse(body) as unknown]))
+    const index = new DecisionIndex(join(dataDir, 'index.sqlite'), join(dataDir, 'journal'))
+    const found = [...recorded.keys()].flatMap((id) => index.find(id)?.document ?? [])
     index.close()
-    return all
+    return new Map(found.map((document) => [document.id, document]))
   }
   await expect.poll(() => indexed().size, { timeout: 30_000 }).toBe(recorded.size)
   expect(indexed()).toEqual(recorded)
