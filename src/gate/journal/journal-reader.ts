@@ -220,7 +220,7 @@ export class RecordReader {
     }
     const [oldest] = listSegments(this.#folder)
     if (oldest !== undefined && oldest.firstSeq > firstSeq) return undefined
-    throw new DataFileError(plain, 'the segment is missing')
+    throw new DataFileError(plain, 'the segment is missing. Restore it from a backup')
   }
 
   close(): void {

@@ -5,7 +5,8 @@
  * The compressed form is BGZF: members of gzip, each with 65,280 bytes of the segment (the last one with
  * the rest) and its own size in an extra field `BC`, and an empty member at the end. `gzip -d` gives the
  * bytes as they were written. The first member is empty too: its extra field `CG` says where in the file
- * each of the others begins, and the last one ends (4 bytes each, little-endian), so that one record is read without the rest.
+ * each block begins, and where the last one ends (4 bytes each, little-endian). Without it, whoever reads
+ * one record would read the heads of up to a thousand members before it, each in another place of the disk.
  */
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { crc32, deflateRawSync, gunzipSync } from 'node:zlib'

@@ -461,7 +461,7 @@ describe('a decision whose record is not where the index says', () => {
       try {
         return again.find('main', id)?.id !== id
       } catch (cause) {
-        expect(String(cause)).toMatch(/\.seg: the segment is missing$/)
+        expect(String(cause)).toMatch(/\.seg: the segment is missing\. Restore it/)
         return true
       }
     })

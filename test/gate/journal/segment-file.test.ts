@@ -250,7 +250,7 @@ describe('a segment', () => {
     expect(readAll).toThrow(
       /0001\.seg\.gz: it is not compressed in blocks.*Decompress it with gunzip/,
     )
-    execFileSync('gunzip', [compressedPath()])
+    execFileSync('gzip', ['-d', compressedPath()])
     expectAll()
   })
 })
