@@ -7,8 +7,8 @@ import { startLoad } from './load.js'
 import { figure, printTable, range, spreadOf } from './rounds.js'
 import { type Serving, serveCallgate } from './serving.js'
 
-const rounds = 5
-const seconds = 4
+const full = { rounds: 5, seconds: 4 }
+const quick = { rounds: 2, seconds: 2 }
 const count = 10_000
 const areaCodes = ['212', '213', '214', '215', '216', '217', '218', '219', '201', '202']
 const numbers = Array.from(
@@ -25,20 +25,21 @@ interface Target {
   readonly scrubbed: Readonly<Record<'csv' | 'json' | 'beside', number[]>>
 }
 
-export async function benchBulk(): Promise<void> {
+export async function benchBulk({ small }: { readonly small: boolean }): Promise<void> {
+  const { rounds, seconds } = small ? quick : full
   const load = startLoad()
   const targets = [await open('one service thread', '1'), await open('none (baseline)', '0')]
   try {
     for (const { serving } of targets) {
-      await measure(load, targetOf(serving))
+      await measure(load, targetOf(serving, seconds))
       for (let warm = 0; warm < 10; warm += 1) await scrub(serving, 'csv')
     }
     for (let round = 0; round < rounds; round += 1) {
       for (const target of targets) {
         const { serving, quiet, beside, scrubbed } = target
-        quiet.push(await measure(load, targetOf(serving)))
+        quiet.push(await measure(load, targetOf(serving, seconds)))
         const bulk = scrubUntilStopped(serving)
-        beside.push(await measure(load, targetOf(serving)))
+        beside.push(await measure(load, targetOf(serving, seconds)))
         scrubbed.beside.push(await bulk.stop())
         for (const form of ['csv', 'json'] as const) {
           scrubbed[form].push(await measureScrubs(serving, form))
@@ -62,7 +63,7 @@ async function open(name: string, threads: string): Promise<Target> {
   return { name, serving, quiet: [], beside: [], scrubbed: { csv: [], json: [], beside: [] } }
 }
 
-function targetOf({ url, sandboxKey, pid }: Serving): LoadTarget {
+function targetOf({ url, sandboxKey, pid }: Serving, seconds: number): LoadTarget {
   const order = { ...decisionsOf(url, sandboxKey, '"decision":"allow"'), seconds }
   return { name: 'decisions', pid, order }
 }
