@@ -141,8 +141,9 @@ function requireExpected(name: string, { wrong, firstWrong, cut }: LoadResult): 
 const decisionBody = (areaCode: string) =>
   JSON.stringify({ number: `${areaCode}5550100`, callKind: 'manual' })
 
-/** An allow whose record is not on disk in time, or whose deadline has passed. */
-const withheld = { text: 'block' }
+/** A block instead of an allow: its record is not on disk in time, or its deadline has passed. */
+const withheldJson = { text: '"decision":"block"' }
+const withheldLine = { text: 'block:', status: 503 }
 
 /** The clean landline of some area codes; the server's sandbox time is a weekday noon. */
 export function decisionsOf(url: string, loginId: string, text: string): LoadOrder {
@@ -155,7 +156,7 @@ export function decisionsOf(url: string, loginId: string, text: string): LoadOrd
     headers: { loginId },
     connections,
     seconds: 3,
-    expected: { allow: { text }, withheld },
+    expected: { allow: { text }, withheld: withheldJson },
   }
 }
 
@@ -171,7 +172,7 @@ export function predialsOf(url: string, loginId: string, text: string): LoadOrde
     headers: { loginId },
     connections,
     seconds: 3,
-    expected: { allow: { text }, withheld },
+    expected: { allow: { text }, withheld: withheldLine },
   }
 }
 

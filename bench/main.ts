@@ -13,6 +13,7 @@ import { benchHttp } from './http.js'
 import { benchKept } from './kept.js'
 import { benchLists } from './lists/lists.js'
 import { machineFacts, watchMachine } from './machine.js'
+import { benchMaintenance } from './maintenance.js'
 import { benchSources } from './sources.js'
 import { benchSustained } from './sustained.js'
 
@@ -25,6 +26,7 @@ const benches = {
   hostile: benchHostile,
   disk: benchDisk,
   sustained: benchSustained,
+  maintenance: benchMaintenance,
   kept: benchKept,
   lists: benchLists,
   sources: benchSources,

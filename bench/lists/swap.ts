@@ -51,7 +51,8 @@ function print(quiet: readonly LoadResult[], during: readonly LoadResult[], seco
     const p99 = spreadOf(rounds.map(p99Of))
     const p50 = spreadOf(rounds.map((result) => quantileOf(latenciesOf([result]), 0.5)))
     const longest = quantileOf(latenciesOf(rounds), 1)
-    const other = rounds.reduce((sum, { wrong, cut }) => sum + wrong + cut, 0)
+    const withheld = latenciesOf(rounds, 'withheld').length
+    const other = rounds.reduce((sum, { wrong, cut }) => sum + wrong + cut, withheld)
     const figures = [p50.median, p99.median, p99.max, longest, other].map(figure)
     return [name, ...figures, String(rounds.length)]
   }
