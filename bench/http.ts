@@ -17,7 +17,7 @@ import {
 } from './load.js'
 import { readCpuTime } from './machine.js'
 import { figure, printTable, range, spreadOf } from './rounds.js'
-import { serveCallgate } from './serving.js'
+import { type Serving, serveCallgate } from './serving.js'
 
 const full = { rounds: 7, seconds: 3 }
 const quick = { rounds: 2, seconds: 1 }
@@ -52,12 +52,7 @@ export async function benchHttp({ small }: { readonly small: boolean }): Promise
   const { rounds, seconds } = small ? quick : full
   const load = startLoad()
   const serving = await serveCallgate({ CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z' })
-  const answer = await fetch(`${serving.url}/v1/decisions`, {
-    method: 'POST',
-    headers: { loginId: serving.sandboxKey, 'content-type': 'application/json' },
-    body: decisionBody(listAreaCodes()[0] ?? ''),
-  })
-  const answerBytes = Buffer.byteLength(await answer.text())
+  const answerBytes = await sizeOfAllow(serving)
   const echoes = [await startEcho('http', answerBytes), await startEcho('express', answerBytes)]
   const withSeconds = (order: LoadOrder): LoadOrder => ({ ...order, seconds })
   const ofCallgate = { name: 'callgate, decided and on record', pid: serving.pid }
@@ -136,6 +131,21 @@ export async function measure(
 function requireExpected(name: string, { wrong, firstWrong, cut }: LoadResult): void {
   if (wrong + cut === 0) return
   throw new Error(`${name}: ${wrong} wrong answers, ${cut} missing ones\n${firstWrong}`)
+}
+
+/** Bytes of the JSON of an allow. */
+export async function sizeOfAllow({ url, sandboxKey }: Serving): Promise<number> {
+  for (;;) {
+    const reply = await fetch(`${url}/v1/decisions`, {
+      method: 'POST',
+      headers: { loginId: sandboxKey, 'content-type': 'application/json' },
+      body: decisionBody(listAreaCodes()[0] ?? ''),
+    })
+    const text = await reply.text()
+    if (!reply.ok) throw new Error(`decisions: ${reply.status} ${text}`)
+    // The first decisions of a server may be late on a busy machine, and then blocked.
+    if (text.includes('"decision":"allow"')) return Buffer.byteLength(text)
+  }
 }
 
 const decisionBody = (areaCode: string) =>

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import { startDiskWriter } from './disk-writers.js'
 import type { HoldReading } from './holds-probe.js'
+import { sizeOfAllow } from './http.js'
 import {
   type LoadOrder,
   type LoadRequest,
@@ -58,7 +59,7 @@ export async function benchSustained({ small }: { readonly small: boolean }): Pr
     { probe },
   )
   try {
-    const recordBytes = await sizeOfRecord(serving)
+    const recordBytes = frameBytes(await sizeOfAllow(serving))
     const append = { path: join(folder, 'records'), recordBytes, perSecond }
     const calls = generateCalls()
     const order = (count: number) => orderOf(serving, calls, count)
@@ -84,15 +85,8 @@ export async function benchSustained({ small }: { readonly small: boolean }): Pr
   }
 }
 
-/** Of a decision in the journal, where a frame has 42 bytes more and a multiple of 8. */
-async function sizeOfRecord({ url, sandboxKey }: Serving): Promise<number> {
-  const reply = await fetch(`${url}/v1/decisions`, {
-    method: 'POST',
-    headers: { loginId: sandboxKey, 'content-type': 'application/json' },
-    body: JSON.stringify({ number: '2125550100', callKind: 'manual' }),
-  })
-  return Math.ceil(((await reply.arrayBuffer()).byteLength + 42) / 8) * 8
-}
+/** In the journal, where a frame has 42 bytes more than its JSON and a multiple of 8. */
+const frameBytes = (jsonBytes: number) => Math.ceil((jsonBytes + 42) / 8) * 8
 
 /**
  * Of eight calls, five are allowed: three to lines that are called all the time, two to lines that were
