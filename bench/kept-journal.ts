@@ -11,7 +11,7 @@ import { formatInstant } from '../src/domain/time/dates.js'
 import type { DecisionDocument } from '../src/gate/decision-document.js'
 import { DecisionIndex } from '../src/gate/journal/decision-index.js'
 import { indexWriting } from '../src/gate/journal/index-writer.js'
-import { segmentWriting } from '../src/gate/journal/segment-writer.js'
+import { packRecords, segmentWriting } from '../src/gate/journal/segment-writer.js'
 import { nodeRuntime, systemClock } from '../src/runtime/runtime.js'
 import { seededRandom } from './random.js'
 import { type Serving, serveCallgate } from './serving.js'
@@ -73,11 +73,15 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
     const startedAt = performance.now()
     const instants = Array.from({ length: size }, (_, index) => firstAt + (made + index) * everyMs)
     const documents = instants.map((at) => vary(samples, at))
-    const kinds = documents.map(() => 'decision' as const)
-    const bodies = documents.map((document) => JSON.stringify(document)).join('\n')
+    const records = documents.map((document, index) => ({
+      seq: firstSeq + made + index,
+      kind: 'decision' as const,
+      at: instants[index] ?? 0,
+      body: Buffer.from(JSON.stringify(document)),
+    }))
     const madeAt = performance.now()
     const sizeBefore = sizesOf(folder, '.seg')
-    writer.handle({ firstSeq: firstSeq + made, kinds, instants, bodies })
+    writer.handle(packRecords(records))
     writtenBytes += sizesOf(folder, '.seg') - sizeBefore
     spent.making += madeAt - startedAt
     spent.writing += performance.now() - madeAt

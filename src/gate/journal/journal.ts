@@ -25,7 +25,7 @@ import { type IndexProgress, indexWriting } from './index-writer.js'
 import { listSegments, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import type { JournalRecord, RecordKind } from './segment-format.js'
-import { type RecordBatch, segmentWriting } from './segment-writer.js'
+import { packRecords, type RecordBatch, segmentWriting } from './segment-writer.js'
 
 interface JournalObserver {
   /** With the instant of a record that is on disk. */
@@ -317,21 +317,7 @@ export class Journal implements OutcomeRecorder {
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.slice(0, maxBatchSize)
-        const kinds: RecordKind[] = []
-        const instants: Instant[] = []
-        const ends: number[] = []
-        const bodies: Buffer[] = []
-        let size = 0
-        for (const { record } of batch) {
-          kinds.push(record.kind)
-          instants.push(record.at)
-          bodies.push(record.body)
-          size += record.body.length
-          ends.push(size)
-        }
-        const firstSeq = this.#durableSeq + 1
-        const request = { firstSeq, kinds, instants, ends, bodies: Buffer.concat(bodies, size) }
-        const isIntact = await this.#writer?.ask(request)
+        const isIntact = await this.#writer?.ask(packRecords(batch.map(({ record }) => record)))
         if (isIntact !== true || this.#fault !== undefined) this.checkFault()
         this.#acknowledge(batch)
       }

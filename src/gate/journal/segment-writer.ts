@@ -186,13 +186,32 @@ export const segmentWriting: ThreadWork<SegmentWriterOptions, RecordBatch, boole
   create(options) {
     const writer = new SegmentWriter(options)
     return {
-      handle: (batch) => writer.handle(toRecords(batch)),
+      handle: (batch) => writer.handle(unpackRecords(batch)),
       close: () => writer.close(),
     }
   },
 }
 
-function toRecords({ firstSeq, kinds, instants, ends, bodies }: RecordBatch) {
+/** Their numbers must be consecutive. */
+export function packRecords(records: readonly JournalRecord[]): RecordBatch {
+  const kinds: RecordKind[] = []
+  const instants: Instant[] = []
+  const ends: number[] = []
+  let size = 0
+  for (const { kind, at, body } of records) {
+    kinds.push(kind)
+    instants.push(at)
+    size += body.length
+    ends.push(size)
+  }
+  const bodies = Buffer.concat(
+    records.map(({ body }) => body),
+    size,
+  )
+  return { firstSeq: records[0]?.seq ?? 0, kinds, instants, ends, bodies }
+}
+
+function unpackRecords({ firstSeq, kinds, instants, ends, bodies }: RecordBatch) {
   const { buffer, byteOffset } = bodies
   let start = byteOffset
   return kinds.map((kind, index): JournalRecord => {
