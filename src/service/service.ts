@@ -55,5 +55,12 @@ export interface FactServices {
   readonly scans: Pick<Scans, 'submit' | 'status'>
 }
 
+/** The part of {@link FactServices} whose requests or answers hold lists. */
+export interface BulkFactServices {
+  readonly reassigned: Pick<ReassignedChecks, 'checkEnhanced' | 'checkBasic'>
+  readonly monitor: Pick<ReputationMonitor, 'get' | 'all' | 'remove'>
+  readonly scans: Pick<Scans, 'submit' | 'status'>
+}
+
 /** The methods behind the published API. */
 export interface Service extends CallServices, AccountServices, FactServices {}

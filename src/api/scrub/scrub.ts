@@ -181,7 +181,7 @@ export const scrubPost = defineEndpoint<ScrubRequest, ScrubRows>({
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
-  usesServiceThread: true,
+  usesServiceThread: 'when-long',
   requireAccountLimits: requireMaxNumbers,
   request: request({ max: maxScrubNumbers }),
   encodeRequest: encodeScrubRequest,
