@@ -45,7 +45,7 @@ import {
 import { scanStatus, scanSubmit } from '../api/reputation/scans.js'
 import { createRoute, type Route } from '../api/route.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub/scrub.js'
-import { type Caller, defaultMaxScrubNumbers } from '../domain/caller.js'
+import type { Caller } from '../domain/caller.js'
 import type {
   AccountServices,
   BulkFactServices,
@@ -98,9 +98,7 @@ export function createCallRoutes(
       ? { ...asked, aiKeepsVoiceWindows: true }
       : asked
     if (relationships) await consent.record(caller, { ...relationships, projectId, campaignId })
-    if (request.items.length > defaultMaxScrubNumbers)
-      return scrub.streamRows(caller.accountId, request)
-    return await scrub.listRows(caller.accountId, request)
+    return scrub.streamRows(caller.accountId, request)
   }
   const stored = async (caller: Caller, request: EbrRequest): Promise<EbrResponse> => {
     const { warnings } = await consent.record(caller, request)

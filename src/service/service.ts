@@ -24,7 +24,7 @@ export interface CallServices {
   readonly timeLegal: Pick<TimeLegalCheck, 'check'>
   readonly callTimes: Pick<LegalCallTimes, 'list'>
   readonly timeZones: Pick<TimeZoneInfo, 'list'>
-  readonly scrub: Pick<Scrub, 'listRows' | 'streamRows'>
+  readonly scrub: Pick<Scrub, 'streamRows'>
   readonly internalDnc: Pick<InternalDnc, 'add' | 'remove' | 'readStatus' | 'count'>
   readonly consent: Pick<Consent, 'record'>
   readonly consentRecords: Pick<ConsentRecords, 'list' | 'remove'>
