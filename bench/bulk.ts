@@ -22,7 +22,9 @@ interface Target {
   readonly quiet: Measured[]
   readonly beside: Measured[]
   /** Numbers scrubbed a second, by form. */
-  readonly scrubbed: Readonly<Record<'csv' | 'json' | 'beside', number[]>>
+  readonly scrubbed: Readonly<Record<'csv' | 'json' | 'beside' | 'twoClients', number[]>>
+  /** Processor time of the whole server for 10,000 numbers, in milliseconds. */
+  readonly processorMs: Readonly<Record<'csv' | 'json', number[]>>
 }
 
 export async function benchBulk({ small }: { readonly small: boolean }): Promise<void> {
@@ -36,14 +38,18 @@ export async function benchBulk({ small }: { readonly small: boolean }): Promise
     }
     for (let round = 0; round < rounds; round += 1) {
       for (const target of targets) {
-        const { serving, quiet, beside, scrubbed } = target
+        const { serving, quiet, beside, scrubbed, processorMs } = target
         quiet.push(await measure(load, targetOf(serving, seconds)))
         const bulk = scrubUntilStopped(serving)
         beside.push(await measure(load, targetOf(serving, seconds)))
         scrubbed.beside.push(await bulk.stop())
         for (const form of ['csv', 'json'] as const) {
+          const before = await readProcessorMs(serving)
           scrubbed[form].push(await measureScrubs(serving, form))
+          processorMs[form].push(((await readProcessorMs(serving)) - before) / scrubs)
         }
+        const both = [measureScrubs(serving, 'csv'), measureScrubs(serving, 'csv')]
+        scrubbed.twoClients.push((await Promise.all(both)).reduce((sum, one) => sum + one))
       }
     }
     print(targets)
@@ -60,7 +66,8 @@ async function open(name: string, threads: string): Promise<Target> {
     CALLGATE_LIMITS_SCRUB_PER_MINUTE: '0',
     CALLGATE_LIMITS_SCRUB_NUMBERS_PER_MINUTE: '0',
   })
-  return { name, serving, quiet: [], beside: [], scrubbed: { csv: [], json: [], beside: [] } }
+  const scrubbed = { csv: [], json: [], beside: [], twoClients: [] }
+  return { name, serving, quiet: [], beside: [], scrubbed, processorMs: { csv: [], json: [] } }
 }
 
 function targetOf({ url, sandboxKey, pid }: Serving, seconds: number): LoadTarget {
@@ -84,6 +91,11 @@ async function measureScrubs(serving: Serving, output: 'csv' | 'json'): Promise<
   const startedAt = performance.now()
   for (let sent = 0; sent < scrubs; sent += 1) await scrub(serving, output)
   return (scrubs * count * 1_000) / (performance.now() - startedAt)
+}
+
+async function readProcessorMs({ url }: Serving): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  return Number(/^process_cpu_seconds_total (.*)$/m.exec(metrics)?.[1]) * 1_000
 }
 
 /** `stop` resolves to the numbers a second. */
@@ -112,23 +124,37 @@ function print(targets: readonly Target[]): void {
       medianOf(quiet.map(({ perSecond }) => perSecond)),
       medianOf(beside.map(({ perSecond }) => perSecond)),
       `${medianOf(ratios)} (${range(spreadOf(ratios))})`,
+      medianOf(quiet.map(({ p50Ms }) => p50Ms)),
+      medianOf(beside.map(({ p50Ms }) => p50Ms)),
       medianOf(quiet.map(({ p99Ms }) => p99Ms)),
       medianOf(beside.map(({ p99Ms }) => p99Ms)),
       range(spreadOf(beside.map(({ p99Ms }) => p99Ms))),
     ]
   })
   printTable(
-    ['service threads', 'quiet/s', 'beside/s', 'ratio', 'p99 quiet', 'p99 beside', 'min .. max'],
+    [
+      ...['service threads', 'quiet/s', 'beside/s', 'ratio', 'p50 quiet', 'p50 beside'],
+      ...['p99 quiet', 'p99 beside', 'min .. max'],
+    ],
     rows,
   )
   const scrubRows = targets.map(({ name, scrubbed }) => [
     name,
-    ...(['csv', 'json', 'beside'] as const).map(
+    ...(['csv', 'json', 'twoClients', 'beside'] as const).map(
       (form) => `${medianOf(scrubbed[form])} (${range(spreadOf(scrubbed[form]))})`,
     ),
   ])
   printTable(
-    ['numbers scrubbed a second (aim: 100,000)', 'CSV alone', 'JSON alone', 'CSV beside'],
+    [
+      ...['numbers scrubbed a second (aim: 100,000)', 'CSV alone', 'JSON alone'],
+      ...['CSV, two clients', 'CSV beside'],
+    ],
     scrubRows,
   )
+  const processorRows = targets.map(({ name, processorMs: { csv, json } }) => [
+    name,
+    medianOf(csv),
+    medianOf(json),
+  ])
+  printTable(['processor ms per 10,000', 'CSV', 'JSON'], processorRows)
 }
