@@ -22,6 +22,7 @@ import type { CallServices } from '../service/service.js'
 import { createCallRoutes } from '../service/service-routes.js'
 import { ChangeHead } from '../storage/change-head.js'
 import { openDatabase } from '../storage/engine.js'
+import type { OpenDatabase } from '../storage/open-database.js'
 import {
   type CallData,
   createAccountViews,
@@ -99,16 +100,13 @@ class ServiceThread implements ServiceThreadFunctions {
   readonly #streams = new Map<number, Stream>()
   #reloaded: Promise<unknown> = Promise.resolve()
 
-  constructor(port: MessagePort, { settings, ...options }: ServiceThreadOptions) {
+  constructor(
+    port: MessagePort,
+    storage: OpenDatabase,
+    { settings, ...options }: ServiceThreadOptions,
+  ) {
     const { clock, timers, randomBytes } = nodeRuntime
-    const storage = openDatabase({
-      ...settings.storage,
-      dataDir: settings.dataDir,
-      createDatabase: false,
-      readOnly: true,
-      blockForLockMs: settings.storage.lockWaitMs,
-    })
-    this.#projects = new ProjectScopes(storage.db, timers)
+    this.#projects = new ProjectScopes(storage.reads, timers)
     this.#data = openCallData(settings, nodeRuntime, {
       lists: new SharedLists(options.lists),
       rules: new CallingRules(options.rules),
@@ -210,5 +208,13 @@ const niceness = 10
 
 if (parentPort) {
   lowerThreadPriority(niceness)
-  new ServiceThread(parentPort, workerData)
+  const { settings }: ServiceThreadOptions = workerData
+  const storage = await openDatabase({
+    ...settings.storage,
+    dataDir: settings.dataDir,
+    createDatabase: false,
+    readOnly: true,
+    blockForLockMs: settings.storage.lockWaitMs,
+  })
+  new ServiceThread(parentPort, storage, workerData)
 }
