@@ -149,16 +149,13 @@ class ServiceThread implements ServiceThreadFunctions {
   #reloaded: Promise<unknown> = Promise.resolve()
   #lastWriteId = 0
 
-  constructor(port: MessagePort, { settings, ...options }: ServiceThreadOptions) {
+  constructor(
+    port: MessagePort,
+    storage: OpenDatabase,
+    { settings, ...options }: ServiceThreadOptions,
+  ) {
     const { clock, timers, randomBytes } = nodeRuntime
-    const storage = openDatabase({
-      ...settings.storage,
-      dataDir: settings.dataDir,
-      createDatabase: false,
-      readOnly: true,
-      blockForLockMs: settings.storage.lockWaitMs,
-    })
-    this.#projects = new ProjectScopes(storage.db, timers)
+    this.#projects = new ProjectScopes(storage.reads, timers)
     this.#data = openCallData(settings, nodeRuntime, {
       lists: new SharedLists(options.lists),
       rules: new CallingRules(options.rules),
@@ -336,5 +333,13 @@ const niceness = 10
 
 if (parentPort) {
   lowerThreadPriority(niceness)
-  new ServiceThread(parentPort, workerData)
+  const { settings }: ServiceThreadOptions = workerData
+  const storage = await openDatabase({
+    ...settings.storage,
+    dataDir: settings.dataDir,
+    createDatabase: false,
+    readOnly: true,
+    blockForLockMs: settings.storage.lockWaitMs,
+  })
+  new ServiceThread(parentPort, storage, workerData)
 }

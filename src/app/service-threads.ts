@@ -66,7 +66,7 @@ export class ServiceThreads implements RequestAnswerer {
     events: RequestEvents,
   ): Promise<StaticPage | StreamedReply> {
     // A thread that starts now would open whatever is at the path.
-    const fault = this.#callgate.storage.findFault()
+    const fault = await this.#callgate.storage.checkFault()
     if (fault !== undefined) throw new AppError('not-available', fault)
     const thread = this.#chooseThread()
     this.#lastRequestId += 1

@@ -51,8 +51,8 @@ export interface JournalOptions {
   readonly clock: Clock
   /** That database, as it was opened. */
   readonly databaseFiles: readonly OpenedFile[]
-  /** Why what was decided from the database cannot be trusted, for people. */
-  readonly findFault: () => string | undefined
+  /** Looks at the files of the database: why what was decided from it cannot be trusted, for people. */
+  readonly checkFault: () => Promise<string | undefined>
   readonly observer: JournalObserver
   /** Of the program, for the record of each start. */
   readonly version: string
@@ -75,6 +75,8 @@ interface Entry {
 }
 
 const maxBatchSize = 1_000
+/** An account without a decision among so many records is not in use. */
+const activeRecords = 1_000
 /** Kept in memory while the index is behind. */
 const maxUnindexed = 100_000
 const defaultMaxWaiting = 20_000
@@ -99,6 +101,8 @@ export class Journal implements OutcomeRecorder {
   #index: DecisionIndex | undefined
   #writer: Thread<RecordBatch, boolean> | undefined
   #indexer: Thread<number, IndexProgress> | undefined
+  /** Number of the latest decision of each account. */
+  readonly #lastSeqByAccount = new Map<string, number>()
   #nextSeq = 0
   /** Number of the last record on disk. */
   #durableSeq = 0
@@ -151,6 +155,9 @@ export class Journal implements OutcomeRecorder {
     }
     this.#nextSeq = nextSeq
     this.#durableSeq = nextSeq - 1
+    for (const id of index.findAccountsOfLatest(activeRecords)) {
+      this.#lastSeqByAccount.set(id, nextSeq)
+    }
     this.#writer = startThread(segmentWriting, {
       folder,
       origin,
@@ -169,6 +176,8 @@ export class Journal implements OutcomeRecorder {
    * records wait. A record whose write failed is tried again all the same.
    */
   append(decision: Decision, onWritten?: OnWritten, kind: RecordKind = 'decision'): void {
+    const { accountId, request } = decision
+    if (request.at === undefined) this.#lastSeqByAccount.set(accountId, this.#nextSeq)
     const body = toDecisionBytes(decision)
     this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
     this.#writing ??= this.#writeAll()
@@ -208,11 +217,19 @@ export class Journal implements OutcomeRecorder {
   }
 
   /**
-   * To be called when damage of the database was found or is gone: while there is a fault, nothing that
-   * is decided from it may be allowed.
+   * To be called when a fault of the database was found or is gone: while there is one, nothing that is
+   * decided from it may be allowed.
    */
-  checkFault(): void {
-    this.#fault = this.#options.findFault()
+  setFault(fault: string | undefined): void {
+    this.#fault = fault
+  }
+
+  /** Accounts with a decision, other than a what-if, among the latest records. */
+  listActiveAccounts(): ReadonlySet<string> {
+    const accounts = [...this.#lastSeqByAccount]
+    return new Set(
+      accounts.flatMap(([id, seq]) => (this.#nextSeq - seq > activeRecords ? [] : [id])),
+    )
   }
 
   /** For searches; a moment behind the journal. `undefined` while nothing was ever recorded. */
@@ -318,7 +335,9 @@ export class Journal implements OutcomeRecorder {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.slice(0, maxBatchSize)
         const isIntact = await this.#writer?.ask(packRecords(batch.map(({ record }) => record)))
-        if (isIntact !== true || this.#fault !== undefined) this.checkFault()
+        if (isIntact !== true || this.#fault !== undefined) {
+          this.#fault = await this.#options.checkFault()
+        }
         this.#acknowledge(batch)
       }
     } catch (cause) {
