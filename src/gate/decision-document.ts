@@ -117,6 +117,10 @@ function formatDecision(decision: Decision): string {
   const { request, effects, decidedAt, judgedAt } = decision
   const { channel } = request
   const policy = effects.length === 0 ? undefined : effects.map(toPolicyDocument)
+  let findings = ''
+  for (const finding of decision.findings) {
+    findings += (findings === '' ? '' : ',') + formatFinding(finding, decision)
+  }
   return (
     `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"` +
     `,"message":${quote(formatMessage(decision))},"number":${quote(decision.number)}` +
@@ -126,7 +130,7 @@ function formatDecision(decision: Decision): string {
     formatMember('nextAllowedAt', formatFinite(decision.nextAllowedAt)) +
     `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
     (policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`) +
-    `,"findings":[${decision.findings.map((finding) => formatFinding(finding, decision)).join()}]` +
+    `,"findings":[${findings}]` +
     `,"accountId":${quote(decision.accountId)}${formatMember('keyId', request.keyId)}` +
     `,"via":"${request.via}","dialed":${quote(request.dialed)}` +
     (channel === undefined ? '' : `,"channel":${JSON.stringify(channel)}`) +

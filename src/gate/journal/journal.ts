@@ -334,7 +334,7 @@ export class Journal implements OutcomeRecorder {
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.slice(0, maxBatchSize)
-        const isIntact = await this.#writer?.ask(packRecords(batch.map(({ record }) => record)))
+        const isIntact = await this.#writer?.ask(packRecords(batch))
         if (isIntact !== true || this.#fault !== undefined) {
           this.#fault = await this.#options.checkFault()
         }

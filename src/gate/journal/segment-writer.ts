@@ -193,22 +193,21 @@ export const segmentWriting: ThreadWork<SegmentWriterOptions, RecordBatch, boole
 }
 
 /** Their numbers must be consecutive. */
-export function packRecords(records: readonly JournalRecord[]): RecordBatch {
+export function packRecords(entries: readonly { readonly record: JournalRecord }[]): RecordBatch {
   const kinds: RecordKind[] = []
   const instants: Instant[] = []
   const ends: number[] = []
+  const bodies: Buffer[] = []
   let size = 0
-  for (const { kind, at, body } of records) {
-    kinds.push(kind)
-    instants.push(at)
-    size += body.length
+  for (const { record } of entries) {
+    kinds.push(record.kind)
+    instants.push(record.at)
+    bodies.push(record.body)
+    size += record.body.length
     ends.push(size)
   }
-  const bodies = Buffer.concat(
-    records.map(({ body }) => body),
-    size,
-  )
-  return { firstSeq: records[0]?.seq ?? 0, kinds, instants, ends, bodies }
+  const firstSeq = entries[0]?.record.seq ?? 0
+  return { firstSeq, kinds, instants, ends, bodies: Buffer.concat(bodies, size) }
 }
 
 function unpackRecords({ firstSeq, kinds, instants, ends, bodies }: RecordBatch) {
