@@ -116,6 +116,7 @@ export function toDecisionDocument(decision: Decision): DecisionDocument {
 function formatDecision(decision: Decision): string {
   const { request, effects, decidedAt, judgedAt } = decision
   const { channel } = request
+  const number = quote(decision.number)
   const policy = effects.length === 0 ? undefined : effects.map(toPolicyDocument)
   let findings = ''
   for (const finding of decision.findings) {
@@ -123,8 +124,8 @@ function formatDecision(decision: Decision): string {
   }
   return (
     `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"` +
-    `,"message":${quote(formatMessage(decision))},"number":${quote(decision.number)}` +
-    (decision.decision === 'allow' ? `,"dial":${quote(decision.number)}` : '') +
+    `,"message":${quote(formatMessage(decision))},"number":${number}` +
+    (decision.decision === 'allow' ? `,"dial":${number}` : '') +
     `,"callKind":"${request.callKind}","decidedAt":"${formatInstant(decidedAt)}"` +
     `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
     formatMember('nextAllowedAt', formatFinite(decision.nextAllowedAt)) +
