@@ -8,7 +8,7 @@ import { type CallsReport, placeCalls } from '../test/e2e/asterisk/lab/sipp-call
 import { startTrunk } from '../test/e2e/asterisk/lab/sipp-trunk.js'
 import { until } from '../test/e2e/asterisk/lab/until.js'
 import { type Lane, type Lanes, openLanes } from './asterisk-lanes.js'
-import { figure, printTable, type Spread, spreadOf } from './rounds.js'
+import { figure, printTable, range, spreadOf } from './rounds.js'
 
 const rounds = 3
 /** Calls per second, and the duration in seconds. */
@@ -158,10 +158,6 @@ function printRatios(ratios: readonly Ratio[]): void {
     return [what, figure(ratio.median), range(ratio), aim ? `aim: at most ${aim}` : '']
   })
   printTable(['ratio, round by round', 'median', `min .. max of ${rounds}`, ''], rows)
-}
-
-function range({ min, max }: Spread): string {
-  return `${figure(min)} .. ${figure(max)}`
 }
 
 function progress(text: string): void {

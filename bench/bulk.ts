@@ -2,15 +2,13 @@
  * Decisions beside one client that sends scrubs of 10,000 numbers without pause, with a service thread
  * and, as the baseline, without one. Two servers take turns; load and servers are separate processes.
  */
-import { fork } from 'node:child_process'
-import { join } from 'node:path'
-import { askLoad, orderFor } from './http.js'
-import type { LoadOrder, LoadResult } from './http-load.js'
-import { figure, printTable, type Spread, spreadOf } from './rounds.js'
+import { decisionsOf, type Target as LoadTarget, type Measured, measure } from './http.js'
+import { startLoad } from './load.js'
+import { figure, printTable, range, spreadOf } from './rounds.js'
 import { type Serving, serveCallgate } from './serving.js'
 
-const rounds = 5
-const seconds = 4
+const full = { rounds: 5, seconds: 4 }
+const quick = { rounds: 2, seconds: 2 }
 const count = 10_000
 const areaCodes = ['212', '213', '214', '215', '216', '217', '218', '219', '201', '202']
 const numbers = Array.from(
@@ -21,36 +19,43 @@ const numbers = Array.from(
 interface Target {
   readonly name: string
   readonly serving: Serving
-  readonly quiet: LoadResult[]
-  readonly beside: LoadResult[]
+  readonly quiet: Measured[]
+  readonly beside: Measured[]
   /** Numbers scrubbed a second, by form. */
-  readonly scrubbed: Readonly<Record<'csv' | 'json' | 'beside', number[]>>
+  readonly scrubbed: Readonly<Record<'csv' | 'json' | 'beside' | 'twoClients', number[]>>
+  /** Processor time of the whole server for 10,000 numbers, in milliseconds. */
+  readonly processorMs: Readonly<Record<'csv' | 'json', number[]>>
 }
 
-export async function benchBulk(): Promise<void> {
-  const load = fork(join(import.meta.dirname, 'http-load.js'))
+export async function benchBulk({ small }: { readonly small: boolean }): Promise<void> {
+  const { rounds, seconds } = small ? quick : full
+  const load = startLoad()
   const targets = [await open('one service thread', '1'), await open('none (baseline)', '0')]
   try {
     for (const { serving } of targets) {
-      await askLoad(load, { ...orderOf(serving), seconds: 1 })
+      await measure(load, targetOf(serving, seconds))
       for (let warm = 0; warm < 10; warm += 1) await scrub(serving, 'csv')
     }
     for (let round = 0; round < rounds; round += 1) {
       for (const target of targets) {
-        const { serving, quiet, beside, scrubbed } = target
-        quiet.push(await askLoad(load, orderOf(serving)))
+        const { serving, quiet, beside, scrubbed, processorMs } = target
+        quiet.push(await measure(load, targetOf(serving, seconds)))
         const bulk = scrubUntilStopped(serving)
-        beside.push(await askLoad(load, orderOf(serving)))
+        beside.push(await measure(load, targetOf(serving, seconds)))
         scrubbed.beside.push(await bulk.stop())
         for (const form of ['csv', 'json'] as const) {
+          const before = await readProcessorMs(serving)
           scrubbed[form].push(await measureScrubs(serving, form))
+          processorMs[form].push(((await readProcessorMs(serving)) - before) / scrubs)
         }
+        const both = [measureScrubs(serving, 'csv'), measureScrubs(serving, 'csv')]
+        scrubbed.twoClients.push((await Promise.all(both)).reduce((sum, one) => sum + one))
       }
     }
     print(targets)
   } finally {
     for (const { serving } of targets) await serving.end()
-    load.disconnect()
+    load.end()
   }
 }
 
@@ -61,11 +66,13 @@ async function open(name: string, threads: string): Promise<Target> {
     CALLGATE_LIMITS_SCRUB_PER_MINUTE: '0',
     CALLGATE_LIMITS_SCRUB_NUMBERS_PER_MINUTE: '0',
   })
-  return { name, serving, quiet: [], beside: [], scrubbed: { csv: [], json: [], beside: [] } }
+  const scrubbed = { csv: [], json: [], beside: [], twoClients: [] }
+  return { name, serving, quiet: [], beside: [], scrubbed, processorMs: { csv: [], json: [] } }
 }
 
-function orderOf({ url, sandboxKey }: Serving): LoadOrder {
-  return { ...orderFor(url, sandboxKey, 'allow:'), seconds }
+function targetOf({ url, sandboxKey, pid }: Serving, seconds: number): LoadTarget {
+  const order = { ...decisionsOf(url, sandboxKey, '"decision":"allow"'), seconds }
+  return { name: 'decisions', pid, order }
 }
 
 async function scrub({ url, sandboxKey }: Serving, output: 'csv' | 'json'): Promise<void> {
@@ -86,8 +93,13 @@ async function measureScrubs(serving: Serving, output: 'csv' | 'json'): Promise<
   return (scrubs * count * 1_000) / (performance.now() - startedAt)
 }
 
+async function readProcessorMs({ url }: Serving): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  return Number(/^process_cpu_seconds_total (.*)$/m.exec(metrics)?.[1]) * 1_000
+}
+
 /** `stop` resolves to the numbers a second. */
-function scrubUntilStopped(serving: Serving): { stop(): Promise<number> } {
+export function scrubUntilStopped(serving: Serving): { stop(): Promise<number> } {
   let isStopped = false
   const startedAt = performance.now()
   const sending = (async () => {
@@ -112,24 +124,37 @@ function print(targets: readonly Target[]): void {
       medianOf(quiet.map(({ perSecond }) => perSecond)),
       medianOf(beside.map(({ perSecond }) => perSecond)),
       `${medianOf(ratios)} (${range(spreadOf(ratios))})`,
+      medianOf(quiet.map(({ p50Ms }) => p50Ms)),
+      medianOf(beside.map(({ p50Ms }) => p50Ms)),
       medianOf(quiet.map(({ p99Ms }) => p99Ms)),
       medianOf(beside.map(({ p99Ms }) => p99Ms)),
       range(spreadOf(beside.map(({ p99Ms }) => p99Ms))),
     ]
   })
   printTable(
-    ['service threads', 'quiet/s', 'beside/s', 'ratio', 'p99 quiet', 'p99 beside', 'min .. max'],
+    [
+      ...['service threads', 'quiet/s', 'beside/s', 'ratio', 'p50 quiet', 'p50 beside'],
+      ...['p99 quiet', 'p99 beside', 'min .. max'],
+    ],
     rows,
   )
   const scrubRows = targets.map(({ name, scrubbed }) => [
     name,
-    ...(['csv', 'json', 'beside'] as const).map(
+    ...(['csv', 'json', 'twoClients', 'beside'] as const).map(
       (form) => `${medianOf(scrubbed[form])} (${range(spreadOf(scrubbed[form]))})`,
     ),
   ])
-  printTable(['numbers scrubbed a second', 'CSV alone', 'JSON alone', 'CSV beside'], scrubRows)
-}
-
-function range({ min, max }: Spread): string {
-  return `${figure(min)} .. ${figure(max)}`
+  printTable(
+    [
+      ...['numbers scrubbed a second (aim: 100,000)', 'CSV alone', 'JSON alone'],
+      ...['CSV, two clients', 'CSV beside'],
+    ],
+    scrubRows,
+  )
+  const processorRows = targets.map(({ name, processorMs: { csv, json } }) => [
+    name,
+    medianOf(csv),
+    medianOf(json),
+  ])
+  printTable(['processor ms per 10,000', 'CSV', 'JSON'], processorRows)
 }

@@ -1,63 +1,78 @@
-/** Loaded into the measured server: records the longest time that one turn of its event loop takes. */
+/**
+ * Measures how long the event loop of its process is held at the longest: loaded into a server, or run by
+ * itself as an idle process to compare with.
+ */
+import { readFileSync } from 'node:fs'
 import { PerformanceObserver } from 'node:perf_hooks'
 
 export interface HoldReading {
   readonly longestMs: number
-  /** The longest turn, not counting the garbage collection in each turn. */
+  /** The longest hold, not counting the garbage collection in each. */
   readonly longestBesideGcMs: number
 }
 
-interface Turn {
+interface Hold {
   readonly from: number
   readonly until: number
   readonly ms: number
 }
 
-let turns: Turn[] = []
+const tickMs = 1
+/** Shorter ones are those of any timer. */
+const leastMs = 1
+
+let holds: Hold[] = []
 let collections: { readonly startTime: number; readonly duration: number }[] = []
-let isMeasuring = false
-let last = { at: 0, cpuMs: 0 }
+let timer: NodeJS.Timeout | undefined
+let last = { at: 0, waitedMs: 0 }
 
 const collector = new PerformanceObserver((list) => collections.push(...list.getEntries()))
 collector.observe({ entryTypes: ['gc'] })
 
-function now() {
-  const { user, system } = process.cpuUsage()
-  return { at: performance.now(), cpuMs: (user + system) / 1000 }
+/** Of the thread that runs the event loop: milliseconds it was ready to run while others had the processor. */
+function waitedForProcessorMs(): number {
+  try {
+    const [, waited] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
+    return Number(waited) / 1e6
+  } catch {
+    return 0
+  }
 }
 
-/** Processor time includes all threads; wall time includes waiting for the processor. */
-function turn(): void {
-  const { at, cpuMs } = now()
-  const ms = Math.min(at - last.at, cpuMs - last.cpuMs)
-  if (ms > 1) turns.push({ from: last.at, until: at, ms })
-  last = now()
-  if (isMeasuring) setImmediate(turn)
+/** A hold is the time by which a timer is late, except for waiting for the processor. */
+function tick(): void {
+  const at = performance.now()
+  const waitedMs = waitedForProcessorMs()
+  const ms = at - last.at - tickMs - (waitedMs - last.waitedMs)
+  if (ms > leastMs) holds.push({ from: last.at, until: at, ms })
+  last = { at, waitedMs }
 }
 
 function longest(): HoldReading {
-  const besideGc = turns.map(({ from, until, ms }) => {
+  const besideGc = holds.map(({ from, until, ms }) => {
     const own = collections.filter(({ startTime }) => startTime >= from && startTime < until)
     return ms - own.reduce((sum, { duration }) => sum + duration, 0)
   })
   return {
-    longestMs: Math.max(0, ...turns.map(({ ms }) => ms)),
-    longestBesideGcMs: Math.max(0, ...besideGc),
+    longestMs: holds.reduce((most, { ms }) => Math.max(most, ms), 0),
+    longestBesideGcMs: besideGc.reduce((most, ms) => Math.max(most, ms), 0),
   }
 }
 
 process.on('message', (message) => {
   if (message === 'read') {
-    isMeasuring = false
+    clearInterval(timer)
     // Garbage collections are reported in a later turn than the one they happened in.
     setTimeout(() => process.send?.(longest()), 50)
     return
   }
-  turns = []
+  holds = []
   collections = []
-  last = now()
-  isMeasuring = true
-  setImmediate(turn)
+  last = { at: performance.now(), waitedMs: waitedForProcessorMs() }
+  clearInterval(timer)
+  timer = setInterval(tick, tickMs).unref()
   process.send?.('measuring')
 })
-process.channel?.unref()
+// The server ends by itself; as an idle process, this one ends with its parent.
+if (process.argv[1] === import.meta.filename) process.on('disconnect', () => process.exit())
+else process.channel?.unref()

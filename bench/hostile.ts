@@ -1,12 +1,20 @@
 /**
  * Decisions under attack: 100 a second, together with anonymous connections that send the most expensive
- * data and one client that sends whole batches. The clients are separate processes.
+ * data and one client that sends whole batches. Attack and decisions are sent by separate processes.
  */
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import { type Attack, type PayloadName, payloadNames } from './hostile-senders.js'
+import {
+  type Load,
+  type LoadOrder,
+  type LoadRequest,
+  latenciesOf,
+  quantileOf,
+  startLoad,
+} from './load.js'
 import { figure, printTable } from './rounds.js'
 import { type Serving, serveCallgate } from './serving.js'
 
@@ -14,18 +22,13 @@ const perSecond = 100
 const hostileConnections = 8
 const deadlineMs = 250
 const aimMs = 300
+/** Beside the attack with one bulk client. */
+const p99AimMs = 25
 const healthAimMs = 100
 /** Numbers in each request of the batch client. */
 const batch = 10_000
 
-interface Seen {
-  readonly ms: number
-  readonly isAllow: boolean
-  /** The connection ended without an answer. */
-  readonly isCut: boolean
-}
-
-interface Load {
+interface Attacked {
   readonly name: string
   readonly hostile: number
   readonly bulk: boolean
@@ -33,7 +36,7 @@ interface Load {
   readonly payload?: PayloadName
 }
 
-const loads: readonly Load[] = [
+const loads: readonly Attacked[] = [
   { name: 'nothing else', hostile: 0, bulk: false },
   { name: `${hostileConnections} hostile`, hostile: hostileConnections, bulk: false },
   { name: 'one bulk client', hostile: 0, bulk: true },
@@ -41,7 +44,7 @@ const loads: readonly Load[] = [
   { name: '500 hostile, one bulk', hostile: 500, bulk: true },
 ]
 /** Only in the long form. */
-const singleLoads: readonly Load[] = payloadNames.map((payload) => ({
+const singleLoads: readonly Attacked[] = payloadNames.map((payload) => ({
   name: `60 hostile: ${payload}`,
   hostile: 60,
   bulk: false,
@@ -50,11 +53,12 @@ const singleLoads: readonly Load[] = payloadNames.map((payload) => ({
 
 export async function benchHostile({ small }: { readonly small: boolean }): Promise<void> {
   const serving = await serveCallgate({ CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z' })
+  const generator = startLoad()
   try {
-    await decisions(serving, 2)
+    await generator.run(orderOf(serving, 2))
     const rows: (readonly string[])[] = []
     for (const load of small ? loads : [...loads, ...singleLoads]) {
-      rows.push(await measure(serving, load, small ? 5 : 20))
+      rows.push(await measure(serving, load, generator, small ? 5 : 20))
     }
     const head = [
       `${perSecond} decisions a second beside`,
@@ -62,7 +66,7 @@ export async function benchHostile({ small }: { readonly small: boolean }): Prom
       'allows',
       'cut',
       'p50 ms',
-      'p99 ms',
+      `p99 ms (aim: ${p99AimMs})`,
     ]
     printTable(
       [
@@ -74,13 +78,15 @@ export async function benchHostile({ small }: { readonly small: boolean }): Prom
       rows,
     )
   } finally {
+    generator.end()
     await serving.end()
   }
 }
 
 async function measure(
   serving: Serving,
-  { name, hostile, bulk, payload }: Load,
+  { name, hostile, bulk, payload }: Attacked,
+  generator: Load,
   seconds: number,
 ): Promise<readonly string[]> {
   const child = hostile > 0 ? fork(join(import.meta.dirname, 'hostile-senders.js')) : undefined
@@ -88,46 +94,39 @@ async function measure(
   const end = new AbortController()
   const bulking = bulk ? sendBatches(serving, end.signal) : Promise.resolve()
   const probing = slowestProbe(serving, end.signal)
-  const seen = await decisions(serving, seconds)
+  const result = await generator.run(orderOf(serving, seconds))
   end.abort()
   await bulking
   child?.disconnect()
-  const ms = seen.map((one) => one.ms).sort((one, other) => one - other)
-  const at = (share: number) => ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0
-  const allows = seen.filter(({ isAllow }) => isAllow)
-  const late = allows.filter((one) => one.ms > deadlineMs).length
-  const cut = seen.filter(({ isCut }) => isCut).length
-  const counts = [seen.length - cut, allows.length, cut].map(String)
-  const times = [at(0.5), at(0.99), at(1)].map(figure)
+  const ms = latenciesOf([result])
+  const allows = latenciesOf([result], 'allow')
+  const late = allows.filter((one) => one > deadlineMs).length
+  const counts = [ms.length + result.wrong, allows.length, result.cut].map(String)
+  const times = [0.5, 0.99, 1].map((share) => figure(quantileOf(ms, share)))
   return [name, ...counts, ...times, String(late), `${figure(await probing)} ms`]
 }
 
-/** Sends requests at a fixed rate, whether or not earlier ones have been answered. */
-async function decisions({ url, sandboxKey }: Serving, seconds: number): Promise<readonly Seen[]> {
-  const areaCodes = listAreaCodes()
-  const asking: Promise<Seen>[] = []
-  const startedAt = performance.now()
-  for (let sent = 0; sent < seconds * perSecond; sent += 1) {
-    const waitMs = startedAt + (sent * 1_000) / perSecond - performance.now()
-    if (waitMs > 0) await sleep(waitMs)
-    const number = `${areaCodes[sent % areaCodes.length]}5550106`
-    asking.push(decide(url, sandboxKey, number))
+/** Sent at a fixed rate, whether or not earlier ones have been answered. */
+function orderOf({ url, sandboxKey }: Serving, seconds: number): LoadOrder {
+  const requests = listAreaCodes().map(
+    (areaCode): LoadRequest => ({
+      method: 'POST',
+      path: '/v1/decisions',
+      body: JSON.stringify({ number: `${areaCode}5550106`, callKind: 'ai' }),
+    }),
+  )
+  return {
+    url,
+    requests,
+    headers: { loginId: sandboxKey },
+    connections: 8,
+    seconds,
+    perSecond,
+    expected: {
+      allow: { text: '"decision":"allow"' },
+      block: { text: '"decision":"block"' },
+    },
   }
-  return await Promise.all(asking)
-}
-
-async function decide(url: string, loginId: string, number: string): Promise<Seen> {
-  const startedAt = performance.now()
-  const text = await fetch(`${url}/v1/decisions`, {
-    method: 'POST',
-    headers: { loginId, 'content-type': 'application/json' },
-    body: JSON.stringify({ number, callKind: 'ai' }),
-  })
-    .then((reply) => reply.text())
-    .catch(() => undefined)
-  const ms = performance.now() - startedAt
-  const isAllow = text?.includes('"decision":"allow"') === true
-  return { ms, isAllow, isCut: text === undefined }
 }
 
 async function sendBatches({ url, sandboxKey }: Serving, signal: AbortSignal): Promise<void> {

@@ -1,104 +1,256 @@
 /**
- * Pre-dial requests per second over keep-alive connections, as a ratio to echo servers that do
- * nothing. Server and load are separate processes; the three servers take turns.
+ * Decisions per second over keep-alive connections, as JSON (`POST /v1/decisions`) and as a line for a
+ * dialplan (`GET /v1/predial`), as a ratio to echo servers that read the same requests and answer as many
+ * bytes. Server and load are separate processes; the servers take turns.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { listAreaCodes } from '../src/data/numbering/area-codes.js'
-import type { LoadOrder, LoadResult } from './http-load.js'
-import { figure, printTable, type Spread, spreadOf, takeTurns } from './rounds.js'
-import { serveCallgate } from './serving.js'
+import {
+  type Load,
+  type LoadOrder,
+  type LoadResult,
+  latenciesOf,
+  quantileOf,
+  startLoad,
+} from './load.js'
+import { readCpuTime } from './machine.js'
+import { figure, printTable, range, spreadOf } from './rounds.js'
+import { type Serving, serveCallgate } from './serving.js'
 
-const rounds = 5
-const seconds = 3
+const full = { rounds: 7, seconds: 3 }
+const quick = { rounds: 2, seconds: 1 }
 const connections = 32
 const areaCodes = 24
 
-interface Target {
+export interface Target {
   readonly name: string
+  readonly pid: number
   readonly order: LoadOrder
-  end(): Promise<void>
+  /** False for a program that does its work on any thread. */
+  readonly hasEventLoop?: false
 }
 
-export async function benchHttp(): Promise<void> {
-  const load = fork(join(import.meta.dirname, 'http-load.js'))
-  const targets = [await echo('http'), await echo('express'), await callgate()]
+/** A round of one target. */
+export interface Measured {
+  /** Allows a second. */
+  readonly perSecond: number
+  /** Blocks that should have been allows. */
+  readonly withheld: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Processor time of the server, in microseconds a request. */
+  readonly cpuUs: number
+  /** Of its thread that runs the event loop, if it has one. */
+  readonly mainUs: number
+  /** Of the load, as a share of one processor. */
+  readonly loadShare: number
+}
+
+export async function benchHttp({ small }: { readonly small: boolean }): Promise<void> {
+  const { rounds, seconds } = small ? quick : full
+  const load = startLoad()
+  const serving = await serveCallgate({ CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z' })
+  const answerBytes = await sizeOfAllow(serving)
+  const echoes = [await startEcho('http', answerBytes), await startEcho('express', answerBytes)]
+  const withSeconds = (order: LoadOrder): LoadOrder => ({ ...order, seconds })
+  const ofCallgate = { name: 'callgate, decided and on record', pid: serving.pid }
   try {
-    const results: LoadResult[][] = targets.map(() => [])
-    const contenders = targets.map(({ order }, index) => ({
-      run: async () => {
-        const result = await askLoad(load, order)
-        if (result.wrong > 0) throw new Error(`${result.wrong} wrong answers of ${order.url}`)
-        results[index]?.push(result)
-        return result.perSecond
-      },
-    }))
-    for (const { order } of targets) await askLoad(load, { ...order, seconds: 1 })
-    await takeTurns(contenders, rounds)
-    print(targets, results)
+    const decisions = [
+      ...echoes.map(({ name, pid, url }) => ({
+        name,
+        pid,
+        order: decisionsOf(url, 'none', '"echo"'),
+      })),
+      { ...ofCallgate, order: decisionsOf(serving.url, serving.sandboxKey, '"decision":"allow"') },
+    ]
+    const predials = [
+      ...echoes.map(({ name, pid, url }) => ({
+        name,
+        pid,
+        order: predialsOf(url, 'none', '/v1/predial'),
+      })),
+      { ...ofCallgate, order: predialsOf(serving.url, serving.sandboxKey, 'allow:') },
+    ]
+    for (const [title, targets] of [
+      ['POST /v1/decisions', decisions],
+      ['GET /v1/predial', predials],
+    ] as const) {
+      const all = targets.map((target) => ({ ...target, order: withSeconds(target.order) }))
+      const measured = await measureInTurns(load, all, rounds)
+      printMeasured(`${title}, ${connections} connections`, all, measured)
+      printRatios(all, measured, [0.5, 3])
+    }
   } finally {
-    for (const target of targets) await target.end()
-    load.disconnect()
+    await serving.end()
+    for (const { child } of echoes) child.disconnect()
+    load.end()
   }
 }
 
-export async function askLoad(load: ChildProcess, order: LoadOrder): Promise<LoadResult> {
-  load.send(order)
-  const [result] = (await once(load, 'message')) as [LoadResult]
-  return result
+/** The results of each target, round by round. */
+export async function measureInTurns(
+  load: Load,
+  targets: readonly Target[],
+  rounds: number,
+): Promise<readonly (readonly Measured[])[]> {
+  for (const { order } of targets) await load.run({ ...order, seconds: Math.min(2, order.seconds) })
+  const measured: Measured[][] = targets.map(() => [])
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, target] of targets.entries()) {
+      measured[index]?.push(await measure(load, target))
+    }
+  }
+  return measured
 }
+
+export async function measure(
+  load: Load,
+  { name, pid, order, hasEventLoop }: Target,
+): Promise<Measured> {
+  const before = readCpuTime(pid)
+  const result = await load.run(order)
+  const after = readCpuTime(pid)
+  requireExpected(name, result)
+  const ms = latenciesOf([result])
+  const withheld = result.answers.withheld?.length ?? 0
+  const usEach = (time: number) => (time * 1_000) / ms.length
+  return {
+    perSecond: result.perSecond * (1 - withheld / ms.length),
+    withheld,
+    p50Ms: quantileOf(ms, 0.5),
+    p99Ms: quantileOf(ms, 0.99),
+    cpuUs: usEach(after.allMs - before.allMs),
+    mainUs: hasEventLoop === false ? Number.NaN : usEach(after.mainMs - before.mainMs),
+    loadShare: result.cpuShare,
+  }
+}
+
+/** Throws if an answer was another one. */
+function requireExpected(name: string, { wrong, firstWrong, cut }: LoadResult): void {
+  if (wrong + cut === 0) return
+  throw new Error(`${name}: ${wrong} wrong answers, ${cut} missing ones\n${firstWrong}`)
+}
+
+/** Bytes of the JSON of an allow. */
+export async function sizeOfAllow({ url, sandboxKey }: Serving): Promise<number> {
+  for (;;) {
+    const reply = await fetch(`${url}/v1/decisions`, {
+      method: 'POST',
+      headers: { loginId: sandboxKey, 'content-type': 'application/json' },
+      body: decisionBody(listAreaCodes()[0] ?? ''),
+    })
+    const text = await reply.text()
+    if (!reply.ok) throw new Error(`decisions: ${reply.status} ${text}`)
+    // The first decisions of a server may be late on a busy machine, and then blocked.
+    if (text.includes('"decision":"allow"')) return Buffer.byteLength(text)
+  }
+}
+
+const decisionBody = (areaCode: string) =>
+  JSON.stringify({ number: `${areaCode}5550100`, callKind: 'manual' })
+
+/** A block instead of an allow: its record is not on disk in time, or its deadline has passed. */
+const withheldJson = { text: '"decision":"block"' }
+const withheldLine = { text: 'block:', status: 503 }
 
 /** The clean landline of some area codes; the server's sandbox time is a weekday noon. */
-export function orderFor(url: string, key: string, expected: string): LoadOrder {
-  const paths = listAreaCodes()
+export function decisionsOf(url: string, loginId: string, text: string): LoadOrder {
+  const requests = listAreaCodes()
     .slice(0, areaCodes)
-    .map((areaCode) => `/v1/predial?number=${areaCode}5550100&kind=manual`)
-  return { url, paths, headers: { loginId: key }, connections, seconds, expected }
+    .map((code) => ({ method: 'POST', path: '/v1/decisions', body: decisionBody(code) }) as const)
+  return {
+    url,
+    requests,
+    headers: { loginId },
+    connections,
+    seconds: 3,
+    expected: { allow: { text }, withheld: withheldJson },
+  }
 }
 
-async function echo(kind: 'http' | 'express'): Promise<Target> {
-  const child = fork(join(import.meta.dirname, 'echo-server.js'), [kind])
+export function predialsOf(url: string, loginId: string, text: string): LoadOrder {
+  const requests = listAreaCodes()
+    .slice(0, areaCodes)
+    .map(
+      (code) => ({ method: 'GET', path: `/v1/predial?number=${code}5550100&kind=manual` }) as const,
+    )
+  return {
+    url,
+    requests,
+    headers: { loginId },
+    connections,
+    seconds: 3,
+    expected: { allow: { text }, withheld: withheldLine },
+  }
+}
+
+interface Echo {
+  readonly name: string
+  readonly url: string
+  readonly pid: number
+  readonly child: ChildProcess
+}
+
+async function startEcho(kind: 'http' | 'express', answerBytes: number): Promise<Echo> {
+  const child = fork(join(import.meta.dirname, 'echo-server.js'), [kind, String(answerBytes)])
   const [port] = (await once(child, 'message')) as [number]
-  return {
-    name: kind === 'http' ? 'bare node:http echo' : 'bare express echo',
-    order: orderFor(`http://127.0.0.1:${port}`, 'none', '/v1/predial'),
-    end: async () => child.disconnect(),
-  }
+  const name = kind === 'http' ? 'bare node:http echo' : 'bare express echo'
+  return { name, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, child }
 }
 
-async function callgate(): Promise<Target> {
-  const serving = await serveCallgate({ CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z' })
-  return {
-    name: 'callgate, decided and on record',
-    order: orderFor(serving.url, serving.sandboxKey, 'allow:'),
-    end: serving.end,
-  }
-}
-
-function print(targets: readonly Target[], results: readonly (readonly LoadResult[])[]): void {
-  const perSecond = results.map((rows) => rows.map((row) => row.perSecond))
+export function printMeasured(
+  title: string,
+  targets: readonly Pick<Target, 'name'>[],
+  measured: readonly (readonly Measured[])[],
+): void {
   const rows = targets.map(({ name }, index) => {
-    const own = results[index] ?? []
+    const own = measured[index] ?? []
+    const medianOf = (of: (one: Measured) => number) => figure(spreadOf(own.map(of)).median)
     return [
       name,
-      figure(spreadOf(own.map((row) => row.perSecond)).median),
-      range(spreadOf(own.map((row) => row.perSecond))),
-      figure(spreadOf(own.map((row) => row.p50Ms)).median),
-      figure(spreadOf(own.map((row) => row.p99Ms)).median),
+      medianOf((one) => one.perSecond),
+      range(spreadOf(own.map((one) => one.perSecond))),
+      medianOf((one) => one.cpuUs),
+      medianOf((one) => one.mainUs),
+      medianOf((one) => one.p50Ms),
+      medianOf((one) => one.p99Ms),
+      medianOf((one) => one.loadShare),
     ]
   })
-  const spread = `min .. max of ${rounds}`
-  printTable([`${connections} connections`, 'requests/s', spread, 'p50 ms', 'p99 ms'], rows)
-  const ours = perSecond.at(-1) ?? []
-  const ratios = targets.slice(0, -1).map(({ name }, index) => {
-    const other = perSecond[index] ?? []
-    const ratio = spreadOf(ours.map((value, round) => value / (other[round] ?? Number.NaN)))
-    return [`callgate to ${name}`, figure(ratio.median), range(ratio)]
-  })
-  printTable(['ratio, round by round', 'median', spread], ratios)
+  const spread = `min .. max of ${measured[0]?.length ?? 0}`
+  const costs = ['CPU µs each', 'main thread', 'p50 ms', 'p99 ms', "load's CPU"]
+  printTable([title, 'requests/s', spread, ...costs], rows)
 }
 
-function range({ min, max }: Spread): string {
-  return `${figure(min)} .. ${figure(max)}`
+/** The last target to each other one, whose least ratio is wanted to be that of `aims`. */
+export function printRatios(
+  targets: readonly Pick<Target, 'name'>[],
+  measured: readonly (readonly Measured[])[],
+  aims: readonly number[],
+): void {
+  const ours = measured.at(-1) ?? []
+  const rows = targets.slice(0, -1).map(({ name }, index) => {
+    const other = measured[index] ?? []
+    const ratios = (of: (one: Measured) => number) =>
+      spreadOf(ours.map((one, round) => of(one) / of(other[round] ?? one)))
+    const speed = ratios((one) => one.perSecond)
+    // Other programs change these less than the speeds.
+    const [main, all] = [ratios((one) => 1 / one.mainUs), ratios((one) => 1 / one.cpuUs)]
+    const aim = `aim: at least ${aims[index] ?? '-'}`
+    return [
+      `callgate to ${name}`,
+      figure(speed.median),
+      range(speed),
+      aim,
+      figure(main.median),
+      figure(all.median),
+    ]
+  })
+  const spread = `min .. max of ${ours.length}`
+  printTable(
+    ['ratio, round by round', 'median', spread, '', 'by CPU of the main thread', 'by all CPU'],
+    rows,
+  )
 }

@@ -1,24 +1,33 @@
 /**
- * `npm run bench [-- decisions|http|bulk|holds|hostile|lists|sources|asterisk] [--small]`: measures and prints tables.
- * Nothing here passes or fails; every figure is shown with a baseline of the same run. `--small`
- * is a quick form of the lists and the attack.
+ * `npm run bench [-- NAME ...] [--small|--full]`: measures and prints tables. Nothing here passes or fails;
+ * every figure is shown with a baseline of the same run. docs/development.md says what each measures.
  */
 import { benchAsterisk } from './asterisk.js'
 import { benchBulk } from './bulk.js'
+import { benchCerbos } from './cerbos.js'
 import { benchDecisions } from './decisions.js'
+import { benchDisk } from './disk.js'
 import { benchHolds } from './holds.js'
 import { benchHostile } from './hostile.js'
 import { benchHttp } from './http.js'
+import { benchKept } from './kept.js'
 import { benchLists } from './lists/lists.js'
-import { machineFacts } from './machine.js'
+import { machineFacts, watchMachine } from './machine.js'
+import { benchMaintenance } from './maintenance.js'
 import { benchSources } from './sources.js'
+import { benchSustained } from './sustained.js'
 
 const benches = {
   decisions: benchDecisions,
   http: benchHttp,
+  cerbos: benchCerbos,
   bulk: benchBulk,
   holds: benchHolds,
   hostile: benchHostile,
+  disk: benchDisk,
+  sustained: benchSustained,
+  maintenance: benchMaintenance,
+  kept: benchKept,
   lists: benchLists,
   sources: benchSources,
   asterisk: benchAsterisk,
@@ -28,12 +37,13 @@ type BenchName = keyof typeof benches
 const names = Object.keys(benches) as BenchName[]
 const words = process.argv.slice(2)
 const small = words.includes('--small')
-const wanted = words.filter((word) => word !== '--small')
+const full = words.includes('--full')
+const wanted = words.filter((word) => word !== '--small' && word !== '--full')
 const unknown = wanted.filter((name) => !names.includes(name as BenchName))
 
 if (unknown.length > 0) {
   process.stderr.write(
-    `bench: '${unknown.join(' ')}' is no benchmark; there are ${names.join(', ')}\n`,
+    `bench: unknown benchmark '${unknown.join(' ')}'; must be ${names.join(', ')}\n`,
   )
   process.exitCode = 2
 } else {
@@ -41,6 +51,8 @@ if (unknown.length > 0) {
   for (const name of names) {
     if (wanted.length > 0 && !wanted.includes(name)) continue
     process.stdout.write(`\n${name}; repeat with: npm run bench -- ${name}\n`)
-    await benches[name]({ small })
+    const describeMeanwhile = watchMachine()
+    await benches[name]({ small, full })
+    process.stdout.write(describeMeanwhile())
   }
 }

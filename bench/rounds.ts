@@ -18,7 +18,7 @@ export interface Spread {
 }
 
 /** The values of each contender, round by round, in the contenders' order. */
-export async function takeTurns(
+async function takeTurns(
   contenders: readonly Pick<Contender, 'run'>[],
   rounds: number,
 ): Promise<readonly (readonly number[])[]> {
@@ -51,7 +51,7 @@ export async function compare(
   const rows = spreads.map(({ median, min, max }, index) => [
     contenders[index]?.name ?? '',
     figure(median),
-    `${figure(min)} .. ${figure(max)}`,
+    range({ median, min, max }),
     contenders[index]?.note ?? '',
   ])
   printTable([title, 'median', `min .. max of ${rounds}`, ''], rows)
@@ -64,6 +64,10 @@ export function figure(value: number): string {
   return Math.abs(value) >= 100
     ? Math.round(value).toLocaleString('en-US')
     : String(Number(value.toPrecision(3)))
+}
+
+export function range({ min, max }: Spread): string {
+  return `${figure(min)} .. ${figure(max)}`
 }
 
 /** The first column is text, the others are right-aligned figures; an empty last column is omitted. */

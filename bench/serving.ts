@@ -1,5 +1,5 @@
 /** Runs the program like an operator: in a separate process whose log goes to a file. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Serving {
   readonly url: string
+  readonly pid: number
   readonly sandboxKey: string
   /** Asks the probe, if there is one, and returns its answer. */
   ask(message: string): Promise<unknown>
@@ -15,6 +16,20 @@ export interface Serving {
 }
 
 const startsWithinMs = 30_000
+
+/** A probe of {@link Serving.ask}, in an idle process. */
+export function startIdleProbe(probe: string): Pick<Serving, 'ask' | 'end'> {
+  const child = fork(probe)
+  return { ask: askerOf(child), end: async () => child.disconnect() }
+}
+
+function askerOf(child: ChildProcess): Serving['ask'] {
+  return async (message) => {
+    child.send(message)
+    const [answer] = (await once(child, 'message')) as [unknown]
+    return answer
+  }
+}
 
 export async function serveCallgate(
   environment: Readonly<Record<string, string>>,
@@ -28,11 +43,6 @@ export async function serveCallgate(
     env: { ...process.env, CALLGATE_DATA_DIR: folder, CALLGATE_HTTP_PORT: '0', ...environment },
     stdio: ['ignore', log, log, 'ipc'],
   })
-  const ask = async (message: string) => {
-    child.send(message)
-    const [answer] = (await once(child, 'message')) as [unknown]
-    return answer
-  }
   const end = async () => {
     if (child.exitCode === null) {
       child.kill('SIGTERM')
@@ -43,7 +53,7 @@ export async function serveCallgate(
   try {
     const url = await listeningAt(child, output)
     const dataDir = environment.CALLGATE_DATA_DIR ?? folder
-    return { url, sandboxKey: sandboxKeyIn(dataDir), ask, end }
+    return { url, pid: child.pid ?? 0, sandboxKey: sandboxKeyIn(dataDir), ask: askerOf(child), end }
   } catch (cause) {
     await end()
     throw cause

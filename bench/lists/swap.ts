@@ -1,10 +1,7 @@
 /** Pre-dial answers of a running server: without load, and while a new version is imported and loaded. */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { listAreaCodes } from '../../src/data/numbering/area-codes.js'
-import type { LoadOrder, LoadResult } from '../http-load.js'
+import { predialsOf } from '../http.js'
+import { type LoadResult, latenciesOf, quantileOf, startLoad } from '../load.js'
 import { figure, printTable, spreadOf } from '../rounds.js'
 import { serveCallgate } from '../serving.js'
 import { type Bench, environmentOf } from './lists.js'
@@ -22,12 +19,13 @@ export async function benchSwap(bench: Bench): Promise<void> {
     ...environmentOf(bench),
     CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z',
   })
-  const load = fork(join(import.meta.dirname, '../http-load.js'))
+  const load = startLoad()
   try {
-    const order = orderFor(serving.url, serving.sandboxKey, seconds)
-    await ask(load, order)
+    const shape = { connections: 4, seconds, perSecond }
+    const order = { ...predialsOf(serving.url, serving.sandboxKey, 'allow:'), ...shape }
+    await load.run(order)
     const quiet: LoadResult[] = []
-    for (let round = 0; round < quietRounds; round += 1) quiet.push(await ask(load, order))
+    for (let round = 0; round < quietRounds; round += 1) quiet.push(await load.run(order))
     const during: LoadResult[] = []
     let importing = true
     const args = ['import', 'us-dnc', '--as-of', '2026-11-19', ...bench.files]
@@ -36,38 +34,25 @@ export async function benchSwap(bench: Bench): Promise<void> {
       .finally(() => {
         importing = false
       })
-    while (importing) during.push(await ask(load, order))
+    while (importing) during.push(await load.run(order))
     await done
     print(quiet, during, seconds)
   } finally {
-    load.disconnect()
+    load.end()
     await serving.end()
   }
 }
 
-function orderFor(url: string, key: string, seconds: number): LoadOrder {
-  const paths = listAreaCodes()
-    .slice(0, 24)
-    .map((areaCode) => `/v1/predial?number=${areaCode}5550100&kind=manual`)
-  const rest = { connections: 4, seconds, expected: 'allow:', perSecond }
-  return { url, paths, headers: { loginId: key }, ...rest }
-}
-
-async function ask(load: ChildProcess, order: LoadOrder): Promise<LoadResult> {
-  load.send(order)
-  const [result] = (await once(load, 'message')) as [LoadResult]
-  return result
-}
+const p99Of = (result: LoadResult) => quantileOf(latenciesOf([result]), 0.99)
 
 function print(quiet: readonly LoadResult[], during: readonly LoadResult[], seconds: number): void {
-  const [before, meanwhile] = [quiet, during].map((rounds) =>
-    spreadOf(rounds.map(({ p99Ms }) => p99Ms)),
-  )
+  const [before, meanwhile] = [quiet, during].map((rounds) => spreadOf(rounds.map(p99Of)))
   const row = (name: string, rounds: readonly LoadResult[]) => {
-    const p99 = spreadOf(rounds.map(({ p99Ms }) => p99Ms))
-    const p50 = spreadOf(rounds.map(({ p50Ms }) => p50Ms))
-    const longest = Math.max(...rounds.map(({ maxMs }) => maxMs))
-    const other = rounds.reduce((sum, { wrong }) => sum + wrong, 0)
+    const p99 = spreadOf(rounds.map(p99Of))
+    const p50 = spreadOf(rounds.map((result) => quantileOf(latenciesOf([result]), 0.5)))
+    const longest = quantileOf(latenciesOf(rounds), 1)
+    const withheld = latenciesOf(rounds, 'withheld').length
+    const other = rounds.reduce((sum, { wrong, cut }) => sum + wrong + cut, withheld)
     const figures = [p50.median, p99.median, p99.max, longest, other].map(figure)
     return [name, ...figures, String(rounds.length)]
   }

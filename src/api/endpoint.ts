@@ -118,10 +118,13 @@ export interface Endpoint<Request, Response> {
   readonly scopes: 'none' | ((request: Request) => readonly ScopeChoice[])
   /** The kind of call that a request is about. */
   readonly callKind?: (request: Request) => CallKind
-  /** Largest body in bytes, when below the setting `http.maxBodyBytes`. */
+  /** Largest body in bytes; {@link getMaxBodyBytes} has the default. Not above `http.maxBodyBytes`. */
   readonly maxBodyBytes?: number
-  /** A request with a long body is parsed and answered by a service thread, where there is one. */
-  readonly usesServiceThread?: true
+  /**
+   * Which requests are parsed and answered by a service thread, where there is one: those with a long
+   * body or query, or all of them, because their answer may be long whatever they ask.
+   */
+  readonly usesServiceThread?: 'when-long' | 'always'
   /** The rate limit that applies; no limit when absent. */
   readonly rateClass?: RateClass
   /**
@@ -183,6 +186,18 @@ export const singleScope = (request: ScopeChoice): readonly ScopeChoice[] => [re
 export const maxSmallBodyBytes = 16_384
 /** Largest body of requests with lists of documented maximum length. */
 export const maxListBodyBytes = 1_048_576
+
+/** Without lists, since it is parsed in the thread that decides calls. */
+const maxObjectBodyBytes = 65_536
+
+/** Largest body of a request to an endpoint, in bytes; `setting` is `http.maxBodyBytes`. */
+export function getMaxBodyBytes(
+  endpoint: Pick<Endpoint<never, unknown>, 'maxBodyBytes' | 'usesServiceThread'>,
+  setting: number,
+): number {
+  const { usesServiceThread, maxBodyBytes } = endpoint
+  return Math.min(maxBodyBytes ?? (usesServiceThread ? setting : maxObjectBodyBytes), setting)
+}
 
 /** Infers the types of a descriptor, so that callers need not repeat them. */
 export function defineEndpoint<Request, Response>(

@@ -1,7 +1,6 @@
 /** Builds the services that take no part in deciding calls. */
 
 import { sandboxAccountId } from '../domain/caller.js'
-import type { Country } from '../domain/place.js'
 import { monotonicTimestamps } from '../domain/time/clock.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { AccountView } from '../service/account-view.js'
@@ -50,7 +49,7 @@ export function createFactServices(
   const { clock, random, randomBytes } = runtime
   const { viewOf, factSources } = deps
   const { sourcesFor } = factSources
-  const countryOf = createCountryLookup(context)
+  const countryOf = (accountId: string) => context.accounts.findCountry(accountId)
   const timestamps = monotonicTimestamps(clock)
   const work = createBackgroundJobs(context, { ...deps, countryOf, timestamps })
   const subjects: FactServices = {
@@ -79,9 +78,4 @@ export function createFactServices(
     scans: new Scans({ storage, clock, randomBytes, webhooks, wake: () => work.wakeScans() }),
   }
   return { subjects, background: work }
-}
-
-/** Finds the country of an account; US for a deleted account, which has no data left. */
-function createCountryLookup({ accounts }: AppContext): (accountId: string) => Promise<Country> {
-  return async (accountId) => (await accounts.find(accountId))?.country ?? 'US'
 }

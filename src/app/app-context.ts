@@ -53,16 +53,17 @@ export async function openAppContext(
 ): Promise<AppContext> {
   const { clock, timers } = runtime
   prepareDataFolder(settings)
-  const storage = openDatabase({
+  const storage = await openDatabase({
     ...settings.storage,
     dataDir: settings.dataDir,
     init,
     blockForLockMs: runtime.canBlock ? settings.storage.lockWaitMs : 0,
+    inThread: !runtime.canBlock,
   })
   try {
     await migrateDatabase(storage)
     storage.markInitialized()
-    const { db } = storage
+    const { db, reads } = storage
     const changes = new ChangeNotifier()
     const changeHead = new ChangeHead(db, clock)
     await changeHead.refresh()
@@ -71,7 +72,7 @@ export async function openAppContext(
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
     const expiryClock = changeHead.createExpiryClock(timers)
     const { randomBytes } = runtime
-    const keys = new ApiKeys({ db, clock: expiryClock, timers, randomBytes })
+    const keys = new ApiKeys({ db, reads, clock: expiryClock, timers, randomBytes })
     const webhookObserver = new WebhookObserverRelay()
     const webhooks = createWebhooks({
       settings,

@@ -139,7 +139,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
     dataDir: settings.dataDir,
     databasePath: storage.path,
     databaseFiles: storage.files,
-    findFault: () => storage.findFault(),
+    checkFault: () => storage.checkFault(),
     clock,
     version,
     observer: {
@@ -157,7 +157,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
         }),
     },
   })
-  storage.onDamageChange(() => journal.checkFault())
+  storage.onFaultChange((fault) => journal.setFault(fault))
   metrics.observePendingRecords(() => journal.waitingCount)
   return journal
 }

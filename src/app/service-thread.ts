@@ -1,28 +1,47 @@
 /**
- * A thread that parses and answers long requests: the same routes over the same services as in the main
- * thread, with its own connection to the database, which cannot write. Started by `service-threads.ts`.
+ * A thread that parses and answers long requests, and those with long answers: the same routes over the
+ * same services as in the main thread, with its own connection to the database, which cannot write.
+ * Started by `service-threads.ts`.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { StaticPage, StreamedReply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
 import type { Settings } from '../config/settings.js'
 import { CallingRules } from '../data/calling-rules/calling-rules.js'
+import { type FactStore, openFactStore } from '../data/facts/fact-store.js'
+import { ImportedFacts } from '../data/facts/imported-facts.js'
 import { type ListsMessage, SharedLists } from '../data/number-list/shared-lists.js'
-import type { Caller } from '../domain/caller.js'
+import { type Caller, sandboxAccountId } from '../domain/caller.js'
 import { ChangeNotifier } from '../domain/change-notifier.js'
+import type { MaybePromise } from '../domain/compliance.js'
+import type { LookupSource } from '../domain/lookups.js'
+import type { RemovedNumber } from '../domain/reputation.js'
+import type { ComplaintSource } from '../domain/spam-labels.js'
 import { answerReceived, type ReceivedRequest } from '../http/route-handler.js'
 import { encodeReply } from '../http/send-reply.js'
 import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
 import { nodeRuntime } from '../runtime/runtime.js'
 import { lowerThreadPriority } from '../runtime/thread.js'
 import { Accounts } from '../service/accounts/accounts.js'
+import { CombinedComplaints } from '../service/lookups/combined-labels.js'
+import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
 import { ProjectScopes } from '../service/projects/project-scope.js'
+import { distinctPages, NumberRecords } from '../service/reputation/number-records.js'
+import { chooseByAccount } from '../service/sandbox/sandbox.js'
+import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
 import type { SandboxFile } from '../service/sandbox/sandbox-file.js'
-import type { CallServices } from '../service/service.js'
-import { createCallRoutes } from '../service/service-routes.js'
+import { readScanProgress } from '../service/scans/scans.js'
+import type { BulkFactServices, CallServices } from '../service/service.js'
+import { createBulkFactRoutes, createCallRoutes } from '../service/service-routes.js'
+import type { WarmupRequest } from '../sources/warming/warmer.js'
+import type { WarmupProgress } from '../sources/warming/warmup-job.js'
+import { createWarmupStartRoute } from '../sources/warming/warmup-routes.js'
 import { ChangeHead } from '../storage/change-head.js'
 import { openDatabase } from '../storage/engine.js'
+import type { OpenDatabase } from '../storage/open-database.js'
+import { getFactsFolder } from './data-folders.js'
 import {
+  type AccountViews,
   type CallData,
   createAccountViews,
   createDecisionServices,
@@ -72,7 +91,7 @@ export interface ServiceThreadFunctions {
   forgetScopes(): void
 }
 
-/** What a thread calls. Only the main thread counts and writes. */
+/** What a thread calls. Only the main thread counts, writes, and asks a provider. */
 export interface MainThreadFunctions {
   /** Rejects to refuse the numbers. */
   admitNumbers(message: { readonly requestId: number; readonly count: number }): void
@@ -80,16 +99,45 @@ export interface MainThreadFunctions {
     readonly requestId: number
     readonly names: readonly string[]
   }): void
-  addOptOuts: WriteFunction<CallServices['internalDnc']['add']>
-  removeOptOuts: WriteFunction<CallServices['internalDnc']['remove']>
-  recordConsent: WriteFunction<CallServices['consent']['record']>
-  removeConsent: WriteFunction<CallServices['consentRecords']['remove']>
+  findReassigned(message: {
+    readonly accountId: string
+    readonly items: Parameters<LookupSource['reassigned']>[0]
+  }): ReturnType<LookupSource['reassigned']>
+  /** Items of a list of a later {@link write}. */
+  addItems(message: {
+    readonly writeId: number
+    readonly field: string
+    readonly items: readonly unknown[]
+  }): void
+  write(message: WriteMessage): unknown
 }
 
-type WriteFunction<Write extends (caller: Caller, request: never) => unknown> = (message: {
+export interface WriteMessage {
+  readonly writeId: number
+  readonly name: keyof MainThreadWrites
   readonly caller: Caller
-  readonly request: Parameters<Write>[1]
-}) => ReturnType<Write>
+  /** Without its lists, whose items have been sent before. */
+  readonly request: object
+}
+
+export interface MainThreadWrites {
+  readonly addOptOuts: CallServices['internalDnc']['add']
+  readonly removeOptOuts: CallServices['internalDnc']['remove']
+  readonly recordConsent: CallServices['consent']['record']
+  readonly removeConsent: CallServices['consentRecords']['remove']
+  readonly removeMonitored: BulkFactServices['monitor']['remove']
+  readonly submitScan: BulkFactServices['scans']['submit']
+  readonly startWarmup: (caller: Caller, request: WarmupRequest) => MaybePromise<WarmupProgress>
+}
+
+/** The main thread reads a message in one go; so many items take it less than a millisecond. */
+const maxItemsInMessage = 250
+
+interface BulkFactDeps {
+  readonly storage: OpenDatabase
+  readonly accounts: Accounts
+  readonly views: AccountViews
+}
 
 class ServiceThread implements ServiceThreadFunctions {
   readonly #main: PortCalls<MainThreadFunctions>
@@ -97,34 +145,42 @@ class ServiceThread implements ServiceThreadFunctions {
   readonly #projects: ProjectScopes
   readonly #routes: ReadonlyMap<string, Route>
   readonly #streams = new Map<number, Stream>()
+  readonly #facts: FactStore
   #reloaded: Promise<unknown> = Promise.resolve()
+  #lastWriteId = 0
 
-  constructor(port: MessagePort, { settings, ...options }: ServiceThreadOptions) {
+  constructor(
+    port: MessagePort,
+    storage: OpenDatabase,
+    { settings, ...options }: ServiceThreadOptions,
+  ) {
     const { clock, timers, randomBytes } = nodeRuntime
-    const storage = openDatabase({
-      ...settings.storage,
-      dataDir: settings.dataDir,
-      createDatabase: false,
-      readOnly: true,
-      blockForLockMs: settings.storage.lockWaitMs,
-    })
-    this.#projects = new ProjectScopes(storage.db, timers)
+    this.#projects = new ProjectScopes(storage.reads, timers)
     this.#data = openCallData(settings, nodeRuntime, {
       lists: new SharedLists(options.lists),
       rules: new CallingRules(options.rules),
       sandboxFile: options.sandboxFile,
     })
+    this.#facts = openFactStore({ folder: getFactsFolder(settings) })
+    const accounts = new Accounts({ storage, clock, randomBytes })
     const context = {
       storage,
       projects: this.#projects,
-      accounts: new Accounts({ storage, clock, randomBytes }),
+      accounts,
       changes: new ChangeNotifier(),
       changeHead: new ChangeHead(storage.db, clock),
     }
     const views = createAccountViews(settings, nodeRuntime, this.#data)
     const services = this.#withWritesOfMain(createDecisionServices(context, this.#data, views))
     const { wrappedRows } = settings.callingHours
-    const routes = createCallRoutes(services, { wrappedRows })
+    const serviceCodes = new Set(settings.gate.serviceCodes)
+    const routes = [
+      ...createCallRoutes(services, { wrappedRows }),
+      ...createBulkFactRoutes(this.#createBulkFactServices({ storage, accounts, views })),
+      createWarmupStartRoute((caller, request) => this.#write('startWarmup', caller, request), {
+        serviceCodes,
+      }),
+    ]
     this.#routes = new Map(routes.map((route) => [route.endpoint.name, route]))
     this.#main = connectPort<ServiceThreadFunctions, MainThreadFunctions>(port, this)
   }
@@ -135,7 +191,7 @@ class ServiceThread implements ServiceThreadFunctions {
   ): Promise<BytesMessage | StreamedReplyMessage> {
     const route = this.#routes.get(endpointName)
     if (!route) throw new TypeError(`endpoint '${endpointName}' has no route in this thread`)
-    await this.#reloadNumbering()
+    await this.#reloadFiles()
     const received = {
       ...request,
       body: body && Buffer.from(body.buffer, body.byteOffset, body.length),
@@ -182,24 +238,91 @@ class ServiceThread implements ServiceThreadFunctions {
     return {
       ...services,
       internalDnc: {
-        add: (caller, request) => this.#main.call('addOptOuts', { caller, request }),
-        remove: (caller, request) => this.#main.call('removeOptOuts', { caller, request }),
+        add: (caller, request) => this.#write('addOptOuts', caller, request),
+        remove: (caller, request) => this.#write('removeOptOuts', caller, request),
         readStatus: (caller, request) => internalDnc.readStatus(caller, request),
         count: (caller, request) => internalDnc.count(caller, request),
       },
       consent: {
-        record: (caller, request) => this.#main.call('recordConsent', { caller, request }),
+        record: (caller, request) => this.#write('recordConsent', caller, request),
       },
       consentRecords: {
         list: (caller, request) => consentRecords.list(caller, request),
-        remove: (caller, request) => this.#main.call('removeConsent', { caller, request }),
+        remove: (caller, request) => this.#write('removeConsent', caller, request),
       },
     }
   }
 
+  #createBulkFactServices({ storage, accounts, views }: BulkFactDeps): BulkFactServices {
+    const { clock } = nodeRuntime
+    const viewOf = chooseByAccount(views)
+    const imported = new CombinedComplaints(
+      [{ name: 'imported files', source: new ImportedFacts(this.#facts, clock) }],
+      () => undefined,
+    )
+    const records = new NumberRecords({
+      storage,
+      clock,
+      countryOf: (accountId) => accounts.findCountry(accountId),
+      complaintSourceFor: chooseByAccount<ComplaintSource>({
+        real: imported,
+        sandbox: new SandboxFacts(this.#data.sandbox),
+      }),
+    })
+    return {
+      reassigned: new ReassignedChecks({
+        projects: this.#projects,
+        lookupSourceFor: (accountId) => ({
+          reassigned: (items) => this.#main.call('findReassigned', { accountId, items }),
+        }),
+        clockOf: (accountId) => viewOf(accountId).clock,
+        isSandbox: (accountId) => accountId === sandboxAccountId,
+      }),
+      monitor: {
+        get: (caller, request) => records.get(caller, request),
+        all: (caller, request) => records.all(caller, request),
+        remove: async (caller, { numbers }) => {
+          const removed: RemovedNumber[] = []
+          for (const page of distinctPages(numbers)) {
+            removed.push(...(await this.#write('removeMonitored', caller, { numbers: page })))
+          }
+          return removed
+        },
+      },
+      scans: {
+        submit: (caller, request) => this.#write('submitScan', caller, request),
+        status: (caller, request) => readScanProgress(storage.db, caller, request),
+      },
+    }
+  }
+
+  /** Sends the items of lists before, a part in each turn of the main thread's event loop. */
+  async #write<Name extends keyof MainThreadWrites>(
+    name: Name,
+    caller: Caller,
+    request: Parameters<MainThreadWrites[Name]>[1],
+  ): Promise<Awaited<ReturnType<MainThreadWrites[Name]>>> {
+    this.#lastWriteId += 1
+    const writeId = this.#lastWriteId
+    const rest: Record<string, unknown> = { ...request }
+    for (const [field, items] of Object.entries(request)) {
+      if (!Array.isArray(items)) continue
+      delete rest[field]
+      for (let from = 0; from === 0 || from < items.length; from += maxItemsInMessage) {
+        const part = items.slice(from, from + maxItemsInMessage)
+        await this.#main.call('addItems', { writeId, field, items: part })
+      }
+    }
+    const result = await this.#main.call('write', { writeId, name, caller, request: rest })
+    return result as Awaited<ReturnType<MainThreadWrites[Name]>>
+  }
+
   /** One at a time. The main thread reports files that cannot be read. */
-  #reloadNumbering(): Promise<unknown> {
-    const reload = () => this.#data.plan.reloadIfChanged()
+  #reloadFiles(): Promise<unknown> {
+    const reload = async () => {
+      this.#facts.refresh()
+      await this.#data.plan.reloadIfChanged()
+    }
     this.#reloaded = this.#reloaded.then(reload).catch(() => undefined)
     return this.#reloaded
   }
@@ -210,5 +333,13 @@ const niceness = 10
 
 if (parentPort) {
   lowerThreadPriority(niceness)
-  new ServiceThread(parentPort, workerData)
+  const { settings }: ServiceThreadOptions = workerData
+  const storage = await openDatabase({
+    ...settings.storage,
+    dataDir: settings.dataDir,
+    createDatabase: false,
+    readOnly: true,
+    blockForLockMs: settings.storage.lockWaitMs,
+  })
+  new ServiceThread(parentPort, storage, workerData)
 }

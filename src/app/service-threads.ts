@@ -12,6 +12,7 @@ import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port
 import type { Callgate } from './callgate.js'
 import type {
   MainThreadFunctions,
+  MainThreadWrites,
   RequestMessage,
   ServiceThreadFunctions,
   ServiceThreadOptions,
@@ -65,7 +66,7 @@ export class ServiceThreads implements RequestAnswerer {
     events: RequestEvents,
   ): Promise<StaticPage | StreamedReply> {
     // A thread that starts now would open whatever is at the path.
-    const fault = this.#callgate.storage.findFault()
+    const fault = await this.#callgate.storage.checkFault()
     if (fault !== undefined) throw new AppError('not-available', fault)
     const thread = this.#chooseThread()
     this.#lastRequestId += 1
@@ -100,7 +101,10 @@ export class ServiceThreads implements RequestAnswerer {
   }
 
   #start(): RunningThread {
-    const { settings, data, metrics, runtime, service } = this.#callgate
+    const { settings, data, metrics, runtime, factSources } = this.#callgate
+    const writes = listWrites(this.#callgate)
+    /** The lists of writes whose items are being sent. */
+    const lists = new Map<number, Record<string, unknown[]>>()
     const workerData: ServiceThreadOptions = {
       settings,
       lists: shareLists(data.lists),
@@ -113,10 +117,19 @@ export class ServiceThreads implements RequestAnswerer {
       admitNumbers: ({ requestId, count }) => this.#events.get(requestId)?.admitNumbers(count),
       reportIgnoredFields: ({ requestId, names }) =>
         this.#events.get(requestId)?.onIgnoredFields(names),
-      addOptOuts: ({ caller, request }) => service.internalDnc.add(caller, request),
-      removeOptOuts: ({ caller, request }) => service.internalDnc.remove(caller, request),
-      recordConsent: ({ caller, request }) => service.consent.record(caller, request),
-      removeConsent: ({ caller, request }) => service.consentRecords.remove(caller, request),
+      findReassigned: ({ accountId, items }) =>
+        factSources.sourcesFor(accountId).lookups.reassigned(items),
+      addItems: ({ writeId, field, items }) => {
+        const ofWrite = lists.get(writeId) ?? {}
+        lists.set(writeId, ofWrite)
+        ofWrite[field] ??= []
+        ofWrite[field].push(...items)
+      },
+      write: ({ writeId, name, caller, request }) => {
+        const whole = { ...request, ...lists.get(writeId) }
+        lists.delete(writeId)
+        return writes[name](caller, whole as never)
+      },
     })
     const thread: RunningThread = { worker, calls, requests: 0 }
     let failure = new Error('the service thread has ended')
@@ -142,6 +155,19 @@ export class ServiceThreads implements RequestAnswerer {
   #send(call: (calls: RunningThread['calls']) => Promise<void>): void {
     // A thread that has ended is started with the present data.
     for (const { calls } of this.#running) void call(calls).catch(() => undefined)
+  }
+}
+
+function listWrites({ service, warmup }: Callgate): MainThreadWrites {
+  const { internalDnc, consent, consentRecords, monitor, scans } = service
+  return {
+    addOptOuts: (caller, request) => internalDnc.add(caller, request),
+    removeOptOuts: (caller, request) => internalDnc.remove(caller, request),
+    recordConsent: (caller, request) => consent.record(caller, request),
+    removeConsent: (caller, request) => consentRecords.remove(caller, request),
+    removeMonitored: (caller, request) => monitor.remove(caller, request),
+    submitScan: (caller, request) => scans.submit(caller, request),
+    startWarmup: (_caller, request) => warmup.start(request),
   }
 }
 

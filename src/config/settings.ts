@@ -53,8 +53,8 @@ const settingsShape = z.strictObject({
         .default(8_388_608)
         .meta({ unit: 'bytes' })
         .describe(
-          'Largest request body; a larger one is refused with 413. Calls with a single item or a ' +
-            'list of documented length accept less',
+          'Largest request body; a larger one is refused with 413. Calls without lists accept at most ' +
+            '64 KiB, and some with lists at most 1 MiB',
         ),
       maxBodiesBytes: wholeNumber(1_048_576, 1_099_511_627_776)
         .default(67_108_864)
@@ -81,9 +81,9 @@ const settingsShape = z.strictObject({
       serviceThreads: wholeNumber(0, 64)
         .default(1)
         .describe(
-          'Threads that answer requests with long lists (scrub, litigators, calling hours, opt-outs, ' +
-            'consents), so that decisions do not wait for them. A thread starts when it is first needed ' +
-            'and takes about 70 MB. 0: all requests are answered in one thread',
+          'Threads that answer requests with long lists or long answers, so that decisions do not wait ' +
+            'for them. A thread starts when it is first needed, which takes that request about 0.7 s ' +
+            'longer, and takes about 70 MB. 0: all requests are answered in one thread',
         ),
       requestTimeoutMs: milliseconds(1_000, 600_000)
         .default(30_000)

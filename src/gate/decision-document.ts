@@ -116,17 +116,22 @@ export function toDecisionDocument(decision: Decision): DecisionDocument {
 function formatDecision(decision: Decision): string {
   const { request, effects, decidedAt, judgedAt } = decision
   const { channel } = request
+  const number = quote(decision.number)
   const policy = effects.length === 0 ? undefined : effects.map(toPolicyDocument)
+  let findings = ''
+  for (const finding of decision.findings) {
+    findings += (findings === '' ? '' : ',') + formatFinding(finding, decision)
+  }
   return (
     `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"` +
-    `,"message":${quote(formatMessage(decision))},"number":${quote(decision.number)}` +
-    (decision.decision === 'allow' ? `,"dial":${quote(decision.number)}` : '') +
+    `,"message":${quote(formatMessage(decision))},"number":${number}` +
+    (decision.decision === 'allow' ? `,"dial":${number}` : '') +
     `,"callKind":"${request.callKind}","decidedAt":"${formatInstant(decidedAt)}"` +
     `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
     formatMember('nextAllowedAt', formatFinite(decision.nextAllowedAt)) +
     `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
     (policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`) +
-    `,"findings":[${decision.findings.map((finding) => formatFinding(finding, decision)).join()}]` +
+    `,"findings":[${findings}]` +
     `,"accountId":${quote(decision.accountId)}${formatMember('keyId', request.keyId)}` +
     `,"via":"${request.via}","dialed":${quote(request.dialed)}` +
     (channel === undefined ? '' : `,"channel":${JSON.stringify(channel)}`) +

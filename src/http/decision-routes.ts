@@ -4,7 +4,13 @@
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { Endpoint, Reply, StaticPage, TextReply } from '../api/endpoint.js'
+import {
+  type Endpoint,
+  getMaxBodyBytes,
+  type Reply,
+  type StaticPage,
+  type TextReply,
+} from '../api/endpoint.js'
 import {
   type DecisionRequest,
   decideEndpoint,
@@ -218,7 +224,7 @@ async function receiveBody(
   { endpoint, options }: DecisionCall,
 ): Promise<ReceivedBody> {
   if (endpoint.method === 'GET') return {}
-  const maxBytes = Math.min(endpoint.maxBodyBytes ?? options.maxBodyBytes, options.maxBodyBytes)
+  const maxBytes = getMaxBodyBytes(endpoint, options.maxBodyBytes)
   try {
     return { bytes: await readBody(request, { maxBytes }) }
   } catch (refusal) {

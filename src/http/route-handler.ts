@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
+  getMaxBodyBytes,
   ignoresUnknownFields,
   type RateClass,
   type Reply,
@@ -174,8 +175,8 @@ interface RequestState extends RequestContext {
   readonly extraHeaders: Record<string, string>
 }
 
-/** In bytes. Below it, a request has about 200 numbers at most, which take less than a millisecond. */
-const maxShortBody = 2_048
+/** Bytes of the body and the address together; about 200 numbers, which take a few milliseconds at most. */
+const maxShortRequest = 2_048
 
 async function answerRequest(
   request: IncomingMessage,
@@ -186,8 +187,10 @@ async function answerRequest(
   try {
     const received = await receiveRequest(request, state)
     const events = createRequestEvents(received.caller, state)
-    const isLong = received.body !== undefined && received.body.length > maxShortBody
-    if (deps.serviceThreads && usesServiceThread && isLong) {
+    const length = (received.body?.length ?? 0) + (request.url?.length ?? 0)
+    const usesThread =
+      usesServiceThread === 'always' || (usesServiceThread && length > maxShortRequest)
+    if (deps.serviceThreads && usesThread) {
       return await deps.serviceThreads.answer(name, received, events)
     }
     return await answerReceived(route, received, events)
@@ -295,8 +298,8 @@ async function readBodyOf(
   state: RequestState,
 ): Promise<Buffer | undefined> {
   const { route, deps, charge } = state
-  const { keyAlsoIn, maxBodyBytes = deps.maxBodyBytes } = route.endpoint
-  const maxBytes = Math.min(maxBodyBytes, deps.maxBodyBytes)
+  const { keyAlsoIn } = route.endpoint
+  const maxBytes = getMaxBodyBytes(route.endpoint, deps.maxBodyBytes)
   const contentType = request.headers['content-type'] ?? ''
   const identifySender = async (bytes: Buffer, isWhole: boolean) => {
     const start = { bytes, isWhole, contentType }

@@ -1,5 +1,6 @@
 /** The folders and files that callgate writes to. */
 import {
+  type BigIntStats,
   closeSync,
   fsyncSync,
   lstatSync,
@@ -9,6 +10,7 @@ import {
   renameSync,
   statSync,
 } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { DataFileError, getErrorCode } from '../errors.js'
 
@@ -65,7 +67,22 @@ export const missingFileStamp = 'missing'
 /** Changes whenever the file is replaced or modified. */
 export function readFileStamp(path: string): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : missingFileStamp
+  return found ? toStamp(found) : missingFileStamp
+}
+
+/** Like {@link readFileStamp}, but does not wait for the disk. */
+export async function readFileStampInBackground(path: string): Promise<string> {
+  try {
+    return toStamp(await stat(path, { bigint: true }))
+  } catch (cause) {
+    const code = getErrorCode(cause)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return missingFileStamp
+    throw cause
+  }
+}
+
+function toStamp({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
 }
 
 /** False when the path does not exist; throws when it is not a folder. */

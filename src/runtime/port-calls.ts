@@ -1,6 +1,6 @@
 /** Calls between two threads: each side names the functions that the other side may call. */
 import type { MessagePort, Worker } from 'node:worker_threads'
-import { AppError, getErrorMessage } from '../errors.js'
+import { AppError, DataFileError, getErrorCode, getErrorMessage } from '../errors.js'
 
 export interface PortCalls<Functions> {
   /**
@@ -35,8 +35,11 @@ interface ReplyMessage {
 }
 
 /** Errors as plain data: a copy of an error loses its fields, and some errors cannot be copied. */
-type ErrorMessage = { readonly refusal: RefusalMessage } | { readonly bug: BugMessage }
-type BugMessage = Pick<Error, 'message' | 'stack'>
+type ErrorMessage =
+  | { readonly refusal: RefusalMessage }
+  | { readonly dataFile: Pick<DataFileError, 'path' | 'message'> }
+  | { readonly bug: BugMessage }
+type BugMessage = Pick<NodeJS.ErrnoException, 'message' | 'stack' | 'code'>
 type RefusalMessage = Pick<AppError, 'kind' | 'message' | 'problems' | 'retryAfterSeconds'>
 
 interface PendingCall {
@@ -57,7 +60,7 @@ export function connectPort<Own extends object, Other>(
     const call = pending.get(id)
     pending.delete(id)
     if (error === undefined) call?.resolve(result as never)
-    else call?.reject('bug' in error ? toBug(error.bug) : toRefusal(error.refusal))
+    else call?.reject(toError(error))
   }
   const perform = async ({ id, name, value }: CallMessage) => {
     const transfer: ArrayBuffer[] = []
@@ -88,17 +91,31 @@ export function connectPort<Own extends object, Other>(
   }
 }
 
-function toErrorMessage(cause: unknown): ErrorMessage {
-  if (!(cause instanceof AppError)) {
-    const stack = cause instanceof Error ? cause.stack : undefined
-    return { bug: { message: getErrorMessage(cause), ...(stack !== undefined && { stack }) } }
-  }
-  const { kind, message, problems, retryAfterSeconds } = cause
-  return { refusal: { kind, message, problems, retryAfterSeconds } }
+/** The same calls without a second thread: nothing is copied, and a function begins when it is called. */
+export function callDirectly<Functions extends object>(
+  own: Functions,
+): PortCalls<Functions>['call'] {
+  const functions = own as Readonly<Record<string, PortFunction>>
+  return async (name, value) => (await functions[name]?.(value, [])) as never
 }
 
-function toBug(bug: BugMessage): Error {
-  return Object.assign(new Error(bug.message), bug)
+function toErrorMessage(cause: unknown): ErrorMessage {
+  if (cause instanceof AppError) {
+    const { kind, message, problems, retryAfterSeconds } = cause
+    return { refusal: { kind, message, problems, retryAfterSeconds } }
+  }
+  const message = getErrorMessage(cause)
+  if (cause instanceof DataFileError) return { dataFile: { path: cause.path, message } }
+  const stack = cause instanceof Error ? cause.stack : undefined
+  const code = getErrorCode(cause)
+  return { bug: { message, ...(stack !== undefined && { stack }), ...(code && { code }) } }
+}
+
+function toError(error: ErrorMessage): Error {
+  if ('refusal' in error) return toRefusal(error.refusal)
+  if ('bug' in error) return Object.assign(new Error(error.bug.message), error.bug)
+  const { path, message } = error.dataFile
+  return new DataFileError(path, message.slice(`${path}: `.length))
 }
 
 function toRefusal({ kind, message, problems, retryAfterSeconds }: RefusalMessage): AppError {

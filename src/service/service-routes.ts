@@ -45,8 +45,14 @@ import {
 import { scanStatus, scanSubmit } from '../api/reputation/scans.js'
 import { createRoute, type Route } from '../api/route.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub/scrub.js'
-import { type Caller, defaultMaxScrubNumbers } from '../domain/caller.js'
-import type { AccountServices, CallServices, FactServices, Service } from './service.js'
+import type { Caller } from '../domain/caller.js'
+import type {
+  AccountServices,
+  BulkFactServices,
+  CallServices,
+  FactServices,
+  Service,
+} from './service.js'
 
 export interface ServiceRoutesOptions {
   /** Answer IsTimeLegalToCall as `[{"Response": [rows]}]` instead of a flat list. */
@@ -59,8 +65,24 @@ export function createServiceRoutes(
 ): readonly Route[] {
   return [
     ...createCallRoutes(service, options),
+    ...createBulkFactRoutes(service),
     ...listAccountRoutes(service),
     ...listFactRoutes(service),
+  ]
+}
+
+/** About facts of other sources; with {@link createCallRoutes} these are all routes with lists. */
+export function createBulkFactRoutes(subjects: BulkFactServices): readonly Route[] {
+  const { reassigned, monitor, scans } = subjects
+  return [
+    createRoute(enhancedRndPost, (caller, request) => reassigned.checkEnhanced(caller, request)),
+    createRoute(rndBasicPost, (caller, request) => reassigned.checkBasic(caller, request)),
+    createRoute(reputationGet, (caller, request) => monitor.get(caller, request)),
+    createRoute(reputationGetPost, (caller, request) => monitor.get(caller, request)),
+    createRoute(reputationGetAll, (caller, request) => monitor.all(caller, request)),
+    createRoute(reputationRemove, (caller, request) => monitor.remove(caller, request)),
+    createRoute(scanSubmit, (caller, request) => scans.submit(caller, request)),
+    createRoute(scanStatus, (caller, request) => scans.status(caller, request)),
   ]
 }
 
@@ -76,9 +98,7 @@ export function createCallRoutes(
       ? { ...asked, aiKeepsVoiceWindows: true }
       : asked
     if (relationships) await consent.record(caller, { ...relationships, projectId, campaignId })
-    if (request.items.length > defaultMaxScrubNumbers)
-      return scrub.streamRows(caller.accountId, request)
-    return await scrub.listRows(caller.accountId, request)
+    return scrub.streamRows(caller.accountId, request)
   }
   const stored = async (caller: Caller, request: EbrRequest): Promise<EbrResponse> => {
     const { warnings } = await consent.record(caller, request)
@@ -148,23 +168,15 @@ function listAccountRoutes(subjects: AccountServices): Route[] {
 }
 
 function listFactRoutes(subjects: FactServices): Route[] {
-  const { lookups, reassigned, monitor, flagsRemoved, scans } = subjects
+  const { lookups, reassigned, monitor, flagsRemoved } = subjects
   return [
     createRoute(idPremium, (caller, request) => lookups.findIdentity(caller, request)),
     createRoute(realTimeDisconnect, (caller, request) => lookups.findLineStatus(caller, request)),
     createRoute(verification, (caller, request) => lookups.verify(caller, request)),
     createRoute(resOrBusiness, (caller, request) => lookups.findResOrBusiness(caller, request)),
     createRoute(enhancedRndGet, (caller, request) => reassigned.checkEnhancedOne(caller, request)),
-    createRoute(enhancedRndPost, (caller, request) => reassigned.checkEnhanced(caller, request)),
     createRoute(rndBasicGet, (caller, request) => reassigned.checkBasicOne(caller, request)),
-    createRoute(rndBasicPost, (caller, request) => reassigned.checkBasic(caller, request)),
     createRoute(reputationAdd, (caller, request) => monitor.add(caller, request)),
-    createRoute(reputationGet, (caller, request) => monitor.get(caller, request)),
-    createRoute(reputationGetPost, (caller, request) => monitor.get(caller, request)),
-    createRoute(reputationGetAll, (caller, request) => monitor.all(caller, request)),
-    createRoute(reputationRemove, (caller, request) => monitor.remove(caller, request)),
     createRoute(flagsRemovedSummary, (caller, request) => flagsRemoved.summary(caller, request)),
-    createRoute(scanSubmit, (caller, request) => scans.submit(caller, request)),
-    createRoute(scanStatus, (caller, request) => scans.status(caller, request)),
   ]
 }

@@ -24,7 +24,7 @@ export interface CallServices {
   readonly timeLegal: Pick<TimeLegalCheck, 'check'>
   readonly callTimes: Pick<LegalCallTimes, 'list'>
   readonly timeZones: Pick<TimeZoneInfo, 'list'>
-  readonly scrub: Pick<Scrub, 'listRows' | 'streamRows'>
+  readonly scrub: Pick<Scrub, 'streamRows'>
   readonly internalDnc: Pick<InternalDnc, 'add' | 'remove' | 'readStatus' | 'count'>
   readonly consent: Pick<Consent, 'record'>
   readonly consentRecords: Pick<ConsentRecords, 'list' | 'remove'>
@@ -52,6 +52,13 @@ export interface FactServices {
   >
   readonly monitor: Pick<ReputationMonitor, 'add' | 'get' | 'all' | 'remove'>
   readonly flagsRemoved: Pick<RemovedFlagsReport, 'summary'>
+  readonly scans: Pick<Scans, 'submit' | 'status'>
+}
+
+/** The part of {@link FactServices} whose requests or answers hold lists. */
+export interface BulkFactServices {
+  readonly reassigned: Pick<ReassignedChecks, 'checkEnhanced' | 'checkBasic'>
+  readonly monitor: Pick<ReputationMonitor, 'get' | 'all' | 'remove'>
   readonly scans: Pick<Scans, 'submit' | 'status'>
 }
 

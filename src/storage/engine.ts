@@ -8,11 +8,11 @@ import { openSqlite } from './sqlite.js'
 const engines = { sqlite: openSqlite } as const
 
 /**
- * Throws {@link DataFileError} if the database cannot be opened, or if opening would create a new one
+ * Rejects with a {@link DataFileError} if the database cannot be opened, or if opening would create a new one
  * against the settings.
  */
-export function openDatabase(settings: StorageSettings): OpenDatabase {
-  const opened = engines[settings.engine](settings)
+export async function openDatabase(settings: StorageSettings): Promise<OpenDatabase> {
+  const opened = await engines[settings.engine](settings)
   const retryWhileLocked = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     const giveUpAt = monotonicSeconds() + settings.lockWaitMs / 1000
     for (;;) {

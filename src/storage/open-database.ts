@@ -21,8 +21,16 @@ export interface OpenDatabase {
   readonly path: string
   /** As they were opened. */
   readonly files: readonly OpenedFile[]
-  /** A query or transaction rejects with `not-available` while there is a {@link OpenDatabase.findFault}. */
+  /**
+   * For every write, and for reads that may wait behind them. A query or transaction rejects with
+   * `not-available` while there is a {@link OpenDatabase.checkFault}.
+   */
   readonly db: Db
+  /**
+   * For the few rows that a decision needs: read at once, on the connection of
+   * {@link OpenDatabase.prepareRead}. Cannot write.
+   */
+  readonly reads: Db
   readonly traits: EngineTraits
   /**
    * Prepares a query for the first row that it finds, to be run at once on a connection of its own: it
@@ -30,7 +38,7 @@ export interface OpenDatabase {
    * {@link OpenDatabase.observeFailure}.
    */
   prepareRead<Row>(query: CompiledQuery<Row>): ReadFirst<Row>
-  /** Takes note of an error that means damage; see {@link OpenDatabase.findFault}. */
+  /** Takes note of an error that means damage; see {@link OpenDatabase.checkFault}. */
   observeFailure(cause: unknown): void
   /**
    * Runs a whole transaction, and again while another process holds a lock, for at most `lockWaitMs`.
@@ -43,24 +51,27 @@ export interface OpenDatabase {
    * would not see another's writes at once. Throws {@link DataFileError} if there is one already.
    */
   lockForServing(): void
-  /** Whether another process has written since the last call. */
-  hasExternalChanges(): boolean
+  /** Whether another process has written since the last call; not while there is a fault. */
+  hasExternalChanges(): Promise<boolean>
   /** Marks the data folder as one with a database, so that no command creates a new one there. */
   markInitialized(): void
   /**
-   * Why reads and writes are unreliable, for people: a file of the database was removed or replaced
-   * under the open connection, or a check or a query found damaged pages.
+   * Looks at the files. Why reads and writes are unreliable, for people: a file of the database was
+   * removed or replaced under the open connection, a check or a query found damaged pages, or nothing
+   * can be written any more.
    */
-  findFault(): string | undefined
-  /** Called when damaged pages were found, or were not found again. */
-  onDamageChange(listener: () => void): void
+  checkFault(): Promise<string | undefined>
+  /** Called with each new result of {@link OpenDatabase.checkFault}, whoever caused it. */
+  onFaultChange(listener: (fault: string | undefined) => void): void
   /**
-   * Reads every page in another process. {@link OpenDatabase.findFault} reports the damage. Rejects if
+   * Reads every page in another process. {@link OpenDatabase.checkFault} reports the damage. Rejects if
    * the check failed to run.
    */
   checkIntegrity(): Promise<void>
   /** Commits a write that changes nothing; rejects if a record could not be written either. */
   probeWrite(): Promise<void>
+  /** Rejects if the database can no longer be used, so that the program must end. */
+  readonly failure: Promise<never>
   /** Closes the connections; pending transactions end first. */
   close(): Promise<void>
 }
@@ -77,6 +88,8 @@ export interface StorageSettings {
   readonly lockWaitMs: number
   /** False: a new database is created only with `init`. */
   readonly createDatabase?: boolean
+  /** Writes, and waits for the disk, in a thread of its own. */
+  readonly inThread?: boolean
   /** For another thread of a process that has opened the database already. Writes fail. */
   readonly readOnly?: boolean
   /** Creates a new database, even in a folder that has held one; refused if there is one. */

@@ -1,243 +1,299 @@
 /**
- * SQLite: one file in the data folder, nothing else to run. The only file of the database that imports
- * better-sqlite3.
+ * SQLite: one file in the data folder, nothing else to run. Statements go to the store, in their order; what
+ * a decision needs is read at once, on a read-only connection of this thread.
  */
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import {
   CompiledQuery,
   type DatabaseConnection,
+  type Dialect,
   type Driver,
+  DummyDriver,
   Kysely,
+  type QueryResult,
   SqliteAdapter,
-  type SqliteDatabase,
-  SqliteDialect,
-  type SqliteDialectConfig,
-  SqliteDriver,
-  type SqliteStatement,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
 } from 'kysely'
-import { AppError, DataFileError, getErrorMessage } from '../errors.js'
-import { ensureFolder } from '../runtime/folders.js'
-import {
-  type DatabaseCreationOptions,
-  findDatabaseEvidence,
-  markInitialized,
-  refuseUnwantedDatabase,
-  resolveDatabasePath,
-} from './database-files.js'
+import { AppError, DataFileError, getErrorCode, getErrorMessage } from '../errors.js'
+import { callDirectly, connectPort, type PortCalls } from '../runtime/port-calls.js'
+import { markInitialized, resolveDatabasePath } from './database-files.js'
+import { describeDamage } from './database-health.js'
 import type { EngineConnection, EngineTraits, StorageSettings } from './open-database.js'
-import { inspectFile, listDatabaseFiles, type OpenedFile, OpenFiles } from './open-files.js'
-import { type QuickCheck, startQuickCheck } from './quick-check.js'
+import {
+  createStore,
+  type StoreFunctions,
+  type StoreObserver,
+  storeThreadData,
+} from './sqlite-store.js'
 import type { Tables } from './tables.js'
 
 const traits: EngineTraits = {
   name: 'sqlite',
   maxParameters: 32_000,
-  isLockedElsewhere: (cause) =>
-    cause instanceof Sqlite.SqliteError && cause.code.startsWith('SQLITE_BUSY'),
-  isFull: (cause) => cause instanceof Sqlite.SqliteError && cause.code === 'SQLITE_FULL',
+  isLockedElsewhere: (cause) => getErrorCode(cause)?.startsWith('SQLITE_BUSY') === true,
+  isFull: (cause) => getErrorCode(cause) === 'SQLITE_FULL',
 }
-
-const cachedStatements = 500
 
 /**
  * Opens `callgate.sqlite` in the folder, and creates both if needed. Every acknowledged write is on
  * disk (`synchronous=FULL`); writers do not block readers (WAL).
  */
-export function openSqlite(settings: StorageSettings): EngineConnection {
-  const { dataDir, blockForLockMs, createDatabase = true, init = false, readOnly } = settings
+export async function openSqlite(settings: StorageSettings): Promise<EngineConnection> {
+  const { dataDir, blockForLockMs } = settings
   const path = resolveDatabasePath(dataDir)
-  const connection = connect(dataDir, { blockForLockMs, createDatabase, init })
-  if (readOnly) connection.pragma('query_only = ON')
-  // Reading creates the -wal and -shm files, which are monitored from here on.
-  const version = Number(connection.pragma('user_version', { simple: true }))
-  const files = listDatabaseFiles(path)
-  const health = new DatabaseHealth(path, files)
-  let serving: Sqlite.Database | undefined
-  const config = { database: addStatementCache(connection), connection, health }
-  const driver = new QueuedDriver(config)
-  const db = new Kysely<Tables>({ dialect: new QueuedDialect(driver, config) })
-  const reader = new Sqlite(path, { readonly: true, timeout: blockForLockMs })
-  return {
-    path,
-    files,
-    db,
-    traits,
-    prepareRead: <Row>({ sql }: CompiledQuery<Row>) => {
-      const statement = reader.prepare<unknown[], Row>(sql)
-      return statement.get.bind(statement)
-    },
-    observeFailure: (cause) => health.observeFailure(cause),
-    hasExternalChanges: createExternalWriteProbe(connection),
-    lockForServing: () => {
-      serving ??= lockServing(dataDir)
-    },
-    markInitialized: () => markInitialized(dataDir),
-    findFault: () => health.findFault(),
-    onDamageChange: (listener) => health.onDamageChange(listener),
-    checkIntegrity: () => health.checkIntegrity(),
-    // Setting the same version again changes nothing, but is a commit on disk like any other.
-    probeWrite: async () => {
-      await db.executeQuery(CompiledQuery.raw(`pragma user_version = ${version}`))
-    },
-    close: async () => {
-      health.close()
-      reader.close()
-      await db.destroy()
-      serving?.close()
-    },
+  const faults = new Faults(path)
+  const store = startStore(settings, faults)
+  const { call } = store
+  try {
+    const files = await call('open', settings)
+    const driver = new StoreDriver(call, faults)
+    const db = new Kysely<Tables>({ dialect: new SqliteFileDialect(driver) })
+    const readPragma = async (name: string): Promise<unknown> => {
+      const { rows } = await db.executeQuery(CompiledQuery.raw(`pragma ${name}`))
+      return (rows[0] as Record<string, unknown> | undefined)?.[name]
+    }
+    const version = await readPragma('user_version')
+    let dataVersion = await readPragma('data_version')
+    const reader = new Sqlite(path, { readonly: true, timeout: blockForLockMs })
+    let serving: Sqlite.Database | undefined
+    return {
+      path,
+      files,
+      db,
+      reads: new Kysely<Tables>({ dialect: new SqliteFileDialect(new ReadDriver(reader, faults)) }),
+      traits,
+      prepareRead: <Row>({ sql }: CompiledQuery<Row>) => {
+        const statement = reader.prepare<unknown[], Row>(sql)
+        return statement.get.bind(statement)
+      },
+      observeFailure: (cause) => faults.observeFailure(cause),
+      // It changes with every commit of another connection, and not with those of the store.
+      hasExternalChanges: async () => {
+        // Nothing can be read; what has changed is seen once the fault is gone.
+        if (faults.find() !== undefined) return false
+        const seen = dataVersion
+        dataVersion = await readPragma('data_version')
+        return dataVersion !== seen
+      },
+      lockForServing: () => {
+        serving ??= lockServing(dataDir)
+      },
+      markInitialized: () => markInitialized(dataDir),
+      checkFault: async () => {
+        try {
+          await call('checkFault', undefined)
+          return faults.find()
+        } catch (cause) {
+          return faults.find() ?? `${path}: its files cannot be checked: ${getErrorMessage(cause)}`
+        }
+      },
+      onFaultChange: (listener) => faults.onChange(listener),
+      checkIntegrity: () => call('checkIntegrity', undefined),
+      // Setting the same version again changes nothing, but is a commit on disk like any other.
+      probeWrite: async () => {
+        await db.executeQuery(CompiledQuery.raw(`pragma user_version = ${version}`))
+      },
+      failure: store.failure,
+      close: async () => {
+        // First, so that the store is the last to close and the only one to write a checkpoint.
+        reader.close()
+        try {
+          await driver.destroy()
+        } finally {
+          await store.end()
+          serving?.close()
+        }
+      },
+    }
+  } catch (cause) {
+    await call('close', undefined).catch(() => undefined)
+    await store.end()
+    throw cause
   }
 }
 
-/** Why the open database cannot be trusted, if it cannot. */
-class DatabaseHealth {
+/** Why the database cannot be trusted, as far as this thread knows. */
+class Faults implements StoreObserver {
   readonly #path: string
-  readonly #files: OpenFiles
-  #check: QuickCheck | undefined
-  /** By the last check of the pages. */
+  #ofStore: string | undefined
+  /** Found by a read of this thread; remains until the program ends. */
   #damage: string | undefined
-  /** Found by a query. The check of the pages does not look everywhere that queries do. */
-  #observedDamage: string | undefined
-  #onDamageChange: () => void = () => undefined
-  #closed = false
+  #onChange: (fault: string | undefined) => void = () => undefined
 
-  constructor(path: string, files: readonly OpenedFile[]) {
+  constructor(path: string) {
     this.#path = path
-    this.#files = new OpenFiles(files)
   }
 
-  onDamageChange(listener: () => void): void {
-    this.#onDamageChange = listener
+  find(): string | undefined {
+    return this.#ofStore ?? this.#damage
   }
 
-  findFault(): string | undefined {
-    if (this.#closed) return this.#observedDamage ?? this.#damage
-    const lost = this.#files.findLost()
-    if (lost !== undefined) return describeLostFile(lost)
-    if (this.#files.hasShrunk()) {
-      this.#setDamage(`${this.#path}: the file became smaller; its pages are being checked`)
-      this.#check?.stop()
-      this.#check = undefined
-      void this.checkIntegrity().catch(() => undefined)
-    }
-    return this.#observedDamage ?? this.#damage
+  onChange(listener: (fault: string | undefined) => void): void {
+    this.#onChange = listener
   }
 
-  /** Damage that a statement finds remains until the program ends, whatever is read after it. */
+  faultChanged(fault: string | undefined): void {
+    this.#ofStore = fault
+    this.#onChange(this.find())
+  }
+
   observeFailure(cause: unknown): void {
-    if (cause instanceof Sqlite.SqliteError && /^SQLITE_(?:CORRUPT|NOTADB)/.test(cause.code)) {
-      this.#observedDamage ??= this.#damageText(cause.message)
-      this.#onDamageChange()
-    }
-  }
-
-  async checkIntegrity(): Promise<void> {
-    if (this.#closed) return
-    const check = startQuickCheck(this.#path)
-    this.#check = check
-    try {
-      const damage = await check.damage
-      if (this.#check === check) this.#setDamage(damage && this.#damageText(damage))
-    } catch (cause) {
-      if (this.#closed || this.#check !== check) return
-      if (this.#damage !== undefined) this.#setDamage(this.#damageText('its pages cannot be read'))
-      throw cause
-    }
-  }
-
-  #setDamage(damage: string | undefined): void {
-    this.#damage = damage
-    this.#onDamageChange()
-  }
-
-  #damageText(damage: string): string {
-    return (
-      `${this.#path}: the database is damaged (${damage}), so nothing is allowed or stored. ` +
-      'Stop callgate and restore a backup'
-    )
-  }
-
-  close(): void {
-    this.#closed = true
-    this.#check?.stop()
-    this.#files.close()
+    this.#damage ??= describeDamage(this.#path, cause)
+    this.#onChange(this.find())
   }
 }
 
-function describeLostFile(path: string): string {
-  return (
-    `${path}: the file was removed, replaced or emptied while callgate runs, so nothing is allowed or ` +
-    'stored. Move the same file back, or restore a backup and restart callgate'
-  )
+interface Store {
+  readonly call: PortCalls<StoreFunctions>['call']
+  /** Rejects if the thread ends before {@link Store.end}. */
+  readonly failure: Promise<never>
+  end(): Promise<void>
 }
 
-interface QueuedDriverConfig extends SqliteDialectConfig {
-  readonly connection: Sqlite.Database
-  readonly health: DatabaseHealth
+function startStore({ inThread }: StorageSettings, faults: Faults): Store {
+  // Node.js loads compiled files in a thread; run from its sources, as in tests, the program does without.
+  if (inThread && !import.meta.url.endsWith('.ts')) return startStoreThread(faults)
+  const failure = new Promise<never>(() => undefined)
+  return { call: callDirectly(createStore(faults)), failure, end: async () => undefined }
+}
+
+function startStoreThread(faults: Faults): Store {
+  const module = new URL('./sqlite-store.js', import.meta.url)
+  const worker = new Worker(module, { workerData: storeThreadData })
+  const calls = connectPort<StoreObserver, StoreFunctions>(worker, faults)
+  let isEnding = false
+  const failure = new Promise<never>((_, reject) => {
+    let why = 'no reason was given'
+    worker.on('error', (cause) => {
+      why = getErrorMessage(cause)
+    })
+    worker.on('exit', () => {
+      if (isEnding) return
+      const problem = `the thread that writes the database has ended: ${why}. Start callgate again`
+      const cause = new AppError('not-available', problem)
+      calls.fail(cause)
+      faults.faultChanged(problem)
+      reject(cause)
+    })
+  })
+  // Whoever serves learns of it; others fail with their next query.
+  failure.catch(() => undefined)
+  const end = async () => {
+    isEnding = true
+    await worker.terminate()
+  }
+  return { call: calls.call, failure, end }
 }
 
 /**
- * Hands the one connection from query to query in their order. Kysely's own driver wakes every
- * waiting query at each turn, which makes many decisions at once cost the square of their number.
+ * Hands the one connection from query to query in their order. Every query and every transaction ends with
+ * {@link releaseConnection}, which fails if the files were gone after its commit, although SQLite reported
+ * success.
  */
-class QueuedDriver extends SqliteDriver {
-  readonly #config: QueuedDriverConfig
+class StoreDriver implements Driver {
+  readonly #call: Store['call']
+  readonly #faults: Faults
   readonly #waiting: (() => void)[] = []
-  #kyselyConnection: Promise<DatabaseConnection> | undefined
+  readonly #connection: DatabaseConnection
   #isTaken = false
+  #isClosed = false
 
-  constructor(config: QueuedDriverConfig) {
-    super(config)
-    this.#config = config
+  constructor(call: Store['call'], faults: Faults) {
+    this.#call = call
+    this.#faults = faults
+    this.#connection = { executeQuery: (query) => this.#execute(query), streamQuery: noStreams }
   }
 
-  override async acquireConnection(): Promise<DatabaseConnection> {
-    this.#kyselyConnection ??= super
-      .acquireConnection()
-      .then((connection) => withFailureReporting(connection, this.#config.health))
-    const connection = await this.#kyselyConnection
-    await this.#waitForTurn()
-    return connection
-  }
+  async init(): Promise<void> {}
 
-  async #waitForTurn(): Promise<void> {
+  async acquireConnection(): Promise<DatabaseConnection> {
     if (this.#isTaken) await new Promise<void>((resume) => this.#waiting.push(resume))
     this.#isTaken = true
+    if (!this.#isClosed) return this.#connection
+    this.#passOn()
+    throw new Error('the database is closed')
   }
 
-  /**
-   * Every query and every transaction ends here, after its commit. It fails if the files are gone,
-   * although SQLite reported success.
-   */
-  override async releaseConnection(): Promise<void> {
-    const next = this.#waiting.shift()
-    if (next) next()
-    else this.#isTaken = false
-    const fault = this.#config.health.findFault()
+  async #execute<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    const result = await this.#call('execute', { sql, parameters })
+    const rows = [...result.rows]
+    for (let { hasMore } = result; hasMore; ) {
+      const part = await this.#call('nextRows', undefined)
+      for (const row of part.rows) rows.push(row)
+      hasMore = part.hasMore
+    }
+    return { ...result, rows: rows as Row[] }
+  }
+
+  async beginTransaction(): Promise<void> {
+    await this.#execute(CompiledQuery.raw('begin'))
+  }
+
+  async commitTransaction(): Promise<void> {
+    await this.#execute(CompiledQuery.raw('commit'))
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    await this.#call('rollback', undefined)
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.#passOn()
+    const fault = this.#faults.find()
     if (fault !== undefined) throw new AppError('not-available', fault)
   }
 
-  /** A full disk has ended the transaction already; failing here would hide the original error. */
-  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    if (this.#config.connection.inTransaction) await super.rollbackTransaction(connection)
+  #passOn(): void {
+    const next = this.#waiting.shift()
+    if (next) next()
+    else this.#isTaken = false
+  }
+
+  /** What was asked before ends first. */
+  async destroy(): Promise<void> {
+    if (this.#isClosed) return
+    await this.acquireConnection()
+    this.#isClosed = true
+    this.#passOn()
+    await this.#call('close', undefined)
   }
 }
 
-/** Statements run, and fail, before the promise of their result is created. */
-function withFailureReporting(
-  connection: DatabaseConnection,
-  health: DatabaseHealth,
-): DatabaseConnection {
-  return {
-    executeQuery(query) {
-      try {
-        return connection.executeQuery(query)
-      } catch (cause) {
-        health.observeFailure(cause)
-        throw cause
-      }
-    },
-    streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
+// biome-ignore lint/correctness/useYield: nothing is streamed.
+async function* noStreams(): AsyncGenerator<never> {
+  throw new Error('results of the database are not streamed')
+}
+
+/** Runs each query at once. */
+class ReadDriver extends DummyDriver {
+  readonly #reader: Sqlite.Database
+  readonly #faults: Faults
+  readonly #connection: DatabaseConnection
+
+  constructor(reader: Sqlite.Database, faults: Faults) {
+    super()
+    this.#reader = reader
+    this.#faults = faults
+    this.#connection = {
+      executeQuery: async (query) => ({ rows: this.#read(query) as never }),
+      streamQuery: noStreams,
+    }
+  }
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection
+  }
+
+  #read({ sql, parameters }: CompiledQuery): unknown[] {
+    try {
+      return this.#reader.prepare(sql).all(parameters)
+    } catch (cause) {
+      this.#faults.observeFailure(cause)
+      throw cause
+    }
   }
 }
 
@@ -247,21 +303,28 @@ class TransactionalMigrationAdapter extends SqliteAdapter {
   }
 }
 
-class QueuedDialect extends SqliteDialect {
-  readonly #driver: QueuedDriver
+class SqliteFileDialect implements Dialect {
+  readonly #driver: Driver
 
-  constructor(driver: QueuedDriver, config: SqliteDialectConfig) {
-    super(config)
+  constructor(driver: Driver) {
     this.#driver = driver
   }
 
+  createDriver(): Driver {
+    return this.#driver
+  }
+
   /** All missing migrations together or none: SQLite can, although Kysely does not rely on it. */
-  override createAdapter(): SqliteAdapter {
+  createAdapter(): SqliteAdapter {
     return new TransactionalMigrationAdapter()
   }
 
-  override createDriver(): Driver {
-    return this.#driver
+  createQueryCompiler(): SqliteQueryCompiler {
+    return new SqliteQueryCompiler()
+  }
+
+  createIntrospector(db: Kysely<unknown>): SqliteIntrospector {
+    return new SqliteIntrospector(db)
   }
 }
 
@@ -277,62 +340,5 @@ function lockServing(dataDir: string): Sqlite.Database {
     const problem =
       'another callgate is already serving this data folder; stop it, or set CALLGATE_DATA_DIR'
     throw new DataFileError(path, problem, cause)
-  }
-}
-
-interface ConnectOptions extends DatabaseCreationOptions {
-  readonly blockForLockMs: number
-}
-
-function connect(dataDir: string, { blockForLockMs, ...mayCreate }: ConnectOptions) {
-  const path = resolveDatabasePath(dataDir)
-  const evidence = findDatabaseEvidence(dataDir)
-  if (inspectFile(path).size === 0n)
-    refuseUnwantedDatabase(path, { hasContent: false, evidence }, mayCreate)
-  ensureFolder(dataDir)
-  let connection: Sqlite.Database | undefined
-  try {
-    connection = new Sqlite(path, { timeout: blockForLockMs })
-    const tables = connection.prepare('select count(*) from sqlite_master').pluck().get()
-    refuseUnwantedDatabase(path, { hasContent: tables !== 0, evidence }, mayCreate)
-    connection.pragma('journal_mode = WAL')
-    connection.pragma('synchronous = FULL')
-    connection.pragma('foreign_keys = ON')
-    return connection
-  } catch (cause) {
-    connection?.close()
-    if (cause instanceof DataFileError) throw cause
-    const why = getErrorMessage(cause)
-    throw new DataFileError(path, `the database cannot be opened: ${why}`, cause)
-  }
-}
-
-/** SQLite's data version changes with every commit of another connection, and not with our own. */
-function createExternalWriteProbe(connection: Sqlite.Database): () => boolean {
-  const read = () => connection.pragma('data_version', { simple: true })
-  let seen = read()
-  return () => {
-    const now = read()
-    const changed = now !== seen
-    seen = now
-    return changed
-  }
-}
-
-/** Preparing a statement costs several times as much as running a point query. */
-function addStatementCache(connection: Sqlite.Database): SqliteDatabase {
-  const statements = new Map<string, SqliteStatement>()
-  return {
-    prepare(sql) {
-      const known = statements.get(sql)
-      if (known) return known
-      const made = connection.prepare(sql)
-      if (statements.size >= cachedStatements) statements.clear()
-      statements.set(sql, made as SqliteStatement)
-      return made as SqliteStatement
-    },
-    close() {
-      connection.close()
-    },
   }
 }

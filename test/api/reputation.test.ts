@@ -11,7 +11,7 @@ import {
 import { createRoute } from '../../src/api/route.js'
 import { type Caller, noLimits } from '../../src/domain/caller.js'
 import type { Complaint } from '../../src/domain/spam-labels.js'
-import { maxRecordsPerReply } from '../../src/service/reputation/reputation-monitor.js'
+import { maxRecordsPerReply } from '../../src/service/reputation/number-records.js'
 import { allClean, type MonitorParts, monitorParts } from '../service/reputation-fixture.js'
 import { useDatabase } from '../support/database.js'
 import { n } from '../support/service-subjects.js'

@@ -258,7 +258,13 @@ describe('rows by version', () => {
     const rows = [{ ...unknown, isWirelessOrVoip: undefined }]
     const other = await openTestApp({
       routes: createServiceRoutes(
-        fakeService({ scrub: { ...service.scrub, listRows: async () => rows } }),
+        fakeService({
+          scrub: {
+            async *streamRows() {
+              yield rows
+            },
+          },
+        }),
         {
           wrappedRows: false,
         },

@@ -46,7 +46,7 @@ async function openEmbedded({
   ages = ageless,
 }: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-embedded-'))
-  const storage = openDatabase({
+  const storage = await openDatabase({
     engine: 'sqlite',
     dataDir: folder,
     lockWaitMs: 100,

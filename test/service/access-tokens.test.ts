@@ -278,7 +278,7 @@ describe('no token is issued', () => {
   test('while another process holds the database, and then it is', async () => {
     const { shared, apiKeys, newKey } = await build()
     const { id, key } = await newKey()
-    const storage = openDatabase({
+    const storage = await openDatabase({
       engine: 'sqlite',
       dataDir: database.folder,
       lockWaitMs: 20_000,
@@ -379,6 +379,7 @@ describe('who shows a credential', () => {
     const beginning = Buffer.from(`cgt_${'k'.repeat(40)}`, 'base64url')
     const keys = new ApiKeys({
       db: database.db,
+      reads: database.storage.reads,
       clock,
       timers: clock,
       randomBytes: () => beginning,

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { runAccountTransaction } from '../../src/service/sql/account-transaction.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import { useDatabase } from '../support/database.js'
-import { turnsDuring } from '../support/event-loop-turns.js'
 import { buildSubjects, caller, n } from '../support/service-subjects.js'
 
 const database = useDatabase()
@@ -41,7 +40,7 @@ test('an unknown account cannot be written for', async () => {
 
 test('two connections may write for one account in turn, each on what the other left', async () => {
   const here = await buildSubjects(database.storage)
-  const elsewhere = openDatabase({
+  const elsewhere = await openDatabase({
     engine: 'sqlite',
     dataDir: database.folder,
     lockWaitMs: 100,
@@ -83,13 +82,4 @@ test('what is read during one long write waits for that one, and not for those a
   await expect(failing).rejects.toThrow('refused')
   await Promise.all([...writes, write('last')])
   expect(order).toEqual(['first', 'read', 'second', 'third', 'last'])
-})
-
-test.each([
-  ['a long write is committed in a turn of its own', 6, 1],
-  ['a short one at once', 0, 0],
-])('%s', async (_, msPerLook, turns) => {
-  await buildSubjects(database.storage)
-  const write = () => runAccountTransaction(database.storage, 'main', async () => undefined)
-  expect((await turnsDuring(write, msPerLook)).turns).toBe(turns)
 })

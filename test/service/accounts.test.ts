@@ -153,7 +153,7 @@ describe('what signs an account’s webhooks', () => {
 
   test('is one for all who ask for it first at once, from two processes', async () => {
     const here = await build()
-    const elsewhere = openDatabase({
+    const elsewhere = await openDatabase({
       engine: 'sqlite',
       dataDir: database.folder,
       lockWaitMs: 5_000,

@@ -280,8 +280,9 @@ class Search {
     const projectId = project === 'master' ? undefined : project
     const { service, dryRunGate } = this.running.callgate
     const items = numbers.map((phone) => ({ phone }))
-    const rows = await service.scrub.listRows(this.#account, { items, version: 8, projectId })
-    for (const { phone, letter, ebrType } of rows) {
+    const query = { items, version: 8, projectId } as const
+    const { value: rows } = await service.scrub.streamRows(this.#account, query).next()
+    for (const { phone, letter, ebrType } of rows ?? []) {
       this.counts.checks += 1
       const onList = this.#model.isOnList(project, phone)
       const acts = ['H', 'O', 'G', 'E'].includes(letter) && ebrType === 'P'

@@ -1,6 +1,6 @@
 /** What a scrub row says of a number whose line is no longer what it was assigned as. */
 import { describe, expect, it } from 'vitest'
-import { toJsonRow, wireScrubRow } from '../../src/api/scrub/scrub-row.js'
+import { toJsonText, wireScrubRow } from '../../src/api/scrub/scrub-row.js'
 import type { LineClass, NumberFacts, PortingRecord } from '../../src/domain/place.js'
 import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 import { planWith, testScrub } from '../support/scrub-parts.js'
@@ -72,7 +72,7 @@ describe('WirelessPortDate on the wire', () => {
     ['0', ''],
   ])("'%s' is read as '%s'", async (written, read) => {
     const row = await rowOf({ lineClass: 'wireless', ported: wireless(on) })
-    const wire = toJsonRow(row, 8)
+    const wire = JSON.parse(toJsonText(row, 8))
     expect(wire.WirelessPortDate).toBe(formatDay(on ?? 0))
     const { wirelessPortDate } = wireScrubRow.parse({ ...wire, WirelessPortDate: written })
     expect(wirelessPortDate).toBe(read)

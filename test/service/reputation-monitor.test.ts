@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Complaint } from '../../src/domain/spam-labels.js'
-import { maxRecordsPerReply } from '../../src/service/reputation/reputation-monitor.js'
+import { maxRecordsPerReply } from '../../src/service/reputation/number-records.js'
 import { useDatabase } from '../support/database.js'
 import { caller, n } from '../support/service-subjects.js'
 import { allClean, day, type MonitorSettings, monitorParts } from './reputation-fixture.js'

@@ -88,10 +88,10 @@ describe('a database whose files vanish while it is open', () => {
   it.each(vanishings)('acknowledges nothing once %s', async (_case, ending, vanish) => {
     const storage = await open()
     await addAccount(storage, 'before')
-    expect(storage.findFault()).toBeUndefined()
+    expect(await storage.checkFault()).toBeUndefined()
     vanish()
     const refusal = `${file(ending)}: the file was removed, replaced or emptied while callgate runs`
-    expect(storage.findFault()).toContain(refusal)
+    expect(await storage.checkFault()).toContain(refusal)
     await expect(addAccount(storage, 'after')).rejects.toMatchObject({ kind: 'not-available' })
     expect(await messageOf(addAccount(storage, 'again'))).toContain(refusal)
     const inTransaction = storage.db
@@ -105,7 +105,7 @@ describe('a database whose files vanish while it is open', () => {
     const storage = await open()
     await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
     await addAccount(storage, 'before')
-    expect(storage.findFault()).toBeUndefined()
+    expect(await storage.checkFault()).toBeUndefined()
     truncateSync(file('-wal'), 0)
     expect(await messageOf(addAccount(storage, 'after'))).toContain(`${file('-wal')}: the file was`)
   })
@@ -122,7 +122,7 @@ describe('a database whose files vanish while it is open', () => {
   it('goes on when the same files are back', async () => {
     const storage = await open()
     renameSync(dataDir(), temp.file('moved'))
-    expect(storage.findFault()).toContain(
+    expect(await storage.checkFault()).toContain(
       'Move the same file back, or restore a backup and restart callgate',
     )
     renameSync(temp.file('moved'), dataDir())
@@ -249,8 +249,8 @@ describe('damage', () => {
     damagePages()
     const storage = await open()
     await storage.checkIntegrity()
-    expect(storage.findFault()).toContain(`${file()}: the database is damaged (`)
-    expect(storage.findFault()).toContain('restore a backup')
+    expect(await storage.checkFault()).toContain(`${file()}: the database is damaged (`)
+    expect(await storage.checkFault()).toContain('restore a backup')
     expect(await messageOf(addAccount(storage, 'after'))).toContain('is damaged')
   })
 
@@ -271,7 +271,7 @@ describe('damage', () => {
       damage += 1
     }
     expect(damage).toBe(1)
-    expect(storage.findFault()).toContain(`${file()}: the database is damaged (`)
+    expect(await storage.checkFault()).toContain(`${file()}: the database is damaged (`)
   })
 
   it('is not found in a whole database, also while it is written', async () => {
@@ -279,26 +279,26 @@ describe('damage', () => {
     const checking = storage.checkIntegrity()
     for (let index = 0; index < 50; index += 1) await addAccount(storage, `a${index}`)
     await checking
-    expect(storage.findFault()).toBeUndefined()
+    expect(await storage.checkFault()).toBeUndefined()
   })
 
   it('of a file that is cut off while it is open is found at once', async () => {
     const storage = await open()
     await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
     truncateSync(file(), pageBytes)
-    expect(storage.findFault()).toContain('became smaller; its pages are being checked')
-    await expect.poll(() => storage.findFault(), { timeout: 15_000 }).toContain('is damaged')
+    expect(await storage.checkFault()).toContain('became smaller; its pages are being checked')
+    await expect.poll(() => storage.checkFault(), { timeout: 15_000 }).toContain('is damaged')
   })
 
   it('of a file that is cut off while it is moved away is found when it is back', async () => {
     const storage = await open()
     await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
     renameSync(dataDir(), temp.file('moved'))
-    expect(storage.findFault()).toContain('was removed, replaced or emptied')
+    expect(await storage.checkFault()).toContain('was removed, replaced or emptied')
     truncateSync(join(temp.file('moved'), 'callgate.sqlite'), pageBytes)
     renameSync(temp.file('moved'), dataDir())
-    expect(storage.findFault()).toContain('became smaller')
-    await expect.poll(() => storage.findFault(), { timeout: 15_000 }).toContain('is damaged')
+    expect(await storage.checkFault()).toContain('became smaller')
+    await expect.poll(() => storage.checkFault(), { timeout: 15_000 }).toContain('is damaged')
   })
 
   it('is not seen in a file that a VACUUM made smaller', async () => {
@@ -307,15 +307,15 @@ describe('damage', () => {
       await addAccount(storage, `a${index}${'x'.repeat(900)}`)
     await sql`delete from accounts where id like 'a%'`.execute(storage.db)
     await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
-    storage.findFault()
+    await storage.checkFault()
     const before = statSync(file()).size
     const elsewhere = new Sqlite(file())
     elsewhere.exec('vacuum')
     elsewhere.pragma('wal_checkpoint(truncate)')
     elsewhere.close()
     expect(statSync(file()).size).toBeLessThan(before)
-    storage.findFault()
-    await expect.poll(() => storage.findFault(), { timeout: 15_000 }).toBeUndefined()
+    await storage.checkFault()
+    await expect.poll(() => storage.checkFault(), { timeout: 15_000 }).toBeUndefined()
     await addAccount(storage, 'after')
   })
 

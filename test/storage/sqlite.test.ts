@@ -19,7 +19,12 @@ let elsewhere: Sqlite.Database
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'callgate-sqlite-'))
-  storage = openDatabase({ engine: 'sqlite', dataDir: folder, lockWaitMs: 50, blockForLockMs: 0 })
+  storage = await openDatabase({
+    engine: 'sqlite',
+    dataDir: folder,
+    lockWaitMs: 50,
+    blockForLockMs: 0,
+  })
   await migrateSchema(storage.db)
   elsewhere = new Sqlite(join(folder, 'callgate.sqlite'))
 })
@@ -52,14 +57,14 @@ describe('the SQLite engine', () => {
   })
 
   it('tells the writes of another process from its own', async () => {
-    storage.hasExternalChanges()
+    await storage.hasExternalChanges()
     await anAccount('mine')
-    expect(storage.hasExternalChanges()).toBe(false)
+    expect(await storage.hasExternalChanges()).toBe(false)
     elsewhere.exec(
       "insert into accounts (id, kind, name, agents_may_remove, created_at) values ('theirs', 'real', 'x', 0, 0)",
     )
-    expect(storage.hasExternalChanges()).toBe(true)
-    expect(storage.hasExternalChanges()).toBe(false)
+    expect(await storage.hasExternalChanges()).toBe(true)
+    expect(await storage.hasExternalChanges()).toBe(false)
   })
 
   it('tries again while another process holds the lock, no longer than told', async () => {
@@ -101,15 +106,48 @@ describe('the SQLite engine', () => {
     expect(outcomes.at(-1)).toBe('made')
   })
 
-  it('names a database that cannot be opened', () => {
+  it('gives all rows of a long result, in their order', async () => {
+    const { rows } = await sql<{ n: number }>`
+      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1001)
+      select n from numbers`.execute(storage.db)
+    expect(rows.map(({ n }) => n)).toEqual(Array.from({ length: 1_001 }, (_, index) => index + 1))
+  })
+
+  it('reads what is committed beside a transaction, and cannot write there', async () => {
+    await anAccount('committed')
+    await storage.db.transaction().execute(async (transaction) => {
+      await transaction.deleteFrom('accounts').execute()
+      const rows = await storage.reads.selectFrom('accounts').select('id').execute()
+      expect(rows).toEqual([{ id: 'committed' }])
+    })
+    const writing = storage.reads.deleteFrom('accounts').returning('id')
+    await expect(writing.execute()).rejects.toThrow('readonly')
+  })
+
+  it('closes when the transactions before have ended, and takes no more', async () => {
+    let closing: Promise<void> | undefined
+    await storage.db.transaction().execute(async (transaction) => {
+      closing = storage.close()
+      await transaction
+        .insertInto('accounts')
+        .values({ id: 'late', kind: 'real', name: '', agents_may_remove: 0, created_at: 0 })
+        .execute()
+    })
+    await closing
+    await expect(anAccount('too late')).rejects.toThrow('the database is closed')
+    expect(elsewhere.prepare('select id from accounts').all()).toEqual([{ id: 'late' }])
+  })
+
+  it('names a database that cannot be opened', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, 'not a folder')
-    const open = (dataDir: string) => () =>
+    const open = (dataDir: string) =>
       openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
-    expect(open(file)).toThrow(`${file}: exists and is not a folder`)
+    await expect(open(file)).rejects.toThrow(`${file}: exists and is not a folder`)
     const taken = join(folder, 'taken/callgate.sqlite')
     mkdirSync(taken, { recursive: true })
-    expect(open(join(folder, 'taken'))).toThrow(`${taken}: the database cannot be opened`)
+    const opening = open(join(folder, 'taken'))
+    await expect(opening).rejects.toThrow(`${taken}: the database cannot be opened`)
   })
 })
 
@@ -131,7 +169,7 @@ describe('migrations', () => {
 
   it('bring a database of the first schema up to date, and leave what is in it', async () => {
     const dataDir = join(folder, 'old')
-    const old = openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    const old = await openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
     const provider = { getMigrations: async () => ({ '0001-initial': initial }) }
     expect((await new Migrator({ db: old.db, provider }).migrateToLatest()).error).toBeUndefined()
     const names = async () => (await old.db.introspection.getTables()).map(({ name }) => name)
@@ -166,7 +204,7 @@ describe('migrations', () => {
 
   it('number opt-outs and consents in the order they were stored, the opt-out last on a tie', async () => {
     const dataDir = join(folder, 'third')
-    const old = openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    const old = await openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
     const provider = {
       getMigrations: async () => ({
         '0001-initial': initial,
@@ -218,7 +256,7 @@ describe('migrations', () => {
 
   it('mark what was imported before, whatever its date', async () => {
     const dataDir = join(folder, 'sixth')
-    const old = openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    const old = await openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
     await migrateSchema(old.db)
     await sql`alter table internal_dnc drop column opted_out_by_date`.execute(old.db)
     await sql`alter table ebr_records drop column imported`.execute(old.db)

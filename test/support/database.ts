@@ -31,7 +31,7 @@ export async function writeMigratedDatabase(folder: string): Promise<void> {
 async function migrateOnce() {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-migrated-'))
   try {
-    const storage = openDatabase({ ...settings, dataDir: folder })
+    const storage = await openDatabase({ ...settings, dataDir: folder })
     await migrateSchema(storage.db)
     await storage.close()
     return { name: basename(storage.path), bytes: readFileSync(storage.path) }
@@ -44,7 +44,7 @@ export function useDatabase(): TestDatabase {
   let folder = ''
   let storage: OpenDatabase
   const open = async () => {
-    storage = openDatabase({ ...settings, dataDir: folder })
+    storage = await openDatabase({ ...settings, dataDir: folder })
     await migrateSchema(storage.db)
   }
   beforeEach(async () => {

@@ -78,12 +78,8 @@ export function fakeService(parts: Partial<Service> = {}): FakeService {
       },
     },
     scrub: {
-      listRows: async (_accountId, request) => {
-        note('scrub.rows', request)
-        return rowsOf(request.items)
-      },
       async *streamRows(_accountId, request) {
-        note('scrub.batches', request)
+        note('scrub.rows', request)
         yield rowsOf(request.items.slice(0, 7_000))
         yield rowsOf(request.items.slice(7_000))
       },

@@ -34,16 +34,20 @@ export interface Serving {
   /** Everything written to standard output so far. */
   output(): string
   signal(signal: NodeJS.Signals): void
-  /** Sends the signal and waits for the end; gives the exit code, or the signal that ended it. */
+  /** Waits for the end; gives the exit code, or the signal that ended it. */
+  ended(): Promise<number | string>
+  /** Sends the signal, and waits as {@link Serving.ended} does. */
   end(signal: NodeJS.Signals): Promise<number | string>
 }
 
-/** Starts `serve` on a free port and waits until it says where it listens. */
+/** Starts `serve` on a free port, after a module that changes it, and waits until it says where it listens. */
 export function serve(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
+  { preload }: { readonly preload?: string } = {},
 ): Promise<Serving> {
-  const child = startChild(process.execPath, [program, 'serve', ...args], {
+  const first = preload === undefined ? [] : ['--import', preload]
+  const child = startChild(process.execPath, [...first, program, 'serve', ...args], {
     env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -55,7 +59,13 @@ export function serve(
       const url = /listens on (\S+)\n[\s\S]*\n/.exec(output)?.[1]
       if (url === undefined) return
       const signal = (name: NodeJS.Signals) => void child.kill(name)
-      resolve({ url, keys: firstKeysIn(folder), output: () => output, signal, end: ender(child) })
+      const ended = () => endOf(child)
+      const end = (name: NodeJS.Signals) => {
+        const ending = ended()
+        signal(name)
+        return ending
+      }
+      resolve({ url, keys: firstKeysIn(folder), output: () => output, signal, ended, end })
     }
     child.stdout.on('data', listen)
     child.stderr.on('data', listen)
@@ -74,11 +84,8 @@ export function firstKeysIn(dataDir: string): FirstKeys {
   return { main: keyOf('main'), sandbox: keyOf('sandbox') }
 }
 
-function ender(child: ChildProcess): Serving['end'] {
-  return (signal) =>
-    new Promise((resolve) => {
-      child.removeAllListeners('exit')
-      child.once('exit', (code, by) => resolve(code ?? by ?? 'unknown'))
-      child.kill(signal)
-    })
+function endOf(child: ChildProcess): Promise<number | string> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, by) => resolve(code ?? by ?? 'unknown'))
+  })
 }

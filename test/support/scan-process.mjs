@@ -16,7 +16,12 @@ import { insertEvent } from '../../dist/service/webhooks/webhook-event-rows.js'
 import { openDatabase } from '../../dist/storage/engine.js'
 
 const [dataDir] = process.argv.slice(2)
-const storage = openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 5_000, blockForLockMs: 0 })
+const storage = await openDatabase({
+  engine: 'sqlite',
+  dataDir,
+  lockWaitMs: 5_000,
+  blockForLockMs: 0,
+})
 
 const webhooks = {
   add: async (transaction, event) => {

@@ -115,6 +115,7 @@ export async function buildSubjects(
     projects,
     apiKeys: new ApiKeys({
       db,
+      reads: storage.reads,
       clock: changeHead.createExpiryClock(clock),
       timers: clock,
       randomBytes,

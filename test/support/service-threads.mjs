@@ -160,6 +160,33 @@ const steps = {
         path: '/v1.5/GeoScrub/LegalCallTimesForDate',
         body: list('LegalCallTimesForDate', { NumberOfDays: 3 }),
       },
+      timeZones: { path: '/v1.5/GeoScrub/GetTimeZoneInfo', body: { PhoneList: numbers } },
+      reassigned: {
+        path: '/v1.5/Data/EnhancedRND',
+        body: numbers.map((phoneNumber) => ({ phoneNumber, date: '01/31/2024' })),
+      },
+      foreignProject: {
+        path: '/v1.5/Data/RNDBasic',
+        body: {
+          Data: numbers.map((phoneNumber) => ({ phoneNumber, date: '01/31/2024' })),
+          ProjId: 'OTHERS',
+        },
+      },
+      monitored: { path: '/v1.5/Reputation/Get', body: numbers },
+      allMonitored: { path: '/v1.5/Reputation/GetAll?maxRecords=10', method: 'GET' },
+      tooManyMonitored: { path: '/v1.5/Reputation/GetAll?maxRecords=50001', method: 'GET' },
+      unmonitored: { path: '/v1.5/Reputation/Remove', body: unknown },
+      badScan: {
+        path: '/v1.5/Reputation/OneTimeScan',
+        account: 'main',
+        body: { PhoneNumbers: numbers, NotificationURL: 'nowhere', ScanType: 'carrier' },
+      },
+      noScan: {
+        path: '/v1.5/Reputation/OneTimeScan?jobId=11111111-1111-4111-8111-111111111111',
+        method: 'GET',
+      },
+      badWarmup: { path: '/v1/warm', body: { numbers, keepForMs: -1 } },
+      tooManyToWarm: { path: '/v1/warm', body: { numbers: Array(150).fill(numbers).flat() } },
       optOut: pdnc('add'),
       optOutAsForm: {
         ...pdnc('add'),

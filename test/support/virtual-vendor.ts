@@ -5,7 +5,7 @@
  * Rules: every number is in New York. Calls are permitted from 8:00 to 21:00 there, by a person and
  * by a machine; no number is on a list, unless `facts` say so.
  */
-import { toJsonRow } from '../../src/api/scrub/scrub-row.js'
+import { toJsonText } from '../../src/api/scrub/scrub-row.js'
 import type { QuestionName } from '../../src/domain/compliance.js'
 import type { ScrubRow } from '../../src/domain/scrub-row.js'
 import { toLocalTime } from '../../src/domain/time/time-zones.js'
@@ -215,7 +215,7 @@ function scrubbed(phone: string, facts: VendorFacts, time: VirtualTime): unknown
     utcOffsetMinutes: toLocalTime(newYork, time.now()).offsetMinutes,
     allowed: { manual: permitted, autodialed: permitted, ai: false },
   }
-  return toJsonRow(row, 8)
+  return JSON.parse(toJsonText(row, 8))
 }
 
 function legalTime(number: string, time: VirtualTime): unknown {

@@ -20,6 +20,9 @@ export type AnyEndpoint = Pick<
   | 'keyAlsoIn'
   | 'errors'
   | 'request'
+  | 'response'
+  | 'maxBodyBytes'
+  | 'usesServiceThread'
 > &
   Pick<Endpoint<never, unknown>, 'scopes'>
 

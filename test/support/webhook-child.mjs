@@ -16,7 +16,7 @@ import { migrateSchema } from '../../dist/storage/migrate.js'
 const [dataDir, url] = process.argv.slice(2)
 const most = Number(await once(process.stdin, 'data'))
 process.stdin.unref()
-const storage = openDatabase({
+const storage = await openDatabase({
   engine: 'sqlite',
   dataDir,
   lockWaitMs: 1_000,

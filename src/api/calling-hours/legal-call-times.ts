@@ -74,7 +74,7 @@ export const legalCallTimes = defineEndpoint<CallTimesRequest, readonly CallTime
   countNumbers: ({ items }) => items.length,
   accepts: ['json'],
   maxBodyBytes: maxListBodyBytes,
-  usesServiceThread: true,
+  usesServiceThread: 'when-long',
   keyAlsoIn: [],
   rights: ['look-up'],
   scopes: ({ items }) => listScopes(items),

@@ -73,7 +73,7 @@ export function createTimeLegalEndpoint({ wrappedRows }: { readonly wrappedRows:
     countNumbers: ({ items }) => items.length,
     accepts: ['json'],
     maxBodyBytes: maxListBodyBytes,
-    usesServiceThread: true,
+    usesServiceThread: 'when-long',
     keyAlsoIn: [],
     rights: ['look-up'],
     scopes: ({ items }) => listScopes(items),

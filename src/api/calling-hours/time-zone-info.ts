@@ -84,6 +84,7 @@ export const timeZoneInfo = defineEndpoint<TimeZoneInfoRequest, readonly TimeZon
   countNumbers: ({ phoneNumbers }) => phoneNumbers.length,
   accepts: ['json'],
   maxBodyBytes: maxListBodyBytes,
+  usesServiceThread: 'when-long',
   keyAlsoIn: [],
   rights: ['look-up'],
   scopes: 'none',

@@ -81,6 +81,7 @@ export const startWarmupEndpoint = defineEndpoint({
   paths: ['/v1/warm'],
   countNumbers: ({ numbers: phones }: WarmupRequestBody) => phones.length,
   accepts: ['json'],
+  usesServiceThread: 'when-long',
   rights: ['decide'],
   scopes: singleScope,
   request: warmupRequestSchema,

@@ -123,7 +123,7 @@ export const litigatorPost = defineEndpoint<LitigatorRequest, readonly Litigator
   countNumbers: ({ numbers }) => numbers.length,
   accepts: ['json'],
   maxBodyBytes: maxListBodyBytes,
-  usesServiceThread: true,
+  usesServiceThread: 'when-long',
   keyAlsoIn: ['json'],
   rights: ['look-up'],
   scopes: singleScope,

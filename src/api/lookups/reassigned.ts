@@ -151,6 +151,7 @@ const postCommon = {
   countNumbers: ({ items }) => items.length,
   accepts: ['query', 'json'],
   maxBodyBytes: maxListBodyBytes,
+  usesServiceThread: 'when-long',
   bareListField: 'Data',
   keyAlsoIn: [],
   request: postRequest,

@@ -184,6 +184,7 @@ export const internalDncGet: InternalDncEndpoint = defineEndpoint({
   summary: 'Adds, removes, looks up or counts numbers of the internal list.',
   method: 'GET',
   accepts: ['query'],
+  usesServiceThread: 'when-long',
   keyAlsoIn: ['query'],
   encodeRequest: encodePdncRequest,
 })
@@ -196,5 +197,5 @@ export const internalDncPost: InternalDncEndpoint = defineEndpoint({
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
-  usesServiceThread: true,
+  usesServiceThread: 'when-long',
 })

@@ -1,16 +1,18 @@
-/** Encodes the rows of a scrub as JSON or CSV, either as one reply or, for a long list, as a stream. */
+/** Encodes the rows of a scrub as JSON or CSV, as one reply or, for a very long list, as a stream. */
 import type { ScrubRow, ScrubVersion } from '../../domain/scrub-row.js'
-import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
+import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { Reply, StreamedReply } from '../endpoint.js'
 import { createWarningHeaders, warningHeader, warningReplyHeader } from '../warnings.js'
-import { toCsvLine, toJsonRow } from './scrub-row.js'
+import { toCsvLine, toJsonText } from './scrub-row.js'
 
 /** The rows in request order; those of a long request come in batches, at least one. */
 export type ScrubRows = readonly ScrubRow[] | AsyncIterable<readonly ScrubRow[]>
 
-interface ReplyForm {
+export interface ScrubReplyForm {
   readonly version: ScrubVersion
   readonly output: 'json' | 'csv'
+  /** Send rows while later ones are evaluated; headers about all rows are then trailers. */
+  readonly isStreamed: boolean
 }
 
 /** Names each list used for a row of the reply: `us-dnc=<version>;state-dnc-fl=<version>`. */
@@ -25,63 +27,53 @@ export const scrubReplyHeaders: Readonly<Record<string, string>> = {
 
 export async function createScrubReply(
   rows: ScrubRows,
-  form: ReplyForm,
+  form: ScrubReplyForm,
 ): Promise<Reply | StreamedReply> {
-  if (Symbol.asyncIterator in rows) return await createStreamedReply(rows, form)
   const collector = new ReplyHeaderCollector()
-  await collector.add(rows)
-  const headers = collector.headers()
-  if (form.output === 'json') {
-    return { json: await mapInSlices(rows, (row) => toJsonRow(row, form.version)), headers }
+  const batches = Symbol.asyncIterator in rows ? rows : [rows]
+  const parts = writeParts(batches, form, collector)
+  const contentType = `${form.output === 'json' ? 'application/json' : 'text/csv'}; charset=utf-8`
+  if (form.isStreamed) {
+    const trailerNames = [listsHeader, warningHeader]
+    const trailers = () => collector.headers()
+    return { parts: await startParts(parts), contentType, trailerNames, trailers }
   }
-  const lines = await mapInSlices(rows, (row) => toCsvLine(row, form.version))
-  return { text: lines.join(''), contentType: csvType, headers }
+  const texts: string[] = []
+  for await (const part of parts) texts.push(part)
+  return { text: texts.join(''), contentType, headers: collector.headers() }
 }
 
-const csvType = 'text/csv; charset=utf-8'
-
-async function createStreamedReply(
-  batches: AsyncIterable<readonly ScrubRow[]>,
-  form: ReplyForm,
-): Promise<StreamedReply> {
-  const rest = batches[Symbol.asyncIterator]()
-  // Wait for the first batch, since an error status can be sent only before the headers.
-  const first = await rest.next()
-  const collector = new ReplyHeaderCollector()
-  return {
-    parts: streamParts({ first, rest }, form, collector),
-    contentType: form.output === 'json' ? 'application/json; charset=utf-8' : csvType,
-    trailerNames: [listsHeader, warningHeader],
-    trailers: () => collector.headers(),
-  }
+/** Waits for the first part, since an error status can be sent only before the headers. */
+async function startParts(parts: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
+  const first = await parts.next()
+  return (async function* () {
+    try {
+      if (first.done) return
+      yield first.value
+      yield* parts
+    } finally {
+      await parts.return(undefined)
+    }
+  })()
 }
 
-interface Batches {
-  readonly first: IteratorResult<readonly ScrubRow[]>
-  readonly rest: AsyncIterator<readonly ScrubRow[]>
-}
-
-async function* streamParts(
-  { first, rest }: Batches,
-  { output, version }: ReplyForm,
+async function* writeParts(
+  batches: AsyncIterable<readonly ScrubRow[]> | Iterable<readonly ScrubRow[]>,
+  { output, version }: ScrubReplyForm,
   collector: ReplyHeaderCollector,
 ): AsyncGenerator<string> {
   const isJson = output === 'json'
-  const write = (row: ScrubRow) =>
-    isJson ? JSON.stringify(toJsonRow(row, version)) : toCsvLine(row, version)
-  let before = isJson ? '[' : ''
-  try {
-    for (let batch = first; !batch.done; batch = await rest.next()) {
-      await collector.add(batch.value)
-      const written = await mapInSlices(batch.value, write)
-      yield `${before}${written.join(isJson ? ',' : '')}`
-      before = isJson ? ',' : ''
-    }
-    if (isJson) yield ']'
-  } finally {
-    // When the client stops reading, no more rows are produced.
-    await rest.return?.()
+  let before = '['
+  for await (const batch of batches) {
+    if (batch.length === 0) continue
+    const texts = await mapInSlices(batch, (row) => {
+      collector.add(row)
+      return isJson ? toJsonText(row, version) : toCsvLine(row, version)
+    })
+    yield isJson ? before + texts.join(',') : texts.join('')
+    before = ','
   }
+  if (isJson) yield before === '[' ? '[]' : ']'
 }
 
 /** Collects the header values of all rows. */
@@ -91,13 +83,11 @@ class ReplyHeaderCollector {
   readonly #warnings: string[] = []
   #latest: ScrubRow['lists']
 
-  add(rows: readonly ScrubRow[]): Promise<void> {
-    return forEachInSlices(rows, ({ lists, warning }) => {
-      if (warning !== undefined) this.#warnings.push(warning)
-      if (!lists || lists === this.#latest) return
-      this.#latest = lists
-      for (const { name, version } of lists) this.#lists.add(`${name}=${version}`)
-    })
+  add({ lists, warning }: ScrubRow): void {
+    if (warning !== undefined) this.#warnings.push(warning)
+    if (!lists || lists === this.#latest) return
+    this.#latest = lists
+    for (const { name, version } of lists) this.#lists.add(`${name}=${version}`)
   }
 
   headers(): NonNullable<Reply['headers']> {

@@ -1,6 +1,11 @@
 /** The scrub endpoints (spec, "Scrub") and their requests; rows are in `scrub-row.ts`. */
 import { z } from 'zod'
-import { type Caller, defaultScrubLimits, maxScrubNumbers } from '../../domain/caller.js'
+import {
+  type Caller,
+  defaultMaxScrubNumbers,
+  defaultScrubLimits,
+  maxScrubNumbers,
+} from '../../domain/caller.js'
 import { type ScrubItem, type ScrubVersion, scrubVersions } from '../../domain/scrub-row.js'
 import { invalidRequest } from '../../errors.js'
 import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
@@ -148,7 +153,10 @@ const common = {
   replyTypes: ['text/csv', 'application/json'],
   errors: 'text',
   replyHeaders: scrubReplyHeaders,
-  encode: (rows, { request }) => createScrubReply(rows, request),
+  encode: (rows, { request: { version, output, items } }) => {
+    const isStreamed = items.length > defaultMaxScrubNumbers
+    return createScrubReply(rows, { version, output, isStreamed })
+  },
 } satisfies Partial<ScrubEndpoint>
 
 /** Published for at most 50 numbers; some clients send 100. */
@@ -181,7 +189,7 @@ export const scrubPost = defineEndpoint<ScrubRequest, ScrubRows>({
   method: 'POST',
   accepts: ['query', 'json', 'form', 'multipart'],
   keyAlsoIn: ['query', 'json', 'form', 'multipart'],
-  usesServiceThread: true,
+  usesServiceThread: 'when-long',
   requireAccountLimits: requireMaxNumbers,
   request: request({ max: maxScrubNumbers }),
   encodeRequest: encodeScrubRequest,

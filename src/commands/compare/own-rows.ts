@@ -131,7 +131,7 @@ function formatFacts<Value>(
 
 async function readRows(reply: Reply | StreamedReply): Promise<readonly RawRow[]> {
   if ('json' in reply) return reply.json as readonly RawRow[]
-  if (!('parts' in reply)) throw new TypeError('the answer here is not JSON')
+  if ('text' in reply) return JSON.parse(reply.text)
   let text = ''
   for await (const part of reply.parts) text += part
   return JSON.parse(text) as readonly RawRow[]

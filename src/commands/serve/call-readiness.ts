@@ -34,8 +34,6 @@ interface AccountCallStatus {
   readonly blockers: readonly CallBlocker[]
 }
 
-const maxRecentDecisions = 1_000
-
 /** Every real account; the sandbox needs no data. */
 async function readAccountCallStatuses(
   deps: CallReadinessDeps,
@@ -43,8 +41,7 @@ async function readAccountCallStatuses(
   const { accounts, settings } = deps
   const dataBlockers = [...findListBlockers(deps), ...findNumberingBlockers(deps)]
   // What-if decisions do not count, since operators use them for diagnosis.
-  const latest = deps.journal.index?.findAccountsOfLatest(maxRecentDecisions)
-  const activeAccounts = new Set(latest)
+  const activeAccounts = new Set(deps.journal.listActiveAccounts())
   if (resolveAriServers(settings.asterisk).length > 0) activeAccounts.add(settings.gate.account)
   const subscribed = await findSubscribedAccounts(deps)
   const real = (await accounts.list()).filter(({ kind }) => kind === 'real')

@@ -31,7 +31,7 @@ export function watchData(callgate: Callgate): () => void {
   void clock.check()
   let isRefreshing = false
   const timer = setInterval(() => {
-    reportFault()
+    void reportFault()
     if (isRefreshing) return
     isRefreshing = true
     void Promise.all([refreshData(callgate), clock.check()]).finally(() => {
@@ -44,10 +44,10 @@ export function watchData(callgate: Callgate): () => void {
 }
 
 /** Logs a database fault once when it begins and once when it ends. */
-function createFaultReporter({ storage, runtime: { log } }: Callgate): () => void {
+function createFaultReporter({ storage, runtime: { log } }: Callgate): () => Promise<void> {
   let reported: string | undefined
-  return () => {
-    const fault = storage.findFault()
+  return async () => {
+    const fault = await storage.checkFault()
     if (fault === reported) return
     reported = fault
     if (fault === undefined) log.info('the database is reliable again')
@@ -72,7 +72,7 @@ export async function refreshData(callgate: Callgate): Promise<void> {
   const rows = await changed('rows of other processes', () => storage.hasExternalChanges())
   if (rows) changes.everythingChanged()
   const prefixes = await changed('new prefixes', () => data.plan.reloadIfChanged())
-  if (await changed('new facts', () => data.facts.refresh())) reportFacts(callgate)
+  if (await changed('new facts', () => data.facts.refreshInBackground())) reportFacts(callgate)
   const lists = await changed('new lists', () => data.lists.refreshInBackground())
   if (!lists && !prefixes) return
   changes.everythingChanged()

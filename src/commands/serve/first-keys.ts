@@ -27,7 +27,7 @@ export async function createFirstKeys(
   save: (keys: FirstKeys) => void,
 ): Promise<FirstKeys> {
   const create = async (db: Db) => {
-    const apiKeys = new ApiKeys({ db, clock, timers, randomBytes })
+    const apiKeys = new ApiKeys({ db, reads: db, clock, timers, randomBytes })
     const keys = new Map<string, string>()
     for (const accountId of [mainAccountId, sandboxAccountId]) {
       if ((await apiKeys.list(accountId)).length > 0) continue

@@ -76,8 +76,12 @@ async function serveUntil(
   callgate: Callgate,
   output: LineWriter,
 ): Promise<void> {
-  const { log } = callgate.runtime
-  callgate.storage.lockForServing()
+  const { storage, runtime } = callgate
+  const { log } = runtime
+  storage.lockForServing()
+  storage.failure.catch((err: unknown) =>
+    log.error('callgate stops, since it cannot go on', { err }),
+  )
   await callgate.journal.open()
   logWarnings(callgate)
   const opened: (() => Promise<void> | void)[] = [watchData(callgate)]
@@ -92,7 +96,7 @@ async function serveUntil(
     opened.push(() => server.close())
     log.info('started', { version, url: server.url, zoneRules: getIanaVersion() })
     await printGreeting(callgate, server, output)
-    log.info('stopping', { signal: await ended })
+    log.info('stopping', { signal: await Promise.race([ended, storage.failure]) })
   } finally {
     await closeInOrder(opened.reverse())
   }

@@ -11,7 +11,7 @@ const probeEverySeconds = 1
 const maxLockMs = 50
 const lockPauseMs = 5
 
-type WriteProbeStorage = Pick<OpenDatabase, 'findFault' | 'traits' | 'probeWrite'>
+type WriteProbeStorage = Pick<OpenDatabase, 'checkFault' | 'traits' | 'probeWrite'>
 
 export class WriteProbe {
   readonly #storage: WriteProbeStorage
@@ -23,7 +23,7 @@ export class WriteProbe {
 
   /** Notices a missing file immediately and any other fault within a second. Never rejects. */
   async checkReadiness(): Promise<Readiness> {
-    const fault = this.#storage.findFault()
+    const fault = await this.#storage.checkFault()
     if (fault !== undefined) return { ready: false, detail: fault }
     const now = monotonicSeconds()
     if (!this.#last || now - this.#last.since >= probeEverySeconds) {

@@ -3,7 +3,11 @@
  * older content stays in use. The caller decides when to refresh.
  */
 import type { Instant } from '../../domain/time/clock.js'
-import { missingFileStamp, readFileStamp } from '../../runtime/folders.js'
+import {
+  missingFileStamp,
+  readFileStamp,
+  readFileStampInBackground,
+} from '../../runtime/folders.js'
 import { type FactFile, openFactFile } from '../../storage/fact-file.js'
 import type { FactFileSchema, FactRow } from '../../storage/fact-file-schema.js'
 import { toFailedFile, toRemovedFile, type WatchedFile } from '../files/watched-file.js'
@@ -87,6 +91,20 @@ export class FactStore {
       changed = true
     }
     return changed
+  }
+
+  /**
+   * Like {@link refresh}, but does not wait for the disk unless a file has changed: then for the few pages
+   * that opening it reads.
+   */
+  async refreshInBackground(): Promise<boolean> {
+    for (const feed of factFeedNames) {
+      const path = resolveFactFilePath(this.#folder, feed)
+      const stamp = await readFileStampInBackground(path).catch(() => undefined)
+      const known = this.#known.get(feed)?.stamp ?? missingFileStamp
+      if (stamp !== known) return this.refresh()
+    }
+    return false
   }
 
   close(): void {

@@ -3,6 +3,7 @@
  * a running server can do other work in between.
  */
 import { existsSync } from 'node:fs'
+import { getErrorCode } from '../../errors.js'
 import {
   type CheckedFile,
   type FileKind,
@@ -29,11 +30,11 @@ export async function readPreparedFilesInBackground(
 }
 
 async function readOne(path: string, kind: FileKind): Promise<() => CheckedFile | undefined> {
-  if (!existsSync(path)) return () => undefined
   try {
     const file = await readCheckedFileInPieces(path, kind)
     return () => file
   } catch (cause) {
+    if (getErrorCode(cause) === 'ENOENT') return () => undefined
     return () => {
       throw cause
     }

@@ -4,10 +4,15 @@
  * new files.
  */
 import { readdirSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { NumberSet } from '../../domain/number-set.js'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
-import { missingFileStamp, readFileStamp } from '../../runtime/folders.js'
+import {
+  missingFileStamp,
+  readFileStamp,
+  readFileStampInBackground,
+} from '../../runtime/folders.js'
 import {
   type FileObservation,
   toFailedFile,
@@ -57,6 +62,9 @@ interface ScanEntry extends FileObservation<NumberSet> {
   readonly current: KnownList | undefined
 }
 
+/** The stamps of the files by the names of their lists, or why the folder cannot be read. */
+type FolderObservation = ReadonlyMap<string, string> | Error
+
 interface FolderScan {
   readonly entries: readonly ScanEntry[]
   readonly folderProblem: ListProblem | undefined
@@ -96,7 +104,7 @@ export class ListStore {
    * problems changed.
    */
   refresh(): boolean {
-    const look = this.#scan()
+    const look = this.#scan(this.#observe())
     const read = (entry: ScanEntry): KnownList => {
       try {
         return toLoaded(entry, this.#reader.open(entry.path))
@@ -129,7 +137,7 @@ export class ListStore {
 
   async #readInBackground(): Promise<boolean> {
     const before = this.#known
-    const look = this.#scan()
+    const look = this.#scan(await this.#observeInBackground())
     const known = new Map<string, KnownList>()
     for (const entry of look.entries) {
       known.set(entry.name, entry.current ?? (await this.#load(entry)))
@@ -146,24 +154,49 @@ export class ListStore {
     }
   }
 
-  /** If the folder cannot be read, the lists in use are unchanged. */
-  #scan(): FolderScan {
+  #observe(): FolderObservation {
     try {
-      const names = new Set([...listFilesIn(this.#folder).map(toListName), ...this.#known.keys()])
-      const entries = [...names].sort().flatMap((name) => this.#scanEntry(name) ?? [])
-      return { entries, folderProblem: undefined }
+      const names = this.#listNames(listFilesIn(this.#folder))
+      return new Map(names.map((name) => [name, readFileStamp(this.#resolvePath(name))]))
     } catch (cause) {
-      const olderInUse = this.all().length > 0
-      const folderProblem = { path: this.#folder, detail: messageOf(cause), olderInUse }
-      const entries = [...this.#known].map(([name, known]) => this.#toUnchanged(name, known))
-      return { entries, folderProblem }
+      return new Error(messageOf(cause))
     }
   }
 
-  #scanEntry(name: string): ScanEntry | undefined {
+  /** Like {@link #observe}, but does not wait for the disk. */
+  async #observeInBackground(): Promise<FolderObservation> {
+    try {
+      const stamps = new Map<string, string>()
+      for (const name of this.#listNames(await listFilesInBackground(this.#folder))) {
+        stamps.set(name, await readFileStampInBackground(this.#resolvePath(name)))
+      }
+      return stamps
+    } catch (cause) {
+      return new Error(messageOf(cause))
+    }
+  }
+
+  /** Of the files, and of the lists in use. */
+  #listNames(files: readonly string[]): readonly string[] {
+    const isList = (file: string) => file.endsWith(numberListExtension) && !file.startsWith('.')
+    return [...new Set([...files.filter(isList).map(toListName), ...this.#known.keys()])].sort()
+  }
+
+  /** If the folder cannot be read, the lists in use are unchanged. */
+  #scan(observed: FolderObservation): FolderScan {
+    if (!(observed instanceof Error)) {
+      const entries = [...observed].flatMap(([name, stamp]) => this.#scanEntry(name, stamp) ?? [])
+      return { entries, folderProblem: undefined }
+    }
+    const olderInUse = this.all().length > 0
+    const folderProblem = { path: this.#folder, detail: observed.message, olderInUse }
+    const entries = [...this.#known].map(([name, known]) => this.#toUnchanged(name, known))
+    return { entries, folderProblem }
+  }
+
+  #scanEntry(name: string, stamp: string): ScanEntry | undefined {
     const path = this.#resolvePath(name)
     const previous = this.#known.get(name)
-    const stamp = readFileStamp(path)
     if (previous && previous.stamp === stamp) return this.#toUnchanged(name, previous)
     if (stamp !== missingFileStamp) return { name, path, stamp, previous, current: undefined }
     return (
@@ -201,10 +234,18 @@ function toLoaded(entry: ScanEntry, list: NumberSet): KnownList {
   return toFailedFile(entry, new DataFileError(path, `contains the list '${list.name}'`))
 }
 
-function listFilesIn(folder: string): string[] {
+function listFilesIn(folder: string): readonly string[] {
   try {
-    const entries = readdirSync(folder)
-    return entries.filter((file) => file.endsWith(numberListExtension) && !file.startsWith('.'))
+    return readdirSync(folder)
+  } catch (cause) {
+    if (getErrorCode(cause) === 'ENOENT') return []
+    throw cause
+  }
+}
+
+async function listFilesInBackground(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
   } catch (cause) {
     if (getErrorCode(cause) === 'ENOENT') return []
     throw cause

@@ -4,7 +4,7 @@
  */
 import type { Country } from '../../domain/place.js'
 import { DataFileError } from '../../errors.js'
-import { readFileStamp } from '../../runtime/folders.js'
+import { readFileStamp, readFileStampInBackground } from '../../runtime/folders.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import {
   type PreparedFileReader,
@@ -150,6 +150,15 @@ export function listBlockedCountries(
 
 /** A fingerprint that changes whenever a prepared file is replaced. */
 export function computeFingerprint(folder: string): string {
+  return listPaths(folder).map(readFileStamp).join()
+}
+
+/** Like {@link computeFingerprint}, but does not wait for the disk. */
+export async function computeFingerprintInBackground(folder: string): Promise<string> {
+  return (await Promise.all(listPaths(folder).map(readFileStampInBackground))).join()
+}
+
+function listPaths(folder: string): readonly string[] {
   const tables = numberingTableNames.map((name) => resolveTablePath(folder, name))
-  return [...tables, resolveOcnFilePath(folder)].map(readFileStamp).join()
+  return [...tables, resolveOcnFilePath(folder)]
 }

@@ -19,6 +19,7 @@ import { portedListNames } from '../number-list/list-names.js'
 import { findAreaCode } from './area-codes.js'
 import {
   computeFingerprint,
+  computeFingerprintInBackground,
   listBlockedCountries,
   loadNumbering,
   loadNumberingInBackground,
@@ -87,7 +88,7 @@ export class ReloadableNumberingPlan implements NumberingPlan {
    */
   async reloadIfChanged(): Promise<boolean> {
     const { folder } = this.#options
-    const found = computeFingerprint(folder)
+    const found = await computeFingerprintInBackground(folder)
     if (found === this.#fingerprint) return false
     this.#files = await loadNumberingInBackground(folder, this.#files)
     this.#fingerprint = found

@@ -25,7 +25,7 @@ import { type IndexProgress, indexWriting } from './index-writer.js'
 import { listSegments, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import type { JournalRecord, RecordKind } from './segment-format.js'
-import { type RecordBatch, segmentWriting } from './segment-writer.js'
+import { packRecords, type RecordBatch, segmentWriting } from './segment-writer.js'
 
 interface JournalObserver {
   /** With the instant of a record that is on disk. */
@@ -51,8 +51,8 @@ export interface JournalOptions {
   readonly clock: Clock
   /** That database, as it was opened. */
   readonly databaseFiles: readonly OpenedFile[]
-  /** Why what was decided from the database cannot be trusted, for people. */
-  readonly findFault: () => string | undefined
+  /** Looks at the files of the database: why what was decided from it cannot be trusted, for people. */
+  readonly checkFault: () => Promise<string | undefined>
   readonly observer: JournalObserver
   /** Of the program, for the record of each start. */
   readonly version: string
@@ -75,6 +75,8 @@ interface Entry {
 }
 
 const maxBatchSize = 1_000
+/** An account without a decision among so many records is not in use. */
+const activeRecords = 1_000
 /** Kept in memory while the index is behind. */
 const maxUnindexed = 100_000
 const defaultMaxWaiting = 20_000
@@ -99,6 +101,8 @@ export class Journal implements OutcomeRecorder {
   #index: DecisionIndex | undefined
   #writer: Thread<RecordBatch, boolean> | undefined
   #indexer: Thread<number, IndexProgress> | undefined
+  /** Number of the latest decision of each account. */
+  readonly #lastSeqByAccount = new Map<string, number>()
   #nextSeq = 0
   /** Number of the last record on disk. */
   #durableSeq = 0
@@ -151,6 +155,9 @@ export class Journal implements OutcomeRecorder {
     }
     this.#nextSeq = nextSeq
     this.#durableSeq = nextSeq - 1
+    for (const id of index.findAccountsOfLatest(activeRecords)) {
+      this.#lastSeqByAccount.set(id, nextSeq)
+    }
     this.#writer = startThread(segmentWriting, {
       folder,
       origin,
@@ -169,6 +176,8 @@ export class Journal implements OutcomeRecorder {
    * records wait. A record whose write failed is tried again all the same.
    */
   append(decision: Decision, onWritten?: OnWritten, kind: RecordKind = 'decision'): void {
+    const { accountId, request } = decision
+    if (request.at === undefined) this.#lastSeqByAccount.set(accountId, this.#nextSeq)
     const body = toDecisionBytes(decision)
     this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
     this.#writing ??= this.#writeAll()
@@ -208,11 +217,19 @@ export class Journal implements OutcomeRecorder {
   }
 
   /**
-   * To be called when damage of the database was found or is gone: while there is a fault, nothing that
-   * is decided from it may be allowed.
+   * To be called when a fault of the database was found or is gone: while there is one, nothing that is
+   * decided from it may be allowed.
    */
-  checkFault(): void {
-    this.#fault = this.#options.findFault()
+  setFault(fault: string | undefined): void {
+    this.#fault = fault
+  }
+
+  /** Accounts with a decision, other than a what-if, among the latest records. */
+  listActiveAccounts(): ReadonlySet<string> {
+    const accounts = [...this.#lastSeqByAccount]
+    return new Set(
+      accounts.flatMap(([id, seq]) => (this.#nextSeq - seq > activeRecords ? [] : [id])),
+    )
   }
 
   /** For searches; a moment behind the journal. `undefined` while nothing was ever recorded. */
@@ -317,22 +334,10 @@ export class Journal implements OutcomeRecorder {
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.slice(0, maxBatchSize)
-        const kinds: RecordKind[] = []
-        const instants: Instant[] = []
-        const ends: number[] = []
-        const bodies: Buffer[] = []
-        let size = 0
-        for (const { record } of batch) {
-          kinds.push(record.kind)
-          instants.push(record.at)
-          bodies.push(record.body)
-          size += record.body.length
-          ends.push(size)
+        const isIntact = await this.#writer?.ask(packRecords(batch))
+        if (isIntact !== true || this.#fault !== undefined) {
+          this.#fault = await this.#options.checkFault()
         }
-        const firstSeq = this.#durableSeq + 1
-        const request = { firstSeq, kinds, instants, ends, bodies: Buffer.concat(bodies, size) }
-        const isIntact = await this.#writer?.ask(request)
-        if (isIntact !== true || this.#fault !== undefined) this.checkFault()
         this.#acknowledge(batch)
       }
     } catch (cause) {

@@ -186,13 +186,31 @@ export const segmentWriting: ThreadWork<SegmentWriterOptions, RecordBatch, boole
   create(options) {
     const writer = new SegmentWriter(options)
     return {
-      handle: (batch) => writer.handle(toRecords(batch)),
+      handle: (batch) => writer.handle(unpackRecords(batch)),
       close: () => writer.close(),
     }
   },
 }
 
-function toRecords({ firstSeq, kinds, instants, ends, bodies }: RecordBatch) {
+/** Their numbers must be consecutive. */
+export function packRecords(entries: readonly { readonly record: JournalRecord }[]): RecordBatch {
+  const kinds: RecordKind[] = []
+  const instants: Instant[] = []
+  const ends: number[] = []
+  const bodies: Buffer[] = []
+  let size = 0
+  for (const { record } of entries) {
+    kinds.push(record.kind)
+    instants.push(record.at)
+    bodies.push(record.body)
+    size += record.body.length
+    ends.push(size)
+  }
+  const firstSeq = entries[0]?.record.seq ?? 0
+  return { firstSeq, kinds, instants, ends, bodies: Buffer.concat(bodies, size) }
+}
+
+function unpackRecords({ firstSeq, kinds, instants, ends, bodies }: RecordBatch) {
   const { buffer, byteOffset } = bodies
   let start = byteOffset
   return kinds.map((kind, index): JournalRecord => {

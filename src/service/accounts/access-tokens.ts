@@ -28,7 +28,7 @@ const clockSkewMs = 60_000
 const maxDeletedAtOnce = 100
 
 export interface AccessTokensOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'retryWhileLocked'>
   /** Must be monotonic, so that an expired token stays expired when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
@@ -159,7 +159,8 @@ export class AccessTokens {
   }
 
   async #read(tokenHash: string): Promise<CachedToken | undefined> {
-    const row = await this.#options.storage.db
+    const { reads } = this.#options.storage
+    const row = await reads
       .selectFrom('access_tokens')
       .innerJoin('api_keys', 'api_keys.id', 'access_tokens.key_id')
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
@@ -168,7 +169,7 @@ export class AccessTokens {
       .where('api_keys.revoked_at', 'is', null)
       .executeTakeFirst()
     if (!row) return undefined
-    const caller = await readCaller(this.#options.storage.db, row)
+    const caller = await readCaller(reads, row)
     return { caller, expiresAt: Math.min(row.token_expires_at, caller.limits.expiresAt) }
   }
 }

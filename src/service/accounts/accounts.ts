@@ -3,6 +3,7 @@
  */
 import type { Selectable, Updateable } from 'kysely'
 import { defaultMaxScrubNumbers, maxScrubNumbers } from '../../domain/caller.js'
+import type { Country } from '../../domain/place.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
@@ -93,6 +94,11 @@ export class Accounts {
 
   async find(id: string): Promise<Account | undefined> {
     return await findAccount(this.#db, id)
+  }
+
+  /** US for a deleted account, which has no data left. */
+  async findCountry(id: string): Promise<Country> {
+    return (await this.find(id))?.country ?? 'US'
   }
 
   /** All accounts, oldest first. */

@@ -43,6 +43,8 @@ export interface ApiKeyInfo extends NewApiKey {
 
 export interface ApiKeysOptions {
   readonly db: Db
+  /** For authentication, which a decision waits for. */
+  readonly reads: Db
   /** Must be monotonic, so that an expired key stays expired when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
@@ -52,12 +54,14 @@ export interface ApiKeysOptions {
 
 export class ApiKeys {
   readonly #db: Db
+  readonly #reads: Db
   readonly #clock: Clock
   readonly #randomBytes: (size: number) => Buffer
   readonly #callers: TtlCache<Caller>
 
-  constructor({ db, clock, timers, randomBytes }: ApiKeysOptions) {
+  constructor({ db, reads, clock, timers, randomBytes }: ApiKeysOptions) {
     this.#db = db
+    this.#reads = reads
     this.#clock = clock
     this.#randomBytes = randomBytes
     this.#callers = new TtlCache({ timers, ...readCacheLimits })
@@ -153,14 +157,14 @@ export class ApiKeys {
 
   async #findCaller(key: string): Promise<Caller | undefined> {
     // Comparing hashes leaks nothing about a key through timing.
-    const row = await this.#db
+    const row = await this.#reads
       .selectFrom('api_keys')
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
       .select(callerColumns)
       .where('key_hash', '=', hash('sha256', key))
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
-    return row && (await readCaller(this.#db, row))
+    return row && (await readCaller(this.#reads, row))
   }
 }
 

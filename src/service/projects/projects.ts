@@ -45,7 +45,7 @@ export interface NewCampaign {
 }
 
 export interface ProjectsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
   readonly changes: ChangeObserver
@@ -73,7 +73,7 @@ export class Projects implements ScopeResolver {
   readonly rpc: ProjectRpc
   /** Registrations recorded by operators, and their expiry. */
   readonly registrations: ProjectRegistrations
-  readonly #storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly #storage: Pick<OpenDatabase, 'db' | 'reads' | 'retryWhileLocked'>
   readonly #db: Db
   readonly #clock: Clock
   readonly #changes: ChangeObserver
@@ -86,7 +86,7 @@ export class Projects implements ScopeResolver {
     this.#db = db
     this.#clock = clock
     this.#changes = changes
-    this.#scopes = new ProjectScopes(db, timers)
+    this.#scopes = new ProjectScopes(storage.reads, timers)
     this.resolve = this.#scopes.resolve.bind(this.#scopes)
     const onScopesChanged = () => this.#announceChange()
     const writes = new ProjectWriter({ storage, clock, webhooks, onScopesChanged })

@@ -48,29 +48,9 @@ export class Scans {
     return { jobId: id, status: 'Submitted', phoneCount: request.numbers.length }
   }
 
-  /** Throws `invalid-request` for an unknown job, `forbidden` for a job of another account. */
-  async status(
-    { accountId }: Caller,
-    { jobId }: { readonly jobId: string },
-  ): Promise<ScanProgress> {
-    const { db } = this.#options.storage
-    // Not limited to the account, since another account's job gives a different error.
-    const job = await db
-      .selectFrom('scan_jobs')
-      .select(['account_id', 'status', 'phone_count', 'processed_count'])
-      .where('id', '=', jobId)
-      .executeTakeFirst()
-    if (!job) throw jobNotFound(jobId)
-    if (job.account_id !== accountId) {
-      throw new AppError('forbidden', 'the job belongs to another account')
-    }
-    const { status, phone_count: phoneCount, processed_count: processedCount } = job
-    const state = { jobId, status, phoneCount, processedCount }
-    if (status !== 'Complete') return state
-    const results = await readResults(db, jobId)
-    // The job was deleted while it was being read.
-    if (results.length !== phoneCount) throw jobNotFound(jobId)
-    return { ...state, results }
+  /** See {@link readScanProgress}. */
+  status(caller: Caller, request: { readonly jobId: string }): Promise<ScanProgress> {
+    return readScanProgress(this.#options.storage.db, caller, request)
   }
 
   async #test(accountId: string, request: ScanRequest): Promise<ScanReceipt> {
@@ -88,6 +68,31 @@ export class Scans {
     if (probe.problem !== undefined) throw probeFailed(request.notificationUrl, probe)
     return { jobId: testJobId, status: 'Submitted', phoneCount: 0 }
   }
+}
+
+/** Throws `invalid-request` for an unknown job, `forbidden` for a job of another account. */
+export async function readScanProgress(
+  db: Db,
+  { accountId }: Caller,
+  { jobId }: { readonly jobId: string },
+): Promise<ScanProgress> {
+  // Not limited to the account, since another account's job gives a different error.
+  const job = await db
+    .selectFrom('scan_jobs')
+    .select(['account_id', 'status', 'phone_count', 'processed_count'])
+    .where('id', '=', jobId)
+    .executeTakeFirst()
+  if (!job) throw jobNotFound(jobId)
+  if (job.account_id !== accountId) {
+    throw new AppError('forbidden', 'the job belongs to another account')
+  }
+  const { status, phone_count: phoneCount, processed_count: processedCount } = job
+  const state = { jobId, status, phoneCount, processedCount }
+  if (status !== 'Complete') return state
+  const results = await readResults(db, jobId)
+  // The job was deleted while it was being read.
+  if (results.length !== phoneCount) throw jobNotFound(jobId)
+  return { ...state, results }
 }
 
 function jobNotFound(value: string): AppError {

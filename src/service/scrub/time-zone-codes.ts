@@ -24,8 +24,21 @@ const codes: Readonly<Record<string, string>> = {
   '600/600': '275',
 }
 
+/** The codes of one instant, since the rows of a scrub have one and few zones. */
+let known = { at: Number.NaN, codes: new Map<string, string>() }
+
 /** The code that matches the zone's offsets in the coming year; empty if the table has none. */
 export function findTimeZoneCode(zoneName: string, at: Instant): string {
+  if (known.at !== at) known = { at, codes: new Map() }
+  let code = known.codes.get(zoneName)
+  if (code === undefined) {
+    code = computeTimeZoneCode(zoneName, at)
+    known.codes.set(zoneName, code)
+  }
+  return code
+}
+
+function computeTimeZoneCode(zoneName: string, at: Instant): string {
   const rules = getTimeZone(zoneName)
   const winter = rules.offset(nextFirstOfMonth(1, at))
   const summer = rules.offset(nextFirstOfMonth(7, at))

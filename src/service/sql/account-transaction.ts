@@ -1,7 +1,5 @@
 /** Write transactions of one account, serialized even across processes. */
 import type { Transaction } from 'kysely'
-import { monotonicSeconds } from '../../runtime/runtime.js'
-import { waitForNextTurn } from '../../runtime/yield-to-event-loop.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, Tables } from '../../storage/tables.js'
 
@@ -19,27 +17,22 @@ export async function runAccountTransaction<Result>(
   const once = () =>
     queueWrite(db, () =>
       db.transaction().execute(async (transaction) => {
-        const startedAt = monotonicSeconds()
         const locked = await transaction
           .updateTable('accounts')
           .set((row) => ({ name: row.ref('name') }))
           .where('id', '=', accountId)
           .executeTakeFirst()
         if (locked.numUpdatedRows === 0n) throw new Error(`account '${accountId}' does not exist`)
-        const result = await work(transaction)
-        // Committing many rows takes milliseconds, so let other work run first.
-        if (monotonicSeconds() - startedAt > slowWriteSeconds) await waitForNextTurn()
-        return result
+        return await work(transaction)
       }),
     )
   return await retryWhileLocked(once)
 }
 
-const slowWriteSeconds = 0.003
 const latestWrites = new WeakMap<Db, Promise<unknown>>()
 
 /**
- * At most one of these transactions holds or waits for the connection, so a decision waits for at most
+ * At most one of these transactions holds or waits for the connection, so another query waits for at most
  * one long write and not for all that are queued.
  */
 function queueWrite<Result>(db: Db, write: () => Promise<Result>): Promise<Result> {

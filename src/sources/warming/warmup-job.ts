@@ -83,7 +83,7 @@ export class WarmupJob {
     this.#startedAt = options.clock.now()
     this.#startedMs = options.timers.monotonicMs()
     this.#results = new Uint8Array(options.numbers)
-    this.#indexes = Uint32Array.from({ length: options.numbers }, (_, index) => index)
+    this.#indexes = new Uint32Array(options.numbers).map((_, index) => index)
   }
 
   get isFinished(): boolean {

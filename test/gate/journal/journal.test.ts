@@ -51,7 +51,7 @@ function create(options: Partial<JournalOptions> = {}): Journal {
     databasePath: join(dataDir, 'callgate.sqlite'),
     clock: { now: () => now },
     databaseFiles: [],
-    findFault: () => fault,
+    checkFault: async () => fault,
     version: 'test',
     observer: {
       onWritten: (at) => void seen.written.push(at),
@@ -314,7 +314,7 @@ describe('a journal whose folder is gone', () => {
 it('reports a fault of the data after the flush, and keeps the record', async () => {
   const journal = await open({ maxWaiting: 10 })
   fault = 'the database is damaged'
-  journal.checkFault()
+  journal.setFault(fault)
   await expect(append(journal, await made('d1'))).rejects.toThrow('the database is damaged')
   expect(journal.find('main', 'd1')?.id).toBe('d1')
   expect(journal.findProblem()).toBeUndefined()
@@ -328,7 +328,7 @@ it('notices after each flush that a file of the database is gone', async () => {
   const databaseFiles = listDatabaseFiles(join(dataDir, 'callgate.sqlite'))
   const journal = await open({
     databaseFiles,
-    findFault: () => (existsSync(join(dataDir, 'callgate.sqlite')) ? undefined : 'gone'),
+    checkFault: async () => (existsSync(join(dataDir, 'callgate.sqlite')) ? undefined : 'gone'),
   })
   await append(journal, await made('d1'))
   renameSync(join(dataDir, 'callgate.sqlite'), join(dataDir, 'moved'))

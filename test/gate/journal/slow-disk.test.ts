@@ -37,7 +37,7 @@ it('writes an outcome without a further decision, also after a flush that took l
     databasePath: join(dataDir, 'callgate.sqlite'),
     databaseFiles: [],
     clock: { now: () => noon },
-    findFault: ignore,
+    checkFault: async () => undefined,
     version: 'test',
     observer: {
       onWritten: ignore,

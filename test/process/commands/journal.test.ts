@@ -55,43 +55,49 @@ async function decideUntilGone({ url }: Serving, received: Set<string>): Promise
   await Promise.allSettled(Array.from({ length: clients }, endless))
 }
 
-it(`has every allow that a client received, after ${kills} kills`, async () => {
-  const received = new Set<string>()
-  for (let kill = 0; kill < kills; kill += 1) {
-    const serving = await start()
-    key ||= serving.keys.sandbox
-    const enough = received.size + 20 + ((kill * 7) % 60)
-    const deciding = decideUntilGone(serving, received)
-    await expect.poll(() => received.size, { interval: 1, timeout: 60_000 }).toBeGreaterThan(enough)
-    expect(await serving.end('SIGKILL')).toBe('SIGKILL')
-    await deciding
-  }
-  const last = await start()
-  const records = recordsIn(dataDir)
-  expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
-  expect(records.filter(({ kind }) => kind === 'opened')).toHaveLength(kills + 1)
-  const recorded = new Map<string, DecisionDocument>()
-  for (const { kind, body } of records) {
-    if (kind !== 'decision' && kind !== 'amendment') continue
-    const document = JSON.parse(body) as DecisionDocument
-    recorded.set(document.id, document)
-  }
-  const missing = [...received].filter((id) => recorded.get(id)?.decision !== 'allow')
-  expect(missing).toEqual([])
+it(
+  `has every allow that a client received, after ${kills} kills`,
+  async () => {
+    const received = new Set<string>()
+    for (let kill = 0; kill < kills; kill += 1) {
+      const serving = await start()
+      key ||= serving.keys.sandbox
+      const enough = received.size + 20 + ((kill * 7) % 60)
+      const deciding = decideUntilGone(serving, received)
+      await expect
+        .poll(() => received.size, { interval: 1, timeout: 60_000 })
+        .toBeGreaterThan(enough)
+      expect(await serving.end('SIGKILL')).toBe('SIGKILL')
+      await deciding
+    }
+    const last = await start()
+    const records = recordsIn(dataDir)
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
+    expect(records.filter(({ kind }) => kind === 'opened')).toHaveLength(kills + 1)
+    const recorded = new Map<string, DecisionDocument>()
+    for (const { kind, body } of records) {
+      if (kind !== 'decision' && kind !== 'amendment') continue
+      const document = JSON.parse(body) as DecisionDocument
+      recorded.set(document.id, document)
+    }
+    const missing = [...received].filter((id) => recorded.get(id)?.decision !== 'allow')
+    expect(missing).toEqual([])
 
-  const indexed = () => {
-    const index = new DecisionIndex(join(dataDir, 'index.sqlite'), join(dataDir, 'journal'))
-    const found = [...recorded.keys()].flatMap((id) => index.find(id)?.document ?? [])
-    index.close()
-    return new Map(found.map((document) => [document.id, document]))
-  }
-  await expect.poll(() => indexed().size, { timeout: 30_000 }).toBe(recorded.size)
-  expect(indexed()).toEqual(recorded)
-  expect(await last.end('SIGTERM')).toBe(0)
-  process.stdout.write(
-    `journal: ${received.size} allows received in ${kills} kills, none missing\n`,
-  )
-}, 3_600_000)
+    const indexed = () => {
+      const index = new DecisionIndex(join(dataDir, 'index.sqlite'), join(dataDir, 'journal'))
+      const found = [...recorded.keys()].flatMap((id) => index.find(id)?.document ?? [])
+      index.close()
+      return new Map(found.map((document) => [document.id, document]))
+    }
+    await expect.poll(() => indexed().size, { timeout: 30_000 }).toBe(recorded.size)
+    expect(indexed()).toEqual(recorded)
+    expect(await last.end('SIGTERM')).toBe(0)
+    process.stdout.write(
+      `journal: ${received.size} allows received in ${kills} kills, none missing\n`,
+    )
+  },
+  120_000 + kills * 10_000,
+)
 
 it('takes over the decisions of a version before the journal', async () => {
   const first = await start()

@@ -27,7 +27,7 @@ const run = (...args: string[]) => callgate(['projects', ...args], { CALLGATE_DA
 
 /** Looks into the data of the program as another process does. */
 async function withData<Result>(look: (db: Db, projects: Projects) => Promise<Result>) {
-  const storage = openDatabase({
+  const storage = await openDatabase({
     engine: 'sqlite',
     dataDir,
     lockWaitMs: 1_000,

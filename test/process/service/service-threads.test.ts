@@ -55,7 +55,7 @@ describe('service threads', () => {
       expect(threaded, name).toEqual(alone)
     }
     const statuses = Object.values(results.sameAnswers).map(([{ status }]) => status)
-    expect([...new Set(statuses)].sort()).toEqual([200, 400, 401, 415])
+    expect([...new Set(statuses)].sort()).toEqual([200, 400, 401, 413, 415])
   })
 
   it('use lists, projects and opt-outs as soon as the main thread does', () => {
