@@ -142,7 +142,12 @@ function createPlainAnswer(call: DecisionCall): AnswerPlain {
     if (fields === undefined || serviceCodes.has(fields.number)) return false
     const { loginId } = request.head
     const caller = loginId === '' ? undefined : authenticate(loginId, 'login-id')
-    if (caller === undefined || caller instanceof Promise) return false
+    if (caller instanceof Promise) {
+      // It is asked again for the same request; a failure is answered there.
+      caller.catch(() => undefined)
+      return false
+    }
+    if (caller === undefined) return false
     const { rights, projects, callKinds } = caller.limits
     if (projects !== 'any' || callKinds !== 'any' || !rights.has('decide')) return false
     judgePlain(call, { caller, fields, socket }).catch(() => socket.destroy())

@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest'
 import type { DecisionFinalizer } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
 import { toDecisionBytes } from '../../src/gate/decision-document.js'
+import type { Authenticate } from '../../src/http/authenticate.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { readPlainRequest } from '../../src/http/request/plain-request.js'
 import { silentLogger } from '../../src/observability/log.js'
@@ -42,7 +43,13 @@ function decide({ number = '2125550100', headers = [] }: SentRequest = {}): stri
 const predial = `GET /v1/predial?number=2125550100&kind=manual HTTP/1.1\r\nHost: gate\r\nloginId: ${adminKey}\r\n\r\n`
 
 /** Whether each judged call came by the HTTP parser, and the decisions of which a test decides when they end. */
-async function open({ isHeld = false }: { readonly isHeld?: boolean } = {}) {
+async function open({
+  isHeld = false,
+  authenticate = (key) => (key === adminKey ? admin : undefined),
+}: {
+  readonly isHeld?: boolean
+  readonly authenticate?: Authenticate
+} = {}) {
   const { gate } = testGate(fakeCompliance())
   const held: (() => void)[] = []
   const measured: string[] = []
@@ -53,7 +60,7 @@ async function open({ isHeld = false }: { readonly isHeld?: boolean } = {}) {
   }
   let parsed = 0
   const decisionRoutes = createDecisionRoutes({
-    authenticate: (key) => (key === adminKey ? admin : undefined),
+    authenticate,
     logger: silentLogger,
     maxBodyBytes: 10_000,
     serviceCodes: new Set<string>(),
@@ -173,6 +180,20 @@ describe('a usual request', () => {
     const before = parsedCount()
     expect(await client.ask(decide())).toContain('"decision":"allow"')
     expect(parsedCount()).toBe(before)
+  })
+
+  it('whose key cannot be looked up is answered by the parser, with the failure', async () => {
+    let isBroken = false
+    const authenticate = (key: string) =>
+      isBroken ? Promise.reject(new Error('no database')) : key === adminKey ? admin : undefined
+    const { app } = await open({ authenticate })
+    const client = new Client(app.url)
+    await client.ask(decide())
+    isBroken = true
+    // An unhandled rejection would fail the run.
+    expect(await client.ask(decide())).toMatch(/^HTTP\/1.1 500 /)
+    isBroken = false
+    expect(await client.ask(decide())).toMatch(/^HTTP\/1.1 200 /)
   })
 
   it('that fails by a bug is answered as such', async () => {
