@@ -73,17 +73,15 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
     const startedAt = performance.now()
     const instants = Array.from({ length: size }, (_, index) => firstAt + (made + index) * everyMs)
     const documents = instants.map((at) => vary(samples, at))
-    const entries = documents.map((document, index) => ({
-      record: {
-        seq: firstSeq + made + index,
-        kind: 'decision' as const,
-        at: instants[index] ?? 0,
-        body: Buffer.from(JSON.stringify(document)),
-      },
+    const records = documents.map((document, index) => ({
+      seq: firstSeq + made + index,
+      kind: 'decision' as const,
+      at: instants[index] ?? 0,
+      body: Buffer.from(JSON.stringify(document)),
     }))
     const madeAt = performance.now()
     const sizeBefore = sizesOf(folder, '.seg')
-    writer.handle(packRecords(entries))
+    writer.handle(packRecords(records))
     writtenBytes += sizesOf(folder, '.seg') - sizeBefore
     spent.making += madeAt - startedAt
     spent.writing += performance.now() - madeAt

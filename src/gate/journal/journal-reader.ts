@@ -1,7 +1,20 @@
 /** Reads the records of a journal: in their order, from any sequence number on, or one by its place. */
-import { closeSync, fsyncSync, ftruncateSync, openSync, readdirSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
+import { ensureFolder, syncFolder } from '../../runtime/folders.js'
 import { compressSegment, isCompressed, readAt, SegmentFile } from './segment-file.js'
 import {
   checksumSeedOf,
@@ -12,7 +25,7 @@ import {
   type ReadFrame,
 } from './segment-format.js'
 
-export interface Segment {
+interface Segment {
   readonly path: string
   readonly firstSeq: number
 }
@@ -33,7 +46,7 @@ export function segmentPath(folder: string, firstSeq: number): string {
 }
 
 /** The segments of a folder in their order, each once, also while one is replaced by its compressed form. */
-export function listSegments(folder: string): readonly Segment[] {
+function listSegments(folder: string): readonly Segment[] {
   const names = readdirSync(folder).filter((name) => /^\d{20}\.seg(?:\.gz)?$/.test(name))
   const distinct = new Set(names)
   return names
@@ -312,4 +325,27 @@ function removeTornTail(segment: Segment, nextSeq: number, end: number): number 
   } finally {
     closeSync(file)
   }
+}
+
+/**
+ * SHA-256 of the name of a journal, which is in a file beside its records, from the day it was begun. A
+ * journal without records gets one. Throws {@link DataFileError} if there are records and no name.
+ */
+export function readOrigin(folder: string, now: Instant): Buffer {
+  const path = join(folder, 'origin')
+  const known = existsSync(path) ? readFileSync(path, 'utf8') : beginJournal(folder, path, now)
+  return createHash('sha256').update(known).digest()
+}
+
+function beginJournal(folder: string, originPath: string, now: Instant): string {
+  ensureFolder(folder)
+  const [segment] = listSegments(folder)
+  if (segment) {
+    const rule = `the file is missing, but there is ${segment.path}. Restore it from a backup`
+    throw new DataFileError(originPath, rule)
+  }
+  const origin = `callgate/journal/${formatDay(toUtcDay(now))}-${randomBytes(4).toString('hex')}\n`
+  writeFileSync(originPath, origin, { flag: 'wx', mode: 0o600, flush: true })
+  syncFolder(folder)
+  return origin
 }

@@ -5,24 +5,21 @@
  * nothing here waits for a disk. A record that cannot be written is reported to its caller at once, and
  * tried again until it is on disk.
  */
-import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallOutcome, OutcomeRecorder } from '../../domain/call-outcome.js'
 import type { Decision } from '../../domain/decision.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
-import { formatDay, toUtcDay } from '../../domain/time/dates.js'
-import { DataFileError, getErrorMessage } from '../../errors.js'
+import { AppError, DataFileError, getErrorMessage } from '../../errors.js'
 import { computeBackoffMs } from '../../runtime/backoff.js'
-import { ensureFolder, syncFolder } from '../../runtime/folders.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { OpenedFile } from '../../storage/open-files.js'
 import { type DecisionDocument, toDecisionBytes, toOutcomeDocument } from '../decision-document.js'
 import { DecisionIndex, type OutcomeNote } from './decision-index.js'
 import { type IndexProgress, indexWriting } from './index-writer.js'
-import { listSegments, recoverJournal } from './journal-reader.js'
+import { readOrigin, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import type { JournalRecord, RecordKind } from './segment-format.js'
 import { packRecords, type RecordBatch, segmentWriting } from './segment-writer.js'
@@ -59,13 +56,14 @@ export interface JournalOptions {
   /** How many records wait at most. */
   readonly maxWaiting?: number
   readonly maxSegmentBytes?: number
+  /** How many records are kept in memory while the index is behind. */
+  readonly maxUnindexed?: number
 }
 
 /** Called once: without a cause when the record is on disk. */
 export type OnWritten = (cause?: unknown) => void
 
-interface Entry {
-  readonly record: JournalRecord
+interface Entry extends JournalRecord {
   readonly decisionId: string | undefined
   /** By {@link monotonicSeconds}. */
   readonly enqueuedAtSeconds: number
@@ -77,8 +75,7 @@ interface Entry {
 const maxBatchSize = 1_000
 /** An account without a decision among so many records is not in use. */
 const activeRecords = 1_000
-/** Kept in memory while the index is behind. */
-const maxUnindexed = 100_000
+const defaultMaxUnindexed = 100_000
 const defaultMaxWaiting = 20_000
 const defaultMaxSegmentBytes = 67_108_864
 const retryDelays = { firstMs: 10, maxMs: 2_000 }
@@ -94,6 +91,7 @@ export class Journal implements OutcomeRecorder {
   readonly #folder: string
   readonly #indexPath: string
   readonly #maxWaiting: number
+  readonly #maxUnindexed: number
   /** Not on disk, in their order. */
   readonly #waiting: Entry[] = []
   /** Not in the index, by sequence number; some of them are not on disk either. */
@@ -111,6 +109,7 @@ export class Journal implements OutcomeRecorder {
   #flushTimer: NodeJS.Timeout | undefined
   #indexTimer: NodeJS.Timeout | undefined
   #indexFailures = 0
+  #indexProgress: IndexProgress | undefined
   #failedAttempts = 0
   /** Of the last write, if it failed. */
   #lastError: unknown
@@ -123,6 +122,7 @@ export class Journal implements OutcomeRecorder {
     this.#folder = join(options.dataDir, 'journal')
     this.#indexPath = join(options.dataDir, 'index.sqlite')
     this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting
+    this.#maxUnindexed = options.maxUnindexed ?? defaultMaxUnindexed
   }
 
   /** Records that are not on disk. */
@@ -145,7 +145,7 @@ export class Journal implements OutcomeRecorder {
     const { clock, version, databasePath, databaseFiles } = this.#options
     const { maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
     const folder = this.#folder
-    const origin = createHash('sha256').update(readOrigin(folder, clock.now())).digest()
+    const origin = readOrigin(folder, clock.now())
     const index = this.#openIndex()
     index.claim(origin)
     const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
@@ -199,21 +199,33 @@ export class Journal implements OutcomeRecorder {
 
   /**
    * The record of one decision with the outcome of its call, if one is known; `undefined` when the
-   * account has none of that id. Finds what was appended, on disk or not.
+   * account has none of that id. Finds what was appended, on disk or not. Throws `not-available` when it
+   * finds none while the index is not complete, as after a crash or an upgrade.
    */
   find(accountId: string, id: string): DecisionDocument | undefined {
     const indexed = this.index?.find(id)
     let document = indexed?.document
     let outcome = indexed?.outcome ?? {}
-    for (const { record, decisionId } of this.#unindexed.values()) {
+    for (const { kind, body, decisionId } of this.#unindexed.values()) {
       if (decisionId !== id) continue
-      const content: unknown = JSON.parse(record.body.toString())
-      if (record.kind !== 'outcome') document = content as DecisionDocument
+      const content: unknown = JSON.parse(body.toString())
+      if (kind !== 'outcome') document = content as DecisionDocument
       else outcome = mergeOutcome(outcome, (content as OutcomeNote).outcome)
+    }
+    if (document === undefined && this.#isIndexIncomplete()) {
+      const problem = 'The index of decisions is being brought up to date; ask again in a moment'
+      throw new AppError('not-available', problem)
     }
     if (document?.accountId !== accountId) return undefined
     const { state } = outcome
     return state ? { ...document, outcome: toOutcomeDocument({ ...outcome, state }) } : document
+  }
+
+  /** Whether a decision may be neither in the index nor in memory. */
+  #isIndexIncomplete(): boolean {
+    if (this.#indexer === undefined) return false
+    if (this.#indexProgress === undefined || this.#indexProgress.hasOldDecisions) return true
+    return this.#nextSeq - this.#indexProgress.nextSeq > this.#unindexed.size
   }
 
   /**
@@ -302,17 +314,20 @@ export class Journal implements OutcomeRecorder {
       onWritten?.(cause)
       return
     }
-    const record = { ...content, seq: this.#nextSeq }
+    const { kind, at, body } = content
     const entry: Entry = {
-      record,
+      seq: this.#nextSeq,
+      kind,
+      at,
+      body,
       decisionId,
       onWritten,
-      isSettled: record.kind !== 'decision',
+      isSettled: kind !== 'decision',
       enqueuedAtSeconds: monotonicSeconds(),
     }
     this.#nextSeq += 1
     this.#waiting.push(entry)
-    if (this.#unindexed.size < maxUnindexed) this.#unindexed.set(record.seq, entry)
+    if (this.#unindexed.size < this.#maxUnindexed) this.#unindexed.set(entry.seq, entry)
   }
 
   #flushAfter(ms: number): void {
@@ -357,7 +372,7 @@ export class Journal implements OutcomeRecorder {
       if (cause) this.#refuse(entry, cause)
       else if (!entry.isSettled) {
         entry.isSettled = true
-        observer.onWritten(entry.record.at)
+        observer.onWritten(entry.at)
         entry.onWritten?.()
         // What it refers to must not be kept until the index has the record.
         entry.onWritten = undefined
@@ -404,7 +419,9 @@ export class Journal implements OutcomeRecorder {
     const { observer } = this.#options
     try {
       for (let isDone = false; !isDone; ) {
-        const { nextSeq, hasOldDecisions, compressionFailure } = await indexer.ask(this.#durableSeq)
+        const progress = await indexer.ask(this.#durableSeq)
+        const { nextSeq, hasOldDecisions, compressionFailure } = progress
+        this.#indexProgress = progress
         if (compressionFailure !== undefined) observer.onCompressionFailure(compressionFailure)
         this.#forgetIndexed(nextSeq)
         observer.onIndexLag(this.#durableSeq + 1 - nextSeq)
@@ -427,22 +444,4 @@ export class Journal implements OutcomeRecorder {
       this.#unindexed.delete(seq)
     }
   }
-}
-
-/** The name of a journal, from the day it was begun; in a file beside its records. */
-function readOrigin(folder: string, now: Instant): string {
-  const path = join(folder, 'origin')
-  if (existsSync(path)) return readFileSync(path, 'utf8')
-  ensureFolder(folder)
-  const [segment] = listSegments(folder)
-  if (segment) {
-    throw new DataFileError(
-      path,
-      `the file is missing, but there is ${segment.path}. Restore it from a backup`,
-    )
-  }
-  const origin = `callgate/journal/${formatDay(toUtcDay(now))}-${randomBytes(4).toString('hex')}\n`
-  writeFileSync(path, origin, { flag: 'wx', mode: 0o600, flush: true })
-  syncFolder(folder)
-  return origin
 }

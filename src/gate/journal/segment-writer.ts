@@ -193,20 +193,20 @@ export const segmentWriting: ThreadWork<SegmentWriterOptions, RecordBatch, boole
 }
 
 /** Their numbers must be consecutive. */
-export function packRecords(entries: readonly { readonly record: JournalRecord }[]): RecordBatch {
+export function packRecords(records: readonly JournalRecord[]): RecordBatch {
   const kinds: RecordKind[] = []
   const instants: Instant[] = []
   const ends: number[] = []
   const bodies: Buffer[] = []
   let size = 0
-  for (const { record } of entries) {
-    kinds.push(record.kind)
-    instants.push(record.at)
-    bodies.push(record.body)
-    size += record.body.length
+  for (const { kind, at, body } of records) {
+    kinds.push(kind)
+    instants.push(at)
+    bodies.push(body)
+    size += body.length
     ends.push(size)
   }
-  const firstSeq = entries[0]?.record.seq ?? 0
+  const firstSeq = records[0]?.seq ?? 0
   return { firstSeq, kinds, instants, ends, bodies: Buffer.concat(bodies, size) }
 }
 

@@ -168,8 +168,8 @@ describe('the journal', () => {
     journal.append(await made('d1'))
     expect(journal.find('main', 'd1')?.id).toBe('d1')
     expect(journal.find('other', 'd1')).toBeUndefined()
-    expect(journal.find('main', 'd2')).toBeUndefined()
     await journal.drain()
+    expect(journal.find('main', 'd2')).toBeUndefined()
     expect(journal.index?.find('d1')?.document.id).toBe('d1')
     expect(journal.find('other', 'd1')).toBeUndefined()
   })
@@ -457,6 +457,7 @@ describe('a decision whose record is not where the index says', () => {
     const middle = join(folder(), names[2] ?? '')
     renameSync(middle, `${middle}-away`)
     const again = await open(options)
+    await again.drain()
     const missing = ['d1', 'd2', 'd3', 'd4'].filter((id) => {
       try {
         return again.find('main', id)?.id !== id
@@ -563,6 +564,23 @@ describe('opening a journal', () => {
     await writeThree()
     rmSync(folder(), { recursive: true })
     await expect(create().open()).rejects.toThrow('index belongs to another journal')
+  })
+
+  it('does not call a decision unknown while the index is not complete', async () => {
+    await writeThree()
+    rmSync(indexPath())
+    const journal = await open({ maxUnindexed: 2 })
+    // Of the time before this start; the index is made again after it.
+    expect(() => journal.find('main', 'd1')).toThrow('being brought up to date')
+    await journal.drain()
+    expect(journal.find('main', 'd1')?.id).toBe('d1')
+    expect(journal.find('main', 'd9')).toBeUndefined()
+    for (const id of ['d4', 'd5', 'd6']) await append(journal, await made(id))
+    expect(journal.find('main', 'd5')?.id).toBe('d5')
+    expect(() => journal.find('main', 'd6')).toThrow('being brought up to date')
+    await journal.drain()
+    expect(journal.find('main', 'd6')?.id).toBe('d6')
+    expect(journal.find('main', 'd9')).toBeUndefined()
   })
 
   it('makes an index of another version again, with the decisions from before the journal', async () => {
