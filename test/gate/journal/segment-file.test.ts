@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   compressOldestSegment,
   JournalReader,
@@ -28,6 +28,10 @@ import { SegmentWriter } from '../../../src/gate/journal/segment-writer.js'
 
 /** Calls of the file system that change something, and bytes asked for at once. */
 const disk = { calls: 0, failAt: 0, largestRead: 0 }
+
+// Test files share what they import, so these modules may have the real one already.
+vi.hoisted(() => void vi.resetModules())
+afterAll(() => void vi.resetModules())
 
 vi.mock('node:fs', async (load) => {
   const real = await load<typeof import('node:fs')>()
