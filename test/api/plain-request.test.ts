@@ -476,6 +476,24 @@ it('whatever is plain is one whole request, which node:http reads in the same wa
   expect(plain).toBeGreaterThan(200)
 }, 30_000)
 
+it('no head takes many times as long as a usual one of its length', () => {
+  const head = (value: string) =>
+    Buffer.from(`GET /a HTTP/1.1\r\nHost: a\r\nX:${value}\r\n\r\n`, 'latin1')
+  const cpuOf = (bytes: Buffer) => {
+    const before = process.cpuUsage()
+    for (let read = 0; read < 100; read += 1) readPlainRequest(bytes, undefined)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  const usual = head('a'.repeat(8_000))
+  cpuOf(usual)
+  const usualCpu = Math.max(1_000, cpuOf(usual))
+  for (const text of [' ', 'a ', 'a\t \t', ': ', '\ta']) {
+    const value = `${text.repeat(8_000 / text.length)}\u0001`
+    expect(cpuOf(head(value)) / usualCpu, JSON.stringify(text)).toBeLessThan(100)
+  }
+})
+
 it('a head like the last one is read as the last one was', () => {
   const first = readPlainRequest(Buffer.from(decide()), undefined)
   const second = readPlainRequest(Buffer.from(decide({ number: '2125550199' })), first?.head)

@@ -25,8 +25,9 @@ const maxPlainBytes = 8_192
 const endOfHead = '\r\n\r\n'
 
 const requestLine = /((?:GET|POST) \/[!-~]*) HTTP\/1\.1(?=\r\n)/y
+/** Blanks before a value are part of it being there, so that a long row of them is passed over only once. */
 const headerLine =
-  /\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*((?:[!-~]+(?:[ \t]+[!-~]+)*)?)[ \t]*(?=\r\n|$)/y
+  /\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):(?:[ \t]*([!-~]+(?:[ \t]+[!-~]+)*))?[ \t]*(?=\r\n|$)/y
 
 /** Headers that change how the bytes are read, or what `node:http` answers to. */
 const unusualHeaders: ReadonlySet<string> = new Set([
