@@ -147,7 +147,10 @@ function writeHead(
   else response.writeHead(status, reply.reasonPhrase, headers)
 }
 
-/** What {@link sendReply} sends by `node:http`, head and body; after an answer that `isLast` it closes. */
+/**
+ * The bytes of a reply, head and body, as {@link sendReply} sends them. With `isLast` they say that the
+ * connection closes.
+ */
 export function encodeWholeReply(
   reply: Reply | StaticPage,
   { at, isLast }: { readonly at: Instant; readonly isLast: boolean },

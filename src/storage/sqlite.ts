@@ -262,8 +262,7 @@ class StoreDriver implements Driver {
   }
 }
 
-// biome-ignore lint/correctness/useYield: nothing is streamed.
-async function* noStreams(): AsyncGenerator<never> {
+function noStreams(): never {
   throw new Error('results of the database are not streamed')
 }
 

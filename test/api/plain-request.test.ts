@@ -131,6 +131,14 @@ class Client {
   }
 }
 
+/** The first request of a connection, which the parser reads. */
+async function showKey(client: Client, held: readonly (() => void)[]): Promise<void> {
+  client.send(decide())
+  await expect.poll(() => held.length).toBe(1)
+  held[0]?.()
+  await client.receive()
+}
+
 const withoutIdAndDate = (answer: string) =>
   answer
     .replace(/"id":"\w+"|:\w+:end/, 'id')
@@ -231,10 +239,7 @@ describe('answers leave in the order of their requests', () => {
   it('when one comes while another is judged', async () => {
     const { app, held } = await open({ isHeld: true })
     const client = new Client(app.url)
-    client.send(decide())
-    await expect.poll(() => held.length).toBe(1)
-    held[0]?.()
-    await client.receive()
+    await showKey(client, held)
     client.send(decide({ number: numbers[0] ?? '' }))
     await expect.poll(() => held.length).toBe(2)
     for (const number of numbers.slice(1)) client.send(decide({ number }))
@@ -296,10 +301,7 @@ describe('the end of a connection', () => {
   it('that sends no more gets its answer', async () => {
     const { app, held } = await open({ isHeld: true })
     const client = new Client(app.url)
-    client.send(decide())
-    await expect.poll(() => held.length).toBe(1)
-    held[0]?.()
-    await client.receive()
+    await showKey(client, held)
     client.socket.end(decide({ number: '2125550107' }))
     await expect.poll(() => held.length).toBe(2)
     held[1]?.()
@@ -310,10 +312,7 @@ describe('the end of a connection', () => {
   it('of the client before the answer is counted as such', async () => {
     const { app, held, measured } = await open({ isHeld: true })
     const client = new Client(app.url)
-    client.send(decide())
-    await expect.poll(() => held.length).toBe(1)
-    held[0]?.()
-    await client.receive()
+    await showKey(client, held)
     client.send(decide())
     await expect.poll(() => held.length).toBe(2)
     client.socket.resetAndDestroy()
@@ -325,10 +324,7 @@ describe('the end of a connection', () => {
   it('of the server waits for the answer, which says so', async () => {
     const { app, held } = await open({ isHeld: true })
     const client = new Client(app.url)
-    client.send(decide())
-    await expect.poll(() => held.length).toBe(1)
-    held[0]?.()
-    await client.receive()
+    await showKey(client, held)
     client.send(decide())
     await expect.poll(() => held.length).toBe(2)
     const closing = app.close()
