@@ -207,7 +207,7 @@ function createGate(
   return new Gate({
     ...deps,
     checks: allChecks,
-    policy: buildPolicy(settings.policy),
+    policy: buildPolicy(settings),
     settings: {
       ...settings.gate,
       deadlineMs: resolveGateDeadlineMs(settings),

@@ -25,6 +25,32 @@ export function parseInstantOption(option: string, text: string | undefined): In
   throw new CommandFailure(`${option} '${text}': ${rule}`, 2)
 }
 
+/**
+ * Parses `--since` and `--until`: an instant, a date (its first moment in UTC), or how long ago, such as
+ * `7d`.
+ */
+export function parseTimeRange(
+  { since, until }: { readonly since: string; readonly until?: string | undefined },
+  now: Instant,
+): { readonly since: Instant; readonly until: Instant } {
+  const range = {
+    since: parseTimeOption('--since', since, now),
+    until: until === undefined ? now : parseTimeOption('--until', until, now),
+  }
+  if (range.since < range.until) return range
+  const rule = `must be before ${until === undefined ? 'now' : `--until '${until}'`}`
+  throw new CommandFailure(`--since '${since}': ${rule}`, 2)
+}
+
+function parseTimeOption(option: string, text: string, now: Instant): Instant {
+  const ago = parseDuration(text, ['m', 'h', 'd'])
+  const at = ago === undefined ? parseInstant(text) : now - ago
+  if (at !== undefined) return at
+  const rule =
+    'must be an instant such as 2026-11-23T17:00:00Z, a date, or how long ago, such as 7d'
+  throw new CommandFailure(`${option} '${text}': ${rule}`, 2)
+}
+
 /** Parses the comma-separated words of an option; returns each once, in the order of `known`. */
 export function parseWords<Word extends string>(
   option: string,

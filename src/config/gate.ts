@@ -46,6 +46,27 @@ export const gateSchema = z.strictObject({
     .describe(
       'More emergency and service numbers that are always allowed, besides 911, 933, 988 and N11',
     ),
+  shadow: z
+    .strictObject({
+      all: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Put every check into shadow mode for every call: nothing that a check finds blocks',
+        ),
+      accounts: z
+        .array(text)
+        .default([])
+        .describe('Accounts for whose calls every check is in shadow mode'),
+      trunks: z
+        .array(text)
+        .default([])
+        .describe(
+          'Trunks of asterisk.trunks on which every check is in shadow mode, for calls whose ' +
+            'dialplan names the trunk',
+        ),
+    })
+    .prefault({}),
   recordedVoiceWindows: z
     .boolean()
     .default(true)

@@ -188,6 +188,14 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
   if (hasFallback && source.fallbackAfterMs >= deadlineMs) {
     problem(['source', 'fallbackAfterMs'], `must be below gate.deadlineMs, which is ${deadlineMs}`)
   }
+  const trunks = new Set(settings.asterisk.trunks.map(({ name }) => name))
+  for (const [index, name] of gate.shadow.trunks.entries()) {
+    if (trunks.has(name)) continue
+    problem(
+      ['gate', 'shadow', 'trunks', String(index)],
+      'must be the name of a trunk of asterisk.trunks',
+    )
+  }
   const { lockWaitMs } = settings.storage
   if (lockWaitMs >= deadlineMs) {
     const rule = `is ${lockWaitMs} and must be below gate.deadlineMs, which is ${deadlineMs}`

@@ -79,6 +79,8 @@ export interface CallRequest {
   readonly reference?: string | undefined
   /** A what-if: decided as of this instant, never counted as an attempt. */
   readonly at?: Instant | undefined
+  /** Name of the trunk in the settings, if a dialplan said on which the call is to be placed. */
+  readonly trunk?: string | undefined
   /** The channel that waits for the decision, for calls from Asterisk. */
   readonly channel?: CallChannel | undefined
   /** How the call reached callgate. */
@@ -121,6 +123,12 @@ export interface CheckPolicy {
 }
 
 export type Policy = Readonly<Record<CheckName, CheckPolicy>>
+
+/** The same policy with every check in shadow mode. */
+export function toShadowPolicy(policy: Policy): Policy {
+  const entries = checkNames.map((check) => [check, { ...policy[check], mode: 'shadow' }])
+  return Object.fromEntries(entries) as Policy
+}
 
 /**
  * How policy overrode a finding:

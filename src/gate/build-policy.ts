@@ -1,6 +1,12 @@
 /** The gate's policy, built from the settings, and the warnings about it at the start. */
 
-import { type CheckName, type CheckPolicy, checkNames, type Policy } from '../domain/decision.js'
+import {
+  type CheckName,
+  type CheckPolicy,
+  checkNames,
+  type Policy,
+  toShadowPolicy,
+} from '../domain/decision.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../domain/time/dates.js'
 
@@ -21,13 +27,28 @@ export interface PolicySettings {
   readonly callingHours: CheckPolicySettings
 }
 
-export function buildPolicy(settings: PolicySettings): Policy {
-  return {
+/** The settings that say what a finding does to a call. */
+export interface AllPolicySettings {
+  readonly policy: PolicySettings
+  readonly gate: { readonly shadow: ShadowSettings }
+}
+
+/** Which calls are only measured: every check is in shadow mode for them. */
+export interface ShadowSettings {
+  readonly all: boolean
+  /** Account ids. */
+  readonly accounts: readonly string[]
+  readonly trunks: readonly string[]
+}
+
+export function buildPolicy({ policy: settings, gate }: AllPolicySettings): Policy {
+  const policy: Policy = {
     litigator: buildCheckPolicy(settings.litigator),
     'internal-dnc': buildCheckPolicy(settings.internalDnc),
     permission: buildCheckPolicy(settings.permission),
     'calling-hours': buildCheckPolicy(settings.callingHours),
   }
+  return gate.shadow.all ? toShadowPolicy(policy) : policy
 }
 
 /** Unknown is allowed only with both a reason and an end. */
@@ -47,8 +68,11 @@ const settingNames: Readonly<Record<CheckName, keyof PolicySettings>> = {
 const maxUsualExceptionMs = 31 * msPerDay
 
 /** A line for each setting weaker than the strictest policy, and for each exception that ended. */
-export function listPolicyWarnings(settings: PolicySettings, now: Instant): readonly string[] {
-  const policy = buildPolicy(settings)
+export function listPolicyWarnings(
+  { policy: settings, gate: { shadow } }: AllPolicySettings,
+  now: Instant,
+): readonly string[] {
+  const policy = buildPolicy({ policy: settings, gate: { shadow: { ...shadow, all: false } } })
   const lines = checkNames.flatMap((check) => {
     const name = settingNames[check]
     const warnings = [
@@ -57,10 +81,15 @@ export function listPolicyWarnings(settings: PolicySettings, now: Instant): read
     ]
     return warnings.map((warning) => `policy.${name}: ${warning}`)
   })
-  const isAllShadow = checkNames.every((check) => policy[check].mode === 'shadow')
-  return isAllShadow
-    ? [...lines, 'policy: every check is in shadow; no number of the plan is blocked']
-    : lines
+  const isAllShadow = shadow.all || checkNames.every((check) => policy[check].mode === 'shadow')
+  if (isAllShadow) {
+    return [...lines, 'policy: every check is in shadow; no number of the plan is blocked']
+  }
+  const scopes = [
+    ...shadow.accounts.map((account) => `gate.shadow.accounts: calls of account ${account}`),
+    ...shadow.trunks.map((trunk) => `gate.shadow.trunks: calls on trunk ${trunk}`),
+  ]
+  return [...lines, ...scopes.map((scope) => `${scope} are not blocked by any check`)]
 }
 
 function listCheckWarnings({ mode, allowUnknown }: CheckPolicy, now: Instant): readonly string[] {

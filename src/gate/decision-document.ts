@@ -83,6 +83,7 @@ export interface DecisionDocument {
   readonly keyId?: string | undefined
   readonly via: string
   readonly dialed: string
+  readonly trunk?: string | undefined
   readonly channel?: CallChannel | undefined
   readonly projectId?: string | undefined
   readonly campaignId?: string | undefined
@@ -134,6 +135,7 @@ function formatDecision(decision: Decision): string {
     `,"findings":[${findings}]` +
     `,"accountId":${quote(decision.accountId)}${formatMember('keyId', request.keyId)}` +
     `,"via":"${request.via}","dialed":${quote(request.dialed)}` +
+    formatMember('trunk', request.trunk) +
     (channel === undefined ? '' : `,"channel":${JSON.stringify(channel)}`) +
     formatMember('projectId', request.projectId) +
     formatMember('campaignId', request.campaignId) +

@@ -16,6 +16,7 @@ import {
   listDegradedChecks,
   type Policy,
   type ReasonCode,
+  toShadowPolicy,
 } from '../domain/decision.js'
 import { maskNumber, parseDialString } from '../domain/phone-number.js'
 import type { Clock, Timers } from '../domain/time/clock.js'
@@ -42,6 +43,8 @@ export interface GateSettings extends LegalTimeSettings {
   readonly maxPending: number
   readonly nonNanp: 'block' | 'allow'
   readonly serviceCodes: ReadonlySet<string>
+  /** Accounts and trunks for whose calls every check is in shadow mode. */
+  readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
   readonly allowValidMs: number
   readonly blockValidMs: number
 }
@@ -98,6 +101,7 @@ interface PendingCall {
 
 export class Gate {
   readonly #deps: GateDeps
+  readonly #shadowPolicy: Policy
   readonly #legalTimeOptions: Readonly<Record<CallKind, LegalTimeOptions>>
   readonly #logDecision: (fields: LogFields) => void
   #pending = 0
@@ -105,6 +109,7 @@ export class Gate {
   constructor(deps: GateDeps) {
     const { settings } = deps
     this.#deps = deps
+    this.#shadowPolicy = toShadowPolicy(deps.policy)
     this.#logDecision = createSampledLine(deps.log, {
       level: 'info',
       message: 'decision',
@@ -190,7 +195,12 @@ export class Gate {
     number: string,
     findings: readonly Finding[],
   ): MaybePromise<DecisionFinalizer> {
-    const { policy, clock } = this.#deps
+    const { clock, settings } = this.#deps
+    const { accountId, trunk } = call.request
+    const { accounts, trunks } = settings.shadow
+    const isShadowed =
+      accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
+    const policy = isShadowed ? this.#shadowPolicy : this.#deps.policy
     // The later of the instant that is judged and now: an exception to policy that has ended at
     // either of them does not apply.
     const policyAt = Math.max(clock.now(), call.request.at ?? call.account.clock.now())

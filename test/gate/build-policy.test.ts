@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadSettings } from '../../src/config/load.js'
 import {
+  type AllPolicySettings,
   buildPolicy,
   type CheckPolicySettings,
   listPolicyWarnings,
@@ -28,13 +29,21 @@ const settings = (more: Partial<PolicySettings> = {}): PolicySettings => ({
   ...more,
 })
 
+const withShadow = (
+  policy: PolicySettings,
+  shadow: Partial<AllPolicySettings['gate']['shadow']> = {},
+): AllPolicySettings => ({
+  policy,
+  gate: { shadow: { all: false, accounts: [], trunks: [], ...shadow } },
+})
+
 describe('policy from settings', () => {
   it('is the strictest where nothing is said', () => {
-    expect(buildPolicy(loadSettings({ environment: {} }).policy)).toEqual(strictPolicy)
+    expect(buildPolicy(loadSettings({ environment: {} }))).toEqual(strictPolicy)
   })
 
   it('holds mode, reason and end of the check they are set for', () => {
-    const { policy } = loadSettings({
+    const settings = loadSettings({
       environment: {
         CALLGATE_POLICY_INTERNAL_DNC_MODE: 'shadow',
         CALLGATE_POLICY_CALLING_HOURS_ON_UNKNOWN: 'allow',
@@ -42,7 +51,7 @@ describe('policy from settings', () => {
         CALLGATE_POLICY_CALLING_HOURS_UNTIL: '2026-11-24T17:00:00Z',
       },
     })
-    expect(buildPolicy(policy)).toEqual({
+    expect(buildPolicy(settings)).toEqual({
       ...strictPolicy,
       'internal-dnc': { mode: 'shadow' },
       'calling-hours': {
@@ -50,6 +59,20 @@ describe('policy from settings', () => {
         allowUnknown: { reason: 'vendor is moving; J. Doe', until: now + day },
       },
     })
+  })
+
+  it('has every check in shadow with gate.shadow.all, exceptions for unknowns included', () => {
+    const given = settings({ litigator: allowing(now + day) })
+    const policy = buildPolicy(withShadow(given, { all: true }))
+    expect(Object.values(policy).map(({ mode }) => mode)).toEqual(Array(4).fill('shadow'))
+    expect(policy.litigator.allowUnknown?.until).toBe(now + day)
+  })
+
+  it('refuses a trunk in shadow that the settings do not have', () => {
+    const environment = { CALLGATE_GATE_SHADOW_TRUNKS: '["carrier-z"]' }
+    expect(() => loadSettings({ environment })).toThrow(
+      'gate.shadow.trunks.0: must be the name of a trunk of asterisk.trunks',
+    )
   })
 
   const incomplete: readonly (readonly [string, CheckPolicySettings])[] = [
@@ -61,7 +84,7 @@ describe('policy from settings', () => {
     ],
   ]
   it.each(incomplete)('lets no unknown pass with %s', (_, litigator) => {
-    expect(buildPolicy(settings({ litigator }))).toEqual(strictPolicy)
+    expect(buildPolicy(withShadow(settings({ litigator })))).toEqual(strictPolicy)
   })
 })
 
@@ -117,6 +140,17 @@ describe('warnings of the start', () => {
     ],
   ]
   it.each(cases)('%s', (_, given, lines) => {
-    expect(listPolicyWarnings(given, now)).toEqual(lines)
+    expect(listPolicyWarnings(withShadow(given), now)).toEqual(lines)
+  })
+
+  it('names what gate.shadow measures only', () => {
+    const shadow = { accounts: ['acme'], trunks: ['carrier-a'] }
+    expect(listPolicyWarnings(withShadow(settings(), shadow), now)).toEqual([
+      'gate.shadow.accounts: calls of account acme are not blocked by any check',
+      'gate.shadow.trunks: calls on trunk carrier-a are not blocked by any check',
+    ])
+    expect(listPolicyWarnings(withShadow(settings(), { all: true }), now)).toEqual([
+      'policy: every check is in shadow; no number of the plan is blocked',
+    ])
   })
 })

@@ -10,6 +10,7 @@ import {
   toDecisionBytes,
   toDecisionDocument,
 } from '../../src/gate/decision-document.js'
+import type { Journal } from '../../src/gate/journal/journal.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { createLogger, silentLogger } from '../../src/observability/log.js'
 import {
@@ -41,6 +42,8 @@ const oldAndClear = () =>
   answered({ isLitigator: false }, { asOf: noon - 340_000, staleReason: 'circuit open' })
 const closed = () => answered({ ...openHours, permitted: false, opensAt: noon + 3_600_000 })
 
+const failToAppend: Journal['append'] = (_decision, onWritten) => onWritten?.(new Error('full'))
+
 interface Setting {
   readonly policy?: Partial<Policy>
   readonly answers?: Partial<FakeAnswers>
@@ -52,6 +55,40 @@ function gateOf({ policy = {}, answers = {} }: Setting, more: Parameters<typeof 
 
 const decided = (setting: Setting, call: Partial<CallRequest> = {}): Promise<Decision> =>
   gateOf(setting).gate.decide(aCall(call))
+
+describe('a call whose account or trunk is in shadow', () => {
+  const shadowed = { accounts: ['acme'], trunks: ['carrier-a'] }
+  const ask = (call: Partial<CallRequest>, answers: Partial<FakeAnswers>) =>
+    gateOf({ answers }, { settings: { shadow: shadowed } }).gate.decide(aCall(call))
+
+  it.each<[string, Partial<CallRequest>]>([
+    ['account', { accountId: 'acme' }],
+    ['trunk', { trunk: 'carrier-a' }],
+  ])('is allowed, and recorded with what would have blocked it: %s', async (_, call) => {
+    const decision = await ask(call, { litigator: listed, legalTime: closed })
+    expect(decision).toMatchObject({ decision: 'allow', reason: 'permitted' })
+    expect(decision.effects.map(({ check, effect }) => `${check} ${effect}`)).toEqual([
+      'litigator shadowed',
+      'calling-hours shadowed',
+    ])
+    expect(toDecisionDocument(decision).trunk).toBe(call.trunk)
+  })
+
+  it.each<[string, Partial<CallRequest>]>([
+    ['another account', { accountId: 'acme2' }],
+    ['another trunk', { trunk: 'carrier-b' }],
+    ['no trunk', {}],
+  ])('is blocked as always: %s', async (_, call) => {
+    expect(await ask(call, { litigator: listed })).toMatchObject({ reason: 'litigator' })
+  })
+
+  it('is not allowed without a record', async () => {
+    const journal = { append: failToAppend, amend: () => undefined }
+    const { gate } = gateOf({}, { settings: { shadow: shadowed }, journal })
+    const decision = await gate.decide(aCall({ accountId: 'acme' }))
+    expect(decision).toMatchObject({ decision: 'block', reason: 'not-recorded' })
+  })
+})
 
 describe('a number that is known to be on the internal list', () => {
   const unknownIsAllowed = allowing(noon + 3_600_000)

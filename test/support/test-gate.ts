@@ -16,6 +16,7 @@ const gateSettings: GateSettings = {
   maxPending: 100,
   nonNanp: 'block',
   serviceCodes: new Set(),
+  shadow: { accounts: [], trunks: [] },
   allowValidMs: 60_000,
   blockValidMs: 600_000,
   recordedVoiceWindows: true,

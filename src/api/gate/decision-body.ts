@@ -111,6 +111,7 @@ export const decisionSchema = z.object({
     ),
   via: z.string(),
   dialed: z.string(),
+  trunk: z.string().optional().describe('The trunk that the dialplan named'),
   channel: z
     .object({ server: z.string(), id: z.string() })
     .optional()

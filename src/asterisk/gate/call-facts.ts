@@ -17,7 +17,7 @@ import {
 
 export type CallFacts = Pick<
   CallRequest,
-  'callKind' | 'projectId' | 'campaignId' | 'postalCode' | 'callerId' | 'reference'
+  'callKind' | 'projectId' | 'campaignId' | 'postalCode' | 'callerId' | 'reference' | 'trunk'
 >
 
 /** A refusal names the fact, its value and the violated rule. */
@@ -35,6 +35,15 @@ export interface CallFactsInput {
 
 export type CallFactsSettings = Pick<AsteriskSettings, 'defaults' | 'variables' | 'trunks'>
 
+interface TrunkFacts {
+  /** Absent if the dialplan did not name the trunk. */
+  readonly name?: string
+  /** The defaults of the trunk. */
+  readonly texts: FactTexts
+}
+
+const noTrunk: TrunkFacts = { texts: {} }
+
 /** A fact and the channel variable that may hold it. */
 type FactVariable = readonly [FactName, string]
 
@@ -43,7 +52,7 @@ export class CallFactsReader {
   readonly defaults: CallFacts
   readonly #variables: readonly FactVariable[]
   readonly #defaults: FactTexts
-  readonly #trunks: ReadonlyMap<string, FactTexts>
+  readonly #trunks: ReadonlyMap<string, TrunkFacts>
 
   /** Throws for an invalid default, naming the setting. */
   constructor({ defaults, variables, trunks }: CallFactsSettings) {
@@ -55,17 +64,17 @@ export class CallFactsReader {
     this.#trunks = new Map(
       trunks.map(({ name, defaults: own }) => [
         name,
-        checkDefaults(`asterisk.trunks ${name} defaults`, own),
+        { name, texts: checkDefaults(`asterisk.trunks ${name} defaults`, own) },
       ]),
     )
-    this.defaults = this.#applyDefaults({}, {})
+    this.defaults = this.#applyDefaults({}, noTrunk)
   }
 
   /** Synchronous unless a variable must be read from Asterisk. Never rejects. */
   read({ args, channel, getVariable }: CallFactsInput): CallFactsResult | Promise<CallFactsResult> {
     const parsed = parseFactArguments(args)
     if (typeof parsed === 'string') return { refusal: parsed }
-    const trunk = parsed.trunk === undefined ? {} : this.#trunks.get(parsed.trunk)
+    const trunk = parsed.trunk === undefined ? noTrunk : this.#trunks.get(parsed.trunk)
     if (!trunk) return { refusal: this.#unknownTrunk(parsed.trunk) }
     const { texts } = parsed
     const missing = this.#readPublished(texts, channel)
@@ -96,8 +105,8 @@ export class CallFactsReader {
   }
 
   /** Uses the caller id of the channel when no other is given. */
-  #finish(texts: FactTexts, trunk: FactTexts, { callerNumber }: AsteriskChannel): CallFactsResult {
-    const known = texts.callerid ?? trunk.callerid ?? this.#defaults.callerid
+  #finish(texts: FactTexts, trunk: TrunkFacts, { callerNumber }: AsteriskChannel): CallFactsResult {
+    const known = texts.callerid ?? trunk.texts.callerid ?? this.#defaults.callerid
     const problem =
       known === undefined ? addFact(texts, 'callerid', { text: callerNumber }) : undefined
     return problem === undefined
@@ -105,7 +114,7 @@ export class CallFactsReader {
       : { refusal: problem }
   }
 
-  #applyDefaults(texts: FactTexts, trunk: FactTexts): CallFacts {
+  #applyDefaults(texts: FactTexts, { name, texts: trunk }: TrunkFacts): CallFacts {
     const defaults = this.#defaults
     return {
       callKind: parseCallKind(texts.kind ?? trunk.kind ?? defaults.kind) ?? 'ai',
@@ -114,6 +123,7 @@ export class CallFactsReader {
       postalCode: texts.postal ?? trunk.postal ?? defaults.postal,
       callerId: texts.callerid ?? trunk.callerid ?? defaults.callerid,
       reference: texts.ref,
+      trunk: name,
     }
   }
 }

@@ -129,6 +129,7 @@ export class GatedCall {
       postalCode: facts.postalCode,
       callerId: facts.callerId,
       reference: facts.reference,
+      trunk: facts.trunk,
       channel: { server, id: this.#channel.id },
       via: 'asterisk',
     }

@@ -48,7 +48,9 @@ async function readAccountCallStatuses(
   return real.map(({ id }) => ({
     accountId: id,
     isInUse: activeAccounts.has(id),
-    blockers: subscribed?.has(id) === false ? [...dataBlockers, notSubscribed] : dataBlockers,
+    blockers: settings.gate.shadow.accounts.includes(id)
+      ? []
+      : [...dataBlockers, ...(subscribed?.has(id) === false ? [notSubscribed] : [])],
   }))
 }
 
@@ -56,7 +58,7 @@ async function readAccountCallStatuses(
 function findListBlockers(deps: CallReadinessDeps): readonly CallBlocker[] {
   const { remote, settings, runtime } = deps
   if (remote) return []
-  const policy = buildPolicy(settings.policy)
+  const policy = buildPolicy(settings)
   const { allowUnknown } = policy.litigator
   const isUnknownAllowed = allowUnknown !== undefined && runtime.clock.now() < allowUnknown.until
   const needed = [
@@ -93,7 +95,7 @@ function describeMissingList(
 }
 
 function findNumberingBlockers({ data, settings }: CallReadinessDeps): readonly CallBlocker[] {
-  const isEnforced = buildPolicy(settings.policy)['calling-hours'].mode === 'enforce'
+  const isEnforced = buildPolicy(settings)['calling-hours'].mode === 'enforce'
   if (settings.numbering.unknownPrefix !== 'strict' || !isEnforced) return []
   const coverage = data.plan.coverage()
   const blocked = countries.filter((country) => coverage[country].mode !== 'imported')
@@ -111,7 +113,7 @@ function findNumberingBlockers({ data, settings }: CallReadinessDeps): readonly 
 async function findSubscribedAccounts(
   deps: CallReadinessDeps,
 ): Promise<ReadonlySet<string> | undefined> {
-  if (deps.remote || deps.settings.policy.permission.mode !== 'enforce') return undefined
+  if (deps.remote || buildPolicy(deps.settings).permission.mode !== 'enforce') return undefined
   const rows = await deps.storage.db
     .selectFrom('projects')
     .select('account_id')

@@ -104,7 +104,7 @@ async function serveUntil(
 
 /** Logs conditions that an operator should know of but that do not prevent the start. */
 function logWarnings({ settings, runtime: { log, clock } }: Callgate): void {
-  const policy = listPolicyWarnings(settings.policy, clock.now())
+  const policy = listPolicyWarnings(settings, clock.now())
   for (const line of [...policy, ...listSourceWarnings(settings)]) log.warn(line)
   for (const { fixCommand: mend, ...exposed } of findExposedFiles(settings)) {
     log.warn('modes of files let other users read data; run the command in mend', {

@@ -23,6 +23,7 @@ import {
   headerBytes,
   type JournalRecord,
   type ReadFrame,
+  type SegmentHeader,
 } from './segment-format.js'
 
 interface Segment {
@@ -53,6 +54,28 @@ function listSegments(folder: string): readonly Segment[] {
     .filter((name) => !isCompressed(name) || !distinct.has(name.replace(/\.gz$/, '')))
     .sort()
     .map((name) => ({ path: join(folder, name), firstSeq: Number(name.slice(0, 20)) }))
+}
+
+/**
+ * Number of the first record of the newest segment that was begun at or before an instant, else of the
+ * oldest one; `undefined` if there is no segment.
+ */
+export function findSegmentStart(folder: string, at: Instant): number | undefined {
+  const segments = listSegments(folder)
+  const wanted = segments.findLast((segment) => {
+    const header = readHeader(segment.path)
+    return header !== undefined && header.createdAt <= at
+  })
+  return (wanted ?? segments[0])?.firstSeq
+}
+
+function readHeader(path: string): SegmentHeader | undefined {
+  const file = new SegmentFile(path)
+  try {
+    return decodeHeader(file.read(0, headerBytes))
+  } finally {
+    file.close()
+  }
 }
 
 interface OpenSegment extends Segment {
@@ -287,19 +310,14 @@ export function recoverJournal(folder: string, origin: Buffer, fromSeq: number):
 /** The header of the newest segment may be unfinished. */
 function requireOrigin(segment: Segment, origin: Buffer, isLast: boolean): void {
   const { path } = segment
-  const file = new SegmentFile(path)
-  try {
-    const header = decodeHeader(file.read(0, headerBytes))
-    if (header === undefined) {
-      if (!isLast) throw new DataFileError(path, 'the header of the segment cannot be read')
-    } else if (!header.origin.equals(origin)) {
-      throw new DataFileError(
-        path,
-        'the segment belongs to another journal; move it out of the folder',
-      )
-    }
-  } finally {
-    file.close()
+  const header = readHeader(path)
+  if (header === undefined) {
+    if (!isLast) throw new DataFileError(path, 'the header of the segment cannot be read')
+  } else if (!header.origin.equals(origin)) {
+    throw new DataFileError(
+      path,
+      'the segment belongs to another journal; move it out of the folder',
+    )
   }
 }
 

@@ -148,12 +148,13 @@ describe('facts that the arguments leave out', () => {
         campaignId: 'ca',
         postalCode: '10001',
         callerId: '2125550199',
+        trunk: 'carrier-a',
       },
     ],
     [
       'come from the defaults of all calls for a trunk without its own',
       { args: [number, 'trunk=carrier-b'], settings },
-      { callKind: 'autodialed', projectId: 'p0' },
+      { callKind: 'autodialed', projectId: 'p0', trunk: 'carrier-b' },
     ],
     [
       'come from those of all calls without a trunk',
@@ -169,6 +170,7 @@ describe('facts that the arguments leave out', () => {
         campaignId: '7',
         postalCode: '10001',
         callerId: '2125550199',
+        trunk: 'carrier-a',
       },
     ],
     [

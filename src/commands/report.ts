@@ -1,0 +1,133 @@
+/** `callgate report shadow`: how many calls the checks in shadow mode would have blocked. */
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { sandboxAccountId } from '../domain/caller.js'
+import { pickHigherRankedReason, type ReasonCode } from '../domain/decision.js'
+import { formatInstant } from '../domain/time/dates.js'
+import type { DecisionDocument } from '../gate/decision-document.js'
+import { readRecordedDecisions, type TimeRange } from '../gate/journal/recorded-decisions.js'
+import { systemClock } from '../runtime/runtime.js'
+import { formatTable, loadCommandSettings, type RegisterCommand } from './command.js'
+import { formatCount, formatNumber } from './format.js'
+import { parseTimeRange } from './option-values.js'
+
+interface ShadowOptions {
+  readonly since: string
+  readonly until?: string
+  readonly account?: string
+  readonly json?: boolean
+}
+
+/** Of the calls of a time, what-ifs left out. */
+interface ShadowReport {
+  readonly since: string
+  readonly until: string
+  readonly decisions: number
+  /** Calls that enforced checks, or the gate itself, blocked. */
+  readonly blocked: number
+  /** Calls that were allowed only because the checks that found something are in shadow mode. */
+  readonly wouldHaveBlocked: number
+  /** The reason that each of those calls would have been blocked with. */
+  readonly byReason: Readonly<Record<string, number>>
+  readonly byAccount: Readonly<Record<string, number>>
+  /** Calls whose dialplan did not name a trunk are counted as ''. */
+  readonly byTrunk: Readonly<Record<string, number>>
+}
+
+export const registerReport: RegisterCommand = (program, terminal) => {
+  program
+    .command('report')
+    .description('what the recorded decisions of a time say')
+    .command('shadow')
+    .description('how many calls the checks in shadow mode would have blocked, and why')
+    .option('--since <time>', 'an instant, a date, or how long ago: 7d, 24h, 30m', '7d')
+    .option('--until <time>', 'the same (default: now)')
+    .option('--account <id>', 'only this account (default: all but the sandbox)')
+    .option('--json', 'as JSON')
+    .action((options: ShadowOptions, command: Command) => {
+      const { dataDir } = loadCommandSettings(command)
+      const range = parseTimeRange(options, systemClock.now())
+      const report = countShadowed(join(dataDir, 'journal'), range, options.account)
+      terminal.out(options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
+    })
+}
+
+function countShadowed(folder: string, range: TimeRange, account?: string): ShadowReport {
+  const counts = { decisions: 0, blocked: 0, wouldHaveBlocked: 0 }
+  const [byReason, byAccount, byTrunk] = [new Map(), new Map(), new Map()] as Map<string, number>[]
+  const add = (counted: Map<string, number> | undefined, key: string, by: number) =>
+    counted?.set(key, (counted.get(key) ?? 0) + by)
+  /** Counts a call, or with -1 takes back what was counted for it. */
+  const count = (document: DecisionDocument, isAllowed: boolean, by: 1 | -1) => {
+    counts.decisions += by
+    const reason = findShadowedReason(document)
+    if (!isAllowed) counts.blocked += by
+    else if (reason !== undefined) {
+      counts.wouldHaveBlocked += by
+      add(byReason, reason, by)
+      add(byAccount, document.accountId, by)
+      add(byTrunk, document.trunk ?? '', by)
+    }
+  }
+  for (const { document, isAmendment } of readRecordedDecisions(folder, range)) {
+    const { whatIf, accountId } = document
+    if (
+      whatIf ||
+      (account === undefined ? accountId === sandboxAccountId : accountId !== account)
+    ) {
+      continue
+    }
+    // Only allows are amended, and they keep their findings.
+    if (isAmendment) count(document, true, -1)
+    count(document, document.decision === 'allow', 1)
+  }
+  return {
+    since: formatInstant(range.since),
+    until: formatInstant(range.until),
+    ...counts,
+    byReason: sortByCount(byReason),
+    byAccount: sortByCount(byAccount),
+    byTrunk: sortByCount(byTrunk),
+  }
+}
+
+/** The reason that the call would have been blocked with; `undefined` if no check in shadow found any. */
+function findShadowedReason({ policy, findings }: DecisionDocument): ReasonCode | undefined {
+  const shadowed = new Set(
+    policy?.filter(({ effect }) => effect === 'shadowed').map(({ check }) => check),
+  )
+  const reasons = findings
+    .filter(({ check }) => shadowed.has(check))
+    .map(({ reason }) => reason as ReasonCode)
+  const [first, ...others] = reasons
+  return first === undefined ? undefined : others.reduce(pickHigherRankedReason, first)
+}
+
+function sortByCount(counted: ReadonlyMap<string, number> | undefined): Record<string, number> {
+  const entries = [...(counted ?? [])].filter(([, count]) => count > 0)
+  return Object.fromEntries(entries.sort(([, one], [, other]) => other - one))
+}
+
+function formatReport(report: ShadowReport): string {
+  const { decisions, wouldHaveBlocked, blocked, byReason, byAccount, byTrunk } = report
+  const share = decisions === 0 ? '' : ` (${((100 * wouldHaveBlocked) / decisions).toFixed(1)} %)`
+  const tables = [
+    ['reason', byReason],
+    ['account', byAccount],
+    ['trunk', byTrunk],
+  ] as const
+  return [
+    `${report.since} to ${report.until}: ${formatCount(decisions, 'decision')}`,
+    `would have blocked ${formatNumber(wouldHaveBlocked)} of ${formatNumber(decisions)}${share}`,
+    `${formatNumber(blocked)} were blocked by what is enforced`,
+    '',
+    ...tables
+      .filter(([, counted]) => Object.keys(counted).some((key) => key !== ''))
+      .map(([name, counted]) => formatCounts(name, counted)),
+  ].join('\n')
+}
+
+function formatCounts(name: string, counted: Readonly<Record<string, number>>): string {
+  const rows = Object.entries(counted).map(([key, count]) => [key || '(none)', formatNumber(count)])
+  return formatTable([name, 'would have blocked'], rows)
+}
