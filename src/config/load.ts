@@ -106,6 +106,13 @@ export function readLoginIdFromEnvironment(
   return environment.CALLGATE_LOGIN_ID?.trim() || undefined
 }
 
+/** Whether systemd waits for a message that the service is ready (sd_notify(3)). */
+export function hasNotifySocket(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): boolean {
+  return environment.NOTIFY_SOCKET !== undefined
+}
+
 type Tree = Record<string, unknown>
 
 function readSettingsFile(file: string | undefined, problems: string[]): Tree {

@@ -34,6 +34,7 @@ import {
   resolveFirstKeysFile,
   writeFirstKeys,
 } from './first-keys.js'
+import { notifySystemd } from './notify-systemd.js'
 import { listSourceReadinessChecks, listSourceWarnings } from './source-readiness.js'
 
 export const registerServe: RegisterCommand = (program) => {
@@ -96,7 +97,9 @@ async function serveUntil(
     opened.push(() => server.close())
     log.info('started', { version, url: server.url, zoneRules: getIanaVersion() })
     await printGreeting(callgate, server, output)
+    await notifySystemd('READY=1', log)
     log.info('stopping', { signal: await Promise.race([ended, storage.failure]) })
+    await notifySystemd('STOPPING=1', log)
   } finally {
     await closeInOrder(opened.reverse())
   }

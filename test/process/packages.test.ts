@@ -1,0 +1,234 @@
+/** The ways to install callgate: the npm package, systemd, Docker, Compose, Kubernetes. */
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { validate } from 'dockerfile-utils'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { runChild, startChild } from '../../scripts/children.mjs'
+import { listSettingLeaves } from '../../src/config/load.js'
+import { serve } from '../support/program.js'
+
+const root = join(import.meta.dirname, '../..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+async function run(command: string, args: readonly string[]): Promise<string> {
+  const { code, out, err } = await runChild(command, [...args], { cwd: root, timeout: 120_000 })
+  expect(code, `${command} ${args.join(' ')}\n${out}${err}`).toBe(0)
+  return out
+}
+
+interface PackedFiles {
+  readonly files: readonly { readonly path: string }[]
+}
+
+describe('the npm package', () => {
+  test('has the program, its data, its pages, and nothing else', async () => {
+    const text = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'])
+    const [packed]: PackedFiles[] = JSON.parse(text)
+    const paths = packed?.files.map(({ path }) => path) ?? []
+    for (const needed of [
+      'dist/main.js',
+      'config/calling-rules.yaml',
+      'config/sandbox.yaml',
+      'config/systemd/callgate.service',
+      'docs/install.md',
+    ]) {
+      expect(paths).toContain(needed)
+    }
+    const allowed = /^(dist|config|docs)\/|^(README|CHANGELOG)\.md$|^LICENSE$|^package\.json$/
+    const others = paths.filter((path) => !allowed.test(path))
+    expect(others).toEqual(['scripts/build-if-needed.mjs'])
+    expect(
+      paths.filter((path) => /\.(sqlite|key|pem|env|log|tgz)$|first-keys\.txt/.test(path)),
+    ).toEqual([])
+  })
+
+  test('ships the versions of its lock file, which npm leaves out by itself', () => {
+    const { files, scripts } = JSON.parse(read('package.json'))
+    expect(files).toContain('npm-shrinkwrap.json')
+    expect(scripts.prepack).toContain('cp package-lock.json npm-shrinkwrap.json')
+  })
+
+  test('its bill of materials names every package that the program runs with', async () => {
+    const bill: { components: { name: string; version: string }[] } = JSON.parse(
+      await run(process.execPath, ['scripts/sbom.mjs']),
+    )
+    const named = bill.components.map(({ name, version }) => `${name}@${version}`).sort()
+    expect(named).toEqual(listLockedPackages())
+  })
+})
+
+interface LockedPackage {
+  readonly name?: string
+  readonly version: string
+  readonly dev?: boolean
+  readonly optional?: boolean
+}
+
+/** Packages of the lock file that are installed with `--omit=dev`, each once. */
+function listLockedPackages(): readonly string[] {
+  const { packages }: { packages: Record<string, LockedPackage> } = JSON.parse(
+    read('package-lock.json'),
+  )
+  const installed = Object.entries(packages).filter(
+    ([path, { dev }]) => path !== '' && !dev && existsSync(join(root, path)),
+  )
+  const names = installed.map(
+    ([path, { name, version }]) => `${name ?? path.split('node_modules/').at(-1)}@${version}`,
+  )
+  return [...new Set(names)].sort()
+}
+
+describe('the systemd unit', () => {
+  const unit = 'config/systemd/callgate.service'
+
+  test('is exposed as little as the page says', async () => {
+    const report = await run('systemd-analyze', ['security', '--offline=true', join(root, unit)])
+    const figure = /Overall exposure level for callgate\.service: ([\d.]+) OK/.exec(report)?.[1]
+    expect(read('docs/install.md')).toContain(`exposure level of ${figure}`)
+    expect(Number(figure)).toBeLessThanOrEqual(1.5)
+  })
+
+  test('is understood by systemd', async () => {
+    const { err } = await runChild('systemd-analyze', ['verify', join(root, unit)], { cwd: root })
+    const about = err.split('\n').filter((line) => line.includes('callgate.service'))
+    // The program is not installed where the unit expects it.
+    expect(about.filter((line) => !line.includes('is not executable'))).toEqual([])
+  })
+
+  test('is told when the program is ready and when it stops', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'callgate-notify-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const socket = join(folder, 'notify')
+    const { messages, isListening, next } = listenForNotifications(socket)
+    await isListening
+    const environment = { CALLGATE_DATA_DIR: join(folder, 'var'), NOTIFY_SOCKET: socket }
+    const server = await serve(environment)
+    await next('READY=1')
+    expect(messages).not.toContain('STOPPING=1')
+    expect(await server.end('SIGTERM')).toBe(0)
+    await next('STOPPING=1')
+  })
+
+  test('does not restart a program whose settings are wrong', () => {
+    expect(read(unit)).toContain('RestartPreventExitStatus=2')
+  })
+})
+
+/** Node.js cannot open a datagram socket of the UNIX family; Python can. */
+function listenForNotifications(socket: string) {
+  const code =
+    'import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\n' +
+    'print("listening",flush=True)\nwhile True: print(s.recv(4096).decode(),flush=True)'
+  const child = startChild('python3', ['-c', code, socket], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const messages: string[] = []
+  const lines = createInterface({ input: child.stdout })
+  lines.on('line', (line) => void messages.push(line))
+  const next = async (message: string) => {
+    while (!messages.includes(message)) await once(lines, 'line')
+  }
+  return { messages, isListening: next('listening'), next }
+}
+
+describe('the Dockerfile', () => {
+  const text = read('Dockerfile')
+
+  test('has no fault that a linter finds', () => {
+    expect(validate(text, {})).toEqual([])
+  })
+
+  test('pins its base image by digest and runs as a user with a number other than 0', () => {
+    const bases = [...text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
+    expect(new Set(bases)).toEqual(new Set([`\${NODE_IMAGE}`]))
+    expect(text).toMatch(/^ARG NODE_IMAGE=node:22-bookworm-slim@sha256:[0-9a-f]{64}$/m)
+    expect(text).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)
+  })
+
+  test('copies only what exists and is not ignored', () => {
+    const ignored = read('.dockerignore').split('\n')
+    const sources = [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+      ([, list]) => list?.split(' ') ?? [],
+    )
+    expect(sources.length).toBeGreaterThan(4)
+    for (const source of sources) {
+      expect(existsSync(join(root, source)), source).toBe(true)
+      expect(ignored).not.toContain(source.replace('./', ''))
+    }
+  })
+})
+
+interface ComposeService {
+  readonly image?: string
+  readonly build?: string
+  readonly ports?: readonly string[]
+  readonly volumes?: readonly string[]
+}
+
+test('the Compose file mounts what exists, pins images by digest and opens ports on loopback only', () => {
+  const file = 'config/compose/compose.yaml'
+  const { services }: { services: Record<string, ComposeService> } = parse(read(file))
+  expect(Object.keys(services)).toEqual(['callgate', 'prometheus', 'grafana'])
+  for (const [name, { image, build, ports = [], volumes = [] }] of Object.entries(services)) {
+    if (build === undefined) expect(image, name).toMatch(/:[\w.]+@sha256:[0-9a-f]{64}$/)
+    else expect(existsSync(resolve(root, 'config/compose', build, 'Dockerfile'))).toBe(true)
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
+    for (const source of volumes.map((volume) => volume.split(':')[0] ?? '')) {
+      if (!source.startsWith('.')) continue
+      expect(existsSync(resolve(root, 'config/compose', source)), source).toBe(true)
+    }
+  }
+})
+
+interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+describe('the Kubernetes manifests', () => {
+  const manifests = ['service', 'sidecar'].flatMap((name) =>
+    parseAllDocuments(read(`config/kubernetes/${name}.yaml`)).map(
+      (document): Manifest => document.toJS(),
+    ),
+  )
+
+  test('have the fields and values that the API of Kubernetes has', async () => {
+    const findings = await compileManifests(manifests)
+    expect(findings).toBe('')
+  })
+
+  test('a field that does not exist is found', async () => {
+    const faulty = { apiVersion: 'v1', kind: 'Service', spec: { port: [] } }
+    expect(await compileManifests([faulty])).toContain(`'"port"' does not exist in type`)
+  })
+
+  test('use only settings that exist', () => {
+    const variables = new Set(listSettingLeaves().map(({ variable }) => variable))
+    const used = JSON.stringify(manifests).match(/CALLGATE_[A-Z_]+/g) ?? []
+    expect(used.length).toBeGreaterThan(3)
+    expect(used.filter((name) => name !== 'CALLGATE_CONFIG' && !variables.has(name))).toEqual([])
+  })
+})
+
+/** What the compiler says about manifests written as values of the API's types. */
+async function compileManifests(manifests: readonly Manifest[]): Promise<string> {
+  const folder = mkdtempSync(join(root, 'node_modules/.manifests-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const lines = manifests.map(({ apiVersion, kind, ...rest }, index) => {
+    const type = `import('kubernetes-models/${apiVersion}/${kind}').I${kind}`
+    return `export const manifest${index}: ${type} = ${JSON.stringify({ apiVersion, kind, ...rest })}`
+  })
+  const file = join(folder, 'manifests.ts')
+  writeFileSync(file, lines.join('\n'))
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--ignoreConfig']
+  const tsc = join(root, 'node_modules/.bin/tsc')
+  const { out, err } = await runChild(tsc, [...options, '--module', 'nodenext', file], {
+    cwd: root,
+  })
+  return out + err
+}
