@@ -112,6 +112,7 @@ ${table(['Label', 'Values'], values)}`
 /** Records one observation of every metric, so that each one shows its labels. */
 function observeEach(metrics) {
   metrics.recordDecision({
+    accountId: 'main',
     decision: 'allow',
     reason: 'permitted',
     kind: 'ai',
@@ -147,6 +148,19 @@ function observeEach(metrics) {
   metrics.setPendingWebhooks(0)
   metrics.countEndedScan('Complete')
   metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 })
+  metrics.setReadiness([{ name: 'records', ready: true }])
+  metrics.recordJournalFlush(0)
+  metrics.recordOptOutEnforced(0)
+  metrics.setServerReader(async () => ({
+    decisionsInFlight: 0,
+    maxDecisionsInFlight: 0,
+    oldestPendingRecordSeconds: 0,
+    dataFreeBytes: 0,
+    clockBehindSeconds: 0,
+    policyExceptions: [{ check: 'litigator', until: 0 }],
+    nextKeyExpiryAt: 0,
+    rateBudgets: [{ source: 'provider', question: 'scrub', ratio: 1 }],
+  }))
   metrics.setAsteriskConnected('asterisk', false)
   metrics.countAsteriskReconnect('asterisk')
   metrics.countHandoverFailure('asterisk', 'timed-out')
@@ -163,6 +177,8 @@ function labelsOf(name, body) {
 function labelValues() {
   const words = (list) => list.map(code).join(', ')
   return {
+    account: `account ids; ${code('other')} for accounts beyond the first 200`,
+    readiness: `the checks of ${code('/readyz')}`,
     decision: words(['allow', 'block']),
     reason: words(Object.keys(reasonTexts)),
     kind: words(callKinds),

@@ -75,7 +75,11 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
   const { runtime, changes, projects } = foundation
   const metrics = createMetrics({ version, processMetrics: runtime.processMetrics })
   const views = createAccountViews(foundation.settings, runtime, data)
-  const services = createDecisionServices(foundation, data, views)
+  const services = createDecisionServices(
+    { ...foundation, onOptOutEnforced: metrics.recordOptOutEnforced },
+    data,
+    views,
+  )
   const embeddedFor = (account: AccountView) =>
     createEmbeddedCompliance(foundation, { account, services, metrics })
   const embedded = { real: embeddedFor(views.real), sandbox: embeddedFor(views.sandbox) }
@@ -148,6 +152,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
       onUnrecorded: (decisionId, cause) =>
         log.error('a decision could not be recorded', { decisionId, err: cause }),
       onLoss: (count) => log.error('records were lost', { count }),
+      onFlushed: metrics.recordJournalFlush,
       onIndexLag: metrics.setIndexLag,
       onIndexFailure: (cause) =>
         log.warn('the index of decisions could not be written; trying again', { err: cause }),

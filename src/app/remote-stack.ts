@@ -19,6 +19,7 @@ export interface RemoteStack {
   readonly providers: readonly {
     readonly name: string
     circuits: RemoteCompliance['listCircuits']
+    rateBudgets: RemoteCompliance['listRateBudgets']
   }[]
   close(): Promise<void>
 }
@@ -68,7 +69,11 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
   return {
     compliance: new RestrictedCompliance(cache, embedded),
     cache,
-    providers: opened.map(({ name, remote }) => ({ name, circuits: () => remote.listCircuits() })),
+    providers: opened.map(({ name, remote }) => ({
+      name,
+      circuits: () => remote.listCircuits(),
+      rateBudgets: () => remote.listRateBudgets(),
+    })),
     close: async () => {
       await Promise.all(remotes.map((remote) => remote.close()))
     },

@@ -24,7 +24,7 @@ import { TimeLegalCheck } from '../service/calling-hours/time-legal-check.js'
 import { TimeZoneInfo } from '../service/calling-hours/time-zone-info.js'
 import { Consent } from '../service/consent/consent.js'
 import { ConsentRecords } from '../service/consent/consent-records.js'
-import { InternalDnc } from '../service/internal-dnc/internal-dnc.js'
+import { InternalDnc, type InternalDncOptions } from '../service/internal-dnc/internal-dnc.js'
 import { ListFacts, type Lists } from '../service/lists/list-facts.js'
 import { LitigatorCheck } from '../service/lists/litigator-check.js'
 import type { ScopeResolver } from '../service/projects/project-scope.js'
@@ -137,17 +137,18 @@ export function createAccountViews(
 interface DecisionServicesDeps
   extends Pick<AppContext, 'storage' | 'accounts' | 'changes' | 'changeHead'> {
   readonly projects: ScopeResolver
+  readonly onOptOutEnforced?: InternalDncOptions['onOptOutEnforced']
 }
 
 export function createDecisionServices(
-  { storage, projects, accounts, changes, changeHead }: DecisionServicesDeps,
+  { storage, projects, accounts, changes, changeHead, onOptOutEnforced }: DecisionServicesDeps,
   { rules }: Pick<ReferenceData, 'rules'>,
   views: AccountViews,
 ): DecisionServices {
   const { numberingPlan, hours: callingHours } = views.real
   const viewOf = chooseByAccount(views)
   const shared = { storage, projects, changes, changeHead, viewOf }
-  const internalDnc = new InternalDnc({ ...shared, accounts })
+  const internalDnc = new InternalDnc({ ...shared, accounts, onOptOutEnforced })
   const consent = new Consent({ ...shared, internalDnc, law: rules, numberingPlan })
   const scrubDeps = { projects, internalDnc, consent, callingHours, viewOf }
   const postalCodes = createPostalCodes()

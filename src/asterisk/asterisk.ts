@@ -74,6 +74,10 @@ function attachServer(
 ): ReadinessCheck & Pick<Asterisk, 'close'> {
   const { settings, metrics, clock, log, outcomes, serviceCodes } = deps
   const { name } = server
+  metrics.startAsterisk(
+    name,
+    settings.trunks.map((trunk) => trunk.name),
+  )
   const connection = new AriConnection({
     server,
     timeouts: settings,

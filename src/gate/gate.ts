@@ -123,6 +123,11 @@ export class Gate {
     }
   }
 
+  /** Decisions that wait for an answer or for the disk. */
+  get pendingCount(): number {
+    return this.#pending
+  }
+
   /** For callers that act on the decision at once; see {@link judge}. */
   async decide(request: CallRequest, arrivedAtMs?: number): Promise<Decision> {
     const finalize = await this.judge(request, arrivedAtMs)
@@ -349,6 +354,7 @@ export class Gate {
     const kind = request.callKind
     const isAttempt = decision === 'allow' && !isWhatIf
     metrics.recordDecision({
+      accountId: final.accountId,
       decision,
       reason,
       kind,

@@ -18,7 +18,9 @@ export interface ReadinessCheck {
 
 export interface HealthOptions {
   readonly checks: readonly ReadinessCheck[]
-  readonly renderMetrics: () => Promise<{ readonly contentType: string; readonly body: string }>
+  readonly renderMetrics: (
+    readiness: readonly CheckResult[],
+  ) => Promise<{ readonly contentType: string; readonly body: string }>
 }
 
 /**
@@ -37,7 +39,7 @@ export function createHealthEndpoints(
     [
       '/metrics',
       async () => {
-        const { contentType, body } = await renderMetrics()
+        const { contentType, body } = await renderMetrics(await readResults(bounded))
         return { contentType, text: body }
       },
     ],
@@ -53,8 +55,12 @@ interface CheckResult extends Readiness {
   readonly name: string
 }
 
+function readResults(checks: readonly BoundedCheck[]): Promise<readonly CheckResult[]> {
+  return Promise.all(checks.map((check) => check.result()))
+}
+
 async function answerReadiness(checks: readonly BoundedCheck[]): Promise<Reply> {
-  const results = await Promise.all(checks.map((check) => check.result()))
+  const results = await readResults(checks)
   const ready = results.every((result) => result.ready)
   return { status: ready ? 200 : 503, json: { ready, checks: results } }
 }

@@ -1,9 +1,11 @@
 /** The metrics of calls from Asterisk. */
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { HandoverFailure } from '../domain/call-outcome.js'
+import { type HandoverFailure, handoverFailures } from '../domain/call-outcome.js'
 
 /** Servers and trunks are named as in the settings. */
 export interface AsteriskMetrics {
+  /** Starts the counters at 0, so that the first event is an increase. */
+  startAsterisk(server: string, trunks: readonly string[]): void
   setAsteriskConnected(server: string, connected: boolean): void
   countAsteriskReconnect(server: string): void
   countHandoverFailure(server: string, why: HandoverFailure): void
@@ -41,6 +43,13 @@ export function createAsteriskMetrics(registry: Registry): AsteriskMetrics {
     registers,
   })
   return {
+    startAsterisk(server, trunks) {
+      reconnects.inc({ server }, 0)
+      for (const why of handoverFailures) notCarriedOut.inc({ server, why }, 0)
+      for (const trunk of trunks) {
+        for (const hung_up of ['true', 'false']) ungated.inc({ server, trunk, hung_up }, 0)
+      }
+    },
     setAsteriskConnected: (server, up) => connected.set({ server }, up ? 1 : 0),
     countAsteriskReconnect: (server) => reconnects.inc({ server }),
     countHandoverFailure: (server, why) => notCarriedOut.inc({ server, why }),

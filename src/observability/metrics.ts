@@ -1,7 +1,7 @@
 /**
- * All exported metrics with their closed label sets, together with `service-metrics.ts`,
- * `list-metrics.ts` and `asterisk-metrics.ts`. Only these files use prom-client.
- * Labels never contain a telephone number, a channel id or text from a caller.
+ * All exported metrics with their closed label sets, together with the other files of this folder named
+ * `*-metrics.ts`. Only these files use prom-client. Labels never contain a telephone number, a channel
+ * id or text from a caller.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { AnswerFailureReason, QuestionName } from '../domain/compliance.js'
@@ -15,6 +15,7 @@ import type {
 } from '../domain/decision.js'
 import { type AsteriskMetrics, createAsteriskMetrics } from './asterisk-metrics.js'
 import { createListMetrics, type ListMetrics } from './list-metrics.js'
+import { createServerMetrics, type ServerMetrics } from './server-metrics.js'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.js'
 
 type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
@@ -22,6 +23,7 @@ type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
 type DecisionVia = CallRequest['via'] | 'what-if'
 
 interface DecisionMeasurement {
+  readonly accountId: string
   readonly decision: 'allow' | 'block'
   readonly reason: ReasonCode
   readonly kind: CallKind
@@ -31,7 +33,7 @@ interface DecisionMeasurement {
   readonly effects: readonly PolicyEffect[]
 }
 
-export interface Metrics extends AsteriskMetrics, ListMetrics, ServiceMetrics {
+export interface Metrics extends AsteriskMetrics, ListMetrics, ServerMetrics, ServiceMetrics {
   recordDecision(measure: DecisionMeasurement): void
   /** `source` is `embedded` or `remote`. */
   recordCacheLookup(source: string, question: QuestionName, result: CacheResult): void
@@ -60,8 +62,11 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServiceMetrics {
   render(): Promise<{ readonly contentType: string; readonly body: string }>
 }
 
-const decisionBuckets = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 1]
-const sourceBuckets = [...decisionBuckets, 0.5, 2.5, 10].sort((a, b) => a - b)
+/** With the deadlines: 0.25 s by default, 1.5 s with a remote source. */
+const decisionBuckets = [
+  0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2.5,
+]
+const sourceBuckets = [...decisionBuckets, 10]
 const requestBuckets = [0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 export interface MetricsOptions {
@@ -87,10 +92,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ...createDataMetrics(registry),
     ...createListMetrics(registry),
     ...createAsteriskMetrics(registry),
+    ...createServerMetrics(registry),
     ...createServiceMetrics(registry),
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
 }
+
+/** Of which each has time series of its own. */
+const maxAccounts = 200
 
 function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecision'> {
   const registers = [registry]
@@ -99,6 +108,18 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
     help: 'Decisions by verdict, reason, call kind and interface.',
     labels: ['decision', 'reason', 'kind', 'via'],
   })
+  const byAccount = createTallyCounter(registry, {
+    name: 'callgate_account_decisions_total',
+    help: `Decisions by account, without what-ifs. Accounts beyond the first ${maxAccounts} are counted as other.`,
+    labels: ['account', 'decision'],
+  })
+  const namedAccounts = new Set<string>()
+  const labelOf = (accountId: string) => {
+    if (namedAccounts.has(accountId)) return accountId
+    if (namedAccounts.size >= maxAccounts) return 'other'
+    namedAccounts.add(accountId)
+    return accountId
+  }
   const duration = new Histogram({
     name: 'callgate_decision_duration_seconds',
     help: 'Time from request to recorded decision.',
@@ -127,6 +148,7 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
     recordDecision(measure) {
       const { decision, reason, kind, via } = measure
       decisions(decision, reason, kind, via)
+      if (via !== 'what-if') byAccount(labelOf(measure.accountId), decision)
       duration.observe({ via }, measure.seconds)
       for (const { check, verdict } of measure.findings) findings(check, verdict)
       for (const { check, effect } of measure.effects) {

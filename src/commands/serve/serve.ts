@@ -35,6 +35,7 @@ import {
   writeFirstKeys,
 } from './first-keys.js'
 import { notifySystemd } from './notify-systemd.js'
+import { createServerReader } from './server-readings.js'
 import { listSourceReadinessChecks, listSourceWarnings } from './source-readiness.js'
 
 export const registerServe: RegisterCommand = (program) => {
@@ -177,6 +178,7 @@ export function openHttpServer(
   serviceThreads?: ServiceThreads,
 ): Promise<RunningServer> {
   const { settings, runtime, journal, gate, metrics, service, warmup } = callgate
+  metrics.setServerReader(createServerReader(callgate))
   const serviceCodes: ReadonlySet<string> = new Set(settings.gate.serviceCodes)
   const shared = {
     authenticate: callgate.authenticate,
@@ -214,7 +216,10 @@ export function openHttpServer(
         ...listSourceReadinessChecks(callgate),
         ...alsoReady,
       ],
-      renderMetrics: () => metrics.render(),
+      renderMetrics: (readiness) => {
+        metrics.setReadiness(readiness)
+        return metrics.render()
+      },
     },
     decisionRoutes: createDecisionRoutes({
       ...shared,

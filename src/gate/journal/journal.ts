@@ -32,6 +32,8 @@ interface JournalObserver {
   /** Once for each decision that may not be acted on, since it is not on record, and why. */
   onUnrecorded(decisionId: string, cause: unknown): void
   onLoss(count: number): void
+  /** With the seconds that a batch of records took until it was on disk. */
+  onFlushed(seconds: number): void
   /** With the number of records on disk that are not in the index. */
   onIndexLag(records: number): void
   /** The index could not be brought up to date; it is tried again. */
@@ -128,6 +130,12 @@ export class Journal implements OutcomeRecorder {
   /** Records that are not on disk. */
   get waitingCount(): number {
     return this.#waiting.length
+  }
+
+  /** How long the oldest of them has waited, in seconds; 0 without one. */
+  get oldestWaitingSeconds(): number {
+    const oldest = this.#waiting[0]
+    return oldest === undefined ? 0 : monotonicSeconds() - oldest.enqueuedAtSeconds
   }
 
   /** Records that were given up since the start and are not on disk. */
@@ -257,7 +265,7 @@ export class Journal implements OutcomeRecorder {
       const why = getErrorMessage(this.#lastError)
       return `${count} records could not be written to the journal and are tried again: ${why}`
     }
-    const waitedSeconds = monotonicSeconds() - (this.#waiting[0]?.enqueuedAtSeconds ?? 0)
+    const waitedSeconds = this.oldestWaitingSeconds
     if (waitedSeconds <= maxWaitSeconds) return undefined
     return `${count} records wait to be written to the journal, since ${Math.floor(waitedSeconds)} s`
   }
@@ -349,7 +357,9 @@ export class Journal implements OutcomeRecorder {
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting.slice(0, maxBatchSize)
+        const startedSeconds = monotonicSeconds()
         const isIntact = await this.#writer?.ask(packRecords(batch))
+        this.#options.observer.onFlushed(monotonicSeconds() - startedSeconds)
         if (isIntact !== true || this.#fault !== undefined) {
           this.#fault = await this.#options.checkFault()
         }

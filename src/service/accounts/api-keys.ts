@@ -124,6 +124,17 @@ export class ApiKeys {
     }))
   }
 
+  /** When the next key in force expires; `undefined` when none does. */
+  async findNextExpiry(): Promise<Instant | undefined> {
+    const { next } = await this.#db
+      .selectFrom('api_keys')
+      .select(({ fn }) => fn.min('expires_at').as('next'))
+      .where('revoked_at', 'is', null)
+      .where('expires_at', '>', this.#clock.now())
+      .executeTakeFirstOrThrow()
+    return next ?? undefined
+  }
+
   /**
    * Takes effect immediately in this process and within a second in others. Returns `false` when there
    * is no such key or it is already revoked.

@@ -10,6 +10,7 @@ import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { AppError, truncate } from '../../errors.js'
+import { monotonicSeconds } from '../../runtime/runtime.js'
 import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
@@ -49,6 +50,8 @@ export interface InternalDncOptions {
   readonly changes: ChangeObserver
   readonly viewOf: ViewOf<'clock' | 'fixedFacts'>
   readonly changeHead: Pick<ChangeHead, 'takeNext'>
+  /** With the seconds from an opt-out's arrival here until it was announced. */
+  readonly onOptOutEnforced?: ((seconds: number) => void) | undefined
 }
 
 /** Numbers as received, in request order. */
@@ -94,6 +97,7 @@ export class InternalDnc implements InternalDncEntrySource {
    * Resolves when the change is on disk and announced.
    */
   async add(caller: Caller, request: AddRequest): Promise<void> {
+    const startedSeconds = monotonicSeconds()
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
     await this.#write(caller, scope, async (transaction, write) => {
@@ -113,6 +117,7 @@ export class InternalDnc implements InternalDncEntrySource {
       return await insertEntries(transaction, write, numbers)
     })
     await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
+    this.#options.onOptOutEnforced?.(monotonicSeconds() - startedSeconds)
   }
 
   /**

@@ -14,7 +14,10 @@ export interface ProviderCircuit<Name extends string = QuestionName> {
   readonly detail?: string
 }
 
-type AnyClient = Pick<BatchClient<Question, unknown>, 'getCircuit' | 'countPending' | 'close'>
+type AnyClient = Pick<
+  BatchClient<Question, unknown>,
+  'getCircuit' | 'getRateBudget' | 'countPending' | 'close'
+>
 
 export class ProviderConnection<Name extends string = QuestionName> {
   readonly #options: ProviderOptions<Name>
@@ -53,6 +56,11 @@ export class ProviderConnection<Name extends string = QuestionName> {
       if (open) return { question, open, detail }
       return noKey ? { question, open: true, detail: noKey.detail } : { question, open }
     })
+  }
+
+  /** The share of each question's rate limit that is left, from 0 to 1. */
+  listRateBudgets(): readonly { readonly question: Name; readonly ratio: number }[] {
+    return this.#clients.map(([question, client]) => ({ question, ratio: client.getRateBudget() }))
   }
 
   /** The count of unanswered questions. */

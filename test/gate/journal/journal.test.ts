@@ -62,6 +62,7 @@ function create(options: Partial<JournalOptions> = {}): Journal {
       onLoss(count) {
         seen.lost += count
       },
+      onFlushed: () => undefined,
       onIndexLag: (records) => void seen.lag.push(records),
       onIndexFailure() {
         seen.indexFailures += 1

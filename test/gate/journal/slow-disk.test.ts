@@ -44,6 +44,7 @@ it('writes an outcome without a further decision, also after a flush that took l
       onFailure: ignore,
       onUnrecorded: ignore,
       onLoss: ignore,
+      onFlushed: () => undefined,
       onIndexLag: ignore,
       onIndexFailure: ignore,
       onCompressionFailure: ignore,

@@ -72,6 +72,11 @@ export class BatchClient<Asks extends Question, Value> {
     return this.#sender.getCircuit()
   }
 
+  /** The share of the rate limit's burst that is left, from 0 to 1. */
+  getRateBudget(): number {
+    return this.#sender.getRateBudget()
+  }
+
   /** Settles every pending question with a failure, and ends every request. */
   async close(): Promise<void> {
     this.#isClosed = true

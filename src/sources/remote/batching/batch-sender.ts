@@ -77,6 +77,10 @@ export class BatchSender<Asks extends Question, Value> {
     return { open: isOpen, detail }
   }
 
+  getRateBudget(): number {
+    return this.#scheduler.getRateBudget(this.#now())
+  }
+
   /** Why a new question with that deadline could not be answered in time. */
   findRejection(deadlineMs: number): QuestionFailure | undefined {
     const now = this.#now()

@@ -50,6 +50,11 @@ export class RequestScheduler {
     })
   }
 
+  /** The share of the rate limit's burst that is left, from 0 to 1. */
+  getRateBudget(nowMs: number): number {
+    return this.#bucket.getFillRatio(nowMs)
+  }
+
   /** Why no request may leave while the circuit is open. */
   findCircuitRejection(nowMs: number): QuestionFailure | undefined {
     const state = this.circuit.getState(nowMs)

@@ -40,6 +40,12 @@ export class TokenBucket {
     return Math.max(0, Math.ceil(at - nowMs - roundingMs))
   }
 
+  /** The share of the capacity that can be taken now, from 0 to 1. */
+  getFillRatio(nowMs: number): number {
+    const missing = Math.max(0, this.#fullAt - nowMs) / this.#intervalMs
+    return Math.max(0, 1 - missing / this.burst)
+  }
+
   /** Takes a token; call it only if {@link getWaitMs} is 0. */
   take(nowMs: number): void {
     this.#fullAt = Math.max(this.#fullAt, nowMs) + this.#intervalMs

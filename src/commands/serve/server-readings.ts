@@ -1,0 +1,56 @@
+/** What a running server reports of itself in `/metrics`. */
+import { statfs } from 'node:fs/promises'
+import type { Callgate } from '../../app/callgate.js'
+import { checkNames } from '../../domain/decision.js'
+import { buildPolicy } from '../../gate/build-policy.js'
+import type { ServerReadings } from '../../observability/server-metrics.js'
+import { withTimeout } from '../../runtime/runtime.js'
+
+type ServerReaderDeps = Pick<
+  Callgate,
+  'changeHead' | 'gate' | 'journal' | 'keys' | 'remote' | 'settings'
+>
+
+type StoredReadings = Pick<ServerReadings, 'dataFreeBytes' | 'nextKeyExpiryAt'>
+
+const nothingRead: StoredReadings = { dataFreeBytes: undefined, nextKeyExpiryAt: undefined }
+
+/** A disk that does not answer must not keep the other metrics from being read. */
+const maxWaitMs = 50
+
+export function createServerReader(deps: ServerReaderDeps): () => Promise<ServerReadings> {
+  const { changeHead, gate, journal, remote, settings } = deps
+  let stored = nothingRead
+  let reading: Promise<void> | undefined
+  const readStored = async () => {
+    stored = await readFromDisk(deps).catch(() => nothingRead)
+    reading = undefined
+  }
+  return async () => {
+    reading ??= readStored()
+    await withTimeout(reading, maxWaitMs, () => undefined)
+    const policy = buildPolicy(settings)
+    return {
+      ...stored,
+      decisionsInFlight: gate.pendingCount,
+      maxDecisionsInFlight: settings.gate.maxPending,
+      oldestPendingRecordSeconds: journal.oldestWaitingSeconds,
+      clockBehindSeconds: changeHead.getLagMs() / 1000,
+      policyExceptions: checkNames.flatMap((check) => {
+        const { allowUnknown } = policy[check]
+        return allowUnknown ? [{ check, until: allowUnknown.until }] : []
+      }),
+      rateBudgets: (remote?.providers ?? []).flatMap(({ name, rateBudgets }) =>
+        rateBudgets().map((budget) => ({ source: name, ...budget })),
+      ),
+    }
+  }
+}
+
+async function readFromDisk({ keys, settings }: ServerReaderDeps): Promise<StoredReadings> {
+  const [{ bavail, bsize }, nextKeyExpiryAt] = await Promise.all([
+    statfs(settings.dataDir),
+    keys.findNextExpiry(),
+  ])
+  return { dataFreeBytes: bavail * bsize, nextKeyExpiryAt }
+}

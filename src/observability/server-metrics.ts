@@ -1,0 +1,155 @@
+/** The metrics of a running server as a whole. All but the histograms are read when they are asked for. */
+import { Gauge, Histogram, type Registry } from 'prom-client'
+import type { QuestionName } from '../domain/compliance.js'
+import type { CheckName } from '../domain/decision.js'
+import type { Instant } from '../domain/time/clock.js'
+
+export interface ServerReadings {
+  /** Decisions that wait for an answer or for the disk, and how many may. */
+  readonly decisionsInFlight: number
+  readonly maxDecisionsInFlight: number
+  /** 0 when every record is on disk. */
+  readonly oldestPendingRecordSeconds: number
+  /** Free for this user on the file system of the data folder; `undefined` if it cannot be read. */
+  readonly dataFreeBytes: number | undefined
+  readonly clockBehindSeconds: number
+  readonly policyExceptions: readonly { readonly check: CheckName; readonly until: Instant }[]
+  /** `undefined` when no key in force expires, or the keys cannot be read. */
+  readonly nextKeyExpiryAt: Instant | undefined
+  /** The share of each rate limit for a provider that is left, from 0 to 1. */
+  readonly rateBudgets: readonly {
+    readonly source: string
+    readonly question: QuestionName
+    readonly ratio: number
+  }[]
+}
+
+export interface ServerMetrics {
+  /** `read` is called once each time the metrics are read. */
+  setServerReader(read: () => Promise<ServerReadings>): void
+  setReadiness(checks: readonly { readonly name: string; readonly ready: boolean }[]): void
+  /** The time one flush of the journal took, with the wait for its thread. */
+  recordJournalFlush(seconds: number): void
+  /** From the arrival of an opt-out at the service until no decision can miss it. */
+  recordOptOutEnforced(seconds: number): void
+}
+
+const diskBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+
+export function createServerMetrics(registry: Registry): ServerMetrics {
+  const registers = [registry]
+  const flush = new Histogram({
+    name: 'callgate_journal_flush_duration_seconds',
+    help: 'Time until a batch of records was on disk.',
+    buckets: diskBuckets,
+    registers,
+  })
+  const optOut = new Histogram({
+    name: 'callgate_opt_out_enforced_seconds',
+    help: 'Time from the arrival of an opt-out until every decision of this server uses it.',
+    buckets: diskBuckets,
+    registers,
+  })
+  const ready = new Gauge({
+    name: 'callgate_ready',
+    help: 'Whether each check of /readyz is ready: 1 or 0.',
+    labelNames: ['readiness'],
+    registers,
+  })
+  return {
+    setServerReader: createReadGauges(registry),
+    recordJournalFlush: (seconds) => flush.observe(seconds),
+    recordOptOutEnforced: (seconds) => optOut.observe(seconds),
+    setReadiness(checks) {
+      for (const check of checks) ready.set({ readiness: check.name }, check.ready ? 1 : 0)
+    },
+  }
+}
+
+function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] {
+  let read: (() => Promise<ServerReadings>) | undefined
+  let reading: Promise<ServerReadings | undefined> | undefined
+  /** prom-client collects all metrics in one go, so they share what is read. */
+  const readOnce = () => {
+    reading ??= Promise.resolve(read?.()).finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
+  const gauge = (
+    name: string,
+    help: string,
+    set: (gauge: Gauge, readings: ServerReadings) => void,
+    labelNames: string[] = [],
+  ) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      async collect() {
+        const readings = await readOnce()
+        if (labelNames.length === 0) this.remove()
+        else this.reset()
+        if (readings) set(this, readings)
+      },
+    })
+  const value = (
+    name: string,
+    help: string,
+    select: (from: ServerReadings) => number | undefined,
+  ) =>
+    gauge(name, help, (to, readings) => {
+      const selected = select(readings)
+      if (selected !== undefined) to.set(selected)
+    })
+  value(
+    'callgate_decisions_in_flight',
+    'Decisions that wait for an answer of a source or for the disk.',
+    (from) => from.decisionsInFlight,
+  )
+  value(
+    'callgate_decisions_max_in_flight',
+    'Decisions that may wait at once (gate.maxPending); more are blocked as overloaded.',
+    (from) => from.maxDecisionsInFlight,
+  )
+  value(
+    'callgate_oldest_pending_record_seconds',
+    'How long the oldest record that is not on disk has waited; 0 when all are on disk.',
+    (from) => from.oldestPendingRecordSeconds,
+  )
+  value(
+    'callgate_data_free_bytes',
+    'Free space on the file system of the data folder.',
+    (from) => from.dataFreeBytes,
+  )
+  value(
+    'callgate_clock_behind_seconds',
+    'How far the clock is behind the newest stored record; 0 up to two seconds. No call is allowed while it is greater.',
+    (from) => from.clockBehindSeconds,
+  )
+  value(
+    'callgate_next_key_expiry_timestamp_seconds',
+    'When the next API key in force expires; absent when none does.',
+    (from) => (from.nextKeyExpiryAt === undefined ? undefined : from.nextKeyExpiryAt / 1000),
+  )
+  gauge(
+    'callgate_policy_exception_until_timestamp_seconds',
+    'When an allowed unknown of the check blocks again (policy.<check>.until), also after that.',
+    (to, { policyExceptions }) => {
+      for (const { check, until } of policyExceptions) to.set({ check }, until / 1000)
+    },
+    ['check'],
+  )
+  gauge(
+    'callgate_source_rate_budget_ratio',
+    'Share of the requests that may be sent at once to a provider which is left: 0 while the next one must wait.',
+    (to, { rateBudgets }) => {
+      for (const { source, question, ratio } of rateBudgets) to.set({ source, question }, ratio)
+    },
+    ['source', 'question'],
+  )
+  return (from) => {
+    read = from
+  }
+}
