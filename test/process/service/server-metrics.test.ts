@@ -16,7 +16,7 @@ const environment = {
   CALLGATE_ASTERISK_URL: 'http://127.0.0.1:1',
   CALLGATE_ASTERISK_USERNAME: 'callgate',
   CALLGATE_ASTERISK_PASSWORD: 'secret',
-  CALLGATE_ASTERISK_TRUNKS: '[{name: carrier-a, endpoint: PJSIP/carrier-a}]',
+  CALLGATE_ASTERISK_TRUNKS: '[{name: carrier-a, channel: PJSIP/carrier-a}]',
 }
 let server: Serving
 
