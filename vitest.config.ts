@@ -2,7 +2,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 
 const processes = 'test/process/**/*.test.ts'
 /** Files of these folders keep a core busy, so they do not run beside those that wait for real time. */
-const busy = 'test/process/{data,clients,fake-vendor}/**/*.test.ts'
+const busy = 'test/process/{data,clients,fake-vendor,monitoring}/**/*.test.ts'
 
 /** Deadlines are real here, and a machine with other work may miss one. The reporter shows each retry. */
 const retry = process.env.CI ? 2 : 0

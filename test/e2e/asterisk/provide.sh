@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Puts Asterisk and SIPp, or Kamailio, from Debian's packages into a folder of their own, to be run
-# from there.
+# Puts Asterisk and SIPp, Kamailio or Prometheus from Debian's packages into a folder of their own, to
+# be run from there.
 #
-#   provide.sh TARGET SUITE     SUITE: sid for Asterisk 22, bullseye for Asterisk 16, bookworm for
-#                               Kamailio 5
+#   provide.sh TARGET PROGRAM   PROGRAM: asterisk-22 or asterisk-16 (with SIPp), kamailio-5,
+#                               prometheus-2 (with promtool)
 #
-# TARGET/bin/asterisk, sipp or kamailio start the unpacked programs with the unpacked loader and
-# libraries, their modules are in TARGET/modules, so nothing is installed on this machine and neither root nor a container is needed.
+# TARGET/bin/<program> starts the unpacked program with the unpacked loader and libraries; modules are
+# in TARGET/modules. Nothing is installed on this machine, and neither root nor a container is needed.
 # TARGET appears whole or not at all. When it is there already, the script returns at once.
 #
 # CALLGATE_E2E_MIRROR   Debian mirror; by default the one that apt uses on this machine
@@ -17,25 +17,31 @@ fail() {
   exit 1
 }
 
-[ $# -eq 2 ] || fail 'usage: provide.sh TARGET SUITE'
+[ $# -eq 2 ] || fail 'usage: provide.sh TARGET PROGRAM'
 target=$1
+# A suite at the end of its life moves from the mirrors to the archive.
 case $2 in
   # sid moves on; the next release follows it and may have the wanted version for longer.
-  sid) name=Asterisk wanted=22 places=('MIRROR sid' 'MIRROR forky') ;;
-  # A suite at the end of its life moves from the mirrors to the archive.
-  bullseye)
-    name=Asterisk wanted=16
+  asterisk-22) name=Asterisk places=('MIRROR sid' 'MIRROR forky') ;;
+  asterisk-16)
+    name=Asterisk
     places=('MIRROR bullseye' 'http://archive.debian.org/debian bullseye')
     ;;
-  bookworm)
-    name=Kamailio wanted=5
+  kamailio-5)
+    name=Kamailio
     places=('MIRROR bookworm' 'http://archive.debian.org/debian bookworm')
     ;;
-  *) fail "suite '$2': must be sid, bullseye or bookworm" ;;
+  prometheus-2)
+    name=Prometheus
+    places=('MIRROR bookworm' 'http://archive.debian.org/debian bookworm')
+    ;;
+  *) fail "program '$2': must be asterisk-22, asterisk-16, kamailio-5 or prometheus-2" ;;
 esac
+wanted=${2##*-}
 case $name in
   Asterisk) programs=(asterisk sipp) packages=(asterisk asterisk-modules sip-tester) ;;
   Kamailio) programs=(kamailio) packages=(kamailio kamailio-utils-modules) ;;
+  Prometheus) programs=(prometheus promtool) packages=(prometheus) ;;
 esac
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -82,7 +88,7 @@ ours=(
   -o Acquire::https::Timeout=30 -o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false
 )
 # A suite that gets no more updates has a Release file past its date, signed all the same.
-[ "$2" = sid ] || ours+=(-o Acquire::Check-Valid-Until=false)
+[ "$2" = asterisk-22 ] || ours+=(-o Acquire::Check-Valid-Until=false)
 
 # Points apt at a mirror and a suite, and says which version of the program is there.
 version_at() {
@@ -135,6 +141,7 @@ find_in_programs() { (cd "$root" && find usr/sbin usr/bin -name "$1" -print -qui
 loader=$(find_in_tree -type f '(' -name 'ld-linux*.so.*' -o -name 'ld-[0-9]*.so' ')')
 libraries=$(dirname "$(find_in_tree -name libc.so.6)")
 modules=$(find_in_tree -type d -path "*/${programs[0]}/modules")
+[ "$name" != Prometheus ] || modules=$libraries
 [ -n "$loader" ] && [ -n "$modules" ] || fail "the packages of $found hold no loader or no modules"
 starter() {
   cat > "$build/$1" << STARTER
@@ -162,6 +169,7 @@ says() {
 case $name in
   Asterisk) says asterisk -V "Asterisk $wanted." && says sipp -v 'SIPp v' ;;
   Kamailio) says kamailio -v "kamailio $wanted." ;;
+  Prometheus) says prometheus --version "version $wanted." && says promtool --version "version $wanted." ;;
 esac
 
 rm -rf "$apt"

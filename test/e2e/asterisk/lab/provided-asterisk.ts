@@ -1,4 +1,4 @@
-/** An unpacked Asterisk, SIPp and Kamailio to run, made by `provide.sh` when they are not there yet. */
+/** Unpacked programs to run: Asterisk, SIPp, Kamailio and Prometheus, made by `provide.sh` when they are not there yet. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -17,7 +17,6 @@ export interface ProvidedAsterisk {
   readonly data: string
 }
 
-const suites: Readonly<Record<AsteriskVersion, string>> = { 22: 'sid', 16: 'bullseye' }
 const script = join(projectRoot, 'test/e2e/asterisk/provide.sh')
 
 /** Named after the script's text, so that another version of the script takes another folder. */
@@ -28,15 +27,15 @@ function folderOf(program: string): string {
 }
 
 /** Takes some 10 s and the network the first time; rejects with the words of the script. */
-async function provide(program: string, suite: string): Promise<string> {
+async function provide(program: string): Promise<string> {
   const folder = folderOf(program)
-  const { code, err } = await runChild(script, [folder, suite])
+  const { code, err } = await runChild(script, [folder, program])
   if (code !== 0) throw new Error(`${program} cannot be had:\n${err || `exit code ${code}`}`)
   return folder
 }
 
 export async function provideAsterisk(version: AsteriskVersion): Promise<ProvidedAsterisk> {
-  const folder = await provide(`asterisk-${version}`, suites[version])
+  const folder = await provide(`asterisk-${version}`)
   return {
     asterisk: join(folder, 'bin/asterisk'),
     modules: join(folder, 'modules'),
@@ -57,6 +56,17 @@ export interface ProvidedKamailio {
 
 /** Kamailio 5.6, that of Debian 12. */
 export async function provideKamailio(): Promise<ProvidedKamailio> {
-  const folder = await provide('kamailio-5', 'bookworm')
+  const folder = await provide('kamailio-5')
   return { kamailio: join(folder, 'bin/kamailio'), modules: join(folder, 'modules') }
+}
+
+export interface ProvidedPrometheus {
+  readonly prometheus: string
+  readonly promtool: string
+}
+
+/** Prometheus 2.42, that of Debian 12. */
+export async function providePrometheus(): Promise<ProvidedPrometheus> {
+  const folder = await provide('prometheus-2')
+  return { prometheus: join(folder, 'bin/prometheus'), promtool: join(folder, 'bin/promtool') }
 }
