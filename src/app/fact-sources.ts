@@ -10,6 +10,7 @@ import { CombinedComplaints, CombinedLabels } from '../service/lookups/combined-
 import { CombinedLookups } from '../service/lookups/combined-lookups.js'
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
+import { lookupNames } from '../sources/remote/lookups/lookup-options.js'
 import { LookupProvider } from '../sources/remote/lookups/lookup-provider.js'
 import { readProviderCredentials } from './provider-credentials.js'
 import type { ReferenceData } from './service.js'
@@ -77,6 +78,8 @@ function openFactProvider({
   const { name, baseUrl, authUrl, timeoutMs, requestsPerMinute, keepMs } = lookups
   if (baseUrl === undefined) return undefined
   const { clock, timers, random, log } = runtime
+  // Initializes the gauge, so that it exists before a circuit opens.
+  for (const question of lookupNames) metrics.setLookupCircuit(name, question, false)
   return new LookupProvider({
     name,
     baseUrl,

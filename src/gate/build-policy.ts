@@ -34,7 +34,7 @@ export interface AllPolicySettings {
 }
 
 /** Which calls are only measured: every check is in shadow mode for them. */
-export interface ShadowSettings {
+interface ShadowSettings {
   readonly all: boolean
   /** Account ids. */
   readonly accounts: readonly string[]

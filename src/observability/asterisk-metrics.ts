@@ -4,7 +4,7 @@ import { type HandoverFailure, handoverFailures } from '../domain/call-outcome.j
 
 /** Servers and trunks are named as in the settings. */
 export interface AsteriskMetrics {
-  /** Starts the counters at 0, so that the first event is an increase. */
+  /** Starts everything at 0: the first event is an increase, and one that never connects is seen. */
   startAsterisk(server: string, trunks: readonly string[]): void
   setAsteriskConnected(server: string, connected: boolean): void
   countAsteriskReconnect(server: string): void
@@ -44,6 +44,7 @@ export function createAsteriskMetrics(registry: Registry): AsteriskMetrics {
   })
   return {
     startAsterisk(server, trunks) {
+      connected.set({ server }, 0)
       reconnects.inc({ server }, 0)
       for (const why of handoverFailures) notCarriedOut.inc({ server, why }, 0)
       for (const trunk of trunks) {

@@ -109,6 +109,7 @@ function createWebhookMetrics(
     labelNames: ['outcome'],
     registers,
   })
+  attempts.inc({ outcome: 'delivered' }, 0)
   const pending = new Gauge({
     name: 'callgate_webhooks_pending',
     help: 'Webhooks that are waiting for delivery or retry.',

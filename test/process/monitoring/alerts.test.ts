@@ -243,10 +243,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'an exception ends tomorrow': {
     fires: ['CallgatePolicyExceptionEnds'],
-    series: metric(
-      'callgate_policy_exception_until_timestamp_seconds',
-      becomes(inFuture, 86_400),
-    ),
+    series: metric('callgate_policy_exception_until_timestamp_seconds', becomes(inFuture, 86_400)),
   },
   'twice as many calls are blocked': {
     fires: ['CallgateBlockRateJump'],
