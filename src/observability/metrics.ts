@@ -55,6 +55,8 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServerMetrics, Se
   /** Reads how many records are not on disk, whenever the metrics are read. */
   observePendingRecords(read: () => number): void
   countRecordFailure(): void
+  /** The time one flush of the journal took, with the wait for its thread. */
+  recordJournalFlush(seconds: number): void
   setIndexLag(records: number): void
   countDroppedLogLine(): void
   /** 1 while a country's prefixes are resolved by area code only. */
@@ -67,6 +69,7 @@ const decisionBuckets = [
   0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2.5,
 ]
 const sourceBuckets = [...decisionBuckets, 10]
+const flushBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 const requestBuckets = [0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 export interface MetricsOptions {
@@ -230,7 +233,10 @@ function createAnswerMetrics(
 
 function createRecordMetrics(
   registry: Registry,
-): Pick<Metrics, 'observePendingRecords' | 'countRecordFailure' | 'setIndexLag'> {
+): Pick<
+  Metrics,
+  'observePendingRecords' | 'countRecordFailure' | 'recordJournalFlush' | 'setIndexLag'
+> {
   const registers = [registry]
   let readPending = () => 0
   new Gauge({
@@ -246,6 +252,12 @@ function createRecordMetrics(
     help: 'Decisions that could not be written to disk; allows among them became blocks.',
     registers,
   })
+  const flush = new Histogram({
+    name: 'callgate_journal_flush_duration_seconds',
+    help: 'Time until a batch of records was on disk.',
+    buckets: flushBuckets,
+    registers,
+  })
   const indexLag = new Gauge({
     name: 'callgate_journal_index_lag_records',
     help: 'Records on disk that are not in the index of decisions yet.',
@@ -257,6 +269,7 @@ function createRecordMetrics(
       readPending = read
     },
     countRecordFailure: () => failures.inc(),
+    recordJournalFlush: (seconds) => flush.observe(seconds),
   }
 }
 

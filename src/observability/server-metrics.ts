@@ -1,4 +1,4 @@
-/** The metrics of a running server as a whole. All but the histograms are read when they are asked for. */
+/** The metrics of a running server as a whole. The gauges are read when they are asked for. */
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { QuestionName } from '../domain/compliance.js'
 import type { CheckName } from '../domain/decision.js'
@@ -28,26 +28,16 @@ export interface ServerMetrics {
   /** `read` is called once each time the metrics are read. */
   setServerReader(read: () => Promise<ServerReadings>): void
   setReadiness(checks: readonly { readonly name: string; readonly ready: boolean }[]): void
-  /** The time one flush of the journal took, with the wait for its thread. */
-  recordJournalFlush(seconds: number): void
   /** From the arrival of an opt-out at the service until no decision can miss it. */
   recordOptOutEnforced(seconds: number): void
 }
 
-const diskBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
-
 export function createServerMetrics(registry: Registry): ServerMetrics {
   const registers = [registry]
-  const flush = new Histogram({
-    name: 'callgate_journal_flush_duration_seconds',
-    help: 'Time until a batch of records was on disk.',
-    buckets: diskBuckets,
-    registers,
-  })
   const optOut = new Histogram({
     name: 'callgate_opt_out_enforced_seconds',
     help: 'Time from the arrival of an opt-out until every decision of this server uses it.',
-    buckets: diskBuckets,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers,
   })
   const ready = new Gauge({
@@ -58,7 +48,6 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
   })
   return {
     setServerReader: createReadGauges(registry),
-    recordJournalFlush: (seconds) => flush.observe(seconds),
     recordOptOutEnforced: (seconds) => optOut.observe(seconds),
     setReadiness(checks) {
       for (const check of checks) ready.set({ readiness: check.name }, check.ready ? 1 : 0)
