@@ -117,12 +117,6 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
     labels: ['account', 'decision'],
   })
   const namedAccounts = new Set<string>()
-  const labelOf = (accountId: string) => {
-    if (namedAccounts.has(accountId)) return accountId
-    if (namedAccounts.size >= maxAccounts) return 'other'
-    namedAccounts.add(accountId)
-    return accountId
-  }
   const duration = new Histogram({
     name: 'callgate_decision_duration_seconds',
     help: 'Time from request to recorded decision.',
@@ -149,9 +143,12 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
   })
   return {
     recordDecision(measure) {
-      const { decision, reason, kind, via } = measure
+      const { accountId, decision, reason, kind, via } = measure
       decisions(decision, reason, kind, via)
-      if (via !== 'what-if') byAccount(labelOf(measure.accountId), decision)
+      if (via !== 'what-if') {
+        if (namedAccounts.size < maxAccounts) namedAccounts.add(accountId)
+        byAccount(namedAccounts.has(accountId) ? accountId : 'other', decision)
+      }
       duration.observe({ via }, measure.seconds)
       for (const { check, verdict } of measure.findings) findings(check, verdict)
       for (const { check, effect } of measure.effects) {
@@ -269,7 +266,7 @@ function createRecordMetrics(
       readPending = read
     },
     countRecordFailure: () => failures.inc(),
-    recordJournalFlush: (seconds) => flush.observe(seconds),
+    recordJournalFlush: flush.observe.bind(flush),
   }
 }
 
