@@ -10,8 +10,9 @@ import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import { formatInstant } from '../src/domain/time/dates.js'
 import type { DecisionDocument } from '../src/gate/decision-document.js'
 import { DecisionIndex } from '../src/gate/journal/decision-index.js'
+import { FrameBlock } from '../src/gate/journal/frame-block.js'
 import { indexWriting } from '../src/gate/journal/index-writer.js'
-import { packRecords, segmentWriting } from '../src/gate/journal/segment-writer.js'
+import { segmentWriting } from '../src/gate/journal/segment-writer.js'
 import { nodeRuntime, systemClock } from '../src/runtime/runtime.js'
 import { seededRandom } from './random.js'
 import { type Serving, serveCallgate } from './serving.js'
@@ -73,15 +74,15 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
     const startedAt = performance.now()
     const instants = Array.from({ length: size }, (_, index) => firstAt + (made + index) * everyMs)
     const documents = instants.map((at) => vary(samples, at))
-    const records = documents.map((document, index) => ({
-      seq: firstSeq + made + index,
-      kind: 'decision' as const,
-      at: instants[index] ?? 0,
-      body: Buffer.from(JSON.stringify(document)),
-    }))
+    const bodies = documents.map((document) => JSON.stringify(document))
+    const block = new FrameBlock(firstSeq + made, new SharedArrayBuffer(batchSize * 8_192))
+    for (const [index, body] of bodies.entries()) {
+      const record = { kind: 'decision', at: instants[index] ?? 0, body } as const
+      if (!block.append(record)) throw new Error('the decisions do not fit in a block')
+    }
     const madeAt = performance.now()
     const sizeBefore = sizesOf(folder, '.seg')
-    writer.handle(packRecords(records))
+    writer.handle(block.run(block.size))
     writtenBytes += sizesOf(folder, '.seg') - sizeBefore
     spent.making += madeAt - startedAt
     spent.writing += performance.now() - madeAt

@@ -182,6 +182,8 @@ export interface Decision extends Ruling {
   readonly detail?: string | undefined
   /** An allow may be acted on before this instant; a block remains valid until then. */
   readonly validUntil: Instant
+  /** Its text, once that was needed. In a changed copy of the decision, `of` still names the original. */
+  encoded?: { readonly of: Decision; readonly json: string } | undefined
 }
 
 /**

@@ -274,7 +274,12 @@ export class Gate {
       accountTime,
       detail,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
-      ...ruling,
+      encoded: undefined,
+      decision: ruling.decision,
+      reason: ruling.reason,
+      effects: ruling.effects,
+      holdsUntil: ruling.holdsUntil,
+      nextAllowedAt: ruling.nextAllowedAt,
     }
   }
 

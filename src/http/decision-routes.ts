@@ -4,13 +4,7 @@
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import {
-  type Endpoint,
-  getMaxBodyBytes,
-  type Reply,
-  type StaticPage,
-  type TextReply,
-} from '../api/endpoint.js'
+import { type Endpoint, getMaxBodyBytes, type Reply, type TextReply } from '../api/endpoint.js'
 import {
   type DecisionRequest,
   decideEndpoint,
@@ -44,7 +38,7 @@ import { type BodyFields, discardBody, parseBodyFields, readBody } from './reque
 import { mergeFields, queryPairs, type RawFields, readQuery } from './request/read-fields.js'
 import { type RequestHandler, type RouteHandlerDeps, refuseQueryFields } from './route-handler.js'
 import type { HttpRoute } from './router.js'
-import { encodeWholeReply, sendReply } from './send-reply.js'
+import { formatWholeReply, sendReply } from './send-reply.js'
 
 export interface DecisionRoutesOptions
   extends Pick<RouteHandlerDeps, 'authenticate' | 'keysInAddress' | 'maxBodyBytes' | 'logger'> {
@@ -54,8 +48,8 @@ export interface DecisionRoutesOptions
     /** Allows a call to a service code of which no record can be kept. */
     allowUnrecorded(call: CallRequest): Decision
   }
-  /** The decision as the HTTP caller reads it: JSON in UTF-8. */
-  readonly encode: (decision: Decision) => Buffer
+  /** The decision as the HTTP caller reads it, in JSON. */
+  readonly encode: (decision: Decision) => string
   readonly serviceCodes: ReadonlySet<string>
   readonly clock: Clock
 }
@@ -167,7 +161,7 @@ async function judgePlain(
 ): Promise<void> {
   const { endpoint, via, options } = call
   const { gate, clock, logger } = options
-  let reply: Reply | StaticPage
+  let reply: Reply
   try {
     const finalize = await gate.judge(toCallRequest(caller, fields, via), socket.arrivedAtMs)
     reply = createReply(finalize(), call, fields)
@@ -176,8 +170,8 @@ async function judgePlain(
     const context = { shape, jsonRequested: false, path: paths[0] ?? '', endpoint: name }
     reply = createErrorReply(error, context, logger)
   }
-  const bytes = encodeWholeReply(reply, { at: clock.now(), isLast: socket.isStopping })
-  socket.sendPlain(endpoint.name, reply.status ?? 200, bytes)
+  const answer = formatWholeReply(reply, { at: clock.now(), isLast: socket.isStopping })
+  socket.sendPlain(endpoint.name, reply.status ?? 200, answer)
 }
 
 const plainTypes: ReadonlySet<string> = new Set(['application/json', jsonType])
@@ -291,8 +285,8 @@ function createReply(
   decision: Decision,
   { via, options }: DecisionCall,
   { keepSentNumber }: DecisionRequest,
-): TextReply | StaticPage {
-  if (via === 'http') return { bytes: options.encode(decision), contentType: jsonType }
+): TextReply {
+  if (via === 'http') return { text: options.encode(decision), contentType: jsonType }
   const { dialed } = decision.request
   // What else a URI or punctuation holds would not stay one part of the line.
   const number = keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number

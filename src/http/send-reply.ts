@@ -148,27 +148,24 @@ function writeHead(
 }
 
 /**
- * The bytes of a reply, head and body, as {@link sendReply} sends them. With `isLast` they say that the
+ * The text of a reply, head and body, as {@link sendReply} sends it. With `isLast` it says that the
  * connection closes.
  */
-export function encodeWholeReply(
-  reply: Reply | StaticPage,
+export function formatWholeReply(
+  reply: Reply,
   { at, isLast }: { readonly at: Instant; readonly isLast: boolean },
-): Buffer {
+): string {
   const { status = 200, contentType = usualContentType('json' in reply), headers = {} } = reply
-  const body = 'bytes' in reply ? reply.bytes : Buffer.from(textOf(reply))
+  const body = textOf(reply)
   let more = ''
   for (const name in headers) more += `${name}: ${headers[name]}\r\n`
   const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`
-  const head =
+  return (
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nCache-Control: no-store\r\n` +
     `X-Content-Type-Options: nosniff\r\nContent-Type: ${contentType}\r\n` +
-    `Content-Length: ${body.length}\r\n${more}Date: ${formatHttpDate(at)}\r\n` +
-    `Connection: ${isLast ? 'close' : keepAlive}\r\n\r\n`
-  const bytes = Buffer.allocUnsafe(head.length + body.length)
-  bytes.write(head, 'latin1')
-  body.copy(bytes, head.length)
-  return bytes
+    `Content-Length: ${Buffer.byteLength(body)}\r\n${more}Date: ${formatHttpDate(at)}\r\n` +
+    `Connection: ${isLast ? 'close' : keepAlive}\r\n\r\n${body}`
+  )
 }
 
 const usualContentType = (isJson: boolean): string =>

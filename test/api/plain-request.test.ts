@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DecisionFinalizer } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import { toDecisionBytes } from '../../src/gate/decision-document.js'
+import { encodeDecision } from '../../src/gate/decision-document.js'
 import type { Authenticate } from '../../src/http/authenticate.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { readPlainRequest } from '../../src/http/request/plain-request.js'
@@ -66,7 +66,7 @@ async function open({
     serviceCodes: new Set<string>(),
     clock: fixedClock(noon),
     gate: { judge, allowUnrecorded: (call) => gate.allowUnrecorded(call) },
-    encode: toDecisionBytes,
+    encode: encodeDecision,
   }).map((route) => ({
     ...route,
     handle: (...exchange: Parameters<typeof route.handle>) => {

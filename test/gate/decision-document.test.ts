@@ -13,7 +13,7 @@ import {
   reasonTexts,
 } from '../../src/domain/decision.js'
 import type { ListVersion } from '../../src/domain/number-set.js'
-import { toDecisionBytes, toDecisionDocument } from '../../src/gate/decision-document.js'
+import { encodeDecision, toDecisionDocument } from '../../src/gate/decision-document.js'
 import { anyText, holds } from '../unit/properties-support.js'
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined })
@@ -147,7 +147,7 @@ describe('the text of a decision', () => {
   it('is that of its members, whatever they hold', () => {
     holds(
       fc.property(anyDecision, (decision) => {
-        expect(toDecisionBytes(decision).toString()).toBe(expectedText(decision))
+        expect(encodeDecision(decision)).toBe(expectedText(decision))
       }),
       2_000,
     )

@@ -7,7 +7,7 @@ import type { CallRequest, CheckPolicy, Decision, Policy } from '../../src/domai
 import { fixedClock } from '../../src/domain/time/clock.js'
 import {
   type DecisionDocument,
-  toDecisionBytes,
+  encodeDecision,
   toDecisionDocument,
 } from '../../src/gate/decision-document.js'
 import type { Journal } from '../../src/gate/journal/journal.js'
@@ -464,7 +464,7 @@ describe('doors', () => {
           judge: (call) => gateOf(of).gate.judge(call),
           allowUnrecorded: (call) => gateOf(of).gate.allowUnrecorded(call),
         },
-        encode: toDecisionBytes,
+        encode: encodeDecision,
         serviceCodes: new Set(),
         maxBodyBytes: 10_000,
         clock: fixedClock(noon),

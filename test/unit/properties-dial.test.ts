@@ -7,7 +7,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { parseDialString } from '../../src/domain/phone-number.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import { toDecisionBytes, toDecisionDocument } from '../../src/gate/decision-document.js'
+import { encodeDecision, toDecisionDocument } from '../../src/gate/decision-document.js'
 import { withoutJournal } from '../../src/gate/gate.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { silentLogger } from '../../src/observability/log.js'
@@ -96,7 +96,7 @@ describe('no digit that was handed in is lost', () => {
       decisionRoutes: createDecisionRoutes({
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate,
-        encode: toDecisionBytes,
+        encode: encodeDecision,
         serviceCodes: ownCodes,
         maxBodyBytes: 10_000,
         clock: fixedClock(noon),

@@ -11,7 +11,7 @@ import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { getErrorMessage } from '../../errors.js'
 import { listPolicyWarnings } from '../../gate/build-policy.js'
-import { toDecisionBytes } from '../../gate/decision-document.js'
+import { encodeDecision } from '../../gate/decision-document.js'
 import { journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
 import { createDecisionRoutes, decisionEndpoints } from '../../http/decision-routes.js'
@@ -224,7 +224,7 @@ export function openHttpServer(
     decisionRoutes: createDecisionRoutes({
       ...shared,
       gate,
-      encode: toDecisionBytes,
+      encode: encodeDecision,
       serviceCodes,
       clock: runtime.clock,
     }),

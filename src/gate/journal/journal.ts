@@ -16,13 +16,15 @@ import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { OpenedFile } from '../../storage/open-files.js'
-import { type DecisionDocument, toDecisionBytes, toOutcomeDocument } from '../decision-document.js'
+import { type DecisionDocument, encodeDecision, toOutcomeDocument } from '../decision-document.js'
 import { DecisionIndex, type OutcomeNote } from './decision-index.js'
+import { FrameBlocks } from './frame-block.js'
 import { type IndexProgress, indexWriting } from './index-writer.js'
 import { readOrigin, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
-import type { JournalRecord, RecordKind } from './segment-format.js'
-import { packRecords, type RecordBatch, segmentWriting } from './segment-writer.js'
+import type { FrameRun, RecordKind } from './segment-format.js'
+import { segmentWriting } from './segment-writer.js'
+import { type OnWritten, selectBatch, type WaitingRecord } from './waiting-records.js'
 
 interface JournalObserver {
   /** With the instant of a record that is on disk. */
@@ -58,26 +60,16 @@ export interface JournalOptions {
   /** How many records wait at most. */
   readonly maxWaiting?: number
   readonly maxSegmentBytes?: number
-  /** How many records are kept in memory while the index is behind. */
-  readonly maxUnindexed?: number
+  /** How many blocks of records, 1 MB each, are kept in memory while the index is behind. */
+  readonly maxUnindexedBlocks?: number
+  readonly blockBytes?: number
 }
 
-/** Called once: without a cause when the record is on disk. */
-export type OnWritten = (cause?: unknown) => void
-
-interface Entry extends JournalRecord {
-  readonly decisionId: string | undefined
-  /** By {@link monotonicSeconds}. */
-  readonly enqueuedAtSeconds: number
-  onWritten: OnWritten | undefined
-  /** Whether it is known if the first write succeeded. */
-  isSettled: boolean
-}
-
-const maxBatchSize = 1_000
 /** An account without a decision among so many records is not in use. */
 const activeRecords = 1_000
-const defaultMaxUnindexed = 100_000
+const defaultMaxUnindexedBlocks = 128
+/** Holds some 700 decisions. */
+const defaultBlockBytes = 1_048_576
 const defaultMaxWaiting = 20_000
 const defaultMaxSegmentBytes = 67_108_864
 const retryDelays = { firstMs: 10, maxMs: 2_000 }
@@ -93,13 +85,11 @@ export class Journal implements OutcomeRecorder {
   readonly #folder: string
   readonly #indexPath: string
   readonly #maxWaiting: number
-  readonly #maxUnindexed: number
   /** Not on disk, in their order. */
-  readonly #waiting: Entry[] = []
-  /** Not in the index, by sequence number; some of them are not on disk either. */
-  readonly #unindexed = new Map<number, Entry>()
+  readonly #waiting: WaitingRecord[] = []
+  readonly #blocks: FrameBlocks
   #index: DecisionIndex | undefined
-  #writer: Thread<RecordBatch, boolean> | undefined
+  #writer: Thread<FrameRun, boolean> | undefined
   #indexer: Thread<number, IndexProgress> | undefined
   /** Number of the latest decision of each account. */
   readonly #lastSeqByAccount = new Map<string, number>()
@@ -124,7 +114,10 @@ export class Journal implements OutcomeRecorder {
     this.#folder = join(options.dataDir, 'journal')
     this.#indexPath = join(options.dataDir, 'index.sqlite')
     this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting
-    this.#maxUnindexed = options.maxUnindexed ?? defaultMaxUnindexed
+    this.#blocks = new FrameBlocks({
+      blockBytes: options.blockBytes ?? defaultBlockBytes,
+      maxBlocks: options.maxUnindexedBlocks ?? defaultMaxUnindexedBlocks,
+    })
   }
 
   /** Records that are not on disk. */
@@ -173,7 +166,7 @@ export class Journal implements OutcomeRecorder {
       databaseFiles,
     })
     this.#indexer = startThread(indexWriting, { folder, indexPath: this.#indexPath, databasePath })
-    const opened = Buffer.from(JSON.stringify({ version, removedBytes }))
+    const opened = JSON.stringify({ version, removedBytes })
     this.#enqueue({ kind: 'opened', at: clock.now(), body: opened })
     this.#flush()
     await this.#writing
@@ -186,7 +179,7 @@ export class Journal implements OutcomeRecorder {
   append(decision: Decision, onWritten?: OnWritten, kind: RecordKind = 'decision'): void {
     const { accountId, request } = decision
     if (request.at === undefined) this.#lastSeqByAccount.set(accountId, this.#nextSeq)
-    const body = toDecisionBytes(decision)
+    const body = encodeDecision(decision)
     this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
     this.#writing ??= this.#writeAll()
   }
@@ -199,7 +192,7 @@ export class Journal implements OutcomeRecorder {
   /** Adds what became of a call; on disk with the next flush, or after a tenth of a second. */
   record(decisionId: string, outcome: Partial<CallOutcome>, own: boolean): void {
     const note: OutcomeNote = { id: decisionId, own, outcome }
-    const body = Buffer.from(JSON.stringify(note))
+    const body = JSON.stringify(note)
     const at = this.#options.clock.now()
     this.#enqueue({ kind: 'outcome', at, body }, decisionId)
     this.#flushAfter(outcomeDelayMs)
@@ -214,8 +207,7 @@ export class Journal implements OutcomeRecorder {
     const indexed = this.index?.find(id)
     let document = indexed?.document
     let outcome = indexed?.outcome ?? {}
-    for (const { kind, body, decisionId } of this.#unindexed.values()) {
-      if (decisionId !== id) continue
+    for (const { kind, body } of this.#blocks.recordsOf(id, this.#indexProgress?.nextSeq ?? 0)) {
       const content: unknown = JSON.parse(body.toString())
       if (kind !== 'outcome') document = content as DecisionDocument
       else outcome = mergeOutcome(outcome, (content as OutcomeNote).outcome)
@@ -233,7 +225,7 @@ export class Journal implements OutcomeRecorder {
   #isIndexIncomplete(): boolean {
     if (this.#indexer === undefined) return false
     if (this.#indexProgress === undefined || this.#indexProgress.hasOldDecisions) return true
-    return this.#nextSeq - this.#indexProgress.nextSeq > this.#unindexed.size
+    return this.#indexProgress.nextSeq < (this.#blocks.firstSeq ?? this.#nextSeq)
   }
 
   /**
@@ -307,8 +299,13 @@ export class Journal implements OutcomeRecorder {
     return this.#index
   }
 
-  #enqueue(content: Omit<JournalRecord, 'seq'>, decisionId?: string, onWritten?: OnWritten): void {
+  #enqueue(
+    record: { readonly kind: RecordKind; readonly at: Instant; readonly body: string },
+    decisionId = '',
+    onWritten?: OnWritten,
+  ): void {
     const { observer } = this.#options
+    const { kind, at } = record
     const count = this.#waiting.length
     const isOpen = this.#writer !== undefined && !this.#isClosing
     if (!isOpen || count >= this.#maxWaiting) {
@@ -318,24 +315,21 @@ export class Journal implements OutcomeRecorder {
       const cause = new Error(why)
       this.#giveUp(1)
       observer.onFailure()
-      if (content.kind === 'decision') observer.onUnrecorded(decisionId ?? '', cause)
+      if (kind === 'decision') observer.onUnrecorded(decisionId, cause)
       onWritten?.(cause)
       return
     }
-    const { kind, at, body } = content
-    const entry: Entry = {
-      seq: this.#nextSeq,
-      kind,
+    const block = this.#blocks.append(record, this.#nextSeq)
+    this.#nextSeq += 1
+    this.#waiting.push({
+      block,
+      end: block.size,
       at,
-      body,
       decisionId,
       onWritten,
       isSettled: kind !== 'decision',
       enqueuedAtSeconds: monotonicSeconds(),
-    }
-    this.#nextSeq += 1
-    this.#waiting.push(entry)
-    if (this.#unindexed.size < this.#maxUnindexed) this.#unindexed.set(entry.seq, entry)
+    })
   }
 
   #flushAfter(ms: number): void {
@@ -356,14 +350,15 @@ export class Journal implements OutcomeRecorder {
     this.#flushTimer = undefined
     try {
       while (this.#waiting.length > 0) {
-        const batch = this.#waiting.slice(0, maxBatchSize)
+        const batch = selectBatch(this.#waiting)
         const startedSeconds = monotonicSeconds()
-        const isIntact = await this.#writer?.ask(packRecords(batch))
+        const isIntact = await this.#writer?.ask(batch.block.run(batch.end))
         this.#options.observer.onFlushed(monotonicSeconds() - startedSeconds)
         if (isIntact !== true || this.#fault !== undefined) {
           this.#fault = await this.#options.checkFault()
         }
-        this.#acknowledge(batch)
+        batch.block.writtenSize = batch.end
+        this.#acknowledge(batch.entries)
       }
     } catch (cause) {
       this.#refuseAll(cause)
@@ -372,7 +367,7 @@ export class Journal implements OutcomeRecorder {
     this.#indexTimer ??= setTimeout(this.#updateIndex, indexDelayMs).unref()
   }
 
-  #acknowledge(batch: readonly Entry[]): void {
+  #acknowledge(batch: readonly WaitingRecord[]): void {
     this.#failedAttempts = 0
     this.#waiting.splice(0, batch.length)
     this.#durableSeq += batch.length
@@ -384,13 +379,11 @@ export class Journal implements OutcomeRecorder {
         entry.isSettled = true
         observer.onWritten(entry.at)
         entry.onWritten?.()
-        // What it refers to must not be kept until the index has the record.
-        entry.onWritten = undefined
       }
     }
   }
 
-  #refuse(entry: Entry, cause: unknown): void {
+  #refuse(entry: WaitingRecord, cause: unknown): void {
     if (entry.isSettled) return
     entry.isSettled = true
     this.#options.observer.onUnrecorded(entry.decisionId ?? '', cause)
@@ -433,7 +426,7 @@ export class Journal implements OutcomeRecorder {
         const { nextSeq, hasOldDecisions, compressionFailure } = progress
         this.#indexProgress = progress
         if (compressionFailure !== undefined) observer.onCompressionFailure(compressionFailure)
-        this.#forgetIndexed(nextSeq)
+        this.#blocks.forgetBefore(nextSeq)
         observer.onIndexLag(this.#durableSeq + 1 - nextSeq)
         // What is left at the end is read from the journal after the next start.
         isDone = this.#isClosing || (nextSeq > this.#durableSeq && !hasOldDecisions)
@@ -445,13 +438,6 @@ export class Journal implements OutcomeRecorder {
       if (this.#isClosing) return
       const delayMs = computeBackoffMs(this.#indexFailures, retryDelays)
       this.#indexTimer ??= setTimeout(this.#updateIndex, delayMs).unref()
-    }
-  }
-
-  #forgetIndexed(nextSeq: number): void {
-    for (const seq of this.#unindexed.keys()) {
-      if (seq >= nextSeq) return
-      this.#unindexed.delete(seq)
     }
   }
 }

@@ -73,43 +73,93 @@ export function checksumSeedOf(firstSeq: number): number {
   return crc32(bytes)
 }
 
-/** The frames of some records, one after another. */
-export function encodeFrames(records: readonly JournalRecord[], checksumSeed: number): Buffer {
-  const sizeOf = ({ body }: JournalRecord) =>
-    padded(frameHeadBytes + payloadHeadBytes + body.length)
-  const total = records.reduce((sum, record) => sum + sizeOf(record), 0)
-  const bytes = Buffer.allocUnsafe(total)
-  let offset = 0
-  for (const record of records) offset = writeFrame(bytes, { offset, record, checksumSeed })
-  return bytes
+/** Frames one after another in memory that threads share. */
+export interface FrameRun {
+  readonly memory: SharedArrayBuffer
+  readonly start: number
+  readonly end: number
 }
 
-interface FrameToWrite {
-  readonly offset: number
-  readonly record: JournalRecord
-  readonly checksumSeed: number
+/** What of a record is known before its body has been encoded. */
+export interface FrameHead {
+  readonly kind: RecordKind
+  readonly seq: number
+  readonly at: Instant
 }
 
-/** Returns where the next frame begins. */
-function writeFrame(bytes: Buffer, { offset, record, checksumSeed }: FrameToWrite): number {
-  const length = payloadHeadBytes + record.body.length
+/**
+ * Lays out a frame without its salt and checksum, which {@link sealFrames} adds. Gives the offset at
+ * which the next frame begins; `undefined` if there may not be enough room up to the end of `bytes`.
+ */
+export function layOutFrame(
+  bytes: Buffer,
+  offset: number,
+  { kind, seq, at, body }: FrameHead & { readonly body: string },
+): number | undefined {
+  if (maxFrameBytes(body) > bytes.length - offset) return undefined
   const payload = offset + frameHeadBytes
-  const end = payload + length
+  const length = payloadHeadBytes + bytes.write(body, payload + payloadHeadBytes)
   bytes.writeUInt32BE(length, offset)
   bytes[payload] = format
-  bytes[payload + 1] = recordKinds[record.kind]
-  writeUint64(bytes, record.seq, payload + 2)
-  writeUint64(bytes, record.at, payload + 10)
-  writeSalt(bytes, payload + 18)
-  record.body.copy(bytes, payload + payloadHeadBytes)
-  const checksum = crc32(
-    bytes.subarray(payload, end),
-    crc32(bytes.subarray(offset, offset + 4), checksumSeed),
-  )
-  bytes.writeUInt32BE(checksum, offset + 4)
+  bytes[payload + 1] = recordKinds[kind]
+  writeUint64(bytes, seq, payload + 2)
+  writeUint64(bytes, at, payload + 10)
   const next = offset + padded(frameHeadBytes + length)
-  bytes.fill(0, end, next)
+  bytes.fill(0, payload + length, next)
   return next
+}
+
+/** A character of a string takes at most three bytes of UTF-8. */
+export function maxFrameBytes(body: string): number {
+  return padded(frameHeadBytes + payloadHeadBytes + body.length * 3)
+}
+
+/** Gives each frame a new salt, and its checksum in the segment. */
+export function sealFrames(frames: Buffer, checksumSeed: number): void {
+  for (let offset = 0; offset < frames.length; ) {
+    const { payload, end, next } = frameAt(frames, offset)
+    writeSalt(frames, payload + 18)
+    frames.writeUInt32BE(
+      computeChecksum(frames, { offset, payload, end }, checksumSeed),
+      offset + 4,
+    )
+    offset = next
+  }
+}
+
+export function readFirstRecord(frames: Buffer): JournalRecord {
+  const { payload, end } = frameAt(frames, 0)
+  return readPayload(frames, payload, end)
+}
+
+/** The records of frames that are not sealed, or known to be intact. */
+export function* readFrames(frames: Buffer): Generator<JournalRecord> {
+  for (let offset = 0; offset < frames.length; ) {
+    const { payload, end, next } = frameAt(frames, offset)
+    yield readPayload(frames, payload, end)
+    offset = next
+  }
+}
+
+interface FramePlace {
+  readonly offset: number
+  readonly payload: number
+  readonly end: number
+}
+
+function frameAt(bytes: Buffer, offset: number): FramePlace & { readonly next: number } {
+  const length = bytes.readUInt32BE(offset)
+  const payload = offset + frameHeadBytes
+  return { offset, payload, end: payload + length, next: offset + padded(frameHeadBytes + length) }
+}
+
+function computeChecksum(
+  bytes: Buffer,
+  { offset, payload, end }: FramePlace,
+  checksumSeed: number,
+): number {
+  const ofLength = crc32(bytes.subarray(offset, offset + 4), checksumSeed)
+  return crc32(bytes.subarray(payload, end), ofLength)
 }
 
 const padded = (size: number): number => Math.ceil(size / 8) * 8
@@ -154,25 +204,23 @@ export function decodeFrame(
   offset: number,
   checksumSeed: number,
 ): ReadFrame | undefined {
-  const payload = offset + frameHeadBytes
-  if (payload > bytes.length) return undefined
-  const length = bytes.readUInt32BE(offset)
-  const end = payload + length
+  if (offset + frameHeadBytes > bytes.length) return undefined
+  const { payload, end, next } = frameAt(bytes, offset)
+  const length = end - payload
   if (length < payloadHeadBytes || length > maxPayloadBytes || end > bytes.length) return undefined
-  const kind = kindsByCode.get(bytes[payload + 1])
-  if (bytes[payload] !== format || kind === undefined) return undefined
-  const checksum = crc32(
-    bytes.subarray(payload, end),
-    crc32(bytes.subarray(offset, offset + 4), checksumSeed),
-  )
+  if (bytes[payload] !== format || !kindsByCode.has(bytes[payload + 1])) return undefined
+  const checksum = computeChecksum(bytes, { offset, payload, end }, checksumSeed)
   if (checksum !== bytes.readUInt32BE(offset + 4)) return undefined
+  return { record: readPayload(bytes, payload, end), end: next }
+}
+
+function readPayload(bytes: Buffer, payload: number, end: number): JournalRecord {
+  const kind = kindsByCode.get(bytes[payload + 1])
+  if (kind === undefined) throw new TypeError(`no record kind ${bytes[payload + 1]}`)
   return {
-    record: {
-      kind,
-      seq: readUint64(bytes, payload + 2),
-      at: readUint64(bytes, payload + 10),
-      body: bytes.subarray(payload + payloadHeadBytes, end),
-    },
-    end: offset + padded(frameHeadBytes + length),
+    kind,
+    seq: readUint64(bytes, payload + 2),
+    at: readUint64(bytes, payload + 10),
+    body: bytes.subarray(payload + payloadHeadBytes, end),
   }
 }

@@ -12,7 +12,6 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Instant } from '../../domain/time/clock.js'
 import { toUtcDay } from '../../domain/time/dates.js'
 import { getErrorCode } from '../../errors.js'
 import { syncFolder } from '../../runtime/folders.js'
@@ -21,10 +20,11 @@ import { type OpenedFile, OpenFiles } from '../../storage/open-files.js'
 import { segmentPath } from './journal-reader.js'
 import {
   checksumSeedOf,
-  encodeFrames,
   encodeHeader,
+  type FrameRun,
   type JournalRecord,
-  type RecordKind,
+  readFirstRecord,
+  sealFrames,
 } from './segment-format.js'
 
 /** What the writer uses of the file system; tests pass one that fails. */
@@ -55,16 +55,6 @@ const nodeFiles: SegmentFiles = {
     return `${dev}:${ino}`
   },
   remove: unlinkSync,
-}
-
-/** Records with consecutive numbers, in a form that is fast to copy to another thread. */
-export interface RecordBatch {
-  readonly firstSeq: number
-  readonly kinds: readonly RecordKind[]
-  readonly instants: readonly Instant[]
-  /** Where each body ends in {@link RecordBatch.bodies}. */
-  readonly ends: readonly number[]
-  readonly bodies: Uint8Array
 }
 
 export interface SegmentWriterOptions {
@@ -100,18 +90,18 @@ export class SegmentWriter {
   }
 
   /**
-   * The records are on disk when it returns. Gives false if files of the database are gone, or smaller,
-   * by then: what was decided from them must not be allowed. When it throws, the same records are to be written again,
-   * first of all: after a flush that failed, the system may report success though data is gone, so
-   * they go to a new segment.
+   * The records are on disk when it returns; their numbers must be consecutive. Gives false if files of
+   * the database are gone, or smaller, by then: what was decided from them must not be allowed. When it
+   * throws, the same records are to be written again, first of all: after a flush that failed, the
+   * system may report success though data is gone, so they go to a new segment.
    */
-  handle(records: readonly JournalRecord[]): boolean {
-    const [first] = records
-    if (first === undefined) return true
+  handle({ memory, start, end }: FrameRun): boolean {
+    const frames = Buffer.from(memory, start, end - start)
+    const first = readFirstRecord(frames)
     if (this.#segment && this.#isComplete(this.#segment, first)) this.#closeSegment()
     try {
       this.#segment ??= this.#create(first)
-      this.#append(this.#segment, records)
+      this.#append(this.#segment, frames)
     } catch (cause) {
       this.#abandon()
       throw cause
@@ -155,14 +145,14 @@ export class SegmentWriter {
     return segment
   }
 
-  #append(segment: OpenSegment, records: readonly JournalRecord[]): void {
+  #append(segment: OpenSegment, frames: Buffer): void {
     const { file, path, identity } = segment
-    const bytes = encodeFrames(records, segment.checksumSeed)
-    this.#files.write(file, bytes)
+    sealFrames(frames, segment.checksumSeed)
+    this.#files.write(file, frames)
     this.#files.flush(file)
     if (!segment.isUsed) this.#files.flushFolder(dirname(path))
     if (this.#files.identify(path) !== identity) throw new Error(`${path}: the file was replaced`)
-    segment.size += bytes.length
+    segment.size += frames.length
     segment.isUsed = true
   }
 
@@ -181,44 +171,9 @@ export class SegmentWriter {
   }
 }
 
-export const segmentWriting: ThreadWork<SegmentWriterOptions, RecordBatch, boolean> = {
+export const segmentWriting: ThreadWork<SegmentWriterOptions, FrameRun, boolean> = {
   module: import.meta.url,
-  create(options) {
-    const writer = new SegmentWriter(options)
-    return {
-      handle: (batch) => writer.handle(unpackRecords(batch)),
-      close: () => writer.close(),
-    }
-  },
-}
-
-/** Their numbers must be consecutive. */
-export function packRecords(records: readonly JournalRecord[]): RecordBatch {
-  const kinds: RecordKind[] = []
-  const instants: Instant[] = []
-  const ends: number[] = []
-  const bodies: Buffer[] = []
-  let size = 0
-  for (const { kind, at, body } of records) {
-    kinds.push(kind)
-    instants.push(at)
-    bodies.push(body)
-    size += body.length
-    ends.push(size)
-  }
-  const firstSeq = records[0]?.seq ?? 0
-  return { firstSeq, kinds, instants, ends, bodies: Buffer.concat(bodies, size) }
-}
-
-function unpackRecords({ firstSeq, kinds, instants, ends, bodies }: RecordBatch) {
-  const { buffer, byteOffset } = bodies
-  let start = byteOffset
-  return kinds.map((kind, index): JournalRecord => {
-    const end = byteOffset + (ends[index] ?? 0)
-    const body = Buffer.from(buffer, start, end - start)
-    start = end
-    return { kind, seq: firstSeq + index, at: instants[index] ?? 0, body }
-  })
+  create: (options) => new SegmentWriter(options),
 }
 
 runInThread(segmentWriting)

@@ -257,9 +257,14 @@ export class ThrottledSocket extends Duplex {
     return this.#plainSinceMs !== undefined
   }
 
-  /** Sends the whole answer to a plain request. What came meanwhile is read once this is written. */
-  sendPlain(endpoint: string, status: number, answer: Buffer): void {
-    this.#socket.write(answer, (cause) => this.#endPlain(endpoint, cause ? 499 : status))
+  /**
+   * Sends the whole answer to a plain request, at the end of this tick. What came meanwhile is read once
+   * this is written.
+   */
+  sendPlain(endpoint: string, status: number, answer: string): void {
+    sendTogether(() => {
+      this.#socket.write(answer, (cause) => this.#endPlain(endpoint, cause ? 499 : status))
+    })
   }
 
   #endPlain(endpoint: string, status: number): void {
@@ -383,6 +388,21 @@ export class ThrottledSocket extends Duplex {
     if (this.#pausedAtMs !== pausedAtMs || this.#socket.isPaused()) return
     this.#pausedAtMs = Number.POSITIVE_INFINITY
   }
+}
+
+let sends: (() => void)[] = []
+
+/**
+ * One flush of the journal ends many requests at once. If their answers leave one right after the other,
+ * a client that waits for all of them is woken up once, and not for each: that costs the sender too.
+ */
+function sendTogether(send: () => void): void {
+  if (sends.push(send) > 1) return
+  process.nextTick(() => {
+    const due = sends
+    sends = []
+    for (const one of due) one()
+  })
 }
 
 /** The connection of a request whose server uses a {@link ConnectionTracker}. */

@@ -25,6 +25,7 @@ import {
 } from '../../../src/gate/journal/journal-reader.js'
 import type { JournalRecord } from '../../../src/gate/journal/segment-format.js'
 import { SegmentWriter } from '../../../src/gate/journal/segment-writer.js'
+import { frameRunOf } from '../../support/journal.js'
 
 /** Calls of the file system that change something, and bytes asked for at once. */
 const disk = { calls: 0, failAt: 0, largestRead: 0 }
@@ -77,17 +78,17 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'callgate-segment-'))
   const options = { folder, origin, maxSegmentBytes: 67_108_864, databaseFiles: [] }
   const writer = new SegmentWriter(options)
-  writer.handle(
-    Array.from({ length: recordCount }, (_, index): JournalRecord => {
-      // Some are larger than a block, and some cannot be compressed.
-      const length = index % 100 === 7 ? 150_000 : (index * 211) % 3_000
-      const text = index % 3 === 0 ? randomBytes(length).toString('hex') : 'x'.repeat(length)
-      const body = Buffer.from(JSON.stringify({ id: `d${index}`, text }))
-      return { seq: index + 1, kind: 'decision', at: day, body }
-    }),
-  )
+  const ofOneDay = Array.from({ length: recordCount }, (_, index): JournalRecord => {
+    // Some are larger than a block, and some cannot be compressed.
+    const length = index % 100 === 7 ? 150_000 : (index * 211) % 3_000
+    const text = index % 3 === 0 ? randomBytes(length).toString('hex') : 'x'.repeat(length)
+    const body = Buffer.from(JSON.stringify({ id: `d${index}`, text }))
+    return { seq: index + 1, kind: 'decision', at: day, body }
+  })
+  writer.handle(frameRunOf(ofOneDay))
   const body = Buffer.from('{}')
-  writer.handle([{ seq: recordCount + 1, kind: 'opened', at: day + 86_400_000, body }])
+  const next = { seq: recordCount + 1, kind: 'opened', at: day + 86_400_000, body } as const
+  writer.handle(frameRunOf([next]))
   writer.close()
   records = readAll()
   expect(records).toHaveLength(recordCount + 1)

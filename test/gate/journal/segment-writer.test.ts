@@ -10,6 +10,7 @@ import { expect, it } from 'vitest'
 import { JournalReader, recoverJournal } from '../../../src/gate/journal/journal-reader.js'
 import type { JournalRecord } from '../../../src/gate/journal/segment-format.js'
 import { type SegmentFiles, SegmentWriter } from '../../../src/gate/journal/segment-writer.js'
+import { frameRunOf } from '../../support/journal.js'
 import { shortOrLong } from '../../support/long.js'
 
 const origin = Buffer.alloc(32, 7)
@@ -143,7 +144,7 @@ it('finds every acknowledged record again after faults and a crash', () => {
       waiting = [...waiting, ...recordsFrom(nextSeq, count)]
       nextSeq += count
       try {
-        writer.handle(waiting)
+        writer.handle(frameRunOf(waiting))
         acknowledged.push(...waiting)
         waiting = []
       } catch {
