@@ -80,8 +80,10 @@ class IndexWriter {
       this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
       const isCurrent = nextSeq > lastSeq && !this.#hasOldDecisions
       const event = isCurrent ? this.#workOnSegment(nextSeq) : undefined
-      const isErasing = this.#erasures.count > 0 && this.#mayTry('erase')
-      const hasMore = this.#hasOldDecisions || isErasing
+      const hasMore =
+        this.#hasOldDecisions ||
+        (this.#erasures.count > 0 && this.#mayTry('erase')) ||
+        (this.#retention.isRemoving && this.#mayTry('remove'))
       return { nextSeq, hasOldDecisions: this.#hasOldDecisions, hasMore, event }
     } catch (cause) {
       // The next attempt begins where the index ends.

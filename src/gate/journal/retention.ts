@@ -62,6 +62,11 @@ export class Retention {
     this.#index = index
   }
 
+  /** Whether {@link Retention.removeNext} has removed something, and may find more. */
+  get isRemoving(): boolean {
+    return this.#removed !== undefined
+  }
+
   /**
    * Removes the oldest segment if it has expired, and only then; every record up to the newest segment
    * must be in the index. Returns what was removed in all once there is nothing more to remove.

@@ -147,7 +147,7 @@ it('goes on at the next start after a kill, with every decision in its place', a
   const kept = new Map<string, DecisionDocument>()
   const erased = new Set<string>()
   let serving = await start()
-  for (let kill = 0; kill < 4; kill += 1) {
+  for (let kill = 0; kill < 3; kill += 1) {
     for (let index = 0; index < 20; index += 1) {
       const { id } = await decide(serving.url, blockedNumber)
       erased.add(id)
