@@ -96,9 +96,18 @@ function toRequest({ settings }: AppContext, options: EraseOptions): ErasureRequ
     accountId: account,
     includesAllowed: allowedCalls,
     reason,
-    requestedBy: userInfo().username,
+    requestedBy: findUser(),
     keepYears: settings.journal.keepYears,
     eraseDecision: (body) => eraser.eraseDecision(Buffer.from(body))?.toString(),
+  }
+}
+
+/** Some containers run as a user that has no name. */
+function findUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `user ${process.getuid?.()}`
   }
 }
 

@@ -112,6 +112,15 @@ it('erases beside a running server, which still blocks the number that opted out
   const withNumber = filesWith(opted)
   expect(withNumber.filter((name) => name.startsWith('journal/'))).toHaveLength(1)
   expect(withNumber).not.toContain('index.sqlite')
+
+  const monitored = '2127365001'
+  await send(serving.url, '/v1.4/reputation/add', [{ Phone: monitored, Label: 'x' }])
+  await decide(serving.url, monitored)
+  expect(filesWith(monitored)).not.toEqual([])
+  const all = await erase('--number', monitored, '--yes', '--allowed-calls')
+  expect(all.out).toContain('deleted      1 monitored numbers\n')
+  // Neither in free space of the database nor in its log.
+  expect(filesWith(monitored)).toEqual([])
   expect(await serving.end('SIGTERM')).toBe(0)
 })
 
