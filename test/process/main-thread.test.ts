@@ -197,10 +197,6 @@ async function changeFiles(): Promise<void> {
   database.pragma('wal_checkpoint(truncate)')
   database.exec("update accounts set name = 'changed' where id = 'main'")
   database.close()
-  const erase = ['erase', '--number', '2125550106', '--allowed-calls', '--yes']
-  // Refused while a long write of the server has the lock.
-  const isErased = async () => (await callgate(erase, { CALLGATE_DATA_DIR: dataDir })).code === 0
-  await until('a number is erased', isErased, { withinMs: 60_000 })
 }
 
 it('had a load that was answered', () => {
