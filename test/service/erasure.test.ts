@@ -197,3 +197,15 @@ it('keeps the number of a scan in progress, and says so', async () => {
     why: 'until the scan has ended: erase the number again then',
   })
 })
+
+it('deletes the decisions of versions before the journal', async () => {
+  database.exec('delete from decisions')
+  const insert = database.prepare(
+    "insert into decisions values (?, 'main', 1, '', '', '', '', '', 0, '{}')",
+  )
+  for (let index = 0; index < 1_200; index += 1) insert.run(`d${index}`)
+  await erasures().deleteOldDecisions()
+  for (const table of ['decisions', 'call_outcomes']) {
+    expect(database.prepare(`select count(*) from ${table}`).pluck().get()).toBe(0)
+  }
+})

@@ -146,8 +146,7 @@ export class DecisionIndex {
 
   /** Removes the decisions from before the journal. */
   removeCarriedOver(): void {
-    const hasAny = this.#connection.prepare('select 1 from carried_over limit 1').get()
-    if (hasAny === undefined) return
+    if (!this.#hasCarriedOver()) return
     const removeAll = this.#connection.transaction(() =>
       this.#connection.exec(
         'delete from call_outcomes where decision_id in (select id from decisions where segment is null);' +
@@ -158,13 +157,19 @@ export class DecisionIndex {
     removeAll.immediate()
   }
 
-  /** Replaces the bodies of decisions from before the journal; `undefined` leaves one as it is. */
-  eraseCarriedOver(erase: (body: Buffer) => Buffer | undefined): void {
+  /** Looking for them takes a scan of the whole table. */
+  #hasCarriedOver(): boolean {
+    return this.#connection.prepare('select 1 from carried_over limit 1').get() !== undefined
+  }
+
+  /** Replaces bodies with the number of decisions from before the journal; `undefined` keeps one. */
+  eraseCarriedOver(number: string, erase: (body: Buffer) => Buffer | undefined): void {
+    if (!this.#hasCarriedOver()) return
     const rows = this.#connection
-      .prepare<[], { id: string; body: string }>(
-        'select id, body from decisions where segment is null',
+      .prepare<[string], { id: string; body: string }>(
+        'select id, body from decisions where segment is null and instr(body, ?) > 0',
       )
-      .all()
+      .all(number)
     const update = this.#connection.prepare('update decisions set body = ? where id = ?')
     for (const { id, body } of rows) {
       const erased = erase(Buffer.from(body))

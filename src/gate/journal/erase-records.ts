@@ -36,6 +36,10 @@ export class NumberEraser {
     this.#pattern = numberPattern(erasure.number)
   }
 
+  get number(): string {
+    return this.#erasure.number
+  }
+
   /** Decisions that had the number so far; those already without it are not counted. */
   get counts(): { readonly erased: number; readonly kept: number } {
     return { erased: this.#erased.size, kept: this.#kept.size }

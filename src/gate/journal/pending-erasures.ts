@@ -91,7 +91,10 @@ export class PendingErasures {
 
   #finish(): FinishedErasure | undefined {
     const started = this.#started
-    if (started) this.#index?.eraseCarriedOver((body) => started.eraser.eraseDecision(body))
+    if (started) {
+      const { eraser } = started
+      this.#index?.eraseCarriedOver(eraser.number, (body) => eraser.eraseDecision(body))
+    }
     this.#started = undefined
     this.#pending.shift()
     return started && { id: started.id, ...started.eraser.counts }

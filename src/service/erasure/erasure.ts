@@ -150,10 +150,18 @@ export class Erasures {
   /** Deletes decisions of versions before the journal; all of them are older than what it has removed. */
   async deleteOldDecisions(): Promise<void> {
     const { db } = this.#deps.storage
-    await sql`delete from call_outcomes`.execute(db)
-    await sql`delete from decisions`.execute(db)
+    for (const table of ['call_outcomes', 'decisions']) {
+      for (let deleted = 1n; deleted > 0n; ) {
+        const some = sql`select rowid from ${sql.table(table)} limit ${maxDeletedAtOnce}`
+        const query = sql`delete from ${sql.table(table)} where rowid in (${some})`
+        deleted = (await query.execute(db)).numAffectedRows ?? 0n
+      }
+    }
   }
 }
+
+/** Other writes wait for one statement. */
+const maxDeletedAtOnce = 500
 
 /** Undoes a transaction. */
 class Undo extends Error {

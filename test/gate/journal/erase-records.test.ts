@@ -15,6 +15,7 @@ import { gunzipSync } from 'node:zlib'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { CallRequest } from '../../../src/domain/decision.js'
+import { toDecisionDocument } from '../../../src/gate/decision-document.js'
 import {
   eraseFromSegment,
   NumberEraser,
@@ -141,6 +142,24 @@ it('goes on after a restart, and through compressed segments', async () => {
   await last.drain()
   expect(last.find('main', 'd7')).toMatchObject({ erased: true })
   await last.close()
+})
+
+it('erases decisions of versions before the journal in the index', async () => {
+  const old = await blocked('0old')
+  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
+  const body = JSON.stringify(toDecisionDocument(old))
+  database.prepare("insert into decisions values ('0old', 'main', 1, 0, ?)").run(body)
+  database.close()
+  const { journal, events } = testJournal(dataDir, () => noon)
+  await journal.open()
+  await journal.drain()
+  expect(journal.find('main', '0old')?.number).toBe(number)
+  requestErasure()
+  journal.erase({ id: 'e1' })
+  await journal.drain()
+  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 1, kept: 0 }])
+  expect(journal.find('main', '0old')).toMatchObject({ reason: 'internal-dnc', number: '' })
+  await journal.close()
 })
 
 it('erases allowed calls only when told so, what-ifs always, and only the account', async () => {
