@@ -53,7 +53,7 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
     .digest()
   const firstSeq = nextSeqOf(indexPath, folder)
   const writer = segmentWriting.create({ folder, origin, maxSegmentBytes, databaseFiles: [] })
-  const indexer = indexWriting.create({ folder, indexPath, databasePath })
+  const indexer = indexWriting.create({ folder, indexPath, databasePath, keepYears: 5 })
   const firstAt = systemClock.now() - count * everyMs
   const ids: string[] = []
   const spent = { making: 0, writing: 0, indexing: 0, compressing: 0 }

@@ -150,6 +150,7 @@ function observeEach(metrics) {
   metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 })
   metrics.setReadiness([{ name: 'records', ready: true }])
   metrics.recordJournalFlush(0)
+  metrics.countRemovedDecisions('retention', 0)
   metrics.recordOptOutEnforced(0)
   metrics.setServerReader(async () => ({
     decisionsInFlight: 0,
@@ -195,6 +196,7 @@ function labelValues() {
     outcome: `${words(['answered', 'unanswered', ...answerFailureReasons])}; for webhooks ${words(attemptOutcomes)}`,
     endpoint: `${words(endpointNames())}; ${code('unmatched')} when path and method match none`,
     status: `HTTP status; ${code('499')} when the client disconnected before the answer; for scans ${words(['Complete', 'Failed'])}`,
+    by: words(['retention', 'erasure']),
     list: 'names of imported lists',
     state: words(listMetricStates),
     feed: words(factFeedNames),

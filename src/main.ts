@@ -17,6 +17,7 @@ const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['keys', async () => (await import('./commands/accounts/keys.js')).registerKeys],
   ['projects', async () => (await import('./commands/accounts/projects.js')).registerProjects],
   ['records', async () => (await import('./commands/records/records.js')).registerRecords],
+  ['erase', async () => (await import('./commands/erase.js')).registerErase],
   ['report', async () => (await import('./commands/report.js')).registerReport],
   ['clock', async () => (await import('./commands/clock.js')).registerClock],
   ['warm', async () => (await import('./commands/warm/warm.js')).registerWarm],

@@ -17,6 +17,7 @@ import { closeInOrder } from '../runtime/close-in-order.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
 import { createAuthenticator } from '../service/accounts/api-keys.js'
+import type { BackgroundTask } from '../service/background/background-task.js'
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import type { Service } from '../service/service.js'
 import type { CachedCompliance } from '../sources/cache/cached-compliance.js'
@@ -24,6 +25,7 @@ import { routeWarmupByAccount, Warmer, type WarmupService } from '../sources/war
 import { createAccountServices, createFactServices } from './account-service.js'
 import { type AppContext, type OpenAppOptions, openAppContext } from './app-context.js'
 import type { BackgroundJobs } from './background.js'
+import { createErasureTask, createSegmentObserver } from './erasures.js'
 import { type FactSources, openFactSources } from './fact-sources.js'
 import { openRemoteStack, type RemoteStack } from './remote-stack.js'
 import {
@@ -44,6 +46,8 @@ export interface Callgate extends AppContext {
   readonly factSources: FactSources
   /** Started by a server. */
   readonly backgroundJobs: BackgroundJobs
+  /** Erases requested numbers; started by a server. */
+  readonly erasureTask: BackgroundTask
   /** The service in this process, one cache for real accounts and one for the sandbox. */
   readonly embedded: { readonly real: CachedCompliance; readonly sandbox: CachedCompliance }
   readonly viewOf: (accountId: string) => AccountView
@@ -105,6 +109,7 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
   }
   const warmup = createWarmup(foundation, { embedded, remote })
   const journal = createJournal(foundation, metrics)
+  const erasureTask = createErasureTask(foundation, journal)
   const createGateFor = (records: GateDeps['journal']) =>
     createGate(foundation, { accounts, metrics, journal: records })
   return {
@@ -114,6 +119,7 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
     authenticate: createAuthenticator(foundation.keys, accountSubjects.tokens),
     factSources,
     backgroundJobs: facts.background,
+    erasureTask,
     embedded,
     viewOf,
     remote,
@@ -128,6 +134,7 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
         // Cancels pending requests to the provider, which would delay the shutdown.
         () => factSources.provider?.close(),
         () => facts.background.close(),
+        () => erasureTask.close(),
         () => factSources.close(),
         () => remote?.close(),
         () => journal.close(),
@@ -146,6 +153,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
     checkFault: () => storage.checkFault(),
     clock,
     version,
+    keepYears: settings.journal.keepYears,
     observer: {
       onWritten: changeHead.observe.bind(changeHead),
       onFailure: () => metrics.countRecordFailure(),
@@ -156,10 +164,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
       onIndexLag: metrics.setIndexLag,
       onIndexFailure: (cause) =>
         log.warn('the index of decisions could not be written; trying again', { err: cause }),
-      onCompressionFailure: (detail) =>
-        log.warn('a segment of the journal could not be compressed; trying again in a minute', {
-          detail,
-        }),
+      onSegmentEvent: createSegmentObserver(context, metrics),
     },
   })
   storage.onFaultChange((fault) => journal.setFault(fault))

@@ -108,6 +108,21 @@ const settingsShape = z.strictObject({
         ),
     })
     .prefault({}),
+  journal: z
+    .strictObject({
+      keepYears: z
+        .number()
+        .int()
+        .min(5, 'must be at least 5: 16 CFR 310.5 asks for records of each call for five years')
+        .max(100)
+        .default(5)
+        .meta({ unit: 'years' })
+        .describe(
+          'How long decisions and their numbers are kept; then they are removed by month. At least 5: 16 ' +
+            'CFR 310.5 (Telemarketing Sales Rule) asks for records of each call for five years',
+        ),
+    })
+    .prefault({}),
   lists: listsSchema.prefault({}),
   numbering: z
     .strictObject({

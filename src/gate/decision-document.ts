@@ -90,6 +90,8 @@ export interface DecisionDocument {
   readonly postalCode?: string | undefined
   readonly callerId?: string | undefined
   readonly reference?: string | undefined
+  /** The number and what else was said about the person were erased. Only in a stored record. */
+  readonly erased?: true | undefined
   /** Only in a stored record, if anything is known. */
   readonly outcome?: OutcomeDocument | undefined
 }

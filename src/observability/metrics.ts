@@ -58,6 +58,8 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServerMetrics, Se
   /** The time one flush of the journal took, with the wait for its thread. */
   recordJournalFlush(seconds: number): void
   setIndexLag(records: number): void
+  /** After `journal.keepYears`, or only their number. */
+  countRemovedDecisions(by: 'retention' | 'erasure', count: number): void
   countDroppedLogLine(): void
   /** 1 while a country's prefixes are resolved by area code only. */
   setAreaCodeMode(country: 'US' | 'CA', active: boolean): void
@@ -232,7 +234,11 @@ function createRecordMetrics(
   registry: Registry,
 ): Pick<
   Metrics,
-  'observePendingRecords' | 'countRecordFailure' | 'recordJournalFlush' | 'setIndexLag'
+  | 'observePendingRecords'
+  | 'countRecordFailure'
+  | 'recordJournalFlush'
+  | 'setIndexLag'
+  | 'countRemovedDecisions'
 > {
   const registers = [registry]
   let readPending = () => 0
@@ -260,8 +266,15 @@ function createRecordMetrics(
     help: 'Records on disk that are not in the index of decisions yet.',
     registers,
   })
+  const removed = new Counter({
+    name: 'callgate_decisions_removed_total',
+    help: 'Decisions removed after journal.keepYears, or whose number was erased.',
+    labelNames: ['by'],
+    registers,
+  })
   return {
     setIndexLag: (records) => indexLag.set(records),
+    countRemovedDecisions: (by, count) => removed.inc({ by }, count),
     observePendingRecords(read) {
       readPending = read
     },

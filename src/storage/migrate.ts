@@ -8,6 +8,7 @@ import * as changeSequence from './migrations/0004-change-sequence.js'
 import * as keyRights from './migrations/0005-key-rights.js'
 import * as scrubTerms from './migrations/0006-scrub-terms.js'
 import * as importedRecords from './migrations/0007-imported-records.js'
+import * as erasures from './migrations/0008-erasures.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -18,6 +19,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0005-key-rights': keyRights,
   '0006-scrub-terms': scrubTerms,
   '0007-imported-records': importedRecords,
+  '0008-erasures': erasures,
 }
 
 const provider: MigrationProvider = { getMigrations: async () => ({ ...migrations }) }

@@ -68,6 +68,11 @@ export interface OpenDatabase {
    * the check failed to run.
    */
   checkIntegrity(): Promise<void>
+  /**
+   * Writes the log into the database and empties it, unless another connection is reading: until then it
+   * may have what was deleted.
+   */
+  emptyLog(): Promise<void>
   /** Commits a write that changes nothing; rejects if a record could not be written either. */
   probeWrite(): Promise<void>
   /** Rejects if the database can no longer be used, so that the program must end. */

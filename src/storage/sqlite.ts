@@ -96,6 +96,9 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
       probeWrite: async () => {
         await db.executeQuery(CompiledQuery.raw(`pragma user_version = ${version}`))
       },
+      emptyLog: async () => {
+        await db.executeQuery(CompiledQuery.raw('pragma wal_checkpoint(truncate)'))
+      },
       failure: store.failure,
       close: async () => {
         // First, so that the store is the last to close and the only one to write a checkpoint.

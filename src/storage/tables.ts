@@ -27,6 +27,7 @@ export interface Tables {
   internal_dnc_lists: InternalDncListRow
   change_head: ChangeHeadRow
   ebr_records: EbrRecordRow
+  erasures: ErasureRow
   access_tokens: AccessTokenRow
   state_registrations: StateRegistrationRow
   legal_entities: LegalEntityRow
@@ -234,4 +235,27 @@ export interface EbrRecordRow {
   key_id: string | null
   /** Null for the record in force; a replaced record is kept as evidence. */
   superseded_at: number | null
+  /** When the record of an erased number is deleted; null for all others. */
+  erase_at: Generated<number | null>
+}
+
+/** A request to erase a number. It is the record of the erasure too. */
+export interface ErasureRow {
+  /** `e` and random digits. */
+  id: string
+  /** Null once the decisions no longer have it. */
+  number: string | null
+  /** Null for all accounts. */
+  account_id: string | null
+  /** Whether decisions that allowed a call were erased too. */
+  includes_allowed: number
+  requested_by: string
+  reason: string | null
+  requested_at: number
+  /** What was done with the rows of the database, as JSON. */
+  rows: string
+  /** Null until {@link ErasureRow.finished_at}. */
+  decisions_erased: number | null
+  decisions_kept: number | null
+  finished_at: number | null
 }

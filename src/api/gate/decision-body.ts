@@ -121,5 +121,9 @@ export const decisionSchema = z.object({
   postalCode: z.string().optional(),
   callerId: z.string().optional(),
   reference: z.string().optional(),
+  erased: z
+    .literal(true)
+    .optional()
+    .describe('The number and what else was said about the person were erased'),
   outcome: outcomeSchema.optional(),
 })

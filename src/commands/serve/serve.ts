@@ -94,6 +94,7 @@ async function serveUntil(
     opened.push(() => serviceThreads?.close())
     const server = await listen(callgate, asterisk, serviceThreads)
     callgate.backgroundJobs.start()
+    callgate.erasureTask.start()
     checkDatabasePages(callgate)
     opened.push(() => server.close())
     log.info('started', { version, url: server.url, zoneRules: getIanaVersion() })

@@ -9,6 +9,7 @@ import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
+import type { JournalBeginning } from './journal-beginning.js'
 import { type PlacedRecord, RecordReader, segmentPath } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 
@@ -20,6 +21,12 @@ export interface OutcomeNote {
   readonly outcome: Partial<CallOutcome>
 }
 
+/** The body of an erasure record; the number is not in the journal. */
+export interface ErasureNote {
+  /** Of the row that requested it. */
+  readonly id: string
+}
+
 /** A decision as it was recorded, and what is known of its call. */
 export interface IndexedDecision {
   readonly document: DecisionDocument
@@ -27,7 +34,7 @@ export interface IndexedDecision {
 }
 
 /** An index of another version is made again. */
-const schemaVersion = 1
+const schemaVersion = 2
 
 /**
  * Rows are never flushed one by one: what a crash takes from the index is read from the journal again.
@@ -40,7 +47,8 @@ const schema = `
   drop table if exists call_outcomes;
   drop table if exists carried_over;
   create table journal_position (
-    id integer primary key check (id = 1), origin blob not null, next_seq integer not null);
+    id integer primary key check (id = 1), origin blob not null, next_seq integer not null,
+    removed_before integer not null);
   create table decisions (
     id text primary key, account_id text not null, decided_at integer not null,
     what_if integer not null, segment integer, byte_offset integer, body text) without rowid;
@@ -85,17 +93,88 @@ export class DecisionIndex {
   }
 
   /** Makes a new index that of a journal. Throws {@link DataFileError} if it is that of another one. */
-  claim(origin: Uint8Array): void {
-    const claim = 'insert or ignore into journal_position values (1, ?, 1)'
+  claim(origin: Uint8Array, begins: JournalBeginning): void {
+    const claim = 'insert or ignore into journal_position values (1, ?, 1, 0)'
     this.#connection.prepare(claim).run(Buffer.from(origin))
     const claimed = this.#connection
       .prepare<[], Buffer>('select origin from journal_position')
       .pluck()
-    if (claimed.get()?.equals(origin)) return
+    if (claimed.get()?.equals(origin)) {
+      this.setBeginning(begins)
+      return
+    }
     const rule = 'the index belongs to another journal than the one beside it'
     const advice =
       'Restore the folder journal from a backup. To go on without its records, delete this file'
     throw new DataFileError(this.#path, `${rule}. ${advice}`)
+  }
+
+  /** Says with which record the journal begins. */
+  setBeginning({ firstSeq, removedBefore }: JournalBeginning): void {
+    const set = 'update journal_position set next_seq = max(next_seq, ?), removed_before = ?'
+    this.#connection.prepare(set).run(firstSeq, removedBefore)
+  }
+
+  /** Decisions before this instant were removed; 0 if none were. */
+  get removedBefore(): Instant {
+    const removed = this.#connection.prepare<[], number>(
+      'select removed_before from journal_position',
+    )
+    return removed.pluck().get() ?? 0
+  }
+
+  /**
+   * Removes those of some decisions whose latest record is before number `firstSeq`, with their outcomes.
+   * Returns how many there were.
+   */
+  remove(ids: Iterable<string>, firstSeq: number): number {
+    const decision = this.#connection.prepare('delete from decisions where id = ? and segment < ?')
+    const outcome = this.#connection.prepare(
+      'delete from call_outcomes where decision_id = ? ' +
+        'and not exists (select 1 from decisions where id = decision_id)',
+    )
+    const removeAll = this.#connection.transaction(() => {
+      let removed = 0
+      for (const id of ids) {
+        removed += decision.run(id, firstSeq).changes
+        outcome.run(id)
+      }
+      return removed
+    })
+    return removeAll.immediate()
+  }
+
+  /** Removes the decisions from before the journal. */
+  removeCarriedOver(): void {
+    if (!this.#hasCarriedOver()) return
+    const removeAll = this.#connection.transaction(() =>
+      this.#connection.exec(
+        'delete from call_outcomes where decision_id in (select id from decisions where segment is null);' +
+          'delete from decisions where segment is null;' +
+          'delete from carried_over',
+      ),
+    )
+    removeAll.immediate()
+  }
+
+  /** Looking for them takes a scan of the whole table. */
+  #hasCarriedOver(): boolean {
+    return this.#connection.prepare('select 1 from carried_over limit 1').get() !== undefined
+  }
+
+  /** Replaces bodies with the number of decisions from before the journal; `undefined` keeps one. */
+  eraseCarriedOver(number: string, erase: (body: Buffer) => Buffer | undefined): void {
+    if (!this.#hasCarriedOver()) return
+    const rows = this.#connection
+      .prepare<[string], { id: string; body: string }>(
+        'select id, body from decisions where segment is null and instr(body, ?) > 0',
+      )
+      .all(number)
+    const update = this.#connection.prepare('update decisions set body = ? where id = ?')
+    for (const { id, body } of rows) {
+      const erased = erase(Buffer.from(body))
+      if (erased) update.run(erased.toString(), id)
+    }
   }
 
   /** Number of the first record that is not in the index. */

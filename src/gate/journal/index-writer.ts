@@ -1,46 +1,71 @@
-/** Brings the index up to the journal. Runs in a thread of its own, since it writes to a database. */
+/**
+ * Brings the index up to the journal and keeps the complete segments in order: takes erased numbers out of
+ * them, removes the expired ones, compresses the others. Runs in a thread of its own, since it waits for
+ * the disk.
+ */
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
-import { DecisionIndex } from './decision-index.js'
-import { compressOldestSegment, JournalReader } from './journal-reader.js'
+import { DecisionIndex, type ErasureNote } from './decision-index.js'
+import { readBeginning } from './journal-beginning.js'
+import { compressOldestSegment, JournalReader, type PlacedRecord } from './journal-reader.js'
+import { type FinishedErasure, PendingErasures } from './pending-erasures.js'
+import { type RemovedSegments, Retention } from './retention.js'
 
 export interface IndexWriterOptions {
   /** Of the journal. */
   readonly folder: string
   readonly indexPath: string
-  /** Of the database that may hold decisions from before the journal. */
+  /** Of the database that may hold decisions from before the journal, and has the requested erasures. */
   readonly databasePath: string
+  /** How long decisions are kept. */
+  readonly keepYears: number
 }
+
+/** Something that happened to complete segments. A failure does not hold up the index; it is tried again. */
+export type SegmentEvent =
+  | { readonly kind: 'failed'; readonly work: SegmentWork; readonly reason: string }
+  | ({ readonly kind: 'removed' } & RemovedSegments)
+  | ({ readonly kind: 'erased' } & FinishedErasure)
+
+/** To erase a number, to remove what has expired, to compress. */
+export type SegmentWork = 'erase' | 'remove' | 'compress'
 
 export interface IndexProgress {
   /** Number of the first record that is not in the index. */
   readonly nextSeq: number
   /** Whether some of the decisions from before the journal are not in the index yet. */
   readonly hasOldDecisions: boolean
-  /** Why a complete segment could not be compressed just now, which does not hold up the index. */
-  readonly compressionFailure: string | undefined
+  /** Whether there is more to do at once. */
+  readonly hasMore: boolean
+  readonly event: SegmentEvent | undefined
 }
 
 /** The disk is probably full, so trying again at once would not help. */
-const compressionRetrySeconds = 60
+const retrySeconds = 60
 
 class IndexWriter {
   readonly #options: IndexWriterOptions
   readonly #index: DecisionIndex
+  readonly #retention: Retention
+  readonly #erasures: PendingErasures
   #reader: JournalReader | undefined
-  #hasOldDecisions = true
-  #nextCompressionSeconds = 0
+  #hasOldDecisions: boolean
+  readonly #nextAttemptSeconds = new Map<SegmentWork, number>()
 
   constructor(options: IndexWriterOptions) {
+    const { folder, databasePath, indexPath } = options
     this.#options = options
-    this.#index = new DecisionIndex(options.indexPath, options.folder)
+    this.#index = new DecisionIndex(indexPath, folder)
+    this.#retention = new Retention(options, this.#index)
+    this.#erasures = new PendingErasures(folder, databasePath, this.#index)
+    // Decisions from before the journal are older than those that were removed.
+    this.#hasOldDecisions = readBeginning(folder).firstSeq === 1
   }
 
   /**
    * Adds the next records, up to and including number `lastSeq`, about two megabytes of them at a time,
-   * and the next decisions from before the journal. When that is done, compresses one segment that is
-   * complete.
+   * and the next decisions from before the journal. When that is done, works on a complete segment.
    */
   handle(lastSeq: number): IndexProgress {
     try {
@@ -51,9 +76,15 @@ class IndexWriter {
         throw new DataFileError(this.#options.folder, `record ${nextSeq} cannot be read`)
       }
       this.#index.add(records)
+      this.#addErasures(records)
       this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
-      const compressionFailure = nextSeq > lastSeq ? this.#compress(nextSeq) : undefined
-      return { nextSeq, hasOldDecisions: this.#hasOldDecisions, compressionFailure }
+      const isCurrent = nextSeq > lastSeq && !this.#hasOldDecisions
+      const event = isCurrent ? this.#workOnSegment(nextSeq) : undefined
+      const hasMore =
+        this.#hasOldDecisions ||
+        (this.#erasures.count > 0 && this.#mayTry('erase')) ||
+        (this.#retention.isRemoving && this.#mayTry('remove'))
+      return { nextSeq, hasOldDecisions: this.#hasOldDecisions, hasMore, event }
     } catch (cause) {
       // The next attempt begins where the index ends.
       this.#reader?.close()
@@ -62,15 +93,45 @@ class IndexWriter {
     }
   }
 
-  /** Gives the reason of a failure. */
-  #compress(nextSeq: number): string | undefined {
-    if (monotonicSeconds() < this.#nextCompressionSeconds) return undefined
-    try {
+  #addErasures(records: readonly PlacedRecord[]): void {
+    for (const { kind, body, segment } of records) {
+      if (kind !== 'erasure') continue
+      const { id }: ErasureNote = JSON.parse(body.toString())
+      this.#erasures.add({ id, beforeSeq: segment })
+    }
+  }
+
+  #mayTry(work: SegmentWork): boolean {
+    return monotonicSeconds() >= (this.#nextAttemptSeconds.get(work) ?? 0)
+  }
+
+  #workOnSegment(nextSeq: number): SegmentEvent | undefined {
+    const erase = (): SegmentEvent | undefined => {
+      const finished = this.#erasures.continue()
+      return finished && { kind: 'erased', ...finished }
+    }
+    const remove = (): SegmentEvent | undefined => {
+      const removed = this.#retention.removeNext()
+      return removed && { kind: 'removed', ...removed }
+    }
+    const compress = () => {
       compressOldestSegment(this.#options.folder, nextSeq)
       return undefined
+    }
+    return (
+      this.#attempt('erase', erase) ??
+      this.#attempt('remove', remove) ??
+      this.#attempt('compress', compress)
+    )
+  }
+
+  #attempt(work: SegmentWork, run: () => SegmentEvent | undefined): SegmentEvent | undefined {
+    if (!this.#mayTry(work)) return undefined
+    try {
+      return run()
     } catch (cause) {
-      this.#nextCompressionSeconds = monotonicSeconds() + compressionRetrySeconds
-      return getErrorMessage(cause)
+      this.#nextAttemptSeconds.set(work, monotonicSeconds() + retrySeconds)
+      return { kind: 'failed', work, reason: getErrorMessage(cause) }
     }
   }
 

@@ -15,6 +15,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
+import { beginningPath, readBeginning } from './journal-beginning.js'
 import { compressSegment, isCompressed, readAt, SegmentFile } from './segment-file.js'
 import {
   checksumSeedOf,
@@ -26,7 +27,7 @@ import {
   type SegmentHeader,
 } from './segment-format.js'
 
-interface Segment {
+export interface Segment {
   readonly path: string
   readonly firstSeq: number
 }
@@ -47,7 +48,7 @@ export function segmentPath(folder: string, firstSeq: number): string {
 }
 
 /** The segments of a folder in their order, each once, also while one is replaced by its compressed form. */
-function listSegments(folder: string): readonly Segment[] {
+export function listSegments(folder: string): readonly Segment[] {
   const names = readdirSync(folder).filter((name) => /^\d{20}\.seg(?:\.gz)?$/.test(name))
   const distinct = new Set(names)
   return names
@@ -63,13 +64,13 @@ function listSegments(folder: string): readonly Segment[] {
 export function findSegmentStart(folder: string, at: Instant): number | undefined {
   const segments = listSegments(folder)
   const wanted = segments.findLast((segment) => {
-    const header = readHeader(segment.path)
+    const header = readSegmentHeader(segment.path)
     return header !== undefined && header.createdAt <= at
   })
   return (wanted ?? segments[0])?.firstSeq
 }
 
-function readHeader(path: string): SegmentHeader | undefined {
+export function readSegmentHeader(path: string): SegmentHeader | undefined {
   const file = new SegmentFile(path)
   try {
     return decodeHeader(file.read(0, headerBytes))
@@ -86,7 +87,7 @@ interface OpenSegment extends Segment {
 }
 
 /** Twice the size of the largest frame. */
-const chunkBytes = 2_097_152
+export const chunkBytes = 2_097_152
 
 /**
  * A segment ends where the next one begins: after a write that failed, a new segment begins with the
@@ -286,31 +287,57 @@ export interface RecoveredJournal {
 }
 
 /**
- * Checks a journal at the start, from record `fromSeq` or the newest segment on, and removes what a
- * crash left of an unfinished write. Throws {@link DataFileError} with the place if anything else does
- * not add up.
+ * Checks a journal at the start, from the newest segment on or from record `fromSeq`, the first that is not
+ * in its index, and removes what a crash left of an unfinished write. Throws {@link DataFileError} with the
+ * place if anything else does not add up.
  */
 export function recoverJournal(folder: string, origin: Buffer, fromSeq: number): RecoveredJournal {
   const segments = listSegments(folder)
   const last = segments.at(-1)
-  if (last === undefined) return { nextSeq: 1, removedBytes: 0 }
+  const { firstSeq } = readBeginning(folder)
+  requireFirstSegment(folder, segments, firstSeq)
+  if (last === undefined) {
+    requireLength(folder, 1, fromSeq)
+    return { nextSeq: 1, removedBytes: 0 }
+  }
   for (const segment of segments) requireOrigin(segment, origin, segment === last)
-  const reader = new JournalReader(folder, Math.max(1, Math.min(fromSeq, last.firstSeq)))
+  const reader = new JournalReader(folder, Math.max(firstSeq, Math.min(fromSeq, last.firstSeq)))
   try {
     while (reader.read().length > 0) {
       // Each record is checked as it is read.
     }
     const { offset, nextSeq } = reader
-    return { nextSeq, removedBytes: removeTornTail(last, nextSeq, offset) }
+    const removedBytes = removeTornTail(last, nextSeq, offset)
+    requireLength(folder, nextSeq, fromSeq)
+    return { nextSeq, removedBytes }
   } finally {
     reader.close()
   }
 }
 
+function requireLength(folder: string, nextSeq: number, indexedSeq: number): void {
+  if (nextSeq >= indexedSeq) return
+  const rule = `ends with record ${nextSeq - 1}, but its index has record ${indexedSeq - 1}`
+  throw new DataFileError(folder, `the journal ${rule}. Restore a later backup of the folder`)
+}
+
+/** Throws if the segment with which the journal begins is missing. A journal may have none at all. */
+function requireFirstSegment(folder: string, segments: readonly Segment[], begins: number): void {
+  const [oldest] = segments
+  if (oldest === undefined ? begins === 1 : oldest.firstSeq <= begins) return
+  const found = oldest === undefined ? 'there is none' : `the oldest is ${oldest.path}`
+  const rule = `the segment with record ${begins}, with which the journal begins, is missing: ${found}`
+  const advice =
+    oldest === undefined
+      ? ''
+      : `. If the segments before were removed on purpose, set firstSeq to ${oldest.firstSeq} in ${beginningPath(folder)}`
+  throw new DataFileError(segmentPath(folder, begins), `${rule}. Restore it from a backup${advice}`)
+}
+
 /** The header of the newest segment may be unfinished. */
 function requireOrigin(segment: Segment, origin: Buffer, isLast: boolean): void {
   const { path } = segment
-  const header = readHeader(path)
+  const header = readSegmentHeader(path)
   if (header === undefined) {
     if (!isLast) throw new DataFileError(path, 'the header of the segment cannot be read')
   } else if (!header.origin.equals(origin)) {

@@ -2,10 +2,11 @@
 
 import { readDecisionEndpoint } from '../../api/gate/decisions.js'
 import { createRoute, type Route, requireScopeAllowed } from '../../api/route.js'
+import { formatInstant } from '../../domain/time/dates.js'
 import { AppError } from '../../errors.js'
 import type { Journal } from './journal.js'
 
-export function journalRoutes(journal: Pick<Journal, 'find'>): readonly Route[] {
+export function journalRoutes(journal: Pick<Journal, 'find' | 'index'>): readonly Route[] {
   return [
     createRoute(readDecisionEndpoint, async (caller, { id }) => {
       const found = await journal.find(caller.accountId, id)
@@ -13,7 +14,16 @@ export function journalRoutes(journal: Pick<Journal, 'find'>): readonly Route[] 
         requireScopeAllowed(caller, found)
         return found
       }
-      throw new AppError('not-found', `id '${id}': this account has no such decision`)
+      throw new AppError('not-found', `id '${id}': ${describeMissing(id, journal.index)}`)
     }),
   ]
+}
+
+/** An id begins with its instant, so that is known even of a decision that was removed. */
+function describeMissing(id: string, index: Journal['index']): string {
+  const missing = 'this account has no such decision'
+  const removedBefore = index?.removedBefore ?? 0
+  const madeAt = parseInt(id.slice(0, 9), 36)
+  if (!(madeAt < removedBefore)) return missing
+  return `${missing}. Decisions from before ${formatInstant(removedBefore)} were removed after journal.keepYears`
 }

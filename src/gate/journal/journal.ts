@@ -11,15 +11,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallOutcome, OutcomeRecorder } from '../../domain/call-outcome.js'
 import type { Decision } from '../../domain/decision.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
-import { AppError, DataFileError, getErrorMessage } from '../../errors.js'
+import { AppError, getErrorMessage } from '../../errors.js'
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { OpenedFile } from '../../storage/open-files.js'
 import { type DecisionDocument, encodeDecision, toOutcomeDocument } from '../decision-document.js'
-import { DecisionIndex, type OutcomeNote } from './decision-index.js'
+import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
 import { FrameBlocks } from './frame-block.js'
-import { type IndexProgress, indexWriting } from './index-writer.js'
+import { type IndexProgress, indexWriting, type SegmentEvent } from './index-writer.js'
+import { readBeginning } from './journal-beginning.js'
 import { readOrigin, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import type { FrameRun, RecordKind } from './segment-format.js'
@@ -40,8 +41,7 @@ interface JournalObserver {
   onIndexLag(records: number): void
   /** The index could not be brought up to date; it is tried again. */
   onIndexFailure(cause: unknown): void
-  /** A complete segment could not be compressed, and why; it is tried again. */
-  onCompressionFailure(reason: string): void
+  onSegmentEvent(event: SegmentEvent): void
 }
 
 export interface JournalOptions {
@@ -57,6 +57,8 @@ export interface JournalOptions {
   readonly observer: JournalObserver
   /** Of the program, for the record of each start. */
   readonly version: string
+  /** How long decisions are kept. */
+  readonly keepYears: number
   /** How many records wait at most. */
   readonly maxWaiting?: number
   readonly maxSegmentBytes?: number
@@ -143,29 +145,21 @@ export class Journal implements OutcomeRecorder {
    */
   async open(): Promise<void> {
     if (this.#writer !== undefined) return
-    const { clock, version, databasePath, databaseFiles } = this.#options
+    const { clock, version, databasePath, databaseFiles, keepYears } = this.#options
     const { maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
     const folder = this.#folder
     const origin = readOrigin(folder, clock.now())
     const index = this.#openIndex()
-    index.claim(origin)
+    index.claim(origin, readBeginning(folder))
     const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
-    if (nextSeq < index.nextSeq) {
-      const rule = `ends with record ${nextSeq - 1}, but its index has record ${index.nextSeq - 1}`
-      throw new DataFileError(folder, `the journal ${rule}. Restore a later backup of the folder`)
-    }
     this.#nextSeq = nextSeq
     this.#durableSeq = nextSeq - 1
     for (const id of index.findAccountsOfLatest(activeRecords)) {
       this.#lastSeqByAccount.set(id, nextSeq)
     }
-    this.#writer = startThread(segmentWriting, {
-      folder,
-      origin,
-      maxSegmentBytes,
-      databaseFiles,
-    })
-    this.#indexer = startThread(indexWriting, { folder, indexPath: this.#indexPath, databasePath })
+    this.#writer = startThread(segmentWriting, { folder, origin, maxSegmentBytes, databaseFiles })
+    const indexPath = this.#indexPath
+    this.#indexer = startThread(indexWriting, { folder, indexPath, databasePath, keepYears })
     const opened = JSON.stringify({ version, removedBytes })
     this.#enqueue({ kind: 'opened', at: clock.now(), body: opened })
     this.#flush()
@@ -196,6 +190,13 @@ export class Journal implements OutcomeRecorder {
     const at = this.#options.clock.now()
     this.#enqueue({ kind: 'outcome', at, body }, decisionId)
     this.#flushAfter(outcomeDelayMs)
+  }
+
+  /** Has the number of an erasure taken out of what was appended so far. */
+  erase(note: ErasureNote): void {
+    const body = JSON.stringify(note)
+    this.#enqueue({ kind: 'erasure', at: this.#options.clock.now(), body })
+    this.#flush()
   }
 
   /**
@@ -327,6 +328,7 @@ export class Journal implements OutcomeRecorder {
       at,
       decisionId,
       onWritten,
+      startsSegment: kind === 'erasure',
       isSettled: kind !== 'decision',
       enqueuedAtSeconds: monotonicSeconds(),
     })
@@ -423,13 +425,13 @@ export class Journal implements OutcomeRecorder {
     try {
       for (let isDone = false; !isDone; ) {
         const progress = await indexer.ask(this.#durableSeq)
-        const { nextSeq, hasOldDecisions, compressionFailure } = progress
+        const { nextSeq, hasMore, event } = progress
         this.#indexProgress = progress
-        if (compressionFailure !== undefined) observer.onCompressionFailure(compressionFailure)
+        if (event) observer.onSegmentEvent(event)
         this.#blocks.forgetBefore(nextSeq)
         observer.onIndexLag(this.#durableSeq + 1 - nextSeq)
         // What is left at the end is read from the journal after the next start.
-        isDone = this.#isClosing || (nextSeq > this.#durableSeq && !hasOldDecisions)
+        isDone = this.#isClosing || (nextSeq > this.#durableSeq && !hasMore)
       }
       this.#indexFailures = 0
     } catch (cause) {

@@ -141,18 +141,19 @@ function encodeMember(content: Buffer, offsets: readonly number[] = []): Buffer 
 
 /**
  * Replaces a segment to which nothing is written anymore by its compressed form, block by block. The
- * segment is removed once the copy is on disk and has been compared.
+ * segment is removed once the copy is on disk and has been compared. A file at `compressedPath` is
+ * replaced.
  */
-export function compressSegment(path: string): void {
+export function compressSegment(path: string, compressedPath = `${path}.gz`): void {
   const source = openSync(path, 'r')
-  const aside = `${path}.tmp`
+  const aside = `${compressedPath}.tmp`
   try {
     writeCompressed(source, aside)
     requireSameBytes(source, aside)
   } finally {
     closeSync(source)
   }
-  moveIntoPlace(aside, `${path}.gz`)
+  moveIntoPlace(aside, compressedPath)
   unlinkSync(path)
 }
 
@@ -206,7 +207,7 @@ export function readAt(file: number, offset: number, atMost: number): Buffer {
 }
 
 /** Returns the number of bytes. */
-function writeAt(file: number, bytes: Buffer, offset: number): number {
+export function writeAt(file: number, bytes: Buffer, offset: number): number {
   for (let written = 0; written < bytes.length; ) {
     written += writeSync(file, bytes, written, bytes.length - written, offset + written)
   }

@@ -7,16 +7,20 @@
  *
  * Frame, padded to 8 bytes: length of the payload (4), CRC-32 of the segment's first sequence number,
  * the length and the payload (4), payload: format (1), kind (1), sequence number (8), written at, in
- * ms (8), salt (16), body. The body is JSON in UTF-8, and its bytes are never written anew: with the
- * salt, 128 random bits for each record, a later commitment to them can be published without showing
- * them. The checksum finds accidents, and with the sequence number in it, bytes of another segment.
+ * ms (8), salt (16), body. The body is JSON in UTF-8, and its bytes are never written anew, except
+ * without an erased number (`erase-records.ts`), with another salt: with the salt, 128 random bits for
+ * each record, a later commitment to them can be published without showing them. The checksum finds
+ * accidents, and with the sequence number in it, bytes of another segment.
  */
 import { randomFillSync } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Instant } from '../../domain/time/clock.js'
 
-/** An amendment replaces a decision of the same id that changed before its answer left. */
-const recordKinds = { decision: 1, amendment: 2, outcome: 3, opened: 7 } as const
+/**
+ * An amendment replaces a decision of the same id that changed before its answer left. An erasure says that
+ * a number was taken out of the segments before it.
+ */
+const recordKinds = { decision: 1, amendment: 2, outcome: 3, erasure: 6, opened: 7 } as const
 export type RecordKind = keyof typeof recordKinds
 
 export interface JournalRecord {
@@ -125,6 +129,14 @@ export function sealFrames(frames: Buffer, checksumSeed: number): void {
     )
     offset = next
   }
+}
+
+/** The frame with another body of the same length, sealed anew. */
+export function withBody(frame: Buffer, body: Buffer, checksumSeed: number): Buffer {
+  const copy = Buffer.from(frame)
+  body.copy(copy, frameHeadBytes + payloadHeadBytes)
+  sealFrames(copy, checksumSeed)
+  return copy
 }
 
 export function readFirstRecord(frames: Buffer): JournalRecord {

@@ -121,9 +121,13 @@ export class SegmentWriter {
     if (segment) this.#files.close(segment.file)
   }
 
-  /** A segment holds records of one day, so that those of a day can be removed as files. */
-  #isComplete({ size, utcDay }: OpenSegment, next: JournalRecord): boolean {
-    return size >= this.#options.maxSegmentBytes || toUtcDay(next.at) !== utcDay
+  /**
+   * A segment holds records of one day, so that those of a day can be removed as files. An erasure begins
+   * one, so that those with the records before it are complete and can be rewritten.
+   */
+  #isComplete({ size, utcDay }: OpenSegment, { at, kind }: JournalRecord): boolean {
+    const isOtherDay = toUtcDay(at) !== utcDay
+    return isOtherDay || kind === 'erasure' || size >= this.#options.maxSegmentBytes
   }
 
   #create({ seq, at }: JournalRecord): OpenSegment {

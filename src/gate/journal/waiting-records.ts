@@ -11,6 +11,8 @@ export interface WaitingRecord {
   readonly end: number
   readonly at: Instant
   readonly decisionId: string
+  /** It is the first of its batch, and so of its segment. */
+  readonly startsSegment: boolean
   /** By {@link monotonicSeconds}. */
   readonly enqueuedAtSeconds: number
   readonly onWritten: OnWritten | undefined
@@ -28,10 +30,12 @@ interface RecordBatch {
 
 const maxBatchSize = 1_000
 
-/** The first of them that are in one block; there must be one. */
+/** The first of them that are in one block and belong in one segment; there must be one. */
 export function selectBatch(waiting: readonly WaitingRecord[]): RecordBatch {
   const { block } = waiting[0] as WaitingRecord
-  const other = waiting.findIndex((record) => record.block !== block)
+  const other = waiting.findIndex(
+    (record, index) => record.block !== block || (index > 0 && record.startsSegment),
+  )
   const count = Math.min(maxBatchSize, other === -1 ? waiting.length : other)
   const entries = waiting.slice(0, count)
   return { block, entries, end: entries.at(-1)?.end ?? 0 }

@@ -19,6 +19,7 @@ import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Decision } from '../../../src/domain/decision.js'
 import { toDecisionDocument } from '../../../src/gate/decision-document.js'
+import type { SegmentEvent } from '../../../src/gate/journal/index-writer.js'
 import { Journal, type JournalOptions } from '../../../src/gate/journal/journal.js'
 import { listDatabaseFiles } from '../../../src/storage/open-files.js'
 import { answered, fakeCompliance, noon, unanswered } from '../../support/fake-compliance.js'
@@ -37,7 +38,7 @@ const seen = {
   lost: 0,
   lag: [] as number[],
   indexFailures: 0,
-  compressionFailures: [] as string[],
+  segmentEvents: [] as SegmentEvent[],
 }
 
 const folder = () => join(dataDir, 'journal')
@@ -53,6 +54,7 @@ function create(options: Partial<JournalOptions> = {}): Journal {
     databaseFiles: [],
     checkFault: async () => fault,
     version: 'test',
+    keepYears: 5,
     observer: {
       onWritten: (at) => void seen.written.push(at),
       onFailure() {
@@ -67,7 +69,7 @@ function create(options: Partial<JournalOptions> = {}): Journal {
       onIndexFailure() {
         seen.indexFailures += 1
       },
-      onCompressionFailure: (reason) => void seen.compressionFailures.push(reason),
+      onSegmentEvent: (event) => void seen.segmentEvents.push(event),
     },
     ...options,
   })
@@ -382,12 +384,13 @@ describe('a segment that is complete', () => {
   })
 
   it('does not hold up the index when it cannot be compressed', async () => {
-    seen.compressionFailures = []
+    seen.segmentEvents = []
     const journal = await open({ maxSegmentBytes: 60_000 })
     // The copy cannot be written where a folder is.
-    mkdirSync(`${segment()}.tmp`)
+    mkdirSync(`${segment()}.gz.tmp`)
     await writeMany(journal, 200)
-    expect(seen.compressionFailures).toEqual([expect.stringContaining('EISDIR')])
+    const reason = expect.stringContaining('EISDIR')
+    expect(seen.segmentEvents).toEqual([{ kind: 'failed', work: 'compress', reason }])
     expect([seen.indexFailures, seen.lag.at(-1)]).toEqual([0, 0])
     expect(segments().every((name) => name.endsWith('.seg'))).toBe(true)
     await journal.close()
@@ -473,6 +476,13 @@ describe('a decision whose record is not where the index says', () => {
     const left = [...(again.index?.decisionsSince('main', 0) ?? [])].map(({ id }) => id)
     expect(left).toEqual(['d4'])
     await again.close()
+    await expect(create(options).open()).rejects.toThrow(
+      /0001\.seg: the segment with record 1, with which the journal begins, is missing/,
+    )
+    const firstSeq = Number(names[2]?.slice(0, 20))
+    renameSync(`${middle}-away`, middle)
+    const beginning = { firstSeq, removedBefore: '2026-11-01T00:00:00Z' }
+    writeFileSync(join(folder(), 'begins.json'), JSON.stringify(beginning))
     expect((await open(options)).find('main', 'd4')?.id).toBe('d4')
   })
 })

@@ -39,6 +39,7 @@ it('writes an outcome without a further decision, also after a flush that took l
     clock: { now: () => noon },
     checkFault: async () => undefined,
     version: 'test',
+    keepYears: 5,
     observer: {
       onWritten: ignore,
       onFailure: ignore,
@@ -47,7 +48,7 @@ it('writes an outcome without a further decision, also after a flush that took l
       onFlushed: () => undefined,
       onIndexLag: ignore,
       onIndexFailure: ignore,
-      onCompressionFailure: ignore,
+      onSegmentEvent: ignore,
     },
   })
   await journal.open()

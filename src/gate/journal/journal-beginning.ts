@@ -1,0 +1,55 @@
+/**
+ * With which record a journal begins: the first one, or, once the oldest segments were removed on purpose,
+ * the one that the file `begins.json` names. A segment that is missing for another reason is thereby noticed.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant, parseInstant } from '../../domain/time/dates.js'
+import { DataFileError } from '../../errors.js'
+import { moveIntoPlace } from '../../runtime/folders.js'
+
+export interface JournalBeginning {
+  /** Sequence number of the first record. */
+  readonly firstSeq: number
+  /** Decisions before this instant were removed; 0 if none were. */
+  readonly removedBefore: Instant
+}
+
+export function beginningPath(folder: string): string {
+  return join(folder, 'begins.json')
+}
+
+/** Throws {@link DataFileError} if the file is damaged. */
+export function readBeginning(folder: string): JournalBeginning {
+  const path = beginningPath(folder)
+  if (!existsSync(path)) return { firstSeq: 1, removedBefore: 0 }
+  const { firstSeq, removedBefore } = parseContent(readFileSync(path, 'utf8'))
+  const before = typeof removedBefore === 'string' ? parseInstant(removedBefore) : undefined
+  if (Number.isSafeInteger(firstSeq) && Number(firstSeq) > 0 && before !== undefined) {
+    return { firstSeq: Number(firstSeq), removedBefore: before }
+  }
+  const rule =
+    'the file must have the number firstSeq of the first record in the journal, and the time ' +
+    'removedBefore, such as {"firstSeq":1201,"removedBefore":"2021-11-01T00:00:00Z"}'
+  throw new DataFileError(path, `${rule}. Restore it from a backup`)
+}
+
+/** Empty if it is no JSON object. */
+function parseContent(text: string): Partial<Record<keyof JournalBeginning, unknown>> {
+  try {
+    return Object(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
+
+/** It is on disk when this returns. */
+export function writeBeginning(folder: string, begins: JournalBeginning, because: string): void {
+  const path = beginningPath(folder)
+  const { firstSeq, removedBefore } = begins
+  const content = { firstSeq, removedBefore: formatInstant(removedBefore), because }
+  const aside = `${path}.tmp`
+  writeFileSync(aside, `${JSON.stringify(content)}\n`, { mode: 0o600, flush: true })
+  moveIntoPlace(aside, path)
+}

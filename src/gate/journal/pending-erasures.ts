@@ -1,0 +1,128 @@
+/**
+ * Carries out erasures on the segments of a journal, one segment at a time: those that `callgate erase`
+ * stored in the database, where the number is until they are done.
+ */
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import type { DecisionIndex } from './decision-index.js'
+import { eraseFromSegment, NumberEraser, type NumberErasure } from './erase-records.js'
+import { listSegments } from './journal-reader.js'
+
+export interface FinishedErasure {
+  readonly id: string
+  /** Decisions without the number now. */
+  readonly erased: number
+  /** Decisions that still have it, since they allowed a call. */
+  readonly kept: number
+}
+
+interface PendingErasure {
+  readonly id: string
+  readonly beforeSeq: number
+}
+
+interface StartedErasure {
+  readonly id: string
+  readonly eraser: NumberEraser
+  /** First sequence numbers of the segments to do. */
+  readonly segments: number[]
+}
+
+export class PendingErasures {
+  readonly #folder: string
+  readonly #databasePath: string
+  readonly #index: DecisionIndex | undefined
+  readonly #pending: PendingErasure[] = []
+  /** The first of the pending ones, once it has begun. */
+  #started: StartedErasure | undefined
+
+  /** The index is that of the journal, if it has one. */
+  constructor(folder: string, databasePath: string, index: DecisionIndex | undefined) {
+    this.#folder = folder
+    this.#databasePath = databasePath
+    this.#index = index
+  }
+
+  get count(): number {
+    return this.#pending.length
+  }
+
+  /** Adds one, for the segments before a record. Does nothing if it is pending already. */
+  add(erasure: PendingErasure): void {
+    if (!this.#pending.some(({ id }) => id === erasure.id)) this.#pending.push(erasure)
+  }
+
+  /**
+   * Does the next segment. Returns an erasure that is done. When it throws, the same segment is tried again
+   * by the next call.
+   */
+  continue(): FinishedErasure | undefined {
+    const [pending] = this.#pending
+    if (pending === undefined) return undefined
+    this.#started ??= this.#start(pending)
+    const [firstSeq] = this.#started?.segments ?? []
+    if (this.#started !== undefined && firstSeq !== undefined) {
+      this.#eraseFrom(firstSeq, this.#started.eraser)
+      this.#started.segments.shift()
+      return undefined
+    }
+    return this.#finish()
+  }
+
+  /** `undefined` for one that is done, as when it was requested once more. */
+  #start({ id, beforeSeq }: PendingErasure): StartedErasure | undefined {
+    const erasure = readErasure(this.#databasePath, id)
+    if (erasure === undefined) return undefined
+    // What a crash left of a segment that was compressed or replaced may have the number.
+    for (const name of readdirSync(this.#folder)) {
+      if (/\.(?:erased|tmp)$/.test(name)) rmSync(join(this.#folder, name), { force: true })
+    }
+    const segments = listSegments(this.#folder).map(({ firstSeq }) => firstSeq)
+    const eraser = new NumberEraser(erasure)
+    return { id, eraser, segments: segments.filter((firstSeq) => firstSeq < beforeSeq) }
+  }
+
+  /** Retention may have removed the segment since, and it may have been compressed. */
+  #eraseFrom(firstSeq: number, eraser: NumberEraser): void {
+    const found = listSegments(this.#folder).find((segment) => segment.firstSeq === firstSeq)
+    if (found) eraseFromSegment(found.path, firstSeq, eraser)
+  }
+
+  #finish(): FinishedErasure | undefined {
+    const started = this.#started
+    if (started) {
+      const { eraser } = started
+      this.#index?.eraseCarriedOver(eraser.number, (body) => eraser.eraseDecision(body))
+    }
+    this.#started = undefined
+    this.#pending.shift()
+    return started && { id: started.id, ...started.eraser.counts }
+  }
+}
+
+interface ErasureRow {
+  readonly number: string
+  readonly account_id: string | null
+  readonly includes_allowed: number
+}
+
+function readErasure(databasePath: string, id: string): NumberErasure | undefined {
+  const database = new Sqlite(databasePath, { readonly: true, timeout: 1_000 })
+  try {
+    const row = database
+      .prepare<[string], ErasureRow>(
+        'select number, account_id, includes_allowed from erasures where id = ? and number is not null',
+      )
+      .get(id)
+    if (row === undefined) return undefined
+    const { number, account_id, includes_allowed } = row
+    return {
+      number,
+      accountId: account_id ?? undefined,
+      includesAllowed: includes_allowed === 1,
+    }
+  } finally {
+    database.close()
+  }
+}

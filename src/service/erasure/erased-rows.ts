@@ -1,0 +1,185 @@
+/**
+ * What is done with each row about a number when it is erased, and why some are kept. A table that is not
+ * here has no number of a called person; `test/service/erasure.test.ts` compares this with the schema.
+ */
+import { sql } from 'kysely'
+import type { Instant } from '../../domain/time/clock.js'
+import { addMonths, msPerDay, toUtcDay } from '../../domain/time/dates.js'
+import type { Db } from '../../storage/tables.js'
+
+export interface RowErasure {
+  /** Ten digits. */
+  readonly number: string
+  /** `undefined` for all accounts. */
+  readonly accountId: string | undefined
+  readonly at: Instant
+  /** How long the law asks for records of calls. */
+  readonly keepYears: number
+  /** For decisions of versions before the journal: the text without the number, or `undefined` to keep it. */
+  readonly eraseDecision: (body: string) => string | undefined
+}
+
+/** What was done with rows of one kind. Never has the number. */
+export interface ErasedRows {
+  readonly what: string
+  readonly count: number
+  readonly result: 'deleted' | 'reduced' | 'kept'
+  /** Of kept and reduced rows: until when, and why. */
+  readonly why?: string
+}
+
+type EraseKind = (db: Db, erasure: RowErasure) => Promise<readonly ErasedRows[]>
+
+/** Must run in a transaction. Leaves out what there was none of. */
+export async function eraseRows(db: Db, erasure: RowErasure): Promise<readonly ErasedRows[]> {
+  const done: ErasedRows[] = []
+  for (const erase of kinds) done.push(...(await erase(db, erasure)))
+  return done.filter(({ count }) => count > 0)
+}
+
+const keepOptOuts: EraseKind = async (db, { number, accountId }) => {
+  const rows = await db
+    .selectFrom('internal_dnc')
+    .select('list')
+    .where('number', '=', number)
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .execute()
+  const why =
+    'as long as the list exists: without it the person would be called again (47 CFR 64.1200(d)(6) asks ' +
+    'for 5 years, Virginia 59.1-514 for 10)'
+  return [{ what: 'opt-outs (internal do-not-call list)', count: rows.length, result: 'kept', why }]
+}
+
+/** Ended, so that no call rests on them anymore. */
+const eraseConsents: EraseKind = async (db, erasure) => {
+  const { number, accountId, at, keepYears } = erasure
+  const rows = await db
+    .selectFrom('ebr_records')
+    .select(['id', 'superseded_at', 'erase_at'])
+    .where('number', '=', number)
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .execute()
+  let deleted = 0
+  for (const { id, superseded_at } of rows) {
+    const endedAt = superseded_at ?? at
+    const eraseAt = addMonths(toUtcDay(endedAt), 12 * keepYears) * msPerDay + msPerDay
+    if (eraseAt <= at) {
+      await db.deleteFrom('ebr_records').where('id', '=', id).execute()
+      deleted += 1
+    } else {
+      await db
+        .updateTable('ebr_records')
+        .set({ superseded_at: endedAt, email: null, erase_at: eraseAt })
+        .where('id', '=', id)
+        .execute()
+    }
+  }
+  const what = 'relationship and consent records'
+  const why =
+    `ended, and without the email address; deleted ${keepYears} years after each one ended: they show that ` +
+    'earlier calls were permitted (16 CFR 310.5(a)(8): 5 years)'
+  return [
+    { what, count: deleted, result: 'deleted' },
+    { what, count: rows.length - deleted, result: 'reduced', why },
+  ]
+}
+
+const deleteReputation: EraseKind = async (db, { number, accountId }) => {
+  const done: ErasedRows[] = []
+  for (const [table, what] of [
+    ['monitored_numbers', 'monitored numbers'],
+    ['label_observations', 'observations of spam labels'],
+    ['flag_removals', 'removed spam labels'],
+  ] as const) {
+    const { numDeletedRows } = await db
+      .deleteFrom(table)
+      .where('number', '=', number)
+      .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+      .executeTakeFirstOrThrow()
+    done.push({ what, count: Number(numDeletedRows), result: 'deleted' })
+  }
+  return done
+}
+
+const deleteScans: EraseKind = async (db, { number, accountId }) => {
+  const jobs = db
+    .selectFrom('scan_jobs')
+    .select('id')
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+  const ended = await db
+    .deleteFrom('scan_numbers')
+    .where('number', '=', number)
+    .where('job_id', 'in', jobs.where('finished_at', 'is not', null))
+    .executeTakeFirstOrThrow()
+  const open = await db
+    .selectFrom('scan_numbers')
+    .select('position')
+    .where('number', '=', number)
+    .where('job_id', 'in', jobs.where('finished_at', 'is', null))
+    .execute()
+  return [
+    { what: 'numbers of ended scans', count: Number(ended.numDeletedRows), result: 'deleted' },
+    {
+      what: 'numbers of scans in progress',
+      count: open.length,
+      result: 'kept',
+      why: 'until the scan has ended: erase the number again then',
+    },
+  ]
+}
+
+const eraseWebhooks: EraseKind = async (db, { number, accountId }) => {
+  const { numUpdatedRows } = await db
+    .updateTable('webhook_events')
+    .set({ body: sql`replace(body, ${number}, ${'x'.repeat(number.length)})` })
+    .where('body', 'like', `%${number}%`)
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .executeTakeFirstOrThrow()
+  return [
+    {
+      what: 'webhook events',
+      count: Number(numUpdatedRows),
+      result: 'reduced',
+      why: 'without the number; deleted as usual',
+    },
+  ]
+}
+
+/** Of versions before the journal, which stored them here. */
+const eraseOldDecisions: EraseKind = async (db, { number, accountId, eraseDecision }) => {
+  const { rows } = await sql<{ readonly id: string; readonly body: string }>`
+    select id, body from decisions where body like ${`%${number}%`}
+      and account_id = coalesce(${accountId ?? null}, account_id)`.execute(db)
+  for (const { id, body } of rows) {
+    const erased = eraseDecision(body)
+    if (erased === undefined) continue
+    await sql`update decisions set body = ${erased}, number = '' where id = ${id}`.execute(db)
+  }
+  // They are counted with the others.
+  return []
+}
+
+/** An account's own numbers are not those of a person who is called. */
+const reportLegalEntities: EraseKind = async (db, { number, accountId }) => {
+  const rows = await db
+    .selectFrom('legal_entities')
+    .select(['primary_phone_number', 'more'])
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .execute()
+  const digits = (text: string) => text.replace(/\D/g, '')
+  const found = rows.filter(({ primary_phone_number, more }) =>
+    digits(primary_phone_number + more).includes(number),
+  )
+  const why = 'they name the account’s own companies: change or delete them over the API'
+  return [{ what: 'legal entities', count: found.length, result: 'kept', why }]
+}
+
+const kinds: readonly EraseKind[] = [
+  keepOptOuts,
+  eraseConsents,
+  deleteReputation,
+  deleteScans,
+  eraseWebhooks,
+  eraseOldDecisions,
+  reportLegalEntities,
+]

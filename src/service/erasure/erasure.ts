@@ -1,0 +1,183 @@
+/**
+ * Takes a number out of the rows of the database, as far as the law allows, and records that it was done,
+ * without the number. The records of the journal follow: until they are done, the request has the number.
+ */
+import { sql } from 'kysely'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import type { Db, ErasureRow } from '../../storage/tables.js'
+import { type ErasedRows, eraseRows, type RowErasure } from './erased-rows.js'
+
+export interface ErasureRequest extends Omit<RowErasure, 'at'> {
+  readonly number: PhoneNumber
+  /** Also in decisions that allowed a call. */
+  readonly includesAllowed: boolean
+  /** Who asks, for the record: a user of this machine. */
+  readonly requestedBy: string
+  readonly reason: string | undefined
+}
+
+export interface Erasure {
+  readonly id: string
+  readonly accountId: string | undefined
+  readonly includesAllowed: boolean
+  readonly requestedBy: string
+  readonly reason: string | undefined
+  readonly requestedAt: Instant
+  readonly rows: readonly ErasedRows[]
+  /** `undefined` while decisions are being erased. */
+  readonly decisions: DecisionCounts | undefined
+}
+
+interface DecisionCounts {
+  readonly erased: number
+  readonly kept: number
+}
+
+interface ErasureDeps {
+  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked' | 'emptyLog'>
+  readonly clock: Clock
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+export class Erasures {
+  readonly #deps: ErasureDeps
+
+  constructor(deps: ErasureDeps) {
+    this.#deps = deps
+  }
+
+  /** What {@link Erasures.request} would do with the rows. Changes nothing. */
+  async preview(request: ErasureRequest): Promise<readonly ErasedRows[]> {
+    const { storage, clock } = this.#deps
+    const undo = new Undo()
+    const work = async (db: Db) => {
+      undo.rows = await eraseRows(db, { ...request, at: clock.now() })
+      throw undo
+    }
+    try {
+      return await storage.retryWhileLocked(() => storage.db.transaction().execute(work))
+    } catch (cause) {
+      if (cause === undo) return undo.rows
+      throw cause
+    }
+  }
+
+  /** Erases the rows, and stores the request for the decisions in the same transaction. Returns its id. */
+  async request(request: ErasureRequest): Promise<string> {
+    const { storage, clock, randomBytes } = this.#deps
+    const id = `e${Buffer.from(randomBytes(8)).toString('hex')}`
+    await storage.retryWhileLocked(() =>
+      storage.db.transaction().execute(async (db) => {
+        const at = clock.now()
+        const rows = await eraseRows(db, { ...request, at })
+        await db
+          .insertInto('erasures')
+          .values({
+            id,
+            number: request.number,
+            account_id: request.accountId ?? null,
+            includes_allowed: request.includesAllowed ? 1 : 0,
+            requested_by: request.requestedBy,
+            reason: request.reason ?? null,
+            requested_at: at,
+            rows: JSON.stringify(rows),
+            decisions_erased: null,
+            decisions_kept: null,
+            finished_at: null,
+          })
+          .execute()
+      }),
+    )
+    return id
+  }
+
+  /** Ids of those whose decisions are not erased yet, oldest first. */
+  async findUnfinished(): Promise<readonly string[]> {
+    const rows = await this.#deps.storage.db
+      .selectFrom('erasures')
+      .select('id')
+      .where('finished_at', 'is', null)
+      .orderBy('requested_at')
+      .execute()
+    return rows.map(({ id }) => id)
+  }
+
+  /** The decisions no longer have the number, and neither has the request from now on. */
+  async finish(id: string, { erased, kept }: DecisionCounts): Promise<void> {
+    const { storage, clock } = this.#deps
+    await storage.retryWhileLocked(() =>
+      storage.db
+        .updateTable('erasures')
+        .set({
+          number: null,
+          decisions_erased: erased,
+          decisions_kept: kept,
+          finished_at: clock.now(),
+        })
+        .where('id', '=', id)
+        .execute(),
+    )
+    await storage.emptyLog()
+  }
+
+  async find(id: string): Promise<Erasure | undefined> {
+    const row = await this.#deps.storage.db
+      .selectFrom('erasures')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return row && toErasure(row)
+  }
+
+  /** All of them, oldest first. */
+  async list(): Promise<readonly Erasure[]> {
+    const rows = await this.#deps.storage.db
+      .selectFrom('erasures')
+      .selectAll()
+      .orderBy('requested_at')
+      .execute()
+    return rows.map(toErasure)
+  }
+
+  /** Deletes the records about erased numbers that need not be kept any longer. */
+  async deleteExpired(): Promise<void> {
+    const { storage, clock } = this.#deps
+    await storage.db.deleteFrom('ebr_records').where('erase_at', '<=', clock.now()).execute()
+  }
+
+  /** Deletes decisions of versions before the journal; all of them are older than what it has removed. */
+  async deleteOldDecisions(): Promise<void> {
+    const { db } = this.#deps.storage
+    for (const table of ['call_outcomes', 'decisions']) {
+      for (let deleted = 1n; deleted > 0n; ) {
+        const some = sql`select rowid from ${sql.table(table)} limit ${maxDeletedAtOnce}`
+        const query = sql`delete from ${sql.table(table)} where rowid in (${some})`
+        deleted = (await query.execute(db)).numAffectedRows ?? 0n
+      }
+    }
+  }
+}
+
+/** Other writes wait for one statement. */
+const maxDeletedAtOnce = 500
+
+/** Undoes a transaction. */
+class Undo extends Error {
+  rows: readonly ErasedRows[] = []
+}
+
+function toErasure(row: ErasureRow): Erasure {
+  const { decisions_erased: erased, decisions_kept: kept } = row
+  return {
+    id: row.id,
+    accountId: row.account_id ?? undefined,
+    includesAllowed: row.includes_allowed === 1,
+    requestedBy: row.requested_by,
+    reason: row.reason ?? undefined,
+    requestedAt: row.requested_at,
+    rows: JSON.parse(row.rows),
+    decisions: erased === null || kept === null ? undefined : { erased, kept },
+  }
+}

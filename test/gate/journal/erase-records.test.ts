@@ -1,0 +1,236 @@
+/** A number is taken out of the records of a journal, which is otherwise the same afterwards. */
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import Sqlite from 'better-sqlite3'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { CallRequest } from '../../../src/domain/decision.js'
+import { toDecisionDocument } from '../../../src/gate/decision-document.js'
+import {
+  eraseFromSegment,
+  NumberEraser,
+  type NumberErasure,
+} from '../../../src/gate/journal/erase-records.js'
+import { listSegments } from '../../../src/gate/journal/journal-reader.js'
+import { PendingErasures } from '../../../src/gate/journal/pending-erasures.js'
+import { answered, fakeCompliance, noon } from '../../support/fake-compliance.js'
+import { recordsIn } from '../../support/journal.js'
+import { makeDecision, testJournal } from '../../support/test-journal.js'
+
+const number = '2125550106'
+
+let dataDir: string
+const folder = () => join(dataDir, 'journal')
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'callgate-erase-'))
+  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
+  database.exec(`
+    create table erasures (id text, number text, account_id text, includes_allowed integer);
+    create table decisions (id text, account_id text, decided_at integer, what_if integer, body text);
+    create table call_outcomes (decision_id text, state text, handed_over_at integer,
+      not_carried_out_at integer, not_carried_out text, leg text, dialled_at integer,
+      answered_at integer, failed_at integer, ended_at integer, dial_status text, cause integer)`)
+  database.close()
+})
+
+afterEach(() => {
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+function requestErasure(erasure: Partial<NumberErasure> = {}): void {
+  const { accountId = null, includesAllowed = false } = erasure
+  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
+  database
+    .prepare('insert into erasures values (?, ?, ?, ?)')
+    .run('e1', number, accountId, includesAllowed ? 1 : 0)
+  database.close()
+}
+
+const optedOut = fakeCompliance({
+  internalDnc: () => answered({ onList: true, addedAt: noon }),
+})
+const blocked = (id: string, call: Partial<CallRequest> = {}) =>
+  makeDecision({ id }, { dialed: number, ...call }, optedOut)
+const allowed = (id: string, call: Partial<CallRequest> = {}) =>
+  makeDecision({ id }, { dialed: number, ...call })
+
+/** Everything in the files of the journal, decompressed. */
+function readFiles(): string {
+  const texts = readdirSync(folder()).map((name) => {
+    const bytes = readFileSync(join(folder(), name))
+    return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1')
+  })
+  return texts.join('\n')
+}
+
+it('keeps each record in its place, and what does not concern the number', async () => {
+  const { journal, events, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  await append(await blocked('d1', { reference: 'lead of Jane Doe', postalCode: '10001' }))
+  await append(await blocked('d2', { dialed: '2125550199' }))
+  await append(await allowed('d3'))
+  await append(await blocked('d4', { dialed: '+1 (212) 555-0106' }))
+  await append(await blocked('d5', { dialed: '2125550199', callerId: '1-212-555-0106' }))
+  const before = recordsIn(dataDir)
+  requestErasure()
+  journal.erase({ id: 'e1' })
+  await journal.drain()
+  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 3, kept: 1 }])
+
+  const d1 = journal.find('main', 'd1')
+  expect(d1).toMatchObject({ decision: 'block', reason: 'internal-dnc', number: '', dialed: '' })
+  expect([d1?.erased, d1?.reference, d1?.postalCode]).toEqual([true, undefined, undefined])
+  expect(journal.find('main', 'd2')).toEqual(JSON.parse(before[2]?.body ?? ''))
+  expect(journal.find('main', 'd3')?.number).toBe(number)
+  expect(journal.find('main', 'd4')).toMatchObject({ number: '', dialed: '', erased: true })
+  expect(journal.find('main', 'd5')).toMatchObject({
+    number: '2125550199',
+    callerId: 'x-xxx-xxx-xxxx',
+  })
+  const after = recordsIn(dataDir)
+  expect(after.map(({ seq, kind, at }) => [seq, kind, at]).slice(0, before.length)).toEqual(
+    before.map(({ seq, kind, at }) => [seq, kind, at]),
+  )
+  expect(after.map(({ body }) => body.length).slice(0, before.length)).toEqual(
+    before.map(({ body }) => body.length),
+  )
+  expect([after[0], after[2], after[3]]).toEqual([before[0], before[2], before[3]])
+  expect(readFiles().match(/2125550106/g)).toHaveLength(3)
+  expect(readFiles()).not.toContain('Jane')
+  await journal.close()
+})
+
+it('goes on after a restart, and through compressed segments', async () => {
+  const { journal, append } = testJournal(dataDir, () => noon, { maxSegmentBytes: 3_000 })
+  await journal.open()
+  for (let index = 0; index < 40; index += 1) await append(await blocked(`d${index}`))
+  for (let index = 0; index < 30; index += 1) await journal.drain()
+  requestErasure()
+  // Ends before it has done any segment.
+  journal.erase({ id: 'e1' })
+  await journal.close()
+  expect(listSegments(folder()).filter(({ path }) => path.endsWith('.gz')).length).toBeGreaterThan(
+    5,
+  )
+  expect(readFiles()).toContain(number)
+
+  const { journal: again, events } = testJournal(dataDir, () => noon, { maxSegmentBytes: 3_000 })
+  await again.open()
+  again.erase({ id: 'e1' })
+  await again.drain()
+  expect(events.filter(({ kind }) => kind === 'failed')).toEqual([])
+  expect(events.filter(({ kind }) => kind === 'erased')).toHaveLength(1)
+  expect(readFiles()).not.toContain(number)
+  for (let index = 0; index < 40; index += 1) {
+    expect(again.find('main', `d${index}`)).toMatchObject({ reason: 'internal-dnc', number: '' })
+  }
+  await again.close()
+  rmSync(join(dataDir, 'index.sqlite'))
+  const { journal: last } = testJournal(dataDir, () => noon)
+  await last.open()
+  await last.drain()
+  expect(last.find('main', 'd7')).toMatchObject({ erased: true })
+  await last.close()
+})
+
+it('erases decisions of versions before the journal in the index', async () => {
+  const old = await blocked('0old')
+  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
+  const body = JSON.stringify(toDecisionDocument(old))
+  database.prepare("insert into decisions values ('0old', 'main', 1, 0, ?)").run(body)
+  database.close()
+  const { journal, events } = testJournal(dataDir, () => noon)
+  await journal.open()
+  await journal.drain()
+  expect(journal.find('main', '0old')?.number).toBe(number)
+  requestErasure()
+  journal.erase({ id: 'e1' })
+  await journal.drain()
+  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 1, kept: 0 }])
+  expect(journal.find('main', '0old')).toMatchObject({ reason: 'internal-dnc', number: '' })
+  await journal.close()
+})
+
+it('erases allowed calls only when told so, what-ifs always, and only the account', async () => {
+  const { journal, events, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  await append(await allowed('d1'))
+  await append(await allowed('d2', { at: noon }))
+  await append(await blocked('d3', { accountId: 'other' }))
+  requestErasure({ accountId: 'main' })
+  journal.erase({ id: 'e1' })
+  await journal.drain()
+  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 1, kept: 1 }])
+  expect(journal.find('main', 'd2')?.number).toBe('')
+  expect(journal.find('other', 'd3')?.number).toBe(number)
+  await journal.close()
+
+  const eraser = new NumberEraser({ number, accountId: undefined, includesAllowed: true })
+  for (const { path, firstSeq } of listSegments(folder())) eraseFromSegment(path, firstSeq, eraser)
+  expect(eraser.counts).toEqual({ erased: 2, kept: 0 })
+  expect(readFiles()).not.toContain(number)
+})
+
+it('is as before or without the number wherever it ends, also beside a copy that a crash left', async () => {
+  const { journal, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  await append(await blocked('d1'))
+  await journal.close()
+  const [segment] = listSegments(folder())
+  const path = segment?.path ?? ''
+  const eraser = () => new NumberEraser({ number, accountId: undefined, includesAllowed: false })
+  const records = recordsIn(dataDir)
+
+  // What an unfinished write left has the number as well, and stays an unfinished write.
+  const whole = readFileSync(path)
+  appendFileSync(path, whole.subarray(64 + 8, whole.length - 8))
+  copyFileSync(path, `${path}.erased`)
+  cpSync(path, `${path}.gz`)
+  expect(recordsIn(dataDir)).toEqual(records)
+  eraseFromSegment(path, 1, eraser())
+  expect(readdirSync(folder()).sort()).toEqual(['00000000000000000001.seg', 'origin'])
+  expect(readFiles()).not.toContain(number)
+  expect(recordsIn(dataDir).map(({ seq }) => seq)).toEqual(records.map(({ seq }) => seq))
+  const { journal: again } = testJournal(dataDir, () => noon)
+  await again.open()
+  expect(again.find('main', 'd1')).toMatchObject({ number: '', erased: true })
+  await again.close()
+})
+
+it('does not hold up the index when a segment cannot be replaced, and goes on without harm', async () => {
+  const { journal, events, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  await append(await blocked('d1'))
+  await journal.drain()
+  requestErasure()
+  const [segment] = listSegments(folder())
+  // The copy cannot be written where a folder is.
+  mkdirSync(`${segment?.path}.erased`)
+  journal.erase({ id: 'e1' })
+  await append(await blocked('d2'))
+  await journal.drain()
+  const reason = expect.stringMatching(/\.erased/)
+  expect(events).toEqual([{ kind: 'failed', work: 'erase', reason }])
+  expect(journal.find('main', 'd1')?.number).toBe(number)
+  expect(journal.find('main', 'd2')?.number).toBe(number)
+  await journal.close()
+
+  rmSync(`${segment?.path}.erased`, { recursive: true })
+  const pending = new PendingErasures(folder(), join(dataDir, 'callgate.sqlite'), undefined)
+  pending.add({ id: 'e1', beforeSeq: Number.POSITIVE_INFINITY })
+  const done = []
+  while (pending.count > 0) done.push(pending.continue())
+  expect(done.at(-1)).toEqual({ id: 'e1', erased: 2, kept: 0 })
+  expect(readFiles()).not.toContain(number)
+})

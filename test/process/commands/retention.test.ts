@@ -1,0 +1,134 @@
+/** A server with decisions of many years removes the oldest, also when it is killed meanwhile. */
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { callgate, type Serving, serve } from '../../support/program.js'
+import { makeDecision, testJournal } from '../../support/test-journal.js'
+
+const msPerDay = 86_400_000
+let dataDir: string
+let key = ''
+const environment = () => ({ CALLGATE_DATA_DIR: dataDir })
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'callgate-retention-'))
+})
+
+afterEach(() => {
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const idAt = (at: number) => `${at.toString(36).padStart(9, '0')}${'0'.repeat(20)}`
+
+/** What a server that has run for six years has, when nothing was removed yet: a decision in each week. */
+async function writeYears(): Promise<{
+  readonly old: readonly number[]
+  readonly kept: readonly number[]
+}> {
+  const first = await serve(environment())
+  key = first.keys.sandbox
+  expect(await first.end('SIGTERM')).toBe(0)
+  rmSync(join(dataDir, 'journal'), { recursive: true })
+  rmSync(join(dataDir, 'index.sqlite'))
+  const today = Math.floor(Date.now() / msPerDay) * msPerDay
+  const weeks = Array.from(
+    { length: 6 * 52 },
+    (_, index) => today - (6 * 52 - index) * 7 * msPerDay,
+  )
+  let now = weeks[0] ?? 0
+  const { journal, append } = testJournal(dataDir, () => now, { keepYears: 100 })
+  await journal.open()
+  for (const at of weeks) {
+    now = at
+    await append(await makeDecision({ id: idAt(at), decidedAt: at, accountId: 'sandbox' }))
+  }
+  await journal.drain()
+  await journal.close()
+  // The newest eight weeks say what day it is, so that up to three months more are kept.
+  const day = (years: number, days: number) => today - (years * 365 + days) * msPerDay
+  return {
+    old: weeks.filter((at) => at < day(5, 100)),
+    kept: weeks.filter((at) => at > day(5, 0)),
+  }
+}
+
+async function read({ url }: Serving, at: number) {
+  const headers = { loginId: key, connection: 'close' }
+  const response = await fetch(`${url}/v1/decisions/${idAt(at)}`, { headers })
+  return { status: response.status, body: await response.text() }
+}
+
+async function decide({ url }: Serving): Promise<number> {
+  const response = await fetch(`${url}/v1/decisions`, {
+    method: 'POST',
+    headers: { loginId: key, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ number: '2125550100', callKind: 'manual' }),
+  })
+  return response.status
+}
+
+const patient = { timeout: 30_000 }
+
+const beginsFile = () => join(dataDir, 'journal', 'begins.json')
+const segments = () => readdirSync(join(dataDir, 'journal')).filter((name) => /\.seg/.test(name))
+
+const removedText = 'were removed after journal.keepYears'
+
+async function expectRemoved(
+  serving: Serving,
+  { old, kept }: Awaited<ReturnType<typeof writeYears>>,
+) {
+  const lastRemoved = async () => (await read(serving, old.at(-1) ?? 0)).body
+  await expect.poll(lastRemoved, patient).toContain(removedText)
+  for (const at of old) {
+    const { status, body } = await read(serving, at)
+    expect([status, body]).toEqual([404, expect.stringContaining(removedText)])
+  }
+  for (const at of kept) expect((await read(serving, at)).status).toBe(200)
+}
+
+it('removes what is older than five years, and says so', async () => {
+  const years = await writeYears()
+  const serving = await serve(environment())
+  await expectRemoved(serving, years)
+  await expect.poll(() => serving.output(), patient).toContain(`decisions ${removedText}`)
+  const metrics = await (await fetch(`${serving.url}/metrics`)).text()
+  expect(metrics).toMatch(/callgate_decisions_removed_total\{by="retention"\} \d\d/)
+  expect(await serving.end('SIGTERM')).toBe(0)
+
+  rmSync(join(dataDir, 'index.sqlite'))
+  const again = await serve(environment())
+  const newest = years.kept.at(-1) ?? 0
+  await expect.poll(async () => (await read(again, newest)).status, patient).toBe(200)
+  await expectRemoved(again, years)
+  expect(await again.end('SIGTERM')).toBe(0)
+
+  const begins: { readonly firstSeq: number } = JSON.parse(readFileSync(beginsFile(), 'utf8'))
+  const [oldest = ''] = segments().sort()
+  expect(Number(oldest.slice(0, 20))).toBe(begins.firstSeq)
+  renameSync(join(dataDir, 'journal', oldest), join(dataDir, oldest))
+  const refused = await callgate(['serve'], { ...environment(), CALLGATE_HTTP_PORT: '0' })
+  expect(refused.code).toBe(1)
+  expect(refused.out + refused.err).toContain(
+    `the segment with record ${begins.firstSeq}, with which the journal begins, is missing`,
+  )
+}, 120_000)
+
+it('removes the same when it is killed meanwhile', async () => {
+  const years = await writeYears()
+  for (let kill = 0; kill < 3; kill += 1) {
+    const before = segments().length
+    const serving = await serve(environment())
+    await expect.poll(() => segments().length, { interval: 1, ...patient }).toBeLessThan(before + 1)
+    await decide(serving)
+    expect(await serving.end('SIGKILL')).toBe('SIGKILL')
+  }
+  const serving = await serve(environment())
+  await expectRemoved(serving, years)
+  await decide(serving)
+  const [oldest = ''] = segments().sort()
+  const begins: { readonly firstSeq: number } = JSON.parse(readFileSync(beginsFile(), 'utf8'))
+  expect(Number(oldest.slice(0, 20))).toBe(begins.firstSeq)
+  expect(await serving.end('SIGTERM')).toBe(0)
+}, 120_000)

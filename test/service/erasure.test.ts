@@ -1,0 +1,211 @@
+/** What an erasure does with each table, and that no table with a number is forgotten. */
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { openErasures } from '../../src/app/erasures.js'
+import { parsePhoneNumber } from '../../src/domain/phone-number.js'
+import type { ErasureRequest } from '../../src/service/erasure/erasure.js'
+import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+const number = '2125550106'
+let running: TestCallgate
+let database: Sqlite.Database
+
+beforeAll(async () => {
+  running = await openTestCallgate()
+  database = new Sqlite(join(running.dataDir, 'callgate.sqlite'), { timeout: 5_000 })
+})
+
+afterAll(async () => {
+  database.close()
+  await running.end()
+})
+
+afterEach(() => {
+  running.clock.at = mondayNoon
+})
+
+const erasures = () => openErasures(running.callgate)
+
+function requestFor(more: Partial<ErasureRequest> = {}): ErasureRequest {
+  const parsed = parsePhoneNumber(number)
+  if (parsed === undefined) throw new Error('not a number')
+  return {
+    number: parsed,
+    accountId: undefined,
+    includesAllowed: false,
+    reason: undefined,
+    requestedBy: 'tester',
+    keepYears: 5,
+    eraseDecision: (body) => body.replaceAll(number, ''),
+    ...more,
+  }
+}
+
+const tables = () =>
+  database
+    .prepare<[], string>(
+      "select name from sqlite_master where type = 'table' and name not like 'kysely%' and name not like 'sqlite%'",
+    )
+    .pluck()
+    .all()
+
+interface Column {
+  readonly name: string
+  readonly type: string
+}
+
+const columnsOf = (table: string) =>
+  database.prepare<[], Column>(`select name, type from pragma_table_info('${table}')`).all()
+
+/** Columns of any row that has the number, as `table.column`. */
+function findNumber(): readonly string[] {
+  return tables().flatMap((table) =>
+    columnsOf(table).flatMap(({ name }) => {
+      const sql = `select count(*) from ${table} where cast("${name}" as text) like '%${number}%'`
+      return database.prepare(sql).pluck().get() === 0 ? [] : [`${table}.${name}`]
+    }),
+  )
+}
+
+/**
+ * The columns of text that may have the number after an erasure: ids, names and codes that operators and
+ * customers choose, data of the account's own companies, and what the law has kept. Before you add one, make
+ * sure that it has no number of a called person, or that `erased-rows.ts` keeps it and says why.
+ */
+const kept: Readonly<Record<string, string>> = {
+  access_tokens: 'token_hash key_id',
+  accounts: 'id kind name country webhook_secret',
+  api_keys: 'id key_hash label role rights projects call_kinds',
+  call_outcomes: 'decision_id state not_carried_out leg dial_status',
+  campaigns: 'project_code name status',
+  decisions: 'id call_kind decision reason via',
+  ebr_records: 'project_code type contact_on obligation_ends_on reference_num brand key_id number',
+  erasures: 'id requested_by reason rows',
+  internal_dnc: 'list key_id number',
+  internal_dnc_lists: 'list',
+  legal_entities:
+    'legal_name ein street_address city state zip country_code primary_phone_number more',
+  project_hours: 'project_code region mon_fri sat sun effective_from effective_until',
+  projects:
+    'code name status notes san org_id webhook_url ftc_status ftc_message ftc_expires_on ftc_area_codes',
+  scan_jobs: 'id status scan_type notification_url notification_key failure',
+  state_registrations: 'project_code state status confirmation',
+  webhook_attempts: 'event_id error',
+  webhook_events: 'id kind subject event url lane api_key state',
+}
+
+it('leaves the number in no column but those that are known', async () => {
+  database.pragma('foreign_keys = off')
+  for (const table of tables()) {
+    if (table === 'change_head') continue
+    const columns = columnsOf(table)
+    const values = columns.map(({ name, type }) => {
+      if (name === 'account_id') return 'main'
+      if (name === 'superseded_at' || name === 'erase_at') return null
+      if (table === 'erasures' && name === 'finished_at') return 1
+      return type.toLowerCase() === 'text' ? number : 12_345
+    })
+    const places = columns.map(() => '?').join()
+    database.prepare(`insert into ${table} values (${places})`).run(values)
+  }
+  const filled = findNumber()
+  expect(filled.length).toBeGreaterThan(60)
+
+  const preview = await erasures().preview(requestFor())
+  expect(findNumber()).toEqual(filled)
+  const id = await erasures().request(requestFor())
+  expect((await erasures().find(id))?.rows).toEqual(preview)
+  expect(findNumber()).toContain('erasures.number')
+  await erasures().finish(id, { erased: 3, kept: 1 })
+  // That of the other request, which is not finished by this.
+  database.prepare('update erasures set number = null where id <> ?').run(id)
+  const known = Object.entries(kept).flatMap(([table, columns]) =>
+    columns.split(' ').map((column) => `${table}.${column}`),
+  )
+  expect(findNumber().toSorted()).toEqual(known.toSorted())
+  expect(preview.map(({ what, count, result }) => [what, count, result])).toEqual([
+    ['opt-outs (internal do-not-call list)', 1, 'kept'],
+    ['relationship and consent records', 1, 'reduced'],
+    ['monitored numbers', 1, 'deleted'],
+    ['observations of spam labels', 1, 'deleted'],
+    ['removed spam labels', 1, 'deleted'],
+    ['numbers of ended scans', 1, 'deleted'],
+    ['webhook events', 1, 'reduced'],
+    ['legal entities', 1, 'kept'],
+  ])
+  for (const { result, why } of preview)
+    expect([result, why !== undefined]).toEqual([result, result !== 'deleted'])
+  const recorded = await erasures().list()
+  expect(recorded.find((erasure) => erasure.id === id)).toMatchObject({
+    requestedBy: 'tester',
+    decisions: { erased: 3, kept: 1 },
+  })
+})
+
+it('ends a consent, keeps it as long as the law asks, and deletes it then', async () => {
+  database.exec('delete from ebr_records')
+  const insert = database.prepare(
+    "insert into ebr_records (account_id, project_code, number, type, contact_on, email, recorded_at, stored_at, superseded_at) values (?, 'main', ?, 'P', '2021-01-01', 'jane@example.com', 1, 1, ?)",
+  )
+  const [year, at] = [365.25 * 86_400_000, running.clock.at]
+  insert.run('main', number, null)
+  insert.run('main', number, at - 4 * year)
+  insert.run('main', number, at - 6 * year)
+  insert.run('main', '2125550199', null)
+  insert.run('sandbox', number, null)
+  const rows = await erasures().preview(requestFor({ accountId: 'main' }))
+  expect(rows.filter(({ what }) => what.startsWith('relationship'))).toMatchObject([
+    { count: 1, result: 'deleted' },
+    { count: 2, result: 'reduced' },
+  ])
+  await erasures().request(requestFor({ accountId: 'main' }))
+  const left = () =>
+    database
+      .prepare(
+        'select account_id, number, email, superseded_at is null as current from ebr_records',
+      )
+      .raw()
+      .all()
+  const untouched = [
+    ['main', '2125550199', 'jane@example.com', 1],
+    ['sandbox', number, 'jane@example.com', 1],
+  ]
+  const reduced = ['main', number, null, 0]
+  expect(left()).toEqual([reduced, reduced, ...untouched])
+  running.clock.at = at + 1.1 * year
+  await erasures().deleteExpired()
+  expect(left()).toEqual([reduced, ...untouched])
+  running.clock.at = at + 5.1 * year
+  await erasures().deleteExpired()
+  expect(left()).toEqual(untouched)
+})
+
+it('keeps the number of a scan in progress, and says so', async () => {
+  database.exec('delete from scan_jobs; delete from scan_numbers')
+  database.pragma('foreign_keys = off')
+  const job = database.prepare(
+    "insert into scan_jobs values ('job', 'main', 'Processing', 'carrier', 'https://example.com', null, 1, 0, 0, 0, 1, 1, null, null)",
+  )
+  job.run()
+  database.prepare("insert into scan_numbers values ('job', 0, ?, null)").run(number)
+  const rows = await erasures().preview(requestFor())
+  expect(rows).toContainEqual({
+    what: 'numbers of scans in progress',
+    count: 1,
+    result: 'kept',
+    why: 'until the scan has ended: erase the number again then',
+  })
+})
+
+it('deletes the decisions of versions before the journal', async () => {
+  database.exec('delete from decisions')
+  const insert = database.prepare(
+    "insert into decisions values (?, 'main', 1, '', '', '', '', '', 0, '{}')",
+  )
+  for (let index = 0; index < 1_200; index += 1) insert.run(`d${index}`)
+  await erasures().deleteOldDecisions()
+  for (const table of ['decisions', 'call_outcomes']) {
+    expect(database.prepare(`select count(*) from ${table}`).pluck().get()).toBe(0)
+  }
+})
