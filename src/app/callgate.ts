@@ -11,8 +11,10 @@ import { buildPolicy } from '../gate/build-policy.js'
 import { allChecks, selectLegalTimeOptions } from '../gate/checks.js'
 import { Gate, type GateDeps, withoutJournal } from '../gate/gate.js'
 import { Journal } from '../gate/journal/journal.js'
+import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
+import type { Tracing } from '../observability/tracing.js'
 import { closeInOrder } from '../runtime/close-in-order.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
@@ -61,21 +63,30 @@ export interface Callgate extends AppContext {
   readonly dryRunGate: Gate
 }
 
+export interface OpenCallgateOptions extends OpenAppOptions {
+  /** Absent while traces are not exported. */
+  readonly tracing?: Tracing | undefined
+}
+
 export async function openCallgate(
   settings: Settings,
   runtime: Runtime,
-  options: OpenAppOptions = {},
+  options: OpenCallgateOptions = {},
 ): Promise<Callgate> {
   const foundation = await openAppContext(settings, runtime, options)
   try {
-    return buildCallgate(foundation, openReferenceData(settings, runtime))
+    return buildCallgate(foundation, openReferenceData(settings, runtime), options.tracing)
   } catch (cause) {
     await foundation.close()
     throw cause
   }
 }
 
-function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
+function buildCallgate(
+  foundation: AppContext,
+  data: ReferenceData,
+  tracing: Tracing | undefined,
+): Callgate {
   const { runtime, changes, projects } = foundation
   const metrics = createMetrics({ version, processMetrics: runtime.processMetrics })
   const views = createAccountViews(foundation.settings, runtime, data)
@@ -95,7 +106,7 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
     onAttempt: (outcome) => metrics.countWebhookAttempt(outcome),
     onPending: (count) => metrics.setPendingWebhooks(count),
   })
-  const remote = createRemoteStack(foundation, { own: embedded.real, metrics })
+  const remote = createRemoteStack(foundation, { own: embedded.real, metrics, tracing })
   // Subscribes before the caches, so that a repeated question does not see an outdated project.
   changes.subscribe({
     numbersChanged: () => undefined,
@@ -110,8 +121,9 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
   const warmup = createWarmup(foundation, { embedded, remote })
   const journal = createJournal(foundation, metrics)
   const erasureTask = createErasureTask(foundation, journal)
-  const createGateFor = (records: GateDeps['journal']) =>
-    createGate(foundation, { accounts, metrics, journal: records })
+  const createDepsFor = (records: GateDeps['journal']) =>
+    createGateDeps(foundation, { accounts, metrics, journal: records })
+  const gateDeps = createDepsFor(journal)
   return {
     ...foundation,
     data,
@@ -126,8 +138,8 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
     warmup,
     metrics,
     journal,
-    gate: createGateFor(journal),
-    dryRunGate: createGateFor(withoutJournal),
+    gate: tracing ? new TracedGate(gateDeps, tracing) : new Gate(gateDeps),
+    dryRunGate: new Gate(createDepsFor(withoutJournal)),
     close: () =>
       closeInOrder([
         () => warmup.close(),
@@ -174,11 +186,26 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
 
 function createRemoteStack(
   { settings, runtime }: AppContext,
-  { own: embedded, metrics }: { readonly own: Compliance; readonly metrics: Metrics },
+  {
+    own: embedded,
+    metrics,
+    tracing: tracer,
+  }: {
+    readonly own: Compliance
+    readonly metrics: Metrics
+    readonly tracing: Tracing | undefined
+  },
 ): RemoteStack | undefined {
   if (settings.source.kind === 'embedded') return undefined
   const deadlineMs = resolveGateDeadlineMs(settings)
-  return openRemoteStack({ settings, runtime, metrics, embedded, gateDeadlineMs: deadlineMs })
+  return openRemoteStack({
+    settings,
+    runtime,
+    metrics,
+    embedded,
+    gateDeadlineMs: deadlineMs,
+    tracer,
+  })
 }
 
 /** The share of a source's queue that warmup may use. */
@@ -210,11 +237,11 @@ function createWarmup(
   return routeWarmupByAccount([warmers.sandbox, warmers.real], chooseByAccount(warmers))
 }
 
-function createGate(
+function createGateDeps(
   { settings, runtime, changeHead }: AppContext,
   deps: Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
-): Gate {
-  return new Gate({
+): GateDeps {
+  return {
     ...deps,
     checks: allChecks,
     policy: buildPolicy(settings),
@@ -228,5 +255,5 @@ function createGate(
     timers: runtime.timers,
     newId: runtime.newDecisionId,
     log: runtime.log,
-  })
+  }
 }

@@ -7,7 +7,11 @@ import type { Runtime } from '../runtime/runtime.js'
 import { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { combineProviders } from '../sources/combine/combine-providers.js'
 import { RestrictedCompliance } from '../sources/combine/restricted-compliance.js'
-import type { ProviderAddresses, ProviderOptions } from '../sources/remote/provider-options.js'
+import type {
+  ProviderAddresses,
+  ProviderOptions,
+  RequestTracer,
+} from '../sources/remote/provider-options.js'
 import { RemoteCompliance } from '../sources/remote/remote-compliance.js'
 import { readProviderCredentials } from './provider-credentials.js'
 
@@ -31,6 +35,8 @@ export interface RemoteStackDeps {
   /** The embedded service, whose answers can only restrict what the providers permit. */
   readonly embedded: Compliance
   readonly gateDeadlineMs: number
+  /** Absent while traces are not exported. */
+  readonly tracer?: RequestTracer | undefined
 }
 
 /** Share of the decision time that a denial of one provider waits for the other provider. */
@@ -40,14 +46,16 @@ const staleFallbackShare = 0.85
 
 /** Throws `DataFileError` for a key file that cannot be read. */
 export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
-  const { settings, runtime, metrics, embedded, gateDeadlineMs } = deps
+  const { settings, runtime, metrics, embedded, gateDeadlineMs, tracer } = deps
   const { source } = settings
   const maxDenialWaitMs = gateDeadlineMs * denialWaitShare
   const opened = (['provider', 'secondProvider'] as const)
     .filter((which) => source[which].baseUrl !== undefined)
     .map((which) => ({
       name: source[which].name,
-      remote: new RemoteCompliance(createProviderOptions(settings, which, { runtime, metrics })),
+      remote: new RemoteCompliance(
+        createProviderOptions(settings, which, { runtime, metrics, tracer }),
+      ),
     }))
   const remotes = opened.map(({ remote }) => remote)
   const cache = new CachedCompliance(
@@ -104,7 +112,7 @@ function createProviderSource(
 export function createProviderOptions(
   { source }: Settings,
   which: 'provider' | 'secondProvider',
-  { runtime, metrics }: Pick<RemoteStackDeps, 'runtime' | 'metrics'>,
+  { runtime, metrics, tracer }: Pick<RemoteStackDeps, 'runtime' | 'metrics' | 'tracer'>,
 ): ProviderOptions {
   const settings = source[which]
   const { name } = settings
@@ -127,6 +135,7 @@ export function createProviderOptions(
     timers,
     random,
     log,
+    tracer,
     observer: {
       onRequest: metrics.recordSourceRequest.bind(metrics, name),
       onCircuitChange: (question, open) => metrics.setSourceCircuit(name, question, open),

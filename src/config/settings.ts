@@ -10,7 +10,17 @@ import { listsSchema } from './lists.js'
 import { policySchema } from './policy.js'
 import { limitsSchema, lookupsSchema, reputationSchema, webhooksSchema } from './service.js'
 import { sourceSchema } from './source.js'
-import { addProblem, filePath, instant, milliseconds, region, text, wholeNumber } from './values.js'
+import {
+  addProblem,
+  filePath,
+  httpUrl,
+  instant,
+  milliseconds,
+  region,
+  shortName,
+  text,
+  wholeNumber,
+} from './values.js'
 
 const instantSetting = instant('2026-11-23T17:00:00Z')
 
@@ -177,6 +187,26 @@ const settingsShape = z.strictObject({
   reputation: reputationSchema.prefault({}),
   lookups: lookupsSchema.prefault({}),
   asterisk: asteriskSchema.prefault({}),
+  tracing: z
+    .strictObject({
+      otlpUrl: httpUrl
+        .optional()
+        .describe(
+          'Collector for OpenTelemetry spans over OTLP/HTTP, such as http://localhost:4318; they are sent ' +
+            'as JSON to /v1/traces below it. Default: no spans are recorded',
+        ),
+      serviceName: shortName.default('callgate').describe('service.name of the spans'),
+      sampleRatio: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(1)
+        .describe(
+          'Share of the decisions without a traceparent whose spans are exported, from 0 to 1. With one, ' +
+            'its sampled flag decides',
+        ),
+    })
+    .prefault({}),
 })
 
 /** The time limit of a decision; a remote provider needs more than the embedded service. */

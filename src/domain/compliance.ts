@@ -9,6 +9,7 @@ import type { ListVersion } from './number-set.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { PlaceSource } from './place.js'
 import type { Instant } from './time/clock.js'
+import type { TraceContext } from './trace/trace-context.js'
 
 export type MaybePromise<T> = T | Promise<T>
 
@@ -34,6 +35,8 @@ export interface Question {
    * answer forbids this kind of call or only another one.
    */
   readonly callKind?: CallKind | undefined
+  /** The trace of the decision that asks. Answers do not depend on it. */
+  readonly trace?: TraceContext | undefined
   /** The answer is not urgent: it may be delayed in favor of other questions. */
   readonly inBackground?: boolean | undefined
 }

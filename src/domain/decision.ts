@@ -4,6 +4,7 @@
 
 import type { ListVersion } from './number-set.js'
 import type { Instant } from './time/clock.js'
+import type { TraceContext } from './trace/trace-context.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
 export const callKinds = ['manual', 'autodialed', 'ai'] as const
@@ -83,6 +84,8 @@ export interface CallRequest {
   readonly trunk?: string | undefined
   /** The channel that waits for the decision, for calls from Asterisk. */
   readonly channel?: CallChannel | undefined
+  /** The trace that the call is part of. */
+  readonly trace?: TraceContext | undefined
   /** How the call reached callgate. */
   readonly via: 'http' | 'predial' | 'asterisk' | 'check'
 }

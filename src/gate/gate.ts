@@ -169,6 +169,7 @@ export class Gate {
       recordedVoice: legalTimeOptions.recordedVoice,
       requireStatutoryWindow: legalTimeOptions.requireStatutoryWindow,
       strictestPlace: legalTimeOptions.strictestPlace,
+      trace: request.trace,
     }
     const { compliance, clock } = account
     const findings = runChecks(
@@ -381,6 +382,7 @@ export class Gate {
       via,
       server: request.channel?.server,
       channelId: request.channel?.id,
+      traceId: request.trace?.traceId,
       ms: Math.round(seconds * 1e6) / 1e3,
     })
   }

@@ -27,6 +27,7 @@ import {
 } from '../domain/decision.js'
 import { parseDialString } from '../domain/phone-number.js'
 import type { Clock } from '../domain/time/clock.js'
+import { parseTraceparent } from '../domain/trace/trace-context.js'
 import { getErrorMessage } from '../errors.js'
 import { createSampledLine } from '../observability/log.js'
 import { withTimeout } from '../runtime/runtime.js'
@@ -134,7 +135,7 @@ function createPlainAnswer(call: DecisionCall): AnswerPlain {
   return (request, socket) => {
     const fields = readPlainCall(call, request)
     if (fields === undefined || serviceCodes.has(fields.number)) return false
-    const { loginId } = request.head
+    const { loginId, traceparent } = request.head
     const caller = loginId === '' ? undefined : authenticate(loginId, 'login-id')
     if (caller instanceof Promise) {
       // It is asked again for the same request; a failure is answered there.
@@ -144,7 +145,7 @@ function createPlainAnswer(call: DecisionCall): AnswerPlain {
     if (caller === undefined) return false
     const { rights, projects, callKinds } = caller.limits
     if (projects !== 'any' || callKinds !== 'any' || !rights.has('decide')) return false
-    judgePlain(call, { caller, fields, socket }).catch(() => socket.destroy())
+    judgePlain(call, { caller, fields, traceparent, socket }).catch(() => socket.destroy())
     return true
   }
 }
@@ -152,18 +153,20 @@ function createPlainAnswer(call: DecisionCall): AnswerPlain {
 interface PlainCall {
   readonly caller: Caller
   readonly fields: DecisionRequest
+  readonly traceparent: string
   readonly socket: ThrottledSocket
 }
 
 async function judgePlain(
   call: DecisionCall,
-  { caller, fields, socket }: PlainCall,
+  { caller, fields, traceparent, socket }: PlainCall,
 ): Promise<void> {
   const { endpoint, via, options } = call
   const { gate, clock, logger } = options
   let reply: Reply
   try {
-    const finalize = await gate.judge(toCallRequest(caller, fields, via), socket.arrivedAtMs)
+    const request = toCallRequest(caller, { fields, via, traceparent })
+    const finalize = await gate.judge(request, socket.arrivedAtMs)
     reply = createReply(finalize(), call, fields)
   } catch (error) {
     const { name, errors: shape, paths } = endpoint
@@ -246,6 +249,7 @@ interface AnyRequest {
 async function answerAnyRequest(received: AnyRequest): Promise<void> {
   const { request, response, sender, known, query, call, arrivedAtMs } = received
   const { endpoint, via, options } = call
+  const { traceparent } = request.headers
   const { accepts, keyAlsoIn } = endpoint
   const body = await readFieldsOf(request, received.body, call)
   const inBody = Object.entries(body.fields)
@@ -258,7 +262,8 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
     const code = findServiceCode([...query, ...inBody], options.serviceCodes)
     if (code !== undefined) {
       const fields = readServiceCall(code, call, () => readFields(request, endpoint, body))
-      const decision = await passServiceCode(call, { fields, arrivedAtMs, identified })
+      const sent = { fields, via, traceparent }
+      const decision = await passServiceCode(call, { sent, arrivedAtMs, identified })
       return answer(response, () => decision, { call, fields })
     }
   }
@@ -267,7 +272,10 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   if (body.refusal !== undefined) throw body.refusal
   const fields = await parseRequest(endpoint, readFields(request, endpoint, body), caller)
   if (fields.at !== undefined) requireInstantInRange(fields.at, options.clock.now())
-  const judged = await options.gate.judge(toCallRequest(caller, fields, via), arrivedAtMs)
+  const judged = await options.gate.judge(
+    toCallRequest(caller, { fields, via, traceparent }),
+    arrivedAtMs,
+  )
   answer(response, judged, { call, fields })
 }
 
@@ -351,14 +359,19 @@ function readFields(
   return mergeFields([inAddress, inBody])
 }
 
-function toCallRequest(
-  caller: Caller,
-  request: DecisionRequest,
-  via: CallRequest['via'],
-): CallRequest {
-  const { number: dialed, keepSentNumber: _, ...rest } = request
+/** What the request says of its call. */
+interface SentCall {
+  readonly fields: DecisionRequest
+  readonly via: CallRequest['via']
+  /** The header; one that was sent twice is malformed, and ignored like any other that is. */
+  readonly traceparent: string | string[] | undefined
+}
+
+function toCallRequest(caller: Caller, { fields, via, traceparent }: SentCall): CallRequest {
+  const { number: dialed, keepSentNumber: _, ...rest } = fields
   const keyId = caller === anonymousCaller ? undefined : caller.keyId
-  return { dialed, accountId: caller.accountId, keyId, via, ...rest }
+  const trace = traceparent ? parseTraceparent(String(traceparent)) : undefined
+  return { dialed, accountId: caller.accountId, keyId, via, trace, ...rest }
 }
 
 /** What is known of a call to a service code; it does not matter what is wrong with its other fields. */
@@ -381,13 +394,13 @@ const maxCallerWaitMs = 50
 
 /** Without a record when none can be kept, or the caller is not known in time. */
 async function passServiceCode(
-  { via, options, warnUnrecorded }: DecisionCall,
+  { options, warnUnrecorded }: DecisionCall,
   {
-    fields,
+    sent,
     arrivedAtMs,
     identified,
   }: {
-    readonly fields: DecisionRequest
+    readonly sent: SentCall
     readonly arrivedAtMs: number
     readonly identified: Promise<Caller>
   },
@@ -396,10 +409,10 @@ async function passServiceCode(
     const caller = await withTimeout(identified, maxCallerWaitMs, () => {
       throw new Error(`the key could not be looked up within ${maxCallerWaitMs} ms`)
     })
-    return (await options.gate.judge(toCallRequest(caller, fields, via), arrivedAtMs))()
+    return (await options.gate.judge(toCallRequest(caller, sent), arrivedAtMs))()
   } catch (cause) {
     const because = getErrorMessage(cause)
-    warnUnrecorded({ number: fields.number, because })
-    return options.gate.allowUnrecorded(toCallRequest(anonymousCaller, fields, via))
+    warnUnrecorded({ number: sent.fields.number, because })
+    return options.gate.allowUnrecorded(toCallRequest(anonymousCaller, sent))
   }
 }

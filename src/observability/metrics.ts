@@ -61,6 +61,7 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServerMetrics, Se
   /** After `journal.keepYears`, or only their number. */
   countRemovedDecisions(by: 'retention' | 'erasure', count: number): void
   countDroppedLogLine(): void
+  countDroppedSpans(count: number): void
   /** 1 while a country's prefixes are resolved by area code only. */
   setAreaCodeMode(country: 'US' | 'CA', active: boolean): void
   render(): Promise<{ readonly contentType: string; readonly body: string }>
@@ -283,13 +284,23 @@ function createRecordMetrics(
   }
 }
 
-function createLogMetrics(registry: Registry): Pick<Metrics, 'countDroppedLogLine'> {
+function createLogMetrics(
+  registry: Registry,
+): Pick<Metrics, 'countDroppedLogLine' | 'countDroppedSpans'> {
   const dropped = new Counter({
     name: 'callgate_log_lines_dropped_total',
     help: 'Log lines dropped because standard output was not read fast enough.',
     registers: [registry],
   })
-  return { countDroppedLogLine: () => dropped.inc() }
+  const spans = new Counter({
+    name: 'callgate_trace_spans_dropped_total',
+    help: 'Spans that were not exported because the collector did not accept them in time.',
+    registers: [registry],
+  })
+  return {
+    countDroppedLogLine: () => dropped.inc(),
+    countDroppedSpans: (count) => spans.inc(count),
+  }
 }
 
 function createDataMetrics(registry: Registry): Pick<Metrics, 'setAreaCodeMode'> {

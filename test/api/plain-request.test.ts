@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DecisionFinalizer } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
+import type { TraceContext } from '../../src/domain/trace/trace-context.js'
 import { encodeDecision } from '../../src/gate/decision-document.js'
 import type { Authenticate } from '../../src/http/authenticate.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
@@ -53,7 +54,9 @@ async function open({
   const { gate } = testGate(fakeCompliance())
   const held: (() => void)[] = []
   const measured: string[] = []
+  const traces: (TraceContext | undefined)[] = []
   const judge = async (call: Parameters<typeof gate.judge>[0]): Promise<DecisionFinalizer> => {
+    traces.push(call.trace)
     if (isHeld) await new Promise<void>((resolve) => held.push(resolve))
     if (call.reference === 'fail') throw new Error('a bug')
     return await gate.judge(call)
@@ -82,7 +85,7 @@ async function open({
     },
   })
   const parsedCount = () => parsed
-  return { app, held, measured, parsedCount }
+  return { app, held, measured, traces, parsedCount }
 }
 
 /** A connection of which every answer is read whole. */
@@ -202,6 +205,20 @@ describe('a usual request', () => {
     expect(await client.ask(decide())).toMatch(/^HTTP\/1.1 500 /)
     isBroken = false
     expect(await client.ask(decide())).toMatch(/^HTTP\/1.1 200 /)
+  })
+
+  it('with a traceparent has its trace, with and without the parser', async () => {
+    const { app, traces, parsedCount } = await open()
+    const client = new Client(app.url)
+    const [traceId, spanId] = ['a'.repeat(32), 'b'.repeat(16)]
+    const header = `TraceParent: 00-${traceId}-${spanId}-01`
+    const trace = { traceId, spanId, isSampled: true }
+    for (const headers of [[header], [header], ['traceparent: 00-nonsense'], []])
+      await client.ask(decide({ headers }))
+    expect([traces, parsedCount()]).toEqual([[trace, trace, undefined, undefined], 1])
+    // The parser joins them.
+    await client.ask(decide({ headers: [header, header] }))
+    expect([traces.at(-1), parsedCount()]).toEqual([undefined, 2])
   })
 
   it('that fails by a bug is answered as such', async () => {

@@ -15,7 +15,7 @@ describe('the cause of a blocked call in gate-curl.conf', () => {
     const line = conf.split('\n').find((one) => one.includes('?42:21'))
     const named = [...(line ?? '').matchAll(/"\$\{CALLGATE_REASON\}" = "([a-z-]+)"/g)]
     const causeOf = (reason: ReasonCode) => {
-      const block = { decision: 'block', reason, number: '', id: '', effects: [] }
+      const block = { decision: 'block', reason, number: '', id: '', effects: [], request: {} }
       return createVerdictVariables(block as unknown as Decision, '').CALLGATE_CAUSE
     }
     const reasons = (Object.keys(reasonTexts) as ReasonCode[]).filter(

@@ -1,5 +1,6 @@
 /** The channel variables that give a decision to the dialplan. */
 import { type Decision, listDegradedChecks, type ReasonCode } from '../../domain/decision.js'
+import { formatTraceparent } from '../../domain/trace/trace-context.js'
 
 /** Q.850: 21, call rejected, for a rule that blocks. 42, congestion, for no decision. */
 type HangupCause = '' | '21' | '42'
@@ -44,7 +45,7 @@ export function createVerdictVariables(
   verdict: Decision,
   permit: string,
 ): Readonly<Record<string, string>> {
-  const { decision, number, reason, id } = verdict
+  const { decision, number, reason, id, request } = verdict
   return {
     CALLGATE_DECISION: decision,
     CALLGATE_NUMBER: number,
@@ -54,6 +55,7 @@ export function createVerdictVariables(
     // No comma, which would start the value of the next variable.
     CALLGATE_DEGRADED: listDegradedChecks(verdict).join('+'),
     CALLGATE_PERMIT: permit,
+    CALLGATE_TRACEPARENT: request.trace ? formatTraceparent(request.trace) : '',
   }
 }
 
@@ -66,4 +68,5 @@ export const noVerdictVariables: Readonly<Record<string, string>> = {
   CALLGATE_ID: '',
   CALLGATE_DEGRADED: '',
   CALLGATE_PERMIT: '',
+  CALLGATE_TRACEPARENT: '',
 }

@@ -6,6 +6,7 @@ import { type Callgate, openCallgate } from '../../app/callgate.js'
 import { ServiceThreads } from '../../app/service-threads.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import type { Asterisk } from '../../asterisk/asterisk.js'
+import type { Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
@@ -20,6 +21,7 @@ import { RateLimits } from '../../http/limits/rate-limits.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
 import { openServer, type RunningServer } from '../../http/server.js'
 import { type LineWriter, openLog } from '../../observability/log.js'
+import type { Tracing } from '../../observability/tracing.js'
 import { closeInOrder } from '../../runtime/close-in-order.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
@@ -48,20 +50,32 @@ export const registerServe: RegisterCommand = (program) => {
       const { log, output } = openLog(settings.logLevel)
       const ended = waitForSignal()
       onHangup(() => log.info('SIGHUP is ignored; a restart reads changed settings'))
+      const tracing = await openTracing(settings)
       const callgate = await openCallgate(
         settings,
         { ...nodeRuntime, log, canBlock: false },
-        { init },
+        { init, tracing },
       )
       output.onDropped = () => callgate.metrics.countDroppedLogLine()
+      if (tracing) tracing.onDropped = (count) => callgate.metrics.countDroppedSpans(count)
       try {
         await serveUntil(ended, callgate, output)
       } finally {
         await callgate.close()
+        await tracing?.close()
       }
       requireNoLosses(callgate)
       log.info('stopped')
     })
+}
+
+/** OpenTelemetry is loaded only if its spans are exported. */
+async function openTracing({ tracing }: Settings): Promise<Tracing | undefined> {
+  const { otlpUrl: url, serviceName, sampleRatio } = tracing
+  if (url === undefined) return undefined
+  const { Tracing } = await import('../../observability/tracing.js')
+  const { clock, timers } = nodeRuntime
+  return new Tracing({ url, serviceName, version, sampleRatio, clock, timers })
 }
 
 /** Throws if records were lost, so that the exit code shows it. */

@@ -18,6 +18,8 @@ export interface PlainHead {
   /** Header `loginId`; empty when there is none. */
   readonly loginId: string
   readonly contentType: string
+  /** Header `traceparent`; empty when there is none. */
+  readonly traceparent: string
   readonly bodyLength: number
 }
 
@@ -47,6 +49,7 @@ const usedHeaders: ReadonlySet<string> = new Set([
   'content-length',
   'content-type',
   'loginid',
+  'traceparent',
 ])
 
 /**
@@ -87,6 +90,7 @@ function readPlainHead(text: string): PlainHead | undefined {
     target,
     loginId: found.get('loginid') ?? '',
     contentType: found.get('content-type') ?? '',
+    traceparent: found.get('traceparent') ?? '',
     bodyLength: Number(length),
   }
 }

@@ -2,6 +2,7 @@
 
 import type { AnswerFailureReason, QuestionName } from '../../domain/compliance.js'
 import type { Clock, Timers } from '../../domain/time/clock.js'
+import type { TraceContext } from '../../domain/trace/trace-context.js'
 import type { Logger } from '../../observability/log.js'
 import type { Transport } from './client/transport.js'
 
@@ -48,6 +49,24 @@ export interface ProviderObserver<Name extends string = QuestionName> {
   onCircuitChange(question: Name, open: boolean): void
 }
 
+/** Records a span for each request of traced decisions. */
+export interface RequestTracer {
+  startRequest(request: {
+    /** Name of the provider. */
+    readonly source: string
+    readonly question: string
+    readonly numbers: number
+    readonly parent: TraceContext
+  }): RequestSpan
+}
+
+export interface RequestSpan {
+  /** Sent with the request. */
+  readonly context: TraceContext
+  /** `traces`: those of all callers, the parent included. */
+  end(outcome: RequestOutcome, traces: readonly TraceContext[]): void
+}
+
 /** The options that do not depend on the questions. */
 export interface ProviderBaseOptions {
   /** Name in findings, logs and metrics. */
@@ -61,6 +80,8 @@ export interface ProviderBaseOptions {
   /** Returns 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number
   readonly log: Logger
+  /** Absent while traces are not exported. */
+  readonly tracer?: RequestTracer | undefined
   /** HTTP is used when absent. */
   readonly transport?: Transport | undefined
 }

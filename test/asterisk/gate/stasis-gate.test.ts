@@ -34,6 +34,7 @@ const cleared = {
   CALLGATE_ID: '',
   CALLGATE_DEGRADED: '',
   CALLGATE_PERMIT: '',
+  CALLGATE_TRACEPARENT: '',
 }
 /** The account's own clock stands elsewhere, as that of a sandbox may. */
 const judgedAt = instant('2025-01-01T12:00:00Z')
@@ -176,6 +177,7 @@ describe('a call that is allowed', () => {
       CALLGATE_ID: 'd1',
       CALLGATE_DEGRADED: '',
       CALLGATE_PERMIT: expect.stringMatching(/^1\./),
+      CALLGATE_TRACEPARENT: '',
     })
     const handedOver = { state: 'handed-over', handedOverAt: one.clock.now() }
     expect(one.notes).toEqual([['d1', handedOver, true]])
@@ -279,6 +281,7 @@ describe('a call that is blocked', () => {
       CALLGATE_ID: 'd1',
       CALLGATE_DEGRADED: '',
       CALLGATE_PERMIT: '',
+      CALLGATE_TRACEPARENT: '',
     })
     expect(one.notes.map(([id, { state }]) => [id, state])).toEqual([['d1', 'handed-over']])
   })

@@ -93,11 +93,15 @@ export class BatchClient<Asks extends Question, Value> {
     const deadlineMs = this.#options.timers.monotonicMs() + this.#getDeadlineMs(inBackground)
     const identity = question.getIdentity(asks)
     const known = this.#pending.get(identity)
-    if (known) return this.#join(known, inBackground, deadlineMs)
+    if (known) {
+      if (asks.trace) known.traces.push(asks.trace)
+      return this.#join(known, inBackground, deadlineMs)
+    }
     const rejection = this.#findOverload(inBackground) ?? this.#sender.findRejection(deadlineMs)
     if (rejection) return this.#toAnswer(rejection)
     const group = question.getGroup(asks)
     const added = new CoalescedQuestion<Asks, Value>(asks, { identity, group })
+    if (asks.trace) added.traces.push(asks.trace)
     this.#pending.set(identity, added)
     const answer = this.#join(added, inBackground, deadlineMs)
     this.#sender.add(added)

@@ -4,12 +4,13 @@
  * are sent again.
  */
 import type { AnswerSuccess, Question } from '../../../domain/compliance.js'
+import type { TraceContext } from '../../../domain/trace/trace-context.js'
 import type { BatchQuestion, EndpointRequest } from '../batch-question.js'
 import type { AuthHeaders, Credentials } from '../client/credentials.js'
 import { createThrownFailure, type QuestionFailure } from '../client/question-failure.js'
 import { type RequestFailure, type RequestResult, sendBatch } from '../client/send-batch.js'
 import type { Transport } from '../client/transport.js'
-import type { ProviderOptions, QuestionLimits } from '../provider-options.js'
+import type { ProviderOptions, QuestionLimits, RequestSpan } from '../provider-options.js'
 import type { CoalescedQuestion, CoalescedQuestions } from './coalesced-question.js'
 import { ProviderEvents } from './provider-events.js'
 import { QuestionQueue } from './question-queue.js'
@@ -223,6 +224,7 @@ export class BatchSender<Asks extends Question, Value> {
     const { addresses, clock, timers, observer } = this.#options
     const { questions, request, authHeaders } = sent
     const sentAtMs = this.#now()
+    const span = this.#startSpan(questions)
     const result = await sendBatch({
       question,
       request,
@@ -231,18 +233,33 @@ export class BatchSender<Asks extends Question, Value> {
       addresses,
       clock,
       timers,
+      trace: span?.context ?? findTrace(questions),
       timeoutMs: limits.deadlineMs,
       controller,
       questions: questions.map(({ question }) => question),
     })
+    const outcome = result.answered ? 'answered' : result.reason
+    // Callers may have joined while the request was in flight.
+    span?.end(
+      outcome,
+      questions.flatMap(({ traces }) => traces),
+    )
     this.#requests.delete(controller)
     this.#inFlightCount -= questions.length
     if (this.#isClosed) return
     const seconds = (this.#now() - sentAtMs) / 1000
-    observer.onRequest(question.name, result.answered ? 'answered' : result.reason, seconds)
+    observer.onRequest(question.name, outcome, seconds)
     if (result.answered) this.#handleAnswer(sent, result)
     else this.#handleFailure(sent, result)
     this.sendDue()
+  }
+
+  #startSpan(questions: CoalescedQuestions<Asks, Value>): RequestSpan | undefined {
+    const { name, tracer } = this.#options
+    const parent = tracer && findTrace(questions)
+    if (!parent) return undefined
+    const question = this.#deps.question.name
+    return tracer.startRequest({ source: name, question, numbers: questions.length, parent })
   }
 
   #handleAnswer(
@@ -290,4 +307,11 @@ export class BatchSender<Asks extends Question, Value> {
     this.#requeue(this.#retries.keepRetryable(questions, why, { retryAtMs: now + waitMs }))
     this.#deps.onPause(now + waitMs, why)
   }
+}
+
+/** The first trace of the questions, which their request belongs to. */
+function findTrace<Asks extends Question, Value>(
+  questions: CoalescedQuestions<Asks, Value>,
+): TraceContext | undefined {
+  return questions.find(({ traces }) => traces.length > 0)?.traces[0]
 }

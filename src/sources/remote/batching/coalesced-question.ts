@@ -1,5 +1,6 @@
 /** One question to a provider, and the callers that wait for its answer. */
 import type { Answer, Question } from '../../../domain/compliance.js'
+import type { TraceContext } from '../../../domain/trace/trace-context.js'
 
 /** One waiting caller, or several that asked within a millisecond of each other. */
 export interface Listener<Asks extends Question, Value> {
@@ -32,6 +33,8 @@ export class CoalescedQuestion<Asks extends Question, Value> {
   /** The latest deadline of all listeners. */
   lastDeadlineMs = Number.NEGATIVE_INFINITY
   readonly listeners: Listener<Asks, Value>[] = []
+  /** The traces of all callers that have one. */
+  readonly traces: TraceContext[] = []
 
   constructor(asks: Asks, about: { readonly identity: string; readonly group: string }) {
     this.question = asks

@@ -5,8 +5,8 @@
 
 import type { AnswerFailure, Question } from '../../../domain/compliance.js'
 import type { Clock, Instant, Timers } from '../../../domain/time/clock.js'
+import { formatTraceparent, type TraceContext } from '../../../domain/trace/trace-context.js'
 import { getErrorMessage } from '../../../errors.js'
-
 import {
   type BatchQuestion,
   defaultMaxRowBytes,
@@ -35,6 +35,8 @@ export interface BatchRequest<Asks extends Question, Value> {
   readonly addresses: ProviderAddresses
   readonly clock: Clock
   readonly timers: Timers
+  /** Sent as header `traceparent`. */
+  readonly trace?: TraceContext | undefined
   /** The request is aborted if it takes longer. */
   readonly timeoutMs: number
   /** Aborted on timeout, or by a caller that closes. */
@@ -92,6 +94,7 @@ function buildProviderRequest<Asks extends Question, Value>({
   questions,
   authHeaders,
   addresses,
+  trace,
 }: BatchRequest<Asks, Value>): ProviderRequest {
   const query = wire.query ? `?${new URLSearchParams(wire.query).toString()}` : ''
   const isJson = wire.json !== undefined || wire.jsonRequested === true
@@ -103,6 +106,7 @@ function buildProviderRequest<Asks extends Question, Value>({
       ...authHeaders,
       accept: 'application/json',
       ...(isJson && { 'content-type': 'application/json' }),
+      ...(trace && { traceparent: formatTraceparent(trace) }),
     },
     ...(wire.json !== undefined && { body: JSON.stringify(wire.json) }),
   }

@@ -1,0 +1,36 @@
+/** Records a span for each decision; used only while traces are exported. */
+import { type MaybePromise, mapMaybePromise } from '../domain/compliance.js'
+import type { CallRequest, Decision, DecisionFinalizer } from '../domain/decision.js'
+import type { Tracing } from '../observability/tracing.js'
+import { Gate, type GateDeps } from './gate.js'
+
+export class TracedGate extends Gate {
+  readonly #tracing: Tracing
+  readonly #timers: GateDeps['timers']
+
+  constructor(deps: GateDeps, tracing: Tracing) {
+    super(deps)
+    this.#tracing = tracing
+    this.#timers = deps.timers
+  }
+
+  override judge(
+    request: CallRequest,
+    arrivedAtMs = this.#timers.monotonicMs(),
+  ): MaybePromise<DecisionFinalizer> {
+    const span = this.#tracing.startDecision(request.trace, arrivedAtMs)
+    const judged = super.judge({ ...request, trace: span.context }, arrivedAtMs)
+    return mapMaybePromise(judged, (finalize) => (isDelayed) => {
+      const decision = finalize(isDelayed)
+      span.end(decision)
+      return decision
+    })
+  }
+
+  override refuse(request: CallRequest, detail: string): Decision {
+    const span = this.#tracing.startDecision(request.trace, this.#timers.monotonicMs())
+    const decision = super.refuse({ ...request, trace: span.context }, detail)
+    span.end(decision)
+    return decision
+  }
+}
