@@ -10,7 +10,16 @@ import { listsSchema } from './lists.js'
 import { policySchema } from './policy.js'
 import { limitsSchema, lookupsSchema, reputationSchema, webhooksSchema } from './service.js'
 import { sourceSchema } from './source.js'
-import { addProblem, filePath, instant, milliseconds, region, text, wholeNumber } from './values.js'
+import {
+  addProblem,
+  filePath,
+  instant,
+  milliseconds,
+  region,
+  reloadable,
+  text,
+  wholeNumber,
+} from './values.js'
 
 const instantSetting = instant('2026-11-23T17:00:00Z')
 
@@ -42,6 +51,7 @@ const settingsShape = z.strictObject({
   logLevel: z
     .enum(['error', 'warn', 'info', 'debug'])
     .default('info')
+    .meta(reloadable)
     .describe(
       'error: someone must act; warn: recovered or degraded; info: life cycle and decisions',
     ),
@@ -128,6 +138,7 @@ const settingsShape = z.strictObject({
     .strictObject({
       rulesFile: text
         .default('config/calling-rules.yaml')
+        .meta(reloadable)
         .describe(
           'State and federal calling rules; a relative path is resolved in the working folder, ' +
             'then in the folder of the program. A missing file stops the start',
@@ -139,10 +150,12 @@ const settingsShape = z.strictObject({
       proclaimedDays: z
         .array(proclaimedDay)
         .default([])
+        .meta(reloadable)
         .describe('Days closed by proclamation: region, date, name'),
       emergencies: z
         .array(emergency)
         .default([])
+        .meta(reloadable)
         .describe(
           'Emergencies that prohibit calls: region, from, until, postalPrefixes, name, citation',
         ),
@@ -150,7 +163,10 @@ const settingsShape = z.strictObject({
     .prefault({}),
   sandbox: z
     .strictObject({
-      file: text.default('config/sandbox.yaml').describe('The fixed facts of the sandbox account'),
+      file: text
+        .default('config/sandbox.yaml')
+        .meta(reloadable)
+        .describe('The fixed facts of the sandbox account'),
       at: instantSetting.optional().describe('Fixed time for the sandbox account only'),
     })
     .prefault({}),

@@ -34,7 +34,7 @@ const embeddedSourceName = 'embedded'
 export interface EmbeddedDeps {
   readonly evaluator: Pick<ScrubEvaluator, 'evaluate'>
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntry'>
-  /** The view of the accounts whose questions are answered. */
+  /** The view of the accounts whose questions are answered; read for each question, since a reload replaces it. */
   readonly account: EvaluatedAccount & {
     readonly hours: Pick<CallingHours, 'checkTimeLegal'>
   }

@@ -61,6 +61,7 @@ async function openEmbedded({
       clock,
       numberingPlan: plan,
       hours: hoursOver(plan),
+      law: rules,
       lists: new ListFacts({ lists: lists ?? fakeLists({}), ages, clock }),
       fixedFacts: undefined,
     },
@@ -68,6 +69,7 @@ async function openEmbedded({
       clock: sandbox.clock,
       numberingPlan: sandboxPlan,
       hours: hoursOver(sandboxPlan),
+      law: rules,
       lists: new SandboxLists(sandbox),
       fixedFacts: sandbox,
     },
@@ -75,9 +77,8 @@ async function openEmbedded({
   const viewOf = chooseByAccount(views)
   const subjects = await buildSubjects(storage, { viewOf })
   const { internalDnc, consent, projects } = subjects
-  const callingHours = views.real.hours
-  const parts = { projects, internalDnc, consent, callingHours, viewOf }
-  const evaluator = new ScrubEvaluator({ ...parts, postalCodes, law: rules })
+  const parts = { projects, internalDnc, consent, viewOf }
+  const evaluator = new ScrubEvaluator({ ...parts, postalCodes })
   const errors: string[] = []
   const sourceFor = (account: AccountView) =>
     new EmbeddedCompliance({

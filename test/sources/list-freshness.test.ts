@@ -12,6 +12,7 @@ import {
   fakeLists,
   hoursOver,
   planWith,
+  rules,
   type TestScrubOptions,
   testScrub,
 } from '../support/scrub-parts.js'
@@ -40,6 +41,7 @@ function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrub
       clock,
       lists: listFacts,
       hours: hoursOver(plan),
+      law: rules,
       numberingPlan: plan,
       fixedFacts: undefined,
     },
@@ -140,12 +142,18 @@ describe('a scrub verdict', () => {
     const { evaluator, listFacts } = testScrub({
       clock,
       plan: slow,
-      hours: hoursOver(plan),
       ages: agesWith(days),
       lists: fakeLists(ported),
     })
     const judged = await evaluator.evaluate(
-      { clock, lists: listFacts, numberingPlan: slow, fixedFacts: undefined },
+      {
+        clock,
+        lists: listFacts,
+        numberingPlan: slow,
+        hours: hoursOver(plan),
+        law: rules,
+        fixedFacts: undefined,
+      },
       'main',
       { number: toPhoneNumber(ny) },
     )

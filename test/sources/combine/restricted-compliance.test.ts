@@ -18,6 +18,7 @@ import { answered, cleanRow, fakeCompliance, openHours } from '../../support/fak
 import {
   ageless,
   areaCodePlan,
+  rules as callingRules,
   type FakeList,
   fakeFile,
   fakeLists,
@@ -175,6 +176,7 @@ function beside(options: OwnOptions) {
       clock,
       lists: new ListFacts({ lists: fakeLists(lists, listProblems), ages, clock }),
       hours: hoursOver(plan),
+      law: callingRules,
       numberingPlan: plan,
       fixedFacts: undefined,
     },

@@ -1,0 +1,93 @@
+/** What differs between two configurations, and which of it a running server can take over. */
+import {
+  getAt,
+  isReloadable,
+  isTree,
+  listSettingLeaves,
+  secretNames,
+  setAt,
+  type Tree,
+} from '../config/load.js'
+import type { Settings } from '../config/settings.js'
+import { formatInstant } from '../domain/time/dates.js'
+import type { Configuration } from './configuration.js'
+
+/** Both values as JSON, shortened; secrets are hidden. */
+export interface ValueChange {
+  /** A setting, or a file and the place in it. */
+  readonly field: string
+  readonly from: string
+  readonly to: string
+}
+
+export interface ConfigurationChanges {
+  readonly applied: readonly ValueChange[]
+  /** Changed in the files, but not taken over. */
+  readonly needRestart: readonly ValueChange[]
+}
+
+/** The settings of `next`, except for those that need a restart. */
+export function keepUntilRestart(inUse: Settings, next: Settings): Settings {
+  const kept = structuredClone(next) as Tree
+  for (const { path, schema } of listSettingLeaves()) {
+    if (!isReloadable(schema)) setAt(kept, path, getAt(inUse, path))
+  }
+  return kept as Settings
+}
+
+export function compareConfigurations(
+  inUse: Configuration,
+  next: Configuration,
+): ConfigurationChanges {
+  const applied: ValueChange[] = []
+  const needRestart: ValueChange[] = []
+  for (const { path, schema } of listSettingLeaves()) {
+    const [from, to] = [getAt(inUse.settings, path), getAt(next.settings, path)]
+    if (isEqual(from, to)) continue
+    const name = path.at(-1) ?? ''
+    const change = { field: path.join('.'), from: format(name, from), to: format(name, to) }
+    if (isReloadable(schema)) applied.push(change)
+    else needRestart.push(change)
+  }
+  const { rulesFile } = next.settings.callingHours
+  const lines = (configuration: Configuration) => ({
+    ...configuration.sandboxFile,
+    lines: Object.fromEntries(configuration.sandboxFile.lines),
+  })
+  applied.push(
+    ...listChanges(inUse.rules, next.rules, `${rulesFile}:`),
+    ...listChanges(lines(inUse), lines(next), `${next.settings.sandbox.file}:`),
+  )
+  return { applied, needRestart }
+}
+
+/** The innermost values that differ. */
+function listChanges(from: unknown, to: unknown, file: string, path = ''): readonly ValueChange[] {
+  if (isEqual(from, to)) return []
+  if (isTree(from) && isTree(to)) {
+    const names = new Set([...Object.keys(from), ...Object.keys(to)])
+    const pathOf = (name: string) => (path === '' ? name : `${path}.${name}`)
+    return [...names].flatMap((name) => listChanges(from[name], to[name], file, pathOf(name)))
+  }
+  const name = path.split('.').at(-1) ?? ''
+  return [{ field: `${file} ${path}`, from: format(name, from), to: format(name, to) }]
+}
+
+function isEqual(from: unknown, to: unknown): boolean {
+  return JSON.stringify(from) === JSON.stringify(to)
+}
+
+const maxShownLength = 300
+const instantNames: ReadonlySet<string> = new Set(['from', 'until', 'at'])
+/** Smaller numbers of these names are days or minutes. */
+const minInstant = 100_000_000_000
+
+function format(ofName: string, ofValue: unknown): string {
+  const show = (name: string, value: unknown): unknown => {
+    if (secretNames.has(name) && value !== undefined) return '(hidden)'
+    const isInstant = instantNames.has(name) && typeof value === 'number' && value >= minInstant
+    return isInstant ? formatInstant(value) : value
+  }
+  const text = JSON.stringify(show(ofName, ofValue), show) ?? 'unset'
+  return text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}...`
+}
