@@ -1,22 +1,20 @@
 /**
- * What the operator edits: settings, calling rules, and the facts of the sandbox. Reads and checks all
- * three, and compares them with those in use. Parsing takes longer than the main thread may be held, so a
- * reload does it in a thread.
+ * What the operator edits: settings, calling rules, and the facts of the sandbox; what differs between two
+ * of them, and which of it a running server can take over.
  */
-import { checkSettings, resolveShippedFile, type SettingsInput } from '../config/load.js'
-import type { Settings } from '../config/settings.js'
-import { CallingRules } from '../data/calling-rules/calling-rules.js'
-import { checkCallingRules } from '../data/calling-rules/calling-rules-schema.js'
-import { readYamlFile } from '../data/files/yaml-file.js'
-import { DataFileError, describeProblem } from '../errors.js'
-import { runInThread, type ThreadWork } from '../runtime/thread.js'
-import { OperatorClosures } from '../service/calling-hours/operator-closures.js'
-import { readSandboxFile, type SandboxFile } from '../service/sandbox/sandbox-file.js'
 import {
-  type ConfigurationChanges,
-  compareConfigurations,
-  keepUntilRestart,
-} from './configuration-changes.js'
+  getAt,
+  isReloadable,
+  isTree,
+  listSettingLeaves,
+  secretNames,
+  setAt,
+  type Tree,
+} from '../config/load.js'
+import type { Settings } from '../config/settings.js'
+import type { CallingRules } from '../data/calling-rules/calling-rules.js'
+import { formatInstant } from '../domain/time/dates.js'
+import type { SandboxFile } from '../service/sandbox/sandbox-file.js'
 
 /** Data only, so that it can be sent to another thread. */
 export interface Configuration {
@@ -25,65 +23,82 @@ export interface Configuration {
   readonly sandboxFile: SandboxFile
 }
 
-export interface CheckedConfiguration {
-  readonly settings: Settings
-  /** Every mistake, each with its field, value and rule. */
-  readonly problems: readonly string[]
-  /** Absent if there are problems. */
-  readonly configuration?: Configuration
+/** Both values as JSON, shortened; secrets are hidden. */
+export interface ValueChange {
+  /** A setting, or a file and the place in it. */
+  readonly field: string
+  readonly from: string
+  readonly to: string
 }
 
-/** Reads the settings, and the calling rules and the sandbox that they name. Never throws for a mistake in them. */
-export function readConfiguration(input: SettingsInput): CheckedConfiguration {
-  const checked = checkSettings(input)
-  const { settings } = checked
-  const problems = [...checked.problems]
-  const read = <T>(load: () => T): T | undefined => {
-    try {
-      return load()
-    } catch (cause) {
-      if (!(cause instanceof DataFileError || cause instanceof RangeError)) throw cause
-      problems.push(cause.message)
-      return undefined
-    }
+export interface ConfigurationChanges {
+  readonly applied: readonly ValueChange[]
+  /** Changed in the files, but not taken over. */
+  readonly needRestart: readonly ValueChange[]
+}
+
+/** The settings of `next`, except for those that need a restart. */
+export function keepUntilRestart(inUse: Settings, next: Settings): Settings {
+  const kept = structuredClone(next) as Tree
+  for (const { path, schema } of listSettingLeaves()) {
+    if (!isReloadable(schema)) setAt(kept, path, getAt(inUse, path))
   }
-  const document = read(() => readYamlFile(resolveShippedFile(settings.callingHours.rulesFile)))
-  const rules = document === undefined ? undefined : checkCallingRules(document)
-  if (rules && !rules.ok) {
-    const { rulesFile } = settings.callingHours
-    problems.push(...rules.problems.map((one) => `${rulesFile}: ${describeProblem(one)}`))
+  return kept as Settings
+}
+
+export function compareConfigurations(
+  inUse: Configuration,
+  next: Configuration,
+): ConfigurationChanges {
+  const applied: ValueChange[] = []
+  const needRestart: ValueChange[] = []
+  for (const { path, schema } of listSettingLeaves()) {
+    const [from, to] = [getAt(inUse.settings, path), getAt(next.settings, path)]
+    if (isEqual(from, to)) continue
+    const name = path.at(-1) ?? ''
+    const change = { field: path.join('.'), from: format(name, from), to: format(name, to) }
+    if (isReloadable(schema)) applied.push(change)
+    else needRestart.push(change)
   }
-  const sandboxFile = read(() => readSandboxFile(resolveShippedFile(settings.sandbox.file)))
-  if (!rules?.ok || !sandboxFile) return { settings, problems }
-  const { proclaimedDays, emergencies } = settings.callingHours
-  const prepared = new CallingRules(rules.document)
-  read(() => new OperatorClosures({ rules: prepared, proclaimedDays, emergencies }))
-  if (problems.length > 0) return { settings, problems }
-  return { settings, problems, configuration: { settings, rules: rules.document, sandboxFile } }
+  const { rulesFile } = next.settings.callingHours
+  const lines = (configuration: Configuration) => ({
+    ...configuration.sandboxFile,
+    lines: Object.fromEntries(configuration.sandboxFile.lines),
+  })
+  applied.push(
+    ...listChanges(inUse.rules, next.rules, `${rulesFile}:`),
+    ...listChanges(lines(inUse), lines(next), `${next.settings.sandbox.file}:`),
+  )
+  return { applied, needRestart }
 }
 
-export interface ReloadRequest {
-  /** The settings file of `--config`, if given. */
-  readonly file: string | undefined
-  readonly inUse: Configuration
+/** The innermost values that differ. */
+function listChanges(from: unknown, to: unknown, file: string, path = ''): readonly ValueChange[] {
+  if (isEqual(from, to)) return []
+  if (isTree(from) && isTree(to)) {
+    const names = new Set([...Object.keys(from), ...Object.keys(to)])
+    const pathOf = (name: string) => (path === '' ? name : `${path}.${name}`)
+    return [...names].flatMap((name) => listChanges(from[name], to[name], file, pathOf(name)))
+  }
+  const name = path.split('.').at(-1) ?? ''
+  return [{ field: `${file} ${path}`, from: format(name, from), to: format(name, to) }]
 }
 
-/** `next` is what to use from now on: settings that need a restart are as in use. */
-export type ReloadPlan =
-  | { readonly problems: readonly string[] }
-  | { readonly next: Configuration; readonly changes: ConfigurationChanges }
-
-function planReload({ file, inUse }: ReloadRequest): ReloadPlan {
-  const { configuration: read, problems } = readConfiguration({ file })
-  if (!read) return { problems }
-  const next = { ...read, settings: keepUntilRestart(inUse.settings, read.settings) }
-  return { next, changes: compareConfigurations(inUse, read) }
+function isEqual(from: unknown, to: unknown): boolean {
+  return JSON.stringify(from) === JSON.stringify(to)
 }
 
-export const reloadWork: ThreadWork<undefined, ReloadRequest, ReloadPlan> = {
-  module: import.meta.url,
-  isBackground: true,
-  create: () => ({ handle: planReload, close: () => undefined }),
-}
+const maxShownLength = 300
+const instantNames: ReadonlySet<string> = new Set(['from', 'until', 'at'])
+/** Smaller numbers of these names are days or minutes. */
+const minInstant = 100_000_000_000
 
-runInThread(reloadWork)
+function format(ofName: string, ofValue: unknown): string {
+  const show = (name: string, value: unknown): unknown => {
+    if (secretNames.has(name) && value !== undefined) return '(hidden)'
+    const isInstant = instantNames.has(name) && typeof value === 'number' && value >= minInstant
+    return isInstant ? formatInstant(value) : value
+  }
+  const text = JSON.stringify(show(ofName, ofValue), show) ?? 'unset'
+  return text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}...`
+}

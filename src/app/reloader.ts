@@ -4,8 +4,8 @@ import { getErrorMessage } from '../errors.js'
 import { listPolicyWarnings } from '../gate/build-policy.js'
 import { startThread } from '../runtime/thread.js'
 import type { Callgate } from './callgate.js'
-import { type Configuration, type ReloadPlan, reloadWork } from './configuration.js'
-import type { ConfigurationChanges } from './configuration-changes.js'
+import type { Configuration, ConfigurationChanges } from './configuration.js'
+import { type ReloadPlan, reloadWork } from './read-configuration.js'
 
 /** With problems nothing has changed. */
 export interface ReloadResult extends ConfigurationChanges {

@@ -1,6 +1,6 @@
 /** `callgate config check`: checks the settings and the files that they name, without a server or a data folder. */
 import type { Command } from 'commander'
-import { readConfiguration } from '../app/configuration.js'
+import { readConfiguration } from '../app/read-configuration.js'
 import { listPolicyWarnings } from '../gate/build-policy.js'
 import { nodeRuntime } from '../runtime/runtime.js'
 import { CommandFailure, type RegisterCommand } from './command.js'

@@ -2,9 +2,9 @@
 import { connect } from 'node:net'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { ValueChange } from '../app/configuration-changes.js'
+import type { ValueChange } from '../app/configuration.js'
 import type { ReloadResult } from '../app/reloader.js'
-import { checkSettings } from '../config/load.js'
+import { checkSettings, SettingsError } from '../config/load.js'
 import { getErrorCode, getErrorMessage } from '../errors.js'
 import { CommandFailure, type RegisterCommand } from './command.js'
 import { reloadRequest, resolveReloadSocket } from './serve/reload-socket.js'
@@ -20,8 +20,8 @@ export const registerReload: RegisterCommand = (program, terminal) => {
     .action(async ({ json = false }: { readonly json?: boolean }, command: Command) => {
       const { config } = command.optsWithGlobals<{ config?: string }>()
       // Only the data folder is needed here: the server reads the settings itself, and reports what is wrong.
-      const { settings } = checkSettings({ file: config })
-      const result = await requestReload(resolve(settings.dataDir))
+      const { settings, problems } = checkSettings({ file: config })
+      const result = await requestReload(resolve(settings.dataDir), problems)
       terminal.out(json ? `${JSON.stringify(result, undefined, 2)}\n` : formatResult(result))
       if (result.problems.length === 0) return
       const list = json ? '' : result.problems.map((problem) => `\n  - ${problem}`).join('')
@@ -32,9 +32,11 @@ export const registerReload: RegisterCommand = (program, terminal) => {
 /** A server answers within a second or two; several reloads may wait for each other. */
 const timeoutMs = 60_000
 
-async function requestReload(dataDir: string): Promise<ReloadResult> {
+/** With `problems` in the settings, the data folder may be another one. */
+async function requestReload(dataDir: string, problems: readonly string[]): Promise<ReloadResult> {
   const path = resolveReloadSocket(dataDir)
   const answer = await readAnswer(path).catch((cause: unknown) => {
+    if (problems.length > 0) throw new SettingsError(problems)
     throw new CommandFailure(describeFailure(cause, dataDir))
   })
   try {
