@@ -17,7 +17,12 @@ const rulesFile = join(folder, 'rules.yaml')
 const sandboxFile = join(folder, 'sandbox.yaml')
 /** A Monday, noon in New York. */
 const sandboxAt = '2026-11-23T17:00:00Z'
-const environment = { CALLGATE_DATA_DIR: join(folder, 'var'), CALLGATE_CONFIG: settingsFile }
+const environment = {
+  CALLGATE_DATA_DIR: join(folder, 'var'),
+  CALLGATE_CONFIG: settingsFile,
+  // A slow machine is late without a reload too; how long one holds the main thread is tested elsewhere.
+  CALLGATE_GATE_DEADLINE_MS: '5000',
+}
 const baseSettings = {
   callingHours: { rulesFile },
   sandbox: { file: sandboxFile, at: sandboxAt },
@@ -68,6 +73,7 @@ interface Answer {
   readonly id: string
   readonly decision: string
   readonly reason: string
+  readonly findings: readonly { readonly check: string; readonly verdict: string }[]
   readonly policy?: readonly { readonly check: string; readonly effect: string }[]
 }
 
@@ -282,6 +288,34 @@ describe('a changed setting', () => {
     writeSettings()
     expect(await reload()).toMatchObject({ code: 0 })
     expect((await scrub(['2125550100'])).status).toBe(200)
+  }, 60_000)
+
+  test('of the age of lists applies to those in use and to those imported later', async () => {
+    const findVerdict = async () => {
+      const response = await fetch(`${server.url}/v1/decisions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', loginId: server.keys.main },
+        body: JSON.stringify({ number: '2127361000', callKind: 'manual' }),
+      })
+      const { findings } = (await response.json()) as Answer
+      return findings.find(({ check }) => check === 'litigator')?.verdict
+    }
+    const importLitigators = async (asOf: string) => {
+      const file = join(folder, 'litigators.txt')
+      writeFileSync(file, '2125551234\n')
+      const { code, err } = await callgate(
+        ['import', 'litigators', file, '--as-of', asOf],
+        environment,
+      )
+      expect([code, code === 0 ? '' : err]).toEqual([0, ''])
+    }
+    await importLitigators('2026-01-01')
+    await until('the list is used', async () => (await findVerdict()) === 'pass')
+    writeSettings({ lists: { maxAgeDays: { litigators: 5 } } })
+    expect(await reload()).toMatchObject({ code: 0 })
+    expect(await findVerdict()).toBe('unknown')
+    await importLitigators(new Date().toISOString().slice(0, 10))
+    await until('a newer list is used', async () => (await findVerdict()) === 'pass')
   }, 60_000)
 
   test('of the sandbox file changes its facts', async () => {
