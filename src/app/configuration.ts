@@ -13,7 +13,8 @@ import {
 } from '../config/load.js'
 import type { Settings } from '../config/settings.js'
 import type { CallingRules } from '../data/calling-rules/calling-rules.js'
-import { formatInstant } from '../domain/time/dates.js'
+import { formatDay, formatInstant } from '../domain/time/dates.js'
+import { type DayWindow, formatDayWindow } from '../domain/time/week-windows.js'
 import type { SandboxFile } from '../service/sandbox/sandbox-file.js'
 
 /** Data only, so that it can be sent to another thread. */
@@ -75,7 +76,7 @@ export function compareConfigurations(
 /** The innermost values that differ. */
 function listChanges(from: unknown, to: unknown, file: string, path = ''): readonly ValueChange[] {
   if (isEqual(from, to)) return []
-  if (isTree(from) && isTree(to)) {
+  if (isTree(from) && isTree(to) && !isDayWindow(from)) {
     const names = new Set([...Object.keys(from), ...Object.keys(to)])
     const pathOf = (name: string) => (path === '' ? name : `${path}.${name}`)
     return [...names].flatMap((name) => listChanges(from[name], to[name], file, pathOf(name)))
@@ -89,16 +90,29 @@ function isEqual(from: unknown, to: unknown): boolean {
 }
 
 const maxShownLength = 300
-const instantNames: ReadonlySet<string> = new Set(['from', 'until', 'at'])
-/** Smaller numbers of these names are days or minutes. */
+const timeNames: ReadonlySet<string> = new Set([
+  'from',
+  'until',
+  'at',
+  'asOf',
+  'listsAsOf',
+  'effectiveFrom',
+])
+/** In milliseconds; a smaller number with one of these names is a day. */
 const minInstant = 100_000_000_000
 
+/** Times are shown as they are written in the files. */
 function format(ofName: string, ofValue: unknown): string {
   const show = (name: string, value: unknown): unknown => {
     if (secretNames.has(name) && value !== undefined) return '(hidden)'
-    const isInstant = instantNames.has(name) && typeof value === 'number' && value >= minInstant
-    return isInstant ? formatInstant(value) : value
+    if (isDayWindow(value)) return formatDayWindow(value)
+    if (!timeNames.has(name) || typeof value !== 'number') return value
+    return value >= minInstant ? formatInstant(value) : formatDay(value)
   }
   const text = JSON.stringify(show(ofName, ofValue), show) ?? 'unset'
   return text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}...`
+}
+
+function isDayWindow(value: unknown): value is DayWindow {
+  return isTree(value) && typeof value.start === 'number' && typeof value.end === 'number'
 }

@@ -88,10 +88,12 @@ export class Reloader {
     const { runtime, settings } = this.#callgate
     const { log, clock } = runtime
     if (problems.length > 0) {
-      log.error('the settings were not reloaded; the previous ones stay in use', { problems })
+      log.error('the settings were not reloaded; the previous ones stay in use', {
+        problems: problems.slice(0, maxLogged),
+      })
       return
     }
-    for (const change of applied.slice(0, maxLoggedChanges))
+    for (const change of applied.slice(0, maxLogged))
       log.info('a setting has changed', { ...change })
     for (const change of needRestart) {
       log.warn('a changed setting needs a restart and is not in use', { ...change })
@@ -105,8 +107,8 @@ export class Reloader {
   }
 }
 
-/** A new edition of the calling rules may change thousands of values. */
-const maxLoggedChanges = 100
+/** A new edition of the calling rules may change, or get wrong, thousands of values. */
+const maxLogged = 100
 
 function refuse(problems: readonly string[]): ReloadResult {
   return { problems, applied: [], needRestart: [] }

@@ -1,6 +1,7 @@
 /** `callgate config check`: checks the settings and the files that they name, without a server or a data folder. */
 import type { Command } from 'commander'
 import { readConfiguration } from '../app/read-configuration.js'
+import type { Settings } from '../config/settings.js'
 import { listPolicyWarnings } from '../gate/build-policy.js'
 import { nodeRuntime } from '../runtime/runtime.js'
 import { CommandFailure, type RegisterCommand } from './command.js'
@@ -36,10 +37,7 @@ export const registerConfig: RegisterCommand = (program, terminal) => {
     )
 }
 
-function formatValid(
-  { callingHours, sandbox }: ReturnType<typeof readConfiguration>['settings'],
-  warnings: readonly string[],
-): string {
+function formatValid({ callingHours, sandbox }: Settings, warnings: readonly string[]): string {
   const lines = [
     `valid: the settings, the calling rules in ${callingHours.rulesFile}, the sandbox in ${sandbox.file}`,
     ...warnings.map((warning) => `warning: ${warning}`),

@@ -116,7 +116,7 @@ function selectValidPaths(tree: Tree): Tree {
   const selected: Tree = {}
   for (const path of pathSettings) {
     const value = getAt(tree, path)
-    if (typeof value === 'string' && value.trim() !== '') setAt(selected, path, value.trim())
+    if (typeof value === 'string' && /^\S(?:.*\S)?$/.test(value)) setAt(selected, path, value)
   }
   return selected
 }
