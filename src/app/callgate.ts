@@ -88,7 +88,7 @@ function buildCallgate(foundation: AppContext, data: ReferenceData): Callgate {
     viewOf,
   )
   const embeddedFor = (kind: 'real' | 'sandbox') =>
-    createEmbeddedCompliance(foundation, { getAccount: () => views[kind], services, metrics })
+    createEmbeddedCompliance(foundation, { views, kind, services, metrics })
   const embedded = { real: embeddedFor('real'), sandbox: embeddedFor('sandbox') }
   const factSources = openFactSources({ settings: foundation.settings, runtime, data, metrics })
   const accountSubjects = createAccountServices(foundation)

@@ -194,7 +194,8 @@ export function createDecisionServices(
 }
 
 interface EmbeddedComplianceDeps {
-  readonly getAccount: () => AccountView
+  readonly views: AccountViews
+  readonly kind: 'real' | 'sandbox'
   readonly services: DecisionServices
   readonly metrics: Metrics
 }
@@ -202,14 +203,13 @@ interface EmbeddedComplianceDeps {
 /** The cached service in this process for the accounts of one view. */
 export function createEmbeddedCompliance(
   { settings, runtime, projects }: AppContext,
-  { getAccount, services, metrics }: EmbeddedComplianceDeps,
+  { views, kind, services, metrics }: EmbeddedComplianceDeps,
 ): CachedCompliance {
   const source = new EmbeddedCompliance({
     ...services,
     projects,
-    get account() {
-      return getAccount()
-    },
+    views,
+    kind,
     onError: (question, cause) =>
       runtime.log.error('a question could not be answered', { question, err: cause }),
   })
@@ -220,7 +220,7 @@ export function createEmbeddedCompliance(
     timers: runtime.timers,
     dependsOnLegalTimeOptions: true,
     // A reload does not change the clocks.
-    clock: getAccount().clock,
+    clock: views[kind].clock,
     observer: {
       onLookup: metrics.recordCacheLookup.bind(metrics, 'embedded'),
       onAnswer: metrics.recordSourceRequest.bind(metrics, 'embedded'),

@@ -33,18 +33,20 @@ function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrub
   const options = { clock, plan, ages: agesWith(days), lists: fakeLists(lists), ...more }
   const { scrub, evaluator, listFacts } = testScrub(options)
   const asked: string[] = []
+  const account = {
+    clock,
+    lists: listFacts,
+    hours: hoursOver(plan),
+    law: rules,
+    numberingPlan: plan,
+    fixedFacts: undefined,
+  }
   const embedded = new EmbeddedCompliance({
     evaluator,
     internalDnc: { findEntry: () => undefined },
     projects: { resolve: () => undefined },
-    account: {
-      clock,
-      lists: listFacts,
-      hours: hoursOver(plan),
-      law: rules,
-      numberingPlan: plan,
-      fixedFacts: undefined,
-    },
+    views: { real: account, sandbox: account },
+    kind: 'real',
     onError: (name, cause) => {
       throw new Error(name, { cause })
     },
