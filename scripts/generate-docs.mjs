@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
-import { listSettingLeaves, unwrapSchema } from '../dist/config/load.js'
+import { isReloadable, listSettingLeaves, unwrapSchema } from '../dist/config/load.js'
 import { settingsSchema } from '../dist/config/settings.js'
 import { factFeedNames } from '../dist/data/facts/fact-feeds.js'
 import { handoverFailures } from '../dist/domain/call-outcome.js'
@@ -39,7 +39,7 @@ function settingsPage() {
     const section = leaf.path.length === 1 ? 'Program' : leaf.path[0]
     sections.set(section, [...(sections.get(section) ?? []), settingRow(leaf, defaults)])
   }
-  const head = ['Setting', 'Variable', 'Default', 'Values', 'Meaning']
+  const head = ['Setting', 'Variable', 'Default', 'Values', 'Change', 'Meaning']
   const parts = [...sections].map(([name, rows]) => `## ${name}\n\n${table(head, rows)}`)
   return `# Settings
 
@@ -52,6 +52,9 @@ named after the path of its setting. Numbers, booleans, lists and maps are writt
 variable that begins with \`CALLGATE_\`, a wrong type or a value out of range, and lists all such
 mistakes at once.
 
+**Change** says how a running server takes a changed setting over: by a [reload](operations.md#reload), or only by a
+restart.
+
 ${parts.join('\n')}`
 }
 
@@ -62,6 +65,7 @@ function settingRow({ path, variable, schema }, defaults) {
     code(variable),
     value === undefined ? 'unset' : code(JSON.stringify(value)),
     valuesOf(schema),
+    isReloadable(schema) ? 'reload' : 'restart',
     schema.description,
   ]
 }

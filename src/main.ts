@@ -10,6 +10,8 @@ import { AppError, DataFileError } from './errors.js'
 /** Each command is loaded only when used, since loading the whole service would slow down small commands. */
 const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['serve', async () => (await import('./commands/serve/serve.js')).registerServe],
+  ['reload', async () => (await import('./commands/reload.js')).registerReload],
+  ['config', async () => (await import('./commands/config.js')).registerConfig],
   ['check', async () => (await import('./commands/check.js')).registerCheck],
   ['import', async () => (await import('./commands/import/import.js')).registerImport],
   ['lists', async () => (await import('./commands/lists/lists.js')).registerLists],

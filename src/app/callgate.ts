@@ -9,7 +9,7 @@ import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
 import { buildPolicy } from '../gate/build-policy.js'
 import { allChecks, selectLegalTimeOptions } from '../gate/checks.js'
-import { Gate, type GateDeps, withoutJournal } from '../gate/gate.js'
+import { Gate, type GateDeps, type GateRules, withoutJournal } from '../gate/gate.js'
 import { Journal } from '../gate/journal/journal.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
@@ -27,6 +27,7 @@ import { routeWarmupByAccount, Warmer, type WarmupService } from '../sources/war
 import { createAccountServices, createFactServices } from './account-service.js'
 import { type AppContext, type OpenAppOptions, openAppContext } from './app-context.js'
 import type { BackgroundJobs } from './background.js'
+import type { Configuration } from './configuration.js'
 import { createErasureTask, createSegmentObserver } from './erasures.js'
 import { type FactSources, openFactSources } from './fact-sources.js'
 import { openRemoteStack, type RemoteStack } from './remote-stack.js'
@@ -36,6 +37,7 @@ import {
   createEmbeddedCompliance,
   openReferenceData,
   type ReferenceData,
+  replaceRules,
 } from './service.js'
 
 /** The whole program without its HTTP server and Asterisk connections. */
@@ -61,6 +63,11 @@ export interface Callgate extends AppContext {
   readonly gate: Gate
   /** Decides like {@link Callgate.gate} without recording. */
   readonly dryRunGate: Gate
+  /**
+   * Judges by another configuration from the next question on; what needs a restart must be the same in
+   * it. Throws as {@link replaceRules} does, and changes nothing then.
+   */
+  reconfigure(next: Configuration): void
 }
 
 export interface OpenCallgateOptions extends OpenAppOptions {
@@ -90,15 +97,14 @@ function buildCallgate(
   const { runtime, changes, projects } = foundation
   const metrics = createMetrics({ version, processMetrics: runtime.processMetrics })
   const views = createAccountViews(foundation.settings, runtime, data)
+  const viewOf = chooseByAccount(views)
   const services = createDecisionServices(
     { ...foundation, onOptOutEnforced: metrics.recordOptOutEnforced },
-    data,
-    views,
+    viewOf,
   )
-  const embeddedFor = (account: AccountView) =>
-    createEmbeddedCompliance(foundation, { account, services, metrics })
-  const embedded = { real: embeddedFor(views.real), sandbox: embeddedFor(views.sandbox) }
-  const viewOf = chooseByAccount(views)
+  const embeddedFor = (kind: 'real' | 'sandbox') =>
+    createEmbeddedCompliance(foundation, { views, kind, services, metrics })
+  const embedded = { real: embeddedFor('real'), sandbox: embeddedFor('sandbox') }
   const factSources = openFactSources({ settings: foundation.settings, runtime, data, metrics })
   const accountSubjects = createAccountServices(foundation)
   const facts = createFactServices(foundation, { viewOf, factSources, metrics })
@@ -118,13 +124,14 @@ function buildCallgate(
     real: { clock: views.real.clock, compliance: remote?.compliance ?? embedded.real },
     sandbox: { clock: views.sandbox.clock, compliance: embedded.sandbox },
   }
-  const warmup = createWarmup(foundation, { embedded, remote })
+  const getSettings = () => callgate.settings
+  const warmup = createWarmup(foundation, { embedded, remote, getSettings })
   const journal = createJournal(foundation, metrics)
   const erasureTask = createErasureTask(foundation, journal)
   const createDepsFor = (records: GateDeps['journal']) =>
     createGateDeps(foundation, { accounts, metrics, journal: records })
   const gateDeps = createDepsFor(journal)
-  return {
+  const callgate: Callgate = {
     ...foundation,
     data,
     service: { ...services, ...accountSubjects, ...facts.subjects },
@@ -152,7 +159,16 @@ function buildCallgate(
         () => journal.close(),
         () => foundation.close(),
       ]),
+    reconfigure: (next) => {
+      replaceRules(next, runtime, { data, views })
+      Object.assign(callgate, { settings: next.settings })
+      const rules = createGateRules(next.settings)
+      for (const gate of [callgate.gate, callgate.dryRunGate]) gate.replaceRules(rules)
+      // Answers by the old rules, also those that are still being computed, are not cached.
+      changes.everythingChanged()
+    },
   }
+  return callgate
 }
 
 function createJournal(context: AppContext, metrics: Metrics): Journal {
@@ -214,7 +230,11 @@ const maxWarmupQueueShare = 0.5
 /** The sandbox has its own warmer, so that its jobs take no capacity from real accounts. */
 function createWarmup(
   { settings, runtime }: AppContext,
-  { embedded, remote }: Pick<Callgate, 'embedded' | 'remote'>,
+  {
+    embedded,
+    remote,
+    getSettings,
+  }: Pick<Callgate, 'embedded' | 'remote'> & { readonly getSettings: () => Settings },
 ): WarmupService {
   const { provider, secondProvider } = settings.source
   const maxQueued = Math.min(provider.maxQueued, secondProvider.maxQueued)
@@ -222,7 +242,9 @@ function createWarmup(
   const createWarmer = (cache: CachedCompliance) =>
     new Warmer({
       warmUp: (question, freshForMs) => cache.warmUp(question, freshForMs),
-      legalTimeOptions: callKinds.map((kind) => selectLegalTimeOptions(settings.gate, kind)),
+      get legalTimeOptions() {
+        return callKinds.map((kind) => selectLegalTimeOptions(getSettings().gate, kind))
+      },
       cache: settings.gate.cache,
       maxNumbers: Math.floor(settings.gate.cache.maxEntries * shareOfCache),
       maxInFlight: Math.max(1, Math.floor(maxQueued * maxWarmupQueueShare)),
@@ -237,19 +259,25 @@ function createWarmup(
   return routeWarmupByAccount([warmers.sandbox, warmers.real], chooseByAccount(warmers))
 }
 
-function createGateDeps(
-  { settings, runtime, changeHead }: AppContext,
-  deps: Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
-): GateDeps {
+function createGateRules(settings: Settings): GateRules {
   return {
-    ...deps,
-    checks: allChecks,
     policy: buildPolicy(settings),
     settings: {
       ...settings.gate,
       deadlineMs: resolveGateDeadlineMs(settings),
       serviceCodes: new Set(settings.gate.serviceCodes),
     },
+  }
+}
+
+function createGateDeps(
+  { settings, runtime, changeHead }: AppContext,
+  deps: Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
+): GateDeps {
+  return {
+    ...deps,
+    ...createGateRules(settings),
+    checks: allChecks,
     clock: runtime.clock,
     watermark: changeHead,
     timers: runtime.timers,

@@ -58,7 +58,7 @@ export function openFactSources({
     labels: new CombinedLabels(sources, onFailure),
     complaints: new CombinedComplaints([files], onFailure),
   }
-  const fixed = new SandboxFacts(data.sandbox)
+  const fixed = new SandboxFacts(data)
   const sandbox: AccountFactSources = { lookups: fixed, labels: fixed, complaints: fixed }
   return {
     sourcesFor: chooseByAccount({ real, sandbox }),

@@ -6,8 +6,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { StaticPage, StreamedReply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
-import type { Settings } from '../config/settings.js'
-import { CallingRules } from '../data/calling-rules/calling-rules.js'
 import { type FactStore, openFactStore } from '../data/facts/fact-store.js'
 import { ImportedFacts } from '../data/facts/imported-facts.js'
 import { type ListsMessage, SharedLists } from '../data/number-list/shared-lists.js'
@@ -22,6 +20,7 @@ import { encodeReply } from '../http/send-reply.js'
 import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
 import { nodeRuntime } from '../runtime/runtime.js'
 import { lowerThreadPriority } from '../runtime/thread.js'
+import type { AccountView } from '../service/account-view.js'
 import { Accounts } from '../service/accounts/accounts.js'
 import { CombinedComplaints } from '../service/lookups/combined-labels.js'
 import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
@@ -29,7 +28,6 @@ import { ProjectScopes } from '../service/projects/project-scope.js'
 import { distinctPages, NumberRecords } from '../service/reputation/number-records.js'
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
-import type { SandboxFile } from '../service/sandbox/sandbox-file.js'
 import { readScanProgress } from '../service/scans/scans.js'
 import type { BulkFactServices, CallServices } from '../service/service.js'
 import { createBulkFactRoutes, createCallRoutes } from '../service/service-routes.js'
@@ -39,6 +37,7 @@ import { createWarmupStartRoute } from '../sources/warming/warmup-routes.js'
 import { ChangeHead } from '../storage/change-head.js'
 import { openDatabase } from '../storage/engine.js'
 import type { OpenDatabase } from '../storage/open-database.js'
+import type { Configuration } from './configuration.js'
 import { getFactsFolder } from './data-folders.js'
 import {
   type AccountViews,
@@ -46,14 +45,12 @@ import {
   createAccountViews,
   createDecisionServices,
   openCallData,
+  replaceRules,
 } from './service.js'
 
 /** What a thread starts with. The main thread has read the files, which may have changed since. */
-export interface ServiceThreadOptions {
-  readonly settings: Settings
+export interface ServiceThreadOptions extends Configuration {
   readonly lists: ListsMessage
-  readonly rules: CallingRules['document']
-  readonly sandboxFile: SandboxFile
 }
 
 export interface RequestMessage {
@@ -89,6 +86,8 @@ export interface ServiceThreadFunctions {
   replaceLists(lists: ListsMessage): void
   /** Projects have changed. */
   forgetScopes(): void
+  /** The settings have been reloaded. */
+  reconfigure(configuration: Configuration): void
 }
 
 /** What a thread calls. Only the main thread counts, writes, and asks a provider. */
@@ -136,12 +135,13 @@ const maxItemsInMessage = 250
 interface BulkFactDeps {
   readonly storage: OpenDatabase
   readonly accounts: Accounts
-  readonly views: AccountViews
+  readonly viewOf: (accountId: string) => AccountView
 }
 
 class ServiceThread implements ServiceThreadFunctions {
   readonly #main: PortCalls<MainThreadFunctions>
   readonly #data: CallData<SharedLists>
+  readonly #views: AccountViews
   readonly #projects: ProjectScopes
   readonly #routes: ReadonlyMap<string, Route>
   readonly #streams = new Map<number, Stream>()
@@ -152,15 +152,12 @@ class ServiceThread implements ServiceThreadFunctions {
   constructor(
     port: MessagePort,
     storage: OpenDatabase,
-    { settings, ...options }: ServiceThreadOptions,
+    { lists, ...configuration }: ServiceThreadOptions,
   ) {
+    const { settings } = configuration
     const { clock, timers, randomBytes } = nodeRuntime
     this.#projects = new ProjectScopes(storage.reads, timers)
-    this.#data = openCallData(settings, nodeRuntime, {
-      lists: new SharedLists(options.lists),
-      rules: new CallingRules(options.rules),
-      sandboxFile: options.sandboxFile,
-    })
+    this.#data = openCallData(configuration, nodeRuntime, new SharedLists(lists))
     this.#facts = openFactStore({ folder: getFactsFolder(settings) })
     const accounts = new Accounts({ storage, clock, randomBytes })
     const context = {
@@ -170,13 +167,14 @@ class ServiceThread implements ServiceThreadFunctions {
       changes: new ChangeNotifier(),
       changeHead: new ChangeHead(storage.db, clock),
     }
-    const views = createAccountViews(settings, nodeRuntime, this.#data)
-    const services = this.#withWritesOfMain(createDecisionServices(context, this.#data, views))
+    this.#views = createAccountViews(settings, nodeRuntime, this.#data)
+    const viewOf = chooseByAccount(this.#views)
+    const services = this.#withWritesOfMain(createDecisionServices(context, viewOf))
     const { wrappedRows } = settings.callingHours
     const serviceCodes = new Set(settings.gate.serviceCodes)
     const routes = [
       ...createCallRoutes(services, { wrappedRows }),
-      ...createBulkFactRoutes(this.#createBulkFactServices({ storage, accounts, views })),
+      ...createBulkFactRoutes(this.#createBulkFactServices({ storage, accounts, viewOf })),
       createWarmupStartRoute((caller, request) => this.#write('startWarmup', caller, request), {
         serviceCodes,
       }),
@@ -232,6 +230,10 @@ class ServiceThread implements ServiceThreadFunctions {
     this.#projects.clear()
   }
 
+  reconfigure(configuration: Configuration): void {
+    replaceRules(configuration, nodeRuntime, { data: this.#data, views: this.#views })
+  }
+
   /** The services of this thread, except that the main thread writes. */
   #withWritesOfMain(services: CallServices): CallServices {
     const { internalDnc, consentRecords } = services
@@ -253,9 +255,8 @@ class ServiceThread implements ServiceThreadFunctions {
     }
   }
 
-  #createBulkFactServices({ storage, accounts, views }: BulkFactDeps): BulkFactServices {
+  #createBulkFactServices({ storage, accounts, viewOf }: BulkFactDeps): BulkFactServices {
     const { clock } = nodeRuntime
-    const viewOf = chooseByAccount(views)
     const imported = new CombinedComplaints(
       [{ name: 'imported files', source: new ImportedFacts(this.#facts, clock) }],
       () => undefined,
@@ -266,7 +267,7 @@ class ServiceThread implements ServiceThreadFunctions {
       countryOf: (accountId) => accounts.findCountry(accountId),
       complaintSourceFor: chooseByAccount<ComplaintSource>({
         real: imported,
-        sandbox: new SandboxFacts(this.#data.sandbox),
+        sandbox: new SandboxFacts(this.#data),
       }),
     })
     return {

@@ -10,6 +10,7 @@ import { AppError } from '../errors.js'
 import type { ReceivedRequest, RequestAnswerer, RequestEvents } from '../http/route-handler.js'
 import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
 import type { Callgate } from './callgate.js'
+import type { Configuration } from './configuration.js'
 import type {
   MainThreadFunctions,
   MainThreadWrites,
@@ -83,6 +84,11 @@ export class ServiceThreads implements RequestAnswerer {
       thread.requests -= 1
       this.#events.delete(id)
     }
+  }
+
+  /** A request that comes later is answered by this configuration. */
+  reconfigure(configuration: Configuration): void {
+    this.#send((calls) => calls.call('reconfigure', configuration))
   }
 
   /** Ends requests in progress; to be called once the server has closed. */

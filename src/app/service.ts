@@ -2,7 +2,7 @@
 
 import { resolveShippedFile } from '../config/load.js'
 import type { Settings } from '../config/settings.js'
-import { type CallingRules, loadCallingRules } from '../data/calling-rules/calling-rules.js'
+import { CallingRules, loadCallingRules } from '../data/calling-rules/calling-rules.js'
 import { type FactStore, openFactStore } from '../data/facts/fact-store.js'
 import { createListAges, type ListAges } from '../data/number-list/list-ages.js'
 import { type ListStore, openListStore } from '../data/number-list/list-store.js'
@@ -28,8 +28,8 @@ import { InternalDnc, type InternalDncOptions } from '../service/internal-dnc/in
 import { ListFacts, type Lists } from '../service/lists/list-facts.js'
 import { LitigatorCheck } from '../service/lists/litigator-check.js'
 import type { ScopeResolver } from '../service/projects/project-scope.js'
-import { chooseByAccount, Sandbox } from '../service/sandbox/sandbox.js'
-import { readSandboxFile, type SandboxFile } from '../service/sandbox/sandbox-file.js'
+import { Sandbox } from '../service/sandbox/sandbox.js'
+import { readSandboxFile } from '../service/sandbox/sandbox-file.js'
 import { SandboxLists } from '../service/sandbox/sandbox-lists.js'
 import { Scrub } from '../service/scrub/scrub.js'
 import { ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
@@ -37,6 +37,7 @@ import type { CallServices } from '../service/service.js'
 import { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { EmbeddedCompliance } from '../sources/embedded-compliance.js'
 import type { AppContext } from './app-context.js'
+import type { Configuration } from './configuration.js'
 import { getFactsFolder, getListsFolder, getNumberingFolder } from './data-folders.js'
 
 /** The prepared data that rows and verdicts are computed from: lists, prefixes, law, sandbox facts. */
@@ -55,36 +56,39 @@ export interface ReferenceData extends CallData<ListStore> {
 
 export function openReferenceData(settings: Settings, runtime: Runtime): ReferenceData {
   assertZoneRulesAreCurrent()
+  const { document: rules } = loadCallingRules(resolveShippedFile(settings.callingHours.rulesFile))
+  const sandboxFile = readSandboxFile(resolveShippedFile(settings.sandbox.file))
+  const lists = openListStore({ folder: getListsFolder(settings) })
   return {
-    ...openCallData(settings, runtime, {
-      lists: openListStore({ folder: getListsFolder(settings) }),
-      rules: loadCallingRules(resolveShippedFile(settings.callingHours.rulesFile)),
-      sandboxFile: readSandboxFile(resolveShippedFile(settings.sandbox.file)),
-    }),
+    ...openCallData({ settings, rules, sandboxFile }, runtime, lists),
     facts: openFactStore({ folder: getFactsFolder(settings) }),
   }
 }
 
-interface CallDataSources<ListSource> {
-  readonly lists: ListSource
-  readonly rules: CallingRules
-  readonly sandboxFile: SandboxFile
-}
-
 export function openCallData<ListSource>(
-  settings: Settings,
-  { clock }: Pick<Runtime, 'clock'>,
-  { lists, rules, sandboxFile }: CallDataSources<ListSource>,
+  configuration: Configuration,
+  runtime: Pick<Runtime, 'clock'>,
+  lists: ListSource,
 ): CallData<ListSource> {
+  const { settings } = configuration
   return {
+    ...createConfiguredData(configuration, runtime),
     lists,
-    rules,
-    listAges: createListAges(settings.lists),
     plan: openNumberingPlan({
       folder: getNumberingFolder(settings),
       unknownPrefix: settings.numbering.unknownPrefix,
     }),
-    sandbox: new Sandbox({ file: sandboxFile, clock, at: settings.sandbox.at }),
+  }
+}
+
+function createConfiguredData(
+  { settings, rules, sandboxFile: file }: Configuration,
+  { clock }: Pick<Runtime, 'clock'>,
+): Pick<CallData<unknown>, 'rules' | 'listAges' | 'sandbox'> {
+  return {
+    rules: new CallingRules(rules),
+    listAges: createListAges(settings.lists),
+    sandbox: new Sandbox({ file, clock, at: settings.sandbox.at }),
   }
 }
 
@@ -99,39 +103,65 @@ export interface DecisionServices extends CallServices {
 export interface AccountViews {
   readonly real: AccountView
   readonly sandbox: AccountView
+  /** Views that a reload has replaced no longer follow changes of the lists. */
+  readonly close: () => void
 }
 
-/** Creates the view shared by all real accounts, and that of the sandbox. */
+/** Creates the view shared by all real accounts, and that of the sandbox. Throws as {@link CallingHours} does. */
 export function createAccountViews(
   settings: Settings,
   { clock }: Pick<Runtime, 'clock'>,
   data: CallData<Lists & PortedLists>,
 ): AccountViews {
-  const { rules, sandbox: fixedFacts } = data
+  const { rules, listAges, sandbox: fixedFacts } = data
   const { proclaimedDays, emergencies } = settings.callingHours
   const postalCodes = createPostalCodes()
   const hoursOver = (numberingPlan: NumberingPlan) =>
     new CallingHours({ rules, numberingPlan, postalCodes, proclaimedDays, emergencies })
   const plan = new PortAwarePlan(data.plan, data.lists, {
-    isStale: (list) => clock.now() >= data.listAges.computeStaleAt(list),
+    isStale: (list) => clock.now() >= listAges.computeStaleAt(list),
   })
   const sandboxPlan = fixedFacts.planOver(plan)
+  const listFacts = new ListFacts({ lists: data.lists, ages: listAges, clock })
   return {
     real: {
       clock,
       numberingPlan: plan,
       hours: hoursOver(plan),
-      lists: new ListFacts({ lists: data.lists, ages: data.listAges, clock }),
+      law: rules,
+      lists: listFacts,
       fixedFacts: undefined,
     },
     sandbox: {
       clock: fixedFacts.clock,
       numberingPlan: sandboxPlan,
       hours: hoursOver(sandboxPlan),
+      law: rules,
       lists: new SandboxLists(fixedFacts),
       fixedFacts,
     },
+    close: () => {
+      plan.close()
+      listFacts.close()
+    },
   }
+}
+
+/**
+ * Replaces the rules in `data` and `views` between two turns of the event loop: a request that has looked up
+ * its view keeps it, and the next one uses the new rules. Throws a `RangeError`, and replaces nothing, for
+ * an invalid proclaimed day or emergency.
+ */
+export function replaceRules(
+  configuration: Configuration,
+  runtime: Pick<Runtime, 'clock'>,
+  { data, views }: { readonly data: CallData<Lists & PortedLists>; readonly views: AccountViews },
+): void {
+  const replaced = createConfiguredData(configuration, runtime)
+  const next = createAccountViews(configuration.settings, runtime, { ...data, ...replaced })
+  views.close()
+  Object.assign(data, replaced)
+  Object.assign(views, next)
 }
 
 interface DecisionServicesDeps
@@ -142,17 +172,14 @@ interface DecisionServicesDeps
 
 export function createDecisionServices(
   { storage, projects, accounts, changes, changeHead, onOptOutEnforced }: DecisionServicesDeps,
-  { rules }: Pick<ReferenceData, 'rules'>,
-  views: AccountViews,
+  viewOf: (accountId: string) => AccountView,
 ): DecisionServices {
-  const { numberingPlan, hours: callingHours } = views.real
-  const viewOf = chooseByAccount(views)
   const shared = { storage, projects, changes, changeHead, viewOf }
   const internalDnc = new InternalDnc({ ...shared, accounts, onOptOutEnforced })
-  const consent = new Consent({ ...shared, internalDnc, law: rules, numberingPlan })
-  const scrubDeps = { projects, internalDnc, consent, callingHours, viewOf }
+  const consent = new Consent({ ...shared, internalDnc })
+  const scrubDeps = { projects, internalDnc, consent, viewOf }
   const postalCodes = createPostalCodes()
-  const evaluator = new ScrubEvaluator({ ...scrubDeps, postalCodes, law: rules })
+  const evaluator = new ScrubEvaluator({ ...scrubDeps, postalCodes })
   return {
     timeLegal: new TimeLegalCheck({ projects, viewOf }),
     callTimes: new LegalCallTimes({ projects, viewOf }),
@@ -167,7 +194,8 @@ export function createDecisionServices(
 }
 
 interface EmbeddedComplianceDeps {
-  readonly account: AccountView
+  readonly views: AccountViews
+  readonly kind: 'real' | 'sandbox'
   readonly services: DecisionServices
   readonly metrics: Metrics
 }
@@ -175,12 +203,13 @@ interface EmbeddedComplianceDeps {
 /** The cached service in this process for the accounts of one view. */
 export function createEmbeddedCompliance(
   { settings, runtime, projects }: AppContext,
-  { account, services, metrics }: EmbeddedComplianceDeps,
+  { views, kind, services, metrics }: EmbeddedComplianceDeps,
 ): CachedCompliance {
   const source = new EmbeddedCompliance({
     ...services,
     projects,
-    account,
+    views,
+    kind,
     onError: (question, cause) =>
       runtime.log.error('a question could not be answered', { question, err: cause }),
   })
@@ -190,7 +219,8 @@ export function createEmbeddedCompliance(
     staleAfterMs: Number.POSITIVE_INFINITY,
     timers: runtime.timers,
     dependsOnLegalTimeOptions: true,
-    clock: account.clock,
+    // A reload does not change the clocks.
+    clock: views[kind].clock,
     observer: {
       onLookup: metrics.recordCacheLookup.bind(metrics, 'embedded'),
       onAnswer: metrics.recordSourceRequest.bind(metrics, 'embedded'),

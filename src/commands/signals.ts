@@ -2,7 +2,7 @@
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
-/** Keeps SIGHUP from ending the process, as it does when the terminal of a server is closed. */
+/** Runs at each SIGHUP, which then does not end the process, not even when its terminal is closed. */
 export function onHangup(run: () => void): void {
   process.on('SIGHUP', run)
 }

@@ -1,12 +1,13 @@
 /** The settings of the gate: its deadlines, what it allows, how long its answers are valid. */
 import { z } from 'zod'
-import { milliseconds, text, wholeNumber } from './values.js'
+import { milliseconds, reloadable, text, wholeNumber } from './values.js'
 
 /** There is one setting per call kind, so each description names its kind. */
 const strictestPlaceFlag = (kind: string, byDefault: boolean) =>
   z
     .boolean()
     .default(byDefault)
+    .meta(reloadable)
     .describe(
       `For ${kind} calls a postal code adds to the possible places of a number instead of ` +
         'replacing them; a postal code whose place is unknown, such as a military one, blocks',
@@ -35,10 +36,12 @@ export const gateSchema = z.strictObject({
     ),
   maxPending: wholeNumber(1, 100_000)
     .default(2_000)
+    .meta(reloadable)
     .describe('Maximum decisions in progress; further ones are blocked as overloaded'),
   nonNanp: z
     .enum(['block', 'allow'])
     .default('block')
+    .meta(reloadable)
     .describe('Verdict for extensions and numbers of other countries, which are never looked up'),
   serviceCodes: z
     .array(z.string().regex(/^\d{2,10}$/, 'must be 2 to 10 digits'))
@@ -51,16 +54,19 @@ export const gateSchema = z.strictObject({
       all: z
         .boolean()
         .default(false)
+        .meta(reloadable)
         .describe(
           'Put every check into shadow mode for every call: nothing that a check finds blocks',
         ),
       accounts: z
         .array(text)
         .default([])
+        .meta(reloadable)
         .describe('Accounts for whose calls every check is in shadow mode'),
       trunks: z
         .array(text)
         .default([])
+        .meta(reloadable)
         .describe(
           'Trunks of asterisk.trunks on which every check is in shadow mode, for calls whose ' +
             'dialplan names the trunk',
@@ -70,17 +76,21 @@ export const gateSchema = z.strictObject({
   recordedVoiceWindows: z
     .boolean()
     .default(true)
+    .meta(reloadable)
     .describe('AI and autodialed calls must also respect the state window for recorded voices'),
   projectMayWiden: z
     .boolean()
     .default(false)
+    .meta(reloadable)
     .describe('Whether a project may set calling hours wider than the law'),
   strictestPlace,
   allowValidMs: milliseconds(1_000, 3_600_000)
     .default(60_000)
+    .meta(reloadable)
     .describe('Maximum time an allow may be acted on'),
   blockValidMs: milliseconds(1_000, 86_400_000)
     .default(600_000)
+    .meta(reloadable)
     .describe('Maximum time a block remains valid before it should be asked again'),
   cache: z
     .strictObject({

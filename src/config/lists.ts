@@ -1,6 +1,6 @@
 /** The settings of the imported number lists: where they are, how many are kept, how old they may be. */
 import { z } from 'zod'
-import { filePath, region, wholeNumber } from './values.js'
+import { filePath, region, reloadable, wholeNumber } from './values.js'
 
 /** Maximum age of a list, in days after its as-of date; 0 for no limit. */
 const maxAgeDays = (
@@ -10,7 +10,7 @@ const maxAgeDays = (
 ) =>
   wholeNumber(0, 3_660)
     .default(days)
-    .meta({ unit: 'days' })
+    .meta({ unit: 'days', ...reloadable })
     .describe(`${what}; an older list is not used, so ${consequence}. 0 for no limit`)
 
 export const listsSchema = z.strictObject({
@@ -19,6 +19,7 @@ export const listsSchema = z.strictObject({
   ),
   keepVersions: wholeNumber(0, 100)
     .default(2)
+    .meta(reloadable)
     .describe('Earlier versions of each list that are kept for `callgate lists rollback`'),
   maxAgeDays: z
     .strictObject({
@@ -42,8 +43,10 @@ export const listsSchema = z.strictObject({
   maxAgeDaysOfState: z
     .record(region, wholeNumber(0, 3_660))
     .default({})
+    .meta(reloadable)
     .describe('Maximum ages for the lists of single states, by region: { FL: 92, TX: 31 }'),
   warnAtPercent: wholeNumber(1, 100)
     .default(80)
+    .meta(reloadable)
     .describe('Percentage of the maximum age from which a list is reported as expiring soon'),
 })

@@ -87,16 +87,50 @@ export interface SettingsInput {
  * unknown settings, wrong types, values out of range, unreadable files.
  */
 export function loadSettings(input: SettingsInput = {}): Settings {
+  const { settings, problems } = checkSettings(input)
+  if (problems.length > 0) throw new SettingsError(problems)
+  return deepFreeze(settings)
+}
+
+/**
+ * Reads the settings like {@link loadSettings}, but returns the problems. With problems, `settings` has
+ * only the folder and the files that it names, so that these can be checked too; the rest are defaults.
+ */
+export function checkSettings(input: SettingsInput = {}): {
+  readonly settings: Settings
+  readonly problems: readonly string[]
+} {
   const environment = input.environment ?? process.env
   const problems: string[] = []
   const tree = readSettingsFile(input.file ?? environment.CALLGATE_CONFIG, problems)
   applyEnvironment(tree, environment, problems)
   const parsed = settingsSchema.safeParse(tree)
-  if (!parsed.success) {
-    problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, tree)))
+  if (parsed.success) return { settings: parsed.data, problems }
+  problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, tree)))
+  return { settings: settingsSchema.parse(selectValidPaths(tree)), problems }
+}
+
+const pathSettings = [['dataDir'], ['callingHours', 'rulesFile'], ['sandbox', 'file']]
+
+function selectValidPaths(tree: Tree): Tree {
+  const selected: Tree = {}
+  for (const path of pathSettings) {
+    const value = getAt(tree, path)
+    if (typeof value === 'string' && /^\S(?:.*\S)?$/.test(value)) setAt(selected, path, value)
   }
-  if (problems.length > 0 || !parsed.success) throw new SettingsError(problems)
-  return deepFreeze(parsed.data)
+  return selected
+}
+
+/** The value at a path of a tree; `undefined` if there is none. */
+export function getAt(tree: unknown, path: readonly string[]): unknown {
+  return path.reduce((at, key) => (isTree(at) ? at[key] : undefined), tree)
+}
+
+/** Whether a running server takes a change of this setting over; any other setting needs a restart. */
+export function isReloadable(schema: z.ZodType): boolean {
+  if (schema.meta()?.reload === true) return true
+  const inner = unwrapSchema(schema)
+  return inner !== schema && isReloadable(inner)
 }
 
 /** The API key that commands use to call a running server, from `CALLGATE_LOGIN_ID`. */
@@ -113,7 +147,7 @@ export function hasNotifySocket(
   return environment.NOTIFY_SOCKET !== undefined
 }
 
-type Tree = Record<string, unknown>
+export type Tree = Record<string, unknown>
 
 function readSettingsFile(file: string | undefined, problems: string[]): Tree {
   const path = resolve(file ?? 'config/callgate.yaml')
@@ -146,7 +180,7 @@ function shippedSettings(file: string | undefined): string | undefined {
   return file === undefined ? resolve(packageRoot, 'config/callgate.yaml') : undefined
 }
 
-function isTree(value: unknown): value is Tree {
+export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -188,7 +222,7 @@ function describeUnknown(name: string, meant: string | undefined): string {
   return `unknown setting '${name}'${meant ? `; did you mean '${meant}'?` : ''}`
 }
 
-function setAt(tree: Tree, path: readonly string[], value: unknown): void {
+export function setAt(tree: Tree, path: readonly string[], value: unknown): void {
   const [first, ...rest] = path
   if (first === undefined) return
   if (rest.length === 0) {
@@ -215,14 +249,14 @@ function parseVariable(schema: z.ZodType, text: string): unknown {
 }
 
 /** Settings whose values never appear in messages. */
-const secretNames: ReadonlySet<string> = new Set(['password', 'loginId', 'clientSecret'])
+export const secretNames: ReadonlySet<string> = new Set(['password', 'loginId', 'clientSecret'])
 
 function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => describeUnknownSetting(path, key)).join('\n  - ')
   }
-  const value = path.reduce<unknown>((at, key) => (isTree(at) ? at[key] : undefined), tree)
+  const value = getAt(tree, path)
   const name = path.join('.')
   const isSetting = listSettingLeaves().some((leaf) => leaf.path.join('.') === name)
   const variable = isSetting ? `; variable ${toVariableName(path)}` : ''
@@ -238,7 +272,8 @@ function describeValue(path: readonly string[], value: unknown, issue: z.core.$Z
   return ` (got ${JSON.stringify(value)})`
 }
 
-function deepFreeze<T>(value: T): T {
+/** Makes a value and all it contains read-only. */
+export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {
     Object.freeze(value)
     Object.values(value).forEach(deepFreeze)

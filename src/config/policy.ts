@@ -1,6 +1,6 @@
 /** The policy settings of each check. */
 import { z } from 'zod'
-import { addProblem, instant, milliseconds } from './values.js'
+import { addProblem, instant, milliseconds, reloadable } from './values.js'
 
 const checkPolicy = (check: string) =>
   z
@@ -8,10 +8,12 @@ const checkPolicy = (check: string) =>
       mode: z
         .enum(['enforce', 'shadow'])
         .default('enforce')
+        .meta(reloadable)
         .describe(`In shadow mode the ${check} check is recorded and counted but blocks nothing`),
       onUnknown: z
         .enum(['block', 'allow'])
         .default('block')
+        .meta(reloadable)
         .describe('Verdict for a call when this check cannot be answered'),
       reason: z
         .string()
@@ -19,11 +21,13 @@ const checkPolicy = (check: string) =>
         .min(1)
         .max(200)
         .optional()
+        .meta(reloadable)
         .describe(
           'Why unknown is allowed; required for onUnknown allow, and recorded in every such decision',
         ),
       until: instant('2026-12-01T00:00:00Z')
         .optional()
+        .meta(reloadable)
         .describe('When unknown blocks again; required for onUnknown allow'),
       staleForMs: milliseconds(0, 604_800_000)
         .default(0)

@@ -5,6 +5,7 @@ import {
   credentials,
   httpUrl,
   milliseconds,
+  reloadable,
   requireCredentials,
   shortName,
   wholeNumber,
@@ -14,6 +15,7 @@ import {
 const perMinute = (what: string, defaultLimit: number) =>
   wholeNumber(0, 1_000_000)
     .default(defaultLimit)
+    .meta(reloadable)
     .describe(`Requests per minute that one account may make to ${what}; 0 for no limit`)
 
 /** The limit must cover one full request, so that a valid request is never refused for its size alone. */
@@ -23,6 +25,7 @@ const numbersPerMinute = (what: string, defaultLimit: number, maxPerRequest: num
       error: `must be 0, or at least ${maxPerRequest}, the maximum of one request`,
     })
     .default(defaultLimit)
+    .meta(reloadable)
     .describe(`Numbers per minute that one account may send to ${what}; 0 for no limit`)
 
 export const limitsSchema = z.strictObject({

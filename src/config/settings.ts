@@ -17,6 +17,7 @@ import {
   instant,
   milliseconds,
   region,
+  reloadable,
   shortName,
   text,
   wholeNumber,
@@ -52,6 +53,7 @@ const settingsShape = z.strictObject({
   logLevel: z
     .enum(['error', 'warn', 'info', 'debug'])
     .default('info')
+    .meta(reloadable)
     .describe(
       'error: someone must act; warn: recovered or degraded; info: life cycle and decisions',
     ),
@@ -153,6 +155,7 @@ const settingsShape = z.strictObject({
     .strictObject({
       rulesFile: text
         .default('config/calling-rules.yaml')
+        .meta(reloadable)
         .describe(
           'State and federal calling rules; a relative path is resolved in the working folder, ' +
             'then in the folder of the program. A missing file stops the start',
@@ -164,10 +167,12 @@ const settingsShape = z.strictObject({
       proclaimedDays: z
         .array(proclaimedDay)
         .default([])
+        .meta(reloadable)
         .describe('Days closed by proclamation: region, date, name'),
       emergencies: z
         .array(emergency)
         .default([])
+        .meta(reloadable)
         .describe(
           'Emergencies that prohibit calls: region, from, until, postalPrefixes, name, citation',
         ),
@@ -175,7 +180,10 @@ const settingsShape = z.strictObject({
     .prefault({}),
   sandbox: z
     .strictObject({
-      file: text.default('config/sandbox.yaml').describe('The fixed facts of the sandbox account'),
+      file: text
+        .default('config/sandbox.yaml')
+        .meta(reloadable)
+        .describe('The fixed facts of the sandbox account'),
       at: instantSetting.optional().describe('Fixed time for the sandbox account only'),
     })
     .prefault({}),

@@ -5,6 +5,9 @@ import type { Instant } from '../domain/time/clock.js'
 import { parseInstant } from '../domain/time/dates.js'
 import { parseUrl } from '../runtime/parse-url.js'
 
+/** Marks a setting whose change a running server takes over (`isReloadable` in `load.ts`). */
+export const reloadable = { reload: true } as const
+
 /** Adds a problem found by a rule that involves several settings. */
 export const addProblem = (
   context: z.core.$RefinementCtx,

@@ -71,11 +71,15 @@ export interface GateAccount {
   readonly compliance: Compliance
 }
 
-export interface GateDeps {
-  readonly checks: readonly Check[]
+/** What a reload replaces. */
+export interface GateRules {
   readonly policy: Policy
-  readonly journal: GateJournal
   readonly settings: GateSettings
+}
+
+export interface GateDeps extends GateRules {
+  readonly checks: readonly Check[]
+  readonly journal: GateJournal
   readonly clock: Clock
   readonly watermark: StorageWatermark
   readonly timers: Timers
@@ -100,14 +104,13 @@ interface PendingCall {
 }
 
 export class Gate {
-  readonly #deps: GateDeps
-  readonly #shadowPolicy: Policy
-  readonly #legalTimeOptions: Readonly<Record<CallKind, LegalTimeOptions>>
+  #deps: GateDeps
+  #shadowPolicy: Policy
+  #legalTimeOptions: Readonly<Record<CallKind, LegalTimeOptions>>
   readonly #logDecision: (fields: LogFields) => void
   #pending = 0
 
   constructor(deps: GateDeps) {
-    const { settings } = deps
     this.#deps = deps
     this.#shadowPolicy = toShadowPolicy(deps.policy)
     this.#logDecision = createSampledLine(deps.log, {
@@ -116,11 +119,17 @@ export class Gate {
       max: maxLogLinesPerSecond,
       per: 'second',
     })
-    this.#legalTimeOptions = {
-      manual: selectLegalTimeOptions(settings, 'manual'),
-      autodialed: selectLegalTimeOptions(settings, 'autodialed'),
-      ai: selectLegalTimeOptions(settings, 'ai'),
-    }
+    this.#legalTimeOptions = prepareLegalTimeOptions(deps.settings)
+  }
+
+  /**
+   * Judges by other rules from now on. A decision that waits for an answer is judged again, since its
+   * findings may be partly by the old rules and partly by the new ones.
+   */
+  replaceRules(rules: GateRules): void {
+    this.#deps = { ...this.#deps, ...rules }
+    this.#shadowPolicy = toShadowPolicy(rules.policy)
+    this.#legalTimeOptions = prepareLegalTimeOptions(rules.settings)
   }
 
   /** Decisions that wait for an answer or for the disk. */
@@ -187,12 +196,14 @@ export class Gate {
     number: string,
     answering: Promise<readonly Finding[]>,
   ): Promise<DecisionFinalizer> {
+    const deps = this.#deps
     this.#pending += 1
     try {
       await answering
     } finally {
       this.#pending -= 1
     }
+    if (this.#deps !== deps) return await this.judge(call.request, call.arrivedAtMs)
     return await this.#conclude(call, number, await answering)
   }
 
@@ -385,5 +396,15 @@ export class Gate {
       traceId: request.trace?.traceId,
       ms: Math.round(seconds * 1e6) / 1e3,
     })
+  }
+}
+
+function prepareLegalTimeOptions(
+  settings: GateSettings,
+): Readonly<Record<CallKind, LegalTimeOptions>> {
+  return {
+    manual: selectLegalTimeOptions(settings, 'manual'),
+    autodialed: selectLegalTimeOptions(settings, 'autodialed'),
+    ai: selectLegalTimeOptions(settings, 'ai'),
   }
 }

@@ -142,7 +142,10 @@ function openStdout(): number {
  * The log on standard output, and its writer, through which other text for standard output stays in
  * order with the log lines.
  */
-export function openLog(level: LogLevel): { readonly log: Logger; readonly output: LineWriter } {
+export function openLog(level: LogLevel): {
+  readonly log: AdjustableLogger
+  readonly output: LineWriter
+} {
   const output = new LineWriter(openStdout())
   const log = createLogger(level, output)
   output.onResumed = (count) =>
@@ -150,7 +153,11 @@ export function openLog(level: LogLevel): { readonly log: Logger; readonly outpu
   return { log, output }
 }
 
-export function createLogger(level: LogLevel, sink: LineSink): Logger {
+export interface AdjustableLogger extends Logger {
+  setLevel(level: LogLevel): void
+}
+
+export function createLogger(level: LogLevel, sink: LineSink): AdjustableLogger {
   const lines = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' },
     { write: (line: string) => void sink.write(maskNumbers(line)) },
@@ -159,7 +166,15 @@ export function createLogger(level: LogLevel, sink: LineSink): Logger {
     (severity: LogLevel) =>
     (message: string, fields: LogFields = {}) =>
       lines[severity](fields, message)
-  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
+  return {
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
+    setLevel: (next) => {
+      lines.level = next
+    },
+  }
 }
 
 const periodMs = { second: 1_000, minute: 60_000 } as const

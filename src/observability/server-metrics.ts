@@ -30,6 +30,7 @@ export interface ServerMetrics {
   setReadiness(checks: readonly { readonly name: string; readonly ready: boolean }[]): void
   /** From the arrival of an opt-out at the service until no decision can miss it. */
   recordOptOutEnforced(seconds: number): void
+  setReloadSuccess(isSuccessful: boolean): void
 }
 
 export function createServerMetrics(registry: Registry): ServerMetrics {
@@ -46,9 +47,16 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
     labelNames: ['readiness'],
     registers,
   })
+  const reload = new Gauge({
+    name: 'callgate_config_last_reload_successful',
+    help: 'Whether the last reload found all files valid: 1 or 0; 1 after a start.',
+    registers,
+  })
+  reload.set(1)
   return {
     setServerReader: createReadGauges(registry),
     recordOptOutEnforced: (seconds) => optOut.observe(seconds),
+    setReloadSuccess: (isSuccessful) => reload.set(isSuccessful ? 1 : 0),
     setReadiness(checks) {
       for (const check of checks) ready.set({ readiness: check.name }, check.ready ? 1 : 0)
     },

@@ -1,8 +1,10 @@
 /**
  * What differs between real accounts and the sandbox: clock, lists, numbering plan, calling hours and
  * fixed facts. There are two views, one shared by all real accounts and one for the sandbox. A request
- * looks up its view once and passes it down, so nothing below checks the account again.
+ * looks up its view once and passes it down, so nothing below checks the account again, and a reload,
+ * which replaces the views, does not change the rules under a request in progress.
  */
+import type { CallingRules } from '../data/calling-rules/calling-rules.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { NumberingPlan } from '../domain/place.js'
 import type { Clock, Instant } from '../domain/time/clock.js'
@@ -15,6 +17,7 @@ export interface AccountView {
   readonly clock: Clock
   readonly numberingPlan: NumberingPlan
   readonly hours: CallingHours
+  readonly law: CallingRules
   /** The do-not-call and litigator lists that its numbers are checked against. */
   readonly lists: AccountLists
   /** Built-in facts that were never stored by a request; only the sandbox has any. */

@@ -31,13 +31,17 @@ import type { EvaluatedAccount, ScrubEvaluator } from '../service/scrub/scrub-ev
 /** The `source` field of the answers. */
 const embeddedSourceName = 'embedded'
 
+interface EmbeddedView extends EvaluatedAccount {
+  readonly hours: EvaluatedAccount['hours'] & Pick<CallingHours, 'checkTimeLegal'>
+}
+
 export interface EmbeddedDeps {
   readonly evaluator: Pick<ScrubEvaluator, 'evaluate'>
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntry'>
-  /** The view of the accounts whose questions are answered. */
-  readonly account: EvaluatedAccount & {
-    readonly hours: Pick<CallingHours, 'checkTimeLegal'>
-  }
+  /** Those of all accounts; read for each question, since a reload replaces them. */
+  readonly views: Readonly<Record<'real' | 'sandbox', EmbeddedView>>
+  /** Whose questions are answered. */
+  readonly kind: 'real' | 'sandbox'
   readonly projects: ScopeResolver
   /** Called for each failure that is a bug or a storage error, and not caused by the question. */
   readonly onError: (question: keyof Compliance, cause: unknown) => void
@@ -55,8 +59,8 @@ export class EmbeddedCompliance implements Compliance {
   /** Evaluated at the question's instant, or now. */
   scrub(question: Question): MaybePromise<Answer<ScrubVerdict>> {
     try {
-      const { evaluator, account } = this.#deps
-      const found = evaluator.evaluate(account, question.accountId, question)
+      const { evaluator, views, kind } = this.#deps
+      const found = evaluator.evaluate(views[kind], question.accountId, question)
       if (!(found instanceof Promise)) return this.#succeed(found.verdict, found.holdsUntil)
       return found
         .then(({ verdict, holdsUntil }) => this.#succeed(verdict, holdsUntil))
@@ -88,9 +92,9 @@ export class EmbeddedCompliance implements Compliance {
     question: Question,
   ): MaybePromise<InternalDncEntry | undefined> {
     if (!scope) throw createScopeError(question)
-    const { internalDnc, account } = this.#deps
+    const { internalDnc, views, kind } = this.#deps
     const { accountId, number } = question
-    return internalDnc.findEntry(accountId, scope.internalDncList, number, account.fixedFacts)
+    return internalDnc.findEntry(accountId, scope.internalDncList, number, views[kind].fixedFacts)
   }
 
   #toStatus(entry: InternalDncEntry | undefined): AnswerSuccess<InternalDncStatus> {
@@ -100,7 +104,8 @@ export class EmbeddedCompliance implements Compliance {
 
   litigator(question: Question): Answer<LitigatorStatus> {
     try {
-      const found = this.#deps.account.lists.checkLitigator(question.number)
+      const { views, kind } = this.#deps
+      const found = views[kind].lists.checkLitigator(question.number)
       if (found.status === 'not-covered') {
         const unusable = found.isUnusable ? 'list-unusable' : 'list-missing'
         return createFailure(found.isStale ? 'list-stale' : unusable, found.detail)
@@ -126,7 +131,8 @@ export class EmbeddedCompliance implements Compliance {
   }
 
   #judgeLegalTime(scope: ProjectScope | undefined, question: LegalTimeQuestion): Answer<LegalTime> {
-    const { clock, hours } = this.#deps.account
+    const { views, kind } = this.#deps
+    const { clock, hours } = views[kind]
     const { number, at, postalCode } = question
     const { recordedVoice, requireStatutoryWindow, strictestPlace: requireBothPlaces } = question
     const { holdsUntil, ...value } = hours.checkTimeLegal({
@@ -144,7 +150,8 @@ export class EmbeddedCompliance implements Compliance {
   }
 
   #succeed<Value>(value: Value, holdsUntil: Instant): AnswerSuccess<Value> {
-    const asOf = this.#deps.account.clock.now()
+    const { views, kind } = this.#deps
+    const asOf = views[kind].clock.now()
     return { ok: true, value, source: embeddedSourceName, asOf, holdsUntil }
   }
 

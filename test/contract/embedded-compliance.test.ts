@@ -6,7 +6,6 @@ import type { ListAges } from '../../src/data/number-list/list-ages.js'
 import type { Compliance, LegalTimeQuestion, Question } from '../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { Clock, Instant } from '../../src/domain/time/clock.js'
-import type { AccountView } from '../../src/service/account-view.js'
 import { ListFacts, type Lists } from '../../src/service/lists/list-facts.js'
 import { chooseByAccount } from '../../src/service/sandbox/sandbox.js'
 import { SandboxLists } from '../../src/service/sandbox/sandbox-lists.js'
@@ -61,6 +60,7 @@ async function openEmbedded({
       clock,
       numberingPlan: plan,
       hours: hoursOver(plan),
+      law: rules,
       lists: new ListFacts({ lists: lists ?? fakeLists({}), ages, clock }),
       fixedFacts: undefined,
     },
@@ -68,6 +68,7 @@ async function openEmbedded({
       clock: sandbox.clock,
       numberingPlan: sandboxPlan,
       hours: hoursOver(sandboxPlan),
+      law: rules,
       lists: new SandboxLists(sandbox),
       fixedFacts: sandbox,
     },
@@ -75,21 +76,21 @@ async function openEmbedded({
   const viewOf = chooseByAccount(views)
   const subjects = await buildSubjects(storage, { viewOf })
   const { internalDnc, consent, projects } = subjects
-  const callingHours = views.real.hours
-  const parts = { projects, internalDnc, consent, callingHours, viewOf }
-  const evaluator = new ScrubEvaluator({ ...parts, postalCodes, law: rules })
+  const parts = { projects, internalDnc, consent, viewOf }
+  const evaluator = new ScrubEvaluator({ ...parts, postalCodes })
   const errors: string[] = []
-  const sourceFor = (account: AccountView) =>
+  const sourceFor = (kind: 'real' | 'sandbox') =>
     new EmbeddedCompliance({
       evaluator,
       internalDnc,
       projects,
-      account,
+      views,
+      kind,
       onError: (question, cause) => errors.push(`${question}: ${String(cause)}`),
     })
   const sourceOf = chooseByAccount({
-    real: sourceFor(views.real),
-    sandbox: sourceFor(views.sandbox),
+    real: sourceFor('real'),
+    sandbox: sourceFor('sandbox'),
   })
   const compliance: Compliance = {
     scrub: (question) => sourceOf(question.accountId).scrub(question),

@@ -58,6 +58,7 @@ function storeOf(start: PortedLists, startProblems: readonly { readonly name?: s
     problems: () => problems,
     onChange(told: () => void) {
       listener = told
+      return () => undefined
     },
     replace(lists: PortedLists, newProblems: typeof problems = []) {
       held = sets(lists)

@@ -13,7 +13,8 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
-import { aCall, testGate } from '../support/test-gate.js'
+import { strictPolicy } from '../support/strict-policy.js'
+import { aCall, gateSettings, testGate } from '../support/test-gate.js'
 
 const never = <T>(): Promise<Answer<T>> => new Promise(() => undefined)
 const throws = () => {
@@ -430,4 +431,27 @@ it('logs at most a thousand decisions a second, and how many more there were', a
   expect(lines).toHaveLength(1_000)
   vi.advanceTimersByTime(1_000)
   expect(lines.slice(1_000)).toEqual([{ message: 'decision: more in the last second', count: 200 }])
+})
+
+describe('a decision that waits for an answer while the rules are replaced', () => {
+  it('is judged again, since the mixture could allow what both block', async () => {
+    let answer: (verdict: Answer<ScrubVerdict>) => void = () => undefined
+    const nothing = { manual: false, autodialed: false, ai: false }
+    const listed = answered({ ...cleanRow, letter: 'D' as const, allowed: nothing })
+    let isReplaced = false
+    // The old rules permit the hour, and forbid what is on a list.
+    const { gate } = testGate(
+      fakeCompliance({
+        legalTime: () => answered({ ...openHours, permitted: !isReplaced }),
+        scrub: () => (isReplaced ? listed : new Promise((resolve) => (answer = resolve))),
+      }),
+    )
+    const deciding = gate.decide(aCall())
+    // The new ones forbid the hour, and only record what is on a list.
+    isReplaced = true
+    const policy = { ...strictPolicy, permission: { mode: 'shadow' } } as const
+    gate.replaceRules({ policy, settings: gateSettings })
+    answer(listed)
+    expect(await deciding).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })
+  })
 })

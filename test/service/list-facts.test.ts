@@ -135,6 +135,7 @@ describe('a list that is too old', () => {
         problems: () => [],
         onChange: (listener) => {
           announce = listener
+          return () => undefined
         },
       },
       agesWith(days),

@@ -9,7 +9,7 @@ import { n } from '../support/service-subjects.js'
 import { instant, testClock } from '../support/test-clock.js'
 
 const now = '2026-11-20T12:00:00Z'
-const facts = new SandboxFacts(testSandbox(testClock(now)))
+const facts = new SandboxFacts({ sandbox: testSandbox(testClock(now)) })
 const today = Math.floor(instant(now) / 86_400_000)
 const lineNames = [...sandboxFile.lines.keys()]
 
@@ -105,7 +105,7 @@ describe('ages of the facts', () => {
   it('count back from the instant the sandbox stands at', async () => {
     const at = instant('2031-03-04T17:00:00Z')
     const file = sandboxFile
-    const standing = new SandboxFacts(new Sandbox({ file, clock: testClock(now), at }))
+    const standing = new SandboxFacts({ sandbox: new Sandbox({ file, clock: testClock(now), at }) })
     const identity = await standing.identity(n('2125550100'))
     expect(formatDay(identity?.on ?? 0)).toBe('2031-03-03')
     const number = n('4165550115')

@@ -12,6 +12,7 @@ import {
   fakeLists,
   hoursOver,
   planWith,
+  rules,
   type TestScrubOptions,
   testScrub,
 } from '../support/scrub-parts.js'
@@ -32,17 +33,20 @@ function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrub
   const options = { clock, plan, ages: agesWith(days), lists: fakeLists(lists), ...more }
   const { scrub, evaluator, listFacts } = testScrub(options)
   const asked: string[] = []
+  const account = {
+    clock,
+    lists: listFacts,
+    hours: hoursOver(plan),
+    law: rules,
+    numberingPlan: plan,
+    fixedFacts: undefined,
+  }
   const embedded = new EmbeddedCompliance({
     evaluator,
     internalDnc: { findEntry: () => undefined },
     projects: { resolve: () => undefined },
-    account: {
-      clock,
-      lists: listFacts,
-      hours: hoursOver(plan),
-      numberingPlan: plan,
-      fixedFacts: undefined,
-    },
+    views: { real: account, sandbox: account },
+    kind: 'real',
     onError: (name, cause) => {
       throw new Error(name, { cause })
     },
@@ -140,12 +144,18 @@ describe('a scrub verdict', () => {
     const { evaluator, listFacts } = testScrub({
       clock,
       plan: slow,
-      hours: hoursOver(plan),
       ages: agesWith(days),
       lists: fakeLists(ported),
     })
     const judged = await evaluator.evaluate(
-      { clock, lists: listFacts, numberingPlan: slow, fixedFacts: undefined },
+      {
+        clock,
+        lists: listFacts,
+        numberingPlan: slow,
+        hours: hoursOver(plan),
+        law: rules,
+        fixedFacts: undefined,
+      },
       'main',
       { number: toPhoneNumber(ny) },
     )

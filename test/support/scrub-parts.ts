@@ -74,7 +74,11 @@ export function fakeLists(
       dayOf: (number) => parseDay(days[number] ?? ''),
     })
   }
-  return { all: () => [...sets.values()], problems: () => problems, onChange: () => undefined }
+  return {
+    all: () => [...sets.values()],
+    problems: () => problems,
+    onChange: () => () => undefined,
+  }
 }
 
 const noAges = { usDnc: 0, canadaDnc: 0, stateDnc: 0, litigators: 0, ported: 0 }
@@ -202,7 +206,7 @@ export interface TestScrubOptions extends OnFile {
 export function testScrub(options: TestScrubOptions) {
   const { clock, plan = areaCodePlan, lists = fakeLists(cleanLists) } = options
   const sandbox = testSandbox(clock, options.sandboxAt)
-  const callingHours = options.hours ?? hoursOver(plan)
+  const law = { hours: options.hours ?? hoursOver(plan), law: rules }
   const listFacts = new ListFacts({ lists, ages: options.ages ?? ageless, clock })
   const sandboxLists = new SandboxLists(sandbox)
   const file = fakeFile(options, sandbox)
@@ -210,17 +214,17 @@ export function testScrub(options: TestScrubOptions) {
     projects: options.projects ?? fakeProjects(),
     internalDnc: file.internalDnc,
     consent: file.consent,
-    callingHours,
     viewOf: chooseByAccount({
-      real: { clock, numberingPlan: plan, lists: listFacts },
+      real: { ...law, clock, numberingPlan: plan, lists: listFacts },
       sandbox: {
+        ...law,
         clock: sandbox.clock,
         numberingPlan: sandbox.planOver(plan),
         lists: sandboxLists,
       },
     }),
   }
-  const evaluator = new ScrubEvaluator({ ...parts, postalCodes, law: rules })
+  const evaluator = new ScrubEvaluator({ ...parts, postalCodes })
   const scrub = new Scrub({ ...parts, evaluator })
   return { scrub, evaluator, asked: file.asked, sandbox, listFacts, sandboxLists }
 }

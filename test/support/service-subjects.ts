@@ -121,7 +121,11 @@ export async function buildSubjects(
       randomBytes,
     }),
     internalDnc,
-    consent: new Consent({ ...shared, internalDnc, law: testLaw, numberingPlan: testPlan }),
+    consent: new Consent({
+      ...shared,
+      internalDnc,
+      viewOf: (id) => ({ ...viewOf(id), law: testLaw, numberingPlan: testPlan }),
+    }),
     consentRecords: new ConsentRecords(shared),
   }
 }

@@ -11,7 +11,7 @@ import { systemTimers } from '../../src/runtime/runtime.js'
 import { noon } from './fake-compliance.js'
 import { strictPolicy } from './strict-policy.js'
 
-const gateSettings: GateSettings = {
+export const gateSettings: GateSettings = {
   deadlineMs: 250,
   maxPending: 100,
   nonNanp: 'block',

@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
+import { Reloader } from '../../app/reloader.js'
 import { ServiceThreads } from '../../app/service-threads.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import type { Asterisk } from '../../asterisk/asterisk.js'
@@ -37,6 +38,7 @@ import {
   writeFirstKeys,
 } from './first-keys.js'
 import { notifySystemd } from './notify-systemd.js'
+import { openReloadSocket } from './reload-socket.js'
 import { createServerReader } from './server-readings.js'
 import { listSourceReadinessChecks, listSourceWarnings } from './source-readiness.js'
 
@@ -49,7 +51,12 @@ export const registerServe: RegisterCommand = (program) => {
       const settings = loadCommandSettings(command)
       const { log, output } = openLog(settings.logLevel)
       const ended = waitForSignal()
-      onHangup(() => log.info('SIGHUP is ignored; a restart reads changed settings'))
+      let setReloader: (reloader: Reloader) => void = () => undefined
+      const reloading = new Promise<Reloader>((resolve) => {
+        setReloader = resolve
+      })
+      // During the start as well, since the files may change after they were read.
+      onHangup(() => void reloading.then((reloader) => reloader.reload()))
       const tracing = await openTracing(settings)
       const callgate = await openCallgate(
         settings,
@@ -59,7 +66,17 @@ export const registerServe: RegisterCommand = (program) => {
       output.onDropped = () => callgate.metrics.countDroppedLogLine()
       if (tracing) tracing.onDropped = (count) => callgate.metrics.countDroppedSpans(count)
       try {
-        await serveUntil(ended, callgate, output)
+        await serveUntil(ended, callgate, output, (serviceThreads) => {
+          const reloader = new Reloader(callgate, {
+            file: command.optsWithGlobals<{ config?: string }>().config,
+            onReconfigured: (configuration) => {
+              log.setLevel(configuration.settings.logLevel)
+              serviceThreads?.reconfigure(configuration)
+            },
+          })
+          setReloader(reloader)
+          return reloader
+        })
       } finally {
         await callgate.close()
         await tracing?.close()
@@ -91,6 +108,7 @@ async function serveUntil(
   ended: Promise<string>,
   callgate: Callgate,
   output: LineWriter,
+  createReloader: (serviceThreads: ServiceThreads | undefined) => Reloader,
 ): Promise<void> {
   const { storage, runtime } = callgate
   const { log } = runtime
@@ -111,6 +129,8 @@ async function serveUntil(
     callgate.erasureTask.start()
     checkDatabasePages(callgate)
     opened.push(() => server.close())
+    const reloader = createReloader(serviceThreads)
+    opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
     log.info('started', { version, url: server.url, zoneRules: getIanaVersion() })
     await printGreeting(callgate, server, output)
     await notifySystemd('READY=1', log)
@@ -246,23 +266,33 @@ export function openHttpServer(
   })
 }
 
-function rateLimits({ settings: { limits }, runtime }: Callgate): RateLimits {
-  const perMinute = {
-    scrub: limits.scrubPerMinute,
-    litigator: limits.litigatorPerMinute,
-    reassigned: limits.reassignedPerMinute,
-    reputation: limits.reputationPerMinute,
-    pdnc: limits.pdncPerMinute,
-    ebr: limits.ebrPerMinute,
-    'time-legal': limits.timeLegalPerMinute,
-  }
-  const numbersPerMinute = {
-    scrub: limits.scrubNumbersPerMinute,
-    pdnc: limits.pdncNumbersPerMinute,
-    ebr: limits.ebrNumbersPerMinute,
-    'time-legal': limits.timeLegalNumbersPerMinute,
-  }
-  return new RateLimits({ perMinute, numbersPerMinute, timers: runtime.timers })
+/** A reload replaces the settings, so the limits are read for each request. */
+function rateLimits(callgate: Callgate): RateLimits {
+  const { runtime } = callgate
+  return new RateLimits({
+    timers: runtime.timers,
+    get perMinute() {
+      const { limits } = callgate.settings
+      return {
+        scrub: limits.scrubPerMinute,
+        litigator: limits.litigatorPerMinute,
+        reassigned: limits.reassignedPerMinute,
+        reputation: limits.reputationPerMinute,
+        pdnc: limits.pdncPerMinute,
+        ebr: limits.ebrPerMinute,
+        'time-legal': limits.timeLegalPerMinute,
+      }
+    },
+    get numbersPerMinute() {
+      const { limits } = callgate.settings
+      return {
+        scrub: limits.scrubNumbersPerMinute,
+        pdnc: limits.pdncNumbersPerMinute,
+        ebr: limits.ebrNumbersPerMinute,
+        'time-legal': limits.timeLegalNumbersPerMinute,
+      }
+    },
+  })
 }
 
 /**

@@ -19,7 +19,7 @@ const nothingRead: StoredReadings = { dataFreeBytes: undefined, nextKeyExpiryAt:
 const maxWaitMs = 50
 
 export function createServerReader(deps: ServerReaderDeps): () => Promise<ServerReadings> {
-  const { changeHead, gate, journal, remote, settings } = deps
+  const { changeHead, gate, journal, remote } = deps
   let stored = nothingRead
   let reading: Promise<void> | undefined
   const readStored = async () => {
@@ -29,6 +29,7 @@ export function createServerReader(deps: ServerReaderDeps): () => Promise<Server
   return async () => {
     reading ??= readStored()
     await withTimeout(reading, maxWaitMs, () => undefined)
+    const { settings } = deps
     const policy = buildPolicy(settings)
     return {
       ...stored,

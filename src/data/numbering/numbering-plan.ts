@@ -228,7 +228,7 @@ export interface PortedLists {
   /** Lists whose file cannot be used. A problem without a name affects the whole folder. */
   problems(): readonly { readonly name?: string }[]
   /** `listener` is called after each change of lists or problems. */
-  onChange(listener: () => void): unknown
+  onChange(listener: () => void): () => void
 }
 
 export interface PortOptions {
@@ -259,13 +259,15 @@ export class PortAwarePlan implements NumberingPlan {
   #toWireline: NumberSet | undefined
   /** Whether one of the lists is unreadable, so that it is not even known which numbers it covers. */
   #isUnusable = false
+  /** Stops following changes of the lists. */
+  readonly close: () => void
 
   constructor(plan: NumberingPlan, lists: PortedLists, { isStale }: PortOptions) {
     this.#plan = plan
     this.#lists = lists
     this.#isStale = isStale
     this.#loadLists()
-    lists.onChange(() => this.#loadLists())
+    this.close = lists.onChange(() => this.#loadLists())
   }
 
   lookup(number: PhoneNumber): NumberFacts {

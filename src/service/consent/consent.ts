@@ -17,7 +17,7 @@ import {
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import type { FixedFacts, ViewOf } from '../account-view.js'
+import type { AccountView, FixedFacts } from '../account-view.js'
 import { findAccount } from '../accounts/accounts.js'
 import type { InternalDncEntrySource } from '../internal-dnc/internal-dnc-entry.js'
 import { notifyNumbersChanged } from '../notify-numbers-changed.js'
@@ -46,11 +46,12 @@ export interface ConsentOptions {
   readonly storage: RowStorage & Pick<OpenDatabase, 'retryWhileLocked'>
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
-  readonly viewOf: ViewOf<'clock' | 'fixedFacts'>
+  readonly viewOf: (accountId: string) => Pick<AccountView, 'clock' | 'fixedFacts'> & {
+    readonly law: EbrLaw
+    /** Finds a number's regions, whose expiry rules break ties. */
+    readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
+  }
   readonly changeHead: Pick<ChangeHead, 'takeNext'>
-  readonly law: EbrLaw
-  /** Finds a number's regions, whose expiry rules break ties. */
-  readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
   /** The internal lists, for warnings about records that do not override an opt-out. */
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntries'>
 }
@@ -148,7 +149,8 @@ export class Consent implements EbrRecordSource {
   /** Evaluated after the write, so that the warnings match what the next scrub decides. */
   async #warnings(accountId: string, written: WriteResult): Promise<readonly string[]> {
     const { lists, outcome, numbers, at } = written
-    const { internalDnc, law } = this.#options
+    const { internalDnc, viewOf } = this.#options
+    const { law, numberingPlan } = viewOf(accountId)
     const entries = await internalDnc.findEntries(accountId, lists.internalDncList, numbers)
     const records = await this.findRecords(accountId, lists.ebrProject, numbers)
     const warnings = await mapInSlices(outcome.losers, ({ number, type }) => {
@@ -160,16 +162,11 @@ export class Consent implements EbrRecordSource {
       if (turn) await turn
       const [record, entry] = [records.get(number), entries.get(number)]
       if (!record || (record.type === 'P' && !entry)) continue
-      const places = this.#findPlaces(number)
+      const places = findPlaces(numberingPlan, number)
       const warning = describeEbrWarning({ record, entry, places, at, law })
       if (warning !== undefined) warnings.push(`${number}: ${warning}`)
     }
     return warnings
-  }
-
-  #findPlaces(number: PhoneNumber): readonly CandidatePlace[] {
-    const facts = this.#options.numberingPlan.lookup(number)
-    return facts.status === 'ok' ? facts.place.candidates : []
   }
 
   async #readStored(
@@ -188,14 +185,18 @@ export class Consent implements EbrRecordSource {
     accountId: string,
     { facts, stored, keepBetter }: RankingInput,
   ): Promise<RankingResult> {
-    const { fixedFacts } = this.#options.viewOf(accountId)
+    const { fixedFacts, law, numberingPlan } = this.#options.viewOf(accountId)
+    const isOutlasted = (kept: EbrTerms, fact: ParsedEbr) => {
+      const regions = findPlaces(numberingPlan, fact.number).map(({ region }) => region)
+      return expiresAfter(kept, fact, { regions, law })
+    }
     const winners = new Map<PhoneNumber, ParsedEbr>()
     const losers: ParsedEbr[] = []
     await forEachInSlices(facts, (fact) => {
       const rival = winners.get(fact.number)
       const row = stored.get(fact.number)
       const kept = rival ?? (row ? toEbrRecord(row) : fixedFacts?.ebrRecord(fact.number))
-      if (keepBetter && kept && this.#expiresAfter(kept, fact)) return void losers.push(fact)
+      if (keepBetter && kept && isOutlasted(kept, fact)) return void losers.push(fact)
       if (rival) losers.push(rival)
       winners.set(fact.number, fact)
     })
@@ -206,11 +207,14 @@ export class Consent implements EbrRecordSource {
     })
     return { winners: [...winners.values()], losers, replaced }
   }
+}
 
-  #expiresAfter(kept: EbrTerms, fact: ParsedEbr): boolean {
-    const regions = this.#findPlaces(fact.number).map((place) => place.region)
-    return expiresAfter(kept, fact, { regions, law: this.#options.law })
-  }
+function findPlaces(
+  numberingPlan: Pick<NumberingPlan, 'lookup'>,
+  number: PhoneNumber,
+): readonly CandidatePlace[] {
+  const facts = numberingPlan.lookup(number)
+  return facts.status === 'ok' ? facts.place.candidates : []
 }
 
 async function distinctNumbers(facts: readonly ParsedEbr[]): Promise<readonly PhoneNumber[]> {

@@ -23,7 +23,7 @@ export interface Lists {
   /** Lists that exist but whose file cannot be used. A problem without a name affects every list. */
   problems(): readonly { readonly name?: string; readonly detail: string }[]
   /** `listener` is called after each change of lists or problems. */
-  onChange(listener: () => void): unknown
+  onChange(listener: () => void): () => void
 }
 
 /** What a finding is based on. */
@@ -99,11 +99,13 @@ export class ListFacts implements AccountLists {
   #problems: ReturnType<Lists['problems']> = []
   #ported: readonly LoadedList[] = []
   #portedVersions: readonly ListVersion[] = []
+  /** Stops following changes of the lists. */
+  readonly close: () => void
 
   constructor(deps: ListFactsDeps) {
     this.#deps = deps
     this.#load()
-    deps.lists.onChange(() => this.#load())
+    this.close = deps.lists.onChange(() => this.#load())
   }
 
   checkNational(number: PhoneNumber, country: Country): ListFinding {

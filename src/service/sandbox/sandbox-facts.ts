@@ -32,10 +32,11 @@ type ReassignedQuestions = Parameters<LookupSource['reassigned']>[0]
 type SandboxComplaint = SandboxLookups['complaints'][number]
 
 export class SandboxFacts implements LookupSource, LabelSource, ComplaintSource {
-  readonly #sandbox: Sandbox
+  readonly #data: { readonly sandbox: Sandbox }
 
-  constructor(sandbox: Sandbox) {
-    this.#sandbox = sandbox
+  /** A reload replaces `data.sandbox`. */
+  constructor(data: { readonly sandbox: Sandbox }) {
+    this.#data = data
   }
 
   async identity(number: PhoneNumber): Promise<LineIdentity | undefined> {
@@ -91,11 +92,11 @@ export class SandboxFacts implements LookupSource, LabelSource, ComplaintSource 
   }
 
   #factsOf(number: PhoneNumber): SandboxLookups | undefined {
-    return this.#sandbox.line(number)?.lookups
+    return this.#data.sandbox.line(number)?.lookups
   }
 
   #dayBefore(days: number): LocalDay {
-    return toUtcDay(this.#sandbox.clock.now()) - days
+    return toUtcDay(this.#data.sandbox.clock.now()) - days
   }
 
   #recordOf(disconnect: SandboxDisconnect | undefined): DisconnectRecord | undefined {

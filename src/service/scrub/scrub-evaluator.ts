@@ -37,17 +37,11 @@ import {
   type RelationshipFinding,
 } from './result-letter.js'
 
-interface ScrubLaw extends EbrLaw {
-  isWirelessProhibited(region: string): boolean
-}
-
 export interface ScrubEvaluatorDeps {
   readonly projects: ScopeResolver
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntry'>
   readonly consent: Pick<EbrRecordSource, 'findRecord'>
   readonly postalCodes: PostalCodes
-  readonly law: ScrubLaw
-  readonly callingHours: Pick<CallingHours, 'evaluate' | 'findNextOpening'>
 }
 
 export interface ScrubQuestion extends ScopeChoice {
@@ -58,11 +52,19 @@ export interface ScrubQuestion extends ScopeChoice {
 }
 
 /** What an account's view must have for an evaluation. */
-export type EvaluatedAccount = Pick<AccountView, 'clock' | 'lists' | 'numberingPlan' | 'fixedFacts'>
+export interface EvaluatedAccount
+  extends Pick<AccountView, 'clock' | 'lists' | 'numberingPlan' | 'fixedFacts'> {
+  readonly hours: Pick<CallingHours, 'evaluate' | 'findNextOpening' | 'formatCallingWindow'>
+  readonly law: ScrubLaw
+}
+
+interface ScrubLaw extends EbrLaw {
+  isWirelessProhibited(region: string): boolean
+}
 
 /** A number with the account's list entry and record for it. */
 export interface ScrubCase {
-  readonly account: Pick<EvaluatedAccount, 'lists' | 'numberingPlan'>
+  readonly account: Pick<EvaluatedAccount, 'lists' | 'numberingPlan' | 'hours' | 'law'>
   readonly scope: ProjectScope
   readonly number: PhoneNumber
   readonly postalCode: string | undefined
@@ -191,8 +193,8 @@ export class ScrubEvaluator {
       readonly ported: ListEvidence
     },
   ): ScrubEvaluation {
-    const { callingHours } = this.#deps
     const { scope, at, postalCode } = query
+    const { hours: callingHours } = query.account
     const found = this.#collectFindings(query, facts, everywhere, ported)
     const { records, national, state, litigator } = found
     const letter = computeLetter({
@@ -258,9 +260,8 @@ export class ScrubEvaluator {
     everywhere: readonly CandidatePlace[],
     ported: ListEvidence,
   ): Findings {
-    const { law } = this.#deps
     const { number, scope } = query
-    const { lists } = query.account
+    const { lists, law } = query.account
     const regions = [...new Set(everywhere.map(({ region }) => region))]
     return {
       records: this.#evaluateRecords(query, everywhere, query.at),
@@ -273,11 +274,10 @@ export class ScrubEvaluator {
   }
 
   #evaluateRecords(
-    { entry, record, now }: ScrubCase,
+    { account: { law }, entry, record, now }: ScrubCase,
     places: readonly CandidatePlace[],
     at: Instant,
   ): RelationshipFinding {
-    const { law } = this.#deps
     return evaluateRelationship({ entry, record, places, law, at: record?.isFixed ? now : at })
   }
 
@@ -288,7 +288,7 @@ export class ScrubEvaluator {
     places: readonly CandidatePlace[],
     { relationship }: RelationshipFinding,
   ): Instant {
-    const opensAt = this.#deps.callingHours.findNextOpening(hours)
+    const opensAt = query.account.hours.findNextOpening(hours)
     if (opensAt === undefined) return Number.POSITIVE_INFINITY
     const then = this.#evaluateRecords(query, places, opensAt)
     return then.relationship === relationship ? opensAt : Number.POSITIVE_INFINITY

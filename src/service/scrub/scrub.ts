@@ -8,12 +8,14 @@ import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js
 import type { ScrubItem, ScrubVersion } from '../../domain/scrub-row.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
-import type { ViewOf } from '../account-view.js'
-import type { CallingHours } from '../calling-hours/calling-hours.js'
 import type { EbrRecordSource } from '../consent/ebr-record.js'
 import type { InternalDncEntrySource } from '../internal-dnc/internal-dnc-entry.js'
 import { requireScope, type ScopeResolver } from '../projects/project-scope.js'
-import { malformedEvaluation, type ScrubEvaluator } from './scrub-evaluator.js'
+import {
+  type EvaluatedAccount,
+  malformedEvaluation,
+  type ScrubEvaluator,
+} from './scrub-evaluator.js'
 import { type EvaluatedRow, toScrubRow } from './scrub-row.js'
 
 export interface ScrubDeps {
@@ -21,8 +23,7 @@ export interface ScrubDeps {
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntries'>
   readonly consent: Pick<EbrRecordSource, 'findRecords'>
   readonly evaluator: Pick<ScrubEvaluator, 'judge'>
-  readonly callingHours: Pick<CallingHours, 'formatCallingWindow'>
-  readonly viewOf: ViewOf<'clock' | 'lists' | 'numberingPlan'>
+  readonly viewOf: (accountId: string) => Omit<EvaluatedAccount, 'fixedFacts'>
 }
 
 export interface ScrubQuery extends ScopeChoice {
@@ -50,7 +51,7 @@ export class Scrub {
    */
   async listRows(accountId: string, request: ScrubQuery): Promise<readonly EvaluatedRow[]> {
     const { items, version, aiKeepsVoiceWindows } = request
-    const { projects, internalDnc, consent, evaluator, callingHours, viewOf } = this.#deps
+    const { projects, internalDnc, consent, evaluator, viewOf } = this.#deps
     const account = viewOf(accountId)
     const now = account.clock.now()
     const { at = now } = request
@@ -67,7 +68,7 @@ export class Scrub {
       const record = records.get(phone)
       const common = { account, scope, postalCode, now, at, entry, record, aiKeepsVoiceWindows }
       const evaluation = number ? evaluator.judge({ ...common, number }) : malformedEvaluation
-      return toScrubRow(evaluation, { item, version, callingHours })
+      return toScrubRow(evaluation, { item, version, callingHours: account.hours })
     })
   }
 

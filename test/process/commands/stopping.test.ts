@@ -92,10 +92,10 @@ test.each([
   60_000,
 )
 
-test('SIGHUP is logged and ends nothing', async () => {
+test('SIGHUP reloads the settings and ends nothing', async () => {
   const serving = await start()
   serving.signal('SIGHUP')
-  await until('a line about it', () => serving.output().includes('SIGHUP is ignored'))
+  await until('a line about it', () => serving.output().includes('the settings were reloaded'))
   expect((await fetch(`${serving.url}/healthz`)).status).toBe(200)
   expect(await serving.end('SIGTERM')).toBe(0)
 }, 60_000)

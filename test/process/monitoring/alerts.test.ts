@@ -67,6 +67,7 @@ const healthy: Series = {
   [`callgate_ready{${own},readiness="calls"}`]: steady(1),
   [`callgate_ready{${own},readiness="asterisk"}`]: steady(1),
   [`callgate_clock_behind_seconds{${own}}`]: steady(0),
+  [`callgate_config_last_reload_successful{${own}}`]: steady(1),
   [`callgate_data_free_bytes{${own}}`]: steady(200e9),
   [`callgate_next_key_expiry_timestamp_seconds{${own}}`]: steady(inFuture),
   [`callgate_policy_exception_until_timestamp_seconds{${own},check="litigator"}`]: steady(inFuture),
@@ -177,6 +178,10 @@ const cases: Readonly<Record<string, Case>> = {
   'two versions run': {
     fires: ['CallgateVersionsDiffer'],
     series: { 'callgate_build_info{job="callgate",instance="b",version="1.1.0"}': steady(1) },
+  },
+  'a reload found mistakes': {
+    fires: ['CallgateReloadFailed'],
+    series: metric('callgate_config_last_reload_successful', becomes(1, 0)),
   },
   'a call leaves without a decision': {
     fires: ['CallgateUngatedCalls'],

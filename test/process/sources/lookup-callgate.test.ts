@@ -36,7 +36,7 @@ import { testClock } from '../../support/test-clock.js'
 const clock = testClock('2026-11-20T12:00:00Z')
 const today = Math.floor(clock.now() / 86_400_000)
 const sandbox = testSandbox(clock)
-const facts = new SandboxFacts(sandbox)
+const facts = new SandboxFacts({ sandbox })
 
 function lookupRoutes(book: LookupSource): readonly Route[] {
   const lookups = new Lookups({

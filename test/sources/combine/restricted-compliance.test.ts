@@ -18,6 +18,7 @@ import { answered, cleanRow, fakeCompliance, openHours } from '../../support/fak
 import {
   ageless,
   areaCodePlan,
+  rules as callingRules,
   type FakeList,
   fakeFile,
   fakeLists,
@@ -167,17 +168,20 @@ function beside(options: OwnOptions) {
   const never = { ...noHours, effectiveFrom: undefined, effectiveUntil: undefined }
   const projects = fakeProjects({ OWN: { internalDncList: 'OWN', hours: [never] } })
   const broken = () => Promise.reject(new Error('the database cannot be read'))
+  const account = {
+    clock,
+    lists: new ListFacts({ lists: fakeLists(lists, listProblems), ages, clock }),
+    hours: hoursOver(plan),
+    law: callingRules,
+    numberingPlan: plan,
+    fixedFacts: undefined,
+  }
   const own = new EmbeddedCompliance({
     evaluator: testScrub({ clock, plan }).evaluator,
     internalDnc: fileFails ? { findEntry: broken } : fakeFile(onFile, sandbox).internalDnc,
     projects,
-    account: {
-      clock,
-      lists: new ListFacts({ lists: fakeLists(lists, listProblems), ages, clock }),
-      hours: hoursOver(plan),
-      numberingPlan: plan,
-      fixedFacts: undefined,
-    },
+    views: { real: account, sandbox: account },
+    kind: 'real',
     onError: () => undefined,
   })
   const provider = fakeCompliance()

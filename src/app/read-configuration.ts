@@ -1,0 +1,82 @@
+/**
+ * Reads and checks settings, calling rules and the facts of the sandbox. Parsing takes longer than the main
+ * thread may be held, so a reload does it in a thread.
+ */
+import { checkSettings, resolveShippedFile, type SettingsInput } from '../config/load.js'
+import type { Settings } from '../config/settings.js'
+import { CallingRules } from '../data/calling-rules/calling-rules.js'
+import { checkCallingRules } from '../data/calling-rules/calling-rules-schema.js'
+import { readYamlFile } from '../data/files/yaml-file.js'
+import { DataFileError, describeProblem } from '../errors.js'
+import { runInThread, type ThreadWork } from '../runtime/thread.js'
+import { OperatorClosures } from '../service/calling-hours/operator-closures.js'
+import { readSandboxFile } from '../service/sandbox/sandbox-file.js'
+import {
+  type Configuration,
+  type ConfigurationChanges,
+  compareConfigurations,
+  keepUntilRestart,
+} from './configuration.js'
+
+export interface CheckedConfiguration {
+  readonly settings: Settings
+  /** Every mistake, each with its field, value and rule. */
+  readonly problems: readonly string[]
+  /** Absent if there are problems. */
+  readonly configuration?: Configuration
+}
+
+/** Reads the settings, and the calling rules and the sandbox that they name. Never throws for a mistake in them. */
+export function readConfiguration(input: SettingsInput): CheckedConfiguration {
+  const checked = checkSettings(input)
+  const { settings } = checked
+  const problems = [...checked.problems]
+  const read = <T>(load: () => T): T | undefined => {
+    try {
+      return load()
+    } catch (cause) {
+      if (!(cause instanceof DataFileError || cause instanceof RangeError)) throw cause
+      problems.push(cause.message)
+      return undefined
+    }
+  }
+  const document = read(() => readYamlFile(resolveShippedFile(settings.callingHours.rulesFile)))
+  const rules = document === undefined ? undefined : checkCallingRules(document)
+  if (rules && !rules.ok) {
+    const { rulesFile } = settings.callingHours
+    problems.push(...rules.problems.map((one) => `${rulesFile}: ${describeProblem(one)}`))
+  }
+  const sandboxFile = read(() => readSandboxFile(resolveShippedFile(settings.sandbox.file)))
+  if (!rules?.ok || !sandboxFile) return { settings, problems }
+  const { proclaimedDays, emergencies } = settings.callingHours
+  const prepared = new CallingRules(rules.document)
+  read(() => new OperatorClosures({ rules: prepared, proclaimedDays, emergencies }))
+  if (problems.length > 0) return { settings, problems }
+  return { settings, problems, configuration: { settings, rules: rules.document, sandboxFile } }
+}
+
+export interface ReloadRequest {
+  /** The settings file of `--config`, if given. */
+  readonly file: string | undefined
+  readonly inUse: Configuration
+}
+
+/** `next` is what to use from now on: settings that need a restart are as in use. */
+export type ReloadPlan =
+  | { readonly problems: readonly string[] }
+  | { readonly next: Configuration; readonly changes: ConfigurationChanges }
+
+function planReload({ file, inUse }: ReloadRequest): ReloadPlan {
+  const { configuration: read, problems } = readConfiguration({ file })
+  if (!read) return { problems }
+  const next = { ...read, settings: keepUntilRestart(inUse.settings, read.settings) }
+  return { next, changes: compareConfigurations(inUse, read) }
+}
+
+export const reloadWork: ThreadWork<undefined, ReloadRequest, ReloadPlan> = {
+  module: import.meta.url,
+  isBackground: true,
+  create: () => ({ handle: planReload, close: () => undefined }),
+}
+
+runInThread(reloadWork)

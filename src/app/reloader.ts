@@ -1,0 +1,115 @@
+/** Takes changed settings, rules and sandbox facts over while the server runs; keeps those in use if they are wrong. */
+import { deepFreeze } from '../config/load.js'
+import { getErrorMessage } from '../errors.js'
+import { listPolicyWarnings } from '../gate/build-policy.js'
+import { startThread } from '../runtime/thread.js'
+import type { Callgate } from './callgate.js'
+import type { Configuration, ConfigurationChanges } from './configuration.js'
+import { type ReloadPlan, reloadWork } from './read-configuration.js'
+
+/** With problems nothing has changed. */
+export interface ReloadResult extends ConfigurationChanges {
+  readonly problems: readonly string[]
+}
+
+export interface ReloaderOptions {
+  /** The settings file of `--config`, if given. */
+  readonly file: string | undefined
+  /** Called after a change, in the same turn of the event loop. */
+  readonly onReconfigured: (configuration: Configuration) => void
+}
+
+export class Reloader {
+  readonly #callgate: Callgate
+  readonly #options: ReloaderOptions
+  #running: Promise<ReloadResult> | undefined
+  #next: Promise<ReloadResult> | undefined
+
+  constructor(callgate: Callgate, options: ReloaderOptions) {
+    this.#callgate = callgate
+    this.#options = options
+  }
+
+  /**
+   * Reads the files and logs the result. Calls during a reload share the one that follows it, since the
+   * files may have changed after they were read. Never rejects.
+   */
+  reload(): Promise<ReloadResult> {
+    if (this.#next) return this.#next
+    if (!this.#running) return this.#start()
+    this.#next = this.#running.then(() => {
+      this.#next = undefined
+      return this.#start()
+    })
+    return this.#next
+  }
+
+  #start(): Promise<ReloadResult> {
+    const running = this.#reload().finally(() => {
+      this.#running = undefined
+    })
+    this.#running = running
+    return running
+  }
+
+  async #reload(): Promise<ReloadResult> {
+    const result = await this.#apply().catch((cause: unknown) => refuse([getErrorMessage(cause)]))
+    this.#callgate.metrics.setReloadSuccess(result.problems.length === 0)
+    this.#log(result)
+    return result
+  }
+
+  async #apply(): Promise<ReloadResult> {
+    const plan = await this.#plan()
+    if ('problems' in plan) return refuse(plan.problems)
+    const { next, changes } = plan
+    if (changes.applied.length > 0) {
+      deepFreeze(next.settings)
+      this.#callgate.reconfigure(next)
+      this.#options.onReconfigured(next)
+    }
+    return { problems: [], ...changes }
+  }
+
+  async #plan(): Promise<ReloadPlan> {
+    const { settings, data } = this.#callgate
+    const thread = startThread(reloadWork, undefined)
+    try {
+      return await thread.ask({
+        file: this.#options.file,
+        inUse: { settings, rules: data.rules.document, sandboxFile: data.sandbox.file },
+      })
+    } finally {
+      await thread.close()
+    }
+  }
+
+  #log({ problems, applied, needRestart }: ReloadResult): void {
+    const { runtime, settings } = this.#callgate
+    const { log, clock } = runtime
+    if (problems.length > 0) {
+      log.error('the settings were not reloaded; the previous ones stay in use', {
+        problems: problems.slice(0, maxLogged),
+      })
+      return
+    }
+    for (const change of applied.slice(0, maxLogged))
+      log.info('a setting has changed', { ...change })
+    for (const change of needRestart) {
+      log.warn('a changed setting needs a restart and is not in use', { ...change })
+    }
+    log.info('the settings were reloaded', {
+      changed: applied.length,
+      needRestart: needRestart.length,
+    })
+    if (applied.length === 0) return
+    for (const warning of listPolicyWarnings(settings, clock.now())) log.warn(warning)
+  }
+}
+
+/** A new edition of the calling rules may change, or get wrong, thousands of values. */
+const maxLogged = 100
+
+function refuse(problems: readonly string[]): ReloadResult {
+  return { problems, applied: [], needRestart: [] }
+}
