@@ -229,6 +229,12 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   return `${name}: ${issue.message}${describeValue(path, value, issue)}${variable}`
 }
 
+/** The settings in force as JSON, without the values of secrets. */
+export function formatSettings(settings: Settings): string {
+  const hide = (name: string, value: unknown) => (secretNames.has(name) ? undefined : value)
+  return `${JSON.stringify(settings, hide, 2)}\n`
+}
+
 /** Groups and addresses are not shown, since a mistake there may contain a secret. */
 function describeValue(path: readonly string[], value: unknown, issue: z.core.$ZodIssue): string {
   const name = path.at(-1) ?? ''

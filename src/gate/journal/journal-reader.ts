@@ -26,7 +26,7 @@ import {
   type SegmentHeader,
 } from './segment-format.js'
 
-interface Segment {
+export interface Segment {
   readonly path: string
   readonly firstSeq: number
 }
@@ -47,7 +47,7 @@ export function segmentPath(folder: string, firstSeq: number): string {
 }
 
 /** The segments of a folder in their order, each once, also while one is replaced by its compressed form. */
-function listSegments(folder: string): readonly Segment[] {
+export function listSegments(folder: string): readonly Segment[] {
   const names = readdirSync(folder).filter((name) => /^\d{20}\.seg(?:\.gz)?$/.test(name))
   const distinct = new Set(names)
   return names
