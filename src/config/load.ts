@@ -229,10 +229,14 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   return `${name}: ${issue.message}${describeValue(path, value, issue)}${variable}`
 }
 
-/** The settings in force as JSON, without the values of secrets. */
-export function formatSettings(settings: Settings): string {
-  const hide = (name: string, value: unknown) => (secretNames.has(name) ? undefined : value)
-  return `${JSON.stringify(settings, hide, 2)}\n`
+/** The settings in force as JSON, which can be read as a settings file. */
+export function formatSettings(
+  settings: Settings,
+  { withSecrets }: { readonly withSecrets: boolean },
+): string {
+  const show = (name: string, value: unknown) =>
+    secretNames.has(name) && !withSecrets ? undefined : value
+  return `${JSON.stringify(settings, show, 2)}\n`
 }
 
 /** Groups and addresses are not shown, since a mistake there may contain a secret. */

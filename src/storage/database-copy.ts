@@ -1,70 +1,88 @@
-/** Copies of the database that other programs may have open, and a look into a copy. */
-import { existsSync } from 'node:fs'
-
+/** Copies of SQLite files that other programs may have open, and a look into a copy of the database. */
 import Sqlite from 'better-sqlite3'
 import { DataFileError, getErrorMessage } from '../errors.js'
-import { syncFile } from '../runtime/folders.js'
-import { resolveDatabasePath } from './database-files.js'
 import { knownMigrations } from './migrate.js'
 
 /**
- * Writes the database as it is at one instant to `target`, which must not exist, while a server goes on
- * writing. It is on disk when this returns. Throws {@link DataFileError} if there is no database.
+ * Writes a SQLite file as it is at one instant to `target`, which must not exist, while a server goes on
+ * writing to it. Throws {@link DataFileError} if it cannot be read, or not be copied.
  */
-export function copyDatabase(dataDir: string, target: string): void {
-  const path = resolveDatabasePath(dataDir)
-  if (!existsSync(path)) throw new DataFileError(path, 'there is no database to back up')
-  // Not with SQLite's backup functions: from another process they begin anew after each write.
-  const connection = new Sqlite(path, { readonly: true, fileMustExist: true })
+export function copySqliteFile(path: string, target: string): void {
   try {
-    connection.prepare('vacuum into ?').run(target)
+    const connection = new Sqlite(path, { readonly: true, fileMustExist: true })
+    try {
+      // SQLite's backup functions would begin again after each write of the server.
+      connection.prepare('vacuum into ?').run(target)
+    } finally {
+      connection.close()
+    }
   } catch (cause) {
-    throw new DataFileError(path, `the copy failed: ${getErrorMessage(cause)}`, cause)
+    throw new DataFileError(path, `cannot be copied: ${getErrorMessage(cause)}`, cause)
+  }
+}
+
+/** Removes the secrets that sign webhooks from a copy; new ones are made when they are needed. */
+export function removeStoredSecrets(path: string): void {
+  const connection = new Sqlite(path, { fileMustExist: true })
+  try {
+    const column = "select name from pragma_table_info('accounts') where name = 'webhook_secret'"
+    if (connection.prepare(column).get() === undefined) return
+    // Else the bytes stay in the file.
+    connection.pragma('secure_delete = on')
+    connection.prepare('update accounts set webhook_secret = null').run()
   } finally {
     connection.close()
   }
-  syncFile(target)
 }
 
 export interface DatabaseContent {
   /** Names of the migrations that made its schema, in order. */
-  readonly schema: readonly string[]
-  /** Rows of the tables that cannot be had again from anywhere else. */
-  readonly rows: Readonly<Record<(typeof countedTables)[number], number>>
+  readonly migrations: readonly string[]
+  /** Number of the last change of opt-outs and consents; 0 in a schema that has no such numbers. */
+  readonly changeSeq: number
+  /** Rows of the tables that nothing else can bring back. */
+  readonly rows: Readonly<Record<CountedTable, number>>
 }
 
 const countedTables = ['accounts', 'api_keys', 'projects', 'internal_dnc', 'ebr_records'] as const
+type CountedTable = (typeof countedTables)[number]
 
 /**
- * Checks every page of a copy. Throws {@link DataFileError} if it is damaged, no database of this program,
- * or of a newer version.
+ * Checks every page without writing. Throws {@link DataFileError} if the file is damaged, is no database of
+ * this program, or has a newer schema.
  */
 export function inspectDatabase(path: string): DatabaseContent {
   try {
     const connection = new Sqlite(path, { readonly: true, fileMustExist: true })
     try {
-      const damage = connection.pragma('integrity_check(1)', { simple: true })
-      if (damage !== 'ok') throw new Error(String(damage))
-      const schema = connection
-        .prepare<[], string>('select name from kysely_migration order by name')
-        .pluck()
-        .all()
-      const newer = schema.filter((name) => !knownMigrations.includes(name))
-      if (newer.length > 0) {
-        const names = newer.join(', ')
-        throw new Error(
-          `it has a newer schema than this program knows (${names}); install the version that wrote it`,
-        )
-      }
-      const counts = countedTables.map((table) => {
-        const count = connection.prepare<[], number>(`select count(*) from ${table}`).pluck().get()
-        return [table, count ?? 0]
-      })
-      return { schema, rows: Object.fromEntries(counts) }
+      return inspect(connection)
     } finally {
       connection.close()
     }
   } catch (cause) {
-    throw new DataFileError(path, `the database cannot be used: ${getErrorMessage(cause)}`, cause)
+    throw new DataFileError(path, `cannot be used as database: ${getErrorMessage(cause)}`, cause)
+  }
+}
+
+function inspect(connection: Sqlite.Database): DatabaseContent {
+  const damage = connection.pragma('integrity_check(1)', { simple: true })
+  if (damage !== 'ok') throw new Error(String(damage))
+  const list = (sql: string) => connection.prepare<[], string>(sql).pluck().all()
+  const migrations = list('select name from kysely_migration order by name')
+  const newer = migrations.filter((name) => !knownMigrations.includes(name))
+  if (newer.length > 0) {
+    const rule = `it has a newer schema than this program knows (${newer.join(', ')})`
+    throw new Error(`${rule}. Install the callgate version that wrote it, or a newer one`)
+  }
+  const tables = new Set(list("select name from sqlite_master where type = 'table'"))
+  const readNumber = (table: string, expression: string) =>
+    tables.has(table)
+      ? (connection.prepare<[], number>(`select ${expression} from ${table}`).pluck().get() ?? 0)
+      : 0
+  const counts = countedTables.map((table) => [table, readNumber(table, 'count(*)')])
+  return {
+    migrations,
+    changeSeq: readNumber('change_head', 'seq'),
+    rows: Object.fromEntries(counts) as Record<CountedTable, number>,
   }
 }

@@ -1,87 +1,50 @@
 /** Copies of a journal that a server may be writing to. */
-import { closeSync, copyFileSync, fstatSync, openSync, writeSync } from 'node:fs'
+import { constants, copyFileSync, existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { getErrorCode } from '../../errors.js'
-import { JournalReader, listSegments, type Segment } from './journal-reader.js'
-import { readAt } from './segment-file.js'
-
-export interface JournalCopyOptions {
-  /** Of the journal. */
-  readonly folder: string
-  /** An empty folder. */
-  readonly target: string
-  /** Copies or links a file that is never written to again. */
-  readonly copyFile: (from: string, to: string) => void
-}
-
-/**
- * Copies all records that are on disk when it begins. What is being written meanwhile may be in the copy as
- * an unfinished end, which the next start removes. Retries while segments are being compressed.
- */
-export function copyJournal({ folder, target, copyFile }: JournalCopyOptions): void {
-  copyFileSync(join(folder, 'origin'), join(target, 'origin'))
-  const segments = listSegments(folder)
-  const last = segments.at(-1)
-  for (const segment of segments) {
-    if (segment === last) copyGrowingSegment(segment, target)
-    else copyCompleteSegment(segment, { target, copyFile })
-  }
-}
-
-function copyCompleteSegment(
-  { path }: Segment,
-  { target, copyFile }: Pick<JournalCopyOptions, 'target' | 'copyFile'>,
-): void {
-  try {
-    copyFile(path, join(target, basename(path)))
-  } catch (cause) {
-    if (getErrorCode(cause) !== 'ENOENT') throw cause
-    // It was replaced by its compressed form.
-    copyFile(`${path}.gz`, join(target, `${basename(path)}.gz`))
-  }
-}
-
-const chunkBytes = 4_194_304
-
-/** Up to its size now: all bytes before that have been written. */
-function copyGrowingSegment(segment: Segment, target: string): void {
-  let from: number
-  try {
-    from = openSync(segment.path, 'r')
-  } catch (cause) {
-    if (getErrorCode(cause) !== 'ENOENT') throw cause
-    return copyCompleteSegment(segment, { target, copyFile: copyFileSync })
-  }
-  try {
-    const { size } = fstatSync(from)
-    const to = openSync(join(target, basename(segment.path)), 'wx', 0o600)
-    try {
-      for (let offset = 0; offset < size; ) {
-        const bytes = readAt(from, offset, Math.min(chunkBytes, size - offset))
-        writeSync(to, bytes)
-        offset += bytes.length
-      }
-    } finally {
-      closeSync(to)
-    }
-  } finally {
-    closeSync(from)
-  }
-}
+import { JournalReader, listSegments, readOrigin, recoverJournal } from './journal-reader.js'
 
 export interface JournalExtent {
-  /** 0 for one without records. */
+  /** Of the oldest record. */
   readonly firstSeq: number
+  /** One less than `firstSeq` if there is no record. */
   readonly lastSeq: number
 }
 
+const noRecords: JournalExtent = { firstSeq: 1, lastSeq: 0 }
+
 /**
- * Reads and checks every record of a copy. Throws `DataFileError` with the place if one before the end cannot be
- * read.
+ * Copies every record that is on disk when it begins, and perhaps some that follow, to an empty folder. A
+ * copy of a file that only grows is its beginning; what it holds of an unfinished write is removed from the
+ * copy. Reads and checks each record of the copy. Throws `DataFileError` with the place of any damage.
  */
+export function copyJournal(folder: string, target: string): JournalExtent {
+  if (!existsSync(folder)) return noRecords
+  const origin = join(folder, 'origin')
+  if (existsSync(origin)) copyFileSync(origin, join(target, 'origin'))
+  for (const { path } of listSegments(folder)) copySegment(path, target)
+  const [first] = listSegments(target)
+  if (first === undefined) return noRecords
+  const { nextSeq } = recoverJournal(target, readOrigin(target, 0), first.firstSeq)
+  return { firstSeq: first.firstSeq, lastSeq: nextSeq - 1 }
+}
+
+function copySegment(path: string, target: string): void {
+  const copy = (from: string) =>
+    copyFileSync(from, join(target, basename(from)), constants.COPYFILE_FICLONE)
+  try {
+    copy(path)
+  } catch (cause) {
+    if (getErrorCode(cause) !== 'ENOENT') throw cause
+    // It has been replaced by its compressed form.
+    copy(`${path}.gz`)
+  }
+}
+
+/** Reads and checks each record without writing. Throws `DataFileError` with the place of a gap or damage. */
 export function readJournalExtent(folder: string): JournalExtent {
   const [first] = listSegments(folder)
-  if (first === undefined) return { firstSeq: 0, lastSeq: 0 }
+  if (first === undefined) return noRecords
   const reader = new JournalReader(folder, first.firstSeq)
   try {
     while (reader.read().length > 0) {

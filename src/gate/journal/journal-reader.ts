@@ -26,7 +26,7 @@ import {
   type SegmentHeader,
 } from './segment-format.js'
 
-export interface Segment {
+interface Segment {
   readonly path: string
   readonly firstSeq: number
 }
