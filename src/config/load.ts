@@ -87,16 +87,24 @@ export interface SettingsInput {
  * unknown settings, wrong types, values out of range, unreadable files.
  */
 export function loadSettings(input: SettingsInput = {}): Settings {
-  const environment = input.environment ?? process.env
   const problems: string[] = []
-  const tree = readSettingsFile(input.file ?? environment.CALLGATE_CONFIG, problems)
-  applyEnvironment(tree, environment, problems)
+  const tree = readTree(input, problems)
   const parsed = settingsSchema.safeParse(tree)
   if (!parsed.success) {
     problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, tree)))
   }
   if (problems.length > 0 || !parsed.success) throw new SettingsError(problems)
   return deepFreeze(parsed.data)
+}
+
+/** What the file and the environment set, without defaults, as JSON that can be used as a settings file. */
+export function formatGivenSettings(
+  input: SettingsInput,
+  { withSecrets }: { readonly withSecrets: boolean },
+): string {
+  const show = (name: string, value: unknown) =>
+    secretNames.has(name) && !withSecrets ? undefined : value
+  return `${JSON.stringify(readTree(input, []), show, 2)}\n`
 }
 
 /** The API key that commands use to call a running server, from `CALLGATE_LOGIN_ID`. */
@@ -114,6 +122,13 @@ export function hasNotifySocket(
 }
 
 type Tree = Record<string, unknown>
+
+function readTree(input: SettingsInput, problems: string[]): Tree {
+  const environment = input.environment ?? process.env
+  const tree = readSettingsFile(input.file ?? environment.CALLGATE_CONFIG, problems)
+  applyEnvironment(tree, environment, problems)
+  return tree
+}
 
 function readSettingsFile(file: string | undefined, problems: string[]): Tree {
   const path = resolve(file ?? 'config/callgate.yaml')
@@ -227,16 +242,6 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   const isSetting = listSettingLeaves().some((leaf) => leaf.path.join('.') === name)
   const variable = isSetting ? `; variable ${toVariableName(path)}` : ''
   return `${name}: ${issue.message}${describeValue(path, value, issue)}${variable}`
-}
-
-/** The settings in force as JSON, which can be read as a settings file. */
-export function formatSettings(
-  settings: Settings,
-  { withSecrets }: { readonly withSecrets: boolean },
-): string {
-  const show = (name: string, value: unknown) =>
-    secretNames.has(name) && !withSecrets ? undefined : value
-  return `${JSON.stringify(settings, show, 2)}\n`
 }
 
 /** Groups and addresses are not shown, since a mistake there may contain a secret. */

@@ -57,6 +57,8 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
   }
 }
 
+type SelectReading = (from: ServerReadings) => number | undefined
+
 function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] {
   let read: (() => Promise<ServerReadings>) | undefined
   let reading: Promise<ServerReadings | undefined> | undefined
@@ -85,11 +87,7 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
         if (readings) set(this, readings)
       },
     })
-  const value = (
-    name: string,
-    help: string,
-    select: (from: ServerReadings) => number | undefined,
-  ) =>
+  const value = (name: string, help: string, select: SelectReading) =>
     gauge(name, help, (to, readings) => {
       const selected = select(readings)
       if (selected !== undefined) to.set(selected)

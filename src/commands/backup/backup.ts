@@ -1,7 +1,8 @@
 /** `callgate backup` and `callgate restore`: a data folder, copied while it is in use, and brought back. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { loadCommandSettings, type RegisterCommand } from '../command.js'
+import { formatGivenSettings } from '../../config/load.js'
+import { findConfigOption, loadCommandSettings, type RegisterCommand } from '../command.js'
 import type { BackupManifest } from './manifest.js'
 import { restoreBackup, verifyBackup } from './restore-backup.js'
 import { createBackup } from './write-backup.js'
@@ -17,7 +18,10 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
     .action(async (target: string, options: { withSecrets?: true }, command: Command) => {
       const settings = loadCommandSettings(command)
       const withSecrets = options.withSecrets === true
-      const manifest = await createBackup(settings, resolve(target), { withSecrets })
+      const manifest = await createBackup(settings, resolve(target), {
+        withSecrets,
+        settingsText: formatGivenSettings({ file: findConfigOption(command) }, { withSecrets }),
+      })
       terminal.out(`${target}: ${describe(manifest)}`)
     })
   backup

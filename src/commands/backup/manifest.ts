@@ -155,3 +155,8 @@ function readHash(path: string): string {
     throw new DataFileError(path, `cannot be read: ${getErrorMessage(cause)}`, cause)
   }
 }
+
+/** The message of an error, with the folder of the user instead of the one that is removed again. */
+export function describeFailureIn(folder: string, named: string, cause: unknown): string {
+  return getErrorMessage(cause).replaceAll(folder, named)
+}

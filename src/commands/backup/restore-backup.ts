@@ -15,7 +15,13 @@ import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
 import { markInitialized } from '../../storage/database-files.js'
 import { CommandFailure } from '../command.js'
-import { type BackupManifest, isArchive, manifestFiles, verifyFolder } from './manifest.js'
+import {
+  type BackupManifest,
+  describeFailureIn,
+  isArchive,
+  manifestFiles,
+  verifyFolder,
+} from './manifest.js'
 import { syncTree } from './write-backup.js'
 
 /** Checks a backup as {@link verifyFolder} does. An archive is unpacked beside itself for that. */
@@ -26,6 +32,8 @@ export async function verifyBackup(path: string): Promise<BackupManifest> {
   try {
     await unpack(path, folder)
     return await verifyFolder(folder)
+  } catch (cause) {
+    throw new CommandFailure(describeFailureIn(folder, path, cause))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -56,7 +64,6 @@ export async function restoreBackup(path: string, dataDir: string): Promise<Back
   const partial = claimFolder(dataDir)
   try {
     markInitialized(dataDir)
-    // Names places in the backup itself, as far as it can be read in its place.
     if (isArchive(path)) await unpack(path, partial)
     else {
       await verifyFolder(path)
@@ -69,7 +76,7 @@ export async function restoreBackup(path: string, dataDir: string): Promise<Back
     for (const name of readdirSync(dataDir)) {
       if (name !== volumeFolder) rmSync(join(dataDir, name), { recursive: true, force: true })
     }
-    const why = getErrorMessage(cause)
+    const why = describeFailureIn(partial, path, cause)
     throw new CommandFailure(`dataDir '${dataDir}': nothing was restored, and it is empty: ${why}`)
   }
 }

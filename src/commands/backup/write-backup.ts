@@ -21,7 +21,7 @@ import {
   getNumberingFolder,
   resolveLastBackupPath,
 } from '../../app/data-folders.js'
-import { formatSettings, resolveShippedFile } from '../../config/load.js'
+import { resolveShippedFile } from '../../config/load.js'
 import type { Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -40,6 +40,7 @@ import { CommandFailure } from '../command.js'
 import { listSecretFiles } from '../serve/exposed-files.js'
 import {
   type BackupManifest,
+  describeFailureIn,
   describeFiles,
   isArchive,
   listFiles,
@@ -47,6 +48,8 @@ import {
 } from './manifest.js'
 
 interface BackupOptions {
+  /** A settings file. */
+  readonly settingsText: string
   readonly withSecrets: boolean
 }
 
@@ -76,7 +79,9 @@ export async function createBackup(
     syncFolder(dirname(target))
   } catch (cause) {
     rmSync(archive, { force: true })
-    const why = getErrorMessage(cause)
+    // What is damaged in the copy is damaged in the data folder, which has the same files.
+    const isDamage = cause instanceof DataFileError
+    const why = describeFailureIn(partial, isDamage ? settings.dataDir : target, cause)
     throw new CommandFailure(`'${target}': the backup failed, and nothing is left of it: ${why}`)
   } finally {
     rmSync(partial, { recursive: true, force: true })
@@ -130,7 +135,7 @@ const findPreparedFolders = (settings: Settings) => ({
 async function writeContent(
   settings: Settings,
   target: string,
-  { withSecrets }: BackupOptions,
+  { withSecrets, settingsText }: BackupOptions,
 ): Promise<BackupManifest> {
   const { dataDir } = settings
   const at = formatInstant(systemClock.now())
@@ -142,7 +147,10 @@ async function writeContent(
   for (const [name, folder] of Object.entries(findPreparedFolders(settings))) {
     copyPreparedFiles(folder, join(target, name))
   }
-  copySettings(settings, join(target, 'settings'), withSecrets)
+  const settingsFolder = join(target, 'settings')
+  mkdirSync(settingsFolder)
+  writeFileSync(join(settingsFolder, 'callgate.yaml'), settingsText)
+  copySettingsFiles(settings, settingsFolder, withSecrets)
   const permitKey = join(dataDir, 'permit-key')
   if (withSecrets && existsSync(permitKey)) copyFile(permitKey, join(target, 'permit-key'))
   const manifest: BackupManifest = {
@@ -170,10 +178,8 @@ function copyRecords(dataDir: string, target: string) {
   return copyJournal(folder, copy)
 }
 
-/** The settings in force and the files that they name; a restore does not apply them. */
-function copySettings(settings: Settings, target: string, withSecrets: boolean): void {
-  mkdirSync(target)
-  writeFileSync(join(target, 'settings.json'), formatSettings(settings, { withSecrets }))
+/** The files that settings name; a restore applies none of them. */
+function copySettingsFiles(settings: Settings, target: string, withSecrets: boolean): void {
   const { callingHours, sandbox } = settings
   copyFile(resolveShippedFile(callingHours.rulesFile), join(target, 'calling-rules.yaml'))
   copyFile(resolveShippedFile(sandbox.file), join(target, 'sandbox.yaml'))
