@@ -44,9 +44,12 @@ function requireBackup(path: string): void {
     throw new CommandFailure(`backup '${path}': there is no such file or folder`, 2)
 }
 
+/** Of the archive; what it holds is in memory at once, which may be a thousand times as much. */
+const maxReadSize = 65_536
+
 async function unpack(path: string, folder: string): Promise<void> {
   try {
-    await extract({ file: path, cwd: folder, strict: true, preserveOwner: false })
+    await extract({ file: path, cwd: folder, strict: true, preserveOwner: false, maxReadSize })
   } catch (cause) {
     throw new DataFileError(path, `cannot be unpacked: ${getErrorMessage(cause)}`, cause)
   }
