@@ -45,7 +45,7 @@ function requireBackup(path: string): void {
 }
 
 /** Of the archive; what it holds is in memory at once, which may be a thousand times as much. */
-const maxReadSize = 65_536
+const maxReadSize = 4_096
 
 async function unpack(path: string, folder: string): Promise<void> {
   try {

@@ -53,6 +53,9 @@ interface BackupOptions {
   readonly withSecrets: boolean
 }
 
+/** Of a file that is packed; larger parts would take several times their size in memory. */
+const maxReadSize = 65_536
+
 /**
  * Writes a backup to a new or empty folder, or to a new `.tgz` file. It gets its name once it is complete and
  * on disk; if anything fails, nothing is left of it.
@@ -70,7 +73,10 @@ export async function createBackup(
   try {
     manifest = await writeContent(settings, partial, options)
     if (isArchive(target)) {
-      await create({ gzip: true, cwd: partial, file: archive, strict: true }, readdirSync(partial))
+      await create(
+        { gzip: true, cwd: partial, file: archive, strict: true, maxReadSize },
+        readdirSync(partial),
+      )
       chmodSync(archive, 0o600)
       syncFile(archive)
     }

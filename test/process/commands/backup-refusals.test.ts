@@ -326,6 +326,25 @@ describe('an archive', () => {
   }, 120_000)
 })
 
+it('has the index in it if the first records have been removed, so that a server can start', async () => {
+  const folder = join(work, 'var')
+  cpSync(dataDir, folder, { recursive: true })
+  const startAndStop = async (dir: string) => {
+    const serving = await serve(environmentFor(dir))
+    expect(await serving.end('SIGTERM')).toBe(0)
+  }
+  await startAndStop(folder)
+  const [oldest, ...others] = readdirSync(join(folder, 'journal')).filter((name) =>
+    name.includes('.seg'),
+  )
+  expect(others.length).toBeGreaterThan(0)
+  rmSync(join(folder, 'journal', oldest ?? ''))
+  expect(await run(['backup', join(work, 'b')], folder)).toMatchObject({ code: 0 })
+  expect(await run(['backup', 'verify', join(work, 'b')])).toMatchObject({ code: 0 })
+  expect(await run(['restore', join(work, 'b')], join(work, 'restored'))).toMatchObject({ code: 0 })
+  await startAndStop(join(work, 'restored'))
+}, 120_000)
+
 describe('a restore', () => {
   it('needs an empty folder and a backup', async () => {
     expectRefusal(
