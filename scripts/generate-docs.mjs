@@ -163,6 +163,7 @@ function observeEach(metrics) {
     dataFreeBytes: 0,
     clockBehindSeconds: 0,
     policyExceptions: [{ check: 'litigator', until: 0 }],
+    lastBackupAt: 0,
     nextKeyExpiryAt: 0,
     rateBudgets: [{ source: 'provider', question: 'scrub', ratio: 1 }],
   }))

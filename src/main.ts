@@ -21,6 +21,8 @@ const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['records', async () => (await import('./commands/records/records.js')).registerRecords],
   ['erase', async () => (await import('./commands/erase.js')).registerErase],
   ['report', async () => (await import('./commands/report.js')).registerReport],
+  ['backup', async () => (await import('./commands/backup/backup.js')).registerBackup],
+  ['restore', async () => (await import('./commands/backup/backup.js')).registerRestore],
   ['clock', async () => (await import('./commands/clock.js')).registerClock],
   ['warm', async () => (await import('./commands/warm/warm.js')).registerWarm],
   ['compare', async () => (await import('./commands/compare/compare.js')).registerCompare],

@@ -117,6 +117,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   '@photostructure/tz-lookup': ['data/numbering/'],
   'cli-progress': ['commands/progress.ts'],
   commander: ['commands/', 'main.ts'],
+  tar: ['commands/backup/'],
   zod: ['api/', 'asterisk/ari/ari-events.ts', 'config/', 'data/', 'service/sandbox/'],
   kysely: ['storage/', 'service/', 'gate/journal/'],
 }

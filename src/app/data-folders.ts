@@ -16,6 +16,10 @@ export const getNumberingFolder = ({ dataDir, numbering }: FolderSettings): stri
 export const getFactsFolder = ({ dataDir }: Pick<Settings, 'dataDir'>): string =>
   resolveFactsFolder(dataDir)
 
+/** A file that begins with the instant of the last backup. */
+export const resolveLastBackupPath = ({ dataDir }: Pick<Settings, 'dataDir'>): string =>
+  join(dataDir, 'last-backup')
+
 /**
  * Creates the data folder if missing. Throws {@link SettingsError} with the path and the reason when it
  * cannot be created or written.

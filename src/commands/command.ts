@@ -27,10 +27,14 @@ export class CommandFailure extends Error {
   }
 }
 
+/** The settings file of the `--config` option of the program. */
+export function findConfigOption(command: Command): string | undefined {
+  return command.optsWithGlobals<{ config?: string }>().config
+}
+
 /** Loads the settings from the `--config` option of the program and the environment. */
 export function loadCommandSettings(command: Command): Settings {
-  const { config } = command.optsWithGlobals<{ config?: string }>()
-  return loadSettings({ file: config })
+  return loadSettings({ file: findConfigOption(command) })
 }
 
 /** Formats rows as aligned columns for a terminal. */

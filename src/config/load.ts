@@ -100,10 +100,8 @@ export function checkSettings(input: SettingsInput = {}): {
   readonly settings: Settings
   readonly problems: readonly string[]
 } {
-  const environment = input.environment ?? process.env
   const problems: string[] = []
-  const tree = readSettingsFile(input.file ?? environment.CALLGATE_CONFIG, problems)
-  applyEnvironment(tree, environment, problems)
+  const tree = readTree(input, problems)
   const parsed = settingsSchema.safeParse(tree)
   if (parsed.success) return { settings: parsed.data, problems }
   problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, tree)))
@@ -133,6 +131,16 @@ export function isReloadable(schema: z.ZodType): boolean {
   return inner !== schema && isReloadable(inner)
 }
 
+/** What the file and the environment set, without defaults, as JSON that can be used as a settings file. */
+export function formatGivenSettings(
+  input: SettingsInput,
+  { withSecrets }: { readonly withSecrets: boolean },
+): string {
+  const show = (name: string, value: unknown) =>
+    secretNames.has(name) && !withSecrets ? undefined : value
+  return `${JSON.stringify(readTree(input, []), show, 2)}\n`
+}
+
 /** The API key that commands use to call a running server, from `CALLGATE_LOGIN_ID`. */
 export function readLoginIdFromEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -148,6 +156,13 @@ export function hasNotifySocket(
 }
 
 export type Tree = Record<string, unknown>
+
+function readTree(input: SettingsInput, problems: string[]): Tree {
+  const environment = input.environment ?? process.env
+  const tree = readSettingsFile(input.file ?? environment.CALLGATE_CONFIG, problems)
+  applyEnvironment(tree, environment, problems)
+  return tree
+}
 
 function readSettingsFile(file: string | undefined, problems: string[]): Tree {
   const path = resolve(file ?? 'config/callgate.yaml')

@@ -16,6 +16,8 @@ export interface ServerReadings {
   readonly policyExceptions: readonly { readonly check: CheckName; readonly until: Instant }[]
   /** `undefined` when no key in force expires, or the keys cannot be read. */
   readonly nextKeyExpiryAt: Instant | undefined
+  /** `undefined` if there was none. */
+  readonly lastBackupAt: Instant | undefined
   /** The share of each rate limit for a provider that is left, from 0 to 1. */
   readonly rateBudgets: readonly {
     readonly source: string
@@ -63,6 +65,8 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
   }
 }
 
+type SelectReading = (from: ServerReadings) => number | undefined
+
 function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] {
   let read: (() => Promise<ServerReadings>) | undefined
   let reading: Promise<ServerReadings | undefined> | undefined
@@ -91,11 +95,7 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
         if (readings) set(this, readings)
       },
     })
-  const value = (
-    name: string,
-    help: string,
-    select: (from: ServerReadings) => number | undefined,
-  ) =>
+  const value = (name: string, help: string, select: SelectReading) =>
     gauge(name, help, (to, readings) => {
       const selected = select(readings)
       if (selected !== undefined) to.set(selected)
@@ -129,6 +129,11 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
     'callgate_next_key_expiry_timestamp_seconds',
     'When the next API key in force expires; absent when none does.',
     (from) => (from.nextKeyExpiryAt === undefined ? undefined : from.nextKeyExpiryAt / 1000),
+  )
+  value(
+    'callgate_backup_last_success_timestamp_seconds',
+    'When the last backup of the data folder began that was completed; absent without one.',
+    (from) => (from.lastBackupAt === undefined ? undefined : from.lastBackupAt / 1000),
   )
   gauge(
     'callgate_policy_exception_until_timestamp_seconds',

@@ -22,6 +22,9 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0008-erasures': erasures,
 }
 
+/** In order. */
+export const knownMigrations: readonly string[] = Object.keys(migrations)
+
 const provider: MigrationProvider = { getMigrations: async () => ({ ...migrations }) }
 
 /**
@@ -29,9 +32,8 @@ const provider: MigrationProvider = { getMigrations: async () => ({ ...migration
  * program, or has no record of its migrations. Messages are for people.
  */
 export async function migrateSchema(db: Db): Promise<void> {
-  const known = Object.keys(migrations)
   const { tables, executed } = await readSchemaState(db)
-  const newer = executed.filter((name) => !known.includes(name))
+  const newer = executed.filter((name) => !knownMigrations.includes(name))
   if (newer.length > 0) {
     throw new Error(
       `the database has a newer schema than this program knows (${newer.join(', ')}). ` +
@@ -50,7 +52,7 @@ export async function migrateSchema(db: Db): Promise<void> {
   const why = getErrorMessage(error)
   throw new Error(
     `the database schema could not be updated from ${executed.at(-1) ?? 'empty'} to ` +
-      `${known.at(-1)}: ${why}. Restore a backup, or run the callgate version that created the database`,
+      `${knownMigrations.at(-1)}: ${why}. Restore a backup, or run the callgate version that created the database`,
     { cause: error },
   )
 }

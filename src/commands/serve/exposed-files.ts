@@ -21,19 +21,29 @@ export interface ExposedFiles {
 export function findExposedFiles(settings: Settings): readonly ExposedFiles[] {
   const shared = [settings.lists.folder, settings.numbering.folder]
   return [
-    ...[settings.dataDir, ...listSecretFiles(settings)].map((path) => findExposedBelow(path, 'go')),
+    ...[settings.dataDir, ...listSecretFiles(settings).map(({ path }) => path)].map((path) =>
+      findExposedBelow(path, 'go'),
+    ),
     // Nodes that run as different users share a folder through its group.
     ...shared.map((path) => (path === undefined ? undefined : findExposedBelow(path, 'o'))),
   ].filter((found) => found !== undefined)
 }
 
-/** The paths of all secret files in the settings, at any depth. */
-function listSecretFiles(settings: object): readonly string[] {
+interface SecretFile {
+  /** Such as `asterisk.servers.0.passwordFile`. */
+  readonly setting: string
+  readonly path: string
+}
+
+/** All secret files in the settings, at any depth. */
+export function listSecretFiles(settings: object, group = ''): readonly SecretFile[] {
   return Object.entries(settings).flatMap(([name, value]: [string, unknown]) => {
+    const setting = `${group}${name}`
     if (typeof value === 'string') {
-      return /^(?:loginId|clientSecret|password|permitKey)File$/.test(name) ? [value] : []
+      const isSecret = /^(?:loginId|clientSecret|password|permitKey)File$/.test(name)
+      return isSecret ? [{ setting, path: value }] : []
     }
-    return typeof value === 'object' && value !== null ? listSecretFiles(value) : []
+    return typeof value === 'object' && value !== null ? listSecretFiles(value, `${setting}.`) : []
   })
 }
 

@@ -1,7 +1,9 @@
 /** What a running server reports of itself in `/metrics`. */
-import { statfs } from 'node:fs/promises'
+import { readFile, statfs } from 'node:fs/promises'
 import type { Callgate } from '../../app/callgate.js'
+import { resolveLastBackupPath } from '../../app/data-folders.js'
 import { checkNames } from '../../domain/decision.js'
+import { parseInstant } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { ServerReadings } from '../../observability/server-metrics.js'
 import { withTimeout } from '../../runtime/runtime.js'
@@ -11,9 +13,13 @@ type ServerReaderDeps = Pick<
   'changeHead' | 'gate' | 'journal' | 'keys' | 'remote' | 'settings'
 >
 
-type StoredReadings = Pick<ServerReadings, 'dataFreeBytes' | 'nextKeyExpiryAt'>
+type StoredReadings = Pick<ServerReadings, 'dataFreeBytes' | 'lastBackupAt' | 'nextKeyExpiryAt'>
 
-const nothingRead: StoredReadings = { dataFreeBytes: undefined, nextKeyExpiryAt: undefined }
+const nothingRead: StoredReadings = {
+  dataFreeBytes: undefined,
+  lastBackupAt: undefined,
+  nextKeyExpiryAt: undefined,
+}
 
 /** A disk that does not answer must not keep the other metrics from being read. */
 const maxWaitMs = 50
@@ -49,9 +55,11 @@ export function createServerReader(deps: ServerReaderDeps): () => Promise<Server
 }
 
 async function readFromDisk({ keys, settings }: ServerReaderDeps): Promise<StoredReadings> {
-  const [{ bavail, bsize }, nextKeyExpiryAt] = await Promise.all([
+  const [{ bavail, bsize }, nextKeyExpiryAt, lastBackup] = await Promise.all([
     statfs(settings.dataDir),
     keys.findNextExpiry(),
+    readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
   ])
-  return { dataFreeBytes: bavail * bsize, nextKeyExpiryAt }
+  const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
+  return { dataFreeBytes: bavail * bsize, lastBackupAt, nextKeyExpiryAt }
 }

@@ -70,6 +70,7 @@ const healthy: Series = {
   [`callgate_config_last_reload_successful{${own}}`]: steady(1),
   [`callgate_data_free_bytes{${own}}`]: steady(200e9),
   [`callgate_next_key_expiry_timestamp_seconds{${own}}`]: steady(inFuture),
+  [`callgate_backup_last_success_timestamp_seconds{${own}}`]: steady(0),
   [`callgate_policy_exception_until_timestamp_seconds{${own},check="litigator"}`]: steady(inFuture),
   'probe_ssl_earliest_cert_expiry{job="callgate-tls",instance="gate"}': steady(inFuture),
   [`callgate_ungated_calls_total{${own},server="pbx",trunk="t",hung_up="false"}`]: steady(0),
@@ -170,6 +171,10 @@ const cases: Readonly<Record<string, Case>> = {
   'a key expires in a day': {
     fires: ['CallgateKeyExpiresSoon'],
     series: metric('callgate_next_key_expiry_timestamp_seconds', becomes(inFuture, 86_400)),
+  },
+  'the last backup is three days old': {
+    fires: ['CallgateBackupOld'],
+    series: metric('callgate_backup_last_success_timestamp_seconds', becomes(0, -3 * 86_400)),
   },
   'a certificate expires in a day': {
     fires: ['CallgateCertificateExpiresSoon'],

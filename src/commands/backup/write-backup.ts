@@ -1,0 +1,232 @@
+/** Writes a backup of a data folder, also while a server is using it. */
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join, sep } from 'node:path'
+import { create } from 'tar'
+import {
+  getFactsFolder,
+  getListsFolder,
+  getNumberingFolder,
+  resolveLastBackupPath,
+} from '../../app/data-folders.js'
+import { resolveShippedFile } from '../../config/load.js'
+import type { Settings } from '../../config/settings.js'
+import { version } from '../../config/version.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
+import { copyJournal } from '../../gate/journal/copy-journal.js'
+import { listSegments } from '../../gate/journal/journal-reader.js'
+import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
+import { systemClock } from '../../runtime/runtime.js'
+import {
+  copySqliteFile,
+  inspectDatabase,
+  removeStoredSecrets,
+} from '../../storage/database-copy.js'
+import { resolveDatabasePath } from '../../storage/database-files.js'
+import { CommandFailure } from '../command.js'
+import { listSecretFiles } from '../serve/exposed-files.js'
+import {
+  type BackupManifest,
+  describeFailureIn,
+  describeFiles,
+  isArchive,
+  listFiles,
+  writeManifest,
+} from './manifest.js'
+
+interface BackupOptions {
+  /** A settings file. */
+  readonly settingsText: string
+  readonly withSecrets: boolean
+}
+
+/** Of a file that is packed; larger parts would take several times their size in memory. */
+const maxReadSize = 65_536
+
+/**
+ * Writes a backup to a new or empty folder, or to a new `.tgz` file. It gets its name once it is complete and
+ * on disk; if anything fails, nothing is left of it.
+ */
+export async function createBackup(
+  settings: Settings,
+  target: string,
+  options: BackupOptions,
+): Promise<BackupManifest> {
+  refuseTarget(settings, target)
+  // The name is unique, since another backup may be running.
+  const partial = mkdtempSync(`${target}.partial-`)
+  const archive = `${partial}.tgz`
+  let manifest: BackupManifest
+  try {
+    manifest = await writeContent(settings, partial, options)
+    if (isArchive(target)) {
+      await create(
+        { gzip: true, cwd: partial, file: archive, strict: true, maxReadSize },
+        readdirSync(partial),
+      )
+      chmodSync(archive, 0o600)
+      syncFile(archive)
+    }
+    refuseTarget(settings, target)
+    renameSync(isArchive(target) ? archive : partial, target)
+    syncFolder(dirname(target))
+  } catch (cause) {
+    rmSync(archive, { force: true })
+    // What is damaged in the copy is damaged in the data folder, which has the same files.
+    const isDamage = cause instanceof DataFileError
+    const why = describeFailureIn(partial, isDamage ? settings.dataDir : target, cause)
+    throw new CommandFailure(`'${target}': the backup failed, and nothing is left of it: ${why}`)
+  } finally {
+    rmSync(partial, { recursive: true, force: true })
+  }
+  noteBackup(settings, `${manifest.at} ${target}\n`)
+  return manifest
+}
+
+function refuseTarget(settings: Settings, target: string): void {
+  const refuse = (rule: string) => {
+    throw new CommandFailure(`target '${target}': ${rule}`, 2)
+  }
+  const parent = dirname(target)
+  if (!existsSync(parent))
+    refuse(`the folder ${parent} does not exist; create it, or mount its volume`)
+  const found = statSync(target, { throwIfNoEntry: false })
+  if (found && (!found.isDirectory() || isArchive(target) || readdirSync(target).length > 0)) {
+    refuse('it exists already, and is not an empty folder; name a new folder or .tgz file')
+  }
+  const path = join(realpathSync(parent), basename(target))
+  for (const folder of [settings.dataDir, ...Object.values(findPreparedFolders(settings))]) {
+    if (!existsSync(folder) || !`${path}${sep}`.startsWith(`${realpathSync(folder)}${sep}`))
+      continue
+    refuse(`it is inside ${folder}, which is backed up and may be lost; name a folder elsewhere`)
+  }
+}
+
+/** For the metric; the server reads it. */
+function noteBackup(settings: Settings, text: string): void {
+  const path = resolveLastBackupPath(settings)
+  try {
+    writeFileSync(`${path}.part`, text, { flush: true })
+    moveIntoPlace(`${path}.part`, path)
+  } catch (cause) {
+    const why = getErrorMessage(cause)
+    throw new CommandFailure(`the backup is complete, but its time could not be noted: ${why}`)
+  }
+}
+
+/** Name in a backup, and in a data folder without settings for them -> the folder in use. */
+const findPreparedFolders = (settings: Settings) => ({
+  lists: getListsFolder(settings),
+  numbering: getNumberingFolder(settings),
+  facts: getFactsFolder(settings),
+})
+
+/**
+ * A decision was based on what the database and the lists held before it was recorded. So the journal is
+ * copied first: the copies that follow then hold everything its decisions were based on.
+ */
+async function writeContent(
+  settings: Settings,
+  target: string,
+  { withSecrets, settingsText }: BackupOptions,
+): Promise<BackupManifest> {
+  const { dataDir } = settings
+  const at = formatInstant(systemClock.now())
+  const database = resolveDatabasePath(dataDir)
+  if (!existsSync(database)) throw new DataFileError(database, 'there is no database to back up')
+  const journal = copyRecords(dataDir, target)
+  copySqliteFile(database, resolveDatabasePath(target))
+  if (!withSecrets) removeStoredSecrets(resolveDatabasePath(target))
+  for (const [name, folder] of Object.entries(findPreparedFolders(settings))) {
+    copyPreparedFiles(folder, join(target, name))
+  }
+  const settingsFolder = join(target, 'settings')
+  mkdirSync(settingsFolder)
+  writeFileSync(join(settingsFolder, 'callgate.yaml'), settingsText)
+  copySettingsFiles(settings, settingsFolder, withSecrets)
+  const permitKey = join(dataDir, 'permit-key')
+  if (withSecrets && existsSync(permitKey)) copyFile(permitKey, join(target, 'permit-key'))
+  const manifest: BackupManifest = {
+    format: 1,
+    version,
+    at,
+    database: inspectDatabase(resolveDatabasePath(target)),
+    journal,
+    hasSecrets: withSecrets,
+    files: await describeFiles(target),
+  }
+  writeManifest(target, manifest)
+  syncTree(target)
+  return manifest
+}
+
+function copyRecords(dataDir: string, target: string) {
+  const [folder, copy] = [join(dataDir, 'journal'), join(target, 'journal')]
+  mkdirSync(copy)
+  return copyJournal(folder, copy)
+}
+
+/** The files that settings name; a restore applies none of them. */
+function copySettingsFiles(settings: Settings, target: string, withSecrets: boolean): void {
+  const { callingHours, sandbox } = settings
+  copyFile(resolveShippedFile(callingHours.rulesFile), join(target, 'calling-rules.yaml'))
+  copyFile(resolveShippedFile(sandbox.file), join(target, 'sandbox.yaml'))
+  if (!withSecrets) return
+  for (const { setting, path } of listSecretFiles(settings)) copyFile(path, join(target, setting))
+}
+
+const maxAttempts = 10
+
+/** Each file is complete at every moment, but an import may replace or remove one after it was listed. */
+function copyPreparedFiles(folder: string, target: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    ensureFolder(target)
+    try {
+      if (existsSync(folder)) copyTree(folder, target)
+      return
+    } catch (cause) {
+      if (getErrorCode(cause) !== 'ENOENT' || attempt === maxAttempts) throw cause
+      rmSync(target, { recursive: true })
+    }
+  }
+}
+
+/** Leaves out hidden files: locks, and files that are being written. */
+function copyTree(folder: string, target: string): void {
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith('.')) continue
+    const [from, to] = [join(folder, name), join(target, name)]
+    if (statSync(from).isDirectory()) {
+      ensureFolder(to)
+      copyTree(from, to)
+    } else copyFile(from, to)
+  }
+}
+
+function copyFile(from: string, to: string): void {
+  copyFileSync(from, to, constants.COPYFILE_FICLONE)
+  chmodSync(to, 0o600)
+}
+
+/** Makes every file below a folder, and their names, durable. */
+export function syncTree(folder: string): void {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  for (const path of listFiles(folder)) syncFile(join(folder, path))
+  for (const entry of entries) {
+    if (entry.isDirectory()) syncFolder(join(entry.parentPath, entry.name))
+  }
+  syncFolder(folder)
+}

@@ -1,0 +1,391 @@
+/** Backups that cannot be made or used are refused with the place and the rule, and leave nothing behind. */
+
+import { createHash } from 'node:crypto'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { runChild, startChild } from '../../../scripts/children.mjs'
+import {
+  checksumSeedOf,
+  encodeHeader,
+  sealFrames,
+} from '../../../src/gate/journal/segment-format.js'
+import { frameRunOf } from '../../support/journal.js'
+import { callgate, type Ended, environmentOf, program, serve } from '../../support/program.js'
+
+let root: string
+let dataDir: string
+/** Where backups and restored folders of one test are. */
+let work: string
+let backup: string
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'callgate-refusals-'))
+  dataDir = join(root, 'var')
+  const serving = await serve(environmentFor(dataDir))
+  expect(await serving.end('SIGTERM')).toBe(0)
+  const list = join(root, 'list.txt')
+  writeFileSync(list, '2125550199\n')
+  await run(['import', 'litigators', list])
+  backup = join(root, 'backup')
+  expect(await run(['backup', backup])).toMatchObject({ code: 0 })
+}, 120_000)
+
+beforeEach(() => {
+  work = mkdtempSync(join(root, 'work-'))
+})
+
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const environmentFor = (folder: string) => ({ CALLGATE_DATA_DIR: folder })
+const run = (args: readonly string[], folder = dataDir): Promise<Ended> =>
+  callgate(args, environmentFor(folder))
+
+function expectRefusal(
+  { code, out, err }: Ended,
+  exitCode: number,
+  ...texts: readonly string[]
+): void {
+  expect({ code, out, err }).toMatchObject({ code: exitCode, out: '' })
+  for (const text of texts) expect(err).toContain(text)
+  expect(err).not.toContain('    at ')
+}
+
+describe('a backup', () => {
+  it('is not written over something, into the data folder, or below a missing folder', async () => {
+    const full = join(work, 'full')
+    mkdirSync(full)
+    writeFileSync(join(full, 'a'), '')
+    expectRefusal(await run(['backup', full]), 2, `target '${full}': it exists already`)
+    writeFileSync(join(work, 'old.tgz'), 'x')
+    expectRefusal(await run(['backup', join(work, 'old.tgz')]), 2, 'it exists already')
+    expect(readFileSync(join(work, 'old.tgz'), 'utf8')).toBe('x')
+    expectRefusal(await run(['backup', join(dataDir, 'backup')]), 2, `it is inside ${dataDir}`)
+    symlinkSync(dataDir, join(work, 'link'))
+    expectRefusal(
+      await run(['backup', join(work, 'link/lists/b.tgz')]),
+      2,
+      `it is inside ${dataDir}`,
+    )
+    expectRefusal(
+      await run(['backup', join(work, 'none/b')]),
+      2,
+      `the folder ${join(work, 'none')} does not exist`,
+    )
+    expectRefusal(
+      await run(['backup', join(work, 'b')], join(work, 'nothing')),
+      1,
+      'there is no database to back up',
+    )
+    expect(readdirSync(work).sort()).toEqual(['full', 'link', 'old.tgz'])
+    expect(readdirSync(dataDir)).not.toContain('backup')
+  }, 120_000)
+
+  it('fills an empty folder that only its owner can read', async () => {
+    const empty = join(work, 'empty')
+    mkdirSync(empty, { mode: 0o755 })
+    expect(await run(['backup', empty])).toMatchObject({ code: 0 })
+    const readable = readdirSync(empty, { recursive: true, encoding: 'utf8' }).filter(
+      (path) => (statSync(join(empty, path)).mode & 0o077) !== 0,
+    )
+    expect([statSync(empty).mode & 0o077, readable]).toEqual([0, []])
+  }, 120_000)
+
+  for (const name of ['b', 'b.tgz']) {
+    it(`leaves nothing of ${name} when a write fails`, async () => {
+      // 100 KiB are less than the database: the writing fails as it does on a full disk.
+      const command = `ulimit -f 100; exec "${process.execPath}" "${program}" backup "${join(work, name)}"`
+      const env = environmentOf(environmentFor(dataDir))
+      const failed = await runChild('bash', ['-c', command], { env, timeout: 60_000 })
+      expectRefusal(
+        failed,
+        1,
+        `'${join(work, name)}': the backup failed, and nothing is left of it: `,
+      )
+      expect(readdirSync(work)).toEqual([])
+    }, 120_000)
+  }
+
+  it('that is killed leaves nothing that passes for a backup, and nothing in the way of the next', async () => {
+    const target = join(work, 'killed')
+    const child = startChild(process.execPath, [program, 'backup', target], {
+      env: environmentOf(environmentFor(dataDir)),
+      stdio: 'ignore',
+    })
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    await expect.poll(() => readdirSync(work).length, { interval: 1, timeout: 60_000 }).toBe(1)
+    child.kill('SIGKILL')
+    await ended
+    expect(existsSync(target)).toBe(false)
+    const [partial] = readdirSync(work)
+    expect(partial).toMatch(/^killed\.partial-/)
+    expectRefusal(
+      await run(['backup', 'verify', join(work, partial ?? '')]),
+      1,
+      'this is not a complete backup',
+    )
+    expect(await run(['backup', target])).toMatchObject({ code: 0 })
+    expect(await run(['backup', 'verify', target])).toMatchObject({ code: 0 })
+  }, 120_000)
+
+  it('has secrets only if they are asked for', async () => {
+    const secret = 'secret-of-this-test-0123456789abcdef'
+    writeFileSync(join(work, 'login'), secret)
+    const environment = {
+      ...environmentFor(dataDir),
+      CALLGATE_SOURCE_KIND: 'remote',
+      CALLGATE_SOURCE_PROVIDER_BASE_URL: 'http://127.0.0.1:9',
+      CALLGATE_SOURCE_PROVIDER_LOGIN_ID_FILE: join(work, 'login'),
+      CALLGATE_ASTERISK_PASSWORD: `${secret}-of-asterisk`,
+    }
+    const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
+    database.prepare('update accounts set webhook_secret = ?').run(`${secret}-of-webhooks`)
+    database.close()
+    writeFileSync(join(dataDir, 'permit-key'), `${secret}-of-permits\n`)
+    const grep = async (name: string, options: readonly string[]) => {
+      const target = join(work, name)
+      expect(await callgate(['backup', target, ...options], environment)).toMatchObject({
+        code: 0,
+        err: '',
+      })
+      return readdirSync(target, { recursive: true, encoding: 'utf8' })
+        .filter((path) => statSync(join(target, path)).isFile())
+        .filter((path) => readFileSync(join(target, path)).includes(secret))
+        .sort()
+    }
+    expect(await grep('without', [])).toEqual([])
+    const secretFiles = [
+      'callgate.sqlite',
+      'permit-key',
+      'settings/callgate.yaml',
+      'settings/source.provider.loginIdFile',
+    ]
+    expect(await grep('with', ['--with-secrets'])).toEqual(secretFiles)
+    // The settings can be used as they are.
+    const config = join(work, 'with/settings/callgate.yaml')
+    expect(await run(['--config', config, 'backup', join(work, 'again')])).toMatchObject({
+      code: 0,
+    })
+  }, 120_000)
+
+  it('of a damaged journal fails and names the place', async () => {
+    const damaged = join(work, 'var')
+    cpSync(dataDir, damaged, { recursive: true })
+    const segment = writeJournal(damaged, ['first', 'second', 'third'])
+    damageByte(segment, 112 + 42)
+    expectRefusal(
+      await run(['backup', join(work, 'b')], damaged),
+      1,
+      `${segment}: the journal is damaged`,
+      'record 2 cannot be read, at byte 112',
+    )
+    expect(readdirSync(work)).toEqual(['var'])
+  }, 120_000)
+})
+
+/** A journal with one record for each body; gives its only segment. */
+function writeJournal(folder: string, bodies: readonly string[]): string {
+  const journal = join(folder, 'journal')
+  const origin = createHash('sha256')
+    .update(readFileSync(join(journal, 'origin')))
+    .digest()
+  const records = bodies.map((body, index) => ({
+    seq: index + 1,
+    kind: 'opened' as const,
+    at: 0,
+    body: Buffer.from(body),
+  }))
+  const segment = join(journal, '00000000000000000001.seg')
+  const header = encodeHeader({ firstSeq: 1, createdAt: 0, origin })
+  const { memory, end } = frameRunOf(records)
+  const frames = Buffer.from(memory, 0, end)
+  sealFrames(frames, checksumSeedOf(1))
+  writeFileSync(segment, Buffer.concat([header, frames]))
+  return segment
+}
+
+function damageByte(path: string, offset: number): void {
+  const bytes = readFileSync(path)
+  bytes[offset] = (bytes[offset] ?? 0) ^ 1
+  writeFileSync(path, bytes)
+}
+
+const segmentName = 'journal/00000000000000000001.seg'
+
+const damages: readonly (readonly [string, string, (folder: string) => void, string])[] = [
+  [
+    'a damaged database',
+    'callgate.sqlite',
+    (folder) => damageByte(join(folder, 'callgate.sqlite'), 5_000),
+    'its SHA-256 is not that of the manifest',
+  ],
+  [
+    'a truncated journal',
+    segmentName,
+    (folder) => truncateSync(join(folder, segmentName), 100),
+    'has 100 bytes, but the manifest says',
+  ],
+  [
+    'a missing list',
+    'lists/litigators.cglist',
+    (folder) => rmSync(join(folder, 'lists/litigators.cglist')),
+    'is in the manifest of the backup, but missing',
+  ],
+  [
+    'a further file',
+    'journal/further',
+    (folder) => writeFileSync(join(folder, 'journal/further'), ''),
+    'is not in the manifest',
+  ],
+  [
+    'a link',
+    segmentName,
+    (folder) => {
+      rmSync(join(folder, segmentName))
+      symlinkSync(join(backup, segmentName), join(folder, segmentName))
+    },
+    'must be a regular file',
+  ],
+  [
+    'a changed manifest',
+    'manifest.json',
+    (folder) => appendFileSync(join(folder, 'manifest.json'), ' '),
+    'is damaged: its SHA-256 is not that of',
+  ],
+  [
+    'a truncated manifest',
+    'manifest.json',
+    (folder) => truncateSync(join(folder, 'manifest.json'), 50),
+    'this is not a complete backup',
+  ],
+  [
+    'no manifest',
+    'manifest.json',
+    (folder) => rmSync(join(folder, 'manifest.json')),
+    'this is not a complete backup',
+  ],
+]
+
+describe('a backup with', () => {
+  for (const [what, place, damage, rule] of damages) {
+    it(`${what} is refused and restores nothing`, async () => {
+      const copy = join(work, 'copy')
+      cpSync(backup, copy, { recursive: true })
+      damage(copy)
+      expectRefusal(await run(['backup', 'verify', copy]), 1, join(copy, place), rule)
+      const target = join(work, 'restored')
+      expectRefusal(
+        await run(['restore', copy], target),
+        1,
+        join(copy, place),
+        rule,
+        'nothing was restored, and it is empty',
+      )
+      expect(readdirSync(target)).toEqual([])
+    }, 120_000)
+  }
+})
+
+describe('an archive', () => {
+  it('that was cut off or damaged is refused', async () => {
+    const archive = join(work, 'b.tgz')
+    expect(await run(['backup', archive])).toMatchObject({ code: 0 })
+    expect(await run(['restore', archive], join(work, 'sound'))).toMatchObject({ code: 0 })
+    const { size } = statSync(archive)
+    for (const [name, damage] of [
+      ['cut.tgz', (path: string) => truncateSync(path, Math.floor(size / 2))],
+      ['flipped.tgz', (path: string) => damageByte(path, Math.floor(size / 2))],
+      ['empty.tgz', (path: string) => truncateSync(path, 0)],
+    ] as const) {
+      const path = join(work, name)
+      cpSync(archive, path)
+      damage(path)
+      const verified = await run(['backup', 'verify', path])
+      expect({ name, code: verified.code, out: verified.out }).toEqual({ name, code: 1, out: '' })
+      expect(verified.err).toContain(`${path}: `)
+      const target = join(work, `restored-${name}`)
+      expectRefusal(
+        await run(['restore', path], target),
+        1,
+        'nothing was restored, and it is empty',
+      )
+      expect(readdirSync(target)).toEqual([])
+    }
+    expect(readdirSync(work).filter((name) => name.includes('unpacked'))).toEqual([])
+  }, 120_000)
+})
+
+it('says with which record the journal begins if the first ones were removed, so that a server can start', async () => {
+  const folder = join(work, 'var')
+  cpSync(dataDir, folder, { recursive: true })
+  const startAndStop = async (dir: string) => {
+    const serving = await serve(environmentFor(dir))
+    expect(await serving.end('SIGTERM')).toBe(0)
+  }
+  await startAndStop(folder)
+  const [oldest, ...others] = readdirSync(join(folder, 'journal')).filter((name) =>
+    name.includes('.seg'),
+  )
+  expect(others.length).toBeGreaterThan(0)
+  rmSync(join(folder, 'journal', oldest ?? ''))
+  const firstSeq = Number(others[0]?.slice(0, 20))
+  const begins = { firstSeq, removedBefore: '2021-11-01T00:00:00Z' }
+  writeFileSync(join(folder, 'journal', 'begins.json'), JSON.stringify(begins))
+  expect(await run(['backup', join(work, 'b')], folder)).toMatchObject({ code: 0 })
+  expect(await run(['backup', 'verify', join(work, 'b')])).toMatchObject({ code: 0 })
+  expect(await run(['restore', join(work, 'b')], join(work, 'restored'))).toMatchObject({ code: 0 })
+  await startAndStop(join(work, 'restored'))
+}, 120_000)
+
+describe('a restore', () => {
+  it('needs an empty folder and a backup', async () => {
+    expectRefusal(
+      await run(['restore', backup]),
+      2,
+      `dataDir '${dataDir}': a restore needs an empty folder`,
+    )
+    expectRefusal(
+      await run(['restore', join(work, 'none')], join(work, 'new')),
+      2,
+      'there is no such file or folder',
+    )
+    expect(existsSync(join(work, 'new'))).toBe(false)
+  }, 120_000)
+
+  it('that was killed leaves a folder on which no server starts and into which nothing is restored', async () => {
+    const target = join(work, 'killed')
+    const child = startChild(process.execPath, [program, 'restore', backup], {
+      env: environmentOf(environmentFor(target)),
+      stdio: 'ignore',
+    })
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    await expect
+      .poll(() => existsSync(join(target, 'initialized')), { interval: 1, timeout: 60_000 })
+      .toBe(true)
+    child.kill('SIGKILL')
+    await ended
+    expect(existsSync(join(target, 'callgate.sqlite'))).toBe(false)
+    const refused = await run(['serve'], target)
+    expectRefusal({ ...refused, out: '' }, 1, 'shows that this folder held one', 'Restore a backup')
+    expectRefusal(
+      await run(['restore', backup], target),
+      2,
+      'another restore is running, or did not end',
+    )
+  }, 120_000)
+})
