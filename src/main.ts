@@ -18,6 +18,7 @@ const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['projects', async () => (await import('./commands/accounts/projects.js')).registerProjects],
   ['records', async () => (await import('./commands/records/records.js')).registerRecords],
   ['report', async () => (await import('./commands/report.js')).registerReport],
+  ['doctor', async () => (await import('./commands/doctor/doctor.js')).registerDoctor],
   ['clock', async () => (await import('./commands/clock.js')).registerClock],
   ['warm', async () => (await import('./commands/warm/warm.js')).registerWarm],
   ['compare', async () => (await import('./commands/compare/compare.js')).registerCompare],
@@ -54,6 +55,7 @@ const program = new Command('callgate')
       '  callgate import numbering nanpa.zip cnac.zip          import all prefixes\n' +
       '  callgate import us-dnc registry.zip                   import the national registry\n' +
       '  callgate lists                                        show the imported data and its age\n' +
+      '  callgate doctor                                       show what would block calls, and what to do\n' +
       '\nSettings are in config/callgate.yaml and CALLGATE_* variables; docs/settings.md lists them.\n',
   )
 
