@@ -23,6 +23,7 @@ const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['report', async () => (await import('./commands/report.js')).registerReport],
   ['backup', async () => (await import('./commands/backup/backup.js')).registerBackup],
   ['restore', async () => (await import('./commands/backup/backup.js')).registerRestore],
+  ['doctor', async () => (await import('./commands/doctor/doctor.js')).registerDoctor],
   ['clock', async () => (await import('./commands/clock.js')).registerClock],
   ['warm', async () => (await import('./commands/warm/warm.js')).registerWarm],
   ['compare', async () => (await import('./commands/compare/compare.js')).registerCompare],
@@ -59,6 +60,7 @@ const program = new Command('callgate')
       '  callgate import numbering nanpa.zip cnac.zip          import all prefixes\n' +
       '  callgate import us-dnc registry.zip                   import the national registry\n' +
       '  callgate lists                                        show the imported data and its age\n' +
+      '  callgate doctor                                       show what would block calls, and what to do\n' +
       '\nSettings are in config/callgate.yaml and CALLGATE_* variables; docs/settings.md lists them.\n',
   )
 

@@ -1,7 +1,9 @@
 /** Parses the values of command-line options. */
 import { Option } from 'commander'
+import type { Settings } from '../config/settings.js'
 import type { Instant } from '../domain/time/clock.js'
 import { msPerDay, msPerHour, parseInstant } from '../domain/time/dates.js'
+import { parseUrl } from '../runtime/parse-url.js'
 import { CommandFailure } from './command.js'
 
 const msPerUnit: Readonly<Record<string, number>> = {
@@ -72,4 +74,18 @@ export function createYesNoOption(flags: string, description: string): Option {
     requireChoice?.(text, undefined)
     return text === 'yes'
   })
+}
+
+/** The server's URL; if it listens on all addresses, the loopback address. */
+export function resolveServerUrl(
+  { url }: { readonly url?: string | undefined },
+  { http }: Pick<Settings, 'http'>,
+): string {
+  if (url !== undefined) {
+    if (/^https?:\/\/[^\s?#@]+$/.test(url) && parseUrl(url)) return url.replace(/\/+$/, '')
+    throw new CommandFailure(`--url '${url}': must be http://host:port or https://host:port`, 2)
+  }
+  if (http.port === 0) throw new CommandFailure('--url is required when http.port is 0', 2)
+  const host = http.host === '0.0.0.0' || http.host === '::' ? '127.0.0.1' : http.host
+  return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`
 }

@@ -270,12 +270,12 @@ function noStreams(): never {
 }
 
 /** Runs each query at once. */
-class ReadDriver extends DummyDriver {
+export class ReadDriver extends DummyDriver {
   readonly #reader: Sqlite.Database
-  readonly #faults: Faults
+  readonly #faults: Pick<Faults, 'observeFailure'>
   readonly #connection: DatabaseConnection
 
-  constructor(reader: Sqlite.Database, faults: Faults) {
+  constructor(reader: Sqlite.Database, faults: Pick<Faults, 'observeFailure'>) {
     super()
     this.#reader = reader
     this.#faults = faults
@@ -305,7 +305,7 @@ class TransactionalMigrationAdapter extends SqliteAdapter {
   }
 }
 
-class SqliteFileDialect implements Dialect {
+export class SqliteFileDialect implements Dialect {
   readonly #driver: Driver
 
   constructor(driver: Driver) {

@@ -12,19 +12,25 @@ import { getErrorMessage } from '../../errors.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { Readiness } from '../../http/health.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
+import type { Account } from '../../service/accounts/accounts.js'
 
-type CallReadinessDeps = Pick<
-  Callgate,
-  'accounts' | 'data' | 'journal' | 'remote' | 'settings' | 'storage' | 'runtime'
->
+/** A server passes its {@link Callgate}; a diagnosis passes what it can read. */
+export interface CallReadinessDeps extends Pick<Callgate, 'data' | 'settings'> {
+  readonly accounts: { list(): Promise<readonly Pick<Account, 'id' | 'kind'>[]> }
+  readonly journal: Pick<Callgate['journal'], 'listActiveAccounts'>
+  /** `undefined` before the first start. */
+  readonly storage: Pick<Callgate['storage'], 'db'> | undefined
+  readonly runtime: Pick<Callgate['runtime'], 'clock'>
+}
 
 const countries: readonly Country[] = ['US', 'CA']
 
 /** Why every call of an account to some countries is blocked. */
 interface CallBlocker {
   readonly countries: readonly Country[]
-  /** What is wrong and how to fix it. */
-  readonly reason: string
+  readonly problem: string
+  /** The command that fixes it, or what to do. */
+  readonly fix: string
 }
 
 interface AccountCallStatus {
@@ -35,7 +41,7 @@ interface AccountCallStatus {
 }
 
 /** Every real account; the sandbox needs no data. */
-async function readAccountCallStatuses(
+export async function readAccountCallStatuses(
   deps: CallReadinessDeps,
 ): Promise<readonly AccountCallStatus[]> {
   const { accounts, settings } = deps
@@ -56,8 +62,8 @@ async function readAccountCallStatuses(
 
 /** Conditions that affect all real accounts. With a remote source, no lists are needed. */
 function findListBlockers(deps: CallReadinessDeps): readonly CallBlocker[] {
-  const { remote, settings, runtime } = deps
-  if (remote) return []
+  const { settings, runtime } = deps
+  if (settings.source.kind === 'remote') return []
   const policy = buildPolicy(settings)
   const { allowUnknown } = policy.litigator
   const isUnknownAllowed = allowUnknown !== undefined && runtime.clock.now() < allowUnknown.until
@@ -71,8 +77,9 @@ function findListBlockers(deps: CallReadinessDeps): readonly CallBlocker[] {
       : []),
   ]
   return needed.flatMap(({ name, countries: blocked }) => {
-    const reason = describeMissingList(name, deps)
-    return reason === undefined ? [] : [{ countries: blocked, reason }]
+    const problem = describeMissingList(name, deps)
+    const fix = `callgate import ${name}`
+    return problem === undefined ? [] : [{ countries: blocked, problem, fix }]
   })
 }
 
@@ -87,11 +94,11 @@ function describeMissingList(
       .problems()
       .find((entry) => entry.name === undefined || entry.name === name)
     if (problem) return `${name} cannot be used: ${problem.detail}`
-    return `${name} is not imported (callgate import ${name})`
+    return `${name} is not imported`
   }
   if (data.listAges.findState(list, runtime.clock.now()) !== 'stale') return undefined
   const since = formatInstant(data.listAges.computeStaleAt(list))
-  return `${name} is too old since ${since} (callgate import ${name})`
+  return `${name} is too old since ${since}`
 }
 
 function findNumberingBlockers({ data, settings }: CallReadinessDeps): readonly CallBlocker[] {
@@ -100,9 +107,8 @@ function findNumberingBlockers({ data, settings }: CallReadinessDeps): readonly 
   const coverage = data.plan.coverage()
   const blocked = countries.filter((country) => coverage[country].mode !== 'imported')
   if (blocked.length === 0) return []
-  const reason =
-    'numbering.unknownPrefix is strict and no prefixes are imported (callgate import numbering)'
-  return [{ countries: blocked, reason }]
+  const problem = 'numbering.unknownPrefix is strict and no prefixes are imported'
+  return [{ countries: blocked, problem, fix: 'callgate import numbering' }]
 }
 
 /**
@@ -113,8 +119,10 @@ function findNumberingBlockers({ data, settings }: CallReadinessDeps): readonly 
 async function findSubscribedAccounts(
   deps: CallReadinessDeps,
 ): Promise<ReadonlySet<string> | undefined> {
-  if (deps.remote || buildPolicy(deps.settings).permission.mode !== 'enforce') return undefined
-  const rows = await deps.storage.db
+  const { settings, storage } = deps
+  if (!storage || settings.source.kind === 'remote') return undefined
+  if (buildPolicy(settings).permission.mode !== 'enforce') return undefined
+  const rows = await storage.db
     .selectFrom('projects')
     .select('account_id')
     .distinct()
@@ -128,13 +136,12 @@ async function findSubscribedAccounts(
 
 const notSubscribed: CallBlocker = {
   countries: ['US'],
-  reason:
-    'the federal subscription of every active project has failed or expired ' +
-    '(callgate projects ftc-validation)',
+  problem: 'the federal subscription of every active project has failed or expired',
+  fix: 'callgate projects ftc-validation',
 }
 
 /** Countries to which no call of the account can be allowed. */
-function blockedCountries({ blockers }: AccountCallStatus): readonly Country[] {
+export function listBlockedCountries({ blockers }: AccountCallStatus): readonly Country[] {
   return countries.filter((country) =>
     blockers.some((blocker) => blocker.countries.includes(country)),
   )
@@ -147,7 +154,7 @@ function blockedCountries({ blockers }: AccountCallStatus): readonly Country[] {
 function isReady(all: readonly AccountCallStatus[]): boolean {
   const used = all.filter(({ isInUse }) => isInUse)
   const isFullyBlocked = (calls: AccountCallStatus) =>
-    blockedCountries(calls).length === countries.length
+    listBlockedCountries(calls).length === countries.length
   return used.length === 0 || !used.every(isFullyBlocked)
 }
 
@@ -168,13 +175,21 @@ function describeBlockers(all: readonly AccountCallStatus[]): string {
 }
 
 function formatStatus(calls: AccountCallStatus): string {
-  const blocked = blockedCountries(calls)
+  const blocked = listBlockedCountries(calls)
   if (blocked.length === 0) return 'no country is blocked'
   const which = blocked.length === countries.length ? 'every call' : `every ${blocked[0]} call`
-  const reason = [...new Set(calls.blockers.map((blocker) => blocker.reason))].join(', ')
+  const reason = calls.blockers.map(({ problem, fix }) => `${problem} (${fix})`).join(', ')
   return calls.isInUse
     ? `${which} is blocked: ${reason}`
     : `${which} would be blocked, but the account has made no calls yet: ${reason}`
+}
+
+/** One sentence about what real calls still need; `undefined` if nothing blocks them. */
+export function describeGoingLive(
+  blockers: readonly Pick<CallBlocker, 'fix'>[],
+): string | undefined {
+  const fixes = [...new Set(blockers.map(({ fix }) => fix))]
+  return fixes.length === 0 ? undefined : `Going live still needs: ${fixes.join(', ')}.`
 }
 
 /** The tables are read at most this often, since readiness needs no API key. */

@@ -38,7 +38,12 @@ export class ClockMonitor {
   }
 }
 
-export function checkClockReadiness({ changeHead, runtime }: ClockMonitorDeps): Readiness {
+export function checkClockReadiness({
+  changeHead,
+  runtime,
+}: Pick<ClockMonitorDeps, 'changeHead'> & {
+  readonly runtime: Pick<ClockMonitorDeps['runtime'], 'clock'>
+}): Readiness {
   const lagMs = changeHead.getLagMs()
   if (lagMs === 0) return { ready: true }
   const now = formatInstant(runtime.clock.now())

@@ -133,7 +133,7 @@ function checkListReadiness(callgate: Callgate): Readiness {
 }
 
 /** A damaged file is a fault even while the previously read data is still in use. */
-function checkNumberingReadiness({ data: { plan } }: Callgate): Readiness {
+export function checkNumberingReadiness({ data: { plan } }: Pick<Callgate, 'data'>): Readiness {
   const modes = Object.entries(plan.coverage()).map(
     ([country, { mode, prefixes }]) => `${country} ${mode} (${prefixes} prefixes)`,
   )

@@ -29,6 +29,7 @@ import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
 import { onHangup, waitForSignal } from '../signals.js'
+import { describeGoingLive, readAccountCallStatuses } from './call-readiness.js'
 import { listDataReadinessChecks, watchData } from './data-watch.js'
 import { findExposedFiles } from './exposed-files.js'
 import {
@@ -323,6 +324,9 @@ async function printGreeting(
       `  ${formatCurlCommand(server.url, file ? formatKeyHeaderCommand(file) : sandboxKey)}`,
     )
   } else lines.push('Create another key with: callgate keys create')
+  const statuses = await readAccountCallStatuses(callgate)
+  const goingLive = describeGoingLive(statuses.flatMap(({ blockers }) => blockers))
+  if (goingLive !== undefined) lines.push(goingLive)
   output.write(`${lines.join('\n')}\n`)
 }
 

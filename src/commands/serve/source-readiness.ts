@@ -33,7 +33,14 @@ function describeCircuits(
   const open = circuits.filter((circuit) => circuit.open)
   if (open.length === 0) return `${name} is in use`
   const why = open.map(({ question, detail }) => `${question} (${detail ?? 'failing'})`)
-  return `${name} is not asked for ${why.join(', ')}`
+  return `${name}${openCircuitText}${why.join(', ')}`
+}
+
+const openCircuitText = ' is not asked for '
+
+/** Whether the detail of the check `source` in `/readyz` names an open circuit. */
+export function isCircuitOpen(detail: string): boolean {
+  return detail.includes(openCircuitText)
 }
 
 /** One warning per address to which a key would be sent unencrypted. */

@@ -4,11 +4,9 @@ import type { Command } from 'commander'
 import type { WarmupProgressBody, WarmupStartedBody } from '../../api/gate/warmup.js'
 import { readLoginIdFromEnvironment } from '../../config/load.js'
 import { apiKeyRule, isApiKey, readKeyFile } from '../../config/secret-file.js'
-import type { Settings } from '../../config/settings.js'
 import type { BadLine } from '../../data/feeds/bad-lines.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { DataFileError } from '../../errors.js'
-import { parseUrl } from '../../runtime/parse-url.js'
 import { systemTimers } from '../../runtime/runtime.js'
 import {
   CommandFailure,
@@ -18,7 +16,7 @@ import {
 } from '../command.js'
 import { formatNumber } from '../format.js'
 import { describeRefused, type ListedNumber, readNumbersFile } from '../numbers-file.js'
-import { parseDuration } from '../option-values.js'
+import { parseDuration, resolveServerUrl } from '../option-values.js'
 import { startProgress } from '../progress.js'
 import { splitIntoRequests, WarmupClient, type WarmupJobRequest } from './warmup-client.js'
 
@@ -55,7 +53,7 @@ export const registerWarm: RegisterCommand = (program, terminal) => {
     .action(async (file: string, options: WarmOptions, command: Command) => {
       const settings = loadCommandSettings(command)
       const client = new WarmupClient({
-        url: resolveUrl(options, settings),
+        url: resolveServerUrl(options, settings),
         loginId: readLoginId(options),
         timers: systemTimers,
       })
@@ -182,17 +180,6 @@ function sumJobs(
   name: 'numbers' | 'done' | 'answered' | 'fresh' | 'unanswered',
 ): number {
   return jobs.reduce((total, job) => total + job[name], 0)
-}
-
-/** The server's URL; if it listens on all addresses, the loopback address. */
-function resolveUrl({ url }: WarmOptions, { http }: Settings): string {
-  if (url !== undefined) {
-    if (/^https?:\/\/[^\s?#@]+$/.test(url) && parseUrl(url)) return url.replace(/\/+$/, '')
-    throw new CommandFailure(`--url '${url}': must be http://host:port or https://host:port`, 2)
-  }
-  if (http.port === 0) throw new CommandFailure('--url is required when http.port is 0', 2)
-  const host = http.host === '0.0.0.0' || http.host === '::' ? '127.0.0.1' : http.host
-  return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`
 }
 
 function readLoginId({ loginIdFile }: WarmOptions): string {

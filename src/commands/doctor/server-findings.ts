@@ -1,0 +1,101 @@
+/** What only a running server can report, and whether what it connects to can be reached. */
+import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
+import type { Settings } from '../../config/settings.js'
+import { getErrorMessage } from '../../errors.js'
+import { isCircuitOpen } from '../serve/source-readiness.js'
+import type { HealthFinding } from './finding.js'
+
+/** Longest wait for the server, a provider or an Asterisk. */
+const maxWaitMs = 2_000
+
+/** Checks that the doctor makes itself, from the same files and with the same code as the server. */
+const ownChecks: ReadonlySet<string> = new Set(['calls', 'clock', 'lists', 'numbering'])
+
+interface ReadyzBody {
+  readonly checks: readonly {
+    readonly name: string
+    readonly ready: boolean
+    readonly detail?: string
+  }[]
+}
+
+/** If the server does not answer, tries the addresses of providers and of each Asterisk. */
+export async function findServerFindings(
+  settings: Settings,
+  url: string,
+): Promise<readonly HealthFinding[]> {
+  try {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(maxWaitMs) })
+    return describeReadyz(url, (await response.json()) as Partial<ReadyzBody>)
+  } catch (cause) {
+    const stopped: HealthFinding = {
+      level: 'now',
+      subject: 'server',
+      problem: `no callgate answers at ${url} (${describeFailure(cause)}), so no call is decided`,
+      fix: 'start it, or name its address with --url',
+    }
+    return [stopped, ...(await findUnreachable(settings))]
+  }
+}
+
+function describeReadyz(url: string, { checks }: Partial<ReadyzBody>): readonly HealthFinding[] {
+  if (!Array.isArray(checks)) {
+    const problem = `what answers at ${url} is not a callgate`
+    return [{ level: 'now', subject: 'server', problem, fix: 'name its address with --url' }]
+  }
+  return (checks as ReadyzBody['checks'])
+    .filter(({ name, ready, detail = '' }) =>
+      name === 'source' ? isCircuitOpen(detail) : !ready && !ownChecks.has(name),
+    )
+    .map(({ name, detail = 'not ready' }) => ({
+      level: 'now',
+      subject: name,
+      problem: detail,
+      fix: fixes[name] ?? 'see the log of the server and docs/runbook.md',
+    }))
+}
+
+const fixes: Readonly<Record<string, string>> = {
+  asterisk: 'check its address, user and password, and its ari.conf (docs/asterisk.md)',
+  source: 'check the provider’s status and its key; callgate asks it again by itself',
+  database: 'check the disk; restore the database if its files are gone (docs/operations.md)',
+  records: 'check the disk of the data folder: df -h, dmesg',
+}
+
+async function findUnreachable(settings: Settings): Promise<readonly HealthFinding[]> {
+  const { source } = settings
+  const providers =
+    source.kind === 'remote'
+      ? [source.provider, source.secondProvider].flatMap(({ baseUrl }) => baseUrl ?? [])
+      : []
+  const tried = await Promise.all([
+    ...providers.map((url) => tryAddress('source', url)),
+    ...listAsteriskUrls(settings).map((url) => tryAddress('asterisk', url)),
+  ])
+  return tried.flatMap((finding) => finding ?? [])
+}
+
+/** Empty if the password cannot be read; the settings have been checked before. */
+function listAsteriskUrls({ asterisk }: Settings): readonly string[] {
+  try {
+    return resolveAriServers(asterisk).map(({ url }) => url)
+  } catch {
+    return asterisk.url === undefined ? [] : [new URL(asterisk.url).origin]
+  }
+}
+
+/** Any answer means that it can be reached. No key or password is sent. */
+async function tryAddress(subject: string, url: string): Promise<HealthFinding | undefined> {
+  try {
+    await fetch(url, { signal: AbortSignal.timeout(maxWaitMs), redirect: 'manual' })
+    return undefined
+  } catch (cause) {
+    const problem = `${new URL(url).origin} cannot be reached: ${describeFailure(cause)}`
+    return { level: 'now', subject, problem, fix: fixes[subject] ?? '' }
+  }
+}
+
+/** `fetch` gives the reason, such as a refused connection, as the cause of its error. */
+function describeFailure(error: unknown): string {
+  return getErrorMessage(error instanceof Error && error.cause ? error.cause : error)
+}

@@ -1,0 +1,53 @@
+/** Reads the database for a diagnosis, without creating or changing a record. */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { Kysely } from 'kysely'
+import { ReadDriver, SqliteFileDialect } from './sqlite.js'
+import type { Db, Tables } from './tables.js'
+
+export interface ReadOnlyDatabase {
+  readonly db: Db
+  close(): void
+}
+
+/**
+ * Opens an existing database. In WAL mode even a reader creates `-wal` and `-shm` files if they are
+ * missing, so the database of a stopped server is read from a private copy, which is deleted by `close`.
+ * Throws if it cannot be read.
+ */
+export function openReadOnlyDatabase(path: string): ReadOnlyDatabase {
+  const isOpenElsewhere = existsSync(`${path}-wal`) && existsSync(`${path}-shm`)
+  const folder = isOpenElsewhere ? undefined : copyDatabase(path)
+  const removeCopy = () => {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const source = join(folder ?? dirname(path), basename(path))
+    const reader = new Sqlite(source, { readonly: true, fileMustExist: true, timeout: 1_000 })
+    const driver = new ReadDriver(reader, { observeFailure: () => undefined })
+    const close = () => {
+      reader.close()
+      removeCopy()
+    }
+    return { db: new Kysely<Tables>({ dialect: new SqliteFileDialect(driver) }), close }
+  } catch (cause) {
+    removeCopy()
+    throw cause
+  }
+}
+
+/** Returns the folder of the copy, which only this user can read. */
+function copyDatabase(path: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-doctor-'))
+  try {
+    for (const file of [path, `${path}-wal`].filter((each) => existsSync(each))) {
+      copyFileSync(file, join(folder, basename(file)))
+    }
+    return folder
+  } catch (cause) {
+    rmSync(folder, { recursive: true, force: true })
+    throw cause
+  }
+}
