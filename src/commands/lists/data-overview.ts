@@ -29,8 +29,8 @@ import type { ListVersion } from '../../domain/number-set.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
-import { openFactFile, verifyFactFile } from '../../storage/fact-file.js'
-import type { FactFileSchema, FactRow } from '../../storage/fact-file-schema.js'
+import { openFactFile, verifyFactFile } from '../../storage/facts/fact-file.js'
+import type { FactFileSchema, FactRow } from '../../storage/facts/fact-file-schema.js'
 
 /** `unread`: no check uses the data. `in-use`: the data has no maximum age. */
 type DataState = 'fresh' | 'soon-stale' | 'stale' | 'damaged' | 'unread' | 'in-use'

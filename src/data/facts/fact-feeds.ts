@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
-import type { FactFileSchema, FactRow } from '../../storage/fact-file-schema.js'
+import type { FactFileSchema, FactRow } from '../../storage/facts/fact-file-schema.js'
 import type { FeedFile, FeedFileSummary } from '../feeds/fact-table.js'
 import { type ComplaintFact, readFtcComplaints } from '../feeds/facts/ftc-complaints.js'
 import {

@@ -14,13 +14,13 @@ import {
   lockFactFile,
   openFactFile,
   verifyFactFile,
-} from '../../storage/fact-file.js'
+} from '../../storage/facts/fact-file.js'
 import {
   type FactCounts,
   type FactDifference,
   FactFileBuilder,
-} from '../../storage/fact-file-builder.js'
-import type { FactRow, FactSourceFile } from '../../storage/fact-file-schema.js'
+} from '../../storage/facts/fact-file-builder.js'
+import type { FactRow, FactSourceFile } from '../../storage/facts/fact-file-schema.js'
 import { type BadLine, BadLines } from '../feeds/bad-lines.js'
 import { removeLeftovers } from '../files/leftover-files.js'
 import { computeReadDigest, type SourceFile } from '../files/source-file.js'

@@ -8,8 +8,8 @@ import {
   readFileStamp,
   readFileStampInBackground,
 } from '../../runtime/folders.js'
-import { type FactFile, openFactFile } from '../../storage/fact-file.js'
-import type { FactFileSchema, FactRow } from '../../storage/fact-file-schema.js'
+import { type FactFile, openFactFile } from '../../storage/facts/fact-file.js'
+import type { FactFileSchema, FactRow } from '../../storage/facts/fact-file-schema.js'
 import { toFailedFile, toRemovedFile, type WatchedFile } from '../files/watched-file.js'
 import {
   type FactFeedName,

@@ -9,8 +9,8 @@ import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import { DecisionIndex, type ErasureNote } from './decision-index.js'
 import { readBeginning } from './journal-beginning.js'
 import { compressOldestSegment, JournalReader, type PlacedRecord } from './journal-reader.js'
-import { type FinishedErasure, PendingErasures } from './pending-erasures.js'
-import { type RemovedSegments, Retention } from './retention.js'
+import { type FinishedErasure, PendingErasures } from './removal/pending-erasures.js'
+import { type RemovedSegments, Retention } from './removal/retention.js'
 
 export interface IndexWriterOptions {
   /** Of the journal. */

@@ -8,7 +8,7 @@
  * Frame, padded to 8 bytes: length of the payload (4), CRC-32 of the segment's first sequence number,
  * the length and the payload (4), payload: format (1), kind (1), sequence number (8), written at, in
  * ms (8), salt (16), body. The body is JSON in UTF-8, and its bytes are never written anew, except
- * without an erased number (`erase-records.ts`), with another salt: with the salt, 128 random bits for
+ * without an erased number (`removal/erase-records.ts`), with another salt: with the salt, 128 random bits for
  * each record, a later commitment to them can be published without showing them. The checksum finds
  * accidents, and with the sequence number in it, bytes of another segment.
  */

@@ -16,13 +16,13 @@ import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { CallRequest } from '../../../src/domain/decision.js'
 import { toDecisionDocument } from '../../../src/gate/decision-document.js'
+import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import {
   eraseFromSegment,
   NumberEraser,
   type NumberErasure,
-} from '../../../src/gate/journal/erase-records.js'
-import { listSegments } from '../../../src/gate/journal/journal-reader.js'
-import { PendingErasures } from '../../../src/gate/journal/pending-erasures.js'
+} from '../../../src/gate/journal/removal/erase-records.js'
+import { PendingErasures } from '../../../src/gate/journal/removal/pending-erasures.js'
 import { answered, fakeCompliance, noon } from '../../support/fake-compliance.js'
 import { recordsIn } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'

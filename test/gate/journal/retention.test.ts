@@ -10,7 +10,7 @@ import type { JournalOptions } from '../../../src/gate/journal/journal.js'
 import { readBeginning } from '../../../src/gate/journal/journal-beginning.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { journalRoutes } from '../../../src/gate/journal/journal-routes.js'
-import { Retention } from '../../../src/gate/journal/retention.js'
+import { Retention } from '../../../src/gate/journal/removal/retention.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
 const msPerDay = 86_400_000

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
-import { eraseFromSegment, NumberEraser } from '../../../src/gate/journal/erase-records.js'
 import {
   listSegments,
   readOrigin,
   recoverJournal,
 } from '../../../src/gate/journal/journal-reader.js'
-import { Retention } from '../../../src/gate/journal/retention.js'
+import { eraseFromSegment, NumberEraser } from '../../../src/gate/journal/removal/erase-records.js'
+import { Retention } from '../../../src/gate/journal/removal/retention.js'
 import { recordsIn } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 

@@ -13,8 +13,12 @@ import {
   resolveFactFilePath,
 } from '../../../src/data/facts/fact-feeds.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
-import { type FactFile, openFactFile, verifyFactFile } from '../../../src/storage/fact-file.js'
-import type { FactFileSchema, FactRow } from '../../../src/storage/fact-file-schema.js'
+import {
+  type FactFile,
+  openFactFile,
+  verifyFactFile,
+} from '../../../src/storage/facts/fact-file.js'
+import type { FactFileSchema, FactRow } from '../../../src/storage/facts/fact-file-schema.js'
 import { factImports } from '../../data/facts-fixture.js'
 import { seededRandom } from '../../data/random-numbers.js'
 import { ftcText } from '../../data/sample-feeds.js'

@@ -5,9 +5,9 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import type { DecisionIndex } from './decision-index.js'
+import type { DecisionIndex } from '../decision-index.js'
+import { listSegments } from '../journal-reader.js'
 import { eraseFromSegment, NumberEraser, type NumberErasure } from './erase-records.js'
-import { listSegments } from './journal-reader.js'
 
 export interface FinishedErasure {
   readonly id: string

@@ -1,5 +1,5 @@
 /** What one kind of fact file holds, for its reader and its builder. */
-import type { Instant } from '../domain/time/clock.js'
+import type { Instant } from '../../domain/time/clock.js'
 
 export type FactValue = string | number | null
 

@@ -5,10 +5,10 @@
  */
 import { copyFileSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
-import type { PhoneNumber } from '../domain/phone-number.js'
-import type { Instant } from '../domain/time/clock.js'
-import { DataFileError, getErrorMessage } from '../errors.js'
-import { syncFile } from '../runtime/folders.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
+import { syncFile } from '../../runtime/folders.js'
 import {
   applicationId,
   type FactFileSchema,

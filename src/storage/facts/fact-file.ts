@@ -4,9 +4,9 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
-import type { PhoneNumber } from '../domain/phone-number.js'
-import type { Instant } from '../domain/time/clock.js'
-import { DataFileError, getErrorMessage } from '../errors.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
 import {
   applicationId,
   type FactFileSchema,

@@ -4,18 +4,18 @@
  * undone is done later, as long as the file exists.
  */
 import { rmSync } from 'node:fs'
-import type { Instant } from '../../domain/time/clock.js'
-import { addMonths, msPerDay, toCalendarDate, toUtcDay } from '../../domain/time/dates.js'
-import { syncFolder } from '../../runtime/folders.js'
-import type { DecisionIndex } from './decision-index.js'
-import { type JournalBeginning, readBeginning, writeBeginning } from './journal-beginning.js'
+import type { Instant } from '../../../domain/time/clock.js'
+import { addMonths, msPerDay, toCalendarDate, toUtcDay } from '../../../domain/time/dates.js'
+import { syncFolder } from '../../../runtime/folders.js'
+import type { DecisionIndex } from '../decision-index.js'
+import { type JournalBeginning, readBeginning, writeBeginning } from '../journal-beginning.js'
 import {
   JournalReader,
   listSegments,
   readSegmentHeader,
   type Segment,
   segmentPath,
-} from './journal-reader.js'
+} from '../journal-reader.js'
 
 /** A clock that is wrong for less than this removes nothing. */
 const daysOfClock = 8

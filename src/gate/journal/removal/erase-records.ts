@@ -3,17 +3,17 @@
  * length, so that the index stays right, and gets another salt. The segment is replaced as a whole.
  */
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
-import { moveIntoPlace } from '../../runtime/folders.js'
-import type { DecisionDocument } from '../decision-document.js'
-import { chunkBytes } from './journal-reader.js'
-import { compressSegment, isCompressed, SegmentFile, writeAt } from './segment-file.js'
+import { moveIntoPlace } from '../../../runtime/folders.js'
+import type { DecisionDocument } from '../../decision-document.js'
+import { chunkBytes } from '../journal-reader.js'
+import { compressSegment, isCompressed, SegmentFile, writeAt } from '../segment-file.js'
 import {
   checksumSeedOf,
   decodeFrame,
   headerBytes,
   type JournalRecord,
   withBody,
-} from './segment-format.js'
+} from '../segment-format.js'
 
 export interface NumberErasure {
   /** Ten digits. */
