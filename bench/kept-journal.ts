@@ -10,7 +10,7 @@ import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import { formatInstant } from '../src/domain/time/dates.js'
 import type { DecisionDocument } from '../src/gate/decision-document.js'
 import { DecisionIndex } from '../src/gate/journal/decision-index.js'
-import { FrameBlock } from '../src/gate/journal/frame-block.js'
+import { FrameBlocks } from '../src/gate/journal/frame-blocks.js'
 import { indexWriting } from '../src/gate/journal/index-writer.js'
 import { segmentWriting } from '../src/gate/journal/segment-writer.js'
 import { nodeRuntime, systemClock } from '../src/runtime/runtime.js'
@@ -75,14 +75,16 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
     const instants = Array.from({ length: size }, (_, index) => firstAt + (made + index) * everyMs)
     const documents = instants.map((at) => vary(samples, at))
     const bodies = documents.map((document) => JSON.stringify(document))
-    const block = new FrameBlock(firstSeq + made, new SharedArrayBuffer(batchSize * 8_192))
+    const blocks = new FrameBlocks({ blockBytes: batchSize * 8_192, maxBlocks: 1 })
+    let end = 0
+    let memory = new SharedArrayBuffer(0)
     for (const [index, body] of bodies.entries()) {
-      const record = { kind: 'decision', at: instants[index] ?? 0, body } as const
-      if (!block.append(record)) throw new Error('the decisions do not fit in a block')
+      const at = instants[index] ?? 0
+      ;({ memory, size: end } = blocks.append('decision', firstSeq + made + index, at, body))
     }
     const madeAt = performance.now()
     const sizeBefore = sizesOf(folder, '.seg')
-    writer.handle(block.run(block.size))
+    writer.handle({ memory, start: 0, end })
     writtenBytes += sizesOf(folder, '.seg') - sizeBefore
     spent.making += madeAt - startedAt
     spent.writing += performance.now() - madeAt

@@ -208,7 +208,8 @@ export function decide(findings: readonly Finding[], policy: Policy, at: Instant
   let exceptionUntil = Number.POSITIVE_INFINITY
   for (const finding of findings) {
     const checkPolicy = policy[finding.check]
-    const effect = findPolicyEffect(finding, checkPolicy, at)
+    const isFreshPass = finding.verdict === 'pass' && finding.staleReason === undefined
+    const effect = isFreshPass ? undefined : findPolicyEffect(finding, checkPolicy, at)
     if (effect) effects.push(effect)
     if (checkPolicy.mode === 'shadow') continue
     if (effect?.until !== undefined) {
@@ -239,7 +240,7 @@ function findPolicyEffect(
 ): PolicyEffect | undefined {
   const { check, verdict, staleReason } = finding
   if (verdict === 'pass') {
-    if (staleReason === undefined || mode === 'shadow') return undefined
+    if (mode === 'shadow' || staleReason === undefined) return undefined
     return { check, effect: 'stale-allowed', because: staleReason }
   }
   const isOutage = verdict === 'unknown' && finding.isRequestError !== true

@@ -114,7 +114,7 @@ export function toDecisionDocument(decision: Decision): DecisionDocument {
 
 /** The members in the order of {@link DecisionDocument}; those without a value are left out. */
 function formatDecision(decision: Decision): string {
-  const { request, effects, decidedAt, judgedAt } = decision
+  const { request, effects, decidedAt, judgedAt, nextAllowedAt } = decision
   const { channel } = request
   const number = quote(decision.number)
   const policy = effects.length === 0 ? undefined : effects.map(toPolicyDocument)
@@ -128,7 +128,9 @@ function formatDecision(decision: Decision): string {
     (decision.decision === 'allow' ? `,"dial":${number}` : '') +
     `,"callKind":"${request.callKind}","decidedAt":"${formatInstant(decidedAt)}"` +
     `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
-    formatMember('nextAllowedAt', formatFinite(decision.nextAllowedAt)) +
+    (nextAllowedAt === undefined
+      ? ''
+      : formatMember('nextAllowedAt', formatFinite(nextAllowedAt))) +
     `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
     (policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`) +
     `,"findings":[${findings}]` +
@@ -152,7 +154,7 @@ function formatFinding(finding: Finding, { accountTime }: Decision): string {
     `,"detail":${quote(finding.detail)},"source":${quote(finding.source)}` +
     `,"ageMs":${Math.max(0, accountTime - finding.asOf)}` +
     (staleReason === undefined ? '' : ',"stale":true') +
-    formatMember('opensAt', formatFinite(opensAt)) +
+    (opensAt === undefined ? '' : formatMember('opensAt', formatFinite(opensAt))) +
     (lists?.length ? `,"lists":[${lists.map(formatList).join()}]` : '') +
     '}'
   )

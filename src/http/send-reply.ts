@@ -156,7 +156,7 @@ export function formatWholeReply(
   { at, isLast }: { readonly at: Instant; readonly isLast: boolean },
 ): string {
   const { status = 200, contentType = usualContentType('json' in reply), headers = {} } = reply
-  const body = textOf(reply)
+  const body = 'text' in reply ? reply.text : textOf(reply)
   let more = ''
   for (const name in headers) more += `${name}: ${headers[name]}\r\n`
   const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`

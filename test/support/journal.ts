@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { FrameBlock } from '../../src/gate/journal/frame-block.js'
+import { FrameBlocks } from '../../src/gate/journal/frame-blocks.js'
 import { JournalReader } from '../../src/gate/journal/journal-reader.js'
 import type { FrameRun, JournalRecord } from '../../src/gate/journal/segment-format.js'
 
@@ -26,7 +26,13 @@ export function recordsIn(dataDir: string): readonly TextRecord[] {
 /** The records as the thread that writes them gets them; their numbers must be consecutive. */
 export function frameRunOf(records: readonly JournalRecord[]): FrameRun {
   const size = records.reduce((sum, { body }) => sum + 64 + 3 * body.length, 0)
-  const block = new FrameBlock(records[0]?.seq ?? 1, new SharedArrayBuffer(size))
-  for (const { kind, at, body } of records) block.append({ kind, at, body: body.toString() })
-  return block.run(block.size)
+  const blocks = new FrameBlocks({ blockBytes: size, maxBlocks: 1 })
+  let run: FrameRun | undefined
+  for (const { kind, seq, at, body } of records) {
+    const { memory, size: end } = blocks.append(kind, seq, at, body.toString())
+    if (run !== undefined && run.memory !== memory) throw new Error('no room')
+    run = { memory, start: 0, end }
+  }
+  if (run === undefined) throw new Error('no records')
+  return run
 }

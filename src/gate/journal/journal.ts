@@ -18,14 +18,13 @@ import { startThread, type Thread } from '../../runtime/thread.js'
 import type { OpenedFile } from '../../storage/open-files.js'
 import { type DecisionDocument, encodeDecision, toOutcomeDocument } from '../decision-document.js'
 import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
-import { FrameBlocks } from './frame-block.js'
+import { FrameBlocks, type OnWritten, selectBatch, type WaitingRecord } from './frame-blocks.js'
 import { type IndexProgress, indexWriting, type SegmentEvent } from './index-writer.js'
 import { readBeginning } from './journal-beginning.js'
 import { readOrigin, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import type { FrameRun, RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
-import { type OnWritten, selectBatch, type WaitingRecord } from './waiting-records.js'
 
 interface JournalObserver {
   /** With the instant of a record that is on disk. */
@@ -320,7 +319,7 @@ export class Journal implements OutcomeRecorder {
       onWritten?.(cause)
       return
     }
-    const block = this.#blocks.append(record, this.#nextSeq)
+    const block = this.#blocks.append(kind, this.#nextSeq, at, record.body)
     this.#nextSeq += 1
     this.#waiting.push({
       block,
@@ -354,13 +353,12 @@ export class Journal implements OutcomeRecorder {
       while (this.#waiting.length > 0) {
         const batch = selectBatch(this.#waiting)
         const startedSeconds = monotonicSeconds()
-        const isIntact = await this.#writer?.ask(batch.block.run(batch.end))
+        const isIntact = await this.#writer?.ask(batch.run)
         this.#options.observer.onFlushed(monotonicSeconds() - startedSeconds)
         if (isIntact !== true || this.#fault !== undefined) {
           this.#fault = await this.#options.checkFault()
         }
-        batch.block.writtenSize = batch.end
-        this.#acknowledge(batch.entries)
+        this.#acknowledge(batch.records)
       }
     } catch (cause) {
       this.#refuseAll(cause)
@@ -376,6 +374,7 @@ export class Journal implements OutcomeRecorder {
     const { observer } = this.#options
     const cause = this.#fault === undefined ? undefined : new Error(this.#fault)
     for (const entry of batch) {
+      entry.block.writtenSize = entry.end
       if (cause) this.#refuse(entry, cause)
       else if (!entry.isSettled) {
         entry.isSettled = true

@@ -20,7 +20,7 @@ import type { Instant } from '../../domain/time/clock.js'
  * An amendment replaces a decision of the same id that changed before its answer left. An erasure says that
  * a number was taken out of the segments before it.
  */
-const recordKinds = { decision: 1, amendment: 2, outcome: 3, erasure: 6, opened: 7 } as const
+export const recordKinds = { decision: 1, amendment: 2, outcome: 3, erasure: 6, opened: 7 } as const
 export type RecordKind = keyof typeof recordKinds
 
 export interface JournalRecord {
@@ -40,10 +40,10 @@ export interface SegmentHeader {
 }
 
 export const headerBytes = 64
-const frameHeadBytes = 8
-const payloadHeadBytes = 34
+export const frameHeadBytes = 8
+export const payloadHeadBytes = 34
 const saltBytes = 16
-const format = 1
+export const format = 1
 /** What a frame must not exceed to be taken for one. A decision has about 1,300 bytes. */
 const maxPayloadBytes = 1_048_576
 
@@ -82,40 +82,6 @@ export interface FrameRun {
   readonly memory: SharedArrayBuffer
   readonly start: number
   readonly end: number
-}
-
-/** What of a record is known before its body has been encoded. */
-export interface FrameHead {
-  readonly kind: RecordKind
-  readonly seq: number
-  readonly at: Instant
-}
-
-/**
- * Lays out a frame without its salt and checksum, which {@link sealFrames} adds. Gives the offset at
- * which the next frame begins; `undefined` if there may not be enough room up to the end of `bytes`.
- */
-export function layOutFrame(
-  bytes: Buffer,
-  offset: number,
-  { kind, seq, at, body }: FrameHead & { readonly body: string },
-): number | undefined {
-  if (maxFrameBytes(body) > bytes.length - offset) return undefined
-  const payload = offset + frameHeadBytes
-  const length = payloadHeadBytes + bytes.write(body, payload + payloadHeadBytes)
-  bytes.writeUInt32BE(length, offset)
-  bytes[payload] = format
-  bytes[payload + 1] = recordKinds[kind]
-  writeUint64(bytes, seq, payload + 2)
-  writeUint64(bytes, at, payload + 10)
-  const next = offset + padded(frameHeadBytes + length)
-  bytes.fill(0, payload + length, next)
-  return next
-}
-
-/** A character of a string takes at most three bytes of UTF-8. */
-export function maxFrameBytes(body: string): number {
-  return padded(frameHeadBytes + payloadHeadBytes + body.length * 3)
 }
 
 /** Gives each frame a new salt, and its checksum in the segment. */

@@ -262,9 +262,19 @@ export class ThrottledSocket extends Duplex {
    * this is written.
    */
   sendPlain(endpoint: string, status: number, answer: string): void {
-    sendTogether(() => {
-      this.#socket.write(answer, (cause) => this.#endPlain(endpoint, cause ? 499 : status))
-    })
+    if (due.push({ socket: this, endpoint, status, answer }) === 1) process.nextTick(sendDue)
+  }
+
+  /**
+   * One flush of the journal ends many requests at once. If their answers leave one right after the
+   * other, a client that waits for all of them is woken up once, and not for each: that costs the sender too.
+   */
+  static sendDue(): void {
+    const answers = due
+    due = []
+    for (const { socket, endpoint, status, answer } of answers) {
+      socket.#socket.write(answer, (cause) => socket.#endPlain(endpoint, cause ? 499 : status))
+    }
   }
 
   #endPlain(endpoint: string, status: number): void {
@@ -390,20 +400,14 @@ export class ThrottledSocket extends Duplex {
   }
 }
 
-let sends: (() => void)[] = []
-
-/**
- * One flush of the journal ends many requests at once. If their answers leave one right after the other,
- * a client that waits for all of them is woken up once, and not for each: that costs the sender too.
- */
-function sendTogether(send: () => void): void {
-  if (sends.push(send) > 1) return
-  process.nextTick(() => {
-    const due = sends
-    sends = []
-    for (const one of due) one()
-  })
-}
+/** Answers to plain requests of this tick. */
+let due: {
+  readonly socket: ThrottledSocket
+  readonly endpoint: string
+  readonly status: number
+  readonly answer: string
+}[] = []
+const { sendDue } = ThrottledSocket
 
 /** The connection of a request whose server uses a {@link ConnectionTracker}. */
 export function throttledSocketOf({ socket }: IncomingMessage): ThrottledSocket {
