@@ -65,12 +65,10 @@ beforeAll(async () => {
     response.end()
   })
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-  writeSettings([])
   for (const list of ['us-dnc', 'canada-dnc', 'litigators']) await importList(list, 1_000)
   const serving = await serve(
     {
       CALLGATE_DATA_DIR: dataDir,
-      CALLGATE_CONFIG: join(dataDir, 'settings.yaml'),
       CALLGATE_WEBHOOKS_ALLOW: '127.0.0.1',
       // How long a slow machine takes is tested elsewhere.
       CALLGATE_GATE_DEADLINE_MS: '5000',
@@ -199,23 +197,6 @@ async function changeFiles(): Promise<void> {
   database.pragma('wal_checkpoint(truncate)')
   database.exec("update accounts set name = 'changed' where id = 'main'")
   database.close()
-  loads += 1
-  writeSettings([`2026-01-0${loads}`])
-  const { code, out } = await callgate(['reload'], {
-    CALLGATE_DATA_DIR: dataDir,
-    CALLGATE_CONFIG: join(dataDir, 'settings.yaml'),
-  })
-  expect([code, out]).toEqual([0, expect.stringMatching(/^reloaded:/)])
-}
-
-let loads = 0
-
-function writeSettings(dates: readonly string[]): void {
-  const proclaimedDays = dates.map((date) => ({ region: 'AK', date, name: 'a day' }))
-  writeFileSync(
-    join(dataDir, 'settings.yaml'),
-    JSON.stringify({ callingHours: { proclaimedDays } }),
-  )
 }
 
 it('had a load that was answered', () => {

@@ -110,13 +110,10 @@ export function readFirstRecord(frames: Buffer): JournalRecord {
   return readPayload(frames, payload, end)
 }
 
-/** The records of frames that are not sealed, or known to be intact. */
-export function* readFrames(frames: Buffer): Generator<JournalRecord> {
-  for (let offset = 0; offset < frames.length; ) {
-    const { payload, end, next } = frameAt(frames, offset)
-    yield readPayload(frames, payload, end)
-    offset = next
-  }
+/** The record whose body begins at an offset, of frames that are known to be whole. */
+export function readRecordWithBodyAt(frames: Buffer, bodyOffset: number): JournalRecord {
+  const { payload, end } = frameAt(frames, bodyOffset - payloadHeadBytes - frameHeadBytes)
+  return readPayload(frames, payload, end)
 }
 
 interface FramePlace {

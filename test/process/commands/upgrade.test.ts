@@ -90,7 +90,7 @@ it('keeps opt-outs, consents, decisions, keys and lists at the first start', asy
   })
   expect(await call.json()).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
   expect(await serving.end('SIGTERM')).toBe(0)
-  expect(readMigrations(dataDir).at(-1)).toBe('0007-imported-records')
+  expect(readMigrations(dataDir).at(-1)).toBe('0008-erasures')
   const { out } = await callgate(['lists'], environmentFor(dataDir))
   expect(out).toContain('custom-vip')
   expect(out).toContain('litigators')
