@@ -4,7 +4,7 @@
  * {@link AnswerFailure}, which is never treated as permission.
  */
 
-import type { CallKind } from './decision.js'
+import type { CallKind, Finding } from './decision.js'
 import type { ListVersion } from './number-set.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { PlaceSource } from './place.js'
@@ -198,6 +198,8 @@ export interface ScrubVerdict {
   readonly isListStale?: boolean | undefined
   /** The imported lists that were checked; absent when the source does not report them. */
   readonly lists?: readonly ListVersion[] | undefined
+  /** See {@link Finding.facts}. */
+  readonly facts?: string | undefined
 }
 
 export interface InternalDncStatus {
@@ -232,6 +234,8 @@ export interface LegalTime {
   readonly restrictedDay: string | undefined
   readonly placeSource: PlaceSource | undefined
   readonly message: string | null
+  /** See {@link Finding.facts}. */
+  readonly facts?: string | undefined
 }
 
 export interface Compliance {

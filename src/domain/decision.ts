@@ -115,6 +115,13 @@ export interface Finding {
   readonly staleReason?: string | undefined
   /** The imported lists that were checked; absent when the source does not report them. */
   readonly lists?: readonly ListVersion[] | undefined
+  /**
+   * What our own rules were applied to, as JSON for the record; absent when no rule was applied, or by
+   * another service.
+   */
+  readonly facts?: string | undefined
+  /** What each source alone gave, if several did. */
+  readonly parts?: readonly Finding[] | undefined
 }
 
 /** The policy for one check. By default, anything but a pass blocks. */

@@ -58,6 +58,7 @@ interface CheckResult {
   readonly detail: string
   readonly opensAt?: Instant | undefined
   readonly lists?: Finding['lists']
+  readonly facts?: Finding['facts']
   /** Replaces the answer's own if the judgment also depends on another answer. */
   readonly asOf?: Instant
   readonly holdsUntil?: Instant
@@ -149,14 +150,16 @@ export const callingHoursCheck: Check<'legalTime'> = {
   question: 'legalTime',
   judge({ value: legalTime }) {
     const { status, message, rule, placeSource, permitted, restrictedDay, opensAt } = legalTime
+    const { facts } = legalTime
     if (status !== 'OK') {
       return { verdict: 'deny', reason: statusReasons[status], detail: message ?? status }
     }
     // Shows a reader how reliable the place is.
     const detail = placeSource === undefined ? rule : `${rule} (${placeTexts[placeSource]})`
-    if (permitted) return { verdict: 'pass', reason: 'permitted', detail }
+    if (permitted) return { verdict: 'pass', reason: 'permitted', detail, facts }
     return {
       verdict: 'deny',
+      facts,
       reason: restrictedDay === undefined ? 'outside-calling-hours' : 'restricted-day',
       detail,
       opensAt: opensAt ?? Number.POSITIVE_INFINITY,
@@ -186,24 +189,25 @@ export const permissionCheck: Check<'scrub'> = {
   name: 'permission',
   question: 'scrub',
   judge({ value: row }, { callKind }) {
-    const { letter, ebrType, lists, opensAt } = row
+    const { letter, ebrType, lists, opensAt, facts } = row
     const detail = formatDetail(row)
     if (!permittingLetters[callKind].has(letter)) {
-      return { verdict: 'deny', reason: getLetterReason(row), detail, lists }
+      return { verdict: 'deny', reason: getLetterReason(row), detail, lists, facts }
     }
     const isWireless = letter === 'G' || letter === 'H'
     const needsPermission = callKind === 'ai' || (callKind === 'autodialed' && isWireless)
     if (needsPermission && ebrType !== 'P') {
-      return { verdict: 'deny', reason: 'no-consent', detail, lists }
+      return { verdict: 'deny', reason: 'no-consent', detail, lists, facts }
     }
     if (row.doNotCallToday) {
-      return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt }
+      return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt, facts }
     }
     if (!row.allowed[callKind]) {
       const notNow = `${detail}; not at this hour`
-      return { verdict: 'deny', reason: 'outside-calling-hours', detail: notNow, lists, opensAt }
+      const reason = 'outside-calling-hours'
+      return { verdict: 'deny', reason, detail: notNow, lists, opensAt, facts }
     }
-    return { verdict: 'pass', reason: 'permitted', detail, lists }
+    return { verdict: 'pass', reason: 'permitted', detail, lists, facts }
   },
 }
 
@@ -367,11 +371,10 @@ function judgeAnswers(checks: readonly Check[], call: AnsweredCall): readonly Fi
   for (const check of checks) {
     const answer: Answer<JudgedValue> = call.answers[check.question]
     // If several sources answered, each answer is judged and each must permit the call.
-    findings.push(
-      answer.ok && answer.otherAnswers
-        ? pickStrictestFinding(flattenAnswers(answer).map((one) => toFinding(check, one, call)))
-        : toFinding(check, answer, call),
-    )
+    if (answer.ok && answer.otherAnswers) {
+      const parts = flattenAnswers(answer).map((one) => toFinding(check, one, call))
+      findings.push({ ...pickStrictestFinding(parts), parts })
+    } else findings.push(toFinding(check, answer, call))
   }
   return findings
 }
@@ -414,6 +417,7 @@ function toFinding(check: Check, answer: Answer<JudgedValue>, call: AnsweredCall
       opensAt: result.opensAt,
       staleReason,
       lists: result.lists,
+      facts: result.facts,
     }
   } catch (cause) {
     return createUnknownFinding(check, call, createFailure(cause))

@@ -11,10 +11,10 @@ import {
 } from '../domain/decision.js'
 import type { ListVersion } from '../domain/number-set.js'
 import type { Instant } from '../domain/time/clock.js'
-import { formatInstant } from '../domain/time/dates.js'
+import { formatInstant, msPerDay } from '../domain/time/dates.js'
 
 /** The version of an imported list that a finding is based on. */
-interface ListDocument {
+export interface ListDocument {
   readonly name: string
   readonly version: string
   readonly asOf: string
@@ -34,6 +34,16 @@ export interface FindingDocument {
   readonly opensAt?: string | undefined
   /** Absent if no imported list was checked, or the source does not report it. */
   readonly lists?: readonly ListDocument[] | undefined
+  /** Set on an unknown that the request itself caused. */
+  readonly requestError?: true | undefined
+  /** Why its source does not give a newer answer; present if and only if `stale` is. */
+  readonly staleReason?: string | undefined
+  /** The finding must not be relied on from then on; absent if that is more than a day ahead, or follows from `facts`. */
+  readonly holdsUntil?: string | undefined
+  /** What our own rules were applied to; absent when no rule was, or the rules of a provider. */
+  readonly facts?: object | undefined
+  /** The findings of each source alone, if several were asked. */
+  readonly parts?: readonly FindingDocument[] | undefined
 }
 
 /** How policy overrode a finding, and why. */
@@ -90,11 +100,16 @@ export interface DecisionDocument {
   readonly postalCode?: string | undefined
   readonly callerId?: string | undefined
   readonly reference?: string | undefined
+  /** See {@link recordVersion}; absent in records from before the findings had facts. */
+  readonly recordVersion?: number | undefined
   /** The number and what else was said about the person were erased. Only in a stored record. */
   readonly erased?: true | undefined
   /** Only in a stored record, if anything is known. */
   readonly outcome?: OutcomeDocument | undefined
 }
+
+/** Of what a record holds: since 2, all that the rules were applied to. */
+export const recordVersion = 2
 
 /**
  * The JSON text of a {@link DecisionDocument}, made once per decision: the record and the reply are the
@@ -143,12 +158,14 @@ function formatDecision(decision: Decision): string {
     formatMember('postalCode', request.postalCode) +
     formatMember('callerId', request.callerId) +
     formatMember('reference', request.reference) +
-    '}'
+    `,"recordVersion":${recordVersion}}`
   )
 }
 
-function formatFinding(finding: Finding, { accountTime }: Decision): string {
-  const { opensAt, lists, staleReason } = finding
+function formatFinding(finding: Finding, decision: Decision): string {
+  const { opensAt, lists, staleReason, facts, parts, holdsUntil } = finding
+  const { accountTime, judgedAt } = decision
+  const isLimited = facts === undefined && Math.abs(holdsUntil - judgedAt) < msPerDay
   return (
     `{"check":"${finding.check}","verdict":"${finding.verdict}","reason":"${finding.reason}"` +
     `,"detail":${quote(finding.detail)},"source":${quote(finding.source)}` +
@@ -156,6 +173,12 @@ function formatFinding(finding: Finding, { accountTime }: Decision): string {
     (staleReason === undefined ? '' : ',"stale":true') +
     (opensAt === undefined ? '' : formatMember('opensAt', formatFinite(opensAt))) +
     (lists?.length ? `,"lists":[${lists.map(formatList).join()}]` : '') +
+    (parts === undefined
+      ? (finding.isRequestError ? ',"requestError":true' : '') +
+        (staleReason === undefined ? '' : `,"staleReason":${quote(staleReason)}`) +
+        (isLimited ? formatMember('holdsUntil', formatInstant(holdsUntil)) : '') +
+        (facts === undefined ? '' : `,"facts":${facts}`)
+      : `,"parts":[${parts.map((part) => formatFinding(part, decision)).join()}]`) +
     '}'
   )
 }

@@ -61,9 +61,12 @@ export class EmbeddedCompliance implements Compliance {
     try {
       const { evaluator, views, kind } = this.#deps
       const found = evaluator.evaluate(views[kind], question.accountId, question)
-      if (!(found instanceof Promise)) return this.#succeed(found.verdict, found.holdsUntil)
+      if (!(found instanceof Promise))
+        return this.#succeed(found.verdict, found.holdsUntil, found.evaluatedAt)
       return found
-        .then(({ verdict, holdsUntil }) => this.#succeed(verdict, holdsUntil))
+        .then(({ verdict, holdsUntil, evaluatedAt }) =>
+          this.#succeed(verdict, holdsUntil, evaluatedAt),
+        )
         .catch((cause: unknown) => this.#fail('scrub', cause))
     } catch (cause) {
       return this.#fail('scrub', cause)
@@ -133,12 +136,13 @@ export class EmbeddedCompliance implements Compliance {
   #judgeLegalTime(scope: ProjectScope | undefined, question: LegalTimeQuestion): Answer<LegalTime> {
     const { views, kind } = this.#deps
     const { clock, hours } = views[kind]
+    const now = clock.now()
     const { number, at, postalCode } = question
     const { recordedVoice, requireStatutoryWindow, strictestPlace: requireBothPlaces } = question
     const { holdsUntil, ...value } = hours.checkTimeLegal({
       phoneNumber: number,
       at,
-      now: clock.now(),
+      now,
       postalCode,
       projectFault: scope ? undefined : createScopeError(question).message,
       overrides: scope?.hours,
@@ -146,12 +150,15 @@ export class EmbeddedCompliance implements Compliance {
       requireStatutoryWindow,
       requireBothPlaces,
     })
-    return this.#succeed(value, holdsUntil)
+    return this.#succeed(value, holdsUntil, now)
   }
 
-  #succeed<Value>(value: Value, holdsUntil: Instant): AnswerSuccess<Value> {
-    const { views, kind } = this.#deps
-    const asOf = views[kind].clock.now()
+  /** `asOf` is the instant for which it was judged, if the answer depends on one. */
+  #succeed<Value>(
+    value: Value,
+    holdsUntil: Instant,
+    asOf = this.#deps.views[this.#deps.kind].clock.now(),
+  ): AnswerSuccess<Value> {
     return { ok: true, value, source: embeddedSourceName, asOf, holdsUntil }
   }
 

@@ -36,6 +36,7 @@ import {
   type ProjectHours,
 } from '../../domain/time/week-windows.js'
 import { type AppError, describeProblem, invalidRequest, truncate } from '../../errors.js'
+import { type RecordedNumber, toRecordedPlace, type UnusualFacts } from '../recorded-facts.js'
 import { findEffectiveHours } from './legal-window.js'
 import {
   type CalledPlace,
@@ -136,11 +137,15 @@ export class CallingHours {
     if ('refused' in checked) return checked.refused
     const facts = this.#numberingPlan.lookup(checked.number)
     if (facts.status !== 'ok') return refuseUnplaced(checked.number, facts)
-    const { places, source } = this.#findPlaces(facts.place, item)
+    const { places, source, postal } = this.#findPlaces(facts.place, item)
     const { overrides = noOverrides, recordedVoice = false, requireStatutoryWindow = false } = item
     const options = { overrides, recordedVoice, requireStatutoryWindow }
     const { isDayClosed, ...evaluation } = this.#windows.evaluate(places, checked.at, options)
-    return { status: 'OK', placeSource: source, message: null, ...evaluation }
+    const hours = overrides.length > 0 ? overrides : undefined
+    const isUsual = postal === undefined && hours === undefined
+    const unusual = isUsual ? undefined : { postal: postal && toRecordedPlace(postal), hours }
+    const recorded = formatFacts(facts, unusual)
+    return { status: 'OK', placeSource: source, message: null, facts: recorded, ...evaluation }
   }
 
   /** The periods in which one item may be called on the given local days; never throws for a bad item. */
@@ -205,7 +210,7 @@ export class CallingHours {
   #findPlaces(
     ofNumber: Place,
     { postalCode, requireBothPlaces = false }: HoursItem,
-  ): { places: readonly CalledPlace[]; source: PlaceSource } {
+  ): { places: readonly CalledPlace[]; source: PlaceSource; postal?: Place } {
     const given = postalCode !== undefined && postalCode.trim() !== ''
     const postal = given ? this.#postalCodes.locate(postalCode) : undefined
     if (given && !postal && requireBothPlaces) throw placeNotFound(postalCode)
@@ -214,8 +219,31 @@ export class CallingHours {
     return {
       places: requireBothPlaces ? [...places, ...ofNumber.candidates] : places,
       source: postal.source,
+      postal,
     }
   }
+}
+
+/** The texts of numbers without unusual facts, which most are. */
+const usualFacts = new WeakMap<NumberFacts, string>()
+
+/** For the record of a decision, as JSON of {@link RecordedFacts}. */
+export function formatFacts(
+  facts: Extract<NumberFacts, { status: 'ok' }>,
+  unusual: UnusualFacts | undefined,
+): string {
+  let text = usualFacts.get(facts)
+  if (text === undefined) {
+    const { place, lineClass, originalClass } = facts
+    text = JSON.stringify({
+      ...toRecordedPlace(place),
+      by: place.source === 'prefix' ? undefined : place.source,
+      line: lineClass === 'wireless' ? undefined : lineClass,
+      assigned: originalClass === lineClass ? undefined : originalClass,
+    } satisfies RecordedNumber)
+    usualFacts.set(facts, text)
+  }
+  return unusual === undefined ? text : `${text.slice(0, -1)},${JSON.stringify(unusual).slice(1)}`
 }
 
 /** For example a military postal code (AA, AE, AP): its mail is delivered anywhere in the world. */

@@ -13,7 +13,11 @@ import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { toUtcDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
 import type { AccountView } from '../account-view.js'
-import type { CallingHours, HoursQuestion } from '../calling-hours/calling-hours.js'
+import {
+  type CallingHours,
+  formatFacts,
+  type HoursQuestion,
+} from '../calling-hours/calling-hours.js'
 import type { EbrLaw } from '../consent/ebr-expiry.js'
 import type { EbrRecord, EbrRecordSource } from '../consent/ebr-record.js'
 import type {
@@ -27,6 +31,7 @@ import {
   type StateFinding,
 } from '../lists/list-facts.js'
 import { type ProjectScope, requireScope, type ScopeResolver } from '../projects/project-scope.js'
+import { toRecordedListing, toRecordedPlace, type UnusualFacts } from '../recorded-facts.js'
 import {
   computeCallFlags,
   computeLetter,
@@ -91,6 +96,8 @@ export interface ScrubEvaluation {
   readonly verdict: ScrubVerdict
   /** When the verdict may change through the passage of time; infinity for numbers not in service. */
   readonly holdsUntil: Instant
+  /** The account's time at which it was made; absent for letters `M` and `I`. */
+  readonly evaluatedAt?: Instant
   /** Absent for letters `M` and `I`. */
   readonly located: LocatedNumber | undefined
 }
@@ -171,29 +178,29 @@ export class ScrubEvaluator {
     }
     const { postalCode } = query
     const postal = postalCode ? this.#deps.postalCodes.locate(postalCode) : undefined
-    const place = postal ?? facts.place
     // A postal code only changes the calling hours; lists, records and bans of both places apply.
     const everywhere = postal
       ? [...postal.candidates, ...facts.place.candidates]
       : facts.place.candidates
-    return this.#judgeInService(query, { facts, place, everywhere, ported })
+    return this.#judgeInService(query, { facts, postal, everywhere, ported })
   }
 
   #judgeInService(
     query: ScrubCase,
     {
       facts,
-      place,
+      postal,
       everywhere,
       ported,
     }: {
       readonly facts: InServiceFacts
-      readonly place: Place
+      readonly postal: Place | undefined
       readonly everywhere: readonly CandidatePlace[]
       readonly ported: ListEvidence
     },
   ): ScrubEvaluation {
     const { scope, at, postalCode } = query
+    const place = postal ?? facts.place
     const { hours: callingHours } = query.account
     const found = this.#collectFindings(query, facts, everywhere, ported)
     const { records, national, state, litigator } = found
@@ -223,6 +230,8 @@ export class ScrubEvaluator {
       query.aiKeepsVoiceWindows !== true ||
       callingHours.evaluate({ ...hours, recordedVoice: true }).permitted
     const { ebrType, expiresOn, optOut } = records
+    const midnight = findNextMidnight(everywhere, at)
+    const unusual = listUnusualFacts(query, found, { postal, midnight })
     const timeAllows = insideWindow && !doNotCallToday
     return {
       verdict: {
@@ -241,15 +250,17 @@ export class ScrubEvaluator {
         ...(optOut && { optOut: optOut.effect }),
         lists: this.#mergeLists([national.lists, state.lists, litigator.lists, ported.lists]),
         opensAt: timeAllows ? undefined : this.#findOpening(hours, query, everywhere, records),
+        facts: formatFacts(facts, unusual),
       },
       holdsUntil: Math.min(
         window.holdsUntil,
-        findNextMidnight(everywhere, at),
+        midnight,
         national.holdsUntil,
         state.holdsUntil,
         litigator.holdsUntil,
         ported.holdsUntil,
       ),
+      evaluatedAt: query.now,
       located: { facts, place, hours, expiresOn },
     }
   }
@@ -317,6 +328,43 @@ function buildReason(
     state: stateOn === undefined || region === undefined ? undefined : { region, on: stateOn },
     isWireless: lineClass === 'wireless' || lineClass === 'unknown',
   })
+}
+
+/** What the record needs besides the facts about the number; `undefined` if there is nothing, as usual. */
+function listUnusualFacts(
+  { scope, entry, record, now }: ScrubCase,
+  { national, state, litigator, ported }: Findings,
+  { postal, midnight }: { readonly postal: Place | undefined; readonly midnight: Instant },
+): UnusualFacts | undefined {
+  const listsHoldUntil = Math.min(
+    national.holdsUntil,
+    state.holdsUntil,
+    litigator.holdsUntil,
+    ported.holdsUntil,
+  )
+  const isUsual =
+    national.status === 'clear' &&
+    state.status === 'clear' &&
+    litigator.status !== 'listed' &&
+    listsHoldUntil >= midnight &&
+    (entry ?? record ?? postal) === undefined &&
+    scope.hours.length === 0 &&
+    !scope.industryExemption &&
+    !scope.voipRestricted
+  if (isUsual) return undefined
+  return {
+    postal: postal && toRecordedPlace(postal),
+    hours: scope.hours.length > 0 ? scope.hours : undefined,
+    industryExemption: scope.industryExemption || undefined,
+    voipRestricted: scope.voipRestricted || undefined,
+    national: toRecordedListing(national, findListedDay(national)),
+    state: toRecordedListing(state, findListedDay(state)),
+    isLitigator: litigator.status === 'listed' || undefined,
+    listsHoldUntil: listsHoldUntil < midnight ? listsHoldUntil : undefined,
+    entry,
+    record,
+    now: record?.isFixed ? now : undefined,
+  }
 }
 
 /** The day on which the number was listed; the as-of day of the list if it keeps none. */

@@ -1,0 +1,110 @@
+/**
+ * What the calling rules were applied to in a decision, as its record keeps it, so that other rules can
+ * be tried on it later. What is usual takes no space: an absent member has the value that its comment
+ * names, or there was none. Written by `calling-hours/calling-hours.ts` and `scrub/scrub-evaluator.ts`.
+ */
+import type { Country, LineClass, NumberFacts, Place, PlaceSource } from '../domain/place.js'
+import type { Instant, LocalDay } from '../domain/time/clock.js'
+import { msPerDay } from '../domain/time/dates.js'
+import type { ProjectHours } from '../domain/time/week-windows.js'
+import type { EbrRecord } from './consent/ebr-record.js'
+import type { InternalDncEntry } from './internal-dnc/internal-dnc-entry.js'
+import { type ListEvidence, type ListFinding, noListEvidence } from './lists/list-facts.js'
+
+export interface RecordedPlace {
+  /** Each a region and its time zone, such as `NY America/New_York`. */
+  readonly places: readonly string[]
+  /** US. */
+  readonly country?: Country | undefined
+}
+
+export interface RecordedNumber extends RecordedPlace {
+  /** `prefix`. */
+  readonly by?: PlaceSource | undefined
+  /** `wireless`. */
+  readonly line?: LineClass | undefined
+  /** The class of the original assignment; the same as `line`. */
+  readonly assigned?: LineClass | undefined
+}
+
+/** A list that has the number, or that cannot say whether it has it; absent if the number is clear. */
+export interface RecordedListing {
+  readonly on?: LocalDay | undefined
+  readonly region?: string | undefined
+  /** Why the list cannot say. */
+  readonly detail?: string | undefined
+  readonly isStale?: boolean | undefined
+}
+
+/** What most decisions do not have. */
+export interface UnusualFacts {
+  /** Of the postal code, if its place is known. */
+  readonly postal?: RecordedPlace | undefined
+  /** The project's own. */
+  readonly hours?: readonly ProjectHours[] | undefined
+  readonly industryExemption?: true | undefined
+  readonly voipRestricted?: true | undefined
+  readonly national?: RecordedListing | undefined
+  readonly state?: RecordedListing | undefined
+  readonly isLitigator?: true | undefined
+  /** When the first list becomes too old, if that is before the next midnight. */
+  readonly listsHoldUntil?: Instant | undefined
+  /** On the internal list, also one that was removed from it. */
+  readonly entry?: InternalDncEntry | undefined
+  /** The relationship or consent on file. */
+  readonly record?: EbrRecord | undefined
+  /** The account's time, by which a fixed record of the sandbox is judged. */
+  readonly now?: Instant | undefined
+}
+
+export type RecordedFacts = RecordedNumber & UnusualFacts
+
+export function toRecordedPlace({ candidates, country }: Place): RecordedPlace {
+  return {
+    places: candidates.map(({ region, zone }) => `${region} ${zone}`),
+    country: country === 'US' ? undefined : country,
+  }
+}
+
+/** The place as it was when it was recorded. */
+export function fromRecordedPlace(
+  { places, country = 'US' }: RecordedPlace,
+  source: PlaceSource,
+): Place {
+  const candidates = places.map((text) => {
+    const space = text.indexOf(' ')
+    return { region: text.slice(0, space), zone: text.slice(space + 1) }
+  })
+  return { country, candidates, source }
+}
+
+export function fromRecordedNumber(recorded: RecordedNumber): NumberFacts {
+  const { by = 'prefix', line = 'wireless', assigned = line } = recorded
+  return {
+    status: 'ok',
+    place: fromRecordedPlace(recorded, by),
+    locality: '',
+    carrier: undefined,
+    lineClass: line,
+    originalClass: assigned,
+  }
+}
+
+export function toRecordedListing(
+  found: ListFinding & { readonly region?: string },
+  listedOn: LocalDay | undefined,
+): RecordedListing | undefined {
+  const { status, region } = found
+  if (status === 'clear') return undefined
+  if (status === 'listed') return { on: listedOn, region }
+  return { detail: found.detail, isStale: found.isStale, region }
+}
+
+export function fromRecordedListing(
+  { on = 0, region, detail, isStale = false }: RecordedListing,
+  evidence: ListEvidence = noListEvidence,
+): ListFinding & { readonly region?: string } {
+  const more = { ...evidence, ...(region !== undefined && { region }) }
+  if (detail !== undefined) return { status: 'not-covered', detail, isStale, ...more }
+  return { status: 'listed', asOf: on * msPerDay, listedOn: on, ...more }
+}
