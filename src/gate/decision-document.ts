@@ -165,7 +165,10 @@ function formatDecision(decision: Decision): string {
 function formatFinding(finding: Finding, decision: Decision): string {
   const { opensAt, lists, staleReason, facts, parts, holdsUntil } = finding
   const { accountTime, judgedAt } = decision
-  const isLimited = facts === undefined && Math.abs(holdsUntil - judgedAt) < msPerDay
+  const isLimited =
+    facts === undefined &&
+    holdsUntil < judgedAt + msPerDay &&
+    holdsUntil !== Number.NEGATIVE_INFINITY
   return (
     `{"check":"${finding.check}","verdict":"${finding.verdict}","reason":"${finding.reason}"` +
     `,"detail":${quote(finding.detail)},"source":${quote(finding.source)}` +

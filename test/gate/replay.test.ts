@@ -1,0 +1,155 @@
+/**
+ * Recorded decisions judged again from their records: with the same configuration each gives its record
+ * byte for byte, and with one rule changed exactly the calls flip that the rule is about.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Configuration } from '../../src/app/configuration.js'
+import { readConfiguration } from '../../src/app/read-configuration.js'
+import { Rejudger } from '../../src/app/rejudger.js'
+import { parseInstant } from '../../src/domain/time/dates.js'
+import { type DecisionDocument, encodeDecision } from '../../src/gate/decision-document.js'
+import { recordsIn } from '../support/journal.js'
+import { shortOrLong } from '../support/long.js'
+import {
+  type ReplayCalls,
+  type ReplayEnvironment,
+  recordReplayCalls,
+} from '../support/replay-calls.js'
+
+interface Recorded {
+  readonly body: string
+  readonly document: DecisionDocument
+  /** Of the settings that it was decided by. */
+  readonly phase: number
+}
+
+const count = shortOrLong(3_000, 100_000)
+let calls: ReplayCalls
+let recorded: readonly Recorded[]
+
+beforeAll(async () => {
+  calls = await recordReplayCalls(count, 7)
+  const phaseOf = (document: DecisionDocument) => {
+    const at = parseInstant(document.decidedAt) ?? 0
+    return calls.phases.findLastIndex(({ from }) => from <= at)
+  }
+  recorded = recordsIn(calls.dataDir)
+    .filter(({ kind }) => kind === 'decision')
+    .map(({ body }) => {
+      const document: DecisionDocument = JSON.parse(body)
+      return { body, document, phase: phaseOf(document) }
+    })
+}, 600_000)
+
+afterAll(async () => {
+  await calls.end()
+})
+
+function configure(environment: ReplayEnvironment): Configuration {
+  const { configuration, problems } = readConfiguration({ environment })
+  if (!configuration) throw new Error(problems.join())
+  return configuration
+}
+
+/** One for each phase, each with its configuration changed. */
+function createRejudgers(
+  change: (configuration: Configuration) => Configuration = (same) => same,
+): readonly Rejudger[] {
+  return calls.phases.map(({ environment }) => new Rejudger(change(configure(environment))))
+}
+
+describe('the recorded calls', () => {
+  it('are many, of every kind, and with every reason that random facts give', () => {
+    expect(recorded).toHaveLength(count)
+    const reasons = new Set(recorded.map(({ document }) => document.reason))
+    for (const reason of [
+      'permitted',
+      'litigator',
+      'internal-dnc',
+      'consent-revoked',
+      'national-dnc',
+      'wireless-state',
+      'list-stale',
+      'no-consent',
+      'unknown-project',
+      'restricted-day',
+      'outside-calling-hours',
+      'service-code',
+      'invalid-number',
+      'foreign-number',
+      'policy-allows',
+      'unknown-prefix',
+      'check-unanswered',
+    ]) {
+      expect(reasons).toContain(reason)
+    }
+    const effects = recorded.flatMap(({ document }) => document.policy?.map((one) => one.effect))
+    expect(new Set(effects)).toEqual(new Set([undefined, 'shadowed', 'unknown-allowed']))
+  })
+})
+
+/** Of the calls whose decision is another one by the changed configuration. */
+function findFlips(change: (configuration: Configuration) => Configuration): readonly string[] {
+  const rejudgers = createRejudgers(change)
+  return recorded.flatMap(({ document, phase }) => {
+    const found = rejudgers[phase]?.rejudge(document)
+    const isFlip = found?.kind === 'judged' && found.decision.decision !== document.decision
+    return isFlip ? [document.id] : []
+  })
+}
+
+/** The clock of another library than the rules use. */
+const newYorkHour = new Intl.DateTimeFormat('en', {
+  timeZone: 'America/New_York',
+  hour: 'numeric',
+  hourCycle: 'h23',
+})
+
+const otherPostalCodes: ReadonlySet<string> = new Set(['35203', '90210', 'T2P 1J9'])
+
+describe('with one rule changed', () => {
+  it('blocks the calls of the last hour when the window of a state ends an hour earlier', () => {
+    const expected = recorded
+      .filter(({ document, phase }) => {
+        const { decision, accountId, projectId, postalCode = '', callKind } = document
+        // A postal code whose place is known replaces the place of the number for a person's call.
+        const isReplaced = callKind === 'manual' && otherPostalCodes.has(postalCode)
+        const isOfNumber = document.number.startsWith('212') && !isReplaced
+        const isInNewYork = postalCode === '10001' || isOfNumber
+        // The last policy has the sandbox in shadow, and lets the project's hours go beyond the law.
+        const isByState = phase < 3 || (projectId !== 'HOURS' && accountId !== 'sandbox')
+        const isLate = newYorkHour.format(new Date(document.judgedAt)) === '20'
+        return decision === 'allow' && isInNewYork && isByState && isLate
+      })
+      .map(({ document }) => document.id)
+    const flips = findFlips(({ rules, ...more }) => {
+      const changed = structuredClone(rules) as { regions: Record<string, { hours?: object }> }
+      const closing = { start: 8 * 3_600, end: 20 * 3_600 }
+      const state = changed.regions.NY
+      if (state) state.hours = { monFri: closing, sat: closing, sun: closing }
+      return { ...more, rules: changed as typeof rules }
+    })
+    expect(flips).toEqual(expected)
+    expect(expected.length).toBeGreaterThan(count / 1_000)
+  })
+})
+
+describe('rejudging', () => {
+  it(`gives each of ${count} records byte for byte`, () => {
+    const rejudgers = createRejudgers()
+    const wrong: unknown[] = []
+    let judged = 0
+    for (const { body, document, phase } of recorded) {
+      const found = rejudgers[phase]?.rejudge(document)
+      if (found?.kind !== 'judged') {
+        if (found?.kind !== 'by-gate') wrong.push([found, body])
+        continue
+      }
+      judged += 1
+      const text = encodeDecision(found.decision)
+      if (text !== body) wrong.push([text, body])
+    }
+    expect(wrong.slice(0, 1)).toEqual([])
+    expect(judged).toBeGreaterThan(count * 0.95)
+  })
+})
