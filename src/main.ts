@@ -21,6 +21,7 @@ const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['records', async () => (await import('./commands/records/records.js')).registerRecords],
   ['erase', async () => (await import('./commands/erase.js')).registerErase],
   ['report', async () => (await import('./commands/report.js')).registerReport],
+  ['rehearse', async () => (await import('./commands/rehearse/rehearse.js')).registerRehearse],
   ['backup', async () => (await import('./commands/backup/backup.js')).registerBackup],
   ['restore', async () => (await import('./commands/backup/backup.js')).registerRestore],
   ['doctor', async () => (await import('./commands/doctor/doctor.js')).registerDoctor],

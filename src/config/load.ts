@@ -80,6 +80,10 @@ export interface SettingsInput {
   /** Path of the YAML file; absent means `CALLGATE_CONFIG`, else the default file if there is one. */
   readonly file?: string | undefined
   readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Path of a YAML file whose settings replace those of the file and the environment. */
+  readonly overlay?: string | undefined
+  /** Replaces `callingHours.rulesFile`. */
+  readonly rulesFile?: string | undefined
 }
 
 /**
@@ -161,7 +165,18 @@ function readTree(input: SettingsInput, problems: string[]): Tree {
   const environment = input.environment ?? process.env
   const tree = readSettingsFile(input.file ?? environment.CALLGATE_CONFIG, problems)
   applyEnvironment(tree, environment, problems)
+  if (input.overlay !== undefined) merge(tree, readSettingsFile(input.overlay, problems))
+  if (input.rulesFile !== undefined) setAt(tree, ['callingHours', 'rulesFile'], input.rulesFile)
   return tree
+}
+
+/** Lists are replaced as a whole. */
+function merge(tree: Tree, overlay: Tree): void {
+  for (const [name, value] of Object.entries(overlay)) {
+    const below = tree[name]
+    if (isTree(below) && isTree(value)) merge(below, value)
+    else tree[name] = value
+  }
 }
 
 function readSettingsFile(file: string | undefined, problems: string[]): Tree {

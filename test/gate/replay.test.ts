@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Configuration } from '../../src/app/configuration.js'
 import { readConfiguration } from '../../src/app/read-configuration.js'
-import { Rejudger } from '../../src/app/rejudger.js'
+import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
 import { parseInstant } from '../../src/domain/time/dates.js'
 import { type DecisionDocument, encodeDecision } from '../../src/gate/decision-document.js'
 import { recordsIn } from '../support/journal.js'

@@ -4,7 +4,7 @@
  */
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { moveIntoPlace } from '../../../runtime/folders.js'
-import type { DecisionDocument } from '../../decision-document.js'
+import type { DecisionDocument, FindingDocument } from '../../decision-document.js'
 import { chunkBytes } from '../journal-reader.js'
 import { compressSegment, isCompressed, SegmentFile, writeAt } from '../segment-file.js'
 import {
@@ -90,7 +90,8 @@ function numberPattern(number: string): RegExp {
 
 /** What was dialed may have more digits than the number. White space at the end is no part of the JSON. */
 function withoutCalledPerson(document: DecisionDocument, length: number): Buffer {
-  const { dial, reference, postalCode, ...kept } = document
+  const { dial, reference, postalCode, ...more } = document
+  const kept = { ...more, findings: document.findings.map(withoutFacts) }
   const body = Buffer.alloc(length, ' ')
   const marked = Buffer.from(JSON.stringify({ ...kept, number: '', dialed: '', erased: true }))
   // Without room for the mark, as after an unusual number, the record is erased all the same.
@@ -100,6 +101,11 @@ function withoutCalledPerson(document: DecisionDocument, length: number): Buffer
       : Buffer.from(JSON.stringify({ ...kept, number: '', dialed: '' }))
   text.copy(body)
   return body
+}
+
+/** Places, consents and opt-outs of the person. */
+function withoutFacts({ facts, parts, ...finding }: FindingDocument): FindingDocument {
+  return finding
 }
 
 /** Nothing may be written to the segment anymore. Replaces it, in the form that it has, if it has the number. */

@@ -1,0 +1,146 @@
+/** `callgate rehearse`: what other calling rules or policy would have made of the recorded calls. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import type { Configuration } from '../../app/configuration.js'
+import { readConfiguration } from '../../app/read-configuration.js'
+import { systemClock } from '../../runtime/runtime.js'
+import {
+  CommandFailure,
+  findConfigOption,
+  formatTable,
+  loadCommandSettings,
+  type RegisterCommand,
+} from '../command.js'
+import { formatCount, formatNumber, joinLines } from '../format.js'
+import { parseTimeRange } from '../option-values.js'
+import { type RehearsalReport, rehearse } from './rehearsal.js'
+import { Rejudger, type UnjudgedReason, unjudgedReasons } from './rejudger.js'
+
+interface RehearseOptions {
+  readonly rules?: string
+  readonly policy?: string
+  readonly since: string
+  readonly until?: string
+  readonly account?: string
+  readonly limit: number
+  readonly json?: boolean
+}
+
+const defaultLimit = 20
+const maxLimit = 100_000
+
+export const registerRehearse: RegisterCommand = (program, terminal) => {
+  program
+    .command('rehearse')
+    .description(
+      'judge the recorded calls of a time again by other calling rules or another policy, and list those that ' +
+        'would have been decided otherwise. Changes nothing, and runs beside the server',
+    )
+    .option('--rules <file>', 'calling rules (default: those in use)')
+    .option(
+      '--policy <file>',
+      'settings, of which those that it names replace the ones in use: policy, gate, callingHours',
+    )
+    .option('--since <time>', 'an instant, a date, or how long ago: 7d, 24h, 30m', '7d')
+    .option('--until <time>', 'the same (default: now)')
+    .option('--account <id>', 'only this account (default: all but the sandbox)')
+    .option('--limit <n>', 'how many calls to list', parseLimit, defaultLimit)
+    .option('--json', 'as JSON')
+    .action((options: RehearseOptions, command: Command) => {
+      const { dataDir } = loadCommandSettings(command)
+      const range = parseTimeRange(options, systemClock.now())
+      const configuration = readRehearsed(options, findConfigOption(command))
+      const report = rehearse(new Rejudger(configuration), {
+        folder: join(dataDir, 'journal'),
+        range,
+        account: options.account,
+        maxListed: options.limit,
+      })
+      terminal.out(options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
+    })
+}
+
+function parseLimit(text: string): number {
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+  if (limit <= maxLimit) return limit
+  throw new CommandFailure(
+    `--limit '${text}': must be a whole number from 0 to ${formatNumber(maxLimit)}`,
+    2,
+  )
+}
+
+function readRehearsed(
+  { rules: rulesFile, policy: overlay }: RehearseOptions,
+  file: string | undefined,
+): Configuration {
+  for (const [option, path] of [
+    ['--rules', rulesFile],
+    ['--policy', overlay],
+  ] as const) {
+    if (path !== undefined && !existsSync(path)) {
+      throw new CommandFailure(`${option} '${path}': file not found`, 2)
+    }
+  }
+  const { configuration, problems } = readConfiguration({ file, overlay, rulesFile })
+  if (configuration) return configuration
+  const list = problems.map((problem) => `\n  - ${problem}`).join('')
+  throw new CommandFailure(`${problems.length} mistake(s):${list}`, 2)
+}
+
+const unjudgedTexts: Readonly<Record<UnjudgedReason, string>> = {
+  'old-record':
+    'recorded by an older callgate, without what the rules are applied to (record version 1)',
+  'newer-record': 'recorded by a newer version of callgate',
+  erased: 'the number was erased',
+  'not-checked': 'blocked before any check, and would be checked now',
+}
+
+function formatReport(report: RehearsalReport): string {
+  const { decisions, allowed, blocked, wouldHaveBlocked, wouldHaveAllowed } = report
+  const { otherReason, blockedByGate, notRehearsed, flipped } = report
+  const count = wouldHaveBlocked + wouldHaveAllowed
+  const unjudged = unjudgedReasons.flatMap((why) => {
+    const found = notRehearsed[why]
+    return found ? [`${formatNumber(found)} cannot be rehearsed: ${unjudgedTexts[why]}`] : []
+  })
+  const lines = [
+    `${report.since} to ${report.until}: ${formatCount(decisions, 'decision')}`,
+    `would have blocked ${formatNumber(wouldHaveBlocked)} of ${formatNumber(allowed)} allowed`,
+    `would have allowed ${formatNumber(wouldHaveAllowed)} of ${formatNumber(blocked)} blocked`,
+    `${formatNumber(otherReason)} would have been blocked for another reason`,
+    ...(blockedByGate > 0
+      ? [`${formatNumber(blockedByGate)} were blocked by the gate itself, whatever the rules are`]
+      : []),
+    ...unjudged,
+    ...formatCounts('would have blocked', report.blockedByReason),
+    ...formatCounts('would have allowed', report.allowedByReason),
+  ]
+  if (count === 0) return joinLines(lines)
+  const shown =
+    flipped.length < count
+      ? `the first ${formatNumber(flipped.length)} of ${formatNumber(count)}; --limit shows more`
+      : `all ${formatNumber(count)}`
+  return joinLines([
+    ...lines,
+    '',
+    `calls decided otherwise (${shown}):`,
+    ...flipped.map(formatFlip),
+  ])
+}
+
+function formatCounts(title: string, counted: Readonly<Record<string, number>>): string[] {
+  const rows = Object.entries(counted).map(([reason, count]) => [reason, formatNumber(count)])
+  return rows.length === 0 ? [] : ['', formatTable(['reason', title], rows).trimEnd()]
+}
+
+function formatFlip(call: RehearsalReport['flipped'][number]): string {
+  const { id, decidedAt, accountId, number, callKind, recorded, rehearsed, why } = call
+  const text = ({ decision, reason }: typeof recorded) =>
+    decision === 'allow' ? 'allow' : `block (${reason})`
+  return [
+    `${decidedAt}  ${id}  ${number}  ${callKind}  ${accountId}`,
+    `  ${text(recorded)} -> ${text(rehearsed)}`,
+    ...why.map((line) => `  ${line}`),
+  ].join('\n')
+}
