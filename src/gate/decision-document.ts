@@ -41,7 +41,7 @@ export interface FindingDocument {
   /** The finding must not be relied on from then on; absent if that is more than a day ahead, or follows from `facts`. */
   readonly holdsUntil?: string | undefined
   /** What our own rules were applied to; absent when no rule was, or the rules of a provider. */
-  readonly facts?: object | undefined
+  readonly facts?: Readonly<Record<string, unknown>> | undefined
   /** The findings of each source alone, if several were asked. */
   readonly parts?: readonly FindingDocument[] | undefined
 }

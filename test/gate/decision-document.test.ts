@@ -30,18 +30,24 @@ const anyList: fc.Arbitrary<ListVersion> = fc.record({
   asOf: instant,
 })
 
-const anyFinding: fc.Arbitrary<Finding> = fc.record({
+const sourceFinding = fc.record({
   check: fc.constantFrom(...checkNames),
   verdict: fc.constantFrom('pass', 'deny', 'unknown'),
   reason: fc.constantFrom(...reasons),
   detail: anyText,
   source: anyText,
   asOf: instant,
-  holdsUntil: endless,
+  holdsUntil: fc.oneof(endless, fc.constant(Number.NEGATIVE_INFINITY)),
   opensAt: maybe(endless),
+  isRequestError: maybe(fc.boolean()),
   staleReason: maybe(anyText),
   lists: maybe(fc.array(anyList, { maxLength: 3 })),
-})
+  facts: maybe(anyText.map((text) => JSON.stringify({ text }))),
+}) satisfies fc.Arbitrary<Finding>
+
+const anyFinding: fc.Arbitrary<Finding> = fc
+  .tuple(sourceFinding, maybe(fc.array(sourceFinding, { minLength: 1, maxLength: 3 })))
+  .map(([finding, parts]) => ({ ...finding, parts }))
 
 const anyEffect: fc.Arbitrary<PolicyEffect> = fc.record({
   check: fc.constantFrom(...checkNames),
@@ -116,20 +122,7 @@ function expectedText(decision: Decision): string {
             because,
             until: iso(until),
           })),
-    findings: decision.findings.map((finding) => ({
-      check: finding.check,
-      verdict: finding.verdict,
-      reason: finding.reason,
-      detail: finding.detail,
-      source: finding.source,
-      ageMs: Math.max(0, decision.accountTime - finding.asOf),
-      stale: finding.staleReason === undefined ? undefined : true,
-      opensAt: iso(finding.opensAt),
-      lists:
-        finding.lists === undefined || finding.lists.length === 0
-          ? undefined
-          : finding.lists.map(({ name, version, asOf }) => ({ name, version, asOf: iso(asOf) })),
-    })),
+    findings: decision.findings.map((finding) => expectedFinding(finding, decision)),
     accountId: decision.accountId,
     keyId: request.keyId,
     via: request.via,
@@ -140,7 +133,38 @@ function expectedText(decision: Decision): string {
     postalCode: request.postalCode,
     callerId: request.callerId,
     reference: request.reference,
+    recordVersion: 2,
   })
+}
+
+function expectedFinding(
+  finding: Finding,
+  times: Pick<Decision, 'accountTime' | 'judgedAt'>,
+): object {
+  const { accountTime, judgedAt } = times
+  const { lists, parts, facts } = finding
+  const isFar = finding.holdsUntil >= judgedAt + 86_400_000
+  const basis = {
+    requestError: finding.isRequestError || undefined,
+    staleReason: finding.staleReason,
+    holdsUntil: facts === undefined && !isFar ? iso(finding.holdsUntil) : undefined,
+    facts: facts === undefined ? undefined : JSON.parse(facts),
+  }
+  return {
+    check: finding.check,
+    verdict: finding.verdict,
+    reason: finding.reason,
+    detail: finding.detail,
+    source: finding.source,
+    ageMs: Math.max(0, accountTime - finding.asOf),
+    stale: finding.staleReason === undefined ? undefined : true,
+    opensAt: iso(finding.opensAt),
+    lists:
+      lists === undefined || lists.length === 0
+        ? undefined
+        : lists.map(({ name, version, asOf }) => ({ name, version, asOf: iso(asOf) })),
+    ...(parts ? { parts: parts.map((part) => expectedFinding(part, times)) } : basis),
+  }
 }
 
 describe('the text of a decision', () => {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { handoverFailures, outcomeStates } from '../../domain/call-outcome.js'
 import { policyEffects } from '../../domain/decision.js'
 
-const findingSchema = z.object({
+const sourceFindingSchema = z.object({
   check: z.string(),
   verdict: z.enum(['pass', 'deny', 'unknown']),
   reason: z.string(),
@@ -28,6 +28,35 @@ const findingSchema = z.object({
     .readonly()
     .optional()
     .describe('The imported lists that were checked'),
+  requestError: z
+    .literal(true)
+    .optional()
+    .describe('The request itself caused the unknown, for example with an unknown project'),
+  staleReason: z
+    .string()
+    .optional()
+    .describe('Why its source does not give a newer answer; only with stale'),
+  holdsUntil: z
+    .string()
+    .optional()
+    .describe(
+      'The finding must not be relied on from then on; absent if that is more than a day ahead or ' +
+        'follows from facts',
+    ),
+  facts: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      'What our own rules were applied to, for callgate rehearse. Its members may change with recordVersion',
+    ),
+})
+
+const findingSchema = sourceFindingSchema.extend({
+  parts: z
+    .array(sourceFindingSchema)
+    .readonly()
+    .optional()
+    .describe('The findings of each source alone, if several were asked'),
 })
 
 const policyEffectSchema = z.object({
@@ -121,6 +150,10 @@ export const decisionSchema = z.object({
   postalCode: z.string().optional(),
   callerId: z.string().optional(),
   reference: z.string().optional(),
+  recordVersion: z
+    .number()
+    .optional()
+    .describe('2; absent in records from before the findings had facts'),
   erased: z
     .literal(true)
     .optional()
