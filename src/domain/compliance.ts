@@ -205,6 +205,8 @@ export interface ScrubVerdict {
 export interface InternalDncStatus {
   readonly onList: boolean
   readonly addedAt: Instant | undefined
+  /** See {@link Finding.facts}. */
+  readonly facts?: string | undefined
 }
 
 export interface LitigatorStatus {

@@ -94,7 +94,7 @@ export const internalDncCheck: Check<'internalDnc'> = {
    * unknowns must not allow a number that is known to be listed because its scrub is late.
    */
   judge(entry, { answers }) {
-    const { onList, addedAt } = entry.value
+    const { onList, addedAt, facts } = entry.value
     if (!onList) {
       const detail = 'not on the internal do-not-call list'
       return { verdict: 'pass', reason: 'permitted', detail }
@@ -102,7 +102,7 @@ export const internalDncCheck: Check<'internalDnc'> = {
     const listed = formatListed(addedAt)
     const row = findFreshRow(entry.source, answers.scrub)
     if (row?.value.ebrType !== 'P') {
-      return { verdict: 'deny', reason: 'internal-dnc', detail: listed }
+      return { verdict: 'deny', reason: 'internal-dnc', detail: listed, facts }
     }
     const { letter, optOut, detail } = row.value
     if (letter === 'O' || letter === 'H') {
@@ -112,15 +112,16 @@ export const internalDncCheck: Check<'internalDnc'> = {
         detail: `${listed}; a newer permission record overrides it`,
         asOf: Math.min(entry.asOf, row.asOf),
         holdsUntil: Math.min(entry.holdsUntil, row.holdsUntil),
+        facts,
       }
     }
-    if (letter !== 'P') return { verdict: 'deny', reason: 'internal-dnc', detail: listed }
+    if (letter !== 'P') return { verdict: 'deny', reason: 'internal-dnc', detail: listed, facts }
     const why = optOut && detail !== undefined ? `; ${detail}` : ''
     if (optOut === 'not-lifted') {
-      return { verdict: 'deny', reason: 'internal-dnc', detail: `${listed}${why}` }
+      return { verdict: 'deny', reason: 'internal-dnc', detail: `${listed}${why}`, facts }
     }
     const revoked = why || ', which is newer than the permission record'
-    return { verdict: 'deny', reason: 'consent-revoked', detail: `${listed}${revoked}` }
+    return { verdict: 'deny', reason: 'consent-revoked', detail: `${listed}${revoked}`, facts }
   },
 }
 

@@ -57,6 +57,11 @@ export interface UnusualFacts {
   readonly now?: Instant | undefined
 }
 
+/** The facts of an entry of the internal list alone, which may be read before the others. */
+export interface RecordedEntry {
+  readonly addedAt: Instant
+}
+
 export type RecordedFacts = RecordedNumber & UnusualFacts
 
 export function toRecordedPlace({ candidates, country }: Place): RecordedPlace {
@@ -88,6 +93,10 @@ export function fromRecordedNumber(recorded: RecordedNumber): NumberFacts {
     lineClass: line,
     originalClass: assigned,
   }
+}
+
+export function fromRecordedEntry({ addedAt }: RecordedEntry): InternalDncEntry {
+  return { addedAt, removedAt: null, optedOutAt: addedAt, optedOutSeq: 0 }
 }
 
 export function toRecordedListing(

@@ -26,6 +26,7 @@ import type {
 } from '../service/internal-dnc/internal-dnc-entry.js'
 import type { ProjectScope } from '../service/projects/project-scope.js'
 import { projectNotFound, type ScopeResolver } from '../service/projects/project-scope.js'
+import type { RecordedEntry } from '../service/recorded-facts.js'
 import type { EvaluatedAccount, ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
 
 /** The `source` field of the answers. */
@@ -101,8 +102,12 @@ export class EmbeddedCompliance implements Compliance {
   }
 
   #toStatus(entry: InternalDncEntry | undefined): AnswerSuccess<InternalDncStatus> {
-    const onList = entry?.removedAt === null
-    return this.#succeed({ onList, addedAt: onList ? entry.addedAt : undefined }, noExpiry)
+    if (entry?.removedAt !== null) {
+      return this.#succeed({ onList: false, addedAt: undefined }, noExpiry)
+    }
+    const { addedAt } = entry
+    const facts = JSON.stringify({ addedAt } satisfies RecordedEntry)
+    return this.#succeed({ onList: true, addedAt, facts }, noExpiry)
   }
 
   litigator(question: Question): Answer<LitigatorStatus> {

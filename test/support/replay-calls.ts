@@ -37,7 +37,7 @@ const startsAt = instant('2026-01-02T00:00:00Z')
 /** The clocks change twice, and every holiday of a year is among them. */
 const days = 450
 const batchSize = 40
-const knownNumbers = 600
+const knownNumbers = 500
 
 const caller: Caller = {
   accountId: 'main',
@@ -59,7 +59,7 @@ const policies: readonly ReplayEnvironment[] = [
   {
     CALLGATE_POLICY_LITIGATOR_ON_UNKNOWN: 'allow',
     CALLGATE_POLICY_LITIGATOR_REASON: 'the list is late; J. Doe',
-    CALLGATE_POLICY_LITIGATOR_UNTIL: '2026-09-15T00:00:00Z',
+    CALLGATE_POLICY_LITIGATOR_UNTIL: '2026-11-01T00:00:00Z',
     CALLGATE_GATE_NON_NANP: 'allow',
   },
   {
@@ -86,8 +86,8 @@ export async function recordReplayCalls(count: number, seed: number): Promise<Re
     CALLGATE_DATA_DIR: dataDir,
     CALLGATE_GATE_DEADLINE_MS: '10000',
     CALLGATE_GATE_CACHE_MAX_ENTRIES: '1000',
-    CALLGATE_LISTS_MAX_AGE_DAYS_US_DNC: '300',
-    CALLGATE_LISTS_MAX_AGE_DAYS_LITIGATORS: '200',
+    CALLGATE_LISTS_MAX_AGE_DAYS_US_DNC: '400',
+    CALLGATE_LISTS_MAX_AGE_DAYS_LITIGATORS: '230',
   })
   const clock = {
     at: startsAt,
@@ -97,7 +97,7 @@ export async function recordReplayCalls(count: number, seed: number): Promise<Re
   }
   await writeMigratedDatabase(dataDir)
   const settings = loadSettings({ environment: environmentOf({}) })
-  const listed = () => numbers.filter(() => below(12) === 0)
+  const listed = () => numbers.filter(() => below(8) === 0)
   for (const name of ['us-dnc', 'canada-dnc', 'litigators', 'state-dnc-tx']) {
     const builder = new NumberListBuilder()
     for (const number of listed()) builder.add(number)
@@ -142,10 +142,11 @@ export async function recordReplayCalls(count: number, seed: number): Promise<Re
 
 /** Mostly by day in North America, often at a full hour, when windows open and close. */
 function findNextTime(now: Instant, stepMs: number, below: (bound: number) => number): Instant {
-  const day = Math.floor((now + stepMs) / msPerDay) * msPerDay
-  const hour = below(3) === 0 ? below(24) : 14 + below(12)
-  const at = day + hour * msPerHour + (below(3) === 0 ? 0 : below(msPerHour))
-  return Math.max(at, now + 1)
+  const next = now + 1 + below(Math.ceil(2 * stepMs))
+  const hour = Math.floor((next % msPerDay) / msPerHour)
+  const isNight = hour > 3 && hour < 13
+  if (isNight && below(3) > 0) return next - (next % msPerDay) + (19 + below(7)) * msPerHour
+  return below(3) === 0 ? Math.ceil(next / msPerHour) * msPerHour : next
 }
 
 async function createProjects({ projects }: Callgate): Promise<void> {
@@ -175,8 +176,8 @@ interface Choices {
 async function changeRecords({ service }: Callgate, choices: Choices): Promise<void> {
   const { below, pick, numbers, now } = choices
   const projectId = pick([undefined, undefined, 'EXEMPT'])
-  const some = Array.from({ length: 2 }, () => pick(numbers))
-  const what = below(12)
+  const some = Array.from({ length: 20 }, () => pick(numbers))
+  const what = below(10)
   if (what === 0)
     await service.internalDnc.add(caller, { numbers: some, ignoreInvalid: false, projectId })
   if (what === 1) await service.internalDnc.remove(caller, { numbers: some, projectId })
@@ -184,7 +185,7 @@ async function changeRecords({ service }: Callgate, choices: Choices): Promise<v
   const records = some.map((phoneNumber) => ({
     phoneNumber,
     type: pick(['P', 'P', 'S', 'I', 'T']),
-    dateOfLastContact: formatDay(toUtcDay(now) - below(600)),
+    dateOfLastContact: formatDay(toUtcDay(now) - below(300)),
     projectId,
   }))
   if (what > 1) await service.consent.record(caller, { keepBetterEbr: below(2) === 0, records })
@@ -211,7 +212,14 @@ function makeCall({ below, pick, numbers, now }: Choices): CallRequest {
     dialed: isSandbox ? `${dialed.slice(0, 3)}555${line}` : dialed,
     callKind: pick(callKinds),
     postalCode: below(6) === 0 ? pick(['10001', '35203', '90210', 'T2P 1J9', '09001']) : undefined,
-    projectId: pick([undefined, undefined, undefined, 'HOURS', 'EXEMPT', 'NONE']),
+    projectId: pick([
+      undefined,
+      undefined,
+      undefined,
+      'HOURS',
+      'EXEMPT',
+      pick([undefined, 'NONE']),
+    ]),
     trunk: pick([undefined, 'carrier-a', 'carrier-b']),
     reference: below(3) === 0 ? `call-${below(1e6)}` : undefined,
     at: below(10) === 0 ? now + (below(400) - 200) * msPerDay + below(msPerDay) : undefined,

@@ -16,9 +16,11 @@ import { CallingHours } from '../../service/calling-hours/calling-hours.js'
 import { type ListFinding, noListEvidence, noStateFinding } from '../../service/lists/list-facts.js'
 import type { ProjectScope } from '../../service/projects/project-scope.js'
 import {
+  fromRecordedEntry,
   fromRecordedListing,
   fromRecordedNumber,
   fromRecordedPlace,
+  type RecordedEntry,
   type RecordedFacts,
 } from '../../service/recorded-facts.js'
 import { ScrubEvaluator } from '../../service/scrub/scrub-evaluator.js'
@@ -72,7 +74,9 @@ export class RecordedCompliance {
     return {
       litigator: () => notRecorded,
       internalDnc: (question) =>
-        answer(entry, permission?.facts, () => embedded.internalDnc(question)),
+        answer(entry, entry?.facts && toEntryFacts(entry.facts), () =>
+          embedded.internalDnc(question),
+        ),
       legalTime: (question) => answer(hours, hours?.facts, () => embedded.legalTime(question)),
       scrub: (question) => answer(permission, permission?.facts, () => embedded.scrub(question)),
     }
@@ -166,20 +170,15 @@ export function selectOwnFindings({ findings }: DecisionDocument): OwnFindings {
       .filter((finding) => finding.check === check)
       .flatMap((finding) => finding.parts ?? [finding])
       .find(({ facts }) => facts !== undefined)
-  const hours = withFacts('calling-hours')
-  const permission = withFacts('permission')
-  // The scrub of the source that has the entry says whether a permission overrides it.
-  const entry =
-    permission &&
-    findings.find(
-      ({ check, source, verdict }) =>
-        check === 'internal-dnc' && source === permission.source && verdict !== 'unknown',
-    )
-  return {
-    ...(hours && { 'calling-hours': hours }),
-    ...(permission && { permission }),
-    ...(entry && { 'internal-dnc': entry }),
-  }
+  const own = (['internal-dnc', 'calling-hours', 'permission'] as const).flatMap((check) => {
+    const found = withFacts(check)
+    return found ? [[check, found] as const] : []
+  })
+  return Object.fromEntries(own)
+}
+
+function toEntryFacts(facts: object): RecordedFacts {
+  return { places: [], entry: fromRecordedEntry(facts as RecordedEntry) }
 }
 
 /** The lists of all parts of a scrub are those that the record names. */

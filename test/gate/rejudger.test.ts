@@ -1,0 +1,160 @@
+/** Recorded decisions of which the answers came from elsewhere, are old, or are gone. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfiguration } from '../../src/app/read-configuration.js'
+import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
+import type { Compliance } from '../../src/domain/compliance.js'
+import type { Decision, Policy } from '../../src/domain/decision.js'
+import { fixedClock } from '../../src/domain/time/clock.js'
+import { encodeDecision, toDecisionDocument } from '../../src/gate/decision-document.js'
+import { RestrictedCompliance } from '../../src/sources/combine/restricted-compliance.js'
+import {
+  answered,
+  cleanRow,
+  type FakeAnswers,
+  fakeCompliance,
+  noon,
+  openHours,
+  unanswered,
+} from '../support/fake-compliance.js'
+import { strictPolicy } from '../support/strict-policy.js'
+import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+import { aCall, testGate } from '../support/test-gate.js'
+
+let running: TestCallgate
+
+beforeAll(async () => {
+  running = await openTestCallgate({ at: noon })
+})
+afterAll(async () => {
+  await running.end()
+})
+
+const unknownAllowed = {
+  CALLGATE_POLICY_LITIGATOR_ON_UNKNOWN: 'allow',
+  CALLGATE_POLICY_LITIGATOR_REASON: 'outage',
+  CALLGATE_POLICY_LITIGATOR_UNTIL: '2026-12-01T00:00:00Z',
+}
+
+function createRejudger(
+  environment: Readonly<Record<string, string>> = {},
+  closed: readonly string[] = [],
+): Rejudger {
+  const { configuration } = readConfiguration({ environment })
+  if (!configuration) throw new Error('the settings are wrong')
+  const { rules } = configuration
+  const none = { monFri: undefined, sat: undefined, sun: undefined }
+  const regions = Object.entries(rules.regions).map(([code, region]) => [
+    code,
+    closed.includes(code) ? { ...region, hours: none } : region,
+  ])
+  return new Rejudger({
+    ...configuration,
+    rules: { ...rules, regions: Object.fromEntries(regions) },
+  })
+}
+
+async function decide(compliance: Compliance, policy: Policy = strictPolicy): Promise<Decision> {
+  const clock = fixedClock(noon)
+  const { gate } = testGate(compliance, { policy, clock, accountClock: clock })
+  return await gate.decide(aCall({ dialed: '2127365000' }))
+}
+
+function rejudge(rejudger: Rejudger, decision: Decision): Decision {
+  const found = rejudger.rejudge(toDecisionDocument(decision))
+  if (found.kind !== 'judged') throw new Error(JSON.stringify(found))
+  return found.decision
+}
+
+const second = 1_000
+
+/** The answers of a provider, beside which our own hours and list apply. */
+const providers: readonly (readonly [string, Partial<FakeAnswers>])[] = [
+  ['permits', {}],
+  ['is slow', { scrub: () => unanswered('deadline') }],
+  ['does not know the campaign', { scrub: () => unanswered('bad-question') }],
+  ['has no list of litigators', { litigator: () => unanswered('list-missing') }],
+  [
+    'permits by an old answer',
+    {
+      litigator: () =>
+        answered(
+          { isLitigator: false },
+          { asOf: noon - 90 * second, holdsUntil: noon + 30 * second, staleReason: 'down' },
+        ),
+    },
+  ],
+  ['permits for a while', { scrub: () => answered(cleanRow, { holdsUntil: noon + second }) }],
+  [
+    'is closed, and does not say until when',
+    { legalTime: () => answered({ ...openHours, permitted: false, opensAt: undefined }) },
+  ],
+  [
+    'is closed for an hour, and its row too',
+    {
+      legalTime: () => answered({ ...openHours, permitted: false, opensAt: noon + 3_600 * second }),
+      scrub: () =>
+        answered({
+          ...cleanRow,
+          allowed: { manual: false, autodialed: false, ai: false },
+          opensAt: noon + 7_200 * second,
+        }),
+    },
+  ],
+  [
+    'lists the number',
+    { internalDnc: () => answered({ onList: true, addedAt: noon - 86_400 * second }) },
+  ],
+]
+
+describe('a decision by the answers of a provider', () => {
+  it.each(providers)('that %s gives its record byte for byte', async (_, answers) => {
+    const provider = fakeCompliance(answers)
+    const restricted = new RestrictedCompliance(provider, running.callgate.embedded.real)
+    for (const compliance of [provider, restricted]) {
+      const decision = await decide(compliance)
+      const again = rejudge(createRejudger(), decision)
+      expect(encodeDecision(again)).toBe(encodeDecision(decision))
+    }
+  })
+
+  it('is judged by other rules of ours, which apply beside it', async () => {
+    const own = running.callgate.embedded.real
+    const decision = await decide(new RestrictedCompliance(fakeCompliance(), own))
+    expect(decision.decision).toBe('allow')
+    const closed = rejudge(createRejudger({}, ['NY']), decision)
+    expect(closed).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })
+    expect(rejudge(createRejudger({}, ['NJ']), decision).decision).toBe('allow')
+  })
+
+  it('keeps what the provider found, whatever our rules are', async () => {
+    const decision = await decide(fakeCompliance())
+    expect(rejudge(createRejudger({}, ['NY']), decision).decision).toBe('allow')
+  })
+
+  it('is judged by another policy on unknown, except for an error of the request', async () => {
+    const verdictOf = async (reason: 'deadline' | 'bad-question') => {
+      const compliance = fakeCompliance({ litigator: () => unanswered(reason) })
+      return rejudge(createRejudger(unknownAllowed), await decide(compliance)).decision
+    }
+    expect(await verdictOf('deadline')).toBe('allow')
+    expect(await verdictOf('bad-question')).toBe('block')
+  })
+})
+
+describe('a record that does not say what the rules were applied to', () => {
+  it.each([
+    [{ recordVersion: undefined }, 'old-record'],
+    [{ recordVersion: 3 }, 'newer-record'],
+    [{ erased: true }, 'erased'],
+    [{ findings: [], dialed: '2127365000' }, 'not-checked'],
+  ] as const)('%j is not guessed', async (more, why) => {
+    const document = { ...toDecisionDocument(await decide(fakeCompliance())), ...more }
+    expect(createRejudger().rejudge(document)).toEqual({ kind: 'unjudged', why })
+  })
+
+  it('a call that the gate itself blocked stays blocked', async () => {
+    const document = toDecisionDocument(await decide(fakeCompliance()))
+    const late = { ...document, decision: 'block', reason: 'overloaded' } as const
+    expect(createRejudger().rejudge(late)).toEqual({ kind: 'by-gate' })
+  })
+})
