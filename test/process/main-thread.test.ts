@@ -224,6 +224,8 @@ it('waits for no disk, except for the rows that a decision needs', () => {
 it('does nothing for longer than 10 ms', () => {
   const longest = report.longestStretchMsOfRounds
   expect(longest).toHaveLength(rounds)
-  console.log(`longest stretch of each round: ${longest.map((ms) => `${ms.toFixed(1)} ms`).join(', ')}`)
+  console.log(
+    `longest stretch of each round: ${longest.map((ms) => `${ms.toFixed(1)} ms`).join(', ')}`,
+  )
   expect(Math.min(...longest)).toBeLessThan(maxStretchMs)
 })
