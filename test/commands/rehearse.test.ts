@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registerRehearse } from '../../src/commands/rehearse/rehearse.js'
 import { resolveShippedFile } from '../../src/config/load.js'
+import { blockInstead } from '../../src/gate/pre-check-ruling.js'
 import { runCommand } from '../support/run-command.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -129,6 +130,43 @@ describe('callgate rehearse', () => {
     expect(out).toContain('would have allowed 3 of 3 blocked\n')
     expect(out).toContain('calls decided otherwise (the first 1 of 3; --limit shows more):')
     expect(out.match(/ -> allow/g)).toHaveLength(1)
+  })
+
+  it('counts a call that was withheld after its record as blocked by the gate', async () => {
+    const { callgate, clock } = running
+    clock.at = Date.UTC(2026, 10, 25, 17)
+    const allowed = await callgate.gate.decide({
+      accountId: 'sandbox',
+      dialed: '2055550100',
+      callKind: 'manual',
+      via: 'http',
+    })
+    expect(allowed.decision).toBe('allow')
+    callgate.journal.amend(blockInstead(allowed, 'expired'))
+    await callgate.journal.drain()
+    const args = [
+      'rehearse',
+      '--since',
+      '2026-11-25',
+      '--until',
+      '2026-11-26',
+      '--account',
+      'sandbox',
+    ]
+    const rules = changeRules(closeAlabama)
+    const { out } = await runCommand(
+      registerRehearse,
+      [...args, '--rules', rules, '--json'],
+      running,
+    )
+    expect(JSON.parse(out)).toMatchObject({
+      decisions: 1,
+      allowed: 0,
+      wouldHaveBlocked: 0,
+      blockedByReason: {},
+      blockedByGate: 1,
+      flipped: [],
+    })
   })
 
   it('leaves out the sandbox unless it is named', async () => {

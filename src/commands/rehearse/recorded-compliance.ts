@@ -4,6 +4,7 @@ import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { Answer, AnswerFailure, Compliance, MaybePromise } from '../../domain/compliance.js'
 import type { CheckName } from '../../domain/decision.js'
 import type { ListVersion } from '../../domain/number-set.js'
+import type { NumberFacts } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import type { ProjectHours } from '../../domain/time/week-windows.js'
@@ -46,6 +47,8 @@ export class RecordedCompliance {
   readonly #embedded: EmbeddedCompliance
   /** One array for the same hours, since windows are cached by array. */
   readonly #hours = new Map<string, readonly ProjectHours[]>()
+  /** One object for the same number facts, since their text is kept by object. */
+  readonly #numbers = new Map<string, NumberFacts>()
   /** Of the question that is being answered. */
   #recorded: RecordedAnswer | undefined
 
@@ -90,7 +93,7 @@ export class RecordedCompliance {
     }
     const { proclaimedDays, emergencies } = this.#settings.callingHours
     const numberingPlan = {
-      lookup: () => fromRecordedNumber(recorded().facts),
+      lookup: () => this.#shareNumber(recorded().facts),
       coverage: () => {
         throw new TypeError('records do not have the coverage of the numbering plan')
       },
@@ -141,6 +144,14 @@ export class RecordedCompliance {
         throw cause
       },
     })
+  }
+
+  #shareNumber(facts: RecordedFacts): NumberFacts {
+    const { places, country, by, line, assigned } = facts
+    const key = [...places, country, by, line, assigned].join()
+    const shared = this.#numbers.get(key) ?? fromRecordedNumber(facts)
+    this.#numbers.set(key, shared)
+    return shared
   }
 
   #shareHours(hours: readonly ProjectHours[] = noHours): readonly ProjectHours[] {
