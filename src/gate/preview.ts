@@ -14,8 +14,11 @@ import { mapConcurrently } from '../runtime/yield-to-event-loop.js'
 import { type DecisionDocument, toDecisionDocument } from './decision-document.js'
 import type { Gate } from './gate.js'
 
-/** So many numbers wait for a provider at once. */
-export const maxPendingPreviews = 1_000
+/**
+ * So many numbers wait for answers at once. An answer that all of them wait for, such as their project,
+ * lets all go on in one turn of the event loop.
+ */
+const maxPending = 100
 
 /** The call of a preview, apart from its number. */
 export type PreviewCall = Omit<CallRequest, 'dialed'>
@@ -39,7 +42,7 @@ export function createPreviewRoute(gate: Gate, clock: Clock): Route {
     const call: PreviewCall = { ...fields, accountId, keyId, via: 'http' }
     const rows: PreviewBody['rows'][number][] = []
     const counts = new DecisionCounts()
-    const documents = mapConcurrently(numbers, maxPendingPreviews, (value) =>
+    const documents = mapConcurrently(numbers, maxPending, (value) =>
       previewDecision(gate, call, readPreviewNumber(value)),
     )
     for await (const document of documents) {
