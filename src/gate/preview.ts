@@ -59,6 +59,10 @@ export class DecisionCounts {
   blocked = 0
   readonly #reasons = new Map<string, number>()
 
+  get total(): number {
+    return this.allowed + this.blocked
+  }
+
   add({ decision, reason }: Pick<DecisionDocument, 'decision' | 'reason'>): void {
     if (decision === 'allow') this.allowed += 1
     else this.blocked += 1
