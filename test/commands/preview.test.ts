@@ -95,18 +95,17 @@ describe('callgate preview', () => {
   })
 
   it('reads compressed files, more than one chunk of them', async () => {
-    const lines = Array.from(
-      { length: 20_000 },
-      (_, index) => `212555${String(index % 10_000).padStart(4, '0')}`,
-    )
-    const file = fileOf(gzipSync(`phone\n${lines.join('\n')}\n`))
+    const count = 2_000
+    const rest = 'x'.repeat(100)
+    const lines = Array.from({ length: count }, (_, index) => `${2_125_550_000 + index},${rest}`)
+    const file = fileOf(gzipSync(`phone,notes\n${lines.join('\n')}\n`))
     const out = `${file}.out`
     const ended = await run(file, '--kind', 'manual', '--at', noon, '--out', out)
-    expect(ended.out).toContain(': 20,000 rows, manual calls')
+    expect(ended.out).toContain(': 2,000 rows, manual calls')
     const rows = readFileSync(out, 'utf8').split('\r\n')
-    expect(rows).toHaveLength(20_002)
-    expect(rows[20_000]).toMatch(/^20001,2125559999,,block,/)
-  }, 30_000)
+    expect(rows).toHaveLength(count + 2)
+    expect(rows[count]).toMatch(/^2001,2125551999,,block,/)
+  })
 
   it('records nothing, and sees what the server has stored', async () => {
     const number = '2127361000'
