@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -15,6 +16,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
+import { monotonicSeconds } from '../../runtime/runtime.js'
 import { beginningPath, readBeginning } from './journal-beginning.js'
 import { compressSegment, isCompressed, readAt, SegmentFile } from './segment-file.js'
 import {
@@ -47,8 +49,39 @@ export function segmentPath(folder: string, firstSeq: number): string {
   return join(folder, `${String(firstSeq).padStart(20, '0')}.seg`)
 }
 
+interface FolderListing {
+  /** Another one after each change of the folder that is not within the same tick of its clock. */
+  readonly version: string
+  /** By the monotonic clock, when the folder was first found to have this version. */
+  readonly seenAtSeconds: number
+  readonly segments: readonly Segment[]
+  /** Whether no change of the folder can have the same version anymore. */
+  readonly isSettled: boolean
+}
+
+/** The coarsest that a file system records the time of a change. */
+const longestTickSeconds = 1
+
+/**
+ * Of the folder that was listed last. The index needs a list for each of its updates, and reading thousands
+ * of names takes longer than the rest of an update.
+ */
+let listing: FolderListing | undefined
+
 /** The segments of a folder in their order, each once, also while one is replaced by its compressed form. */
 export function listSegments(folder: string): readonly Segment[] {
+  const { ino, ctimeNs } = statSync(folder, { bigint: true })
+  const version = `${ino} ${ctimeNs} ${folder}`
+  const now = monotonicSeconds()
+  const seenAtSeconds = listing?.version === version ? listing.seenAtSeconds : now
+  if (listing?.version !== version || !listing.isSettled) {
+    const isSettled = now - seenAtSeconds > longestTickSeconds
+    listing = { version, seenAtSeconds, segments: readSegmentNames(folder), isSettled }
+  }
+  return listing.segments
+}
+
+function readSegmentNames(folder: string): readonly Segment[] {
   const names = readdirSync(folder).filter((name) => /^\d{20}\.seg(?:\.gz)?$/.test(name))
   const distinct = new Set(names)
   return names
