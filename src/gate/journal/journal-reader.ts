@@ -52,15 +52,16 @@ export function segmentPath(folder: string, firstSeq: number): string {
 interface FolderListing {
   /** Another one after each change of the folder that is not within the same tick of its clock. */
   readonly version: string
-  /** By the monotonic clock, when the folder was first found to have this version. */
+  /** By the monotonic clock: when the folder was first found to have this version, and when it was listed. */
   readonly seenAtSeconds: number
+  readonly listedAtSeconds: number
   readonly segments: readonly Segment[]
-  /** Whether no change of the folder can have the same version anymore. */
-  readonly isSettled: boolean
 }
 
-/** The coarsest that a file system records the time of a change. */
+/** File systems that record the time of a change more coarsely are rare. */
 const longestTickSeconds = 1
+/** With those, a segment that was begun just after the list was made is found by then. */
+const maxListSeconds = 10
 
 /**
  * Of the folder that was listed last. The index needs a list for each of its updates, and reading thousands
@@ -73,12 +74,18 @@ export function listSegments(folder: string): readonly Segment[] {
   const { ino, ctimeNs } = statSync(folder, { bigint: true })
   const version = `${ino} ${ctimeNs} ${folder}`
   const now = monotonicSeconds()
-  const seenAtSeconds = listing?.version === version ? listing.seenAtSeconds : now
-  if (listing?.version !== version || !listing.isSettled) {
-    const isSettled = now - seenAtSeconds > longestTickSeconds
-    listing = { version, seenAtSeconds, segments: readSegmentNames(folder), isSettled }
-  }
-  return listing.segments
+  const known = listing?.version === version ? listing : undefined
+  if (known && isCurrent(known, now)) return known.segments
+  const segments = readSegmentNames(folder)
+  const seenAtSeconds = known?.seenAtSeconds ?? now
+  listing = { version, seenAtSeconds, listedAtSeconds: now, segments }
+  return segments
+}
+
+function isCurrent({ seenAtSeconds, listedAtSeconds }: FolderListing, now: number): boolean {
+  return (
+    listedAtSeconds - seenAtSeconds > longestTickSeconds && now - listedAtSeconds < maxListSeconds
+  )
 }
 
 function readSegmentNames(folder: string): readonly Segment[] {

@@ -56,6 +56,19 @@ it('reads the names again only after the folder has changed', () => {
   expect(firstSeqs()).toEqual([700])
 })
 
+it('reads the names again after ten seconds, if the file system does not say that the folder has changed', () => {
+  listSegments(folder)
+  vi.advanceTimersByTime(1_001)
+  listSegments(folder)
+  namesRead = 0
+  vi.advanceTimersByTime(9_999)
+  listSegments(folder)
+  expect(namesRead).toBe(0)
+  vi.advanceTimersByTime(1)
+  listSegments(folder)
+  expect(namesRead).toBe(1)
+})
+
 it('finds a segment that was begun within the same tick of the clock of the file system', () => {
   // Faster than the clock of most file systems.
   for (let firstSeq = 1; firstSeq <= 200; firstSeq += 1) {
