@@ -61,10 +61,10 @@ it('reads the names again after ten seconds, if the file system does not say tha
   vi.advanceTimersByTime(1_001)
   listSegments(folder)
   namesRead = 0
-  vi.advanceTimersByTime(9_999)
+  vi.advanceTimersByTime(9_000)
   listSegments(folder)
   expect(namesRead).toBe(0)
-  vi.advanceTimersByTime(1)
+  vi.advanceTimersByTime(1_001)
   listSegments(folder)
   expect(namesRead).toBe(1)
 })
