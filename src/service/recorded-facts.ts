@@ -8,7 +8,6 @@ import type { Instant, LocalDay } from '../domain/time/clock.js'
 import { msPerDay } from '../domain/time/dates.js'
 import type { ProjectHours } from '../domain/time/week-windows.js'
 import type { EbrRecord } from './consent/ebr-record.js'
-import type { InternalDncEntry } from './internal-dnc/internal-dnc-entry.js'
 import { type ListEvidence, type ListFinding, noListEvidence } from './lists/list-facts.js'
 
 export interface RecordedPlace {
@@ -36,6 +35,15 @@ export interface RecordedListing {
   readonly isStale?: boolean | undefined
 }
 
+/** An entry of the internal list; see `InternalDncEntry`. */
+interface RecordedOptOut {
+  readonly addedAt: Instant
+  readonly removedAt: Instant | null
+  readonly optedOutAt: Instant
+  readonly optedOutSeq: number
+  readonly optedOutByDate?: boolean | undefined
+}
+
 /** What most decisions do not have. */
 export interface UnusualFacts {
   /** Of the postal code, if its place is known. */
@@ -50,7 +58,7 @@ export interface UnusualFacts {
   /** When the first list becomes too old, if that is before the next midnight. */
   readonly listsHoldUntil?: Instant | undefined
   /** On the internal list, also one that was removed from it. */
-  readonly entry?: InternalDncEntry | undefined
+  readonly entry?: RecordedOptOut | undefined
   /** The relationship or consent on file. */
   readonly record?: EbrRecord | undefined
   /** The account's time, by which a fixed record of the sandbox is judged. */
@@ -95,7 +103,7 @@ export function fromRecordedNumber(recorded: RecordedNumber): NumberFacts {
   }
 }
 
-export function fromRecordedEntry({ addedAt }: RecordedEntry): InternalDncEntry {
+export function fromRecordedEntry({ addedAt }: RecordedEntry): RecordedOptOut {
   return { addedAt, removedAt: null, optedOutAt: addedAt, optedOutSeq: 0 }
 }
 
