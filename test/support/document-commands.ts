@@ -11,10 +11,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findFreePorts } from './free-port.js'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -93,7 +93,8 @@ async function runAll(
     cpSync(join(root, name), join(folder, name), { recursive: true })
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const ports = await findFreePorts()
+  const free = await findFreePorts(namedPorts.length)
+  const ports = new Map(namedPorts.map((name, index) => [name, String(free[index])]))
   const replacePorts = (text: string) => text.replace(namedPort, (port) => ports.get(port) ?? port)
   const scraped = join(folder, 'config/prometheus/prometheus.yml')
   writeFileSync(scraped, replacePorts(readFileSync(scraped, 'utf8')))
@@ -118,21 +119,9 @@ async function runAll(
   return readFileSync(outputFile, 'utf8')
 }
 
-/** Ports that the documents name. */
+/** Ports that the documents name; each run has others. */
 const namedPorts = ['8480', '8481', '8490', '9095']
 const namedPort = new RegExp(`\\b(?:${namedPorts.join('|')})\\b`, 'g')
-
-/** Each named port with a free one for this run. */
-async function findFreePorts(): Promise<ReadonlyMap<string, string>> {
-  const ports = new Map<string, string>()
-  const servers = namedPorts.map((name) => ({ name, server: createServer() }))
-  for (const { name, server } of servers) {
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    ports.set(name, String((server.address() as { port: number }).port))
-  }
-  for (const { server } of servers) await once(server.close(), 'close')
-  return ports
-}
 
 /**
  * Runs every command and ends what it started, also when a signal ends the shell. The packages are
