@@ -95,6 +95,14 @@ export async function createBackup(
   return manifest
 }
 
+/** What backups and checks of archives that were killed, or are running, have in a folder. */
+export function findUnfinished(folder: string): readonly string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((name) => /\.(?:partial|unpacked)-\w{6}(?:\.tgz)?$/.test(name))
+    .map((name) => join(folder, name))
+}
+
 function refuseTarget(settings: Settings, target: string): void {
   const refuse = (rule: string) => {
     throw new CommandFailure(`target '${target}': ${rule}`, 2)

@@ -51,9 +51,7 @@ export function readJournalExtent(folder: string): JournalExtent {
   if (first === undefined) return noRecords
   const reader = new JournalReader(folder, first.firstSeq)
   try {
-    while (reader.read().length > 0) {
-      // Each record is checked as it is read.
-    }
+    reader.readToEnd()
     return { firstSeq: first.firstSeq, lastSeq: reader.nextSeq - 1 }
   } finally {
     reader.close()

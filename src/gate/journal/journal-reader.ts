@@ -97,6 +97,7 @@ export class JournalReader {
   readonly #folder: string
   #open: OpenSegment | undefined
   #nextSeq: number
+  #memory: Buffer | undefined
 
   constructor(folder: string, nextSeq: number) {
     this.#folder = folder
@@ -125,6 +126,15 @@ export class JournalReader {
       if (segment === undefined || !this.#readChunk(segment, { lastSeq, records })) break
     }
     return records
+  }
+
+  /** Reads and checks every record that follows, as {@link JournalReader.read} does, in the memory of one chunk. */
+  readToEnd(): void {
+    this.#memory = Buffer.allocUnsafe(chunkBytes)
+    while (this.read().length > 0) {
+      // Each record is checked as it is read.
+    }
+    this.#memory = undefined
   }
 
   close(): void {
@@ -174,7 +184,7 @@ export class JournalReader {
   ): boolean {
     const next = listSegments(this.#folder).find(({ firstSeq }) => firstSeq > segment.firstSeq)
     const last = Math.min(lastSeq, (next?.firstSeq ?? Number.MAX_SAFE_INTEGER) - 1)
-    const bytes = segment.file.read(segment.offset, chunkBytes)
+    const bytes = segment.file.read(segment.offset, chunkBytes, this.#memory)
     let offset = 0
     let frame: ReadFrame | undefined
     while (this.#nextSeq <= last) {
@@ -303,9 +313,7 @@ export function recoverJournal(folder: string, origin: Buffer, fromSeq: number):
   for (const segment of segments) requireOrigin(segment, origin, segment === last)
   const reader = new JournalReader(folder, Math.max(firstSeq, Math.min(fromSeq, last.firstSeq)))
   try {
-    while (reader.read().length > 0) {
-      // Each record is checked as it is read.
-    }
+    reader.readToEnd()
     const { offset, nextSeq } = reader
     const removedBytes = removeTornTail(last, nextSeq, offset)
     requireLength(folder, nextSeq, fromSeq)

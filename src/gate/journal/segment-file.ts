@@ -47,9 +47,12 @@ export class SegmentFile {
     }
   }
 
-  /** The bytes from an offset on; fewer than asked for at the end of the segment. */
-  read(offset: number, atMost: number): Buffer {
-    if (this.#blockOffsets === undefined) return readAt(this.#file, offset, atMost)
+  /**
+   * The bytes from an offset on; fewer than asked for at the end of the segment. Those of a segment that is
+   * not compressed are read into `memory` if it is given.
+   */
+  read(offset: number, atMost: number, memory?: Buffer): Buffer {
+    if (this.#blockOffsets === undefined) return readAt(this.#file, offset, atMost, memory)
     const parts: Buffer[] = []
     const end = offset + atMost
     for (let start = offset; start < end; ) {
@@ -194,9 +197,9 @@ function requireSameBytes(source: number, copyPath: string): void {
 }
 
 /** Fewer bytes than asked for at the end of the file. */
-export function readAt(file: number, offset: number, atMost: number): Buffer {
+export function readAt(file: number, offset: number, atMost: number, memory?: Buffer): Buffer {
   const length = Math.max(0, Math.min(atMost, fstatSync(file).size - offset))
-  const bytes = Buffer.allocUnsafe(length)
+  const bytes = memory?.subarray(0, length) ?? Buffer.allocUnsafe(length)
   let read = 0
   while (read < length) {
     const count = readSync(file, bytes, read, length - read, offset + read)

@@ -11,7 +11,7 @@ import {
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runChild } from '../../../scripts/children.mjs'
@@ -313,18 +313,13 @@ describe('callgate doctor without a server', () => {
   it('says what does not answer on a disk that hangs, and ends', async () => {
     await start()
     await stop()
+    const lists = join(data, 'lists')
+    mkdirSync(lists)
     // To open a pipe that nobody writes to hangs as a read from a lost mount does.
-    for (const [path, place] of [
-      [join(data, 'callgate.sqlite'), 'database: no answer within 2 s: '],
-      [join(data, 'lists', 'us-dnc.cglist'), 'data: no answer within 2 s: the files in '],
-    ] as const) {
-      rmSync(path, { force: true })
-      mkdirSync(dirname(path), { recursive: true })
-      expect(await runChild('mkfifo', [path])).toMatchObject({ code: 0 })
-      const ended = await doctor(['--url', unreachable, '--timeout', '2s'])
-      expect(ended.code).toBe(2)
-      expect(ended.out).toContain(`[NOW ] ${place}`)
-    }
+    expect(await runChild('mkfifo', [join(lists, 'us-dnc.cglist')])).toMatchObject({ code: 0 })
+    const ended = await doctor(['--url', unreachable, '--timeout', '3s'])
+    expect(ended.code).toBe(2)
+    expect(ended.out).toContain(`[NOW ] data: no answer within 3 s: the files in ${lists} and `)
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith('callgate-doctor-'))).toEqual([])
   })
 
