@@ -51,7 +51,9 @@ export function readJournalExtent(folder: string): JournalExtent {
   if (first === undefined) return noRecords
   const reader = new JournalReader(folder, first.firstSeq)
   try {
-    reader.readToEnd()
+    while (reader.read().length > 0) {
+      // Each record is checked as it is read.
+    }
     return { firstSeq: first.firstSeq, lastSeq: reader.nextSeq - 1 }
   } finally {
     reader.close()

@@ -97,7 +97,6 @@ export class JournalReader {
   readonly #folder: string
   #open: OpenSegment | undefined
   #nextSeq: number
-  #memory: Buffer | undefined
 
   constructor(folder: string, nextSeq: number) {
     this.#folder = folder
@@ -126,15 +125,6 @@ export class JournalReader {
       if (segment === undefined || !this.#readChunk(segment, { lastSeq, records })) break
     }
     return records
-  }
-
-  /** Reads and checks every record that follows, as {@link JournalReader.read} does, in the memory of one chunk. */
-  readToEnd(): void {
-    this.#memory = Buffer.allocUnsafe(chunkBytes)
-    while (this.read().length > 0) {
-      // Each record is checked as it is read.
-    }
-    this.#memory = undefined
   }
 
   close(): void {
@@ -184,7 +174,7 @@ export class JournalReader {
   ): boolean {
     const next = listSegments(this.#folder).find(({ firstSeq }) => firstSeq > segment.firstSeq)
     const last = Math.min(lastSeq, (next?.firstSeq ?? Number.MAX_SAFE_INTEGER) - 1)
-    const bytes = segment.file.read(segment.offset, chunkBytes, this.#memory)
+    const bytes = segment.file.read(segment.offset, chunkBytes)
     let offset = 0
     let frame: ReadFrame | undefined
     while (this.#nextSeq <= last) {
@@ -313,7 +303,9 @@ export function recoverJournal(folder: string, origin: Buffer, fromSeq: number):
   for (const segment of segments) requireOrigin(segment, origin, segment === last)
   const reader = new JournalReader(folder, Math.max(firstSeq, Math.min(fromSeq, last.firstSeq)))
   try {
-    reader.readToEnd()
+    while (reader.read().length > 0) {
+      // Each record is checked as it is read.
+    }
     const { offset, nextSeq } = reader
     const removedBytes = removeTornTail(last, nextSeq, offset)
     requireLength(folder, nextSeq, fromSeq)

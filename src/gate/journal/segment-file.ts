@@ -47,12 +47,9 @@ export class SegmentFile {
     }
   }
 
-  /**
-   * The bytes from an offset on; fewer than asked for at the end of the segment. Those of a segment that is
-   * not compressed are read into `memory` if it is given.
-   */
-  read(offset: number, atMost: number, memory?: Buffer): Buffer {
-    if (this.#blockOffsets === undefined) return readAt(this.#file, offset, atMost, memory)
+  /** The bytes from an offset on; fewer than asked for at the end of the segment. */
+  read(offset: number, atMost: number): Buffer {
+    if (this.#blockOffsets === undefined) return readAt(this.#file, offset, atMost)
     const parts: Buffer[] = []
     const end = offset + atMost
     for (let start = offset; start < end; ) {
@@ -197,9 +194,9 @@ function requireSameBytes(source: number, copyPath: string): void {
 }
 
 /** Fewer bytes than asked for at the end of the file. */
-export function readAt(file: number, offset: number, atMost: number, memory?: Buffer): Buffer {
+export function readAt(file: number, offset: number, atMost: number): Buffer {
   const length = Math.max(0, Math.min(atMost, fstatSync(file).size - offset))
-  const bytes = memory?.subarray(0, length) ?? Buffer.allocUnsafe(length)
+  const bytes = Buffer.allocUnsafe(length)
   let read = 0
   while (read < length) {
     const count = readSync(file, bytes, read, length - read, offset + read)
