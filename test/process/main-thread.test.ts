@@ -24,15 +24,16 @@ interface Call {
 /** What the probe writes. */
 interface Report {
   readonly calls: readonly Call[]
-  /** Processor time of the longest turn of the event loop, without the garbage collector. */
-  readonly longestTurnMs: number
+  /** Processor time of the longest stretch of each round, without the garbage collector. */
+  readonly longestStretchMsOfRounds: readonly number[]
 }
 
+const maxStretchMs = 10
 /**
- * The aim is a stretch of 10 ms. The probe measures to a tick of the scheduler, 4 ms where it is longest, and
- * a slow processor takes up to 15 ms for a turn whose cause is not known yet.
+ * What the program does comes again in each round; what other programs do to the processor, by taking half
+ * of a shared core or its cache, does not.
  */
-const maxTurnMs = 18
+const rounds = 3
 
 /** Where the thread that decides may read at once: a row or a few, which a decision or one request needs. */
 const allowedReads = [
@@ -82,13 +83,15 @@ beforeAll(async () => {
   )
   // Functions are compiled when they first run.
   await load(serving)
-  serving.signal('SIGUSR2')
-  await until('the probe records', () => serving.output().includes('recording'))
-  await load(serving)
+  for (let round = 1; round <= rounds; round += 1) {
+    serving.signal('SIGUSR2')
+    await until('the probe records', () => serving.output().includes(`recording round ${round}\n`))
+    await load(serving)
+  }
   await until('a webhook has come', () => webhooks > 0)
   await serving.end('SIGTERM')
   report = JSON.parse(readFileSync(join(dataDir, 'report.json'), 'utf8'))
-}, 110_000)
+}, 240_000)
 
 afterAll(() => {
   receiver.close()
@@ -219,5 +222,10 @@ it('waits for no disk, except for the rows that a decision needs', () => {
 })
 
 it('does nothing for longer than 10 ms', () => {
-  expect(report.longestTurnMs).toBeLessThan(maxTurnMs)
+  const longest = report.longestStretchMsOfRounds
+  expect(longest).toHaveLength(rounds)
+  console.log(
+    `longest stretch of each round: ${longest.map((ms) => `${ms.toFixed(1)} ms`).join(', ')}`,
+  )
+  expect(Math.min(...longest)).toBeLessThan(maxStretchMs)
 })

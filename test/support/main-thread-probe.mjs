@@ -1,24 +1,26 @@
 /**
  * Loaded into a server with `--import`: records what its main thread does that can make decisions wait. From
- * SIGUSR2 to SIGTERM it notes each synchronous call of `node:fs` and each call of better-sqlite3, with its
- * stack, and the processor time of each turn of the event loop. Writes a JSON report at the end.
+ * the first SIGUSR2 to SIGTERM it notes each synchronous call of `node:fs` and each call of better-sqlite3,
+ * with its stack, and the processor time of each stretch: what runs from one event to the next before the
+ * thread turns to another. Each SIGUSR2 begins a round. Writes a JSON report at the end.
  *
  * The processor time is that of the main thread alone, from /proc, so other programs, other threads and the
- * disk do not count. Linux updates it at each tick of its scheduler, 1 to 4 ms apart, so a turn is measured
- * to within one tick. The pauses of the garbage collector are subtracted.
+ * disk do not count. The pauses of the garbage collector are subtracted.
  */
+import { createHook } from 'node:async_hooks'
 import fs from 'node:fs'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { PerformanceObserver } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
 
 const { openSync, readSync, writeFileSync, writeSync } = fs
-const longTurnMs = 5
+const longStretchMs = 5
 const maxStackFrames = 30
 
 /** How often each call was made, by its name and stack. */
 const calls = new Map()
-const turns = []
+/** Of each round, the long stretches. */
+const rounds = []
 const collections = []
 let isRecording = false
 
@@ -71,28 +73,54 @@ function wrapDatabaseCalls() {
   }
 }
 
-function measureTurns() {
-  const file = openSync(`/proc/self/task/${process.pid}/schedstat`)
-  const text = Buffer.alloc(64)
-  const readCpuMs = () => {
-    readSync(file, text, 0, text.length, 0)
-    return Number(text.toString('latin1', 0, text.indexOf(' '))) / 1e6
+/** What the event loop calls. A type that is missing here counts as part of the stretch before it. */
+const events = new Set([
+  'FSREQCALLBACK',
+  'FSREQPROMISE',
+  'Immediate',
+  'MESSAGEPORT',
+  'TCPCONNECTWRAP',
+  'TCPSERVERWRAP',
+  'TCPWRAP',
+  'Timeout',
+])
+
+function measureStretches() {
+  const ids = new Set()
+  let depth = 0
+  let current = { at: 0, cpuMs: Number.POSITIVE_INFINITY }
+  const beginStretch = () => {
+    const next = { at: performance.now(), cpuMs: readCpuMs() }
+    const cpuMs = next.cpuMs - current.cpuMs
+    if (cpuMs >= longStretchMs) rounds.at(-1).push({ from: current.at, until: next.at, cpuMs })
+    current = next
   }
-  let last = { at: performance.now(), cpuMs: readCpuMs() }
-  const endTurn = () => {
-    const at = performance.now()
-    const cpuMs = readCpuMs()
-    if (isRecording && cpuMs - last.cpuMs >= longTurnMs) {
-      turns.push({ from: last.at, until: at, cpuMs: Math.min(cpuMs - last.cpuMs, at - last.at) })
-    }
-    last = { at, cpuMs }
-    // Does not keep the loop turning.
-    setImmediate(endTurn).unref()
-  }
-  endTurn()
+  createHook({
+    init: (id, type) => events.has(type) && ids.add(id),
+    before: (id) => {
+      if (!isRecording || !ids.has(id)) return
+      depth += 1
+      if (depth === 1) beginStretch()
+    },
+    after: (id) => {
+      if (isRecording && ids.has(id)) depth = Math.max(0, depth - 1)
+    },
+    destroy: (id) => ids.delete(id),
+  }).enable()
   new PerformanceObserver((list) => collections.push(...list.getEntries())).observe({
     entryTypes: ['gc'],
   })
+}
+
+const schedulerStatistics = openSync(`/proc/self/task/${process.pid}/schedstat`)
+const statisticsText = Buffer.alloc(64)
+
+/** Of the main thread. */
+function readCpuMs() {
+  // Linux brings the statistics up to date when it is asked for the usage of the process.
+  process.cpuUsage()
+  readSync(schedulerStatistics, statisticsText, 0, statisticsText.length, 0)
+  return Number(statisticsText.toString('latin1', 0, statisticsText.indexOf(' '))) / 1e6
 }
 
 function collectedMs({ from, until }) {
@@ -102,8 +130,9 @@ function collectedMs({ from, until }) {
 
 function report() {
   return {
-    longestTurnMs: Math.max(0, ...turns.map((turn) => turn.cpuMs - collectedMs(turn))),
-    turns: turns.map((turn) => [turn.cpuMs, collectedMs(turn)]),
+    longestStretchMsOfRounds: rounds.map((stretches) =>
+      Math.max(0, ...stretches.map((stretch) => stretch.cpuMs - collectedMs(stretch))),
+    ),
     calls: [...calls].map(([key, count]) => ({ ...JSON.parse(key), count })),
   }
 }
@@ -111,10 +140,11 @@ function report() {
 if (isMainThread) {
   wrapFileCalls()
   wrapDatabaseCalls()
-  measureTurns()
+  measureStretches()
   process.on('SIGUSR2', () => {
     isRecording = true
-    writeSync(2, 'recording\n')
+    rounds.push([])
+    writeSync(2, `recording round ${rounds.length}\n`)
   })
   process.prependListener('SIGTERM', () => {
     isRecording = false

@@ -61,6 +61,9 @@ export function formatHttpDate(at: Instant): string {
 /** Of the seconds that were formatted last: most instants of a decision are in one of a few. */
 const secondTexts = new Map<number, string>()
 const maxSecondTexts = 100
+const msTexts = Array.from({ length: 1_000 }, (_, ms) =>
+  ms === 0 ? 'Z' : `.${String(ms).padStart(3, '0')}Z`,
+)
 
 /** `2026-11-24T13:00:00Z`; milliseconds are shown only when there are any. */
 export function formatInstant(at: Instant): string {
@@ -72,8 +75,7 @@ export function formatInstant(at: Instant): string {
     if (secondTexts.size >= maxSecondTexts) secondTexts.clear()
     secondTexts.set(second, text)
   }
-  const ms = wholeMs - second * 1000
-  return ms === 0 ? `${text}Z` : `${text}.${String(ms).padStart(3, '0')}Z`
+  return `${text}${msTexts[wholeMs - second * 1000]}`
 }
 
 /** The day number of a calendar date, or `undefined` when there is no such date. */
