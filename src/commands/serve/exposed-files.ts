@@ -1,6 +1,7 @@
 /** Finds data and secrets whose file modes let other users read or write them. */
 import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { listSecretFiles } from '../../config/secret-file.js'
 import type { Settings } from '../../config/settings.js'
 import type { HealthFinding } from '../doctor/finding.js'
 
@@ -17,24 +18,6 @@ export function findExposedFiles(settings: Settings): readonly HealthFinding[] {
     // Nodes that run as different users share a folder through its group.
     ...shared.map((path) => (path === undefined ? undefined : findExposedBelow(path, 'o'))),
   ].filter((found) => found !== undefined)
-}
-
-interface SecretFile {
-  /** Such as `asterisk.servers.0.passwordFile`. */
-  readonly setting: string
-  readonly path: string
-}
-
-/** All secret files in the settings, at any depth. */
-export function listSecretFiles(settings: object, group = ''): readonly SecretFile[] {
-  return Object.entries(settings).flatMap(([name, value]: [string, unknown]) => {
-    const setting = `${group}${name}`
-    if (typeof value === 'string') {
-      const isSecret = /^(?:loginId|clientSecret|password|permitKey)File$/.test(name)
-      return isSecret ? [{ setting, path: value }] : []
-    }
-    return typeof value === 'object' && value !== null ? listSecretFiles(value, `${setting}.`) : []
-  })
 }
 
 const readOrWrite = { go: 0o066, o: 0o006 } as const

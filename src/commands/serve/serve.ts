@@ -132,7 +132,8 @@ async function serveUntil(
     opened.push(() => server.close())
     const reloader = createReloader(serviceThreads)
     opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
-    log.info('started', { version, url: server.url, zoneRules: getIanaVersion() })
+    const { versions } = reloader
+    log.info('started', { version, url: server.url, zoneRules: getIanaVersion(), versions })
     await printGreeting(callgate, server, output)
     await notifySystemd('READY=1', log)
     log.info('stopping', { signal: await Promise.race([ended, storage.failure]) })
