@@ -36,7 +36,8 @@ async function importLists(names: readonly string[], daysAgo: number): Promise<v
 async function findAll(): Promise<readonly string[]> {
   const { settings, runtime } = running.callgate
   const found: string[] = []
-  for (const { subject: probe, run } of listDataProbes(settings, runtime.clock)) {
+  const deps = { clock: runtime.clock, temporaryFolder: running.dataDir }
+  for (const { subject: probe, run } of listDataProbes(settings, deps)) {
     // The machine of the tests decides what the disk has left, and whose files these are.
     if (probe === 'disk' || probe === 'files') continue
     for (const { level, subject, account = '-', problem } of await run())

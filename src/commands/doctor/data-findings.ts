@@ -38,8 +38,15 @@ export interface DataProbe {
   run(): Promise<readonly HealthFinding[]>
 }
 
+export interface DataProbeDeps {
+  readonly clock: Clock
+  /** For a copy of the database. */
+  readonly temporaryFolder: string
+}
+
 /** In the order in which they must run: each reads what the later ones need. */
-export function listDataProbes(settings: Settings, clock: Clock): readonly DataProbe[] {
+export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonly DataProbe[] {
+  const { clock } = deps
   const { dataDir } = settings
   const [lists, numbering] = [getListsFolder(settings), getNumberingFolder(settings)]
   const database = resolveDatabasePath(dataDir)
@@ -72,7 +79,7 @@ export function listDataProbes(settings: Settings, clock: Clock): readonly DataP
       place: database,
       run: () =>
         attempt('database', 'restore a backup of the database (docs/operations.md)', () =>
-          findStoredFindings(settings, data, clock),
+          findStoredFindings(settings, data, deps),
         ),
     },
   ]
@@ -140,13 +147,13 @@ export function findSpaceFindings(
 async function findStoredFindings(
   settings: Settings,
   data: ReferenceData | undefined,
-  clock: Clock,
+  { clock, temporaryFolder }: DataProbeDeps,
 ): Promise<readonly HealthFinding[]> {
   const path = resolveDatabasePath(settings.dataDir)
   const findCalls = async (db?: Db) =>
     data ? await findCallFindings(settings, { data, db, clock }) : []
   if (!existsSync(path)) return await findCalls()
-  const database = openReadOnlyDatabase(path)
+  const database = openReadOnlyDatabase(path, temporaryFolder)
   try {
     const { db } = database
     return [

@@ -1,13 +1,13 @@
-/** The process in which {@link runDataProbes} runs the probes. It gets the settings as its first message. */
-import type { Settings } from '../../config/settings.js'
+/** The process in which {@link runDataProbes} runs the probes. Its first message is a {@link ProbeRequest}. */
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { listDataProbes } from './data-findings.js'
-import type { ProbeMessage } from './run-probes.js'
+import type { ProbeMessage, ProbeRequest } from './run-probes.js'
 
 const send = (message: ProbeMessage) => process.send?.(message)
 
-process.once('message', async (settings: Settings) => {
-  for (const { subject, place, run } of listDataProbes(settings, nodeRuntime.clock)) {
+process.once('message', async ({ settings, temporaryFolder }: ProbeRequest) => {
+  const deps = { clock: nodeRuntime.clock, temporaryFolder }
+  for (const { subject, place, run } of listDataProbes(settings, deps)) {
     send({ subject, place })
     send(await run())
   }

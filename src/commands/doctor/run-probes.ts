@@ -12,6 +12,12 @@ import type { Settings } from '../../config/settings.js'
 import type { DataProbe } from './data-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
 
+/** The first message to the process. */
+export interface ProbeRequest {
+  readonly settings: Settings
+  readonly temporaryFolder: string
+}
+
 /** That a probe begins, or what it found. */
 export type ProbeMessage = Pick<DataProbe, 'subject' | 'place'> | readonly HealthFinding[]
 
@@ -34,8 +40,7 @@ async function runIn(
   settings: Settings,
   maxProbeMs: number,
 ): Promise<readonly HealthFinding[]> {
-  const child = fork(fileURLToPath(new URL('probe-process.js', import.meta.url)), {
-    env: { ...process.env, TMPDIR: folder },
+  const child = fork(fileURLToPath(new URL('./probe-process.js', import.meta.url)), {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
@@ -65,7 +70,8 @@ async function runIn(
       if (code === 0) resolve(found)
       else reject(new Error(`the checks of ${current.place} failed: ${await failure}`))
     })
-    child.send(settings)
+    const request: ProbeRequest = { settings, temporaryFolder: folder }
+    child.send(request)
   })
 }
 
