@@ -13,6 +13,7 @@ const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
   ['reload', async () => (await import('./commands/reload.js')).registerReload],
   ['config', async () => (await import('./commands/config.js')).registerConfig],
   ['check', async () => (await import('./commands/check.js')).registerCheck],
+  ['preview', async () => (await import('./commands/preview/preview.js')).registerPreview],
   ['import', async () => (await import('./commands/import/import.js')).registerImport],
   ['lists', async () => (await import('./commands/lists/lists.js')).registerLists],
   ['accounts', async () => (await import('./commands/accounts/accounts.js')).registerAccounts],

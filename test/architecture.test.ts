@@ -51,6 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'api/': ['domain/', 'runtime/', 'errors.ts'],
   'http/': ['api/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'gate/': ['domain/', 'observability/', 'runtime/runtime.ts', 'errors.ts'],
+  'gate/preview.ts': ['gate/', 'api/', 'domain/', 'runtime/'],
   'gate/journal/': ['gate/', 'api/', 'domain/', 'runtime/', 'storage/', 'errors.ts'],
   'asterisk/': ['config/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'sources/': ['domain/', 'runtime/', 'errors.ts'],

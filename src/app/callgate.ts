@@ -13,6 +13,7 @@ import { Gate, type GateDeps, type GateRules, withoutJournal } from '../gate/gat
 import { Journal } from '../gate/journal/journal.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
+import { silentLogger } from '../observability/log.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
 import type { Tracing } from '../observability/tracing.js'
 import { closeInOrder } from '../runtime/close-in-order.js'
@@ -61,7 +62,10 @@ export interface Callgate extends AppContext {
   readonly metrics: Metrics
   readonly journal: Journal
   readonly gate: Gate
-  /** Decides like {@link Callgate.gate} without recording. */
+  /**
+   * Decides like {@link Callgate.gate}, but does not record, count or log. It has more time for a
+   * provider, which answers the questions of decisions first.
+   */
   readonly dryRunGate: Gate
   /**
    * Judges by another configuration from the next question on; what needs a restart must be the same in
@@ -128,9 +132,7 @@ function buildCallgate(
   const warmup = createWarmup(foundation, { embedded, remote, getSettings })
   const journal = createJournal(foundation, metrics)
   const erasureTask = createErasureTask(foundation, journal)
-  const createDepsFor = (records: GateDeps['journal']) =>
-    createGateDeps(foundation, { accounts, metrics, journal: records })
-  const gateDeps = createDepsFor(journal)
+  const gateDeps = createGateDeps(foundation, { accounts, metrics, journal })
   const callgate: Callgate = {
     ...foundation,
     data,
@@ -146,7 +148,7 @@ function buildCallgate(
     metrics,
     journal,
     gate: tracing ? new TracedGate(gateDeps, tracing) : new Gate(gateDeps),
-    dryRunGate: new Gate(createDepsFor(withoutJournal)),
+    dryRunGate: createDryRunGate(gateDeps),
     close: () =>
       closeInOrder([
         () => warmup.close(),
@@ -163,7 +165,8 @@ function buildCallgate(
       replaceRules(next, runtime, { data, views })
       Object.assign(callgate, { settings: next.settings })
       const rules = createGateRules(next.settings)
-      for (const gate of [callgate.gate, callgate.dryRunGate]) gate.replaceRules(rules)
+      callgate.gate.replaceRules(rules)
+      callgate.dryRunGate.replaceRules(toDryRunRules(rules))
       // Answers by the old rules, also those that are still being computed, are not cached.
       changes.everythingChanged()
     },
@@ -267,6 +270,36 @@ function createGateRules(settings: Settings): GateRules {
       deadlineMs: resolveGateDeadlineMs(settings),
       serviceCodes: new Set(settings.gate.serviceCodes),
     },
+  }
+}
+
+/** As many times longer as background questions to a provider may take. */
+const dryRunDeadlineFactor = 10
+
+/** There may be any number of dry runs at once, since their callers limit them. */
+function toDryRunRules({ policy, settings }: GateRules): GateRules {
+  const deadlineMs = settings.deadlineMs * dryRunDeadlineFactor
+  return { policy, settings: { ...settings, deadlineMs, maxPending: Number.POSITIVE_INFINITY } }
+}
+
+function createDryRunGate(deps: GateDeps): Gate {
+  const { real, sandbox } = deps.accounts
+  return new Gate({
+    ...deps,
+    ...toDryRunRules(deps),
+    accounts: { real: { ...real, compliance: askInBackground(real.compliance) }, sandbox },
+    journal: withoutJournal,
+    metrics: { recordDecision: () => undefined },
+    log: silentLogger,
+  })
+}
+
+function askInBackground(source: Compliance): Compliance {
+  return {
+    scrub: (question) => source.scrub({ ...question, inBackground: true }),
+    internalDnc: (question) => source.internalDnc({ ...question, inBackground: true }),
+    litigator: (question) => source.litigator({ ...question, inBackground: true }),
+    legalTime: (question) => source.legalTime({ ...question, inBackground: true }),
   }
 }
 

@@ -1,5 +1,6 @@
 /** `callgate check`: prints a decision with every finding, its source and its rule. */
 import { type Command, Option } from 'commander'
+import type { Endpoint } from '../api/endpoint.js'
 import {
   type DecisionRequest,
   decideEndpoint,
@@ -90,8 +91,16 @@ async function decide(
 function parseRequest(number: string, options: CheckOptions): DecisionRequest {
   const { kind: callKind, project: projectId, campaign: campaignId, postal, at } = options
   const fields = { number, callKind, projectId, campaignId, postalCode: postal, at }
+  return parseCallOptions(decideEndpoint, fields)
+}
+
+/** Throws {@link CommandFailure} with the names of the options. */
+export function parseCallOptions<Request extends Pick<DecisionRequest, 'at'>>(
+  { request }: Pick<Endpoint<Request, unknown>, 'request'>,
+  fields: object,
+): Request {
   try {
-    const read = decideEndpoint.request.safeParse(fields, { reportInput: true })
+    const read = request.safeParse(fields, { reportInput: true })
     if (!read.success) throw createValidationError(read.error)
     if (read.data.at !== undefined) requireInstantInRange(read.data.at, systemClock.now())
     return read.data

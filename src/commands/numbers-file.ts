@@ -36,36 +36,76 @@ const numberColumns = [
 const columnHint = "'phone', 'telephone', 'mobile', 'cell' or 'number'"
 const postalColumns = ['postal', 'postalcode', 'postcode', 'zip', 'zipcode']
 
+/** A line of the file, except for blank lines, comments and the header. */
+export interface NumbersLine {
+  /** Line number, starting at 1. */
+  readonly line: number
+  readonly text: string
+  /** As in its cell; absent if the cell cannot be found. */
+  readonly number?: string | undefined
+  readonly postalCode?: string | undefined
+  /** Why the cell cannot be found. */
+  readonly problem?: string | undefined
+}
+
+export interface NumbersFileReader {
+  onLine(line: NumbersLine): void
+  /** Awaited after some thousands of lines, before more are read. */
+  afterChunk?(): Promise<void>
+  /** Called with the bytes of the file on disk read so far, and their total. */
+  onBytes?(done: number, total: number): void
+}
+
 /**
- * Reads text, gzip or zip; blank lines and `#` comments are skipped. Throws {@link DataFileError} for
- * a file that is missing, empty, a web page or without a number, and for a first row that has
+ * Reads text, gzip or zip line by line; blank lines and `#` comments are skipped. Throws
+ * {@link DataFileError} for a file that is missing, empty or a web page, and for a first row that has
  * neither a telephone number nor the name of a number column.
  */
+export async function readNumbersLines(
+  path: string,
+  serviceCodes: ReadonlySet<string>,
+  reader: NumbersFileReader,
+): Promise<void> {
+  let layout: Layout | undefined
+  const source = await openSourceFile(path, {
+    entryPattern: tablePattern,
+    onBytes: (done) => reader.onBytes?.(done, source.bytesTotal),
+  })
+  let isEmpty = true
+  await readTextLines(
+    source,
+    (text, line) => {
+      isEmpty = false
+      const row = text.trim()
+      if (row === '' || row.startsWith('#')) return
+      if (!layout) {
+        const first = readFirstRow(row, path, serviceCodes)
+        layout = first.layout
+        if (first.isHeader) return
+      }
+      reader.onLine({ line, text: row, ...readRow(row, layout) })
+    },
+    () => reader.afterChunk?.() ?? Promise.resolve(),
+  )
+  // Throws if the file changed while it was read.
+  await computeReadDigest(source)
+  if (isEmpty) throw new DataFileError(path, 'is empty')
+}
+
+/** Collects the numbers of a file. Throws as {@link readNumbersLines} does, and for one without any. */
 export async function readNumbersFile(
   path: string,
   serviceCodes: ReadonlySet<string>,
 ): Promise<NumbersFile> {
   const numbers: ListedNumber[] = []
   const refused: BadLine[] = []
-  let layout: Layout | undefined
-  const source = await openSourceFile(path, { entryPattern: tablePattern })
-  let isEmpty = true
-  await readTextLines(source, (text, line) => {
-    isEmpty = false
-    const row = text.trim()
-    if (row === '' || row.startsWith('#')) return
-    if (!layout) {
-      const first = readFirstRow(row, path, serviceCodes)
-      layout = first.layout
-      if (first.isHeader) return
-    }
-    const read = readRow(row, layout, serviceCodes)
-    if (typeof read === 'string') refused.push({ file: path, line, value: row, rule: read })
-    else numbers.push({ ...read, line })
+  await readNumbersLines(path, serviceCodes, {
+    onLine({ line, text, number, postalCode, problem }) {
+      const read = problem ?? parseWarmupNumber({ number, postalCode }, serviceCodes)
+      if (typeof read === 'string') refused.push({ file: path, line, value: text, rule: read })
+      else numbers.push({ ...read, line })
+    },
   })
-  // Throws if the file changed while it was read.
-  await computeReadDigest(source)
-  if (isEmpty) throw new DataFileError(path, 'is empty')
   if (numbers.length > 0) return { numbers, refused }
   const rule = 'contains no number that can be looked up'
   throw new DataFileError(path, [rule, ...describeRefused(refused)].join('\n  '))
@@ -103,14 +143,13 @@ function isTelephoneNumber(cell: string, serviceCodes: ReadonlySet<string>): boo
 function readRow(
   row: string,
   { delimiter, numberAt, postalAt }: Layout,
-  serviceCodes: ReadonlySet<string>,
-): WarmupNumber | string {
+): Pick<NumbersLine, 'number' | 'postalCode' | 'problem'> {
   const cells = splitCells(row, delimiter)
-  if (!cells) return 'has a misplaced or unclosed quote'
+  if (!cells) return { problem: 'has a misplaced or unclosed quote' }
   const number = cells[numberAt]
-  if (number === undefined) return `has only ${cells.length} cells, so the number column is missing`
-  const postalCode = postalAt < 0 ? undefined : cells[postalAt]
-  return parseWarmupNumber({ number, postalCode }, serviceCodes)
+  const problem = `has only ${cells.length} cells, so the number column is missing`
+  if (number === undefined) return { problem }
+  return { number, postalCode: postalAt < 0 ? undefined : cells[postalAt] }
 }
 
 const maxShownLines = 20

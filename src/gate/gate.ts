@@ -85,7 +85,7 @@ export interface GateDeps extends GateRules {
   readonly timers: Timers
   readonly accounts: { readonly real: GateAccount; readonly sandbox: GateAccount }
   readonly newId: (at: number) => string
-  readonly metrics: Metrics
+  readonly metrics: Pick<Metrics, 'recordDecision'>
   readonly log: Logger
 }
 

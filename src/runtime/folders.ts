@@ -8,7 +8,9 @@ import {
   openSync,
   readlinkSync,
   renameSync,
+  rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
@@ -59,6 +61,32 @@ function syncHandle(handle: number): void {
 export function moveIntoPlace(aside: string, path: string): void {
   renameSync(aside, path)
   syncFolder(dirname(path))
+}
+
+/**
+ * Writes a file that only its owner can read, under another name until it is complete, so that `path` is
+ * never incomplete. Throws {@link DataFileError} if it cannot be written.
+ */
+export async function writeWholeFile<Result>(
+  path: string,
+  work: (write: (text: string) => void) => Promise<Result>,
+): Promise<Result> {
+  const aside = `${path}.${process.pid}.part`
+  try {
+    const file = openSync(aside, 'wx', 0o600)
+    try {
+      const result = await work((text) => writeFileSync(file, text))
+      fsyncSync(file)
+      moveIntoPlace(aside, path)
+      return result
+    } finally {
+      closeSync(file)
+    }
+  } catch (cause) {
+    rmSync(aside, { force: true })
+    if (!(cause instanceof Error && 'syscall' in cause)) throw cause
+    throw new DataFileError(path, `cannot be written: ${cause.message}`, cause)
+  }
 }
 
 /** The stamp of a missing file. */

@@ -68,3 +68,23 @@ export async function forEachInSlices<Item>(
     index += 1
   }
 }
+
+/**
+ * Starts `map` for one item after the other, in slices, with at most `maxPending` results outstanding,
+ * and yields the results in the order of the items.
+ */
+export async function* mapConcurrently<Item, Result>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  maxPending: number,
+  map: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const pending: Promise<Result>[] = []
+  for await (const item of items) {
+    const turn = yieldToEventLoop()
+    if (turn) await turn
+    pending.push(map(item))
+    const first = pending.length === maxPending ? pending.shift() : undefined
+    if (first) yield await first
+  }
+  for (const left of pending) yield await left
+}

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { previewEndpoint } from '../../src/api/gate/preview.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../../src/http/decision-routes.js'
@@ -28,6 +29,7 @@ function everyEndpoint() {
   const { service, journal, warmup } = running.callgate
   return [
     ...decisionEndpoints,
+    previewEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes(journal),

@@ -461,6 +461,14 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       mine: holding('"decision":"allow"'),
     },
   ],
+  preview: {
+    ask: () => ({
+      path: '/v1/decisions/preview',
+      json: { numbers: ['2127365005'], callKind: 'manual', projectId: project },
+    }),
+    theirs: holding('unknown-project'),
+    mine: holding('"allowed":1'),
+  },
   'predial-get': {
     ask: () => ({
       path: '/v1/predial',

@@ -106,6 +106,10 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     query: { project_code, notes: 'n' },
   }),
   decide: (projectId) => decision({ projectId }),
+  preview: (projectId) => ({
+    path: '/v1/decisions/preview',
+    json: { numbers: [number], callKind: 'manual', projectId },
+  }),
   'predial-get': (project) => ({
     path: '/v1/predial',
     query: { number, kind: 'manual', project },

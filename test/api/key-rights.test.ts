@@ -210,6 +210,10 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     },
   },
   decide: { needs: decide, ask: { path: '/v1/decisions', json: { number, callKind: 'manual' } } },
+  preview: {
+    needs: decide,
+    ask: { path: '/v1/decisions/preview', json: { numbers: [number], callKind: 'manual' } },
+  },
   'predial-get': { needs: decide, ask: { path: '/v1/predial', query: { number, kind: 'manual' } } },
   'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
   decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },

@@ -49,8 +49,11 @@ const at = z
   })
   .optional()
 
-const decisionRequest = fields({
-  number: dialed,
+/** The number of a call, and what is known of the called person's place. */
+export const numberFields = { number: dialed, postalCode }
+
+/** The fields of a decision other than the number. */
+export const callFields = {
   callKind,
   projectId: optionalId,
   campaignId: optionalId,
@@ -58,7 +61,9 @@ const decisionRequest = fields({
   callerId: optionalText(maxCallerIdLength),
   reference: optionalText(maxReferenceLength),
   at,
-})
+}
+
+const decisionRequest = fields({ number: dialed, ...callFields })
 
 export type DecisionRequest = z.output<typeof decisionRequest> & {
   /** The reply line contains the number as sent instead of the normalized one. */

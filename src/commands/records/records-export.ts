@@ -1,9 +1,8 @@
 /** `callgate records export ...`: writes opt-outs and consents as CSV. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { getNumberingFolder } from '../../app/data-folders.js'
 import { openNumberingPlan } from '../../data/numbering/numbering-plan.js'
-import { DataFileError } from '../../errors.js'
+import { writeWholeFile } from '../../runtime/folders.js'
 import {
   exportConsents,
   exportOptOuts,
@@ -47,7 +46,7 @@ export function registerExports(records: Command, terminal: Terminal): void {
             run({ ...context, numberingPlan }, { accountId, projectId: options.project, write })
           const summary = await (path === undefined
             ? work((text) => terminal.out(text))
-            : writeToFile(path, work))
+            : writeWholeFile(path, work))
           terminal.note(describeExport(name, summary))
         }),
       )
@@ -58,27 +57,4 @@ function describeExport(name: string, { project, rows, omitted }: RecordsExportS
   const omittedText =
     omitted > 0 ? `; ${formatCount(omitted, 'record')} omitted because an opt-out ended them` : ''
   return `${name}: project ${project}, ${formatCount(rows, 'row')}${omittedText}\n`
-}
-
-/** Writes to a temporary file first, so that `path` is never incomplete. */
-async function writeToFile<Result>(
-  path: string,
-  work: (write: (text: string) => void) => Promise<Result>,
-): Promise<Result> {
-  const temporaryPath = `${path}.${process.pid}.part`
-  try {
-    const file = openSync(temporaryPath, 'wx', 0o600)
-    try {
-      const result = await work((text) => writeFileSync(file, text))
-      fsyncSync(file)
-      renameSync(temporaryPath, path)
-      return result
-    } finally {
-      closeSync(file)
-    }
-  } catch (cause) {
-    rmSync(temporaryPath, { force: true })
-    if (!(cause instanceof Error && 'syscall' in cause)) throw cause
-    throw new DataFileError(path, `cannot be written: ${cause.message}`, cause)
-  }
 }

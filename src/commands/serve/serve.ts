@@ -14,6 +14,7 @@ import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { getErrorMessage } from '../../errors.js'
 import { encodeDecision } from '../../gate/decision-document.js'
 import { journalRoutes } from '../../gate/journal/journal-routes.js'
+import { createPreviewRoute } from '../../gate/preview.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
 import { createDecisionRoutes, decisionEndpoints } from '../../http/decision-routes.js'
 import type { ReadinessCheck } from '../../http/health.js'
@@ -219,6 +220,8 @@ export function openHttpServer(
   }
   const routes = [
     ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
+    // Its path would otherwise be that of a decision with the id 'preview'.
+    createPreviewRoute(callgate.dryRunGate, runtime.clock),
     ...journalRoutes(journal),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]

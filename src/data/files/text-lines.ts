@@ -20,7 +20,12 @@ export interface LineBytesReader {
   end(line: Buffer): void
   /** Called for a line of more than {@link maxLineBytes}. */
   refuseLongLine(): never
+  /** Awaited before more is read. */
+  afterChunk?: AfterChunk | undefined
 }
+
+/** For readers that take longer than the disk, so that no lines collect in memory. */
+type AfterChunk = () => Promise<void>
 
 /** Splits a stream into lines; used for both tables and lists of numbers. */
 export async function readLineBytes(
@@ -34,8 +39,11 @@ export async function readLineBytes(
     if (end > 0) pushLines(reader, rest, chunk.subarray(0, end))
     rest = end > 0 ? Buffer.from(left) : Buffer.concat([rest, left])
     if (rest.length > maxLineBytes) reader.refuseLongLine()
+    await reader.afterChunk?.()
   }
-  if (rest.length > 0) reader.end(rest)
+  if (rest.length === 0) return
+  reader.end(rest)
+  await reader.afterChunk?.()
 }
 
 /** Copies only a line that began in an earlier chunk. */
@@ -46,24 +54,28 @@ function pushLines(reader: LineBytesReader, rest: Buffer, lines: Buffer): void {
 }
 
 /**
- * Passes every line without its line break to `onLine`, numbered from 1. Throws {@link DataFileError}
+ * Passes every line without its line break to `onLine`, numbered from 1, and waits for `afterChunk` after
+ * some thousands of them. Throws {@link DataFileError}
  * for a file that cannot be read, a web page, and anything that is not text.
  */
 export async function readTextLines(
   source: Pick<SourceFile, 'path' | 'stream'>,
   onLine: OnLine,
+  afterChunk?: AfterChunk,
 ): Promise<void> {
-  await readLineBytes(source.stream, new LineDecoder(source.path, onLine))
+  await readLineBytes(source.stream, new LineDecoder(source.path, onLine, afterChunk))
 }
 
 class LineDecoder implements LineBytesReader {
   readonly #path: string
   readonly #onLine: OnLine
+  readonly afterChunk: AfterChunk | undefined
   #number = 0
 
-  constructor(path: string, onLine: OnLine) {
+  constructor(path: string, onLine: OnLine, afterChunk: AfterChunk | undefined) {
     this.#path = path
     this.#onLine = onLine
+    this.afterChunk = afterChunk
   }
 
   push(bytes: Buffer): void {

@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -15,6 +16,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
+import { monotonicSeconds } from '../../runtime/runtime.js'
 import { beginningPath, readBeginning } from './journal-beginning.js'
 import { compressSegment, isCompressed, readAt, SegmentFile } from './segment-file.js'
 import {
@@ -47,8 +49,46 @@ export function segmentPath(folder: string, firstSeq: number): string {
   return join(folder, `${String(firstSeq).padStart(20, '0')}.seg`)
 }
 
+interface FolderListing {
+  /** Another one after each change of the folder that is not within the same tick of its clock. */
+  readonly version: string
+  /** By the monotonic clock: when the folder was first found to have this version, and when it was listed. */
+  readonly seenAtSeconds: number
+  readonly listedAtSeconds: number
+  readonly segments: readonly Segment[]
+}
+
+/** File systems that record the time of a change more coarsely are rare. */
+const longestTickSeconds = 1
+/** With those, a segment that was begun just after the list was made is found by then. */
+const maxListSeconds = 10
+
+/**
+ * Of the folder that was listed last. The index needs a list for each of its updates, and reading thousands
+ * of names takes longer than the rest of an update.
+ */
+let listing: FolderListing | undefined
+
 /** The segments of a folder in their order, each once, also while one is replaced by its compressed form. */
 export function listSegments(folder: string): readonly Segment[] {
+  const { ino, ctimeNs } = statSync(folder, { bigint: true })
+  const version = `${ino} ${ctimeNs} ${folder}`
+  const now = monotonicSeconds()
+  const known = listing?.version === version ? listing : undefined
+  if (known && isCurrent(known, now)) return known.segments
+  const segments = readSegmentNames(folder)
+  const seenAtSeconds = known?.seenAtSeconds ?? now
+  listing = { version, seenAtSeconds, listedAtSeconds: now, segments }
+  return segments
+}
+
+function isCurrent({ seenAtSeconds, listedAtSeconds }: FolderListing, now: number): boolean {
+  return (
+    listedAtSeconds - seenAtSeconds > longestTickSeconds && now - listedAtSeconds < maxListSeconds
+  )
+}
+
+function readSegmentNames(folder: string): readonly Segment[] {
   const names = readdirSync(folder).filter((name) => /^\d{20}\.seg(?:\.gz)?$/.test(name))
   const distinct = new Set(names)
   return names

@@ -12,33 +12,17 @@ import {
 } from '../../../src/gate/journal/journal-reader.js'
 import { eraseFromSegment, NumberEraser } from '../../../src/gate/journal/removal/erase-records.js'
 import { Retention } from '../../../src/gate/journal/removal/retention.js'
+import { fileFault } from '../../support/failing-files.js'
 import { recordsIn } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
-
-const disk = { calls: 0, failAt: 0 }
 
 // Test files share what they import, so these modules may have the real one already.
 vi.hoisted(() => void vi.resetModules())
 afterAll(() => void vi.resetModules())
 
 vi.mock('node:fs', async (load) => {
-  const real = await load<typeof import('node:fs')>()
-  const faulty =
-    <Rest extends unknown[], Result>(call: (...rest: Rest) => Result) =>
-    (...rest: Rest): Result => {
-      disk.calls += 1
-      if (disk.calls === disk.failAt) throw Object.assign(new Error('EIO'), { code: 'EIO' })
-      return call(...rest)
-    }
-  return {
-    ...real,
-    writeSync: faulty(real.writeSync),
-    writeFileSync: faulty(real.writeFileSync),
-    fsyncSync: faulty(real.fsyncSync),
-    renameSync: faulty(real.renameSync),
-    unlinkSync: faulty(real.unlinkSync),
-    rmSync: faulty(real.rmSync),
-  }
+  const { failingFiles } = await import('../../support/failing-files.js')
+  return failingFiles(await load())
 })
 
 const number = '2125550106'
@@ -71,7 +55,7 @@ beforeEach(async () => {
 })
 
 afterEach(() => {
-  disk.failAt = 0
+  fileFault.failAt = 0
   rmSync(dataDir, { recursive: true, force: true })
 })
 
@@ -85,16 +69,16 @@ function restore(): void {
 /** Runs the work without a failure, and then once for each of its steps with one. */
 function failAtEachStep(work: () => void, check: () => void): void {
   restore()
-  Object.assign(disk, { calls: 0, failAt: 0 })
+  Object.assign(fileFault, { calls: 0, failAt: 0 })
   work()
-  const steps = disk.calls
+  const steps = fileFault.calls
   check()
   expect(steps).toBeGreaterThan(5)
   for (let step = 1; step <= steps; step += 1) {
     restore()
-    Object.assign(disk, { calls: 0, failAt: step })
+    Object.assign(fileFault, { calls: 0, failAt: step })
     expect(work, `step ${step}`).toThrow('EIO')
-    disk.failAt = 0
+    fileFault.failAt = 0
     work()
     check()
   }
@@ -137,10 +121,10 @@ it('removes the same segments wherever it ended before, and the journal is whole
       for (let step = 0; step <= days.length; step += 1) retention.removeNext()
     } finally {
       index.close()
-      const failAt = disk.failAt
-      disk.failAt = 0
+      const failAt = fileFault.failAt
+      fileFault.failAt = 0
       expect(recoverJournal(folder(), readOrigin(folder(), 0), 1).removedBytes).toBe(0)
-      disk.failAt = failAt
+      fileFault.failAt = failAt
     }
   }
   failAtEachStep(remove, () => {

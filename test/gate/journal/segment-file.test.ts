@@ -25,40 +25,31 @@ import {
 } from '../../../src/gate/journal/journal-reader.js'
 import type { JournalRecord } from '../../../src/gate/journal/segment-format.js'
 import { SegmentWriter } from '../../../src/gate/journal/segment-writer.js'
+import { fileFault } from '../../support/failing-files.js'
 import { frameRunOf } from '../../support/journal.js'
 
-/** Calls of the file system that change something, and bytes asked for at once. */
-const disk = { calls: 0, failAt: 0, largestRead: 0 }
+/** Bytes asked for at once. */
+let largestRead = 0
 
 // Test files share what they import, so these modules may have the real one already.
 vi.hoisted(() => void vi.resetModules())
 afterAll(() => void vi.resetModules())
 
 vi.mock('node:fs', async (load) => {
+  const { failingFiles } = await import('../../support/failing-files.js')
   const real = await load<typeof import('node:fs')>()
-  const faulty =
-    <Rest extends unknown[], Result>(call: (...rest: Rest) => Result) =>
-    (...rest: Rest): Result => {
-      disk.calls += 1
-      if (disk.calls === disk.failAt) throw Object.assign(new Error('EIO'), { code: 'EIO' })
-      return call(...rest)
-    }
   const counted = (file: number, bytes: Buffer, offset: number, length: number, at: number) => {
-    disk.largestRead = Math.max(disk.largestRead, bytes.length)
+    largestRead = Math.max(largestRead, bytes.length)
     return real.readSync(file, bytes, offset, length, at)
   }
   return {
-    ...real,
+    ...failingFiles(real),
     readSync: counted,
     readFileSync: (path: string) => {
       const bytes = real.readFileSync(path)
-      disk.largestRead = Math.max(disk.largestRead, bytes.length)
+      largestRead = Math.max(largestRead, bytes.length)
       return bytes
     },
-    writeSync: faulty(real.writeSync),
-    fsyncSync: faulty(real.fsyncSync),
-    renameSync: faulty(real.renameSync),
-    unlinkSync: faulty(real.unlinkSync),
   }
 })
 
@@ -74,7 +65,8 @@ const compressedPath = () => `${path()}.gz`
 
 /** One segment with frames of many lengths, so that they begin and end anywhere in a block; and the next one. */
 beforeEach(() => {
-  Object.assign(disk, { calls: 0, failAt: 0, largestRead: 0 })
+  Object.assign(fileFault, { calls: 0, failAt: 0 })
+  largestRead = 0
   folder = mkdtempSync(join(tmpdir(), 'callgate-segment-'))
   const options = { folder, origin, maxSegmentBytes: 67_108_864, databaseFiles: [] }
   const writer = new SegmentWriter(options)
@@ -165,32 +157,32 @@ describe('a segment', () => {
 
   it('is compressed, and a record of it read, without reading much of it at once', () => {
     expect(statSync(path()).size).toBeGreaterThan(2_500_000)
-    disk.largestRead = 0
+    largestRead = 0
     compressOldestSegment(folder, recordCount + 1)
-    expect(disk.largestRead).toBeLessThanOrEqual(65_536)
-    expect(disk.largestRead).toBeGreaterThan(60_000)
+    expect(largestRead).toBeLessThanOrEqual(65_536)
+    expect(largestRead).toBeGreaterThan(60_000)
     const place = records[600] ?? expect.fail()
     expect(place.offset).toBeGreaterThan(2_000_000)
     const reader = new RecordReader(folder)
-    const before = disk.largestRead
-    disk.largestRead = 0
+    const before = largestRead
+    largestRead = 0
     expect(reader.read(place)?.seq).toBe(601)
     reader.close()
-    expect(disk.largestRead).toBeLessThanOrEqual(before)
+    expect(largestRead).toBeLessThanOrEqual(before)
   })
 
   it('is whole after a failure at each step of its compression, and is compressed by the next attempt', () => {
     const bytes = readFileSync(path())
-    disk.calls = 0
+    fileFault.calls = 0
     compressOldestSegment(folder, recordCount + 1)
-    const steps = disk.calls
+    const steps = fileFault.calls
     expect(steps).toBeGreaterThan(40)
     for (let step = 1; step <= steps; step += 1) {
       rmSync(compressedPath(), { force: true })
       writeFileSync(path(), bytes)
-      Object.assign(disk, { calls: 0, failAt: step })
+      Object.assign(fileFault, { calls: 0, failAt: step })
       expect(() => compressOldestSegment(folder, recordCount + 1), `step ${step}`).toThrow('EIO')
-      disk.failAt = 0
+      fileFault.failAt = 0
       expectAll()
       expect(compressOldestSegment(folder, recordCount + 1)).toBe(true)
       expect(readdirSync(folder).filter((name) => !name.endsWith('.seg'))).toEqual([

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { Journal } from '../../../src/gate/journal/journal.js'
 import { fakeCompliance, noon } from '../../support/fake-compliance.js'
 import { recordsIn } from '../../support/journal.js'
 import { aCall, testGate } from '../../support/test-gate.js'
+import { testJournal } from '../../support/test-journal.js'
 
 /** What a write waits for. */
 let disk: Promise<void> = Promise.resolve()
@@ -31,29 +31,10 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
 
 it('writes an outcome without a further decision, also after a flush that took long', async () => {
-  const ignore = () => undefined
-  const journal = new Journal({
-    dataDir,
-    databasePath: join(dataDir, 'callgate.sqlite'),
-    databaseFiles: [],
-    clock: { now: () => noon },
-    checkFault: async () => undefined,
-    version: 'test',
-    keepYears: 5,
-    observer: {
-      onWritten: ignore,
-      onFailure: ignore,
-      onUnrecorded: ignore,
-      onLoss: ignore,
-      onFlushed: () => undefined,
-      onIndexLag: ignore,
-      onIndexFailure: ignore,
-      onSegmentEvent: ignore,
-    },
-  })
+  const { journal } = testJournal(dataDir, () => noon)
   await journal.open()
   const decision = await testGate(fakeCompliance()).gate.decide(aCall())
-  let release: () => void = ignore
+  let release = () => {}
   disk = new Promise((resolve) => {
     release = resolve
   })

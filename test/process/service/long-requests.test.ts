@@ -80,6 +80,11 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   'reputation-remove': [{ json: list(60_000).map((number) => number.replace('303', '404')) }],
   'scan-submit': [{ json: { ...scan, PhoneNumbers: list(10_000) } }],
   'scan-status': [{ query: { jobId: '11111111-1111-4111-8111-111111111111' } }],
+  // In slices of the main thread, which asks the sources.
+  preview: [
+    { json: { numbers: list(1_000), callKind: 'ai' }, isShort: true },
+    { json: { numbers: Array(1_000).fill({}), callKind: 'ai' }, isShort: true },
+  ],
   'warm-start': [{ json: { numbers: list(100_000), keepForMs: 0 }, status: 202 }],
 }
 

@@ -1,0 +1,76 @@
+/** Decisions about many numbers that are shown and not made. */
+
+import { requireInstantInRange } from '../api/gate/decisions.js'
+import {
+  type PreviewBody,
+  type PreviewNumber,
+  previewEndpoint,
+  readPreviewNumber,
+} from '../api/gate/preview.js'
+import { createRoute, type Route } from '../api/route.js'
+import type { CallRequest } from '../domain/decision.js'
+import type { Clock } from '../domain/time/clock.js'
+import { mapConcurrently } from '../runtime/yield-to-event-loop.js'
+import { type DecisionDocument, toDecisionDocument } from './decision-document.js'
+import type { Gate } from './gate.js'
+
+/**
+ * So many numbers wait for answers at once. An answer that all of them wait for, such as their project,
+ * lets all go on in one turn of the event loop.
+ */
+const maxPending = 100
+
+/** The call of a preview, apart from its number. */
+export type PreviewCall = Omit<CallRequest, 'dialed'>
+
+/** What a decision about the number would be; `gate` must not record. */
+export async function previewDecision(
+  gate: Gate,
+  call: PreviewCall,
+  { dialed, postalCode = call.postalCode, problem }: PreviewNumber,
+): Promise<DecisionDocument> {
+  const request = { ...call, dialed, postalCode }
+  const decision = await gate.decide(request)
+  // As in a decision, emergency calls pass whatever else is wrong.
+  const isRefused = problem !== undefined && decision.reason !== 'service-code'
+  return toDecisionDocument(isRefused ? gate.refuse(request, problem) : decision)
+}
+
+export function createPreviewRoute(gate: Gate, clock: Clock): Route {
+  return createRoute(previewEndpoint, async ({ accountId, keyId }, { numbers, ...fields }) => {
+    if (fields.at !== undefined) requireInstantInRange(fields.at, clock.now())
+    const call: PreviewCall = { ...fields, accountId, keyId, via: 'http' }
+    const rows: PreviewBody['rows'][number][] = []
+    const counts = new DecisionCounts()
+    const documents = mapConcurrently(numbers, maxPending, (value) =>
+      previewDecision(gate, call, readPreviewNumber(value)),
+    )
+    for await (const document of documents) {
+      counts.add(document)
+      const { dialed, number, postalCode, decision, reason, message, nextAllowedAt } = document
+      rows.push({ dialed, number, postalCode, decision, reason, message, nextAllowedAt })
+    }
+    return { allowed: counts.allowed, blocked: counts.blocked, reasons: counts.byReason(), rows }
+  })
+}
+
+export class DecisionCounts {
+  allowed = 0
+  blocked = 0
+  readonly #reasons = new Map<string, number>()
+
+  get total(): number {
+    return this.allowed + this.blocked
+  }
+
+  add({ decision, reason }: Pick<DecisionDocument, 'decision' | 'reason'>): void {
+    if (decision === 'allow') this.allowed += 1
+    else this.blocked += 1
+    this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1)
+  }
+
+  /** The most frequent reason first. */
+  byReason(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#reasons].sort(([, one], [, other]) => other - one))
+  }
+}
