@@ -156,6 +156,7 @@ function observeEach(metrics) {
   metrics.recordJournalFlush(0)
   metrics.countRemovedDecisions('retention', 0)
   metrics.recordOptOutEnforced(0)
+  metrics.setConfigurationVersions({ settings: '0', rules: '0' })
   metrics.setServerReader(async () => ({
     decisionsInFlight: 0,
     maxDecisionsInFlight: 0,
@@ -204,6 +205,8 @@ function labelValues() {
     by: words(['retention', 'erasure']),
     list: 'names of imported lists',
     state: words(listMetricStates),
+    settings: '12 hex digits',
+    rules: '12 hex digits',
     feed: words(factFeedNames),
     country: words(['US', 'CA']),
   }

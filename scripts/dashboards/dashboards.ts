@@ -725,6 +725,17 @@ const journal: DashboardSpec = {
           redFrom: 0.8,
           queries: [[`max(process_open_fds{${own}} / process_max_fds{${own}})`, 'open']],
         },
+        {
+          kind: 'stat',
+          title: 'Lost trace spans',
+          about: 'Spans that the collector did not accept in time; 0 also if none are exported.',
+          alert: 'CallgateTraceSpansDropped',
+          unit: 'short',
+          redFrom: 1,
+          queries: [
+            [`sum(increase(callgate_trace_spans_dropped_total{${own}}[$__range]))`, 'spans'],
+          ],
+        },
       ],
     },
   ],

@@ -2,6 +2,7 @@
  * What the operator edits: settings, calling rules, and the facts of the sandbox; what differs between two
  * of them, and which of it a running server can take over.
  */
+import { createHash } from 'node:crypto'
 import {
   getAt,
   isReloadable,
@@ -31,6 +32,29 @@ export interface ValueChange {
   readonly from: string
   readonly to: string
 }
+
+/** 12 hex digits each: two that are equal have the same content. */
+export interface ConfigurationVersions {
+  /** Of the settings, without secrets, and of the facts of the sandbox. */
+  readonly settings: string
+  /** Of the calling rules. */
+  readonly rules: string
+}
+
+export function computeVersions(configuration: Configuration): ConfigurationVersions {
+  const { settings, rules, sandboxFile } = configuration
+  const normalize = (name: string, value: unknown) => {
+    // Whoever reads the version must not be able to try secrets.
+    if (secretNames.has(name)) return undefined
+    return isTree(value) ? Object.fromEntries(Object.entries(value).sort(byName)) : value
+  }
+  const sandbox = { ...sandboxFile, lines: [...sandboxFile.lines] }
+  const digest = (value: unknown) =>
+    createHash('sha256').update(JSON.stringify(value, normalize)).digest('hex').slice(0, 12)
+  return { settings: digest([settings, sandbox]), rules: digest(rules) }
+}
+
+const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1)
 
 export interface ConfigurationChanges {
   readonly applied: readonly ValueChange[]

@@ -29,9 +29,21 @@ export function prepareDataFolder({ dataDir }: Pick<Settings, 'dataDir'>): void 
     ensureFolder(dataDir)
     accessSync(dataDir, constants.W_OK | constants.X_OK)
   } catch (cause) {
-    const why = getErrorMessage(cause)
-    const rule = cause instanceof DataFileError ? why : `${dataDir}: cannot be written: ${why}`
-    const advice = 'set CALLGATE_DATA_DIR to a folder that callgate can write to'
-    throw new SettingsError([`dataDir '${dataDir}': ${rule}; ${advice}`])
+    throw new SettingsError([
+      `${describeUnwritable({ dataDir }, dataDir, cause)}; ${unwritableFix}`,
+    ])
   }
 }
+
+/** What is wrong with a data folder if it, or a file in it, cannot be written. */
+export function describeUnwritable(
+  { dataDir }: Pick<Settings, 'dataDir'>,
+  path: string,
+  cause: unknown,
+): string {
+  const why = getErrorMessage(cause)
+  return `dataDir '${dataDir}': ${cause instanceof DataFileError ? why : `${path}: cannot be written: ${why}`}`
+}
+
+export const unwritableFix =
+  'make it writable for the user of callgate, or set CALLGATE_DATA_DIR to a folder that callgate can write to'

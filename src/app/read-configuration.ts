@@ -3,6 +3,7 @@
  * thread may be held, so a reload does it in a thread.
  */
 import { checkSettings, resolveShippedFile, type SettingsInput } from '../config/load.js'
+import { hashSecretFiles } from '../config/secret-file.js'
 import type { Settings } from '../config/settings.js'
 import { CallingRules } from '../data/calling-rules/calling-rules.js'
 import { checkCallingRules } from '../data/calling-rules/calling-rules-schema.js'
@@ -14,8 +15,11 @@ import { readSandboxFile } from '../service/sandbox/sandbox-file.js'
 import {
   type Configuration,
   type ConfigurationChanges,
+  type ConfigurationVersions,
   compareConfigurations,
+  computeVersions,
   keepUntilRestart,
+  type ValueChange,
 } from './configuration.js'
 
 export interface CheckedConfiguration {
@@ -59,18 +63,39 @@ export interface ReloadRequest {
   /** The settings file of `--config`, if given. */
   readonly file: string | undefined
   readonly inUse: Configuration
+  /** Of the key and password files in use, as {@link hashSecretFiles} gives them. */
+  readonly secrets: Readonly<Record<string, string>>
 }
 
 /** `next` is what to use from now on: settings that need a restart are as in use. */
 export type ReloadPlan =
   | { readonly problems: readonly string[] }
-  | { readonly next: Configuration; readonly changes: ConfigurationChanges }
+  | {
+      readonly next: Configuration
+      readonly changes: ConfigurationChanges
+      /** Of `next`. */
+      readonly versions: ConfigurationVersions
+    }
 
-function planReload({ file, inUse }: ReloadRequest): ReloadPlan {
+function planReload({ file, inUse, secrets }: ReloadRequest): ReloadPlan {
   const { configuration: read, problems } = readConfiguration({ file })
   if (!read) return { problems }
   const next = { ...read, settings: keepUntilRestart(inUse.settings, read.settings) }
-  return { next, changes: compareConfigurations(inUse, read) }
+  const { applied, needRestart } = compareConfigurations(inUse, read)
+  const changed = listChangedSecrets(inUse.settings, secrets)
+  const changes = { applied, needRestart: [...needRestart, ...changed] }
+  return { next, changes, versions: computeVersions(next) }
+}
+
+/** Keys and passwords are read when the program starts. */
+function listChangedSecrets(
+  settings: Settings,
+  inUse: Readonly<Record<string, string>>,
+): readonly ValueChange[] {
+  const now = hashSecretFiles(settings)
+  return Object.keys(inUse)
+    .filter((setting) => now[setting] !== inUse[setting])
+    .map((field) => ({ field, from: 'its content at the start', to: 'its content now' }))
 }
 
 export const reloadWork: ThreadWork<undefined, ReloadRequest, ReloadPlan> = {

@@ -1,15 +1,23 @@
 /** Takes changed settings, rules and sandbox facts over while the server runs; keeps those in use if they are wrong. */
 import { deepFreeze } from '../config/load.js'
+import { hashSecretFiles } from '../config/secret-file.js'
 import { getErrorMessage } from '../errors.js'
 import { listPolicyWarnings } from '../gate/build-policy.js'
 import { startThread } from '../runtime/thread.js'
 import type { Callgate } from './callgate.js'
-import type { Configuration, ConfigurationChanges } from './configuration.js'
+import {
+  type Configuration,
+  type ConfigurationChanges,
+  type ConfigurationVersions,
+  computeVersions,
+} from './configuration.js'
 import { type ReloadPlan, reloadWork } from './read-configuration.js'
 
 /** With problems nothing has changed. */
 export interface ReloadResult extends ConfigurationChanges {
   readonly problems: readonly string[]
+  /** Of what is in use from now on. */
+  readonly versions: ConfigurationVersions
 }
 
 export interface ReloaderOptions {
@@ -22,12 +30,28 @@ export interface ReloaderOptions {
 export class Reloader {
   readonly #callgate: Callgate
   readonly #options: ReloaderOptions
+  /** Of the files that the start has read. */
+  readonly #secrets: Readonly<Record<string, string>>
+  #versions: ConfigurationVersions
   #running: Promise<ReloadResult> | undefined
   #next: Promise<ReloadResult> | undefined
 
   constructor(callgate: Callgate, options: ReloaderOptions) {
     this.#callgate = callgate
     this.#options = options
+    const { settings, data, metrics } = callgate
+    this.#secrets = hashSecretFiles(settings)
+    this.#versions = computeVersions({
+      settings,
+      rules: data.rules.document,
+      sandboxFile: data.sandbox.file,
+    })
+    metrics.setConfigurationVersions(this.#versions)
+  }
+
+  /** Of what is in use. */
+  get versions(): ConfigurationVersions {
+    return this.#versions
   }
 
   /**
@@ -53,7 +77,9 @@ export class Reloader {
   }
 
   async #reload(): Promise<ReloadResult> {
-    const result = await this.#apply().catch((cause: unknown) => refuse([getErrorMessage(cause)]))
+    const result = await this.#apply().catch((cause: unknown) =>
+      this.#refuse([getErrorMessage(cause)]),
+    )
     this.#callgate.metrics.setReloadSuccess(result.problems.length === 0)
     this.#log(result)
     return result
@@ -61,14 +87,20 @@ export class Reloader {
 
   async #apply(): Promise<ReloadResult> {
     const plan = await this.#plan()
-    if ('problems' in plan) return refuse(plan.problems)
-    const { next, changes } = plan
+    if ('problems' in plan) return this.#refuse(plan.problems)
+    const { next, changes, versions } = plan
     if (changes.applied.length > 0) {
       deepFreeze(next.settings)
       this.#callgate.reconfigure(next)
       this.#options.onReconfigured(next)
+      this.#versions = versions
+      this.#callgate.metrics.setConfigurationVersions(versions)
     }
-    return { problems: [], ...changes }
+    return { problems: [], ...changes, versions: this.#versions }
+  }
+
+  #refuse(problems: readonly string[]): ReloadResult {
+    return { problems, applied: [], needRestart: [], versions: this.#versions }
   }
 
   async #plan(): Promise<ReloadPlan> {
@@ -77,6 +109,7 @@ export class Reloader {
     try {
       return await thread.ask({
         file: this.#options.file,
+        secrets: this.#secrets,
         inUse: { settings, rules: data.rules.document, sandboxFile: data.sandbox.file },
       })
     } finally {
@@ -101,6 +134,7 @@ export class Reloader {
     log.info('the settings were reloaded', {
       changed: applied.length,
       needRestart: needRestart.length,
+      versions: this.#versions,
     })
     if (applied.length === 0) return
     for (const warning of listPolicyWarnings(settings, clock.now())) log.warn(warning)
@@ -109,7 +143,3 @@ export class Reloader {
 
 /** A new edition of the calling rules may change, or get wrong, thousands of values. */
 const maxLogged = 100
-
-function refuse(problems: readonly string[]): ReloadResult {
-  return { problems, applied: [], needRestart: [] }
-}

@@ -1,5 +1,6 @@
 /** `callgate config check`: checks the settings and the files that they name, without a server or a data folder. */
 import type { Command } from 'commander'
+import { type ConfigurationVersions, computeVersions } from '../app/configuration.js'
 import { readConfiguration } from '../app/read-configuration.js'
 import type { Settings } from '../config/settings.js'
 import { listPolicyWarnings } from '../gate/build-policy.js'
@@ -24,12 +25,15 @@ export const registerConfig: RegisterCommand = (program, terminal) => {
         command: Command,
       ) => {
         const { config } = command.optsWithGlobals<{ config?: string }>()
-        const { settings, problems } = readConfiguration({ file: named ?? config })
+        const { settings, problems, configuration } = readConfiguration({ file: named ?? config })
         const isValid = problems.length === 0
+        const versions = configuration && computeVersions(configuration)
         const warnings = isValid ? listPolicyWarnings(settings, nodeRuntime.clock.now()) : []
         if (json)
-          terminal.out(`${JSON.stringify({ valid: isValid, problems, warnings }, undefined, 2)}\n`)
-        else if (isValid) terminal.out(formatValid(settings, warnings))
+          terminal.out(
+            `${JSON.stringify({ valid: isValid, problems, warnings, versions }, undefined, 2)}\n`,
+          )
+        else if (versions) terminal.out(formatValid(settings, warnings, versions))
         if (isValid) return
         const list = problems.map((problem) => `\n  - ${problem}`).join('')
         throw new CommandFailure(json ? '' : `${problems.length} mistake(s):${list}`, 2)
@@ -37,9 +41,14 @@ export const registerConfig: RegisterCommand = (program, terminal) => {
     )
 }
 
-function formatValid({ callingHours, sandbox }: Settings, warnings: readonly string[]): string {
+function formatValid(
+  { callingHours, sandbox }: Settings,
+  warnings: readonly string[],
+  versions: ConfigurationVersions,
+): string {
   const lines = [
     `valid: the settings, the calling rules in ${callingHours.rulesFile}, the sandbox in ${sandbox.file}`,
+    `versions: settings ${versions.settings}, calling rules ${versions.rules}`,
     ...warnings.map((warning) => `warning: ${warning}`),
   ]
   return `${lines.join('\n')}\n`

@@ -85,7 +85,10 @@ export function resolveServerUrl(
     if (/^https?:\/\/[^\s?#@]+$/.test(url) && parseUrl(url)) return url.replace(/\/+$/, '')
     throw new CommandFailure(`--url '${url}': must be http://host:port or https://host:port`, 2)
   }
-  if (http.port === 0) throw new CommandFailure('--url is required when http.port is 0', 2)
+  if (http.port === 0) {
+    const why = 'http.port is 0, so the server has another port after each start'
+    throw new CommandFailure(`--url is missing: ${why}; give the address that it printed`, 2)
+  }
   const host = http.host === '0.0.0.0' || http.host === '::' ? '127.0.0.1' : http.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`
 }

@@ -76,13 +76,14 @@ function describeFailure(cause: unknown, dataDir: string): string {
   return `the server on the data folder ${dataDir} cannot be reached: ${getErrorMessage(cause)}`
 }
 
-function formatResult({ problems, applied, needRestart }: ReloadResult): string {
+function formatResult({ problems, applied, needRestart, versions }: ReloadResult): string {
   if (problems.length > 0) return ''
   const lines = [
     ...(applied.length === 0 ? ['nothing has changed that can be reloaded'] : ['reloaded:']),
     ...applied.map(formatChange),
     ...(needRestart.length === 0 ? [] : ['needs a restart, not in use yet:']),
     ...needRestart.map(formatChange),
+    `in use: settings ${versions.settings}, calling rules ${versions.rules}`,
   ]
   return `${lines.join('\n')}\n`
 }

@@ -1,4 +1,5 @@
 /** Reads keys and passwords from files. Error messages never contain the content. */
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { DataFileError, getErrorMessage } from '../errors.js'
 
@@ -34,4 +35,36 @@ function readContent(path: string, setting: string): string {
     const why = getErrorMessage(cause)
     throw new DataFileError(path, `${setting}: cannot be read: ${why}`, cause)
   }
+}
+
+interface SecretFile {
+  /** Such as `asterisk.servers.0.passwordFile`. */
+  readonly setting: string
+  readonly path: string
+}
+
+/** All secret files in the settings, at any depth. */
+export function listSecretFiles(settings: object, group = ''): readonly SecretFile[] {
+  return Object.entries(settings).flatMap(([name, value]: [string, unknown]) => {
+    const setting = `${group}${name}`
+    if (typeof value === 'string') {
+      const isSecret = /^(?:loginId|clientSecret|password|permitKey)File$/.test(name)
+      return isSecret ? [{ setting, path: value }] : []
+    }
+    return typeof value === 'object' && value !== null ? listSecretFiles(value, `${setting}.`) : []
+  })
+}
+
+/** SHA-256 of each secret file by its setting, so that a change can be noticed; `missing` if it cannot be read. */
+export function hashSecretFiles(settings: object): Readonly<Record<string, string>> {
+  const hash = (path: string) => {
+    try {
+      return createHash('sha256').update(readFileSync(path)).digest('hex')
+    } catch {
+      return 'missing'
+    }
+  }
+  return Object.fromEntries(
+    listSecretFiles(settings).map(({ setting, path }) => [setting, hash(path)]),
+  )
 }

@@ -33,6 +33,8 @@ export interface ServerMetrics {
   /** From the arrival of an opt-out at the service until no decision can miss it. */
   recordOptOutEnforced(seconds: number): void
   setReloadSuccess(isSuccessful: boolean): void
+  /** Hashes of the settings and the calling rules in use. */
+  setConfigurationVersions(versions: { readonly settings: string; readonly rules: string }): void
 }
 
 export function createServerMetrics(registry: Registry): ServerMetrics {
@@ -55,10 +57,20 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
     registers,
   })
   reload.set(1)
+  const configuration = new Gauge({
+    name: 'callgate_config_info',
+    help: 'Always 1; versions of the settings and of the calling rules in use, as callgate reload and config check print them.',
+    labelNames: ['settings', 'rules'],
+    registers,
+  })
   return {
     setServerReader: createReadGauges(registry),
     recordOptOutEnforced: (seconds) => optOut.observe(seconds),
     setReloadSuccess: (isSuccessful) => reload.set(isSuccessful ? 1 : 0),
+    setConfigurationVersions({ settings, rules }) {
+      configuration.reset()
+      configuration.set({ settings, rules }, 1)
+    },
     setReadiness(checks) {
       for (const check of checks) ready.set({ readiness: check.name }, check.ready ? 1 : 0)
     },

@@ -1,10 +1,13 @@
 /** Whether a data folder has held a SQLite database before, so that none is replaced by an empty one. */
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DataFileError } from '../errors.js'
 import { syncFolder } from '../runtime/folders.js'
 
 export const resolveDatabasePath = (dataDir: string): string => join(dataDir, 'callgate.sqlite')
+
+/** Where a restore works until the folder is complete. */
+export const resolveRestoringPath = (dataDir: string): string => join(dataDir, '.restoring')
 
 /** Shows that the folder holds a database. It survives `rm callgate.sqlite*`. */
 const resolveMarkerPath = (dataDir: string): string => join(dataDir, 'initialized')
@@ -43,6 +46,11 @@ export function refuseUnwantedDatabase(
     throw new DataFileError(path, 'the database exists already; start without --init')
   }
   if (hasContent || init) return
+  const restoring = resolveRestoringPath(dirname(path))
+  if (existsSync(restoring)) {
+    const why = 'a restore into this folder did not end, so it has no database'
+    throw new DataFileError(restoring, `${why}. Run it again: callgate restore <backup>`)
+  }
   const whatToDo =
     'Restore a backup or mount the right volume. To start over with an empty database and new ' +
     'keys, run: callgate serve --init'

@@ -1,6 +1,5 @@
 /** Reads the database for a diagnosis, without creating or changing a record. */
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely } from 'kysely'
@@ -14,12 +13,12 @@ export interface ReadOnlyDatabase {
 
 /**
  * Opens an existing database. In WAL mode even a reader creates `-wal` and `-shm` files if they are
- * missing, so the database of a stopped server is read from a private copy, which is deleted by `close`.
- * Throws if it cannot be read.
+ * missing, so the database of a stopped server is read from a private copy in `temporaryFolder`, which is
+ * deleted by `close`. Throws if it cannot be read.
  */
-export function openReadOnlyDatabase(path: string): ReadOnlyDatabase {
+export function openReadOnlyDatabase(path: string, temporaryFolder: string): ReadOnlyDatabase {
   const isOpenElsewhere = existsSync(`${path}-wal`) && existsSync(`${path}-shm`)
-  const folder = isOpenElsewhere ? undefined : copyDatabase(path)
+  const folder = isOpenElsewhere ? undefined : copyDatabase(path, temporaryFolder)
   const removeCopy = () => {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
   }
@@ -39,8 +38,8 @@ export function openReadOnlyDatabase(path: string): ReadOnlyDatabase {
 }
 
 /** Returns the folder of the copy, which only this user can read. */
-function copyDatabase(path: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'callgate-doctor-'))
+function copyDatabase(path: string, temporaryFolder: string): string {
+  const folder = mkdtempSync(join(temporaryFolder, 'callgate-doctor-'))
   try {
     for (const file of [path, `${path}-wal`].filter((each) => existsSync(each))) {
       copyFileSync(file, join(folder, basename(file)))

@@ -330,8 +330,11 @@ export class SqliteFileDialect implements Dialect {
   }
 }
 
-/** A lock that ends with the process, however it ends: an open transaction on a separate file. */
-function lockServing(dataDir: string): Sqlite.Database {
+/**
+ * A lock that ends with the process, however it ends: an open transaction on a separate file. Throws
+ * {@link DataFileError} if another process has it.
+ */
+export function lockServing(dataDir: string): Sqlite.Database {
   const path = join(dataDir, 'serving.lock')
   const lock = new Sqlite(path, { timeout: 0 })
   try {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { compareConfigurations, keepUntilRestart } from '../../src/app/configuration.js'
+import {
+  compareConfigurations,
+  computeVersions,
+  keepUntilRestart,
+} from '../../src/app/configuration.js'
 import { loadSettings } from '../../src/config/load.js'
 import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 import { rules, sandboxFile } from '../support/scrub-parts.js'
@@ -12,6 +16,44 @@ const configurationOf = (environment: Readonly<Record<string, string>> = {}) => 
 })
 const changesTo = (environment: Readonly<Record<string, string>>) =>
   compareConfigurations(configurationOf(), configurationOf(environment))
+
+describe('the versions of a configuration', () => {
+  const base = computeVersions(configurationOf())
+
+  it('are the same for the same content, whatever its order and its secrets', () => {
+    const withKey = (key: string) =>
+      configurationOf({
+        CALLGATE_LOOKUPS_BASE_URL: 'http://127.0.0.1:9',
+        CALLGATE_LOOKUPS_LOGIN_ID: key,
+      })
+    const { settings } = withKey('very-secret')
+    const reversed = Object.fromEntries(Object.entries(settings).reverse()) as typeof settings
+    const same = { ...configurationOf(), settings: reversed }
+    expect(computeVersions(same)).toEqual(computeVersions(withKey('other')))
+    expect(base).toEqual({
+      settings: expect.stringMatching(/^[0-9a-f]{12}$/),
+      rules: expect.stringMatching(/^[0-9a-f]{12}$/),
+    })
+  })
+
+  it('differ in the part that differs', () => {
+    const { about } = rules.document
+    const settings = computeVersions(configurationOf({ CALLGATE_LOG_LEVEL: 'debug' }))
+    expect([settings.settings === base.settings, settings.rules === base.rules]).toEqual([
+      false,
+      true,
+    ])
+    const sandbox = {
+      ...configurationOf(),
+      sandboxFile: { ...sandboxFile, otherNumbers: '0100' as const },
+    }
+    expect(computeVersions(sandbox).settings).not.toBe(base.settings)
+    const changed = { ...rules.document, about: { ...about, asOf: about.asOf + 1 } }
+    const rulesOnly = computeVersions({ ...configurationOf(), rules: changed })
+    expect(rulesOnly.rules).not.toBe(base.rules)
+    expect(rulesOnly.settings).toBe(base.settings)
+  })
+})
 
 describe('the changes of a configuration', () => {
   it('are none between equal ones', () => {

@@ -1,11 +1,11 @@
 /** `callgate backup` and `callgate restore`: a data folder, copied while it is in use, and brought back. */
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { formatGivenSettings } from '../../config/load.js'
 import { findConfigOption, loadCommandSettings, type RegisterCommand } from '../command.js'
 import type { BackupManifest } from './manifest.js'
 import { restoreBackup, verifyBackup } from './restore-backup.js'
-import { createBackup } from './write-backup.js'
+import { createBackup, findUnfinished } from './write-backup.js'
 
 export const registerBackup: RegisterCommand = (program, terminal) => {
   const backup = program
@@ -18,6 +18,11 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
     .action(async (target: string, options: { withSecrets?: true }, command: Command) => {
       const settings = loadCommandSettings(command)
       const withSecrets = options.withSecrets === true
+      for (const path of findUnfinished(dirname(resolve(target)))) {
+        terminal.note(
+          `${path}: left by a backup or a check that was killed; remove it, unless one is running\n`,
+        )
+      }
       const manifest = await createBackup(settings, resolve(target), {
         withSecrets,
         settingsText: formatGivenSettings({ file: findConfigOption(command) }, { withSecrets }),

@@ -11,9 +11,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { extract } from 'tar'
-import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
-import { markInitialized } from '../../storage/database-files.js'
+import {
+  markInitialized,
+  resolveDatabasePath,
+  resolveRestoringPath,
+} from '../../storage/database-files.js'
+import { lockServing } from '../../storage/sqlite.js'
 import { CommandFailure } from '../command.js'
 import {
   type BackupManifest,
@@ -55,17 +60,22 @@ async function unpack(path: string, folder: string): Promise<void> {
   }
 }
 
-const partialName = '.restoring'
-
 /**
- * Restores a backup into an empty or missing folder. From the first step to the last the folder says that it
- * has held a database, and has none, so no server starts on it. If anything fails, it is empty again.
+ * Restores a backup into an empty or missing folder, or into one in which an earlier restore did not end. Until
+ * the last step the folder has no database and says that it is being restored, so no server starts on it. If
+ * anything fails, it is empty again.
  */
 export async function restoreBackup(path: string, dataDir: string): Promise<BackupManifest> {
   requireBackup(path)
   ensureFolder(dataDir)
-  const partial = claimFolder(dataDir)
+  requireRestorable(dataDir)
+  const lock = lockFolder(dataDir)
+  const partial = resolveRestoringPath(dataDir)
   try {
+    // Another restore may have ended since.
+    requireRestorable(dataDir)
+    empty(dataDir, isLock)
+    mkdirSync(partial)
     markInitialized(dataDir)
     if (isArchive(path)) await unpack(path, partial)
     else {
@@ -76,37 +86,44 @@ export async function restoreBackup(path: string, dataDir: string): Promise<Back
     moveInto(dataDir, partial)
     return manifest
   } catch (cause) {
-    for (const name of readdirSync(dataDir)) {
-      if (name !== volumeFolder) rmSync(join(dataDir, name), { recursive: true, force: true })
-    }
+    if (cause instanceof CommandFailure) throw cause
+    empty(dataDir)
     const why = describeFailureIn(partial, path, cause)
     throw new CommandFailure(`dataDir '${dataDir}': nothing was restored, and it is empty: ${why}`)
+  } finally {
+    lock.close()
   }
 }
 
 /** A volume that was just made has this one. */
 const volumeFolder = 'lost+found'
+/** The lock, and what SQLite has beside it while it is held. */
+const isLock = (name: string): boolean => name.startsWith('serving.lock')
 
-/** Creates the folder in which a restore works, which only one can. */
-function claimFolder(dataDir: string): string {
-  const partial = join(dataDir, partialName)
-  const [first] = readdirSync(dataDir).filter((name) => name !== volumeFolder)
-  const refuse = (found: string) => {
-    const rule = 'a restore needs an empty folder, so that no data is lost'
-    const advice =
-      found === partialName
-        ? 'another restore is running, or did not end; in that case empty the folder'
-        : 'name another one with CALLGATE_DATA_DIR, or move its files away'
-    throw new CommandFailure(`dataDir '${dataDir}': ${rule}, but it holds ${found}; ${advice}`, 2)
-  }
-  if (first !== undefined) refuse(first)
+/** Without a database, whatever is beside the folder of a restore is from that restore. */
+function requireRestorable(dataDir: string): void {
+  const [found] = readdirSync(dataDir).filter((name) => name !== volumeFolder && !isLock(name))
+  const hasDatabase = existsSync(resolveDatabasePath(dataDir))
+  if (found === undefined || (existsSync(resolveRestoringPath(dataDir)) && !hasDatabase)) return
+  const rule = `a restore needs an empty folder, so that no data is lost, but it holds ${found}`
+  const advice = 'name another one with CALLGATE_DATA_DIR, or move its files away'
+  throw new CommandFailure(`dataDir '${dataDir}': ${rule}; ${advice}`, 2)
+}
+
+function lockFolder(dataDir: string): { close(): void } {
   try {
-    mkdirSync(partial)
+    return lockServing(dataDir)
   } catch (cause) {
-    if (getErrorCode(cause) !== 'EEXIST') throw cause
-    refuse(partialName)
+    if (!(cause instanceof DataFileError)) throw cause
+    throw new CommandFailure(`dataDir '${dataDir}': another restore into it is running`, 2)
   }
-  return partial
+}
+
+function empty(dataDir: string, isKept: (name: string) => boolean = () => false): void {
+  for (const name of readdirSync(dataDir)) {
+    if (name === volumeFolder || isKept(name)) continue
+    rmSync(join(dataDir, name), { recursive: true, force: true })
+  }
 }
 
 /** The database comes last: with it, the folder is restored. */

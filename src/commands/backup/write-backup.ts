@@ -22,6 +22,7 @@ import {
   resolveLastBackupPath,
 } from '../../app/data-folders.js'
 import { resolveShippedFile } from '../../config/load.js'
+import { listSecretFiles } from '../../config/secret-file.js'
 import type { Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -36,7 +37,6 @@ import {
 } from '../../storage/database-copy.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 import { CommandFailure } from '../command.js'
-import { listSecretFiles } from '../serve/exposed-files.js'
 import {
   type BackupManifest,
   describeFailureIn,
@@ -93,6 +93,14 @@ export async function createBackup(
   }
   noteBackup(settings, `${manifest.at} ${target}\n`)
   return manifest
+}
+
+/** What backups and checks of archives that were killed, or are running, have in a folder. */
+export function findUnfinished(folder: string): readonly string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((name) => /\.(?:partial|unpacked)-\w{6}(?:\.tgz)?$/.test(name))
+    .map((name) => join(folder, name))
 }
 
 function refuseTarget(settings: Settings, target: string): void {

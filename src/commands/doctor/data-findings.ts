@@ -1,13 +1,18 @@
-/** What the settings and the data folder show, whether or not a server runs. Changes nothing there. */
+/** What the data folder, the database, the lists and the prefixes show, whether or not a server runs. Changes nothing. */
 import { constants, existsSync } from 'node:fs'
-import { access, statfs } from 'node:fs/promises'
+import { access, readdir, statfs } from 'node:fs/promises'
+import {
+  describeUnwritable,
+  getListsFolder,
+  getNumberingFolder,
+  unwritableFix,
+} from '../../app/data-folders.js'
 import { openReferenceData, type ReferenceData } from '../../app/service.js'
 import type { Settings } from '../../config/settings.js'
-import { isUsedByChecks } from '../../data/number-list/list-names.js'
+import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
-import { buildPolicy, listPolicyWarnings } from '../../gate/build-policy.js'
-import { nodeRuntime, withTimeout } from '../../runtime/runtime.js'
+import { nodeRuntime } from '../../runtime/runtime.js'
 import { ChangeHead } from '../../storage/change-head.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
@@ -16,126 +21,159 @@ import { listBlockedCountries, readAccountCallStatuses } from '../serve/call-rea
 import { checkClockReadiness } from '../serve/clock-monitor.js'
 import { checkNumberingReadiness } from '../serve/data-watch.js'
 import { findExposedFiles } from '../serve/exposed-files.js'
-import { listSourceWarnings } from '../serve/source-readiness.js'
-import type { HealthFinding } from './finding.js'
+import { findListAgeProblem } from '../serve/list-age-monitor.js'
+import { diskFix, type HealthFinding } from './finding.js'
 
 // These agree with the alerts of config/prometheus/alerts.yml.
 const soonFreeBytes = 5e9
 const nowFreeBytes = 5e8
 const keyExpiryMs = 7 * msPerDay
-const exceptionEndMs = 3 * msPerDay
 
-const maxDiskWaitMs = 2_000
-const { clock } = nodeRuntime
+/** One look at a disk, which may never answer. */
+export interface DataProbe {
+  readonly subject: string
+  /** What it reads, such as a path. */
+  readonly place: string
+  /** Never rejects. */
+  run(): Promise<readonly HealthFinding[]>
+}
 
-/** Findings of the settings alone. */
-export function findSettingsFindings(settings: Settings): readonly HealthFinding[] {
-  const policy = buildPolicy(settings)
-  const ending = Object.entries(policy).flatMap(([check, { allowUnknown }]): HealthFinding[] => {
-    if (!allowUnknown || allowUnknown.until - clock.now() > exceptionEndMs) return []
-    if (allowUnknown.until <= clock.now()) return []
-    const until = formatInstant(allowUnknown.until)
-    const problem = `the policy exception of ${check} ends at ${until}; unknown is blocked then`
-    return [{ level: 'soon', subject: 'policy', problem, fix: 'mend its cause, or renew it' }]
-  })
+export interface DataProbeDeps {
+  readonly clock: Clock
+  /** For a copy of the database. */
+  readonly temporaryFolder: string
+}
+
+/** In the order in which they must run: each reads what the later ones need. */
+export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonly DataProbe[] {
+  const { clock } = deps
+  const { dataDir } = settings
+  const [lists, numbering] = [getListsFolder(settings), getNumberingFolder(settings)]
+  const database = resolveDatabasePath(dataDir)
+  let data: ReferenceData | undefined
   return [
-    ...ending,
-    ...listPolicyWarnings(settings, clock.now()).map(
-      (problem): HealthFinding => ({
-        level: 'note',
-        subject: 'policy',
-        problem,
-        fix: 'docs/policy.md',
-      }),
+    {
+      subject: 'disk',
+      place: dataDir,
+      run: () => attempt('disk', diskFix, () => findDiskFindings(settings)),
+    },
+    ...[settings.lists.folder, settings.numbering.folder].flatMap((place): DataProbe[] =>
+      place === undefined ? [] : [{ subject: 'disk', place, run: () => touchFolder(place) }],
     ),
-    ...listSourceWarnings(settings).map(
-      (problem): HealthFinding => ({
-        level: 'soon',
-        subject: 'source',
-        problem,
-        fix: 'set an https address',
-      }),
-    ),
-    ...findExposedFiles(settings).map(
-      ({ path, mode, count, fixCommand: fix }): HealthFinding => ({
-        level: 'soon',
-        subject: 'files',
-        problem: `other users can read or write ${path} (mode ${mode})${count > 1 ? ` and ${count - 1} more` : ''}`,
-        fix,
-      }),
-    ),
+    {
+      subject: 'files',
+      place: `the modes of the files in ${dataDir}`,
+      run: async () => findExposedFiles(settings),
+    },
+    {
+      subject: 'data',
+      place: `the files in ${lists} and ${numbering}`,
+      run: () =>
+        attempt('data', 'import the file that it names again', async () => {
+          data = openReferenceData(settings, { ...nodeRuntime, clock })
+          return findFileFindings(data, clock)
+        }),
+    },
+    {
+      subject: 'database',
+      place: database,
+      run: () =>
+        attempt('database', 'restore a backup of the database (docs/operations.md)', () =>
+          findStoredFindings(settings, data, deps),
+        ),
+    },
   ]
 }
 
-/** Findings of the data folder, the database, the lists and the prefixes. */
-export async function findDataFindings(settings: Settings): Promise<readonly HealthFinding[]> {
-  const disk = await withTimeout(findDiskFindings(settings), maxDiskWaitMs, () => undefined)
-  if (!disk) {
-    const problem = `dataDir '${settings.dataDir}': the disk does not answer within ${maxDiskWaitMs} ms`
-    return [{ level: 'now', subject: 'disk', problem, fix: 'check the disk or the mount: dmesg' }]
+async function attempt(
+  subject: string,
+  fix: string,
+  read: () => Promise<readonly HealthFinding[]>,
+): Promise<readonly HealthFinding[]> {
+  try {
+    return await read()
+  } catch (cause) {
+    return [{ level: 'now', subject, problem: getErrorMessage(cause), fix }]
   }
-  return [...disk, ...(await findStoredFindings(settings))]
 }
 
-async function findDiskFindings({ dataDir }: Settings): Promise<readonly HealthFinding[]> {
-  try {
-    await access(dataDir, constants.W_OK | constants.X_OK)
-    const { bavail, bsize } = await statfs(dataDir)
-    const free = bavail * bsize
-    if (free >= soonFreeBytes) return []
-    const level = free < nowFreeBytes ? 'now' : 'soon'
-    const problem = `dataDir '${dataDir}': ${(free / 1e9).toFixed(1)} GB are free`
-    const fix = `free space; at least ${soonFreeBytes / 1e9} GB should be free`
-    return [{ level, subject: 'disk', problem, fix }]
-  } catch (cause) {
-    const isMissing = !existsSync(dataDir)
-    const problem = isMissing
-      ? `dataDir '${dataDir}' does not exist`
-      : `dataDir '${dataDir}' cannot be written: ${getErrorMessage(cause)}`
-    const fix = isMissing
-      ? 'start callgate serve, which creates it, or set CALLGATE_DATA_DIR'
-      : 'run this as the user of callgate; set its owner and mode, or mount it writable'
+/** A folder that is missing or cannot be read is reported by what needs its files. */
+async function touchFolder(folder: string): Promise<readonly HealthFinding[]> {
+  await readdir(folder).catch(() => undefined)
+  return []
+}
+
+async function findDiskFindings(settings: Settings): Promise<readonly HealthFinding[]> {
+  const { dataDir } = settings
+  if (!existsSync(dataDir)) {
+    const problem = `dataDir '${dataDir}' does not exist`
+    const fix = 'start callgate serve, which creates it, or set CALLGATE_DATA_DIR'
     return [{ level: 'now', subject: 'disk', problem, fix }]
   }
+  const unwritable = await findUnwritable(settings)
+  if (unwritable !== undefined) {
+    return [{ level: 'now', subject: 'disk', problem: unwritable, fix: unwritableFix }]
+  }
+  const { bavail, bsize } = await statfs(dataDir)
+  return findSpaceFindings(settings, bavail * bsize)
 }
 
-async function findStoredFindings(settings: Settings): Promise<readonly HealthFinding[]> {
-  const findings: HealthFinding[] = []
-  const attempt = async (subject: string, fix: string, read: () => Promise<HealthFinding[]>) => {
+/** Whether the folder and the database in it can be written, without writing. */
+async function findUnwritable(settings: Settings): Promise<string | undefined> {
+  const { dataDir } = settings
+  const database = resolveDatabasePath(dataDir)
+  for (const path of existsSync(database) ? [dataDir, database] : [dataDir]) {
     try {
-      findings.push(...(await read()))
+      await access(path, path === dataDir ? constants.W_OK | constants.X_OK : constants.W_OK)
     } catch (cause) {
-      findings.push({ level: 'now', subject, problem: getErrorMessage(cause), fix })
+      return describeUnwritable(settings, path, cause)
     }
   }
-  await attempt('data', 'import the file that it names again', async () => {
-    const data = openReferenceData(settings, nodeRuntime)
-    const path = resolveDatabasePath(settings.dataDir)
-    const restore = 'restore a backup of the database (docs/operations.md)'
-    await attempt('database', restore, async () => {
-      if (!existsSync(path)) return await findCallFindings(settings, data, undefined)
-      const database = openReadOnlyDatabase(path)
-      try {
-        const { db } = database
-        return [
-          ...(await findCallFindings(settings, data, db)),
-          ...(await findKeyFindings(db)),
-          ...(await findClockFindings(db)),
-        ]
-      } finally {
-        database.close()
-      }
-    })
-    return findFileFindings(data)
-  })
-  return findings
+  return undefined
+}
+
+export function findSpaceFindings(
+  { dataDir }: Pick<Settings, 'dataDir'>,
+  freeBytes: number,
+): readonly HealthFinding[] {
+  if (freeBytes >= soonFreeBytes) return []
+  const level = freeBytes < nowFreeBytes ? 'now' : 'soon'
+  const problem = `dataDir '${dataDir}': ${(freeBytes / 1e9).toFixed(1)} GB are free`
+  const fix = `free space; at least ${soonFreeBytes / 1e9} GB should be free`
+  return [{ level, subject: 'disk', problem, fix }]
+}
+
+/** Without `data`, which is reported by its own probe, nothing can be said about calls. */
+async function findStoredFindings(
+  settings: Settings,
+  data: ReferenceData | undefined,
+  { clock, temporaryFolder }: DataProbeDeps,
+): Promise<readonly HealthFinding[]> {
+  const path = resolveDatabasePath(settings.dataDir)
+  const findCalls = async (db?: Db) =>
+    data ? await findCallFindings(settings, { data, db, clock }) : []
+  if (!existsSync(path)) return await findCalls()
+  const database = openReadOnlyDatabase(path, temporaryFolder)
+  try {
+    const { db } = database
+    return [
+      ...(await findCalls(db)),
+      ...(await findKeyFindings(db, clock)),
+      ...(await findClockFindings(db, clock)),
+    ]
+  } finally {
+    database.close()
+  }
 }
 
 async function findCallFindings(
   settings: Settings,
-  data: ReferenceData,
-  db: Db | undefined,
-): Promise<HealthFinding[]> {
+  {
+    data,
+    db,
+    clock,
+  }: { readonly data: ReferenceData; readonly db: Db | undefined; readonly clock: Clock },
+): Promise<readonly HealthFinding[]> {
   const list = async () =>
     db
       ? await db.selectFrom('accounts').select(['id', 'kind']).orderBy('id').execute()
@@ -160,7 +198,7 @@ async function findCallFindings(
 }
 
 /** An expired key is reported until it is revoked. */
-async function findKeyFindings(db: Db): Promise<HealthFinding[]> {
+async function findKeyFindings(db: Db, clock: Clock): Promise<readonly HealthFinding[]> {
   const keys = await db
     .selectFrom('api_keys')
     .select(['id', 'label', 'account_id', 'expires_at'])
@@ -178,7 +216,7 @@ async function findKeyFindings(db: Db): Promise<HealthFinding[]> {
   })
 }
 
-async function findClockFindings(db: Db): Promise<HealthFinding[]> {
+async function findClockFindings(db: Db, clock: Clock): Promise<readonly HealthFinding[]> {
   const changeHead = new ChangeHead(db, clock)
   await changeHead.refresh()
   const { ready, detail = '' } = checkClockReadiness({ changeHead, runtime: { clock } })
@@ -188,10 +226,9 @@ async function findClockFindings(db: Db): Promise<HealthFinding[]> {
   ]
 }
 
-/** Damaged files, and lists that will soon be too old. Calls are blocked by lists that are already. */
-function findFileFindings(data: ReferenceData): HealthFinding[] {
+/** Damaged files, and lists that are too old or soon will be. */
+function findFileFindings(data: ReferenceData, clock: Clock): readonly HealthFinding[] {
   const numbering = checkNumberingReadiness({ data })
-  const aging = data.lists.all().filter(({ name }) => isUsedByChecks(name))
   return [
     ...data.lists.problems().map(
       ({ name, detail: problem }): HealthFinding => ({
@@ -201,13 +238,12 @@ function findFileFindings(data: ReferenceData): HealthFinding[] {
         fix: name === undefined ? 'check the folder' : `callgate import ${name}`,
       }),
     ),
-    ...aging
-      .filter((list) => data.listAges.findState(list, clock.now()) === 'soon-stale')
-      .map((list): HealthFinding => {
-        const at = formatInstant(data.listAges.computeStaleAt(list))
-        const problem = `${list.name} will be too old from ${at}, and is not used then`
-        return { level: 'soon', subject: 'lists', problem, fix: `callgate import ${list.name}` }
-      }),
+    ...data.lists.all().flatMap((list): HealthFinding[] => {
+      const aged = findListAgeProblem(list, { data, runtime: { clock } })
+      if (!aged) return []
+      const level = aged.state === 'stale' ? 'now' : 'soon'
+      return [{ level, subject: 'lists', problem: aged.text, fix: `callgate import ${list.name}` }]
+    }),
     ...(numbering.ready
       ? []
       : [

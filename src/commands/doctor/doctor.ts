@@ -1,15 +1,19 @@
 /** `callgate doctor`: what blocks calls or soon will, and what to do about it. Changes nothing. */
 import type { Command } from 'commander'
 import { SettingsError } from '../../config/load.js'
+import { msPerHour } from '../../domain/time/dates.js'
+import { nodeRuntime } from '../../runtime/runtime.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
-import { resolveServerUrl } from '../option-values.js'
+import { parseDuration, resolveServerUrl } from '../option-values.js'
 import { describeGoingLive } from '../serve/call-readiness.js'
-import { findDataFindings, findSettingsFindings } from './data-findings.js'
 import { findingLevels, type HealthFinding } from './finding.js'
+import { findPolicyFindings } from './policy-findings.js'
+import { runDataProbes } from './run-probes.js'
 import { findServerFindings } from './server-findings.js'
 
 interface DoctorOptions {
   readonly json?: boolean
+  readonly timeout: string
   readonly url?: string
 }
 
@@ -21,6 +25,7 @@ export const registerDoctor: RegisterCommand = (program, terminal) => {
     .description('show what blocks calls or soon will, and what to do; changes nothing')
     .option('--json', 'as JSON')
     .option('--url <url>', 'the running server (default: http.host and http.port of the settings)')
+    .option('--timeout <time>', 'how long reading any one part of the data may take', '30s')
     .addHelpText(
       'after',
       '\nExit codes: 0 nothing to do; 1 something must be done soon; 2 calls are blocked or not decided.\n',
@@ -37,17 +42,25 @@ export const registerDoctor: RegisterCommand = (program, terminal) => {
     })
 }
 
+function parseTimeout(text: string): number {
+  const ms = parseDuration(text, ['s', 'm'])
+  if (ms !== undefined && ms > 0 && ms <= msPerHour) return ms
+  throw new CommandFailure(`--timeout '${text}': must be a time such as 30s or 5m, to 60m`, 2)
+}
+
 /** With wrong settings there is a finding for each problem, and nothing else can be looked at. */
 async function findAll(
   options: DoctorOptions,
   command: Command,
 ): Promise<readonly HealthFinding[]> {
+  const maxProbeMs = parseTimeout(options.timeout)
   try {
     const settings = loadCommandSettings(command)
+    const url = resolveServerUrl(options, settings)
     // First, since reading large lists would use up the time that the server has to answer.
-    const server = await findServerFindings(settings, resolveServerUrl(options, settings))
-    const data = await findDataFindings(settings)
-    return [...server, ...data, ...findSettingsFindings(settings)]
+    const server = await findServerFindings(settings, url)
+    const data = await runDataProbes(settings, maxProbeMs)
+    return [...server, ...data, ...findPolicyFindings(settings, nodeRuntime.clock)]
   } catch (cause) {
     if (!(cause instanceof SettingsError)) throw cause
     const fix = 'correct the settings file or the variable (docs/settings.md)'

@@ -18,3 +18,5 @@ export interface HealthFinding {
   readonly problem: string
   readonly fix: string
 }
+
+export const diskFix = 'check the disk or the mount: dmesg'

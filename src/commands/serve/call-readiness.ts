@@ -7,12 +7,12 @@ import type { Callgate } from '../../app/callgate.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import { litigatorListName, nationalListNames } from '../../data/number-list/list-names.js'
 import type { Country } from '../../domain/place.js'
-import { formatInstant } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { Readiness } from '../../http/health.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import type { Account } from '../../service/accounts/accounts.js'
+import { findListAgeProblem } from './list-age-monitor.js'
 
 /** A server passes its {@link Callgate}; a diagnosis passes what it can read. */
 export interface CallReadinessDeps extends Pick<Callgate, 'data' | 'settings'> {
@@ -84,21 +84,21 @@ function findListBlockers(deps: CallReadinessDeps): readonly CallBlocker[] {
 }
 
 /** Why a list cannot be used, or `undefined` when it can. */
-function describeMissingList(
+export function describeMissingList(
   name: string,
-  { data, runtime }: CallReadinessDeps,
+  deps: Pick<CallReadinessDeps, 'data' | 'runtime'>,
 ): string | undefined {
-  const list = data.lists.get(name)
+  const { lists } = deps.data
+  const list = lists.get(name)
   if (!list) {
-    const problem = data.lists
+    const problem = lists
       .problems()
       .find((entry) => entry.name === undefined || entry.name === name)
     if (problem) return `${name} cannot be used: ${problem.detail}`
     return `${name} is not imported`
   }
-  if (data.listAges.findState(list, runtime.clock.now()) !== 'stale') return undefined
-  const since = formatInstant(data.listAges.computeStaleAt(list))
-  return `${name} is too old since ${since}`
+  const aged = findListAgeProblem(list, deps)
+  return aged?.state === 'stale' ? aged.text : undefined
 }
 
 function findNumberingBlockers({ data, settings }: CallReadinessDeps): readonly CallBlocker[] {

@@ -3,10 +3,10 @@ import type { Callgate } from '../../app/callgate.js'
 import type { Country } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Readiness, ReadinessCheck } from '../../http/health.js'
-import { createCallReadiness } from './call-readiness.js'
+import { createCallReadiness, describeMissingList } from './call-readiness.js'
 import { ClockMonitor, checkClockReadiness } from './clock-monitor.js'
 import {
-  describeAges,
+  findListAgeProblem,
   findMissingLists,
   ListAgeMonitor,
   measureListAges,
@@ -106,30 +106,22 @@ function reportData({ data, metrics, runtime }: Callgate): void {
   }
 }
 
-/** A missing list is not a fault, but with the embedded service its numbers are blocked. */
-function describeMissingLists(callgate: Callgate): string {
-  const missing = findMissingLists(callgate)
-  return missing.length > 0
-    ? `; not imported, so real accounts are blocked: ${missing.join(', ')}`
-    : ''
-}
-
 /**
- * A list that is too old is treated like a missing one: it is reported and blocks real accounts, but
- * the server stays ready, since another server would have the same list.
+ * A list that is missing or too old blocks real accounts, but the server stays ready, since another server
+ * would have the same lists.
  */
 function checkListReadiness(callgate: Callgate): Readiness {
   const { lists } = callgate.data
-  const problems = lists.problems()
-  if (problems.length > 0) {
-    const details = problems.map(({ detail }) => detail).join('; ')
-    return { ready: false, detail: `${details}${describeAges(callgate)}` }
-  }
+  const damaged = lists.problems().map(({ detail }) => detail)
+  const aged = lists.all().flatMap((list) => findListAgeProblem(list, callgate)?.text ?? [])
+  if (damaged.length > 0) return { ready: false, detail: [...damaged, ...aged].join('; ') }
   const names = lists
     .all()
     .map(({ name, version, asOf }) => `${name} ${version} as of ${formatInstant(asOf)}`)
-  const remarks = describeAges(callgate) + describeMissingLists(callgate)
-  return { ready: true, detail: `${names.join(', ') || 'none'}${remarks}` }
+  const missing = findMissingLists(callgate).flatMap(
+    (name) => describeMissingList(name, callgate) ?? [],
+  )
+  return { ready: true, detail: [names.join(', ') || 'none', ...aged, ...missing].join('; ') }
 }
 
 /** A damaged file is a fault even while the previously read data is still in use. */

@@ -1,24 +1,15 @@
 /** Finds data and secrets whose file modes let other users read or write them. */
 import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { listSecretFiles } from '../../config/secret-file.js'
 import type { Settings } from '../../config/settings.js'
-
-export interface ExposedFiles {
-  /** The first file or folder that other users can read or write. */
-  readonly path: string
-  /** Its mode in octal, such as `0644`. */
-  readonly mode: string
-  /** How many there are, including this one. */
-  readonly count: number
-  /** The shell command that fixes it. */
-  readonly fixCommand: string
-}
+import type { HealthFinding } from '../doctor/finding.js'
 
 /**
- * Returns one entry for the data folder, each shared folder of lists or prefixes, and each secret file,
+ * Returns one finding for the data folder, each shared folder of lists or prefixes, and each secret file,
  * if other users can read or write it or anything in it.
  */
-export function findExposedFiles(settings: Settings): readonly ExposedFiles[] {
+export function findExposedFiles(settings: Settings): readonly HealthFinding[] {
   const shared = [settings.lists.folder, settings.numbering.folder]
   return [
     ...[settings.dataDir, ...listSecretFiles(settings).map(({ path }) => path)].map((path) =>
@@ -29,30 +20,12 @@ export function findExposedFiles(settings: Settings): readonly ExposedFiles[] {
   ].filter((found) => found !== undefined)
 }
 
-interface SecretFile {
-  /** Such as `asterisk.servers.0.passwordFile`. */
-  readonly setting: string
-  readonly path: string
-}
-
-/** All secret files in the settings, at any depth. */
-export function listSecretFiles(settings: object, group = ''): readonly SecretFile[] {
-  return Object.entries(settings).flatMap(([name, value]: [string, unknown]) => {
-    const setting = `${group}${name}`
-    if (typeof value === 'string') {
-      const isSecret = /^(?:loginId|clientSecret|password|permitKey)File$/.test(name)
-      return isSecret ? [{ setting, path: value }] : []
-    }
-    return typeof value === 'object' && value !== null ? listSecretFiles(value, `${setting}.`) : []
-  })
-}
-
 const readOrWrite = { go: 0o066, o: 0o006 } as const
 
 function findExposedBelow(
   root: string,
   classes: keyof typeof readOrWrite,
-): ExposedFiles | undefined {
+): HealthFinding | undefined {
   const exposed = [resolve(root), ...listPathsBelow(resolve(root))].flatMap((path) => {
     const mode = findExposedMode(path, classes)
     return mode === undefined ? [] : [{ path, mode }]
@@ -60,7 +33,13 @@ function findExposedBelow(
   const [first] = exposed
   if (!first) return undefined
   const quoted = `'${resolve(root).replaceAll("'", "'\\''")}'`
-  return { ...first, count: exposed.length, fixCommand: `chmod -R ${classes}= ${quoted}` }
+  const more = exposed.length > 1 ? ` and ${exposed.length - 1} more` : ''
+  return {
+    level: 'soon',
+    subject: 'files',
+    problem: `other users can read or write ${first.path} (mode ${first.mode})${more}`,
+    fix: `chmod -R ${classes}= ${quoted}`,
+  }
 }
 
 /** Empty for a file, and for a folder that cannot be read. */

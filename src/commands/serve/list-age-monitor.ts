@@ -3,7 +3,11 @@
  * metrics also show lists that are missing or cannot be used.
  */
 import type { Callgate } from '../../app/callgate.js'
-import { litigatorListName, nationalListNames } from '../../data/number-list/list-names.js'
+import {
+  isUsedByChecks,
+  litigatorListName,
+  nationalListNames,
+} from '../../data/number-list/list-names.js'
 import type { ListState, NumberSet } from '../../domain/number-set.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { ListAgeMeasurement } from '../../observability/list-metrics.js'
@@ -50,6 +54,31 @@ export function measureListAges(deps: MissingListsDeps): readonly ListAgeMeasure
   ]
 }
 
+/** What makes a list unusable, now or soon. */
+export interface ListAgeProblem {
+  readonly state: 'soon-stale' | 'stale'
+  readonly text: string
+}
+
+interface ListAgeProblemDeps extends Pick<Callgate, 'data'> {
+  readonly runtime: Pick<Callgate['runtime'], 'clock'>
+}
+
+/** `undefined` if the list is fresh, or if no check uses it. */
+export function findListAgeProblem(
+  list: NumberSet,
+  { data: { listAges }, runtime }: ListAgeProblemDeps,
+): ListAgeProblem | undefined {
+  const state = listAges.findState(list, runtime.clock.now())
+  if (state === 'fresh' || !isUsedByChecks(list.name)) return undefined
+  const at = formatInstant(listAges.computeStaleAt(list))
+  const text =
+    state === 'stale'
+      ? `${list.name} is too old since ${at} and is not used`
+      : `${list.name} will be too old from ${at} and is not used then`
+  return { state, text }
+}
+
 /** Logs each list version once when it is about to expire and once when it has. */
 export class ListAgeMonitor {
   readonly #deps: ListAgeDeps
@@ -60,41 +89,24 @@ export class ListAgeMonitor {
   }
 
   check(): void {
-    const { data, runtime } = this.#deps
-    const now = runtime.clock.now()
-    for (const list of data.lists.all()) {
+    for (const list of this.#deps.data.lists.all()) {
       const { name, version } = list
-      const state = data.listAges.findState(list, now)
+      const problem = findListAgeProblem(list, this.#deps)
+      const state = problem?.state ?? 'fresh'
       const reported = this.#reported.get(name)
       if (reported?.version === version && reported.state === state) continue
       this.#reported.set(name, { version, state })
-      this.#report(list, state)
+      if (problem) this.#report(list, problem)
     }
   }
 
-  #report(list: NumberSet, state: ListState): void {
-    if (state === 'fresh') return
+  #report(list: NumberSet, { state, text }: ListAgeProblem): void {
     const { data, runtime } = this.#deps
     const { name, version, asOf } = list
     const maxAgeDays = data.listAges.findMaxAgeDays(name)
     const until = formatInstant(data.listAges.computeStaleAt(list))
     const fields = { list: name, version, asOf: formatInstant(asOf), maxAgeDays, until }
-    if (state === 'stale') runtime.log.error('a list is too old and is not used', fields)
-    else runtime.log.warn('a list will soon be too old to be used', fields)
+    if (state === 'stale') runtime.log.error(text, fields)
+    else runtime.log.warn(text, fields)
   }
-}
-
-/** For `/readyz`: empty when every list is fresh. */
-export function describeAges({ data, runtime }: ListAgeDeps): string {
-  const now = runtime.clock.now()
-  const inState = (state: ListState) =>
-    data.lists.all().filter((list) => data.listAges.findState(list, now) === state)
-  const formatExpiry = (list: NumberSet) =>
-    `${list.name} (${formatInstant(data.listAges.computeStaleAt(list))})`
-  const stale = inState('stale').map(formatExpiry)
-  const soon = inState('soon-stale').map(formatExpiry)
-  return [
-    ...(stale.length > 0 ? [`; too old since: ${stale.join(', ')}`] : []),
-    ...(soon.length > 0 ? [`; too old from: ${soon.join(', ')}`] : []),
-  ].join('')
 }

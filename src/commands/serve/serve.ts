@@ -12,7 +12,6 @@ import { version } from '../../config/version.js'
 import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { getErrorMessage } from '../../errors.js'
-import { listPolicyWarnings } from '../../gate/build-policy.js'
 import { encodeDecision } from '../../gate/decision-document.js'
 import { journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
@@ -29,6 +28,7 @@ import { nodeRuntime } from '../../runtime/runtime.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
+import { findPolicyFindings } from '../doctor/policy-findings.js'
 import { onHangup, waitForSignal } from '../signals.js'
 import { describeGoingLive, readAccountCallStatuses } from './call-readiness.js'
 import { listDataReadinessChecks, watchData } from './data-watch.js'
@@ -42,7 +42,7 @@ import {
 import { notifySystemd } from './notify-systemd.js'
 import { openReloadSocket } from './reload-socket.js'
 import { createServerReader } from './server-readings.js'
-import { listSourceReadinessChecks, listSourceWarnings } from './source-readiness.js'
+import { listSourceReadinessChecks } from './source-readiness.js'
 
 export const registerServe: RegisterCommand = (program) => {
   program
@@ -133,7 +133,8 @@ async function serveUntil(
     opened.push(() => server.close())
     const reloader = createReloader(serviceThreads)
     opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
-    log.info('started', { version, url: server.url, zoneRules: getIanaVersion() })
+    const { versions } = reloader
+    log.info('started', { version, url: server.url, zoneRules: getIanaVersion(), versions })
     await printGreeting(callgate, server, output)
     await notifySystemd('READY=1', log)
     log.info('stopping', { signal: await Promise.race([ended, storage.failure]) })
@@ -143,16 +144,10 @@ async function serveUntil(
   }
 }
 
-/** Logs conditions that an operator should know of but that do not prevent the start. */
+/** Logs what `callgate doctor` would find in the settings and the file modes. None of it prevents the start. */
 function logWarnings({ settings, runtime: { log, clock } }: Callgate): void {
-  const policy = listPolicyWarnings(settings, clock.now())
-  for (const line of [...policy, ...listSourceWarnings(settings)]) log.warn(line)
-  for (const { fixCommand: mend, ...exposed } of findExposedFiles(settings)) {
-    log.warn('modes of files let other users read data; run the command in mend', {
-      ...exposed,
-      mend,
-    })
-  }
+  const findings = [...findPolicyFindings(settings, clock), ...findExposedFiles(settings)]
+  for (const { problem, subject, fix } of findings) log.warn(problem, { subject, fix })
 }
 
 /** Checks the database in the background; damage is reported in readiness and the log. */

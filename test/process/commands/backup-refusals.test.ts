@@ -139,9 +139,63 @@ describe('a backup', () => {
       1,
       'this is not a complete backup',
     )
-    expect(await run(['backup', target])).toMatchObject({ code: 0 })
+    // It may be of another backup that is running, so it is named and not removed.
+    const next = await run(['backup', target])
+    expect(next).toMatchObject({ code: 0 })
+    expect(next.err).toBe(
+      `${join(work, partial ?? '')}: left by a backup or a check that was killed; remove it, unless one is running\n`,
+    )
     expect(await run(['backup', 'verify', target])).toMatchObject({ code: 0 })
   }, 120_000)
+
+  it('takes far less memory than the records it copies', async () => {
+    const large = join(work, 'var')
+    cpSync(dataDir, large, { recursive: true })
+    const body = 'x'.repeat(500_000)
+    const records = 300
+    writeJournal(large, Array(records).fill(body))
+    const preload = `process.on('exit', () => console.error('peak', process.resourceUsage().maxRSS))`
+    const node = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`, program]
+    const measure = async (folder: string, name: string) => {
+      const env = environmentOf(environmentFor(folder))
+      const args = [...node, 'backup', join(work, name)]
+      const { code, out, err } = await runChild(process.execPath, args, { env, timeout: 120_000 })
+      expect({ code, err }).toMatchObject({ code: 0 })
+      return { out, kilobytes: Number(/^peak (\d+)$/m.exec(err)?.[1]) }
+    }
+    const small = await measure(dataDir, 'small')
+    const big = await measure(large, 'big')
+    expect(big.out).toContain(`${records} records of decisions and calls`)
+    expect(big.kilobytes - small.kilobytes).toBeLessThan(60_000)
+  }, 240_000)
+
+  it('agrees with its manifest also if lists are imported meanwhile', async () => {
+    const folder = join(work, 'var')
+    cpSync(dataDir, folder, { recursive: true })
+    let isDone = false
+    const importUntilDone = async () => {
+      for (let round = 0; !isDone; round += 1) {
+        const list = join(work, 'list.txt')
+        writeFileSync(
+          list,
+          Array.from({ length: 200 + round }, (_, i) => `212555${1000 + i}\n`).join(''),
+        )
+        expect(await run(['import', 'litigators', list], folder)).toMatchObject({ code: 0 })
+      }
+    }
+    const importing = importUntilDone()
+    const target = join(work, 'b')
+    expect(await run(['backup', target], folder)).toMatchObject({ code: 0 })
+    isDone = true
+    await importing
+    expect(await run(['backup', 'verify', target])).toMatchObject({ code: 0 })
+    const restored = join(work, 'restored')
+    expect(await run(['restore', target], restored)).toMatchObject({ code: 0 })
+    // Reads every byte of every list and of its kept versions.
+    expect(await run(['lists', 'versions', 'litigators'], restored)).toMatchObject({ code: 0 })
+    const { lists } = JSON.parse((await run(['lists', '--json'], restored)).out)
+    expect(lists).toMatchObject([{ name: 'litigators', problem: null }])
+  }, 240_000)
 
   it('has secrets only if they are asked for', async () => {
     const secret = 'secret-of-this-test-0123456789abcdef'
@@ -212,10 +266,13 @@ function writeJournal(folder: string, bodies: readonly string[]): string {
   }))
   const segment = join(journal, '00000000000000000001.seg')
   const header = encodeHeader({ firstSeq: 1, createdAt: 0, origin })
-  const { memory, end } = frameRunOf(records)
-  const frames = Buffer.from(memory, 0, end)
-  sealFrames(frames, checksumSeedOf(1))
-  writeFileSync(segment, Buffer.concat([header, frames]))
+  writeFileSync(segment, header)
+  for (let first = 0; first < records.length; first += 10) {
+    const { memory, end } = frameRunOf(records.slice(first, first + 10))
+    const frames = Buffer.from(memory, 0, end)
+    sealFrames(frames, checksumSeedOf(1))
+    appendFileSync(segment, frames)
+  }
   return segment
 }
 
@@ -367,7 +424,7 @@ describe('a restore', () => {
     expect(existsSync(join(work, 'new'))).toBe(false)
   }, 120_000)
 
-  it('that was killed leaves a folder on which no server starts and into which nothing is restored', async () => {
+  it('that was killed leaves a folder that says so, and into which it can be restored again', async () => {
     const target = join(work, 'killed')
     const child = startChild(process.execPath, [program, 'restore', backup], {
       env: environmentOf(environmentFor(target)),
@@ -381,11 +438,30 @@ describe('a restore', () => {
     await ended
     expect(existsSync(join(target, 'callgate.sqlite'))).toBe(false)
     const refused = await run(['serve'], target)
-    expectRefusal({ ...refused, out: '' }, 1, 'shows that this folder held one', 'Restore a backup')
     expectRefusal(
-      await run(['restore', backup], target),
-      2,
-      'another restore is running, or did not end',
+      { ...refused, out: '' },
+      1,
+      'a restore into this folder did not end',
+      'Run it again: callgate restore <backup>',
     )
+    expect(await run(['restore', backup], target)).toMatchObject({ code: 0 })
+    expectRefusal(await run(['restore', backup], target), 2, 'a restore needs an empty folder')
+    const serving = await serve(environmentFor(target))
+    expect(await serving.end('SIGTERM')).toBe(0)
+  }, 120_000)
+
+  it('is done once if two begin at the same time', async () => {
+    const target = join(work, 'both')
+    const both = await Promise.all([
+      run(['restore', backup], target),
+      run(['restore', backup], target),
+    ])
+    const [done, refused] = both.sort((a, b) => a.code - b.code)
+    expect([done?.code, refused?.code]).toEqual([0, 2])
+    expect(refused?.err).toMatch(
+      /another restore into it is running|a restore needs an empty folder/,
+    )
+    const serving = await serve(environmentFor(target))
+    expect(await serving.end('SIGTERM')).toBe(0)
   }, 120_000)
 })

@@ -1,15 +1,24 @@
 /** `callgate doctor` beside real servers and without one: each fault, its remedy and its exit code. */
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { callgate, type Serving, serve } from '../../support/program.js'
+import { runChild } from '../../../scripts/children.mjs'
+import { findClosedAddress } from '../../support/free-port.js'
+import { callgate, program, type Serving, serve } from '../../support/program.js'
 
 const dayMs = 86_400_000
-const unreachable = 'http://127.0.0.1:9'
 
 interface Report {
   readonly code: number
@@ -20,8 +29,11 @@ interface Report {
 let folder: string
 let data: string
 let running: Serving | undefined
+/** Nothing listens there. */
+let unreachable: string
 
-beforeEach(() => {
+beforeEach(async () => {
+  unreachable = await findClosedAddress()
   folder = mkdtempSync(join(tmpdir(), 'callgate-test-doctor-'))
   data = join(folder, 'data')
 })
@@ -78,10 +90,10 @@ function change(sql: string, ...values: readonly unknown[]): void {
   database.close()
 }
 
-/** Names and contents of all files. */
+/** Names and contents of all files; `-shm` is memory that the readers of the database share. */
 const contents = () =>
   readdirSync(data, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('-shm'))
     .map(({ parentPath, name }) => [
       join(parentPath, name),
       readFileSync(join(parentPath, name), 'base64'),
@@ -124,7 +136,7 @@ describe('callgate doctor beside a server', () => {
     await start()
     expect((await report()).found).toContainEqual(
       expect.stringMatching(
-        /^now calls: every US call of account main is blocked: us-dnc is too old/,
+        /^now calls: every US call of account main is blocked: us-dnc is too old since \S+ and is not used$/,
       ),
     )
     await importLists()
@@ -150,6 +162,51 @@ describe('callgate doctor beside a server', () => {
     expect(code).toBe(2)
     expect(found).toContainEqual(expect.stringMatching(/^now keys: .* expired at /))
     expect(found).toContainEqual(expect.stringMatching(/^now clock: the clock shows /))
+  })
+
+  it('names the problems of each account', async () => {
+    await start()
+    await importLists()
+    const settings = { CALLGATE_DATA_DIR: data }
+    for (const args of [
+      ['accounts', 'create', 'acme', '--name', 'Acme'],
+      [
+        'keys',
+        'create',
+        '--account',
+        'acme',
+        '--expires',
+        new Date(Date.now() + dayMs).toISOString(),
+      ],
+    ]) {
+      expect(await callgate(args, settings)).toMatchObject({ code: 0 })
+    }
+    change("update projects set ftc_status = 'failed' where account_id = 'main'")
+    const { out } = await doctor(['--json', '--url', running?.url ?? ''])
+    const { findings } = JSON.parse(out) as { findings: { subject: string; account?: string }[] }
+    const ofAccounts = findings.filter(({ account }) => account !== undefined)
+    expect(ofAccounts.map(({ subject, account }) => `${subject} ${account}`)).toEqual([
+      'calls main',
+      'keys acme',
+    ])
+  })
+
+  it('reports a provider that the server has stopped to ask', async () => {
+    const settings = {
+      CALLGATE_SOURCE_KIND: 'remote',
+      CALLGATE_SOURCE_PROVIDER_NAME: 'acme',
+      CALLGATE_SOURCE_PROVIDER_BASE_URL: unreachable,
+      CALLGATE_SOURCE_PROVIDER_LOGIN_ID: 'key',
+      CALLGATE_SOURCE_PROVIDER_CIRCUIT_FAILURES: '1',
+      CALLGATE_SOURCE_PROVIDER_CIRCUIT_OPEN_MS: '600000',
+    }
+    const { url, keys } = await start(settings)
+    await fetch(`${url}/v1/predial?number=2125550100&kind=manual`, {
+      headers: { loginId: keys.main },
+    })
+    const { code, found } = await report(settings)
+    expect(code).toBe(2)
+    expect(found).toContainEqual(expect.stringMatching(/^now source: acme is not asked for /))
   })
 
   it('asks the server for its Asterisk, and never waits long for one that hangs', async () => {
@@ -212,11 +269,11 @@ describe('callgate doctor without a server', () => {
   it('reports a provider that cannot be reached, and a key sent without TLS', async () => {
     const { found } = await report({
       CALLGATE_SOURCE_KIND: 'remote',
-      CALLGATE_SOURCE_PROVIDER_BASE_URL: 'http://127.0.0.1:9',
+      CALLGATE_SOURCE_PROVIDER_BASE_URL: unreachable,
       CALLGATE_SOURCE_PROVIDER_LOGIN_ID: 'key',
     })
     expect(found).toContainEqual(
-      expect.stringContaining('now source: http://127.0.0.1:9 cannot be reached'),
+      expect.stringContaining(`now source: ${unreachable} cannot be reached`),
     )
   })
 
@@ -231,7 +288,53 @@ describe('callgate doctor without a server', () => {
     chmodSync(data, 0o555)
     const ended = await doctor(['--url', unreachable], {}, { uid: 65_534 })
     expect(ended.code).toBe(2)
-    expect(ended.out).toContain(`disk: dataDir '${data}' cannot be written`)
+    expect(ended.out).toContain(`disk: dataDir '${data}': ${data}: cannot be written: EACCES`)
+  })
+
+  it.each([
+    ['ro', 2, /\[NOW \] disk: dataDir '.*': .*: cannot be written: EROFS/],
+    ['size=400m', 2, /\[NOW \] disk: dataDir '.*': 0\.4 GB are free/],
+    ['size=4g', 2, /\[SOON\] disk: dataDir '.*': 4\.3 GB are free/],
+  ])('reports what is wrong with a mount: %s', async (options, code, expected) => {
+    mkdirSync(data)
+    const mounted = 'mount -t tmpfs -o "$1" none "$2" && shift 2 && exec "$@"'
+    const command = [process.execPath, program, 'doctor', '--url', unreachable]
+    const ended = await runChild(
+      'unshare',
+      ['-m', 'sh', '-c', mounted, 'sh', options, data, ...command],
+      {
+        env: { ...process.env, CALLGATE_DATA_DIR: data },
+      },
+    )
+    expect(ended.out).toMatch(expected)
+    expect(ended.code).toBe(code)
+  })
+
+  it('says what does not answer on a disk that hangs, and ends', async () => {
+    await start()
+    await stop()
+    const lists = join(data, 'lists')
+    mkdirSync(lists)
+    // To open a pipe that nobody writes to hangs as a read from a lost mount does.
+    expect(await runChild('mkfifo', [join(lists, 'us-dnc.cglist')])).toMatchObject({ code: 0 })
+    const ended = await doctor(['--url', unreachable, '--timeout', '3s'])
+    expect(ended.code).toBe(2)
+    expect(ended.out).toContain(`[NOW ] data: no answer within 3 s: the files in ${lists} and `)
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('callgate-doctor-'))).toEqual([])
+  })
+
+  it('requires the address of a server whose port is not known, and times that are times', async () => {
+    const { code, out, err } = await doctor([], { CALLGATE_HTTP_PORT: '0' })
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toBe(
+      'callgate: --url is missing: http.port is 0, so the server has another port after each start; ' +
+        'give the address that it printed\n',
+    )
+    for (const time of ['0s', '2', '61m', '99999m']) {
+      const wrong = await doctor(['--url', unreachable, '--timeout', time])
+      expect(wrong).toMatchObject({ code: 2, out: '' })
+      expect(wrong.err).toContain(`--timeout '${time}': must be a time such as 30s or 5m, to 60m`)
+    }
   })
 
   it('reports a damaged database', async () => {

@@ -40,7 +40,7 @@ async function warningsOf(environment: Readonly<Record<string, string>>) {
   return server
     .output()
     .split('\n')
-    .filter((line) => line.includes('"mend"'))
+    .filter((line) => line.includes('"subject":"files"'))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
@@ -63,7 +63,7 @@ it('makes everything for its own user, whatever the umask it is started with', a
   expect(await warningsOf(environment)).toEqual([])
   expect(readdirSync(join(root, 'made'), { recursive: true }).length).toBeGreaterThan(10)
   expect(openBelow(join(root, 'made'))).toEqual([])
-}, 60_000)
+}, 120_000)
 
 it('reports what others can read, once for each place, with the command that mends it', async () => {
   const dataDir = join(root, "the owner's var")
@@ -81,15 +81,25 @@ it('reports what others can read, once for each place, with the command that men
     CALLGATE_SOURCE_PROVIDER_LOGIN_ID_FILE: key,
   }
   const quoted = `'${dataDir.replace("'", "'\\''")}'`
-  expect(await warningsOf(environment)).toMatchObject([
-    { level: 40, path: dataDir, mode: '0755', count: 2, mend: `chmod -R go= ${quoted}` },
-    { level: 40, path: key, mode: '0644', count: 1, mend: `chmod -R go= '${key}'` },
-    { level: 40, path: lists, mode: '0755', count: 1, mend: `chmod -R o= '${lists}'` },
-  ])
+  const others = 'other users can read or write'
+  const [folder, secret, shared] = [
+    {
+      level: 40,
+      message: `${others} ${dataDir} (mode 0755) and 1 more`,
+      fix: `chmod -R go= ${quoted}`,
+    },
+    { level: 40, message: `${others} ${key} (mode 0644)`, fix: `chmod -R go= '${key}'` },
+    { level: 40, message: `${others} ${lists} (mode 0755)`, fix: `chmod -R o= '${lists}'` },
+  ]
+  expect(await warningsOf(environment)).toMatchObject([folder, secret, shared])
+  const { out } = await callgate(['doctor', '--url', 'http://127.0.0.1:1'], environment)
+  for (const { message, fix } of [folder, secret, shared]) {
+    expect(out).toContain(`[SOON] files: ${message}\n       -> ${fix}\n`)
+  }
   chmodSync(dataDir, 0o700)
   chmodSync(key, 0o600)
   chmodSync(lists, 0o750)
   expect(await warningsOf(environment)).toMatchObject([
-    { path: join(dataDir, 'old.cglist'), mode: '0644', count: 1 },
+    { message: `${others} ${join(dataDir, 'old.cglist')} (mode 0644)` },
   ])
-}, 60_000)
+}, 120_000)

@@ -255,12 +255,49 @@ describe('a changed setting', () => {
       '  http.maxConnections: 1000 -> 77',
       '  lookups.baseUrl: unset -> "http://127.0.0.1:9"',
       '  lookups.loginId: unset -> "(hidden)"',
+      expect.stringMatching(/^in use: settings [0-9a-f]{12}, calling rules [0-9a-f]{12}$/),
       '',
     ])
     const again = JSON.parse((await reload('--json')).out)
     expect([again.applied.length, again.needRestart.length]).toEqual([0, 3])
     expect(server.output()).not.toContain('a-secret-key')
   }, 60_000)
+
+  test('has a version that the reload, the log, the metrics and config check agree on', async () => {
+    closeNewYork()
+    const { versions, problems } = JSON.parse((await reload('--json')).out)
+    expect(problems).toEqual([])
+    const checked = await callgate(['config', 'check', settingsFile, '--json'], environment)
+    // The server has a port of its own.
+    expect(JSON.parse(checked.out).versions.rules).toBe(versions.rules)
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    const { settings, rules } = versions
+    expect(metrics).toContain(`callgate_config_info{settings="${settings}",rules="${rules}"} 1\n`)
+    expect(metrics.match(/^callgate_config_info\{/gm)).toHaveLength(1)
+    expect(server.output()).toContain(JSON.stringify({ versions }).slice(1, -1))
+  }, 60_000)
+
+  test('of a key file is named, without its content', async () => {
+    const keyFile = join(folder, 'key')
+    writeFileSync(keyFile, 'first-secret-key\n')
+    writeSettings({ lookups: { baseUrl: 'http://127.0.0.1:9', loginIdFile: keyFile } })
+    const other = await serve({ ...environment, CALLGATE_DATA_DIR: join(folder, 'other') })
+    const otherReload = () =>
+      callgate(['reload'], { ...environment, CALLGATE_DATA_DIR: join(folder, 'other') })
+    try {
+      expect((await otherReload()).out).not.toContain('loginIdFile')
+      writeFileSync(keyFile, 'second-secret-key\n')
+      const { code, out } = await otherReload()
+      expect(code).toBe(0)
+      expect(out).toContain(
+        'needs a restart, not in use yet:\n' +
+          '  lookups.loginIdFile: its content at the start -> its content now\n',
+      )
+      expect(out + other.output()).not.toContain('secret-key')
+    } finally {
+      await other.end('SIGTERM')
+    }
+  }, 120_000)
 
   test('of policy is seen in the record of the next decision', async () => {
     expect(await ask('2125550103')).toMatchObject({ decision: 'block', reason: 'national-dnc' })

@@ -120,6 +120,7 @@ const healthy: Series = {
   [`process_max_fds{${own}}`]: steady(65_536),
   [`callgate_service_thread_failures_total{${own}}`]: steady(0),
   [`callgate_log_lines_dropped_total{${own}}`]: steady(0),
+  [`callgate_trace_spans_dropped_total{${own}}`]: steady(0),
 }
 
 /** The only healthy series of that metric. */
@@ -369,6 +370,10 @@ const cases: Readonly<Record<string, Case>> = {
   'nobody reads the log': {
     fires: ['CallgateLogLinesDropped'],
     series: metric('callgate_log_lines_dropped_total', beginsToGrow(10)),
+  },
+  'the collector of traces is down': {
+    fires: ['CallgateTraceSpansDropped'],
+    series: metric('callgate_trace_spans_dropped_total', beginsToGrow(64)),
   },
 }
 

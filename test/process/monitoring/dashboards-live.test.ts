@@ -4,7 +4,6 @@
  * second decides from lists of its own.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,6 +12,7 @@ import { parse, stringify } from 'yaml'
 import { runChild, startChild } from '../../../scripts/children.mjs'
 import { dashboards } from '../../../scripts/dashboards/dashboards.js'
 import { providePrometheus } from '../../e2e/asterisk/lab/provided-asterisk.js'
+import { findFreePorts } from '../../support/free-port.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 import { type VendorProcess, vendorProcess } from '../../support/vendor-process.js'
 import { findUnknownNames } from './metric-names.js'
@@ -127,16 +127,8 @@ async function makeTraffic(): Promise<void> {
   }
 }
 
-async function findFreePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
-}
-
 async function startPrometheus(program: string, targets: readonly string[]): Promise<void> {
-  const port = await findFreePort()
+  const [port] = await findFreePorts(1)
   const config = join(folder, 'prometheus.yml')
   const rules = join(root, 'config/prometheus/alerts.yml')
   writeFileSync(

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { parseTraceparent, type TraceContext } from '../../../src/domain/trace/trace-context.js'
+import { findClosedAddress } from '../../support/free-port.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 import { providerVariables } from '../../support/remote-callgate.js'
 import { type VendorProcess, vendorProcess } from '../../support/vendor-process.js'
@@ -235,7 +236,7 @@ it.each([
       void response.writeHead(500).write('x'.repeat(1_000)),
   ],
 ] as const)('a collector that %s costs spans only', async (_, answer) => {
-  const url = answer ? await listen(answer as RequestListener) : 'http://127.0.0.1:9'
+  const url = answer ? await listen(answer as RequestListener) : await findClosedAddress()
   const serving = await open({ CALLGATE_TRACING_OTLP_URL: url })
   await decide(serving, { number: '2125550100' })
   const metrics = async () => await (await fetch(`${serving.url}/metrics`)).text()

@@ -1,0 +1,85 @@
+/**
+ * Runs the probes of the data in a process of its own, since a read from a disk that hangs never returns, and
+ * neither a thread in it nor its process can be ended from inside.
+ */
+import { fork } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import type { Settings } from '../../config/settings.js'
+import type { DataProbe } from './data-findings.js'
+import { diskFix, type HealthFinding } from './finding.js'
+
+/** The first message to the process. */
+export interface ProbeRequest {
+  readonly settings: Settings
+  readonly temporaryFolder: string
+}
+
+/** That a probe begins, or what it found. */
+export type ProbeMessage = Pick<DataProbe, 'subject' | 'place'> | readonly HealthFinding[]
+
+/** A probe that takes longer than `maxProbeMs` is reported, and those after it are left out. */
+export async function runDataProbes(
+  settings: Settings,
+  maxProbeMs: number,
+): Promise<readonly HealthFinding[]> {
+  // What a probe leaves behind when it is killed, such as a copy of the database, is in this folder.
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-doctor-'))
+  try {
+    return await runIn(folder, settings, maxProbeMs)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function runIn(
+  folder: string,
+  settings: Settings,
+  maxProbeMs: number,
+): Promise<readonly HealthFinding[]> {
+  const child = fork(fileURLToPath(new URL('./probe-process.js', import.meta.url)), {
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  const failure = child.stderr ? text(child.stderr).catch(() => '') : Promise.resolve('')
+  const found: HealthFinding[] = []
+  let current: Pick<DataProbe, 'subject' | 'place'> = { subject: 'disk', place: settings.dataDir }
+  return await new Promise((resolve, reject) => {
+    const giveUp = () => {
+      // In a read that hangs it does not end even by this, so nobody waits for it.
+      child.kill('SIGKILL')
+      child.disconnect()
+      child.stderr?.destroy()
+      child.unref()
+      resolve([...found, describeHang(current, maxProbeMs)])
+    }
+    // The start of the process takes as long as it takes.
+    let timer: NodeJS.Timeout | undefined
+    child.on('message', (message: ProbeMessage) => {
+      if ('place' in message) current = message
+      else found.push(...message)
+      clearTimeout(timer)
+      timer = setTimeout(giveUp, maxProbeMs)
+    })
+    child.once('error', reject)
+    child.once('close', async (code) => {
+      clearTimeout(timer)
+      if (code === 0) resolve(found)
+      else reject(new Error(`the checks of ${current.place} failed: ${await failure}`))
+    })
+    const request: ProbeRequest = { settings, temporaryFolder: folder }
+    child.send(request)
+  })
+}
+
+function describeHang(
+  { subject, place }: Pick<DataProbe, 'subject' | 'place'>,
+  maxProbeMs: number,
+): HealthFinding {
+  const problem = `no answer within ${maxProbeMs / 1000} s: ${place}; what follows was not checked`
+  const fix = `${diskFix}. If it is only slow, allow more time with --timeout`
+  return { level: 'now', subject, problem, fix }
+}

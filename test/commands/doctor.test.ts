@@ -1,0 +1,109 @@
+/** From which moment on the doctor warns, and that the server says the same. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { getListsFolder } from '../../src/app/data-folders.js'
+import { findSpaceFindings, listDataProbes } from '../../src/commands/doctor/data-findings.js'
+import { findPolicyFindings } from '../../src/commands/doctor/policy-findings.js'
+import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
+import { loadSettings } from '../../src/config/load.js'
+import { importList } from '../../src/data/number-list/import/list-import.js'
+import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+const dayMs = 86_400_000
+
+let running: TestCallgate
+
+beforeEach(async () => {
+  running = await openTestCallgate()
+})
+
+afterEach(() => running.end())
+
+async function importLists(names: readonly string[], daysAgo: number): Promise<void> {
+  const file = join(running.dataDir, 'numbers.txt')
+  writeFileSync(file, '2127360001\n')
+  const { settings, runtime } = running.callgate
+  const asOf = running.clock.at - daysAgo * dayMs
+  const folder = getListsFolder(settings)
+  for (const name of names) {
+    await importList({ name, files: [file], folder, asOf, areaCodes: 'all', clock: runtime.clock })
+  }
+  await refreshData(running.callgate)
+}
+
+/** `<level> <subject> <account>: <problem>` of each finding about the data. */
+async function findAll(): Promise<readonly string[]> {
+  const { settings, runtime } = running.callgate
+  const found: string[] = []
+  const deps = { clock: runtime.clock, temporaryFolder: running.dataDir }
+  for (const { subject: probe, run } of listDataProbes(settings, deps)) {
+    // The machine of the tests decides what the disk has left, and whose files these are.
+    if (probe === 'disk' || probe === 'files') continue
+    for (const { level, subject, account = '-', problem } of await run())
+      found.push(`${level} ${subject} ${account}: ${problem}`)
+  }
+  return found
+}
+
+it('warns about free space as the alerts do', () => {
+  const levelsAt = (bytes: number) =>
+    findSpaceFindings({ dataDir: '/d' }, bytes).map(({ level }) => level)
+  expect([5e9, 5e9 - 1, 5e8, 5e8 - 1].map(levelsAt)).toEqual([[], ['soon'], ['soon'], ['now']])
+})
+
+it('warns of the end of an exception in its last three days, and then no more', () => {
+  const until = mondayNoon + 3 * dayMs
+  const settings = loadSettings({
+    environment: {
+      CALLGATE_POLICY_LITIGATOR_ON_UNKNOWN: 'allow',
+      CALLGATE_POLICY_LITIGATOR_REASON: 'test',
+      CALLGATE_POLICY_LITIGATOR_UNTIL: new Date(until).toISOString(),
+    },
+  })
+  const soonAt = (at: number) =>
+    findPolicyFindings(settings, { now: () => at }).filter(({ level }) => level === 'soon').length
+  expect([mondayNoon - 1, mondayNoon, until - 1, until].map(soonAt)).toEqual([0, 1, 1, 0])
+})
+
+it('warns of a list in the words of readiness and of the log', async () => {
+  watchData(running.callgate)()
+  await importLists(['canada-dnc', 'litigators'], 0)
+  await importLists(['us-dnc', 'custom-own'], 25)
+  expect(await findAll()).toEqual([
+    'soon lists -: us-dnc will be too old from 2026-11-29T17:00:00.001Z and is not used then',
+  ])
+  running.clock.at += 6 * dayMs + 1
+  await importLists(['state-dnc-fl'], 1_000)
+  running.logLines.length = 0
+  watchData(running.callgate)()
+  const late = 'us-dnc is too old since 2026-11-29T17:00:00.001Z and is not used'
+  const found = await findAll()
+  expect(found).toContain(`now lists -: ${late}`)
+  expect(found.join()).toContain('now lists -: state-dnc-fl is too old since ')
+  expect(found).toContain(`now calls main: every US call of account main is blocked: ${late}`)
+  const readyz = await (await running.get('/readyz')).text()
+  expect(readyz.split(late)).toHaveLength(3)
+  expect(running.logLines.filter((line) => line.includes(late))).toHaveLength(1)
+  expect(found.join()).not.toContain('custom-own')
+})
+
+it('warns of a key in its last seven days, until it is revoked', async () => {
+  await importLists(['us-dnc', 'canada-dnc', 'litigators'], 0)
+  const expiresAt = running.clock.at + 7 * dayMs
+  const { keys } = running.callgate
+  const made = await keys.create({
+    accountId: 'main',
+    role: 'Administrator',
+    label: 'week',
+    expiresAt,
+  })
+  expect(await findAll()).toEqual([])
+  running.clock.at += 1
+  const [soon] = await findAll()
+  expect(soon).toMatch(/^soon keys main: key \S+ \(week\) of account main expires at 2026-11-30T17/)
+  running.clock.at = expiresAt
+  expect((await findAll())[0]).toMatch(/^now keys main: .* expired at /)
+  await keys.revoke(made.id)
+  expect(await findAll()).toEqual([])
+})
