@@ -30,9 +30,23 @@ export async function benchDecisions(): Promise<void> {
   }
 }
 
+/** Counted, as a decision is, but not recorded. */
+function judgeBy({ dryRunGate, metrics }: DecisionFixture['callgate']): Decide {
+  return async (call) => {
+    const startedAt = performance.now()
+    const decision = await dryRunGate.decide(call)
+    const seconds = (performance.now() - startedAt) / 1000
+    const { accountId, reason, findings, effects } = decision
+    const { callKind: kind, via } = call
+    const ruled = { decision: decision.decision, reason, findings, effects }
+    metrics.recordDecision({ accountId, kind, via, seconds, ...ruled })
+    return decision
+  }
+}
+
 function warm({ callgate, accountId, numbers }: DecisionFixture): readonly Contender[] {
   const calls = numbers.slice(0, warmNumbers).map((dialed) => callTo(accountId, dialed))
-  const judge: Decide = (call) => callgate.dryRunGate.decide(call)
+  const judge = judgeBy(callgate)
   const record: Decide = (call) => callgate.gate.decide(call)
   const timed =
     (decide: Decide, count: number, atOnce: number, readMs?: () => number) => async () => {
@@ -66,7 +80,7 @@ function cold({ callgate, accountId, numbers }: DecisionFixture): readonly Conte
     callgate.embedded.sandbox.everythingChanged()
     return await microsecondsEach(calls, { decide, atOnce })
   }
-  const judge: Decide = (call) => callgate.dryRunGate.decide(call)
+  const judge = judgeBy(callgate)
   const record: Decide = (call) => callgate.gate.decide(call)
   return [
     { name: 'cold, judged', run: timed(judge, 1), note: 'aim: below 80' },

@@ -283,24 +283,14 @@ function toDryRunRules({ policy, settings }: GateRules): GateRules {
 }
 
 function createDryRunGate(deps: GateDeps): Gate {
-  const { real, sandbox } = deps.accounts
   return new Gate({
     ...deps,
     ...toDryRunRules(deps),
-    accounts: { real: { ...real, compliance: askInBackground(real.compliance) }, sandbox },
+    asksInBackground: true,
     journal: withoutJournal,
     metrics: { recordDecision: () => undefined },
     log: silentLogger,
   })
-}
-
-function askInBackground(source: Compliance): Compliance {
-  return {
-    scrub: (question) => source.scrub({ ...question, inBackground: true }),
-    internalDnc: (question) => source.internalDnc({ ...question, inBackground: true }),
-    litigator: (question) => source.litigator({ ...question, inBackground: true }),
-    legalTime: (question) => source.legalTime({ ...question, inBackground: true }),
-  }
 }
 
 function createGateDeps(

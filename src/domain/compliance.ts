@@ -84,6 +84,8 @@ export interface AnswerSuccess<T> {
   readonly unavailablePrimary?: UnavailablePrimary<T> | undefined
   /** Answers of other sources: the call is permitted only if all of them permit it. */
   readonly otherAnswers?: readonly Answer<T>[] | undefined
+  /** The finding made of this answer alone, kept for the next call of the kind; a copy does not have it. */
+  judged?: { readonly of: unknown; readonly callKind: CallKind; readonly finding: Finding }
 }
 
 /** The answer and those of all others that were asked, without nesting. */

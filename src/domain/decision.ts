@@ -122,6 +122,8 @@ export interface Finding {
   readonly facts?: string | undefined
   /** What each source alone gave, if several did. */
   readonly parts?: readonly Finding[] | undefined
+  /** Its JSON around its age, which alone differs from call to call; a copy does not have it. */
+  text?: { readonly of: unknown; readonly beforeAge: string; readonly afterAge: string }
 }
 
 /** The policy for one check. By default, anything but a pass blocks. */

@@ -50,6 +50,8 @@ export interface Check<Name extends keyof AnswerValues = keyof AnswerValues> {
   readonly question: Name
   /** Judges the answer of one source. If several sources answered, each of them must permit the call. */
   judge(answer: AnswerSuccess<AnswerValues[Name]>, call: AnsweredCall): CheckResult
+  /** Whether it reads other answers too; if not, a call of the same kind has the same result. */
+  readsOtherAnswers?(answer: AnswerSuccess<AnswerValues[Name]>): boolean
 }
 
 interface CheckResult {
@@ -123,6 +125,7 @@ export const internalDncCheck: Check<'internalDnc'> = {
     const revoked = why || ', which is newer than the permission record'
     return { verdict: 'deny', reason: 'consent-revoked', detail: `${listed}${revoked}`, facts }
   },
+  readsOtherAnswers: ({ value }) => value.onList,
 }
 
 function formatListed(addedAt: Instant | undefined): string {
@@ -399,13 +402,32 @@ function createFailure(cause: unknown): AnswerFailure {
 
 type JudgedValue = Parameters<Check['judge']>[0]['value']
 
-/** Judges the answer of one source. */
+/** Judges the answer of one source. A cached answer is judged once for the calls of a kind. */
 function toFinding(check: Check, answer: Answer<JudgedValue>, call: AnsweredCall): Finding {
   if (!answer.ok) return createUnknownFinding(check, call, answer)
+  const { judged } = answer
+  const { callKind } = call
+  if (
+    judged?.of === answer &&
+    judged.callKind === callKind &&
+    judged.finding.check === check.name
+  ) {
+    return judged.finding
+  }
+  const finding = judgeSuccess(check, answer, call)
+  const isOfCall = answer.staleReason !== undefined || check.readsOtherAnswers?.(answer) === true
+  if (!isOfCall && finding.verdict !== 'unknown') answer.judged = { of: answer, callKind, finding }
+  return finding
+}
+
+function judgeSuccess(
+  check: Check,
+  answer: AnswerSuccess<JudgedValue>,
+  call: AnsweredCall,
+): Finding {
   const { source, asOf, holdsUntil, staleReason } = answer
   try {
     const result = check.judge(answer, call)
-    // Every field is named: this is built four times per call, and a spread is slow.
     return {
       check: check.name,
       verdict: result.verdict,

@@ -163,27 +163,53 @@ function formatDecision(decision: Decision): string {
 }
 
 function formatFinding(finding: Finding, decision: Decision): string {
+  const { text } = finding
+  const { beforeAge, afterAge } = text?.of === finding ? text : formatAroundAge(finding, decision)
+  return beforeAge + Math.max(0, decision.accountTime - finding.asOf) + afterAge
+}
+
+function formatAroundAge(finding: Finding, decision: Decision): NonNullable<Finding['text']> {
   const { opensAt, lists, staleReason, facts, parts, holdsUntil } = finding
-  const { accountTime, judgedAt } = decision
   const isLimited =
     facts === undefined &&
-    holdsUntil < judgedAt + msPerDay &&
+    holdsUntil < decision.judgedAt + msPerDay &&
     holdsUntil !== Number.NEGATIVE_INFINITY
-  return (
-    `{"check":"${finding.check}","verdict":"${finding.verdict}","reason":"${finding.reason}"` +
-    `,"detail":${quote(finding.detail)},"source":${quote(finding.source)}` +
-    `,"ageMs":${Math.max(0, accountTime - finding.asOf)}` +
-    (staleReason === undefined ? '' : ',"stale":true') +
-    (opensAt === undefined ? '' : formatMember('opensAt', formatFinite(opensAt))) +
-    (lists?.length ? `,"lists":[${lists.map(formatList).join()}]` : '') +
-    (parts === undefined
-      ? (finding.isRequestError ? ',"requestError":true' : '') +
-        (staleReason === undefined ? '' : `,"staleReason":${quote(staleReason)}`) +
-        (isLimited ? formatMember('holdsUntil', formatInstant(holdsUntil)) : '') +
-        (facts === undefined ? '' : `,"facts":${facts}`)
-      : `,"parts":[${parts.map((part) => formatFinding(part, decision)).join()}]`) +
-    '}'
-  )
+  const text = {
+    of: finding,
+    beforeAge: shareText(
+      `{"check":"${finding.check}","verdict":"${finding.verdict}","reason":"${finding.reason}"` +
+        `,"detail":${quote(finding.detail)},"source":${quote(finding.source)},"ageMs":`,
+    ),
+    afterAge: shareText(
+      (staleReason === undefined ? '' : ',"stale":true') +
+        (opensAt === undefined ? '' : formatMember('opensAt', formatFinite(opensAt))) +
+        (lists?.length ? `,"lists":[${lists.map(formatList).join()}]` : '') +
+        (parts === undefined
+          ? (finding.isRequestError ? ',"requestError":true' : '') +
+            (staleReason === undefined ? '' : `,"staleReason":${quote(staleReason)}`) +
+            (isLimited ? formatMember('holdsUntil', formatInstant(holdsUntil)) : '') +
+            (facts === undefined ? '' : `,"facts":${facts}`)
+          : `,"parts":[${parts.map((part) => formatFinding(part, decision)).join()}]`) +
+        '}',
+    ),
+  }
+  // With these, the text also depends on the call.
+  if (parts === undefined && (facts !== undefined || holdsUntil === Number.POSITIVE_INFINITY)) {
+    finding.text = text
+  }
+  return text
+}
+
+/** Findings of many numbers have the same text, which is in memory once. */
+const sharedTexts = new Map<string, string>()
+const maxSharedTexts = 1_000
+
+function shareText(text: string): string {
+  const known = sharedTexts.get(text)
+  if (known !== undefined) return known
+  if (sharedTexts.size >= maxSharedTexts) sharedTexts.clear()
+  sharedTexts.set(text, text)
+  return text
 }
 
 const quote: (text: string) => string = JSON.stringify

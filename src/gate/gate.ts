@@ -84,6 +84,8 @@ export interface GateDeps extends GateRules {
   readonly watermark: StorageWatermark
   readonly timers: Timers
   readonly accounts: { readonly real: GateAccount; readonly sandbox: GateAccount }
+  /** Whether a provider answers its questions after those of other gates. */
+  readonly asksInBackground?: boolean
   readonly newId: (at: number) => string
   readonly metrics: Pick<Metrics, 'recordDecision'>
   readonly log: Logger
@@ -178,6 +180,7 @@ export class Gate {
       recordedVoice: legalTimeOptions.recordedVoice,
       requireStatutoryWindow: legalTimeOptions.requireStatutoryWindow,
       strictestPlace: legalTimeOptions.strictestPlace,
+      inBackground: this.#deps.asksInBackground,
       trace: request.trace,
     }
     const { compliance, clock } = account
