@@ -8,8 +8,14 @@ import { version } from '../config/version.js'
 import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
 import { buildPolicy } from '../gate/build-policy.js'
-import { allChecks, selectLegalTimeOptions } from '../gate/checks.js'
-import { Gate, type GateDeps, type GateRules, withoutJournal } from '../gate/gate.js'
+import { allChecks } from '../gate/checks.js'
+import {
+  Gate,
+  type GateDeps,
+  type GateRules,
+  selectLegalTimeOptions,
+  withoutJournal,
+} from '../gate/gate.js'
 import { Journal } from '../gate/journal/journal.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'

@@ -85,7 +85,9 @@ export interface AnswerSuccess<T> {
   /** Answers of other sources: the call is permitted only if all of them permit it. */
   readonly otherAnswers?: readonly Answer<T>[] | undefined
   /** The finding made of this answer alone, kept for the next call of the kind; a copy does not have it. */
-  judged?: { readonly of: unknown; readonly callKind: CallKind; readonly finding: Finding }
+  judged?:
+    | { readonly of: unknown; readonly callKind: CallKind; readonly finding: Finding }
+    | undefined
 }
 
 /** The answer and those of all others that were asked, without nesting. */

@@ -123,7 +123,7 @@ export interface Finding {
   /** What each source alone gave, if several did. */
   readonly parts?: readonly Finding[] | undefined
   /** Its JSON around its age, which alone differs from call to call; a copy does not have it. */
-  text?: { readonly of: unknown; readonly beforeAge: string; readonly afterAge: string }
+  text?: { readonly of: unknown; readonly beforeAge: string; readonly afterAge: string } | undefined
 }
 
 /** The policy for one check. By default, anything but a pass blocks. */

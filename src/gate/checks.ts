@@ -293,30 +293,6 @@ export const allChecks: readonly Check[] = [
   permissionCheck,
 ]
 
-/** What the gate asks of calling hours beyond the plain API. */
-export interface LegalTimeSettings {
-  readonly recordedVoiceWindows: boolean
-  readonly projectMayWiden: boolean
-  readonly strictestPlace: Readonly<Record<CallKind, boolean>>
-}
-
-export type LegalTimeOptions = Pick<
-  LegalTimeQuestion,
-  'recordedVoice' | 'requireStatutoryWindow' | 'strictestPlace'
->
-
-/** What a question about legal time holds for a kind of call. */
-export function selectLegalTimeOptions(
-  { recordedVoiceWindows, projectMayWiden, strictestPlace }: LegalTimeSettings,
-  callKind: CallKind,
-): LegalTimeOptions {
-  return {
-    recordedVoice: recordedVoiceWindows && callKind !== 'manual',
-    requireStatutoryWindow: !projectMayWiden,
-    strictestPlace: strictestPlace[callKind],
-  }
-}
-
 export interface CallToCheck {
   readonly compliance: Compliance
   readonly question: LegalTimeQuestion
@@ -441,6 +417,7 @@ function judgeSuccess(
       staleReason,
       lists: result.lists,
       facts: result.facts,
+      text: undefined,
     }
   } catch (cause) {
     return createUnknownFinding(check, call, createFailure(cause))

@@ -5,7 +5,7 @@
  */
 
 import { sandboxAccountId } from '../domain/caller.js'
-import type { Compliance, MaybePromise } from '../domain/compliance.js'
+import type { Compliance, LegalTimeQuestion, MaybePromise } from '../domain/compliance.js'
 import {
   type CallKind,
   type CallRequest,
@@ -22,13 +22,7 @@ import { maskNumber, parseDialString } from '../domain/phone-number.js'
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { createSampledLine, type LogFields, type Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
-import {
-  type Check,
-  type LegalTimeOptions,
-  type LegalTimeSettings,
-  runChecks,
-  selectLegalTimeOptions,
-} from './checks.js'
+import { type Check, runChecks } from './checks.js'
 import type { Journal } from './journal/journal.js'
 import {
   blockInstead,
@@ -37,6 +31,18 @@ import {
   rulingWithoutFindings,
   type UncheckedDial,
 } from './pre-check-ruling.js'
+
+/** What the gate asks of calling hours beyond the plain API. */
+export interface LegalTimeSettings {
+  readonly recordedVoiceWindows: boolean
+  readonly projectMayWiden: boolean
+  readonly strictestPlace: Readonly<Record<CallKind, boolean>>
+}
+
+export type LegalTimeOptions = Pick<
+  LegalTimeQuestion,
+  'recordedVoice' | 'requireStatutoryWindow' | 'strictestPlace'
+>
 
 export interface GateSettings extends LegalTimeSettings {
   readonly deadlineMs: number
@@ -409,5 +415,17 @@ function prepareLegalTimeOptions(
     manual: selectLegalTimeOptions(settings, 'manual'),
     autodialed: selectLegalTimeOptions(settings, 'autodialed'),
     ai: selectLegalTimeOptions(settings, 'ai'),
+  }
+}
+
+/** What a question about legal time holds for a kind of call. */
+export function selectLegalTimeOptions(
+  { recordedVoiceWindows, projectMayWiden, strictestPlace }: LegalTimeSettings,
+  callKind: CallKind,
+): LegalTimeOptions {
+  return {
+    recordedVoice: recordedVoiceWindows && callKind !== 'manual',
+    requireStatutoryWindow: !projectMayWiden,
+    strictestPlace: strictestPlace[callKind],
   }
 }

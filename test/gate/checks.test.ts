@@ -11,7 +11,7 @@ import type {
   ResultLetter,
   ScrubVerdict,
 } from '../../src/domain/compliance.js'
-import type { Finding } from '../../src/domain/decision.js'
+import type { CallKind, Finding } from '../../src/domain/decision.js'
 import {
   type Check,
   callingHoursCheck,
@@ -31,10 +31,14 @@ import {
   unanswered,
 } from '../support/fake-compliance.js'
 
-async function run(check: Check, answers: Partial<FakeAnswers>): Promise<Finding> {
+async function run(
+  check: Check,
+  answers: Partial<FakeAnswers>,
+  { callKind = 'manual', askedAt = noon }: { callKind?: CallKind; askedAt?: number } = {},
+): Promise<Finding> {
   const compliance = fakeCompliance(answers)
   const question = { accountId: 'main', number: '2125550100' } as never
-  const call = { compliance, question, callKind: 'manual', askedAt: noon } as const
+  const call = { compliance, question, callKind, askedAt }
   const [finding] = await runChecks([check], call, { deadlineMs: 100, timers: systemTimers })
   if (!finding) throw new Error('the check gave no finding')
   return finding
@@ -320,6 +324,72 @@ describe('calling hours of several sources', () => {
   ]
   it.each(cases)('%s', async (_, asked, expected) => {
     expect(await run(callingHoursCheck, { legalTime: () => asked })).toMatchObject(expected)
+  })
+})
+
+describe('an answer that is used again', () => {
+  it('is judged once for the calls of a kind', async () => {
+    const scrub = answered(cleanRow)
+    const first = await run(permissionCheck, { scrub: () => scrub })
+    expect(await run(permissionCheck, { scrub: () => scrub })).toBe(first)
+  })
+
+  it('is judged again for another kind of call', async () => {
+    const scrub = answered(cleanRow)
+    const kinds = ['manual', 'ai', 'manual', 'autodialed', 'ai'] as const
+    const found: string[] = []
+    for (const callKind of kinds) {
+      const { verdict, reason } = await run(permissionCheck, { scrub: () => scrub }, { callKind })
+      found.push(`${callKind} ${verdict} ${reason}`)
+    }
+    expect(found).toEqual([
+      'manual pass permitted',
+      'ai deny no-consent',
+      'manual pass permitted',
+      'autodialed pass permitted',
+      'ai deny no-consent',
+    ])
+  })
+
+  it('is judged again once it is past its age, with the age at that call', async () => {
+    const fresh = from('a', clear)
+    await run(litigatorCheck, { litigator: () => fresh })
+    const stale = { ...fresh, staleReason: 'circuit open' }
+    const details: string[] = []
+    for (const seconds of [10, 20]) {
+      const askedAt = noon + seconds * 1_000
+      const found = await run(litigatorCheck, { litigator: () => stale }, { askedAt })
+      details.push(found.detail)
+    }
+    expect(details).toEqual([
+      `${clean}; answered 10 s ago; a: circuit open`,
+      `${clean}; answered 20 s ago; a: circuit open`,
+    ])
+  })
+
+  it('is judged anew when another value is put in its place', async () => {
+    const one = from('a', clear)
+    await run(litigatorCheck, { litigator: () => one })
+    const other = { ...one, value: listed }
+    expect((await run(litigatorCheck, { litigator: () => other })).verdict).toBe('deny')
+  })
+
+  it('of the internal list is judged by the row of each call', async () => {
+    const internalDnc = () => entry
+    const entry = from<InternalDncStatus>('a', { onList: true, addedAt: undefined })
+    const rowOf = (letter: ResultLetter, ebrType: EbrType | '') => () =>
+      from<ScrubVerdict>('a', { ...cleanRow, letter, ebrType })
+    const verdicts: string[] = []
+    for (const scrub of [rowOf('O', 'P'), rowOf('P', 'P'), rowOf('O', 'P'), () => silent('a')]) {
+      const { verdict, reason } = await run(internalDncCheck, { internalDnc, scrub })
+      verdicts.push(`${verdict} ${reason}`)
+    }
+    expect(verdicts).toEqual([
+      'pass permitted',
+      'deny consent-revoked',
+      'pass permitted',
+      'deny internal-dnc',
+    ])
   })
 })
 

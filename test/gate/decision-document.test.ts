@@ -176,4 +176,16 @@ describe('the text of a decision', () => {
       2_000,
     )
   })
+
+  it('is that of each decision also when its findings are those of an earlier one', () => {
+    holds(
+      fc.property(anyDecision, anyDecision, (earlier, decision) => {
+        const { findings } = earlier
+        const later = { ...decision, findings }
+        expect(encodeDecision(earlier)).toBe(expectedText(earlier))
+        expect(encodeDecision(later)).toBe(expectedText(later))
+      }),
+      500,
+    )
+  })
 })

@@ -20,13 +20,14 @@ import {
 import { parseDialString, toPhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { buildPolicy } from '../../gate/build-policy.js'
-import { allChecks, runChecks, selectLegalTimeOptions } from '../../gate/checks.js'
+import { allChecks, runChecks } from '../../gate/checks.js'
 import { pickStrictestFinding } from '../../gate/combine-findings.js'
 import {
   type DecisionDocument,
   type FindingDocument,
   recordVersion,
 } from '../../gate/decision-document.js'
+import { selectLegalTimeOptions } from '../../gate/gate.js'
 import { type CallRuling, ruleBeforeChecks } from '../../gate/pre-check-ruling.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import {

@@ -1,17 +1,13 @@
 /** Caches the answers to the questions about a call while they are fresh. */
 
-import { LRUCache } from 'lru-cache'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import {
   type Answer,
   type AnswerSuccess,
   type Compliance,
   findUnanswered,
-  type InternalDncStatus,
   isRequestError,
-  type LegalTime,
   type LegalTimeQuestion,
-  type LitigatorStatus,
   type MaybePromise,
   markStale,
   type Question,
@@ -25,10 +21,14 @@ import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
 import {
   type AnswerSubject,
   type CachedAnswer,
+  type CachedEntries,
+  CachedNumbers,
+  type CachedValues,
   CacheEntry,
   type CacheRules,
   type CacheSettings,
   type ClockReading,
+  formatCacheKey,
   minRefreshIntervalMs,
 } from './cache-entry.js'
 import { InFlightLookups } from './in-flight-lookups.js'
@@ -67,11 +67,11 @@ export type WarmupResult = 'fresh' | 'answered' | 'unanswered'
 
 /** A change to a number invalidates its answers immediately. What-if questions bypass the cache. */
 export class CachedCompliance implements Compliance, ChangeObserver {
-  readonly #scrub: AnswerCache<ScrubVerdict, Question>
-  readonly #internalDnc: AnswerCache<InternalDncStatus, Question>
-  readonly #litigator: AnswerCache<LitigatorStatus, Question>
-  readonly #legalTime: AnswerCache<LegalTime, LegalTimeQuestion>
-  readonly #keys = new CacheKeys()
+  readonly #scrub: AnswerCache<'scrub', Question>
+  readonly #internalDnc: AnswerCache<'internal-dnc', Question>
+  readonly #litigator: AnswerCache<'litigator', Question>
+  readonly #legalTime: AnswerCache<'legal-time', LegalTimeQuestion>
+  readonly #numbers: CachedNumbers
   readonly scrub: Compliance['scrub']
   readonly internalDnc: Compliance['internalDnc']
   readonly litigator: Compliance['litigator']
@@ -79,10 +79,11 @@ export class CachedCompliance implements Compliance, ChangeObserver {
 
   constructor(source: Compliance, options: CachedComplianceOptions) {
     const byPlace = options.dependsOnLegalTimeOptions
-    const keys = this.#keys
+    const numbers = new CachedNumbers(options.settings.maxEntries)
+    this.#numbers = numbers
     this.#scrub = new AnswerCache(options, {
       name: 'scrub',
-      keys,
+      numbers,
       ask: (question) => source.scrub(question),
       isPermitted: isPermittedByRow,
       dependsOn: 'place',
@@ -90,21 +91,21 @@ export class CachedCompliance implements Compliance, ChangeObserver {
     })
     this.#internalDnc = new AnswerCache(options, {
       name: 'internal-dnc',
-      keys,
+      numbers,
       ask: (question) => source.internalDnc(question),
       isPermitted: ({ onList }) => !onList,
       dependsOn: 'scope',
     })
     this.#litigator = new AnswerCache(options, {
       name: 'litigator',
-      keys,
+      numbers,
       ask: (question) => source.litigator(question),
       isPermitted: ({ isLitigator }) => !isLitigator,
       dependsOn: 'scope',
     })
     this.#legalTime = new AnswerCache(options, {
       name: 'legal-time',
-      keys,
+      numbers,
       ask: (question) => source.legalTime(question),
       isPermitted: ({ permitted }) => permitted,
       dependsOn: byPlace ? 'place' : 'scope',
@@ -133,7 +134,7 @@ export class CachedCompliance implements Compliance, ChangeObserver {
   }
 
   numbersChanged(accountId: string, numbers: readonly PhoneNumber[]): void {
-    for (const number of numbers) this.#invalidate(this.#keys.of({ accountId, number }))
+    for (const number of numbers) this.#invalidate(formatCacheKey({ accountId, number }))
   }
 
   everythingChanged(): void {
@@ -141,8 +142,10 @@ export class CachedCompliance implements Compliance, ChangeObserver {
   }
 
   #invalidate(key?: string): void {
+    if (key === undefined) this.#numbers.deleteAll()
+    else this.#numbers.delete(key)
     for (const cache of [this.#scrub, this.#internalDnc, this.#litigator, this.#legalTime]) {
-      cache.invalidate(key)
+      cache.discardAnswersInFlight(key)
     }
   }
 }
@@ -160,31 +163,14 @@ function formatLegalTimeOptions(question: LegalTimeQuestion): string {
   return `${Number(recordedVoice)}${Number(requireStatutoryWindow)}${Number(strictestPlace)}`
 }
 
-/**
- * Makes the keys of the caches. A question goes to the four caches one after another, so the last key is
- * kept: joining and hashing its text again would cost more than looking it up.
- */
-class CacheKeys {
-  #subject: unknown
-  #key = ''
-
-  of(subject: { readonly accountId: string; readonly number: PhoneNumber }): string {
-    if (subject !== this.#subject) {
-      this.#subject = subject
-      this.#key = `${subject.number}${subject.accountId}`
-    }
-    return this.#key
-  }
-}
-
 /** Describes the caching of one question of the port. */
-interface CachedQuestion<T, Q extends Question> {
-  readonly name: QuestionName
+interface CachedQuestion<Name extends QuestionName, Q extends Question> {
+  readonly name: Name
   /** Shared by the four caches. */
-  readonly keys: CacheKeys
-  readonly ask: (question: Q) => MaybePromise<Answer<T>>
+  readonly numbers: CachedNumbers
+  readonly ask: (question: Q) => MaybePromise<Answer<CachedValues[Name]>>
   /** Whether the value permits this kind of call; without a kind, whether it permits any. */
-  readonly isPermitted: (value: T, callKind: CallKind | undefined) => boolean
+  readonly isPermitted: (value: CachedValues[Name], callKind: CallKind | undefined) => boolean
   /** `scope`: project and campaign. `place`: also the postal code. */
   readonly dependsOn: 'scope' | 'place'
   /** Whether a denial without an expiry, such as one by a list, applies to every place. */
@@ -194,22 +180,24 @@ interface CachedQuestion<T, Q extends Question> {
 }
 
 /** A question with its place in the cache and the time at which it was asked. */
-interface CacheLookup<Q> extends AnswerSubject, ClockReading {
+interface CacheLookup<Name extends QuestionName, Q> extends AnswerSubject, ClockReading {
   readonly question: Q
   readonly key: string
+  readonly entry: CacheEntry<CachedValues[Name]> | undefined
 }
 
-class AnswerCache<T, Q extends Question> {
+class AnswerCache<Name extends QuestionName, Q extends Question> {
   readonly #options: CachedComplianceOptions
-  readonly #about: CachedQuestion<T, Q>
-  readonly #rules: CacheRules<T>
-  readonly #entries: LRUCache<string, CacheEntry<T>> | undefined
+  readonly #about: CachedQuestion<Name, Q>
+  readonly #isOff: boolean
+  readonly #rules: CacheRules<CachedValues[Name]>
   readonly #inFlight = new InFlightLookups()
   readonly #backgroundRefreshes = new Map<string, Promise<WarmupResult>>()
 
-  constructor(options: CachedComplianceOptions, about: CachedQuestion<T, Q>) {
+  constructor(options: CachedComplianceOptions, about: CachedQuestion<Name, Q>) {
     this.#options = options
     this.#about = about
+    this.#isOff = options.settings.maxEntries === 0
     const { settings } = options
     this.#rules = {
       settings,
@@ -219,18 +207,17 @@ class AnswerCache<T, Q extends Question> {
         return answer.otherAnswers?.some((one) => this.#rules.isForbidden(one, callKind)) ?? false
       },
     }
-    this.#entries = settings.maxEntries > 0 ? new LRUCache({ max: settings.maxEntries }) : undefined
   }
 
-  readonly answer = (question: Q): MaybePromise<Answer<T>> => {
+  readonly answer = (question: Q): MaybePromise<Answer<CachedValues[Name]>> => {
     const { observer } = this.#options
     const { name } = this.#about
-    if (question.at !== undefined || !this.#entries) {
+    if (question.at !== undefined || this.#isOff) {
       observer.onLookup(name, 'bypass')
       return this.#ask(question)
     }
     const lookup = this.#createLookup(question)
-    const known = this.#entries.get(lookup.key)?.answers.get(lookup.variant)
+    const known = lookup.entry?.answers.get(lookup.variant)
     if (known && isFresh(known, lookup)) {
       observer.onLookup(name, 'hit')
       if (lookup.now >= known.refreshFrom) {
@@ -248,23 +235,22 @@ class AnswerCache<T, Q extends Question> {
 
   /** Asks in the background unless a cached answer stays fresh for that long. */
   warmUp(question: Q, freshForMs: number): MaybePromise<WarmupResult> {
-    if (!this.#entries) return 'unanswered'
+    if (this.#isOff) return 'unanswered'
     const lookup = this.#createLookup(question)
-    const known = this.#entries.get(lookup.key)?.answers.get(lookup.variant)
+    const known = lookup.entry?.answers.get(lookup.variant)
     if (known && isFreshFor(known, lookup, freshForMs)) return 'fresh'
     return this.#askInBackground(lookup)
   }
 
-  /** Also discards answers in flight, which may be based on facts from before the change. */
-  invalidate(key?: string): void {
+  /** They may be based on facts from before the change. */
+  discardAnswersInFlight(key?: string): void {
     this.#inFlight.invalidate(key)
-    if (key === undefined) this.#entries?.clear()
-    else this.#entries?.delete(key)
   }
 
-  #createLookup(question: Q): CacheLookup<Q> {
+  #createLookup(question: Q): CacheLookup<Name, Q> {
     const { projectId, campaignId, postalCode } = question
-    const { dependsOn, sharesDenials, formatOptions } = this.#about
+    const { dependsOn, sharesDenials, formatOptions, numbers } = this.#about
+    const { key, number } = numbers.find(question)
     const hasScope = projectId !== undefined || campaignId !== undefined
     const scope = hasScope ? JSON.stringify([projectId, campaignId]) : ''
     const hasPlace = dependsOn === 'place' && postalCode !== undefined
@@ -272,7 +258,8 @@ class AnswerCache<T, Q extends Question> {
     const variant = formatOptions ? formatOptions(question) + place : place
     return {
       question,
-      key: this.#about.keys.of(question),
+      key,
+      entry: number?.entries[this.#about.name],
       variant,
       scope: sharesDenials ? scope : variant,
       now: this.#options.clock.now(),
@@ -281,7 +268,7 @@ class AnswerCache<T, Q extends Question> {
   }
 
   /** Asks the source; with a lookup, stores the answer unless the facts changed in the meantime. */
-  #ask(question: Q, lookup?: CacheLookup<Q>): MaybePromise<Answer<T>> {
+  #ask(question: Q, lookup?: CacheLookup<Name, Q>): MaybePromise<Answer<CachedValues[Name]>> {
     const startedSeconds = monotonicSeconds()
     const answer = this.#about.ask(question)
     if (answer instanceof Promise) return this.#awaitAnswer(answer, startedSeconds, lookup)
@@ -291,10 +278,10 @@ class AnswerCache<T, Q extends Question> {
   }
 
   async #awaitAnswer(
-    answering: Promise<Answer<T>>,
+    answering: Promise<Answer<CachedValues[Name]>>,
     startedSeconds: number,
-    lookup: CacheLookup<Q> | undefined,
-  ): Promise<Answer<T>> {
+    lookup: CacheLookup<Name, Q> | undefined,
+  ): Promise<Answer<CachedValues[Name]>> {
     const answer = await (lookup ? this.#storeUnlessChanged(answering, lookup) : answering)
     this.#observe(answer, startedSeconds)
     return answer
@@ -302,9 +289,9 @@ class AnswerCache<T, Q extends Question> {
 
   /** Stores the answer when it arrives, unless the facts changed meanwhile. */
   async #storeUnlessChanged(
-    answering: Promise<Answer<T>>,
-    lookup: CacheLookup<Q>,
-  ): Promise<Answer<T>> {
+    answering: Promise<Answer<CachedValues[Name]>>,
+    lookup: CacheLookup<Name, Q>,
+  ): Promise<Answer<CachedValues[Name]>> {
     const inFlight = this.#inFlight.begin(lookup.key)
     try {
       const answer = await answering
@@ -315,16 +302,17 @@ class AnswerCache<T, Q extends Question> {
     }
   }
 
-  #observe({ ok }: Answer<T>, startedSeconds: number): void {
+  #observe({ ok }: Answer<CachedValues[Name]>, startedSeconds: number): void {
     const seconds = monotonicSeconds() - startedSeconds
     this.#options.observer.onAnswer(this.#about.name, ok ? 'answered' : 'unanswered', seconds)
   }
 
-  #store(answer: Answer<T>, lookup: CacheLookup<Q>): void {
+  #store(answer: Answer<CachedValues[Name]>, lookup: CacheLookup<Name, Q>): void {
     if (!answer.ok) return
-    const entry = this.#entries?.get(lookup.key) ?? new CacheEntry(this.#rules)
-    entry.store(answer, lookup, this.#options.clock.now())
-    this.#entries?.set(lookup.key, entry)
+    const { name, numbers } = this.#about
+    const entries: CachedEntries<Name> = numbers.getOrAdd(lookup.key).entries
+    entries[name] ??= new CacheEntry(this.#rules)
+    entries[name].store(answer, lookup, this.#options.clock.now())
     // The primary source's answer is stored too, even if it arrives after another source's.
     const late = answer.unavailablePrimary?.lateAnswer
     if (late) this.#storeUnlessChanged(late, lookup).catch(() => undefined)
@@ -332,9 +320,9 @@ class AnswerCache<T, Q extends Question> {
 
   /** Waits a limited time for the source if there is a stale answer. */
   async #serveStaleIfLate(
-    answering: Promise<Answer<T>>,
-    lookup: CacheLookup<Q>,
-  ): Promise<Answer<T>> {
+    answering: Promise<Answer<CachedValues[Name]>>,
+    lookup: CacheLookup<Name, Q>,
+  ): Promise<Answer<CachedValues[Name]>> {
     const { timers, staleAfterMs } = this.#options
     if (staleAfterMs < Number.POSITIVE_INFINITY && this.#findStale(lookup, true)) {
       const inTime = await withTimeout(answering, staleAfterMs, () => undefined, { timers })
@@ -350,7 +338,10 @@ class AnswerCache<T, Q extends Question> {
    * or a stale permission if policy allows it. A stale permission does not apply if the question itself
    * is invalid.
    */
-  #serveStaleIfUnanswered(answer: Answer<T>, lookup: CacheLookup<Q>): Answer<T> {
+  #serveStaleIfUnanswered(
+    answer: Answer<CachedValues[Name]>,
+    lookup: CacheLookup<Name, Q>,
+  ): Answer<CachedValues[Name]> {
     // Of one source that answered, as almost every answer.
     if (answer.ok && !answer.otherAnswers && !answer.unavailablePrimary) return answer
     const failure = findUnanswered(answer)
@@ -364,11 +355,11 @@ class AnswerCache<T, Q extends Question> {
 
   /** A fresh answer that another caller received in the meantime, or a stale one. */
   #findFallback(
-    lookup: CacheLookup<Q>,
+    lookup: CacheLookup<Name, Q>,
     why: string,
     mayPermit: boolean,
-  ): AnswerSuccess<T> | undefined {
-    const known = this.#entries?.peek(lookup.key)?.answers.get(lookup.variant)
+  ): AnswerSuccess<CachedValues[Name]> | undefined {
+    const known = this.#findEntry(lookup.key)?.answers.get(lookup.variant)
     if (mayPermit && known && isFresh(known, this.#readClocks())) return known.answer
     const stale = this.#findStale(lookup, mayPermit)
     if (!stale) return undefined
@@ -376,11 +367,18 @@ class AnswerCache<T, Q extends Question> {
     return markStale(stale, why)
   }
 
-  #findStale(lookup: CacheLookup<Q>, mayPermit: boolean): AnswerSuccess<T> | undefined {
+  #findStale(
+    lookup: CacheLookup<Name, Q>,
+    mayPermit: boolean,
+  ): AnswerSuccess<CachedValues[Name]> | undefined {
     const { callKind } = lookup.question
     const staleForMs = this.#options.staleForMs[this.#about.name]
-    const entry = this.#entries?.peek(lookup.key)
+    const entry = this.#findEntry(lookup.key)
     return entry?.findStale(lookup, this.#readClocks(), { callKind, mayPermit, staleForMs })
+  }
+
+  #findEntry(key: string): CacheEntry<CachedValues[Name]> | undefined {
+    return this.#about.numbers.get(key)?.entries[this.#about.name]
   }
 
   #readClocks(): ClockReading {
@@ -389,7 +387,7 @@ class AnswerCache<T, Q extends Question> {
   }
 
   /** Runs at most once at a time per key and variant; never rejects. */
-  #askInBackground(lookup: CacheLookup<Q>): Promise<WarmupResult> {
+  #askInBackground(lookup: CacheLookup<Name, Q>): Promise<WarmupResult> {
     const id = `${lookup.variant}\n${lookup.key}`
     const running = this.#backgroundRefreshes.get(id)
     if (running) return running
@@ -402,7 +400,7 @@ class AnswerCache<T, Q extends Question> {
   }
 
   /** No caller waits for the answer, so errors are ignored. */
-  async #askIgnoringErrors(lookup: CacheLookup<Q>): Promise<WarmupResult> {
+  async #askIgnoringErrors(lookup: CacheLookup<Name, Q>): Promise<WarmupResult> {
     try {
       const question = { ...lookup.question, inBackground: true }
       const answer = await this.#ask(question, { ...lookup, question })
