@@ -95,7 +95,11 @@ function listChangedSecrets(
   const now = hashSecretFiles(settings)
   return Object.keys(inUse)
     .filter((setting) => now[setting] !== inUse[setting])
-    .map((field) => ({ field, from: 'its content at the start', to: 'its content now' }))
+    .map((field) => ({
+      field,
+      from: 'the file at the start',
+      to: 'the file, which has changed since',
+    }))
 }
 
 export const reloadWork: ThreadWork<undefined, ReloadRequest, ReloadPlan> = {

@@ -1,6 +1,6 @@
 /** Reads keys and passwords from files. Error messages never contain the content. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { DataFileError, getErrorMessage } from '../errors.js'
 
 /**
@@ -59,6 +59,8 @@ export function listSecretFiles(settings: object, group = ''): readonly SecretFi
 export function hashSecretFiles(settings: object): Readonly<Record<string, string>> {
   const hash = (path: string) => {
     try {
+      // A pipe can be read only once, and has been.
+      if (!statSync(path).isFile()) return 'not a file'
       return createHash('sha256').update(readFileSync(path)).digest('hex')
     } catch {
       return 'missing'

@@ -79,6 +79,15 @@ export function toRecordedPlace({ candidates, country }: Place): RecordedPlace {
   }
 }
 
+/** Of the regions of the places; `undefined` if there are none. */
+export function selectHours(
+  hours: readonly ProjectHours[],
+  places: readonly { readonly region: string }[],
+): readonly ProjectHours[] | undefined {
+  const ofPlaces = hours.filter((one) => places.some(({ region }) => region === one.region))
+  return ofPlaces.length > 0 ? ofPlaces : undefined
+}
+
 /** The place as it was when it was recorded. */
 export function fromRecordedPlace(
   { places, country = 'US' }: RecordedPlace,

@@ -83,7 +83,7 @@ describe('a national list', () => {
     }
     // The account is in use once its decisions are in the index.
     await running.callgate.journal.drain()
-    expect(await readyDetail()).toContain('us-dnc is too old since 2026-11-23T17:00:00')
+    expect(await readyDetail()).toContain('us-dnc has been too old since 2026-11-23T17:00:00')
     await importWhileRunning('us-dnc', { text: '2127365001\n' })
     expect((await decide('2127365000')).reason).toBe('permitted')
   })

@@ -71,16 +71,16 @@ it('warns of a list in the words of readiness and of the log', async () => {
   await importLists(['canada-dnc', 'litigators'], 0)
   await importLists(['us-dnc', 'custom-own'], 25)
   expect(await findAll()).toEqual([
-    'soon lists -: us-dnc will be too old from 2026-11-29T17:00:00.001Z and is not used then',
+    'soon lists -: us-dnc becomes too old at 2026-11-29T17:00:00.001Z and will not be used after that',
   ])
   running.clock.at += 6 * dayMs + 1
   await importLists(['state-dnc-fl'], 1_000)
   running.logLines.length = 0
   watchData(running.callgate)()
-  const late = 'us-dnc is too old since 2026-11-29T17:00:00.001Z and is not used'
+  const late = 'us-dnc has been too old since 2026-11-29T17:00:00.001Z and is not used'
   const found = await findAll()
   expect(found).toContain(`now lists -: ${late}`)
-  expect(found.join()).toContain('now lists -: state-dnc-fl is too old since ')
+  expect(found.join()).toContain('now lists -: state-dnc-fl has been too old since ')
   expect(found).toContain(`now calls main: every US call of account main is blocked: ${late}`)
   const readyz = await (await running.get('/readyz')).text()
   expect(readyz.split(late)).toHaveLength(3)

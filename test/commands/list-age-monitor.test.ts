@@ -66,21 +66,21 @@ describe('the age of a list', () => {
     await importAsOf('litigators', 900)
     expect(onDay(24)).toEqual([])
     expect(onDay(25)).toEqual([
-      'warn us-dnc will be too old from 2026-12-24T17:00:00.001Z and is not used then',
+      'warn us-dnc becomes too old at 2026-12-24T17:00:00.001Z and will not be used after that',
     ])
     expect(onDay(31)).toEqual([])
     expect(onDay(31.1)).toEqual([
-      'error us-dnc is too old since 2026-12-24T17:00:00.001Z and is not used',
+      'error us-dnc has been too old since 2026-12-24T17:00:00.001Z and is not used',
     ])
     expect(onDay(40)).toEqual([])
     await importAsOf('us-dnc', 26)
     expect(onDay(40)).toEqual([
-      'warn us-dnc will be too old from 2027-01-07T17:00:00.001Z and is not used then',
+      'warn us-dnc becomes too old at 2027-01-07T17:00:00.001Z and will not be used after that',
     ])
     await importAsOf('us-dnc', 0, '2127360001\n2127360002\n')
     expect(onDay(40)).toEqual([])
     expect(onDay(70)).toEqual([
-      'warn us-dnc will be too old from 2027-02-02T17:00:00.001Z and is not used then',
+      'warn us-dnc becomes too old at 2027-02-02T17:00:00.001Z and will not be used after that',
     ])
   })
 
@@ -110,9 +110,11 @@ describe('the age of a list', () => {
     await importAsOf('canada-dnc', 26)
     const { status, detail } = await lists()
     expect(status).toBe(200)
-    expect(detail).toContain('; us-dnc is too old since 2026-11-14T17:00:00.001Z and is not used')
     expect(detail).toContain(
-      '; canada-dnc will be too old from 2026-11-28T17:00:00.001Z and is not used then',
+      '; us-dnc has been too old since 2026-11-14T17:00:00.001Z and is not used',
+    )
+    expect(detail).toContain(
+      '; canada-dnc becomes too old at 2026-11-28T17:00:00.001Z and will not be used after that',
     )
     expect(detail).toContain('; litigators is not imported')
   })
@@ -155,6 +157,6 @@ describe('the age of a list', () => {
     ])
     const ready = await running.get('/readyz')
     expect(ready.status).toBe(503)
-    expect(await ready.text()).toContain('; us-dnc is too old since ')
+    expect(await ready.text()).toContain('; us-dnc has been too old since ')
   })
 })

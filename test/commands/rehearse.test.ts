@@ -87,7 +87,7 @@ describe('callgate rehearse', () => {
     expect(out).toContain('reason                 would have blocked\noutside-calling-hours  1\n')
     expect(out).toContain(
       [
-        'calls decided otherwise (all 1):',
+        'calls whose decision would change (all 1):',
         `2026-11-23T17:00:00Z  ${ids.alabama}  2055550100  manual  sandbox`,
         '  allow -> block (outside-calling-hours)',
         '  calling-hours: was pass, would be deny: Alabama (AL), America/Chicago, Mon 2026-11-23: no calls on this day;',
@@ -128,7 +128,7 @@ describe('callgate rehearse', () => {
     const policy = write('all.yaml', 'gate: { shadow: { all: true }, nonNanp: allow }\n')
     const { out } = await rehearse('--policy', policy, '--limit', '1')
     expect(out).toContain('would have allowed 3 of 3 blocked\n')
-    expect(out).toContain('calls decided otherwise (the first 1 of 3; --limit shows more):')
+    expect(out).toContain('calls whose decision would change (first 1 of 3; --limit shows more):')
     expect(out.match(/ -> allow/g)).toHaveLength(1)
   })
 

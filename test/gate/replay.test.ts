@@ -128,6 +128,13 @@ function isAllowedByPermission({ document, phase }: Recorded): boolean {
   return document.decision === 'allow' && !isShadowed
 }
 
+/** The check that is in shadow also says whether the permission overrides an opt-out, which is not in shadow. */
+function liftsOptOutInShadow({ document, phase }: Recorded): boolean {
+  const entry = document.findings.find(({ check }) => check === 'internal-dnc')
+  const isLifted = entry?.verdict === 'pass' && entry.facts !== undefined
+  return phase === 1 && document.decision === 'allow' && isLifted
+}
+
 const lettersWithoutSale: Readonly<Record<string, string>> = {
   E: 'R',
   G: 'W',
@@ -151,7 +158,9 @@ describe('with one rule changed', () => {
         // The last policy has the sandbox in shadow, and lets the project's hours go beyond the law.
         const isByState = phase < 3 || (projectId !== 'HOURS' && accountId !== 'sandbox')
         const isLate = newYorkHour.format(new Date(document.judgedAt)) === '20'
-        return decision === 'allow' && isInNewYork && isByState && isLate
+        // An emergency number is not.
+        const isChecked = document.findings.length > 0
+        return decision === 'allow' && isChecked && isInNewYork && isByState && isLate
       })
       .map(({ document }) => document.id)
     const flips = findFlips(({ rules, ...more }) => {
@@ -173,7 +182,8 @@ describe('with one rule changed', () => {
         const isMobile = line !== 'wireline' && (line !== 'voip' || voipRestricted)
         const places = [...(facts?.places ?? []), ...(facts?.postal?.places ?? [])]
         const isInNewYork = places.some((place) => place.startsWith('NY '))
-        return isAllowedByPermission(one) && isInNewYork && isMobile && /[WGHY]/.test(letter)
+        const isBanned = isInNewYork && isMobile && /[WGHY]/.test(letter)
+        return isBanned && (isAllowedByPermission(one) || liftsOptOutInShadow(one))
       })
       .map(({ document }) => document.id)
     const flips = findFlips(({ rules, ...more }) => {

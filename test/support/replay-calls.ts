@@ -126,7 +126,8 @@ export async function recordReplayCalls(count: number, seed: number): Promise<Re
       makeCall({ below, pick, numbers, now: clock.at }),
     )
     await Promise.all(calls.map((call) => callgate.gate.decide(call)))
-    clock.at = findNextTime(clock.at, (days * msPerDay * batchSize) / count, below)
+    const isAbout = startsAt + (days * msPerDay * (made + below(2 * batchSize))) / count
+    clock.at = Math.max(clock.at + 1, findCallTime(Math.round(isAbout), below))
   }
   await callgate.journal.drain()
   return {
@@ -141,12 +142,12 @@ export async function recordReplayCalls(count: number, seed: number): Promise<Re
 }
 
 /** Mostly by day in North America, often at a full hour, when windows open and close. */
-function findNextTime(now: Instant, stepMs: number, below: (bound: number) => number): Instant {
-  const next = now + 1 + below(Math.ceil(2 * stepMs))
-  const hour = Math.floor((next % msPerDay) / msPerHour)
+function findCallTime(about: Instant, below: (bound: number) => number): Instant {
+  const midnight = about - (about % msPerDay)
+  const hour = Math.floor((about - midnight) / msPerHour)
   const isNight = hour > 3 && hour < 13
-  if (isNight && below(3) > 0) return next - (next % msPerDay) + (19 + below(7)) * msPerHour
-  return below(3) === 0 ? Math.ceil(next / msPerHour) * msPerHour : next
+  if (isNight && below(3) > 0) return midnight + (19 + below(7)) * msPerHour
+  return below(3) === 0 ? Math.ceil(about / msPerHour) * msPerHour : about
 }
 
 async function createProjects({ projects }: Callgate): Promise<void> {

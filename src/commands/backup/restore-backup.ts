@@ -6,10 +6,9 @@ import {
   mkdtempSync,
   readdirSync,
   renameSync,
-  rmdirSync,
   rmSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { extract } from 'tar'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
@@ -67,6 +66,11 @@ async function unpack(path: string, folder: string): Promise<void> {
  */
 export async function restoreBackup(path: string, dataDir: string): Promise<BackupManifest> {
   requireBackup(path)
+  if (!relative(dataDir, path).startsWith('..')) {
+    const advice =
+      'it would be overwritten; move it out, or name another folder with CALLGATE_DATA_DIR'
+    throw new CommandFailure(`backup '${path}' is in dataDir '${dataDir}': ${advice}`, 2)
+  }
   ensureFolder(dataDir)
   requireRestorable(dataDir)
   const lock = lockFolder(dataDir)
@@ -134,7 +138,6 @@ function moveInto(dataDir: string, partial: string): void {
   for (const name of names) renameSync(join(partial, name), join(dataDir, name))
   syncFolder(dataDir)
   renameSync(join(partial, last), join(dataDir, last))
-  for (const name of manifestFiles) rmSync(join(partial, name))
-  rmdirSync(partial)
+  rmSync(partial, { recursive: true, force: true })
   syncFolder(dataDir)
 }

@@ -130,7 +130,7 @@ function noteBackup(settings: Settings, text: string): void {
     moveIntoPlace(`${path}.part`, path)
   } catch (cause) {
     const why = getErrorMessage(cause)
-    throw new CommandFailure(`the backup is complete, but its time could not be noted: ${why}`)
+    throw new CommandFailure(`the backup is complete, but its time could not be saved: ${why}`)
   }
 }
 

@@ -11,7 +11,7 @@ import { openReferenceData, type ReferenceData } from '../../app/service.js'
 import type { Settings } from '../../config/settings.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
-import { getErrorMessage } from '../../errors.js'
+import { getErrorCode, getErrorMessage } from '../../errors.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { ChangeHead } from '../../storage/change-head.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
@@ -78,8 +78,13 @@ export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonl
       subject: 'database',
       place: database,
       run: () =>
-        attempt('database', 'restore a backup of the database (docs/operations.md)', () =>
-          findStoredFindings(settings, data, deps),
+        attempt(
+          'database',
+          (cause) =>
+            getErrorCode(cause) === 'ENOSPC'
+              ? `free space in ${deps.temporaryFolder}, or set TMPDIR: the database is copied there`
+              : 'restore a backup of the database (docs/operations.md)',
+          () => findStoredFindings(settings, data, deps),
         ),
     },
   ]
@@ -87,13 +92,14 @@ export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonl
 
 async function attempt(
   subject: string,
-  fix: string,
+  fix: string | ((cause: unknown) => string),
   read: () => Promise<readonly HealthFinding[]>,
 ): Promise<readonly HealthFinding[]> {
   try {
     return await read()
   } catch (cause) {
-    return [{ level: 'now', subject, problem: getErrorMessage(cause), fix }]
+    const whatToDo = typeof fix === 'string' ? fix : fix(cause)
+    return [{ level: 'now', subject, problem: getErrorMessage(cause), fix: whatToDo }]
   }
 }
 

@@ -45,7 +45,7 @@ export const registerDoctor: RegisterCommand = (program, terminal) => {
 function parseTimeout(text: string): number {
   const ms = parseDuration(text, ['s', 'm'])
   if (ms !== undefined && ms > 0 && ms <= msPerHour) return ms
-  throw new CommandFailure(`--timeout '${text}': must be a time such as 30s or 5m, to 60m`, 2)
+  throw new CommandFailure(`--timeout '${text}': must be a time such as 30s or 5m, at most 60m`, 2)
 }
 
 /** With wrong settings there is a finding for each problem, and nothing else can be looked at. */

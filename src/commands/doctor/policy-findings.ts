@@ -16,8 +16,15 @@ export function findPolicyFindings(settings: Settings, clock: Clock): readonly H
       if (!allowUnknown || allowUnknown.until <= now) return []
       if (allowUnknown.until - now > exceptionEndMs) return []
       const until = formatInstant(allowUnknown.until)
-      const problem = `the policy exception of ${check} ends at ${until}; unknown is blocked then`
-      return [{ level: 'soon', subject: 'policy', problem, fix: 'mend its cause, or renew it' }]
+      const problem = `the policy exception of ${check} ends at ${until}; after that, unknown is blocked`
+      return [
+        {
+          level: 'soon',
+          subject: 'policy',
+          problem,
+          fix: 'fix the cause, or extend the exception',
+        },
+      ]
     },
   )
   return [

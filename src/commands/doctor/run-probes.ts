@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Settings } from '../../config/settings.js'
+import { getErrorMessage } from '../../errors.js'
 import type { DataProbe } from './data-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
 
@@ -21,13 +22,23 @@ export interface ProbeRequest {
 /** That a probe begins, or what it found. */
 export type ProbeMessage = Pick<DataProbe, 'subject' | 'place'> | readonly HealthFinding[]
 
-/** A probe that takes longer than `maxProbeMs` is reported, and those after it are left out. */
+/** A slow machine may take as long as that to start the process. */
+const maxStartMs = 30_000
+
+/** A probe that fails, or takes longer than `maxProbeMs`, is reported, and those after it are skipped. */
 export async function runDataProbes(
   settings: Settings,
   maxProbeMs: number,
 ): Promise<readonly HealthFinding[]> {
   // What a probe leaves behind when it is killed, such as a copy of the database, is in this folder.
-  const folder = mkdtempSync(join(tmpdir(), 'callgate-doctor-'))
+  let folder: string
+  try {
+    folder = mkdtempSync(join(tmpdir(), 'callgate-doctor-'))
+  } catch (cause) {
+    const problem = `the data cannot be checked without a temporary folder: ${getErrorMessage(cause)}`
+    const fix = `free space in ${tmpdir()}, or set TMPDIR`
+    return [{ level: 'now', subject: 'disk', problem, fix }]
+  }
   try {
     return await runIn(folder, settings, maxProbeMs)
   } finally {
@@ -47,7 +58,7 @@ async function runIn(
   const failure = child.stderr ? text(child.stderr).catch(() => '') : Promise.resolve('')
   const found: HealthFinding[] = []
   let current: Pick<DataProbe, 'subject' | 'place'> = { subject: 'disk', place: settings.dataDir }
-  return await new Promise((resolve, reject) => {
+  return await new Promise((resolve) => {
     const giveUp = () => {
       // In a read that hangs it does not end even by this, so nobody waits for it.
       child.kill('SIGKILL')
@@ -56,19 +67,23 @@ async function runIn(
       child.unref()
       resolve([...found, describeHang(current, maxProbeMs)])
     }
-    // The start of the process takes as long as it takes.
-    let timer: NodeJS.Timeout | undefined
+    let timer = setTimeout(giveUp, maxStartMs + maxProbeMs)
+    const fail = (why: string) => {
+      clearTimeout(timer)
+      const problem = `the check of ${current.place} failed; the remaining checks were skipped: ${why}`
+      resolve([...found, { level: 'now', subject: current.subject, problem, fix: diskFix }])
+    }
     child.on('message', (message: ProbeMessage) => {
       if ('place' in message) current = message
       else found.push(...message)
       clearTimeout(timer)
       timer = setTimeout(giveUp, maxProbeMs)
     })
-    child.once('error', reject)
+    child.once('error', (cause) => fail(getErrorMessage(cause)))
     child.once('close', async (code) => {
       clearTimeout(timer)
       if (code === 0) resolve(found)
-      else reject(new Error(`the checks of ${current.place} failed: ${await failure}`))
+      else fail((await failure).trim())
     })
     const request: ProbeRequest = { settings, temporaryFolder: folder }
     child.send(request)
@@ -79,7 +94,7 @@ function describeHang(
   { subject, place }: Pick<DataProbe, 'subject' | 'place'>,
   maxProbeMs: number,
 ): HealthFinding {
-  const problem = `no answer within ${maxProbeMs / 1000} s: ${place}; what follows was not checked`
+  const problem = `no answer within ${maxProbeMs / 1000} s: ${place}; the remaining checks were skipped`
   const fix = `${diskFix}. If it is only slow, allow more time with --timeout`
   return { level: 'now', subject, problem, fix }
 }

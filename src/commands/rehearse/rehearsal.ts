@@ -40,7 +40,7 @@ export interface RehearsalReport {
   readonly blockedByReason: Readonly<Record<string, number>>
   /** By the reason that the call was blocked with. */
   readonly allowedByReason: Readonly<Record<string, number>>
-  /** Blocked by the gate itself, for example since it was overloaded; no rule changes that. */
+  /** Blocked by the gate itself, for example because it was overloaded; no rule changes that. */
   readonly blockedByGate: number
   readonly notRehearsed: Readonly<Partial<Record<UnjudgedReason, number>>>
   /** The first ones of those that would have been decided otherwise. */
@@ -105,7 +105,8 @@ class RehearsalCounter {
     const { decision } = found
     counts[document.decision === 'allow' ? 'allowed' : 'blocked'] += by
     if (decision.decision === document.decision) {
-      if (decision.reason !== document.reason) counts.otherReason += by
+      const isBlock = decision.decision === 'block'
+      if (isBlock && decision.reason !== document.reason) counts.otherReason += by
       return
     }
     if (decision.decision === 'block') {

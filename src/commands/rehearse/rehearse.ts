@@ -34,13 +34,13 @@ export const registerRehearse: RegisterCommand = (program, terminal) => {
   program
     .command('rehearse')
     .description(
-      'judge the recorded calls of a time again by other calling rules or another policy, and list those that ' +
-        'would have been decided otherwise. Changes nothing, and runs beside the server',
+      're-judge the calls recorded in a period under other calling rules or another policy, and list those whose ' +
+        'decision would change. Changes nothing; the server may be running',
     )
     .option('--rules <file>', 'calling rules (default: those in use)')
     .option(
       '--policy <file>',
-      'settings, of which those that it names replace the ones in use: policy, gate, callingHours',
+      'settings file; the settings it contains replace those in use: policy, gate, callingHours',
     )
     .option('--since <time>', 'an instant, a date, or how long ago: 7d, 24h, 30m', '7d')
     .option('--until <time>', 'the same (default: now)')
@@ -119,12 +119,12 @@ function formatReport(report: RehearsalReport): string {
   if (count === 0) return joinLines(lines)
   const shown =
     flipped.length < count
-      ? `the first ${formatNumber(flipped.length)} of ${formatNumber(count)}; --limit shows more`
+      ? `first ${formatNumber(flipped.length)} of ${formatNumber(count)}; --limit shows more`
       : `all ${formatNumber(count)}`
   return joinLines([
     ...lines,
     '',
-    `calls decided otherwise (${shown}):`,
+    `calls whose decision would change (${shown}):`,
     ...flipped.map(formatFlip),
   ])
 }

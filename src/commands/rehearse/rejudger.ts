@@ -49,7 +49,7 @@ export type UnjudgedReason = (typeof unjudgedReasons)[number]
 
 /**
  * - `judged`: the decision by the other configuration;
- * - `by-gate`: the gate blocked the call whatever the rules say, for example since it was overloaded;
+ * - `by-gate`: the gate blocked the call whatever the rules say, for example because it was overloaded;
  * - `unjudged`: the record does not say what the rules would be applied to.
  */
 export type Rejudgment =

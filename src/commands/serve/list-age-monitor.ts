@@ -74,8 +74,8 @@ export function findListAgeProblem(
   const at = formatInstant(listAges.computeStaleAt(list))
   const text =
     state === 'stale'
-      ? `${list.name} is too old since ${at} and is not used`
-      : `${list.name} will be too old from ${at} and is not used then`
+      ? `${list.name} has been too old since ${at} and is not used`
+      : `${list.name} becomes too old at ${at} and will not be used after that`
   return { state, text }
 }
 

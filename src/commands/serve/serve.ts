@@ -126,6 +126,8 @@ async function serveUntil(
     opened.push(() => asterisk.close())
     const serviceThreads = openServiceThreads(callgate)
     opened.push(() => serviceThreads?.close())
+    // Before the first request is answered, so that whoever waits for an answer finds the keys.
+    const sandboxKey = await showFirstKeys(callgate, output)
     const server = await listen(callgate, asterisk, serviceThreads)
     callgate.backgroundJobs.start()
     callgate.erasureTask.start()
@@ -135,7 +137,7 @@ async function serveUntil(
     opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
     const { versions } = reloader
     log.info('started', { version, url: server.url, zoneRules: getIanaVersion(), versions })
-    await printGreeting(callgate, server, output)
+    await printGreeting(callgate, { server, output, sandboxKey })
     await notifySystemd('READY=1', log)
     log.info('stopping', { signal: await Promise.race([ended, storage.failure]) })
     await notifySystemd('STOPPING=1', log)
@@ -295,31 +297,42 @@ function rateLimits(callgate: Callgate): RateLimits {
 }
 
 /**
- * Prints where the server listens. The first start creates a key for each account. On a terminal the
- * keys are shown once; otherwise they are written to a file, since logs are stored and shared.
+ * The first start creates a key for each account. On a terminal the keys are shown once; otherwise they are
+ * written to a file, since logs are stored and shared. Resolves to a shell expression for the sandbox's key.
  */
-async function printGreeting(
-  callgate: Callgate,
-  server: RunningServer,
-  output: LineWriter,
-): Promise<void> {
-  const lines = [`callgate ${version} listens on ${server.url}`]
+async function showFirstKeys(callgate: Callgate, output: LineWriter): Promise<string | undefined> {
   const file = output.isTerminal ? undefined : resolveFirstKeysFile(callgate)
   const keys = await createFirstKeys(callgate, (made) => file && writeFirstKeys(file, made))
-  for (const [accountId, key] of keys) {
-    if (!file) lines.push(`${`key of account ${accountId} (shown once):`.padEnd(36)} ${key}`)
+  if (keys.size === 0) return undefined
+  if (file === undefined) {
+    for (const [accountId, key] of keys)
+      output.write(`${`key of account ${accountId} (shown once):`.padEnd(36)} ${key}\n`)
+    return keys.get(sandboxAccountId)
   }
-  if (file && keys.size > 0) {
-    callgate.runtime.log.warn('keys of the first start are in a file; store them and delete it', {
-      file,
-    })
-    lines.push(`keys of accounts ${[...keys.keys()].join(' and ')}: ${file}`)
-  }
-  const sandboxKey = keys.get(sandboxAccountId)
-  if (sandboxKey) {
+  callgate.runtime.log.warn('keys of the first start are in a file; store them and delete it', {
+    file,
+  })
+  output.write(`keys of accounts ${[...keys.keys()].join(' and ')}: ${file}\n`)
+  return keys.has(sandboxAccountId) ? formatKeyHeaderCommand(file) : undefined
+}
+
+interface Greeting {
+  readonly server: RunningServer
+  readonly output: LineWriter
+  /** As in a shell command; absent if this start did not create it. */
+  readonly sandboxKey: string | undefined
+}
+
+/** Prints where the server listens, and what to do next. */
+async function printGreeting(
+  callgate: Callgate,
+  { server, output, sandboxKey }: Greeting,
+): Promise<void> {
+  const lines = [`callgate ${version} listens on ${server.url}`]
+  if (sandboxKey !== undefined) {
     lines.push(
       'Try a fictional number; docs/sandbox.md lists them:',
-      `  ${formatCurlCommand(server.url, file ? formatKeyHeaderCommand(file) : sandboxKey)}`,
+      `  ${formatCurlCommand(server.url, sandboxKey)}`,
     )
   } else lines.push('Create another key with: callgate keys create')
   const statuses = await readAccountCallStatuses(callgate)

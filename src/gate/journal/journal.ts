@@ -23,7 +23,7 @@ import { type IndexProgress, indexWriting, type SegmentEvent } from './index-wri
 import { readBeginning } from './journal-beginning.js'
 import { readOrigin, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
-import type { FrameRun, RecordKind } from './segment-format.js'
+import { type FrameRun, maxBodyLength, type RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
 
 interface JournalObserver {
@@ -308,11 +308,15 @@ export class Journal implements OutcomeRecorder {
     const { kind, at } = record
     const count = this.#waiting.length
     const isOpen = this.#writer !== undefined && !this.#isClosing
-    if (!isOpen || count >= this.#maxWaiting) {
-      const why = isOpen
-        ? `${count} records wait to be written to the journal`
-        : 'the journal is not open'
-      const cause = new Error(why)
+    const isTooLong = record.body.length > maxBodyLength
+    if (!isOpen || count >= this.#maxWaiting || isTooLong) {
+      const cause = new Error(
+        isTooLong
+          ? `the record has ${record.body.length} characters; it must have at most ${maxBodyLength}`
+          : isOpen
+            ? `${count} records wait to be written to the journal`
+            : 'the journal is not open',
+      )
       this.#giveUp(1)
       observer.onFailure()
       if (kind === 'decision') observer.onUnrecorded(decisionId, cause)

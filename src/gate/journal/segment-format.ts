@@ -44,8 +44,10 @@ export const frameHeadBytes = 8
 export const payloadHeadBytes = 34
 const saltBytes = 16
 export const format = 1
-/** What a frame must not exceed to be taken for one. A decision has about 1,300 bytes. */
+/** What a frame must not exceed to be taken for one. A decision has about 1,800 bytes. */
 const maxPayloadBytes = 1_048_576
+/** Of a record, whose UTF-8 has at most three bytes for each UTF-16 unit. */
+export const maxBodyLength = Math.floor((maxPayloadBytes - payloadHeadBytes) / 3)
 
 const magic = Buffer.from('CGJ1\r\n\x1a\n', 'latin1')
 

@@ -36,7 +36,12 @@ import {
   type ProjectHours,
 } from '../../domain/time/week-windows.js'
 import { type AppError, describeProblem, invalidRequest, truncate } from '../../errors.js'
-import { type RecordedNumber, toRecordedPlace, type UnusualFacts } from '../recorded-facts.js'
+import {
+  type RecordedNumber,
+  selectHours,
+  toRecordedPlace,
+  type UnusualFacts,
+} from '../recorded-facts.js'
 import { findEffectiveHours } from './legal-window.js'
 import {
   type CalledPlace,
@@ -141,7 +146,7 @@ export class CallingHours {
     const { overrides = noOverrides, recordedVoice = false, requireStatutoryWindow = false } = item
     const options = { overrides, recordedVoice, requireStatutoryWindow }
     const { isDayClosed, ...evaluation } = this.#windows.evaluate(places, checked.at, options)
-    const hours = overrides.length > 0 ? overrides : undefined
+    const hours = overrides.length > 0 ? selectHours(overrides, places) : undefined
     const isUsual = postal === undefined && hours === undefined
     const unusual = isUsual ? undefined : { postal: postal && toRecordedPlace(postal), hours }
     const recorded = formatFacts(facts, unusual)

@@ -31,7 +31,12 @@ import {
   type StateFinding,
 } from '../lists/list-facts.js'
 import { type ProjectScope, requireScope, type ScopeResolver } from '../projects/project-scope.js'
-import { toRecordedListing, toRecordedPlace, type UnusualFacts } from '../recorded-facts.js'
+import {
+  selectHours,
+  toRecordedListing,
+  toRecordedPlace,
+  type UnusualFacts,
+} from '../recorded-facts.js'
 import {
   computeCallFlags,
   computeLetter,
@@ -231,7 +236,7 @@ export class ScrubEvaluator {
       callingHours.evaluate({ ...hours, recordedVoice: true }).permitted
     const { ebrType, expiresOn, optOut } = records
     const midnight = findNextMidnight(everywhere, at)
-    const unusual = listUnusualFacts(query, found, { postal, midnight })
+    const unusual = listUnusualFacts(query, found, { postal, everywhere, midnight })
     const timeAllows = insideWindow && !doNotCallToday
     return {
       verdict: {
@@ -334,7 +339,15 @@ function buildReason(
 function listUnusualFacts(
   { scope, entry, record, now }: ScrubCase,
   { national, state, litigator, ported }: Findings,
-  { postal, midnight }: { readonly postal: Place | undefined; readonly midnight: Instant },
+  {
+    postal,
+    everywhere,
+    midnight,
+  }: {
+    readonly postal: Place | undefined
+    readonly everywhere: readonly CandidatePlace[]
+    readonly midnight: Instant
+  },
 ): UnusualFacts | undefined {
   const listsHoldUntil = Math.min(
     national.holdsUntil,
@@ -342,19 +355,19 @@ function listUnusualFacts(
     litigator.holdsUntil,
     ported.holdsUntil,
   )
+  const hours = scope.hours.length > 0 ? selectHours(scope.hours, everywhere) : undefined
   const isUsual =
     national.status === 'clear' &&
     state.status === 'clear' &&
     litigator.status !== 'listed' &&
     listsHoldUntil >= midnight &&
-    (entry ?? record ?? postal) === undefined &&
-    scope.hours.length === 0 &&
+    (entry ?? record ?? postal ?? hours) === undefined &&
     !scope.industryExemption &&
     !scope.voipRestricted
   if (isUsual) return undefined
   return {
     postal: postal && toRecordedPlace(postal),
-    hours: scope.hours.length > 0 ? scope.hours : undefined,
+    hours,
     industryExemption: scope.industryExemption || undefined,
     voipRestricted: scope.voipRestricted || undefined,
     national: toRecordedListing(national, findListedDay(national)),

@@ -96,7 +96,7 @@ describe('whether real calls can be allowed', () => {
     running.clock.at += 40 * dayMs
     expect(await call('2127360002')).toBe('block list-stale')
     expect(await calls()).toContain(
-      '503 main: every call is blocked: us-dnc is too old since 2026-12-24T17:00:00.001Z',
+      '503 main: every call is blocked: us-dnc has been too old since 2026-12-24T17:00:00.001Z',
     )
     running.clock.at -= 40 * dayMs
     await running.callgate.changeHead.acceptClock()

@@ -128,7 +128,7 @@ describe('callgate doctor beside a server', () => {
     await importLists(28)
     const aging = await report()
     expect(aging.code).toBe(1)
-    expect(aging.found[0]).toMatch(/^soon lists: .* will be too old from /)
+    expect(aging.found[0]).toMatch(/^soon lists: .* becomes too old at /)
   })
 
   it('names why an account is blocked: its subscription, and lists that are too old', async () => {
@@ -136,7 +136,7 @@ describe('callgate doctor beside a server', () => {
     await start()
     expect((await report()).found).toContainEqual(
       expect.stringMatching(
-        /^now calls: every US call of account main is blocked: us-dnc is too old since \S+ and is not used$/,
+        /^now calls: every US call of account main is blocked: us-dnc has been too old since \S+ and is not used$/,
       ),
     )
     await importLists()
@@ -333,7 +333,9 @@ describe('callgate doctor without a server', () => {
     for (const time of ['0s', '2', '61m', '99999m']) {
       const wrong = await doctor(['--url', unreachable, '--timeout', time])
       expect(wrong).toMatchObject({ code: 2, out: '' })
-      expect(wrong.err).toContain(`--timeout '${time}': must be a time such as 30s or 5m, to 60m`)
+      expect(wrong.err).toContain(
+        `--timeout '${time}': must be a time such as 30s or 5m, at most 60m`,
+      )
     }
   })
 

@@ -291,7 +291,7 @@ describe('a changed setting', () => {
       expect(code).toBe(0)
       expect(out).toContain(
         'needs a restart, not in use yet:\n' +
-          '  lookups.loginIdFile: its content at the start -> its content now\n',
+          '  lookups.loginIdFile: the file at the start -> the file, which has changed since\n',
       )
       expect(out + other.output()).not.toContain('secret-key')
     } finally {
