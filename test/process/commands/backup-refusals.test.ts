@@ -450,6 +450,29 @@ describe('a restore', () => {
     expect(await serving.end('SIGTERM')).toBe(0)
   }, 120_000)
 
+  it('that was killed and given up does not let a later one empty the folder', async () => {
+    const target = join(work, 'given-up')
+    mkdirSync(join(target, '.restoring'), { recursive: true })
+    writeFileSync(join(target, 'initialized'), '')
+    const serving = await serve(environmentFor(target), ['--init'])
+    expect(await serving.end('SIGTERM')).toBe(0)
+    expect(existsSync(join(target, '.restoring'))).toBe(false)
+    for (const name of readdirSync(target)) {
+      if (name.startsWith('callgate.sqlite')) rmSync(join(target, name))
+    }
+    expectRefusal(await run(['restore', backup], target), 2, 'a restore needs an empty folder')
+    expect(existsSync(join(target, 'journal'))).toBe(true)
+  }, 120_000)
+
+  it('does not empty the folder that its backup is in', async () => {
+    const target = join(work, 'holds-backup')
+    mkdirSync(join(target, '.restoring'), { recursive: true })
+    const inside = join(target, 'backup')
+    cpSync(backup, inside, { recursive: true })
+    expectRefusal(await run(['restore', inside], target), 2, `is in dataDir '${target}'`)
+    expect(existsSync(inside)).toBe(true)
+  }, 120_000)
+
   it('is done once if two begin at the same time', async () => {
     const target = join(work, 'both')
     const both = await Promise.all([
