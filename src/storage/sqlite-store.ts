@@ -3,7 +3,6 @@
  * and looks at its files. In a server it is in a thread of its own, so that the thread that decides waits for
  * none of them; elsewhere it is in the thread that opened it.
  */
-import { rmSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import { DataFileError, getErrorMessage } from '../errors.js'
@@ -14,7 +13,6 @@ import {
   findDatabaseEvidence,
   refuseUnwantedDatabase,
   resolveDatabasePath,
-  resolveRestoringPath,
 } from './database-files.js'
 import { DatabaseHealth } from './database-health.js'
 import type { StorageSettings } from './open-database.js'
@@ -159,8 +157,6 @@ function connect(settings: StorageSettings): Sqlite.Database {
     connection = new Sqlite(path, { timeout: blockForLockMs })
     const tables = connection.prepare('select count(*) from sqlite_master').pluck().get()
     refuseUnwantedDatabase(path, { hasContent: tables !== 0, evidence }, mayCreate)
-    // Otherwise a later restore would take this folder for one that it may empty.
-    rmSync(resolveRestoringPath(dataDir), { recursive: true, force: true })
     connection.pragma('journal_mode = WAL')
     connection.pragma('synchronous = FULL')
     connection.pragma('foreign_keys = ON')

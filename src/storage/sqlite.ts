@@ -2,6 +2,7 @@
  * SQLite: one file in the data folder, nothing else to run. Statements go to the store, in their order; what
  * a decision needs is read at once, on a read-only connection of this thread.
  */
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
@@ -19,7 +20,7 @@ import {
 } from 'kysely'
 import { AppError, DataFileError, getErrorCode, getErrorMessage } from '../errors.js'
 import { callDirectly, connectPort, type PortCalls } from '../runtime/port-calls.js'
-import { markInitialized, resolveDatabasePath } from './database-files.js'
+import { markInitialized, resolveDatabasePath, resolveRestoringPath } from './database-files.js'
 import { describeDamage } from './database-health.js'
 import type { EngineConnection, EngineTraits, StorageSettings } from './open-database.js'
 import {
@@ -80,6 +81,8 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
       },
       lockForServing: () => {
         serving ??= lockServing(dataDir)
+        // With the lock, no restore is running. Left there, it would let a later one empty the folder.
+        rmSync(resolveRestoringPath(dataDir), { recursive: true, force: true })
       },
       markInitialized: () => markInitialized(dataDir),
       checkFault: async () => {

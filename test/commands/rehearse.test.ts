@@ -69,7 +69,7 @@ describe('callgate rehearse', () => {
     const { code, out } = await rehearse()
     expect(out).toBe(
       [
-        '2026-11-23T00:00:00Z to 2026-11-24T00:00:00Z: 6 decisions',
+        "2026-11-23T00:00:00Z to 2026-11-24T00:00:00Z: 6 decisions of account 'sandbox'",
         'would have blocked 0 of 3 allowed',
         'would have allowed 0 of 3 blocked',
         '0 would have been blocked for another reason',
@@ -77,6 +77,11 @@ describe('callgate rehearse', () => {
       ].join('\n'),
     )
     expect(code).toBe(0)
+  })
+
+  it('names the account of which it found nothing', async () => {
+    const { out } = await rehearse('--account', 'typo')
+    expect(out).toContain(": 0 decisions of account 'typo'\n")
   })
 
   it('lists the calls that other rules block, and the finding that changed', async () => {

@@ -66,7 +66,7 @@ async function unpack(path: string, folder: string): Promise<void> {
  */
 export async function restoreBackup(path: string, dataDir: string): Promise<BackupManifest> {
   requireBackup(path)
-  if (!relative(dataDir, path).startsWith('..')) {
+  if (!/^\.\.(?:\/|$)/.test(relative(dataDir, path))) {
     const advice =
       'it would be overwritten; move it out, or name another folder with CALLGATE_DATA_DIR'
     throw new CommandFailure(`backup '${path}' is in dataDir '${dataDir}': ${advice}`, 2)

@@ -28,6 +28,8 @@ interface FlippedCall {
 export interface RehearsalReport {
   readonly since: string
   readonly until: string
+  /** Absent for all but the sandbox. */
+  readonly account?: string | undefined
   readonly decisions: number
   /** Of the decisions that can be rehearsed, those that allowed the call. */
   readonly allowed: number
@@ -69,7 +71,7 @@ export function rehearse(rejudger: Rejudger, options: RehearsalOptions): Rehears
     if (isAmendment) counter.count({ ...document, decision: 'allow', reason: 'permitted' }, -1)
     counter.count(document, 1)
   }
-  return counter.report(range)
+  return { ...counter.report(range), account }
 }
 
 class RehearsalCounter {

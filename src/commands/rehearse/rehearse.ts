@@ -97,7 +97,8 @@ const unjudgedTexts: Readonly<Record<UnjudgedReason, string>> = {
 }
 
 function formatReport(report: RehearsalReport): string {
-  const { decisions, allowed, blocked, wouldHaveBlocked, wouldHaveAllowed } = report
+  const { account, decisions, allowed, blocked, wouldHaveBlocked, wouldHaveAllowed } = report
+  const whose = account === undefined ? '' : ` of account '${account}'`
   const { otherReason, blockedByGate, notRehearsed, flipped } = report
   const count = wouldHaveBlocked + wouldHaveAllowed
   const unjudged = unjudgedReasons.flatMap((why) => {
@@ -105,7 +106,7 @@ function formatReport(report: RehearsalReport): string {
     return found ? [`${formatNumber(found)} cannot be rehearsed: ${unjudgedTexts[why]}`] : []
   })
   const lines = [
-    `${report.since} to ${report.until}: ${formatCount(decisions, 'decision')}`,
+    `${report.since} to ${report.until}: ${formatCount(decisions, 'decision')}${whose}`,
     `would have blocked ${formatNumber(wouldHaveBlocked)} of ${formatNumber(allowed)} allowed`,
     `would have allowed ${formatNumber(wouldHaveAllowed)} of ${formatNumber(blocked)} blocked`,
     `${formatNumber(otherReason)} would have been blocked for another reason`,

@@ -142,6 +142,18 @@ describe('the journal', () => {
     expect(found?.findings).toHaveLength(4)
   })
 
+  it('refuses a record that could not be read back, and takes the next one', async () => {
+    const journal = await open()
+    const long = await made('d1', { detail: 'x'.repeat(400_000) })
+    await expect(append(journal, long)).rejects.toThrow(/^the record has \d+ characters; it must/)
+    expect(seen).toMatchObject({ unrecorded: ['d1'], lost: 1 })
+    await append(journal, await made('d2'))
+    await journal.close()
+    const again = await open()
+    await again.drain()
+    expect([again.find('main', 'd1'), again.find('main', 'd2')?.id]).toEqual([undefined, 'd2'])
+  })
+
   it('holds what policy allowed, and how old the answers were', async () => {
     const old = { asOf: noon - 60_000, staleReason: 'circuit open' }
     const compliance = fakeCompliance({

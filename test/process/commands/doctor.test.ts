@@ -257,6 +257,17 @@ describe('callgate doctor without a server', () => {
     expect(contents()).toEqual(before)
   })
 
+  it('says what to do when its own temporary folder is missing', async () => {
+    await start()
+    await stop()
+    const { code, found, fixes } = await report({ TMPDIR: join(folder, 'missing') })
+    expect(code).toBe(2)
+    expect(found.join('\n')).toContain(
+      'the data cannot be checked without a temporary folder: ENOENT',
+    )
+    expect(fixes).toContain(`free space in ${join(folder, 'missing')}, or set TMPDIR`)
+  })
+
   it('lists all problems of wrong settings', async () => {
     const { code, found } = await report({
       CALLGATE_HTTP_PORT: 'many',
