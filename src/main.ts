@@ -1,36 +1,122 @@
 #!/usr/bin/env node
 /** The command line: the table of commands, and the exit code for each kind of error. */
 import { Command, CommanderError } from 'commander'
-import { CommandFailure, type RegisterCommand, type Terminal } from './commands/command.js'
+import type { RegisterCommand, Terminal } from './commands/command.js'
 import { findCommandName } from './commands/command-name.js'
-import { SettingsError } from './config/load.js'
 import { version } from './config/version.js'
 import { AppError, DataFileError } from './errors.js'
 
-/** Each command is loaded only when used, since loading the whole service would slow down small commands. */
-const commands: ReadonlyMap<string, () => Promise<RegisterCommand>> = new Map([
-  ['serve', async () => (await import('./commands/serve/serve.js')).registerServe],
-  ['reload', async () => (await import('./commands/reload.js')).registerReload],
-  ['config', async () => (await import('./commands/config.js')).registerConfig],
-  ['check', async () => (await import('./commands/check.js')).registerCheck],
-  ['preview', async () => (await import('./commands/preview/preview.js')).registerPreview],
-  ['import', async () => (await import('./commands/import/import.js')).registerImport],
-  ['lists', async () => (await import('./commands/lists/lists.js')).registerLists],
-  ['accounts', async () => (await import('./commands/accounts/accounts.js')).registerAccounts],
-  ['keys', async () => (await import('./commands/accounts/keys.js')).registerKeys],
-  ['projects', async () => (await import('./commands/accounts/projects.js')).registerProjects],
-  ['records', async () => (await import('./commands/records/records.js')).registerRecords],
-  ['erase', async () => (await import('./commands/erase.js')).registerErase],
-  ['report', async () => (await import('./commands/report.js')).registerReport],
-  ['rehearse', async () => (await import('./commands/rehearse/rehearse.js')).registerRehearse],
-  ['backup', async () => (await import('./commands/backup/backup.js')).registerBackup],
-  ['restore', async () => (await import('./commands/backup/backup.js')).registerRestore],
-  ['doctor', async () => (await import('./commands/doctor/doctor.js')).registerDoctor],
-  ['clock', async () => (await import('./commands/clock.js')).registerClock],
-  ['warm', async () => (await import('./commands/warm/warm.js')).registerWarm],
-  ['compare', async () => (await import('./commands/compare/compare.js')).registerCompare],
-  ['fake-vendor', async () => (await import('./commands/fake-vendor.js')).registerFakeVendor],
-])
+/**
+ * Each command, with its line in the list of commands. It is loaded only when used, since loading the whole
+ * service would slow down small commands.
+ */
+const commands: readonly (readonly [string, string, () => Promise<RegisterCommand>])[] = [
+  [
+    'serve',
+    'run the gate and the compliance service',
+    async () => (await import('./commands/serve/serve.js')).registerServe,
+  ],
+  [
+    'reload',
+    'let the running server read its settings and rules again',
+    async () => (await import('./commands/reload.js')).registerReload,
+  ],
+  [
+    'config',
+    'check the settings',
+    async () => (await import('./commands/config.js')).registerConfig,
+  ],
+  [
+    'check',
+    'decide whether a call may be placed, without recording it',
+    async () => (await import('./commands/check.js')).registerCheck,
+  ],
+  [
+    'preview',
+    'show what decisions about the numbers of a file would be',
+    async () => (await import('./commands/preview/preview.js')).registerPreview,
+  ],
+  [
+    'import',
+    'import downloaded files as the data of decisions',
+    async () => (await import('./commands/import/import.js')).registerImport,
+  ],
+  [
+    'lists',
+    'show the imported data, its age, and whether it can be used',
+    async () => (await import('./commands/lists/lists.js')).registerLists,
+  ],
+  [
+    'accounts',
+    'manage accounts and what each may do',
+    async () => (await import('./commands/accounts/accounts.js')).registerAccounts,
+  ],
+  [
+    'keys',
+    'manage API keys',
+    async () => (await import('./commands/accounts/keys.js')).registerKeys,
+  ],
+  [
+    'projects',
+    'manage projects of an account',
+    async () => (await import('./commands/accounts/projects.js')).registerProjects,
+  ],
+  [
+    'records',
+    'import and export opt-outs and consents',
+    async () => (await import('./commands/records/records.js')).registerRecords,
+  ],
+  [
+    'erase',
+    'take a person’s number out of the records',
+    async () => (await import('./commands/erase.js')).registerErase,
+  ],
+  [
+    'report',
+    'what the recorded decisions of a time say',
+    async () => (await import('./commands/report.js')).registerReport,
+  ],
+  [
+    'rehearse',
+    're-judge recorded calls under other rules or policy',
+    async () => (await import('./commands/rehearse/rehearse.js')).registerRehearse,
+  ],
+  [
+    'backup',
+    'back up the data folder, also while the server runs',
+    async () => (await import('./commands/backup/backup.js')).registerBackup,
+  ],
+  [
+    'restore',
+    'restore a backup into an empty or missing folder',
+    async () => (await import('./commands/backup/backup.js')).registerRestore,
+  ],
+  [
+    'doctor',
+    'show what blocks calls or soon will, and what to do',
+    async () => (await import('./commands/doctor/doctor.js')).registerDoctor,
+  ],
+  [
+    'clock',
+    'compare this machine’s clock with the stored records',
+    async () => (await import('./commands/clock.js')).registerClock,
+  ],
+  [
+    'warm',
+    'have a running server look up numbers before calls',
+    async () => (await import('./commands/warm/warm.js')).registerWarm,
+  ],
+  [
+    'compare',
+    'compare the answers of a provider with those of callgate',
+    async () => (await import('./commands/compare/compare.js')).registerCompare,
+  ],
+  [
+    'fake-vendor',
+    'run a compliance provider for tests',
+    async () => (await import('./commands/fake-vendor.js')).registerFakeVendor,
+  ],
+]
 
 // The files that callgate creates contain telephone numbers and secrets, so only its user may read them.
 process.umask(0o077)
@@ -66,8 +152,10 @@ const program = new Command('callgate')
       '\nSettings are in config/callgate.yaml and CALLGATE_* variables; docs/settings.md lists them.\n',
   )
 
-const named = commands.get(findCommandName(process.argv.slice(2)) ?? '')
-for (const load of named ? [named] : commands.values()) (await load())(program, terminal)
+const commandName = findCommandName(process.argv.slice(2))
+const named = commands.find(([name]) => name === commandName)
+if (named) (await named[2]())(program, terminal)
+else for (const [name, summary] of commands) program.command(name).summary(summary)
 
 /** Expected errors show only their message; anything else is a bug and shows its stack. */
 function describeFailure(error: unknown): string {
@@ -76,8 +164,11 @@ function describeFailure(error: unknown): string {
 }
 
 /** 0 success, 1 failure, 2 wrong usage or settings; commands may define other codes. */
-function exitCodeOf(error: unknown): number {
+async function exitCodeOf(error: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  // The command that failed has loaded them.
+  const { CommandFailure } = await import('./commands/command.js')
+  const { SettingsError } = await import('./config/load.js')
   if (error instanceof CommandFailure) {
     if (error.message !== '') terminal.note(`callgate: ${error.message}\n`)
     return error.exitCode
@@ -93,5 +184,5 @@ function exitCodeOf(error: unknown): number {
 try {
   await program.parseAsync()
 } catch (error) {
-  process.exitCode = exitCodeOf(error)
+  process.exitCode = await exitCodeOf(error)
 }

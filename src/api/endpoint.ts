@@ -68,7 +68,7 @@ export interface StreamedReply extends ReplyHead {
   readonly trailers: () => Readonly<Record<string, string>>
 }
 
-/** A reply that is the same for every request, built once. */
+/** A reply as bytes: a long one, or one that is the same for every request and built once. */
 export interface StaticPage extends ReplyHead {
   readonly bytes: Buffer
 }
@@ -155,7 +155,7 @@ export interface Endpoint<Request, Response> {
   readonly encode?: (
     response: Response,
     context: ReplyContext<Request>,
-  ) => MaybePromise<Reply | StreamedReply>
+  ) => MaybePromise<Reply | StaticPage | StreamedReply>
 }
 
 /**

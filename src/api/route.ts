@@ -13,6 +13,7 @@ import {
   ignoresUnknownFields,
   type Reply,
   type RequiredRight,
+  type StaticPage,
   type StreamedReply,
 } from './endpoint.js'
 import { toJsonSchema } from './fields.js'
@@ -69,7 +70,7 @@ export interface Route {
    * Validates the fields and the limits of the key, calls the handler and encodes its answer.
    * Refusals are {@link AppError}s; anything else that is thrown is a bug.
    */
-  handle(fields: object, context: RouteContext): Promise<Reply | StreamedReply>
+  handle(fields: object, context: RouteContext): Promise<Reply | StaticPage | StreamedReply>
 }
 
 /** Binds an endpoint to its handler. */

@@ -19,11 +19,10 @@ import {
 import { Journal } from '../gate/journal/journal.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
-import { silentLogger } from '../observability/log.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
 import type { Tracing } from '../observability/tracing.js'
 import { closeInOrder } from '../runtime/close-in-order.js'
-import type { Runtime } from '../runtime/runtime.js'
+import { type Runtime, silentLogger } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
 import { createAuthenticator } from '../service/accounts/api-keys.js'
 import type { BackgroundTask } from '../service/background/background-task.js'
@@ -37,7 +36,7 @@ import type { BackgroundJobs } from './background.js'
 import type { Configuration } from './configuration.js'
 import { createErasureTask, createSegmentObserver } from './erasures.js'
 import { type FactSources, openFactSources } from './fact-sources.js'
-import { openRemoteStack, type RemoteStack } from './remote-stack.js'
+import type { RemoteStack } from './remote-stack.js'
 import {
   createAccountViews,
   createDecisionServices,
@@ -92,18 +91,18 @@ export async function openCallgate(
 ): Promise<Callgate> {
   const foundation = await openAppContext(settings, runtime, options)
   try {
-    return buildCallgate(foundation, openReferenceData(settings, runtime), options.tracing)
+    return await buildCallgate(foundation, openReferenceData(settings, runtime), options.tracing)
   } catch (cause) {
     await foundation.close()
     throw cause
   }
 }
 
-function buildCallgate(
+async function buildCallgate(
   foundation: AppContext,
   data: ReferenceData,
   tracing: Tracing | undefined,
-): Callgate {
+): Promise<Callgate> {
   const { runtime, changes, projects } = foundation
   const metrics = createMetrics({ version, processMetrics: runtime.processMetrics })
   const views = createAccountViews(foundation.settings, runtime, data)
@@ -115,14 +114,15 @@ function buildCallgate(
   const embeddedFor = (kind: 'real' | 'sandbox') =>
     createEmbeddedCompliance(foundation, { views, kind, services, metrics })
   const embedded = { real: embeddedFor('real'), sandbox: embeddedFor('sandbox') }
-  const factSources = openFactSources({ settings: foundation.settings, runtime, data, metrics })
+  const { settings } = foundation
+  const factSources = await openFactSources({ settings, runtime, data, metrics })
   const accountSubjects = createAccountServices(foundation)
   const facts = createFactServices(foundation, { viewOf, factSources, metrics })
   foundation.webhookObserver.setObserver({
     onAttempt: (outcome) => metrics.countWebhookAttempt(outcome),
     onPending: (count) => metrics.setPendingWebhooks(count),
   })
-  const remote = createRemoteStack(foundation, { own: embedded.real, metrics, tracing })
+  const remote = await createRemoteStack(foundation, { own: embedded.real, metrics, tracing })
   // Subscribes before the caches, so that a repeated question does not see an outdated project.
   changes.subscribe({
     numbersChanged: () => undefined,
@@ -209,7 +209,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
   return journal
 }
 
-function createRemoteStack(
+async function createRemoteStack(
   { settings, runtime }: AppContext,
   {
     own: embedded,
@@ -220,8 +220,9 @@ function createRemoteStack(
     readonly metrics: Metrics
     readonly tracing: Tracing | undefined
   },
-): RemoteStack | undefined {
+): Promise<RemoteStack | undefined> {
   if (settings.source.kind === 'embedded') return undefined
+  const { openRemoteStack } = await import('./remote-stack.js')
   const deadlineMs = resolveGateDeadlineMs(settings)
   return openRemoteStack({
     settings,

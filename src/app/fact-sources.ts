@@ -11,7 +11,7 @@ import { CombinedLookups } from '../service/lookups/combined-lookups.js'
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
 import { lookupNames } from '../sources/remote/lookups/lookup-options.js'
-import { LookupProvider } from '../sources/remote/lookups/lookup-provider.js'
+import type { LookupProvider } from '../sources/remote/lookups/lookup-provider.js'
 import { readProviderCredentials } from './provider-credentials.js'
 import type { ReferenceData } from './service.js'
 
@@ -40,14 +40,14 @@ interface FactSourcesDeps {
  * The provider has precedence over the files, since its facts are current. The sandbox uses only its
  * fixed facts, so that trying it out causes no real lookups.
  */
-export function openFactSources({
+export async function openFactSources({
   settings,
   runtime,
   data,
   metrics,
-}: FactSourcesDeps): FactSources {
+}: FactSourcesDeps): Promise<FactSources> {
   const { log, clock } = runtime
-  const provider = openFactProvider({ settings, runtime, metrics })
+  const provider = await openFactProvider({ settings, runtime, metrics })
   const feeds = new ImportedFacts(data.facts, clock)
   const onFailure = (what: string, cause: unknown) =>
     log.warn('a source of facts failed; the others are used, if any', { what, err: cause })
@@ -70,13 +70,14 @@ export function openFactSources({
   }
 }
 
-function openFactProvider({
+async function openFactProvider({
   settings: { lookups },
   runtime,
   metrics,
-}: Omit<FactSourcesDeps, 'data'>): LookupProvider | undefined {
+}: Omit<FactSourcesDeps, 'data'>): Promise<LookupProvider | undefined> {
   const { name, baseUrl, authUrl, timeoutMs, requestsPerMinute, keepMs } = lookups
   if (baseUrl === undefined) return undefined
+  const { LookupProvider } = await import('../sources/remote/lookups/lookup-provider.js')
   const { clock, timers, random, log } = runtime
   // Initializes the gauge, so that it exists before a circuit opens.
   for (const question of lookupNames) metrics.setLookupCircuit(name, question, false)

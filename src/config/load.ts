@@ -5,16 +5,13 @@
  */
 
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parse, YAMLParseError } from 'yaml'
+import { resolve } from 'node:path'
+import { load, loadAll, YAMLException } from 'js-yaml'
 import { z } from 'zod'
 import { getErrorMessage } from '../errors.js'
 import { type Settings, settingsSchema } from './settings.js'
 import { suggestName } from './suggest-name.js'
-
-/** Where the files that ship with the program are: the folder of package.json. */
-export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
+import { packageRoot } from './version.js'
 
 /** One setting with its path, environment variable and schema. */
 export interface SettingLeaf {
@@ -106,7 +103,8 @@ export function checkSettings(input: SettingsInput = {}): {
 } {
   const problems: string[] = []
   const tree = readTree(input, problems)
-  const parsed = settingsSchema.safeParse(tree)
+  // Compiling the schema for a single use would take longer than the use.
+  const parsed = settingsSchema.safeParse(tree, { jitless: true })
   if (parsed.success) return { settings: parsed.data, problems }
   problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, tree)))
   return { settings: settingsSchema.parse(selectValidPaths(tree)), problems }
@@ -187,23 +185,22 @@ function readSettingsFile(file: string | undefined, problems: string[]): Tree {
     return {}
   }
   try {
-    // The parser's own message quotes the line, which could contain a key.
-    const tree: unknown = parse(readFileSync(existing, 'utf8'), { prettyErrors: false }) ?? {}
-    if (isTree(tree)) return tree
-    problems.push(`${existing}: must be a map of setting names to values`)
+    // A file with only comments has no document.
+    const [first, ...others] = loadAll(readFileSync(existing, 'utf8'))
+    const tree = first ?? {}
+    if (others.length === 0 && isTree(tree)) return tree
+    problems.push(`${existing}: must be one map of setting names to values`)
   } catch (cause) {
-    problems.push(`${existing}: ${yamlProblem(cause, existing)}`)
+    problems.push(`${existing}: ${yamlProblem(cause)}`)
   }
   return {}
 }
 
-/** Gives the line number only: the parser's message would quote the line itself. */
-function yamlProblem(cause: unknown, file: string): string {
-  if (!(cause instanceof YAMLParseError)) {
-    return getErrorMessage(cause)
-  }
-  const line = readFileSync(file, 'utf8').slice(0, cause.pos[0]).split('\n').length
-  return `line ${line}: ${cause.code}`
+/** The line, and what is wrong without the text that it quotes, which could contain a key. */
+function yamlProblem(cause: unknown): string {
+  if (!(cause instanceof YAMLException)) return getErrorMessage(cause)
+  const reason = cause.reason.replace(/\s*(?:: |"|!<).*$/s, '')
+  return cause.mark ? `line ${cause.mark.line + 1}: ${reason}` : reason
 }
 
 function shippedSettings(file: string | undefined): string | undefined {
@@ -272,7 +269,7 @@ function parseVariable(schema: z.ZodType, text: string): unknown {
   const inner = unwrapSchema(schema)
   if (!yamlSchemaKinds.some((kind) => inner instanceof kind)) return text
   try {
-    return parse(text) as unknown
+    return load(text)
   } catch {
     return text
   }

@@ -26,6 +26,13 @@ export interface Place {
 /** Kind of line; `unknown` is treated as wireless wherever consent matters. */
 export type LineClass = 'wireless' | 'wireline' | 'voip' | 'unknown'
 
+/** A company's kind of line. In the sources, `voip` also includes competitive carriers. */
+export type KnownLineClass = Exclude<LineClass, 'unknown'>
+
+export function isKnownLineClass(text: string): text is KnownLineClass {
+  return text === 'wireless' || text === 'wireline' || text === 'voip'
+}
+
 /** The company the prefix or block was originally assigned to, regardless of porting. */
 export interface OriginalCarrier {
   /** Operating company number, four characters. */

@@ -223,7 +223,7 @@ export async function answerReceived(
   route: Route,
   request: ReceivedRequest,
   events: RequestEvents,
-): Promise<Reply | StreamedReply> {
+): Promise<Reply | StaticPage | StreamedReply> {
   const { caller, parameters, query, contentType } = request
   const { accepts, access, bareListField, keyAlsoIn } = route.endpoint
   const repeats = repeatPolicyOf(route)

@@ -33,7 +33,8 @@ export async function sendReplyInSlices(
 }
 
 /** The reply as bytes, made beside other work. */
-export async function encodeReply(reply: Reply): Promise<StaticPage> {
+export async function encodeReply(reply: Reply | StaticPage): Promise<StaticPage> {
+  if ('bytes' in reply) return reply
   const isJson = 'json' in reply
   const parts = isJson ? generateJson(reply.json) : [reply.text]
   const { status, reasonPhrase, contentType = usualContentType(isJson), headers } = reply

@@ -212,11 +212,3 @@ export function createSampledLine(
     log[level](message, fields)
   }
 }
-
-/** For tools and tests that need no log lines. */
-export const silentLogger: Logger = {
-  error: () => undefined,
-  warn: () => undefined,
-  info: () => undefined,
-  debug: () => undefined,
-}

@@ -1,7 +1,7 @@
 /** What the program gets from its environment: time, waiting, randomness and the log. Tests pass their own. */
 import { randomBytes } from 'node:crypto'
 import type { Clock, Timers } from '../domain/time/clock.js'
-import { type Logger, silentLogger } from '../observability/log.js'
+import type { Logger } from '../observability/log.js'
 
 export interface Runtime {
   readonly clock: Clock
@@ -196,6 +196,14 @@ function createIdGenerator(): Runtime['newDecisionId'] {
     const time = at.toString(36).padStart(9, '0')
     return time + pool.slice(offset - randomDigitsPerId, offset)
   }
+}
+
+/** For tools and tests that need no log lines. */
+export const silentLogger: Logger = {
+  error: () => undefined,
+  warn: () => undefined,
+  info: () => undefined,
+  debug: () => undefined,
 }
 
 export const nodeRuntime: Runtime = {

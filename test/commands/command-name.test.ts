@@ -13,6 +13,9 @@ test.each([
   [['--config'], undefined],
   [['--unknown', 'serve'], undefined],
   [['nonsense'], 'nonsense'],
+  [['help'], undefined],
+  [['help', 'check'], 'check'],
+  [['--config', 'a', '--', 'check'], 'check'],
 ])('%j names %s', (words, named) => {
   expect(findCommandName(words)).toBe(named)
 })

@@ -80,7 +80,7 @@ describe('area codes', () => {
 
   it('every zone is one of the packaged rules', () => {
     const zones = listAreaCodes().flatMap((code) => findAreaCodePlace(code)?.candidates ?? [])
-    for (const { zone } of zones) expect(zoneNamed(zone).name).toBe(zone)
+    for (const { zone } of zones) expect(() => zoneNamed(zone)).not.toThrow()
   })
 })
 

@@ -355,11 +355,13 @@ describe('a rules file with a mistake is refused', () => {
   })
 
   test('text that is no YAML', () => {
-    expect(messageOf('regions: [')).toContain('rules.yaml: Flow sequence')
+    expect(messageOf('regions: [')).toContain(
+      'rules.yaml: unexpected end of the stream within a flow collection (1:11)',
+    )
   })
 
   test('a key that comes twice', () => {
-    expect(messageOf('about: 1\nabout: 2\n')).toContain('Map keys must be unique')
+    expect(messageOf('about: 1\nabout: 2\n')).toContain('duplicated mapping key (2:1)')
   })
 
   test('a list instead of a document', () => {

@@ -219,7 +219,7 @@ describe('the table of rate centers', () => {
   it('has known zones, which an area code of the province has too', () => {
     const codes = listAreaCodes()
     for (const { region, zones, name } of rows) {
-      for (const zone of zones) expect(zoneNamed(zone).name).toBe(zone)
+      for (const zone of zones) expect(() => zoneNamed(zone)).not.toThrow()
       const widest = codes.map((code) => findCandidateZones(code, region))
       const covered = widest.some((known) => zones.every((zone) => known.includes(zone)))
       expect(covered, `${region} ${name}`).toBe(true)

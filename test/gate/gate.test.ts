@@ -3,7 +3,8 @@ import type { Answer, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
 import { toDecisionDocument } from '../../src/gate/decision-document.js'
 import type { Journal } from '../../src/gate/journal/journal.js'
-import { type LogFields, silentLogger } from '../../src/observability/log.js'
+import type { LogFields } from '../../src/observability/log.js'
+import { silentLogger } from '../../src/runtime/runtime.js'
 import {
   answered,
   cleanRow,

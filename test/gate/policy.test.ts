@@ -12,7 +12,8 @@ import {
 } from '../../src/gate/decision-document.js'
 import type { Journal } from '../../src/gate/journal/journal.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
-import { createLogger, silentLogger } from '../../src/observability/log.js'
+import { createLogger } from '../../src/observability/log.js'
+import { silentLogger } from '../../src/runtime/runtime.js'
 import {
   answered,
   type FakeAnswers,

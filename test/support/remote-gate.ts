@@ -3,7 +3,7 @@
 import type { QuestionName } from '../../src/domain/compliance.js'
 import type { Decision, Policy } from '../../src/domain/decision.js'
 import { withoutJournal } from '../../src/gate/gate.js'
-import { silentLogger } from '../../src/observability/log.js'
+import { silentLogger } from '../../src/runtime/runtime.js'
 import type { CacheSettings } from '../../src/sources/cache/cache-entry.js'
 import { CachedCompliance } from '../../src/sources/cache/cached-compliance.js'
 import { RemoteCompliance } from '../../src/sources/remote/remote-compliance.js'

@@ -2,8 +2,7 @@
 import type { Route } from '../../src/api/route.js'
 import { type Caller, noLimits } from '../../src/domain/caller.js'
 import { openServer, type ServerOptions } from '../../src/http/server.js'
-import { silentLogger } from '../../src/observability/log.js'
-import { createSystemEventLoopMonitor } from '../../src/runtime/runtime.js'
+import { createSystemEventLoopMonitor, silentLogger } from '../../src/runtime/runtime.js'
 import { closeAtEnd } from './close-at-end.js'
 
 export const adminKey = 'k'.repeat(44)

@@ -275,7 +275,16 @@ describe('settings', () => {
       `source: { kind: remote, provider: { loginId: x, baseUrl: "u:${key}/@a.example" } }\n`,
       'source.provider.baseUrl: must be',
     ],
-    ['broken YAML', `source:\n  provider:\n    loginId: ${key}: 1\n`, 'line 3: '],
+    [
+      'broken YAML',
+      `source:\n  provider:\n    loginId: ${key}: 1\n`,
+      'line 3: bad indentation of a mapping entry',
+    ],
+    ...['*', '!', '!<', '&', '@', '!bad^'].map((mark): [string, string, string] => [
+      `a key that begins with ${mark}`,
+      `source:\n  provider:\n    loginId: ${mark}${key}\n`,
+      mark === '&' ? 'source.provider' : '.yaml: line ',
+    ]),
     [
       'an age that nothing keeps',
       'policy: { litigator: { staleForMs: 1000 } }\n',
@@ -328,7 +337,10 @@ describe('settings', () => {
       'settings file not found',
     )
     expect(problemsOf('a: [')).toContain('.yaml')
-    expect(problemsOf('- 1\n')).toContain('must be a map of setting names to values')
+    expect(problemsOf('- 1\n')).toContain('must be one map of setting names to values')
+    expect(problemsOf('a: 1\n---\nb: 1\n')).toContain('must be one map of setting names to values')
+    for (const empty of ['', '# only a comment\n', '---\n', '~'])
+      expect(load(empty)).toEqual(load('{}'))
   })
 
   it('have a description each, so that the documents can be generated', () => {

@@ -1,5 +1,5 @@
 /** This callgate's side of a comparison: the rows of the published API and the facts behind them. */
-import type { Reply, StreamedReply } from '../../api/endpoint.js'
+import type { Reply, StaticPage, StreamedReply } from '../../api/endpoint.js'
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
 import { createOperatorCaller } from '../../domain/caller.js'
@@ -129,9 +129,10 @@ function formatFacts<Value>(
   return answer.ok ? texts(answer.value) : [answer.detail]
 }
 
-async function readRows(reply: Reply | StreamedReply): Promise<readonly RawRow[]> {
+async function readRows(reply: Reply | StaticPage | StreamedReply): Promise<readonly RawRow[]> {
   if ('json' in reply) return reply.json as readonly RawRow[]
   if ('text' in reply) return JSON.parse(reply.text)
+  if ('bytes' in reply) return JSON.parse(reply.bytes.toString())
   let text = ''
   for await (const part of reply.parts) text += part
   return JSON.parse(text) as readonly RawRow[]

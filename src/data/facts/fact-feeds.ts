@@ -1,20 +1,20 @@
-/** The feeds of facts about numbers, with the columns, reader and path of each file. */
+/**
+ * The feeds of facts about numbers, with the columns, reader and path of each file. A reader is loaded when
+ * a file is imported.
+ */
 import { join } from 'node:path'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import type { FactFileSchema, FactRow } from '../../storage/facts/fact-file-schema.js'
 import type { FeedFile, FeedFileSummary } from '../feeds/fact-table.js'
-import { type ComplaintFact, readFtcComplaints } from '../feeds/facts/ftc-complaints.js'
-import {
-  type CurrentCarrierFact,
-  type LineStatusFact,
-  type ResOrBusinessFact,
-  readCurrentCarrier,
-  readLineStatus,
-  readResOrBusiness,
+import type { ComplaintFact } from '../feeds/facts/ftc-complaints.js'
+import type {
+  CurrentCarrierFact,
+  LineStatusFact,
+  ResOrBusinessFact,
 } from '../feeds/facts/line-facts.js'
-import { type ReassignedFact, readReassigned } from '../feeds/facts/reassigned.js'
-import { readSpamLabels, type SpamLabelFact } from '../feeds/facts/spam-labels.js'
+import type { ReassignedFact } from '../feeds/facts/reassigned.js'
+import type { SpamLabelFact } from '../feeds/facts/spam-labels.js'
 
 export interface FactFeed<Row extends FactRow> {
   readonly shape: FactFileSchema<Row>
@@ -25,6 +25,8 @@ export interface FactFeed<Row extends FactRow> {
   readonly age?: { readonly column: keyof Row & string; of(day: LocalDay): string }
 }
 
+const loadLineFacts = () => import('../feeds/facts/line-facts.js')
+
 const currentCarrier: FactFeed<CurrentCarrierFact> = {
   shape: {
     feed: 'current-carrier',
@@ -33,7 +35,7 @@ const currentCarrier: FactFeed<CurrentCarrierFact> = {
     key: [],
     newestBy: 'lookedUpOn',
   },
-  read: readCurrentCarrier,
+  read: async (file) => (await loadLineFacts()).readCurrentCarrier(file),
   isCumulative: false,
 }
 
@@ -45,13 +47,13 @@ const lineStatus: FactFeed<LineStatusFact> = {
     key: [],
     newestBy: 'checkedOn',
   },
-  read: readLineStatus,
+  read: async (file) => (await loadLineFacts()).readLineStatus(file),
   isCumulative: false,
 }
 
 const resOrBusiness: FactFeed<ResOrBusinessFact> = {
   shape: { feed: 'res-or-business', formatVersion: 1, columns: { kind: 'text' }, key: [] },
-  read: readResOrBusiness,
+  read: async (file) => (await loadLineFacts()).readResOrBusiness(file),
   isCumulative: false,
 }
 
@@ -64,7 +66,7 @@ const createReassignedFeed = (feed: string, since: string): FactFeed<ReassignedF
     key: ['said', 'day'],
     newestBy: 'asOn',
   },
-  read: (file) => readReassigned(file, since),
+  read: async (file) => (await import('../feeds/facts/reassigned.js')).readReassigned(file, since),
   isCumulative: true,
 })
 
@@ -76,7 +78,7 @@ const spamLabels: FactFeed<SpamLabelFact> = {
     key: ['source'],
     newestBy: 'observedOn',
   },
-  read: readSpamLabels,
+  read: async (file) => (await import('../feeds/facts/spam-labels.js')).readSpamLabels(file),
   isCumulative: false,
 }
 
@@ -91,7 +93,7 @@ const ftcComplaints: FactFeed<ComplaintFact> = {
     key: ['createdAt', 'id'],
     maxRows: 1_000,
   },
-  read: readFtcComplaints,
+  read: async (file) => (await import('../feeds/facts/ftc-complaints.js')).readFtcComplaints(file),
   isCumulative: true,
   age: { column: 'createdAt', of: formatDay },
 }

@@ -4,8 +4,13 @@
  * treated as wireless wherever consent matters.
  */
 import { join } from 'node:path'
-import type { LineClass, OriginalCarrier } from '../../domain/place.js'
-import { isKnownLineClass, type KnownLineClass, type OcnReport } from '../feeds/numbering/ocn.js'
+import {
+  isKnownLineClass,
+  type KnownLineClass,
+  type LineClass,
+  type OriginalCarrier,
+} from '../../domain/place.js'
+import type { OcnReport } from '../feeds/numbering/ocn.js'
 import { type FileKind, writeCheckedFile } from '../files/checked-file.js'
 import { type PreparedFileReader, readPreparedFile } from '../files/prepared-files.js'
 

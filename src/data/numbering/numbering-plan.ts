@@ -43,18 +43,13 @@ export function openNumberingPlan(options: NumberingPlanOptions): ReloadableNumb
   return new ReloadableNumberingPlan(options)
 }
 
-const firstAreaCode = 200
-const slotCount = 800_000
-
-const createFactTable = () => new Array<NumberFacts | SplitPrefix | undefined>(slotCount)
-
 export class ReloadableNumberingPlan implements NumberingPlan {
   readonly #options: NumberingPlanOptions
   #files: NumberingFiles
   /** The blocked countries, with the problem of their files. */
   #blocked: ReadonlyMap<Country, string>
-  /** One slot per prefix, filled on first use; facts are shared where possible. */
-  #facts = createFactTable()
+  /** By area code and exchange, filled on first use; facts are shared where possible. */
+  #facts: (NumberFacts | SplitPrefix | undefined)[][] = []
   #areaCodes = new Map<string, AreaCodeFacts>()
   #fingerprint: string
 
@@ -66,9 +61,10 @@ export class ReloadableNumberingPlan implements NumberingPlan {
   }
 
   lookup(number: PhoneNumber): NumberFacts {
-    // Negative below area code 200.
-    const slot = Number(number.slice(0, 6)) - firstAreaCode * 1000
-    const facts = this.#facts[slot] ?? this.#resolve(number, slot)
+    const prefix = Number(number.slice(0, 6))
+    const exchange = prefix % 1000
+    const areaCode = (prefix - exchange) / 1000
+    const facts = this.#facts[areaCode]?.[exchange] ?? this.#resolve(number, areaCode, exchange)
     return facts.status === 'split' ? selectBlock(facts, number) : facts
   }
 
@@ -94,7 +90,7 @@ export class ReloadableNumberingPlan implements NumberingPlan {
     this.#fingerprint = found
     this.#blocked = listBlockedCountries(this.#files.problems)
     this.#areaCodes = new Map()
-    this.#facts = createFactTable()
+    this.#facts = []
     return true
   }
 
@@ -109,9 +105,10 @@ export class ReloadableNumberingPlan implements NumberingPlan {
     return { mode: this.#options.unknownPrefix, prefixes: 0, asOf: undefined }
   }
 
-  #resolve(number: PhoneNumber, slot: number): NumberFacts | SplitPrefix {
-    const facts = this.#resolveListed(Number(number.slice(0, 6))) ?? this.#resolveUnlisted(number)
-    if (slot >= 0) this.#facts[slot] = facts
+  #resolve(number: PhoneNumber, areaCode: number, exchange: number): NumberFacts | SplitPrefix {
+    const facts = this.#resolveListed(areaCode * 1000 + exchange) ?? this.#resolveUnlisted(number)
+    this.#facts[areaCode] ??= new Array(1000)
+    this.#facts[areaCode][exchange] = facts
     return facts
   }
 

@@ -95,7 +95,8 @@ export interface SandboxFile {
 /** Throws a {@link DataFileError} that lists every field that breaks a rule. */
 export function readSandboxFile(path: string): SandboxFile {
   const document = readYamlFile(path)
-  const result = fileSchema.safeParse(document)
+  // Compiling the schema for a single use would take longer than the use.
+  const result = fileSchema.safeParse(document, { jitless: true })
   if (!result.success) {
     const problems = listDocumentProblems(result.error, document).map(describeProblem)
     throw new DataFileError(path, problems.join('; '), result.error)

@@ -66,8 +66,19 @@ export class Scrub {
       const number = parsePhoneNumber(phone)
       const entry = entries.get(phone)
       const record = records.get(phone)
-      const common = { account, scope, postalCode, now, at, entry, record, aiKeepsVoiceWindows }
-      const evaluation = number ? evaluator.judge({ ...common, number }) : malformedEvaluation
+      const evaluation = number
+        ? evaluator.judge({
+            number,
+            account,
+            scope,
+            postalCode,
+            now,
+            at,
+            entry,
+            record,
+            aiKeepsVoiceWindows,
+          })
+        : malformedEvaluation
       return toScrubRow(evaluation, { item, version, callingHours: account.hours })
     })
   }

@@ -2,15 +2,12 @@
  * Reads a table of operating company numbers and each company's kind of line: columns `ocn` and
  * `class`; other columns are ignored, and `#` begins a comment.
  */
-import type { LineClass } from '../../../domain/place.js'
+import { isKnownLineClass, type KnownLineClass } from '../../../domain/place.js'
 import type { FieldProblem } from '../../../errors.js'
 import type { Row } from '../table.js'
 import { type BadRow, type ReportOptions, readReport } from './prefix-feed.js'
 
 const columns = { ocn: ['ocn'], lineClass: ['class', 'linetype', 'type'] } as const
-
-/** A company's kind of line. In the sources, `voip` also includes competitive carriers. */
-export type KnownLineClass = Exclude<LineClass, 'unknown'>
 
 export interface OcnReport {
   readonly path: string
@@ -52,8 +49,4 @@ export async function readOcnTable(options: ReportOptions): Promise<OcnReport> {
   const { rows, bad, sha256 } = await readReport(options, { columns, description }, onRow)
   const skipped = tollFree > 0 ? { 'toll-free holder': tollFree } : {}
   return { path, sha256, read: rows, accepted: classes.size, skipped, bad, classes }
-}
-
-export function isKnownLineClass(text: string): text is KnownLineClass {
-  return text === 'wireless' || text === 'wireline' || text === 'voip'
 }

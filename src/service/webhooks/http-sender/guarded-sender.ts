@@ -1,11 +1,10 @@
 /**
- * Sends to URLs chosen by customers, using undici. Each request resolves the name again, opens its own
+ * Sends to URLs chosen by customers. Each request resolves the name again, opens its own
  * connection to a checked address, follows no redirects, uses no proxy, and reads only a limited part
  * of the response.
  */
-
+import { request as openRequest } from 'node:http'
 import type { connect as openTcp, Socket } from 'node:net'
-import { Client } from 'undici'
 import type { Timers } from '../../../domain/time/clock.js'
 import { getErrorCode } from '../../../errors.js'
 import { unknownHostCode, unreachableCode } from '../../../runtime/connection-errors.js'
@@ -32,6 +31,7 @@ export interface GuardedSenderOptions {
 }
 
 const maxHeadBytes = 16 * 1024
+const switchingProtocols = 101
 /** The rest of a longer body is not read, since only the status matters. */
 const maxBodyBytes = 64 * 1024
 
@@ -103,42 +103,37 @@ interface PostContext {
   readonly signal: AbortSignal
 }
 
-async function postOverSocket(
+function postOverSocket(
   socket: Socket,
   { target, request, signal }: PostContext,
 ): Promise<SendReply> {
-  const sockets = [socket]
-  const client = new Client(target.origin, {
-    connect: (_, done) => {
-      const one = sockets.pop()
-      const ended = new SendError('cut-off', 'the connection ended before the answer was complete')
-      // undici misses a connection that is passed to it synchronously.
-      queueMicrotask(() => (one ? done(null, one) : done(ended, null)))
-    },
-    maxHeaderSize: maxHeadBytes,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    allowH2: false,
-  })
-  try {
-    const { statusCode, headers, body } = await client.request({
+  return new Promise((resolve, reject) => {
+    const sent = openRequest({
+      // Also keeps out the agent of the process, which may use a proxy.
+      createConnection: () => socket,
       method: 'POST',
       path: target.path,
-      headers: { 'accept-encoding': 'identity', ...request.headers },
-      body: request.body,
-      reset: true,
+      headers: {
+        host: target.authority,
+        'accept-encoding': 'identity',
+        'content-length': Buffer.byteLength(request.body),
+        ...request.headers,
+      },
+      maxHeaderSize: maxHeadBytes,
       signal,
     })
-    body.on('error', () => undefined)
-    await drainBody(body)
-    const retryAfter = headers['retry-after']
-    return {
-      status: statusCode,
-      retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-    }
-  } finally {
-    await client.destroy()
-  }
+    sent.on('error', reject)
+    const rejectUpgrade = () =>
+      reject(new SendError('cut-off', 'the answer changes to another protocol'))
+    sent.on('upgrade', rejectUpgrade)
+    sent.on('response', (response) => {
+      const { statusCode: status = 0, headers } = response
+      const reply = { status, retryAfter: headers['retry-after'] }
+      if (status === switchingProtocols) rejectUpgrade()
+      else drainBody(response).then(() => resolve(reply), reject)
+    })
+    sent.end(request.body)
+  })
 }
 
 async function drainBody(body: AsyncIterable<Uint8Array>): Promise<void> {
@@ -193,14 +188,13 @@ function rejectOnAbort<Result>(work: Promise<Result>, signal: AbortSignal): Prom
 const failureByCode: readonly (readonly [SendFailure, RegExp, string])[] = [
   ['unreachable', unknownHostCode, 'the host name was not found'],
   ['unreachable', unreachableCode, 'no connection'],
-  ['too-large', /^UND_ERR_HEADERS_OVERFLOW$/, 'the headers of the answer are too long'],
-  ['unreadable', /^(HPE_\w+|HTTPParserError|UND_ERR_RES_\w+)$/, 'the answer is not HTTP'],
-  ['bad-header', /^UND_ERR_INVALID_ARG$/, 'a header cannot be sent'],
+  ['too-large', /^HPE_HEADER_OVERFLOW$/, 'the headers of the answer are too long'],
+  ['unreadable', /^HPE_\w+$/, 'the answer is not HTTP'],
+  ['bad-header', /^ERR_(INVALID_CHAR|INVALID_HTTP_TOKEN)$/, 'a header cannot be sent'],
 ]
 
 function toSendError(cause: unknown): SendError {
   if (cause instanceof SendError) return cause
-  // Some undici errors have a name but no code.
   const code = getErrorCode(cause) ?? (cause instanceof Error ? cause.name : 'no error')
   const [failure, , text] =
     failureByCode.find(([, pattern]) => pattern.test(code)) ?? defaultFailure

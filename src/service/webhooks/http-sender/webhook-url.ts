@@ -9,8 +9,8 @@ export interface WebhookUrl {
   /** Lower-case ASCII without a trailing dot; an IPv6 address without brackets. */
   readonly host: string
   readonly port: number
-  /** `https://host:port`, without a default port. */
-  readonly origin: string
+  /** `host:port`, without a default port. */
+  readonly authority: string
   /** With the query, without the fragment. */
   readonly path: string
   /** Set for a host that needs no lookup: an address, or a name of this machine. */
@@ -40,7 +40,7 @@ export function parseWebhookUrl(text: string): WebhookUrl {
     isSecure,
     host,
     port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
-    origin: `${url.protocol}//${isIP(host) === 6 ? `[${host}]` : host}${url.port && `:${url.port}`}`,
+    authority: `${isIP(host) === 6 ? `[${host}]` : host}${url.port && `:${url.port}`}`,
     path: url.pathname + url.search,
     addresses: findLiteralAddresses(host),
   }

@@ -201,6 +201,11 @@ describe('a bad receiver', () => {
     ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', 'unreadable'],
     ['no HTTP at all', '\u0000\u0001\u0002\u0003', 'unreadable'],
     ['another protocol after an upgrade', 'HTTP/1.1 101 Go\r\nupgrade: x\r\n\r\n', 'cut-off'],
+    [
+      'another protocol in its form',
+      'HTTP/1.1 101 Go\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+      'cut-off',
+    ],
     ['two lengths', `${ok}content-length: 1\r\ncontent-length: 2\r\n\r\na`, 'unreadable'],
     ['a bad chunk', `${ok}transfer-encoding: chunked\r\n\r\nzz\r\n`, 'unreadable'],
   ])('that says %s', async (_, bytes, failure) => {

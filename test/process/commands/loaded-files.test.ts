@@ -1,0 +1,112 @@
+/**
+ * What commands and threads load, counted in files: nearly all of the processor time of a start goes into
+ * loading. Above a bound, look for an import that the start does without; libraries are named, so that one
+ * of hundreds of files is not loaded by accident.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { callgate, serve } from '../../support/program.js'
+
+const preload = join(import.meta.dirname, '../../support/loaded-files.mjs')
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'callgate-loaded-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Loaded {
+  readonly first: string
+  readonly own: readonly string[]
+  readonly libraries: readonly string[]
+}
+
+/** By thread, the main thread first. */
+function readLoaded(lists: string): readonly Loaded[] {
+  const threads = readdirSync(lists).sort((one, other) => Number(one) - Number(other))
+  return threads.map((thread) => {
+    const urls = readFileSync(join(lists, thread), 'utf8').split('\n')
+    const own = urls.flatMap((url) => /^(?!.*node_modules).*\/dist\/(.*)$/.exec(url)?.[1] ?? [])
+    const names = urls.flatMap(
+      (url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? [],
+    )
+    return { first: own[0] ?? '', own, libraries: [...new Set(names)].sort() }
+  })
+}
+
+const sqlite = ['better-sqlite3', 'bindings', 'file-uri-to-path']
+const settings = ['js-yaml', 'zod']
+
+it.each([
+  ['--version', 4, ['commander']],
+  ['--help', 4, ['commander']],
+  ['config check', 40, ['commander', ...settings]],
+  ['lists', 55, ['better-sqlite3', 'commander', ...settings]],
+] as const)(
+  'callgate %s loads at most %i files of its own, and few libraries',
+  async (command, most, libraries) => {
+    const lists = join(folder, command)
+    mkdirSync(lists)
+    await callgate(command.split(' '), {
+      CALLGATE_DATA_DIR: join(folder, 'data'),
+      LOADED_FILES: lists,
+      NODE_OPTIONS: `--import ${preload}`,
+    })
+    const [main] = readLoaded(lists)
+    process.stdout.write(`${command}: ${main?.own.length} files\n`)
+    expect(main?.libraries).toEqual([...libraries].sort())
+    expect(main?.own.length, main?.own.join('\n')).toBeLessThanOrEqual(most)
+  },
+)
+
+const heavy = [
+  'express',
+  'luxon',
+  'moment',
+  'moment-timezone',
+  'undici',
+  'yaml',
+  'yauzl',
+  'csv-parse',
+]
+
+it('each thread of a server loads what it uses', async () => {
+  const lists = join(folder, 'serve')
+  mkdirSync(lists)
+  const dataDir = join(folder, 'served')
+  const server = await serve({ CALLGATE_DATA_DIR: dataDir, LOADED_FILES: lists }, [], { preload })
+  const phoneList = Array.from({ length: 300 }, (_, index) => 2_125_550_000 + index).join(',')
+  const reply = await fetch(`${server.url}/app/main/rpc/scrub`, {
+    method: 'POST',
+    headers: { loginId: server.keys.sandbox, 'content-type': 'application/json' },
+    body: JSON.stringify({ phoneList, version: 8, output: 'json' }),
+  })
+  expect(reply.status).toBe(200)
+  const bounds: Readonly<Record<string, number>> = {
+    'main.js': 330,
+    'storage/sqlite-store.js': 8,
+    'gate/journal/segment-writer.js': 11,
+    'gate/journal/index-writer.js': 15,
+    'app/service-thread.js': 192,
+  }
+  await expect
+    .poll(() =>
+      readLoaded(lists)
+        .map(({ first }) => first)
+        .sort(),
+    )
+    .toEqual(Object.keys(bounds).sort())
+  expect(await server.end('SIGTERM')).toBe(0)
+  const loaded = new Map(readLoaded(lists).map((thread) => [thread.first, thread]))
+  for (const [first, most] of Object.entries(bounds)) {
+    const { own = [], libraries = [] } = loaded.get(first) ?? {}
+    process.stdout.write(`${first}: ${own.length} files and ${libraries.length} libraries\n`)
+    expect(own.length, `${first}\n${own.join('\n')}`).toBeLessThanOrEqual(most)
+    expect(heavy.filter((name) => libraries.includes(name))).toEqual([])
+  }
+  expect(loaded.get('storage/sqlite-store.js')?.libraries).toEqual(sqlite)
+  expect(loaded.get('gate/journal/segment-writer.js')?.libraries).toEqual([])
+  expect(loaded.get('gate/journal/index-writer.js')?.libraries).toEqual(sqlite)
+}, 60_000)
