@@ -80,9 +80,11 @@ async function* writeParts(
       yield part
       part = ''
     }
+    if (part === '') continue
+    yield part
+    part = ''
   }
-  if (isJson) part += before === '[' ? '[]' : ']'
-  yield part
+  if (isJson) yield before === '[' ? '[]' : ']'
 }
 
 /** Collects the header values of all rows. */
