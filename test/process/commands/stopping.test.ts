@@ -1,11 +1,11 @@
-/** How the program stops: what is under way is answered, and nobody can hold it up. */
-import { mkdtempSync, rmSync } from 'node:fs'
+/** How the program stops: what is under way is answered, nobody can hold it up, and nothing is left behind. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
-import { type Serving, serve } from '../../support/program.js'
+import { callgate, type Serving, serve, startCallgate } from '../../support/program.js'
 
 const folders: string[] = []
 
@@ -88,6 +88,25 @@ test.each([
     // Without an end to it, half a request is waited for as long as a whole one: 10 seconds.
     expect(performance.now() - startedAt).toBeLessThan(7_000)
     socket.destroy()
+  },
+  60_000,
+)
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s leaves no part of the result of a preview',
+  async (signal) => {
+    const folder = mkdtempSync(join(tmpdir(), 'callgate-stopping-'))
+    folders.push(folder)
+    const environment = { CALLGATE_DATA_DIR: join(folder, 'data') }
+    await callgate(['accounts'], environment)
+    const numbers = join(folder, 'numbers.csv')
+    writeFileSync(numbers, `number\n${'2125550100\n'.repeat(1_000_000)}`)
+    const out = join(folder, 'out.csv')
+    const args = ['preview', numbers, '--kind', 'ai', '--account', 'sandbox', '--out', out]
+    const running = startCallgate(args, environment)
+    await until('it writes', () => readdirSync(folder).some((name) => name.startsWith('out.csv')))
+    expect(await running.end(signal)).toBe(signal)
+    expect(readdirSync(folder)).toEqual(['data', 'numbers.csv'])
   },
   60_000,
 )

@@ -1,4 +1,4 @@
-/** Handles the signals that stop a long-running command. */
+/** The signals that stop a command. */
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -16,4 +16,28 @@ export function waitForSignal(): Promise<string> {
     }
     for (const name of signals) process.on(name, first)
   })
+}
+
+/** Does the work. If a signal ends the process meanwhile, `cleanUp` runs before that. */
+export async function cleanUpOnSignal<Result>(
+  cleanUp: () => void,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const ignore = () => {
+    for (const name of signals) process.removeListener(name, end)
+  }
+  const end = (signal: NodeJS.Signals) => {
+    ignore()
+    try {
+      cleanUp()
+    } finally {
+      process.kill(process.pid, signal)
+    }
+  }
+  for (const name of signals) process.on(name, end)
+  try {
+    return await work()
+  } finally {
+    ignore()
+  }
 }
