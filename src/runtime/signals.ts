@@ -18,7 +18,10 @@ export function waitForSignal(): Promise<string> {
   })
 }
 
-/** Does the work. If a signal ends the process meanwhile, `cleanUp` runs before that. */
+/**
+ * Does the work. If a signal ends the process meanwhile, `cleanUp` runs before that. The work must let the
+ * event loop turn, or a signal has no effect until its end.
+ */
 export async function cleanUpOnSignal<Result>(
   cleanUp: () => void,
   work: () => Promise<Result>,

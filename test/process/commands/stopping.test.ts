@@ -92,24 +92,29 @@ test.each([
   60_000,
 )
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s leaves no part of the result of a preview',
-  async (signal) => {
-    const folder = mkdtempSync(join(tmpdir(), 'callgate-stopping-'))
-    folders.push(folder)
-    const environment = { CALLGATE_DATA_DIR: join(folder, 'data') }
-    await callgate(['accounts'], environment)
-    const numbers = join(folder, 'numbers.csv')
-    writeFileSync(numbers, `number\n${'2125550100\n'.repeat(1_000_000)}`)
-    const out = join(folder, 'out.csv')
-    const args = ['preview', numbers, '--kind', 'ai', '--account', 'sandbox', '--out', out]
+test('a signal ends a command that writes a file at once, and leaves no part of it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-stopping-'))
+  folders.push(folder)
+  const environment = { CALLGATE_DATA_DIR: join(folder, 'data') }
+  const numbers = join(folder, 'numbers.csv')
+  const lines = Array.from({ length: 100_000 }, (_, index) => `${2_122_000_000 + index * 7}\n`)
+  writeFileSync(numbers, `number\n${lines.join('')}`)
+  const imported = ['records', 'import', 'opt-outs', numbers, '--undated']
+  expect(await callgate(imported, environment)).toMatchObject({ code: 0 })
+  const out = join(folder, 'out.csv')
+  const written = () => readdirSync(folder).filter((name) => name.startsWith('out.csv'))
+  const preview = ['preview', numbers, '--kind', 'ai', '--out', out]
+  for (const [args, signal] of [
+    [preview, 'SIGINT'],
+    [preview, 'SIGTERM'],
+    [['records', 'export', 'opt-outs', out], 'SIGINT'],
+  ] as const) {
     const running = startCallgate(args, environment)
-    await until('it writes', () => readdirSync(folder).some((name) => name.startsWith('out.csv')))
-    expect(await running.end(signal)).toBe(signal)
-    expect(readdirSync(folder)).toEqual(['data', 'numbers.csv'])
-  },
-  60_000,
-)
+    await until('it writes', () => written().length > 0, { everyMs: 2 })
+    expect(await running.end(signal), args[0]).toBe(signal)
+    expect(written(), args[0]).toEqual([])
+  }
+}, 120_000)
 
 test('SIGHUP reloads the settings and ends nothing', async () => {
   const serving = await start()
