@@ -86,9 +86,9 @@ it('each thread of a server loads what it uses', async () => {
   expect(reply.status).toBe(200)
   const bounds: Readonly<Record<string, number>> = {
     'main.js': 330,
-    'storage/sqlite-store.js': 8,
-    'gate/journal/segment-writer.js': 11,
-    'gate/journal/index-writer.js': 15,
+    'storage/sqlite-store.js': 9,
+    'gate/journal/segment-writer.js': 12,
+    'gate/journal/index-writer.js': 16,
     'app/service-thread.js': 192,
   }
   await expect
