@@ -96,7 +96,7 @@ function allowedFor(path: string): readonly string[] | undefined {
 /** Library -> the files or folders that may know it. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   'ari-client': ['asterisk/ari/ari-client.ts'],
-  router: ['http/router.ts'],
+  express: ['http/router.ts'],
   '@fastify/busboy': ['http/request/multipart-body.ts'],
   'better-sqlite3': ['storage/', 'gate/journal/'],
   'prom-client': ['observability/'],
@@ -108,6 +108,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   undici: ['sources/remote/client/http-transport.ts'],
   'lru-cache': ['sources/cache/', 'runtime/ttl-cache.ts'],
   'csv-parse': ['data/feeds/cells.ts'],
+  luxon: ['domain/time/'],
   'moment-timezone': ['domain/time/time-zones.ts'],
   'js-yaml': ['config/load.ts', 'data/files/yaml-file.ts'],
   yauzl: ['data/files/source-file.ts'],

@@ -1,9 +1,9 @@
 /**
- * Finds the handler of a request by path and method. Only this file uses express's router, for its paths;
- * the deciding calls, which a dialer waits for, reach it only when their path is spelled in another way.
+ * Finds the handler of a request by path and method. Only this file uses express, for its paths; the
+ * deciding calls, which a dialer waits for, reach it only when their path is spelled in another way.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import createPathRouter from 'router'
+import express, { type NextFunction, type Request, type Response } from 'express'
 import type { ErrorShape, Reply, StaticPage } from '../api/endpoint.js'
 import type { EndpointDescriptor, Route } from '../api/route.js'
 import type { MaybePromise } from '../domain/compliance.js'
@@ -44,27 +44,30 @@ type RoutesByMethod = ReadonlyMap<string, HttpRoute>
 /** Paths are compared without letter case, and a slash at their end is ignored. */
 export function createRouter(options: RouterOptions): RequestListener {
   const { logger } = options
-  const router = createPathRouter()
+  const app = express()
+  app.disable('x-powered-by')
   const health = createHealthEndpoints(options.ops, logger)
   for (const [path, page] of [...health, ...(options.pages ?? [])]) {
-    router.get(path, async (_request, response) => sendReply(response, await page()))
+    app.get(path, async (_request, response) => sendReply(response, await page()))
   }
   const routes = options.routes.map((route) => ({
     endpoint: route.endpoint,
     handle: createRouteHandler(route, options),
   }))
   for (const [path, methods] of groupByPath([...(options.decisionRoutes ?? []), ...routes])) {
-    router.all<string, Record<string, string>>(path, (request, response) =>
+    app.all(path, (request: Request<Record<string, string>>, response: Response) =>
       dispatch(methods, { request, response, logger, parameters: request.params }),
     )
   }
-  router.use((request, response) =>
+  app.use((request: Request, response: Response) =>
     dispatch(new Map(), { request, response, logger, parameters: {} }),
   )
-  return (request, response) =>
-    router(request, response, (error: unknown) =>
-      sendRefusal(toAddressError(error), { request, response, logger }),
-    )
+  // Express recognizes handlers of errors by their four parameters.
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    const shape = errorShapeForPath(request.path)
+    sendRefusal(toAddressError(error), { request, response, logger }, shape)
+  })
+  return app
 }
 
 /** HEAD means no route: some calls by GET write, and HEAD never may. */
@@ -92,7 +95,7 @@ function groupByPath(routes: readonly HttpRoute[]): ReadonlyMap<string, RoutesBy
   return byPath
 }
 
-/** The router refuses an address whose percent signs mean nothing with an error of status 400. */
+/** Express refuses an address whose percent signs mean nothing with an error of status 400. */
 function toAddressError(error: unknown): unknown {
   const isRefusal = error instanceof Error && 'status' in error && error.status === 400
   return isRefusal ? new AppError('invalid-request', 'The address is not well formed') : error

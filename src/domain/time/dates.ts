@@ -1,3 +1,4 @@
+import { DateTime } from 'luxon'
 import type { Instant, LocalDay } from './clock.js'
 
 export const msPerHour = 3_600_000
@@ -37,29 +38,11 @@ function parseOffset(text: string | undefined): number | undefined {
   return (text.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
-const monthNames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
-const httpDatePatterns = [
-  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d\d) (?<month>\w{3}) (?<year>\d{4}) (?<time>[\d:]{8}) GMT$/,
-  /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d\d)-(?<month>\w{3})-(?<year>\d\d) (?<time>[\d:]{8}) GMT$/,
-  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?<month>\w{3}) (?<day>[ \d]\d) (?<time>[\d:]{8}) (?<year>\d{4})$/,
-]
-
 /** Parses the date of an HTTP header in any form of RFC 9110, section 5.6.7; `undefined` for anything else. */
 export function parseHttpDate(text: string): Instant | undefined {
-  for (const pattern of httpDatePatterns) {
-    const { year = '', month = '', day = '', time } = pattern.exec(text)?.groups ?? {}
-    const monthNumber = monthNames.indexOf(month) + 1
-    if (monthNumber === 0) continue
-    // No server uses the form with two digits for a year before 1970.
-    const century = year.length === 4 ? '' : Number(year) < 70 ? '20' : '19'
-    return parseInstant(
-      `${century}${year}-${twoDigits(monthNumber)}-${twoDigits(Number(day))}T${time}Z`,
-    )
-  }
-  return undefined
+  const date = DateTime.fromHTTP(text, { zone: 'utc' })
+  return date.isValid ? date.toMillis() : undefined
 }
-
-const twoDigits = (value: number) => String(value).padStart(2, '0')
 
 let httpDateSecond = Number.NaN
 let httpDate = ''

@@ -3,38 +3,76 @@
  * data lags behind the law: British Columbia, Alberta and Manitoba changed their clocks in 2026
  * (IANA 2026b to 2026e). The only file that uses the packaged rules.
  */
-import { createRequire } from 'node:module'
-import type moment from 'moment-timezone'
+import { Zone } from 'luxon'
+import moment from 'moment-timezone'
 import type { Instant, LocalDay } from './clock.js'
 import { formatInstant, msPerDay } from './dates.js'
 
-/** Periods of constant offset: each from the previous `until` up to its own, the last without an end. */
+/** Periods of constant offset: each from the previous `until` up to its own. */
 interface ZoneRules {
   readonly untils: readonly number[]
   /** Minutes east of UTC. */
   readonly offsets: readonly number[]
+  readonly abbreviations: readonly string[]
 }
 
-interface OffsetChange {
+export interface OffsetChange {
   readonly at: Instant
   /** Whether the clock moves forward. */
   readonly isForward: boolean
 }
 
-/** {@link getTimeZone} returns one instance per name. */
-class TimeZone {
+/** A luxon zone with the packaged rules; {@link getTimeZone} returns one instance per name. */
+export class PackagedZone extends Zone {
+  readonly #name: string
   readonly #rules: ZoneRules
   #from = Number.POSITIVE_INFINITY
   #until = Number.NEGATIVE_INFINITY
   #index = 0
 
-  constructor(rules: ZoneRules) {
+  constructor(name: string, rules: ZoneRules) {
+    super()
+    this.#name = name
     this.#rules = rules
   }
 
-  /** Minutes east of UTC. */
-  offset(at: Instant): number {
+  override get type(): string {
+    return 'packaged-iana'
+  }
+
+  override get name(): string {
+    return this.#name
+  }
+
+  override get isUniversal(): boolean {
+    return false
+  }
+
+  override get isValid(): boolean {
+    return true
+  }
+
+  override offset(at: Instant): number {
     return this.#rules.offsets[this.#find(at)] ?? 0
+  }
+
+  override offsetName(at: Instant): string {
+    return this.#rules.abbreviations[this.#find(at)] ?? ''
+  }
+
+  override formatOffset(at: Instant, format: 'narrow' | 'short' | 'techie'): string {
+    const minutes = this.offset(at)
+    const sign = minutes < 0 ? '-' : '+'
+    const hours = Math.trunc(Math.abs(minutes) / 60)
+    const rest = Math.abs(minutes) % 60
+    const twoDigits = (value: number) => String(value).padStart(2, '0')
+    if (format === 'techie') return `${sign}${twoDigits(hours)}${twoDigits(rest)}`
+    if (format === 'narrow') return `${sign}${hours}${rest > 0 ? `:${twoDigits(rest)}` : ''}`
+    return `${sign}${twoDigits(hours)}:${twoDigits(rest)}`
+  }
+
+  override equals(other: Zone): boolean {
+    return other instanceof PackagedZone && other.name === this.#name
   }
 
   /** Changes of the offset after `after`, up to and including `until`, in order. */
@@ -65,60 +103,21 @@ class TimeZone {
   }
 }
 
-/** The data without the library, which would load moment as well: a tenth of the time of a start. */
-const packed: Parameters<typeof moment.tz.load>[0] = createRequire(import.meta.url)(
-  'moment-timezone/data/packed/latest.json',
-)
-const zoneCache = new Map<string, TimeZone>()
+const zoneCache = new Map<string, PackagedZone>()
 
 /** The zone of an IANA name. Throws a `RangeError` for an unknown name. */
-export function getTimeZone(name: string): TimeZone {
+export function getTimeZone(name: string): PackagedZone {
   const known = zoneCache.get(name)
   if (known) return known
-  const rules = findRules(name)
-  if (!rules) throw new RangeError(`'${name}' is not a time zone of the packaged IANA rules`)
-  const zone = new TimeZone(rules)
+  const packed = moment.tz.zone(name)
+  if (!packed) throw new RangeError(`'${name}' is not a time zone of the packaged IANA rules`)
+  const zone = new PackagedZone(name, {
+    untils: packed.untils.map((until) => until ?? Number.POSITIVE_INFINITY),
+    offsets: packed.offsets.map((west) => -west),
+    abbreviations: packed.abbrs,
+  })
   zoneCache.set(name, zone)
   return zone
-}
-
-function findRules(name: string): ZoneRules | undefined {
-  const target = packed.links.find((link) => link.endsWith(`|${name}`))?.split('|')[0] ?? name
-  const zone = packed.zones.find((one) => one.startsWith(`${target}|`))
-  return zone === undefined ? undefined : unpackRules(zone)
-}
-
-/**
- * Unpacks `name|abbreviations|offsets|indices|untils|population`, where the offset of the period `n` is the
- * one with the number of the `n`th index. Offsets are minutes west of UTC; an until is minutes after the one
- * before it, the first after 1970.
- */
-function unpackRules(zone: string): ZoneRules {
-  const [, , offsets = '', indices = '', untils = ''] = zone.split('|')
-  const minutesWest = offsets.split(' ').map(parseBase60)
-  let until = 0
-  return {
-    offsets: [...indices].map((index) => -(minutesWest[parseBase60(index)] ?? 0)),
-    untils: [
-      ...untils
-        .split(' ')
-        .filter(Boolean)
-        .map((minutes) => {
-          until = Math.round(until + parseBase60(minutes) * 60_000)
-          return until
-        }),
-      Number.POSITIVE_INFINITY,
-    ],
-  }
-}
-
-const base60Digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX'
-
-function parseBase60(text: string): number {
-  const [whole = '', fraction = ''] = text.replace('-', '').split('.')
-  const digits = [...whole, ...fraction].map((digit) => base60Digits.indexOf(digit))
-  const value = digits.reduce((sum, digit) => sum * 60 + digit, 0) / 60 ** fraction.length
-  return text.startsWith('-') ? -value : value
 }
 
 /** A wall-clock reading: calendar day, seconds since local midnight, minutes east of UTC. */
@@ -157,7 +156,7 @@ export function toInstant(
 
 /** Shown by `callgate check` and the startup log. */
 export function getIanaVersion(): string {
-  return packed.version
+  return moment.tz.dataVersion
 }
 
 const newestRuleProbe = {
