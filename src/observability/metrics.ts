@@ -1,6 +1,6 @@
 /**
  * All exported metrics with their closed label sets, together with the other files of this folder named
- * `*-metrics.ts`. Only these files use prom-client. Labels never contain a telephone number, a channel
+ * `*-metrics.ts`. Only these and `tallies.ts` use prom-client. Labels never contain a telephone number, a channel
  * id or text from a caller.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
@@ -17,6 +17,7 @@ import { type AsteriskMetrics, createAsteriskMetrics } from './asterisk-metrics.
 import { createListMetrics, type ListMetrics } from './list-metrics.js'
 import { createServerMetrics, type ServerMetrics } from './server-metrics.js'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.js'
+import { createTallyCounter, createTallyHistogram } from './tallies.js'
 
 type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
 /** How a decision was requested; what-ifs are not attempts and are counted separately. */
@@ -120,12 +121,11 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
     labels: ['account', 'decision'],
   })
   const namedAccounts = new Set<string>()
-  const duration = new Histogram({
+  const duration = createTallyHistogram(registry, {
     name: 'callgate_decision_duration_seconds',
     help: 'Time from request to recorded decision.',
-    labelNames: ['via'],
+    label: 'via',
     buckets: decisionBuckets,
-    registers,
   })
   const findings = createTallyCounter(registry, {
     name: 'callgate_findings_total',
@@ -152,7 +152,7 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
         if (namedAccounts.size < maxAccounts) namedAccounts.add(accountId)
         byAccount(namedAccounts.has(accountId) ? accountId : 'other', decision)
       }
-      duration.observe({ via }, measure.seconds)
+      duration(via, measure.seconds)
       for (const { check, verdict } of measure.findings) findings(check, verdict)
       for (const { check, effect } of measure.effects) {
         if (effect === 'shadowed') shadowed.inc({ check })
@@ -203,12 +203,11 @@ function createAnswerMetrics(
     help: 'Requests by endpoint of the published API and HTTP status.',
     labels: ['endpoint', 'status'],
   })
-  const apiDuration = new Histogram({
+  const apiDuration = createTallyHistogram(registry, {
     name: 'callgate_api_request_duration_seconds',
     help: 'Time from request to answer by endpoint.',
-    labelNames: ['endpoint'],
+    label: 'endpoint',
     buckets: requestBuckets,
-    registers,
   })
   const ignored = new Counter({
     name: 'callgate_api_ignored_fields_total',
@@ -226,7 +225,7 @@ function createAnswerMetrics(
     setSourceCircuit: (source, question, open) => circuit.set({ source, question }, open ? 1 : 0),
     recordApiRequest(endpoint, status, seconds) {
       api(endpoint, String(status))
-      apiDuration.observe({ endpoint }, seconds)
+      apiDuration(endpoint, seconds)
     },
   }
 }
@@ -312,46 +311,5 @@ function createDataMetrics(registry: Registry): Pick<Metrics, 'setAreaCodeMode'>
   })
   return {
     setAreaCodeMode: (country, active) => areaCodes.set({ country }, active ? 1 : 0),
-  }
-}
-
-/** A branch or, where something was counted, a leaf. */
-interface LabelNode {
-  readonly values: readonly string[]
-  readonly children: Map<string, LabelNode>
-  count: number
-}
-
-/**
- * A counter that is counted in plain maps, one level per label, and passed to prom-client only when
- * it is read: prom-client's own increment hashes its labels each time, which would slow down each
- * decision noticeably.
- */
-function createTallyCounter<Label extends string>(
-  registry: Registry,
-  about: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
-): (...values: readonly string[]) => void {
-  const root: LabelNode = { values: [], children: new Map(), count: 0 }
-  const all: LabelNode[] = []
-  new Counter({
-    name: about.name,
-    help: about.help,
-    labelNames: about.labels,
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { values, count } of all) if (count > 0) this.labels(...values).inc(count)
-    },
-  })
-  const branch = (from: LabelNode, value: string): LabelNode => {
-    const made = { values: [...from.values, value], children: new Map(), count: 0 }
-    from.children.set(value, made)
-    all.push(made)
-    return made
-  }
-  return (...values) => {
-    let at = root
-    for (const value of values) at = at.children.get(value) ?? branch(at, value)
-    at.count += 1
   }
 }

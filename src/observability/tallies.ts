@@ -1,0 +1,98 @@
+/**
+ * Counters and histograms of what happens at every call. They are counted in plain maps and passed to
+ * prom-client only when they are read: its own methods check and hash the labels each time, which would
+ * take a tenth of the time of a decision.
+ */
+import { Counter, Histogram, type Registry } from 'prom-client'
+
+/** A branch or, where something was counted, a leaf. */
+interface LabelNode {
+  readonly values: readonly string[]
+  readonly children: Map<string, LabelNode>
+  count: number
+}
+
+/** The returned function adds one; its arguments are the values of the labels. */
+export function createTallyCounter<Label extends string>(
+  registry: Registry,
+  about: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
+): (...values: readonly string[]) => void {
+  const root: LabelNode = { values: [], children: new Map(), count: 0 }
+  const all: LabelNode[] = []
+  new Counter({
+    name: about.name,
+    help: about.help,
+    labelNames: about.labels,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { values, count } of all) if (count > 0) this.labels(...values).inc(count)
+    },
+  })
+  const branch = (from: LabelNode, value: string): LabelNode => {
+    const made = { values: [...from.values, value], children: new Map(), count: 0 }
+    from.children.set(value, made)
+    all.push(made)
+    return made
+  }
+  return (...values) => {
+    let at = root
+    for (const value of values) at = at.children.get(value) ?? branch(at, value)
+    at.count += 1
+  }
+}
+
+/** What prom-client keeps for each value of the label; it has no method to set it. */
+interface Distribution {
+  /** By upper bound; not cumulated. */
+  readonly bucketValues: Record<number, number>
+  sum: number
+  count: number
+}
+
+/** The returned function adds an observation, which must be a finite number. */
+export function createTallyHistogram(
+  registry: Registry,
+  about: {
+    readonly name: string
+    readonly help: string
+    readonly label: string
+    readonly buckets: readonly number[]
+  },
+): (label: string, value: number) => void {
+  const { buckets } = about
+  const tallies = new Map<string, { readonly counts: number[]; sum: number }>()
+  new Histogram({
+    name: about.name,
+    help: about.help,
+    labelNames: [about.label],
+    buckets: [...buckets],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const label of tallies.keys()) this.zero({ [about.label]: label })
+      const { hashMap } = this as unknown as { readonly hashMap: Record<string, Distribution> }
+      const distributions = Object.values(hashMap)
+      for (const [index, { counts, sum }] of [...tallies.values()].entries()) {
+        const distribution = distributions[index] as Distribution
+        distribution.sum = sum
+        for (const [bucket, count] of counts.entries()) {
+          distribution.count += count
+          const upperBound = buckets[bucket]
+          if (upperBound !== undefined) distribution.bucketValues[upperBound] = count
+        }
+      }
+    },
+  })
+  return (label, value) => {
+    let tally = tallies.get(label)
+    if (tally === undefined) {
+      tally = { counts: new Array(buckets.length + 1).fill(0), sum: 0 }
+      tallies.set(label, tally)
+    }
+    let bucket = 0
+    while (value > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
+    tally.counts[bucket] = (tally.counts[bucket] ?? 0) + 1
+    tally.sum += value
+  }
+}
