@@ -152,7 +152,7 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
         if (namedAccounts.size < maxAccounts) namedAccounts.add(accountId)
         byAccount(namedAccounts.has(accountId) ? accountId : 'other', decision)
       }
-      duration(via, measure.seconds)
+      duration(measure.seconds, via)
       for (const { check, verdict } of measure.findings) findings(check, verdict)
       for (const { check, effect } of measure.effects) {
         if (effect === 'shadowed') shadowed.inc({ check })
@@ -225,7 +225,7 @@ function createAnswerMetrics(
     setSourceCircuit: (source, question, open) => circuit.set({ source, question }, open ? 1 : 0),
     recordApiRequest(endpoint, status, seconds) {
       api(endpoint, String(status))
-      apiDuration(endpoint, seconds)
+      apiDuration(seconds, endpoint)
     },
   }
 }
@@ -255,11 +255,10 @@ function createRecordMetrics(
     help: 'Decisions that could not be written to disk; allows among them became blocks.',
     registers,
   })
-  const flush = new Histogram({
+  const recordJournalFlush = createTallyHistogram(registry, {
     name: 'callgate_journal_flush_duration_seconds',
     help: 'Time until a batch of records was on disk.',
     buckets: flushBuckets,
-    registers,
   })
   const indexLag = new Gauge({
     name: 'callgate_journal_index_lag_records',
@@ -279,7 +278,7 @@ function createRecordMetrics(
       readPending = read
     },
     countRecordFailure: () => failures.inc(),
-    recordJournalFlush: flush.observe.bind(flush),
+    recordJournalFlush,
   }
 }
 

@@ -50,27 +50,37 @@ interface Distribution {
   count: number
 }
 
-/** The returned function adds an observation, which must be a finite number. */
+/**
+ * The returned function adds an observation, which must be a finite number, with the value of the label if
+ * there is one.
+ */
 export function createTallyHistogram(
   registry: Registry,
   about: {
     readonly name: string
     readonly help: string
-    readonly label: string
+    readonly label?: string
     readonly buckets: readonly number[]
   },
-): (label: string, value: number) => void {
-  const { buckets } = about
+): (observed: number, labelValue?: string) => void {
+  const { label, buckets } = about
   const tallies = new Map<string, { readonly counts: number[]; sum: number }>()
+  const begin = (labelValue: string) => {
+    const tally = { counts: new Array<number>(buckets.length + 1).fill(0), sum: 0 }
+    tallies.set(labelValue, tally)
+    return tally
+  }
+  // A histogram without a label is there from the start.
+  if (label === undefined) begin('')
   new Histogram({
     name: about.name,
     help: about.help,
-    labelNames: [about.label],
+    labelNames: label === undefined ? [] : [label],
     buckets: [...buckets],
     registers: [registry],
     collect() {
       this.reset()
-      for (const label of tallies.keys()) this.zero({ [about.label]: label })
+      for (const value of tallies.keys()) this.zero(label === undefined ? {} : { [label]: value })
       const { hashMap } = this as unknown as { readonly hashMap: Record<string, Distribution> }
       const distributions = Object.values(hashMap)
       for (const [index, { counts, sum }] of [...tallies.values()].entries()) {
@@ -84,15 +94,11 @@ export function createTallyHistogram(
       }
     },
   })
-  return (label, value) => {
-    let tally = tallies.get(label)
-    if (tally === undefined) {
-      tally = { counts: new Array(buckets.length + 1).fill(0), sum: 0 }
-      tallies.set(label, tally)
-    }
+  return (observed, labelValue = '') => {
+    const tally = tallies.get(labelValue) ?? begin(labelValue)
     let bucket = 0
-    while (value > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
+    while (observed > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
     tally.counts[bucket] = (tally.counts[bucket] ?? 0) + 1
-    tally.sum += value
+    tally.sum += observed
   }
 }

@@ -18,8 +18,18 @@ it('a histogram that is counted in plain maps has the text of one of prom-client
     ['check', 2],
     ['predial', 0.04],
   ] as const) {
-    observe(via, seconds)
+    observe(seconds, via)
     usual.observe({ via }, seconds)
     expect(await own.metrics()).toBe(await theirs.metrics())
   }
+})
+
+it('one without a label is there before anything was observed', async () => {
+  const [own, theirs] = [new Registry(), new Registry()]
+  const observe = createTallyHistogram(own, about)
+  const usual = new Histogram({ ...about, registers: [theirs] })
+  expect(await own.metrics()).toBe(await theirs.metrics())
+  observe(0.3)
+  usual.observe(0.3)
+  expect(await own.metrics()).toBe(await theirs.metrics())
 })
