@@ -1,6 +1,6 @@
 /**
  * All exported metrics with their closed label sets, together with the other files of this folder named
- * `*-metrics.ts`. Only these and `tallies.ts` use prom-client. Labels never contain a telephone number, a channel
+ * `*-metrics.ts`. Only these files use prom-client. Labels never contain a telephone number, a channel
  * id or text from a caller.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
@@ -17,7 +17,6 @@ import { type AsteriskMetrics, createAsteriskMetrics } from './asterisk-metrics.
 import { createListMetrics, type ListMetrics } from './list-metrics.js'
 import { createServerMetrics, type ServerMetrics } from './server-metrics.js'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.js'
-import { createTallyCounter, createTallyHistogram } from './tallies.js'
 
 type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
 /** How a decision was requested; what-ifs are not attempts and are counted separately. */
@@ -310,5 +309,107 @@ function createDataMetrics(registry: Registry): Pick<Metrics, 'setAreaCodeMode'>
   })
   return {
     setAreaCodeMode: (country, active) => areaCodes.set({ country }, active ? 1 : 0),
+  }
+}
+
+/** A branch or, where something was counted, a leaf. */
+interface LabelNode {
+  readonly values: readonly string[]
+  readonly children: Map<string, LabelNode>
+  count: number
+}
+
+/**
+ * A counter that is counted in plain maps, one level per label, and passed to prom-client only when
+ * it is read: prom-client's own increment hashes its labels each time, which would slow down each
+ * decision noticeably.
+ */
+function createTallyCounter<Label extends string>(
+  registry: Registry,
+  about: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
+): (...values: readonly string[]) => void {
+  const root: LabelNode = { values: [], children: new Map(), count: 0 }
+  const all: LabelNode[] = []
+  new Counter({
+    name: about.name,
+    help: about.help,
+    labelNames: about.labels,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { values, count } of all) if (count > 0) this.labels(...values).inc(count)
+    },
+  })
+  const branch = (from: LabelNode, value: string): LabelNode => {
+    const made = { values: [...from.values, value], children: new Map(), count: 0 }
+    from.children.set(value, made)
+    all.push(made)
+    return made
+  }
+  return (...values) => {
+    let at = root
+    for (const value of values) at = at.children.get(value) ?? branch(at, value)
+    at.count += 1
+  }
+}
+
+/** What prom-client keeps for each value of the label; it has no method to set it. */
+interface Distribution {
+  /** By upper bound; not cumulated. */
+  readonly bucketValues: Record<number, number>
+  sum: number
+  count: number
+}
+
+/**
+ * The same for a histogram with at most one label. The returned function adds an observation, which must
+ * be a finite number, with the value of the label if there is one.
+ */
+function createTallyHistogram(
+  registry: Registry,
+  about: {
+    readonly name: string
+    readonly help: string
+    readonly label?: string
+    readonly buckets: readonly number[]
+  },
+): (observed: number, labelValue?: string) => void {
+  const { label, buckets } = about
+  const tallies = new Map<string, { readonly counts: number[]; sum: number }>()
+  const begin = (labelValue: string) => {
+    const tally = { counts: new Array<number>(buckets.length + 1).fill(0), sum: 0 }
+    tallies.set(labelValue, tally)
+    return tally
+  }
+  // A histogram without a label is there from the start.
+  if (label === undefined) begin('')
+  new Histogram({
+    name: about.name,
+    help: about.help,
+    labelNames: label === undefined ? [] : [label],
+    buckets: [...buckets],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const value of tallies.keys()) this.zero(label === undefined ? {} : { [label]: value })
+      const { hashMap } = this as unknown as { readonly hashMap: Record<string, Distribution> }
+      const distributions = Object.values(hashMap)
+      for (const [index, { counts, sum }] of [...tallies.values()].entries()) {
+        const distribution = distributions[index] as Distribution
+        distribution.sum = sum
+        for (const [bucket, count] of counts.entries()) {
+          distribution.count += count
+          const upperBound = buckets[bucket]
+          if (upperBound !== undefined) distribution.bucketValues[upperBound] = count
+        }
+      }
+    },
+  })
+  return (observed, labelValue = '') => {
+    const tally = tallies.get(labelValue) ?? begin(labelValue)
+    let bucket = 0
+    while (observed > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
+    tally.counts[bucket] = (tally.counts[bucket] ?? 0) + 1
+    tally.sum += observed
   }
 }
