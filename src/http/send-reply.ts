@@ -28,8 +28,10 @@ export async function sendReplyInSlices(
   response: ServerResponse,
   reply: Reply | StaticPage,
 ): Promise<void> {
-  if (!('json' in reply && hasLongList(reply.json))) return void sendReply(response, reply)
-  await sendPieces(response, reply, await encodePieces(generateJson(reply.json)))
+  if ('bytes' in reply) await sendPieces(response, reply, splitIntoPieces(reply.bytes))
+  else if ('json' in reply && hasLongList(reply.json))
+    await sendPieces(response, reply, await encodePieces(generateJson(reply.json)))
+  else sendReply(response, reply)
 }
 
 /** The reply as bytes, made beside other work. */
@@ -46,9 +48,10 @@ export async function encodeReply(reply: Reply): Promise<StaticPage> {
   }
 }
 
+/** The system copies what is written at once, so a piece is written when the one before it has left. */
 async function sendPieces(
   response: ServerResponse,
-  reply: Reply | StreamedReply,
+  reply: Reply | StaticPage | StreamedReply,
   pieces: readonly Buffer[],
 ): Promise<void> {
   writeHead(
@@ -56,12 +59,19 @@ async function sendPieces(
     reply,
     pieces.reduce((sum, { length }) => sum + length, 0),
   )
-  for (const piece of pieces) {
+  for (const piece of pieces.slice(0, -1)) {
+    if (!response.write(piece)) await waitForDrain(response)
     await yieldToEventLoop()
     if (response.destroyed) return
-    response.write(piece)
   }
-  response.end()
+  response.end(pieces.at(-1))
+}
+
+function splitIntoPieces(bytes: Buffer): readonly Buffer[] {
+  const pieces: Buffer[] = []
+  for (let from = 0; from < bytes.length; from += pieceLength)
+    pieces.push(bytes.subarray(from, from + pieceLength))
+  return pieces
 }
 
 /**

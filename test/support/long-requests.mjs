@@ -1,12 +1,12 @@
 /**
  * The built program as a server whose main thread measures itself. To the message `measure` it answers
- * once it measures, to `read` with the longest turn of its event loop, in milliseconds of
- * processor time without garbage collections, and the endpoints that service threads answered. It ends when its parent does.
+ * once it measures, to `read` with the longest stretch of its main thread, in milliseconds, and the endpoints
+ * that service threads answered. It ends when its parent does.
  */
-import { mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PerformanceObserver } from 'node:perf_hooks'
+import { measureStretches } from './stretches.mjs'
 
 const dist = new URL('../../dist/', import.meta.url)
 const load = (path) => import(new URL(path, dist).href)
@@ -79,59 +79,18 @@ async function storeScan(count) {
   return id
 }
 
-const schedule = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r')
-const scheduleText = Buffer.alloc(64)
-const cell = new Int32Array(new SharedArrayBuffer(4))
-
-/**
- * Processor time of this thread, so that waiting for a processor of a busy machine does not count. The
- * kernel brings it up to date when the thread gives up the processor.
- */
-function readProcessorMs() {
-  Atomics.wait(cell, 0, 0, 0.05)
-  const length = readSync(schedule, scheduleText, 0, scheduleText.length, 0)
-  return Number(scheduleText.toString('latin1', 0, length).split(' ')[0]) / 1e6
-}
-
-let isMeasuring = false
-let turns = []
-let last = { at: 0, processorMs: 0 }
-let collections = []
-const collector = new PerformanceObserver((list) => collections.push(...list.getEntries()))
-collector.observe({ entryTypes: ['gc'] })
-
-const now = () => ({ at: performance.now(), processorMs: readProcessorMs() })
-
-function turn() {
-  const next = now()
-  const ms = next.processorMs - last.processorMs
-  if (ms > 0.5) turns.push({ ms, from: last.at, until: next.at })
-  last = next
-  if (isMeasuring) setImmediate(turn)
-}
-
-/** Without garbage collections: they are reported with their time on the clock, in a later turn. */
-async function findLongestTurn() {
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  const lengths = turns.map(({ ms, from, until }) => {
-    const own = collections.filter(({ startTime }) => startTime >= from && startTime < until)
-    return ms - own.reduce((sum, { duration }) => sum + duration, 0)
-  })
-  return Math.max(0, ...lengths)
-}
+const stretches = measureStretches()
 
 process.on('message', async (message) => {
-  if (message === 'read') {
-    isMeasuring = false
-    process.send({ longestMs: await findLongestTurn(), inThreads: answeredInThreads.splice(0) })
+  if (message === 'measure') {
+    stretches.beginRound()
+    process.send('measuring')
     return
   }
-  turns = []
-  collections = []
-  last = now()
-  isMeasuring = true
-  setImmediate(turn)
-  process.send('measuring')
+  stretches.stop()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const longestMs = stretches.longestOfRounds().at(-1)
+  process.send({ longestMs, inThreads: answeredInThreads.splice(0) })
 })
 process.on('disconnect', () => {
   rmSync(dataDir, { recursive: true, force: true })

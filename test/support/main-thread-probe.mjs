@@ -1,27 +1,19 @@
 /**
  * Loaded into a server with `--import`: records what its main thread does that can make decisions wait. From
  * the first SIGUSR2 to SIGTERM it notes each synchronous call of `node:fs` and each call of better-sqlite3,
- * with its stack, and the processor time of each stretch: what runs from one event to the next before the
- * thread turns to another. Each SIGUSR2 begins a round. Writes a JSON report at the end.
- *
- * The processor time is that of the main thread alone, from /proc, so other programs, other threads and the
- * disk do not count. The pauses of the garbage collector are subtracted.
+ * with its stack, and its longest stretches. Each SIGUSR2 begins a round, and says how long the longest
+ * stretch of the round before it was. Writes a JSON report at the end.
  */
-import { createHook } from 'node:async_hooks'
 import fs from 'node:fs'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
-import { PerformanceObserver } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
+import { measureStretches } from './stretches.mjs'
 
-const { openSync, readSync, writeFileSync, writeSync } = fs
-const longStretchMs = 5
+const { writeFileSync, writeSync } = fs
 const maxStackFrames = 30
 
 /** How often each call was made, by its name and stack. */
 const calls = new Map()
-/** Of each round, the long stretches. */
-const rounds = []
-const collections = []
 let isRecording = false
 
 function note(name) {
@@ -73,81 +65,25 @@ function wrapDatabaseCalls() {
   }
 }
 
-/** What the event loop calls. A type that is missing here counts as part of the stretch before it. */
-const events = new Set([
-  'FSREQCALLBACK',
-  'FSREQPROMISE',
-  'Immediate',
-  'MESSAGEPORT',
-  'TCPCONNECTWRAP',
-  'TCPSERVERWRAP',
-  'TCPWRAP',
-  'Timeout',
-])
-
-function measureStretches() {
-  const ids = new Set()
-  let depth = 0
-  let current = { at: 0, cpuMs: Number.POSITIVE_INFINITY }
-  const beginStretch = () => {
-    const next = { at: performance.now(), cpuMs: readCpuMs() }
-    const cpuMs = next.cpuMs - current.cpuMs
-    if (cpuMs >= longStretchMs) rounds.at(-1).push({ from: current.at, until: next.at, cpuMs })
-    current = next
-  }
-  createHook({
-    init: (id, type) => events.has(type) && ids.add(id),
-    before: (id) => {
-      if (!isRecording || !ids.has(id)) return
-      depth += 1
-      if (depth === 1) beginStretch()
-    },
-    after: (id) => {
-      if (isRecording && ids.has(id)) depth = Math.max(0, depth - 1)
-    },
-    destroy: (id) => ids.delete(id),
-  }).enable()
-  new PerformanceObserver((list) => collections.push(...list.getEntries())).observe({
-    entryTypes: ['gc'],
-  })
-}
-
-const schedulerStatistics = openSync(`/proc/self/task/${process.pid}/schedstat`)
-const statisticsText = Buffer.alloc(64)
-
-/** Of the main thread. */
-function readCpuMs() {
-  // Linux brings the statistics up to date when it is asked for the usage of the process.
-  process.cpuUsage()
-  readSync(schedulerStatistics, statisticsText, 0, statisticsText.length, 0)
-  return Number(statisticsText.toString('latin1', 0, statisticsText.indexOf(' '))) / 1e6
-}
-
-function collectedMs({ from, until }) {
-  const own = collections.filter(({ startTime }) => startTime >= from && startTime < until)
-  return own.reduce((sum, { duration }) => sum + duration, 0)
-}
-
-function report() {
-  return {
-    longestStretchMsOfRounds: rounds.map((stretches) =>
-      Math.max(0, ...stretches.map((stretch) => stretch.cpuMs - collectedMs(stretch))),
-    ),
-    calls: [...calls].map(([key, count]) => ({ ...JSON.parse(key), count })),
-  }
-}
-
 if (isMainThread) {
   wrapFileCalls()
   wrapDatabaseCalls()
-  measureStretches()
+  const stretches = measureStretches()
   process.on('SIGUSR2', () => {
     isRecording = true
-    rounds.push([])
-    writeSync(2, `recording round ${rounds.length}\n`)
+    const longestMs = stretches.longestOfRounds().at(-1) ?? 0
+    stretches.beginRound()
+    writeSync(2, `longest stretch: ${longestMs} ms\n`)
   })
   process.prependListener('SIGTERM', () => {
     isRecording = false
+    stretches.stop()
   })
-  process.on('exit', () => writeFileSync(process.env.PROBE_REPORT, JSON.stringify(report())))
+  process.on('exit', () => {
+    const report = {
+      longestStretchMsOfRounds: stretches.longestOfRounds().slice(0, -1),
+      calls: [...calls].map(([key, count]) => ({ ...JSON.parse(key), count })),
+    }
+    writeFileSync(process.env.PROBE_REPORT, JSON.stringify(report))
+  })
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { BackupManifest } from '../../../src/commands/backup/manifest.js'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
 import { recordsIn } from '../../support/journal.js'
@@ -16,11 +16,13 @@ const enough = shortOrLong(60, 600)
 
 let root: string
 
-beforeAll(() => {
+beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'callgate-backup-'))
+  acknowledged.optOuts.length = 0
+  acknowledged.decisions.length = 0
 })
 
-afterAll(() => rmSync(root, { recursive: true, force: true }))
+afterEach(() => rmSync(root, { recursive: true, force: true }))
 
 const environmentFor = (dataDir: string) => ({
   CALLGATE_DATA_DIR: dataDir,

@@ -27,9 +27,14 @@ const collectGarbage = runInNewContext('gc') as () => void
 const decisions = shortOrLong(30_000, 100_000)
 const atOnce = 200
 
+/** A limit that does not say when it ends stops all questions for a minute, longer than the test. */
+const parameters: Readonly<Record<string, object>> = {
+  slow: { ms: 150 },
+  'rate-limited': { retryAfterSeconds: 0 },
+}
 /** A few silent ones suffice; while one lasts every call waits for its deadline. */
 const faults: readonly Fault[] = faultKinds.map(
-  (kind) => ({ kind, chance: 0.3, ...(kind === 'slow' && { ms: 150 }) }) as Fault,
+  (kind) => ({ kind, chance: 0.3, ...parameters[kind] }) as Fault,
 )
 
 interface Left {
@@ -61,8 +66,8 @@ afterAll(() => vendor.end())
 /** A client, its cache and a gate over them, whose clock moves on quickly. */
 function openGate() {
   const begun = systemTimers.monotonicMs()
-  // Ten minutes pass in a second, so that answers age and are refreshed while the test lasts.
-  const clock: Clock = { now: () => noon + (systemTimers.monotonicMs() - begun) * 600 }
+  // A minute passes in a second, so that answers age while the test lasts, and the evening does not come.
+  const clock: Clock = { now: () => noon + (systemTimers.monotonicMs() - begun) * 60 }
   const asked = { requestsPerMinute: 1_000_000, numbersPerRequest: 200, deadlineMs: 120 }
   const remote = new RemoteCompliance({
     name: 'vendor',
@@ -88,9 +93,9 @@ function openGate() {
     observer: { onRequest: () => undefined, onCircuitChange: () => undefined },
     log: silentLogger,
   })
-  const stale = 600_000
+  const stale = 60_000
   const compliance = new CachedCompliance(remote, {
-    settings: { maxEntries: 2_000, allowMs: 300_000, blockMs: 300_000, refreshAheadMs: 60_000 },
+    settings: { maxEntries: 2_000, allowMs: 30_000, blockMs: 30_000, refreshAheadMs: 6_000 },
     staleForMs: { scrub: stale, 'internal-dnc': stale, litigator: stale, 'legal-time': stale },
     staleAfterMs: 80,
     dependsOnLegalTimeOptions: false,
