@@ -26,6 +26,11 @@ export async function requireAccount(
   throw new CommandFailure(`account '${id}' not found (see: callgate accounts list)`, 2)
 }
 
+/** Like {@link requireAccount}, for a command that otherwise reads only the journal. */
+export function checkAccount(command: Command, id: string): Promise<void> {
+  return withAppContext(command, (context) => requireAccount(context, id))
+}
+
 /** The account given by `--account`, and the arguments and other options of the command. */
 export interface AccountRequest<Options> {
   readonly accountId: string

@@ -10,9 +10,9 @@ import { type Fault, faultDescriptions, maxWaitMs } from '../fake-vendor/fault.j
 import { parseFaultText } from '../fake-vendor/parse-fault.js'
 import type { FaultTarget } from '../fake-vendor/request-target.js'
 import { openLog } from '../observability/log.js'
+import { waitForSignal } from '../runtime/signals.js'
 import { CommandFailure, type RegisterCommand } from './command.js'
 import { parseInstantOption } from './option-values.js'
-import { waitForSignal } from './signals.js'
 
 interface FakeVendorCommandOptions {
   readonly host: string

@@ -7,6 +7,7 @@ import { formatInstant } from '../domain/time/dates.js'
 import type { DecisionDocument } from '../gate/decision-document.js'
 import { readRecordedDecisions, type TimeRange } from '../gate/journal/recorded-decisions.js'
 import { systemClock } from '../runtime/runtime.js'
+import { checkAccount } from './account-command.js'
 import { formatTable, loadCommandSettings, type RegisterCommand } from './command.js'
 import { formatCount, formatNumber } from './format.js'
 import { parseTimeRange } from './option-values.js'
@@ -44,10 +45,12 @@ export const registerReport: RegisterCommand = (program, terminal) => {
     .option('--until <time>', 'the same (default: now)')
     .option('--account <id>', 'only this account (default: all but the sandbox)')
     .option('--json', 'as JSON')
-    .action((options: ShadowOptions, command: Command) => {
+    .action(async (options: ShadowOptions, command: Command) => {
       const { dataDir } = loadCommandSettings(command)
+      const { account } = options
       const range = parseTimeRange(options, systemClock.now())
-      const report = countShadowed(join(dataDir, 'journal'), range, options.account)
+      const report = countShadowed(join(dataDir, 'journal'), range, account)
+      if (account !== undefined && report.decisions === 0) await checkAccount(command, account)
       terminal.out(options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
     })
 }

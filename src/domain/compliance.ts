@@ -39,7 +39,10 @@ export interface Question {
   readonly callKind?: CallKind | undefined
   /** The trace of the decision that asks. Answers do not depend on it. */
   readonly trace?: TraceContext | undefined
-  /** The answer is not urgent: it may be delayed in favor of other questions. */
+  /**
+   * No call waits for the answer: it may be delayed in favor of other questions, and is kept only by a
+   * cache that asks on its own.
+   */
   readonly inBackground?: boolean | undefined
 }
 

@@ -15,6 +15,7 @@ import {
 import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { DataFileError, getErrorCode } from '../errors.js'
+import { cleanUpOnSignal } from './signals.js'
 
 /**
  * Creates a folder, and its missing parents, that only its owner can use; does nothing if it exists.
@@ -65,25 +66,29 @@ export function moveIntoPlace(aside: string, path: string): void {
 
 /**
  * Writes a file that only its owner can read, under another name until it is complete, so that `path` is
- * never incomplete. Throws {@link DataFileError} if it cannot be written.
+ * never incomplete. A failure or a signal leaves nothing of it. Throws {@link DataFileError} if it cannot be
+ * written.
  */
 export async function writeWholeFile<Result>(
   path: string,
   work: (write: (text: string) => void) => Promise<Result>,
 ): Promise<Result> {
   const aside = `${path}.${process.pid}.part`
+  const remove = () => rmSync(aside, { force: true })
   try {
-    const file = openSync(aside, 'wx', 0o600)
-    try {
-      const result = await work((text) => writeFileSync(file, text))
-      fsyncSync(file)
-      moveIntoPlace(aside, path)
-      return result
-    } finally {
-      closeSync(file)
-    }
+    return await cleanUpOnSignal(remove, async () => {
+      const file = openSync(aside, 'wx', 0o600)
+      try {
+        const result = await work((text) => writeFileSync(file, text))
+        fsyncSync(file)
+        moveIntoPlace(aside, path)
+        return result
+      } finally {
+        closeSync(file)
+      }
+    })
   } catch (cause) {
-    rmSync(aside, { force: true })
+    remove()
     if (!(cause instanceof Error && 'syscall' in cause)) throw cause
     throw new DataFileError(path, `cannot be written: ${cause.message}`, cause)
   }

@@ -54,6 +54,13 @@ function toRow(document: DecisionDocument): Row {
   ) as unknown as Row
 }
 
+async function readCacheHits(): Promise<number> {
+  const { body } = await running.callgate.metrics.render()
+  const hits =
+    /^callgate_cache_requests_total\{source="embedded",question="internal-dnc",result="hit"\} (\d+)$/m
+  return Number(hits.exec(body)?.[1] ?? 0)
+}
+
 const noon = '2026-11-23T17:00:00Z'
 const night = '2026-11-24T03:00:00Z'
 
@@ -189,6 +196,27 @@ describe('a preview', () => {
     expect(await readCounts()).toEqual(before)
     expect(append).not.toHaveBeenCalled()
     expect(logLines.slice(lines)).toEqual([])
+  })
+
+  it('leaves the cached answers of another account where they are', async () => {
+    const { callgate, keys } = running
+    await callgate.accounts.ensure({ id: 'other', kind: 'real', name: 'Other' })
+    const { key } = await callgate.keys.create({
+      accountId: 'other',
+      role: 'Administrator',
+      label: 'test',
+    })
+    const call = { number: '2127365678', callKind: 'manual' }
+    await decide(call, keys.main)
+    const before = await readCacheHits()
+    await decide(call, keys.main)
+    expect(await readCacheHits()).toBe(before + 1)
+    const numbers = Array.from({ length: maxPreviewNumbers }, (_, index) =>
+      String(2_127_360_000 + index),
+    )
+    await preview({ numbers, callKind: 'manual' }, key)
+    await decide(call, keys.main)
+    expect(await readCacheHits()).toBe(before + 2)
   })
 
   it('of as many numbers as allowed lets decisions pass, and one more is refused', async () => {

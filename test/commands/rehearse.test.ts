@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RehearsalReport } from '../../src/commands/rehearse/rehearsal.js'
 import { registerRehearse } from '../../src/commands/rehearse/rehearse.js'
 import { resolveShippedFile } from '../../src/config/load.js'
 import { blockInstead } from '../../src/gate/pre-check-ruling.js'
@@ -79,9 +80,14 @@ describe('callgate rehearse', () => {
     expect(code).toBe(0)
   })
 
-  it('names the account of which it found nothing', async () => {
-    const { out } = await rehearse('--account', 'typo')
-    expect(out).toContain(": 0 decisions of account 'typo'\n")
+  it('names an account that does not exist, and one without calls', async () => {
+    const { callgate } = running
+    await callgate.accounts.ensure({ id: 'quiet', kind: 'real', name: 'Quiet' })
+    const { out } = await rehearse('--account', 'quiet')
+    expect(out).toContain(": 0 decisions of account 'quiet'\n")
+    const wrong = await rehearse('--account', 'typo')
+    expect(wrong).toMatchObject({ code: 2, out: '' })
+    expect(wrong.err).toContain("account 'typo' not found (see: callgate accounts list)")
   })
 
   it('lists the calls that other rules block, and the finding that changed', async () => {
@@ -98,6 +104,20 @@ describe('callgate rehearse', () => {
         '  calling-hours: was pass, would be deny: Alabama (AL), America/Chicago, Mon 2026-11-23: no calls on this day;',
       ].join('\n'),
     )
+  })
+
+  it('counts calls that would be blocked for another reason, and does not list them', async () => {
+    const rules = changeRules((text) =>
+      text.replace(/("NY":\n.*\n.*\n {4}hours: \{ monFri: )"[^"]+"/, '$1none'),
+    )
+    const policy = write('other.yaml', 'policy: { permission: { mode: shadow } }\n')
+    const { out } = await rehearse('--rules', rules, '--policy', policy, '--json')
+    const report = JSON.parse(out) as RehearsalReport
+    // No consent before, the day now; the litigator and the foreign number are blocked for the same reason.
+    expect(report).toMatchObject({ blocked: 3, otherReason: 1, wouldHaveAllowed: 0 })
+    expect(report.flipped.map(({ id }) => id)).not.toContain(ids.withoutConsent)
+    const text = await rehearse('--rules', rules, '--policy', policy)
+    expect(text.out).toContain('\n1 would have been blocked for another reason\n')
   })
 
   it('takes a policy file that names only what changes', async () => {

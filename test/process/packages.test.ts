@@ -170,19 +170,57 @@ interface ComposeService {
   readonly volumes?: readonly string[]
 }
 
-test('the Compose file mounts what exists, pins images by digest and opens ports on loopback only', () => {
-  const file = 'config/compose/compose.yaml'
-  const { services }: { services: Record<string, ComposeService> } = parse(read(file))
-  expect(Object.keys(services)).toEqual(['callgate', 'prometheus', 'grafana'])
-  for (const [name, { image, build, ports = [], volumes = [] }] of Object.entries(services)) {
-    if (build === undefined) expect(image, name).toMatch(/:[\w.]+@sha256:[0-9a-f]{64}$/)
-    else expect(existsSync(resolve(root, 'config/compose', build, 'Dockerfile'))).toBe(true)
-    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
-    for (const source of volumes.map((volume) => volume.split(':')[0] ?? '')) {
-      if (!source.startsWith('.')) continue
-      expect(existsSync(resolve(root, 'config/compose', source)), source).toBe(true)
+describe('the Compose file', () => {
+  const { services }: { services: Record<string, ComposeService> } = parse(
+    read('config/compose/compose.yaml'),
+  )
+
+  test('mounts what exists, pins images by digest and opens ports on loopback only', () => {
+    expect(Object.keys(services)).toEqual(['callgate', 'prometheus', 'grafana'])
+    for (const [name, { image, build, ports = [], volumes = [] }] of Object.entries(services)) {
+      if (build === undefined) expect(image, name).toMatch(/:[\w.]+@sha256:[0-9a-f]{64}$/)
+      else expect(existsSync(resolve(root, 'config/compose', build, 'Dockerfile'))).toBe(true)
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
+      for (const source of volumes.map((volume) => volume.split(':')[0] ?? '')) {
+        if (!source.startsWith('.')) continue
+        expect(existsSync(resolve(root, 'config/compose', source)), source).toBe(true)
+      }
     }
+  })
+
+  /** The file of the project that a container finds at the path. */
+  const findMounted = (service: string, path: string): string => {
+    const mounts = (services[service]?.volumes ?? []).map((volume) => volume.split(':'))
+    const [source, target] =
+      mounts.find(([, to = '']) => path === to || path.startsWith(`${to}/`)) ?? []
+    expect(source, `${service} ${path}`).toBeDefined()
+    return join('config/compose', source ?? '', path.slice((target ?? '').length))
   }
+
+  test('lets Prometheus scrape callgate and load its alerts', () => {
+    const config = parse(read(findMounted('prometheus', '/etc/prometheus/prometheus.yml')))
+    expect(config.scrape_configs).toEqual([
+      { job_name: 'callgate', static_configs: [{ targets: ['callgate:8480'] }] },
+    ])
+    expect(services.callgate?.ports).toEqual(['127.0.0.1:8480:8480'])
+    const rules = config.rule_files.map((file: string) =>
+      findMounted('prometheus', resolve('/etc/prometheus', file)),
+    )
+    expect(rules).toEqual(['config/prometheus/alerts.yml'])
+  })
+
+  test('gives Grafana the dashboards in a folder, and Prometheus as their data source', () => {
+    const provisioning = (file: string) =>
+      parse(read(findMounted('grafana', `/etc/grafana/provisioning/${file}`)))
+    const { providers } = provisioning('dashboards/callgate.yaml')
+    expect(providers).toMatchObject([{ folder: 'callgate', type: 'file' }])
+    const { path } = providers[0].options
+    expect(findMounted('grafana', path)).toBe('config/grafana/dashboards')
+    expect(provisioning('datasources/prometheus.yaml').datasources).toMatchObject([
+      { type: 'prometheus', url: 'http://prometheus:9090', isDefault: true },
+    ])
+    expect(services.prometheus?.ports).toEqual(['127.0.0.1:9090:9090'])
+  })
 })
 
 interface Manifest {

@@ -18,6 +18,18 @@ export function environmentOf(environment: Readonly<Record<string, string>>): No
   return { ...Object.fromEntries(inherited), ...environment }
 }
 
+/** A command that runs until it is sent a signal. */
+export function startCallgate(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Pick<Serving, 'end'> {
+  const child = startChild(process.execPath, [program, ...args], {
+    env: environmentOf(environment),
+    stdio: 'ignore',
+  })
+  return { end: createEnd(child) }
+}
+
 export function callgate(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -60,11 +72,7 @@ export function serve(
       if (url === undefined) return
       const signal = (name: NodeJS.Signals) => void child.kill(name)
       const ended = () => endOf(child)
-      const end = (name: NodeJS.Signals) => {
-        const ending = ended()
-        signal(name)
-        return ending
-      }
+      const end = createEnd(child)
       resolve({ url, keys: firstKeysIn(folder), output: () => output, signal, ended, end })
     }
     child.stdout.on('data', listen)
@@ -82,6 +90,14 @@ export function firstKeysIn(dataDir: string): FirstKeys {
   const keyOf = (account: string) =>
     new RegExp(`^${account}: (\\S{44})$`, 'm').exec(text)?.[1] ?? ''
   return { main: keyOf('main'), sandbox: keyOf('sandbox') }
+}
+
+function createEnd(child: ChildProcess): Serving['end'] {
+  return (signal) => {
+    const ending = endOf(child)
+    child.kill(signal)
+    return ending
+  }
 }
 
 function endOf(child: ChildProcess): Promise<number | string> {

@@ -8,6 +8,7 @@ import { AppError, describeProblem, getErrorMessage } from '../../errors.js'
 import type { AsteriskChannel } from '../asterisk-port.js'
 import {
   addFact,
+  type FactArguments,
   type FactName,
   type FactTexts,
   factNames,
@@ -17,7 +18,14 @@ import {
 
 export type CallFacts = Pick<
   CallRequest,
-  'callKind' | 'projectId' | 'campaignId' | 'postalCode' | 'callerId' | 'reference' | 'trunk'
+  | 'callKind'
+  | 'projectId'
+  | 'campaignId'
+  | 'postalCode'
+  | 'callerId'
+  | 'reference'
+  | 'trunk'
+  | 'trace'
 >
 
 /** A refusal names the fact, its value and the violated rule. */
@@ -79,9 +87,9 @@ export class CallFactsReader {
     const { texts } = parsed
     const missing = this.#readPublished(texts, channel)
     if (typeof missing === 'string') return { refusal: missing }
-    if (missing.length === 0) return this.#finish(texts, trunk, channel)
+    if (missing.length === 0) return this.#finish(parsed, trunk, channel)
     return fetchVariables(missing, texts, getVariable).then((problem) =>
-      problem === undefined ? this.#finish(texts, trunk, channel) : { refusal: problem },
+      problem === undefined ? this.#finish(parsed, trunk, channel) : { refusal: problem },
     )
   }
 
@@ -105,12 +113,16 @@ export class CallFactsReader {
   }
 
   /** Uses the caller id of the channel when no other is given. */
-  #finish(texts: FactTexts, trunk: TrunkFacts, { callerNumber }: AsteriskChannel): CallFactsResult {
+  #finish(
+    { texts, trace }: FactArguments,
+    trunk: TrunkFacts,
+    { callerNumber }: AsteriskChannel,
+  ): CallFactsResult {
     const known = texts.callerid ?? trunk.texts.callerid ?? this.#defaults.callerid
     const problem =
       known === undefined ? addFact(texts, 'callerid', { text: callerNumber }) : undefined
     return problem === undefined
-      ? { facts: this.#applyDefaults(texts, trunk) }
+      ? { facts: { ...this.#applyDefaults(texts, trunk), trace } }
       : { refusal: problem }
   }
 

@@ -12,6 +12,7 @@ import {
   postalCodePattern,
   postalCodeRule,
 } from '../../domain/decision.js'
+import { parseTraceparent, type TraceContext } from '../../domain/trace/trace-context.js'
 import { describeProblem } from '../../errors.js'
 
 export const factNames = ['kind', 'project', 'campaign', 'postal', 'callerid', 'ref'] as const
@@ -79,7 +80,7 @@ export function joinDialedArguments(args: readonly string[]): string {
 export function parseFactArguments(args: readonly string[]): FactArguments | string {
   const wrongNumber = findNumberProblem(joinDialedArguments(args))
   if (wrongNumber !== undefined) return wrongNumber
-  const state: FactArguments = { texts: {}, trunk: undefined, keys: new Set() }
+  const state: FactArguments = { texts: {}, trunk: undefined, trace: undefined, keys: new Set() }
   for (let at = 1; at < args.length; at += 1) {
     const problem = addArgument(state, args[at]?.trim() ?? '')
     if (problem !== undefined) return problem
@@ -90,6 +91,8 @@ export function parseFactArguments(args: readonly string[]): FactArguments | str
 export interface FactArguments {
   readonly texts: FactTexts
   trunk: string | undefined
+  /** Absent also if it is malformed, for which no call is blocked. */
+  trace: TraceContext | undefined
   /** The keys given so far. */
   readonly keys: Set<string>
 }
@@ -98,11 +101,12 @@ function addArgument(state: FactArguments, argument: string): string | undefined
   if (argument === '') return undefined
   const [key, value] = splitArgument(argument)
   const name = factNames.find((fact) => fact === key)
-  if (!name && key !== 'trunk') return describeUnknownArgument(argument)
+  if (!name && key !== 'trunk' && key !== 'traceparent') return describeUnknownArgument(argument)
   if (state.keys.has(key)) return describeProblem({ field: key, value, rule: 'is given twice' })
   state.keys.add(key)
   if (name) return addFact(state.texts, name, { text: value })
-  state.trunk = value || undefined
+  if (key === 'trunk') state.trunk = value || undefined
+  else state.trace = parseTraceparent(value)
   return undefined
 }
 
@@ -123,6 +127,6 @@ function splitArgument(argument: string): readonly [string, string] {
 }
 
 function describeUnknownArgument(argument: string): string {
-  const known = [...factNames, 'trunk'].map((name) => `${name}=`).join(', ')
+  const known = [...factNames, 'trunk', 'traceparent'].map((name) => `${name}=`).join(', ')
   return describeProblem({ field: 'argument', value: argument, rule: `must be one of ${known}` })
 }

@@ -130,6 +130,7 @@ export class GatedCall {
       callerId: facts.callerId,
       reference: facts.reference,
       trunk: facts.trunk,
+      trace: facts.trace,
       channel: { server, id: this.#channel.id },
       via: 'asterisk',
     }

@@ -2,7 +2,7 @@
  * Runs the probes of the data in a process of its own, since a read from a disk that hangs never returns, and
  * neither a thread in it nor its process can be ended from inside.
  */
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Settings } from '../../config/settings.js'
 import { getErrorMessage } from '../../errors.js'
+import { cleanUpOnSignal } from '../../runtime/signals.js'
 import type { DataProbe } from './data-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
 
@@ -30,34 +31,48 @@ export async function runDataProbes(
   settings: Settings,
   maxProbeMs: number,
 ): Promise<readonly HealthFinding[]> {
-  // What a probe leaves behind when it is killed, such as a copy of the database, is in this folder.
-  let folder: string
-  try {
-    folder = mkdtempSync(join(tmpdir(), 'callgate-doctor-'))
-  } catch (cause) {
-    const problem = `the data cannot be checked without a temporary folder: ${getErrorMessage(cause)}`
-    const fix = `free space in ${tmpdir()}, or set TMPDIR`
-    return [{ level: 'now', subject: 'disk', problem, fix }]
+  let folder: string | undefined
+  let child: ChildProcess | undefined
+  const remove = () => {
+    // The process may still be writing there when a signal ends both.
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   }
-  try {
-    return await runIn(folder, settings, maxProbeMs)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+  const end = () => {
+    child?.kill('SIGKILL')
+    remove()
   }
+  return await cleanUpOnSignal(end, async () => {
+    // What a probe leaves behind when it is killed, such as a copy of the database, is in this folder.
+    try {
+      folder = mkdtempSync(join(tmpdir(), 'callgate-doctor-'))
+    } catch (cause) {
+      const problem = `the data cannot be checked without a temporary folder: ${getErrorMessage(cause)}`
+      const fix = `free space in ${tmpdir()}, or set TMPDIR`
+      return [{ level: 'now', subject: 'disk', problem, fix }]
+    }
+    try {
+      child = fork(fileURLToPath(new URL('./probe-process.js', import.meta.url)), {
+        serialization: 'advanced',
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      })
+      return await runIn(child, { settings, temporaryFolder: folder }, maxProbeMs)
+    } finally {
+      remove()
+    }
+  })
 }
 
 async function runIn(
-  folder: string,
-  settings: Settings,
+  child: ChildProcess,
+  request: ProbeRequest,
   maxProbeMs: number,
 ): Promise<readonly HealthFinding[]> {
-  const child = fork(fileURLToPath(new URL('./probe-process.js', import.meta.url)), {
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  })
   const failure = child.stderr ? text(child.stderr).catch(() => '') : Promise.resolve('')
   const found: HealthFinding[] = []
-  let current: Pick<DataProbe, 'subject' | 'place'> = { subject: 'disk', place: settings.dataDir }
+  let current: Pick<DataProbe, 'subject' | 'place'> = {
+    subject: 'disk',
+    place: request.settings.dataDir,
+  }
   return await new Promise((resolve) => {
     const giveUp = () => {
       // In a read that hangs it does not end even by this, so nobody waits for it.
@@ -85,7 +100,6 @@ async function runIn(
       if (code === 0) resolve(found)
       else fail((await failure).trim())
     })
-    const request: ProbeRequest = { settings, temporaryFolder: folder }
     child.send(request)
   })
 }

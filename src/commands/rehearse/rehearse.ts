@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import type { Configuration } from '../../app/configuration.js'
 import { readConfiguration } from '../../app/read-configuration.js'
 import { systemClock } from '../../runtime/runtime.js'
+import { checkAccount } from '../account-command.js'
 import {
   CommandFailure,
   findConfigOption,
@@ -47,16 +48,18 @@ export const registerRehearse: RegisterCommand = (program, terminal) => {
     .option('--account <id>', 'only this account (default: all but the sandbox)')
     .option('--limit <n>', 'how many calls to list', parseLimit, defaultLimit)
     .option('--json', 'as JSON')
-    .action((options: RehearseOptions, command: Command) => {
+    .action(async (options: RehearseOptions, command: Command) => {
       const { dataDir } = loadCommandSettings(command)
+      const { account } = options
       const range = parseTimeRange(options, systemClock.now())
       const configuration = readRehearsed(options, findConfigOption(command))
       const report = rehearse(new Rejudger(configuration), {
         folder: join(dataDir, 'journal'),
         range,
-        account: options.account,
+        account,
         maxListed: options.limit,
       })
+      if (account !== undefined && report.decisions === 0) await checkAccount(command, account)
       terminal.out(options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
     })
 }

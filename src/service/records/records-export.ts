@@ -7,6 +7,7 @@ import { parsePhoneNumber } from '../../domain/phone-number.js'
 import type { NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { waitForNextTurn } from '../../runtime/yield-to-event-loop.js'
 import type { Db, EbrRecordRow, InternalDncRow } from '../../storage/tables.js'
 import { type EbrRecord, toEbrRecord } from '../consent/ebr-record.js'
 import { decodeDateOnly } from '../internal-dnc/date-only-opt-out.js'
@@ -105,6 +106,8 @@ async function exportRows<Row extends { readonly number: string }>(
       omitted += page.length - lines.length
       write(lines.join(''))
       after = last.number
+      // Lets a signal end the export.
+      await waitForNextTurn()
     }
   })
 }

@@ -64,7 +64,10 @@ export interface CachedComplianceOptions {
 
 export type WarmupResult = 'fresh' | 'answered' | 'unanswered'
 
-/** A change to a number invalidates its answers immediately. What-if questions bypass the cache. */
+/**
+ * A change to a number invalidates its answers immediately. What-if questions bypass the cache. Questions
+ * in the background, such as those of previews, use cached answers but add none; only {@link warmUp} does.
+ */
 export class CachedCompliance implements Compliance, ChangeObserver {
   readonly #scrub: AnswerCache<'scrub', Question>
   readonly #internalDnc: AnswerCache<'internal-dnc', Question>
@@ -219,14 +222,14 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     const known = lookup.entry?.answers.get(lookup.variant)
     if (known && isFresh(known, lookup)) {
       observer.onLookup(name, 'hit')
-      if (lookup.now >= known.refreshFrom) {
+      if (lookup.now >= known.refreshFrom && !question.inBackground) {
         known.refreshFrom = lookup.now + minRefreshIntervalMs
         void this.#askInBackground(lookup)
       }
       return known.answer
     }
     observer.onLookup(name, known ? 'expired' : 'miss')
-    const answer = this.#ask(question, lookup)
+    const answer = this.#ask(question, question.inBackground ? undefined : lookup)
     return answer instanceof Promise
       ? this.#serveStaleIfLate(answer, lookup)
       : this.#serveStaleIfUnanswered(answer, lookup)

@@ -73,6 +73,12 @@ describe('facts from arguments', () => {
     ['an equals sign and a comma in the value', ['ref=a=b,c'], { reference: 'a=b,c' }],
     ['empty values, which count as not given', ['project=', 'postal= ', 'kind=', 'trunk='], {}],
     ['empty arguments', ['', 'project=5', ''], { projectId: '5' }],
+    [
+      'a trace',
+      [`traceparent=00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`],
+      { trace: { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true } },
+    ],
+    ['a malformed trace, which is ignored', ['traceparent=00-a-b-01'], {}],
     ['a ZIP code of nine digits', ['postal=10001-1234'], { postalCode: '10001-1234' }],
     ['the longest id', [`project=${'5'.repeat(64)}`], { projectId: '5'.repeat(64) }],
     ['the longest reference', [`ref=${'r'.repeat(200)}`], { reference: 'r'.repeat(200) }],
@@ -95,7 +101,7 @@ describe('facts from arguments', () => {
     [
       'an unknown key',
       [number, 'zip=10001'],
-      "argument 'zip=10001': must be one of kind=, project=, campaign=, postal=, callerid=, ref=, trunk=",
+      "argument 'zip=10001': must be one of kind=, project=, campaign=, postal=, callerid=, ref=, trunk=, traceparent=",
     ],
     ['a value without a key', [number, 'manual'], "argument 'manual': must be one of kind=,"],
     ['a nameless value', [number, '=manual'], "argument '=manual': must be one of kind=,"],
@@ -103,6 +109,7 @@ describe('facts from arguments', () => {
     ['a key twice', [number, 'kind=ai', 'kind=manual'], "kind 'manual': is given twice"],
     ['a key twice, once empty', [number, 'Kind=', 'kind=ai'], "kind 'ai': is given twice"],
     ['a trunk twice', [number, 'trunk=', 'trunk=x'], "trunk 'x': is given twice"],
+    ['a trace twice', [number, 'traceparent=', 'traceparent=x'], "traceparent 'x': is given twice"],
     [
       'an unknown kind',
       [number, 'kind=robot'],

@@ -319,6 +319,17 @@ describe.each(asteriskVersions)('gate-curl on Asterisk %i', (version) => {
       expect(dialled.map(({ number }) => number)).toEqual(['3105550200'])
     })
 
+    it('passes the trace of a dialer on to the trunk', async () => {
+      const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+      const variables = { __CALL_TRACEPARENT: traceparent }
+      const before = new Set(trunks.arrived().map(({ at }) => at))
+      await originate(server, 'AMI', { channel: 'Local/3105550200@gate-curl/n', variables })
+      const arrived = await until('it arrives', () =>
+        trunks.arrived().find(({ at }) => !before.has(at)),
+      )
+      expect(arrived).toMatchObject({ number: '3105550200', traceparent })
+    })
+
     it('asks once for each, with the key and what is known of the call', async () => {
       const variables = { __CALL_POSTAL: '10001', __CALL_REF: 'lead-7', __CALL_PROJECT: 'a&b=c' }
       const channel = `Local/${allowedNumber}@gate-curl/n`

@@ -7,11 +7,18 @@ import { type CallgateProcess, startCallgate } from './lab/callgate-process.js'
 import { answeredContext, dialers, originate } from './lab/dialers.js'
 import { blocked, carried, followCalls, undecided } from './lab/followed-calls.js'
 import { asteriskVersions } from './lab/provided-asterisk.js'
+import { sendInvite } from './lab/raw-invite.js'
 import { kinds, lines } from './lab/sandbox-lines.js'
 import { type CallsOptions, placeCalls, startCalls } from './lab/sipp-caller.js'
 import { askings, ownGate, siteSettings } from './lab/site-gates.js'
 import { startTrunks, type Trunks } from './lab/trunks.js'
 import { until } from './lab/until.js'
+
+/** Where calls of a dialer come in that sends a trace. */
+const tracedContext = `[traced]
+exten => _X.,1,Set(CALL_TRACEPARENT=\${PJSIP_HEADER(read,traceparent)})
+ same => n,Goto(gate,\${EXTEN},1)
+`
 
 /** Whatever the kind. */
 const [allowedNumber, blockedNumber] = ['2125550106', '2125550105']
@@ -46,7 +53,11 @@ describe.each(asteriskVersions)('calls through Asterisk %i', (version) => {
 
   beforeAll(async () => {
     const gates = [
-      ...['busy', 'ringing'].map((trunk) => ({ name: trunk, trunk, arguments: ['kind=manual'] })),
+      ...['busy', 'ringing'].map((trunk) => ({
+        name: trunk,
+        trunk,
+        arguments: ['kind=manual'],
+      })),
       ...askings.map((asking, index) => ({ ...asking, name: `asking-${index}`, trunk: 'trunk' })),
     ]
     server = await startAsterisk({
@@ -58,8 +69,8 @@ describe.each(asteriskVersions)('calls through Asterisk %i', (version) => {
         CALLGATE_REFUSED_SOUND: '',
         CALLGATE_WAIT: '10',
       },
-      extensions: answeredContext + gates.map(ownGate).join(''),
-      callerContexts: gates.map(({ name }) => `gate-${name}`),
+      extensions: answeredContext + tracedContext + gates.map(ownGate).join(''),
+      callerContexts: ['traced', ...gates.map(({ name }) => `gate-${name}`)],
     })
     trunks = await startTrunks(server, {
       trunk: { does: 'answer' },
@@ -244,6 +255,24 @@ describe.each(asteriskVersions)('calls through Asterisk %i', (version) => {
       expect(JSON.stringify(callgate().log())).not.toMatch(/555.?01\d\d/)
     })
 
+    it('pass the trace of their INVITE on to the log and to the trunk', async () => {
+      const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+      const traceparent = `00-${traceId}-00f067aa0ba902b7-01`
+      const before = callgate().decisions().length
+      const call = { uri: `sip:${allowedNumber}@127.0.0.1`, context: 'traced', silenceMs: 10_000 }
+      for (const headers of [[`traceparent: ${traceparent}`], []])
+        expect(await sendInvite({ server, ...call, headers })).toBe(200)
+      const [traced, other] = callgate().decisions().slice(before)
+      const arrived = new Map(trunks.arrived().map((one) => [one.decisionId, one.traceparent]))
+      expect([traced, other].map((one) => arrived.get(one?.id ?? ''))).toEqual([traceparent, ''])
+      const logged = new Map(
+        callgate()
+          .log()
+          .map(({ decisionId, traceId: id }) => [decisionId, id]),
+      )
+      expect([traced, other].map((one) => logged.get(one?.id))).toEqual([traceId, undefined])
+    })
+
     it('are counted as they are on record', async () => {
       await follow({ numbers: [allowedNumber, blockedNumber] })
       const metrics = await callgate().metrics()
@@ -287,6 +316,27 @@ describe.each(asteriskVersions)('calls through Asterisk %i', (version) => {
 
   describe("with a site's own settings", () => {
     const { callgate } = withCallgate(siteSettings)
+
+    it('are placed on a trunk in shadow although a check would block them, and on no other', async () => {
+      const before = callgate().decisions().length
+      for (const context of ['gate-ai', 'gate-manual']) {
+        const { calls } = await placeCalls({ server, context, numbers: [blockedNumber] })
+        const { callerId } = calls[0] ?? {}
+        const arrived = arrivedFrom(callerId).map(({ trunk, number }) => [trunk, number])
+        expect(arrived).toEqual(context === 'gate-ai' ? [['trunk-ai', blockedNumber]] : [])
+      }
+      await until('both are on record', () => callgate().decisions().length === before + 2)
+      const shadowed = { check: 'litigator', effect: 'shadowed' }
+      expect(callgate().decisions().slice(before)).toMatchObject([
+        {
+          trunk: 'trunk-ai',
+          decision: 'allow',
+          policy: expect.arrayContaining([expect.objectContaining(shadowed)]),
+        },
+        { trunk: 'trunk-manual', decision: 'block', reason: 'litigator' },
+      ])
+      expect(callgate().decisions().at(-1)).not.toHaveProperty('policy')
+    })
 
     it('go on at the announcement when they are blocked, and are not answered', async () => {
       const sound = join(server.folder, 'refused')

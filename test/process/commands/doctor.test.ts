@@ -15,8 +15,9 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runChild } from '../../../scripts/children.mjs'
+import { until } from '../../e2e/asterisk/lab/until.js'
 import { findClosedAddress } from '../../support/free-port.js'
-import { callgate, program, type Serving, serve } from '../../support/program.js'
+import { callgate, program, type Serving, serve, startCallgate } from '../../support/program.js'
 
 const dayMs = 86_400_000
 
@@ -88,6 +89,17 @@ function change(sql: string, ...values: readonly unknown[]): void {
   const database = new Sqlite(join(data, 'callgate.sqlite'))
   database.prepare(sql).run(...values)
   database.close()
+}
+
+/** Of a stopped server; returns the folder of its lists. */
+async function makeListHang(): Promise<string> {
+  await start()
+  await stop()
+  const lists = join(data, 'lists')
+  mkdirSync(lists)
+  // To open a pipe that nobody writes to hangs as a read from a lost mount does.
+  expect(await runChild('mkfifo', [join(lists, 'us-dnc.cglist')])).toMatchObject({ code: 0 })
+  return lists
 }
 
 /** Names and contents of all files; `-shm` is memory that the readers of the database share. */
@@ -322,17 +334,26 @@ describe('callgate doctor without a server', () => {
   })
 
   it('says what does not answer on a disk that hangs, and ends', async () => {
-    await start()
-    await stop()
-    const lists = join(data, 'lists')
-    mkdirSync(lists)
-    // To open a pipe that nobody writes to hangs as a read from a lost mount does.
-    expect(await runChild('mkfifo', [join(lists, 'us-dnc.cglist')])).toMatchObject({ code: 0 })
+    const lists = await makeListHang()
     const ended = await doctor(['--url', unreachable, '--timeout', '3s'])
     expect(ended.code).toBe(2)
     expect(ended.out).toContain(`[NOW ] data: no answer within 3 s: the files in ${lists} and `)
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith('callgate-doctor-'))).toEqual([])
   })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'leaves no copy of the database at %s',
+    async (signal) => {
+      await makeListHang()
+      const temporary = join(folder, 'temporary')
+      mkdirSync(temporary)
+      const environment = { CALLGATE_DATA_DIR: data, TMPDIR: temporary }
+      const checking = startCallgate(['doctor', '--url', unreachable], environment)
+      await until('the probes run', () => readdirSync(temporary).length > 0)
+      expect(await checking.end(signal)).toBe(signal)
+      expect(readdirSync(temporary)).toEqual([])
+    },
+  )
 
   it('requires the address of a server whose port is not known, and times that are times', async () => {
     const { code, out, err } = await doctor([], { CALLGATE_HTTP_PORT: '0' })

@@ -92,6 +92,7 @@ describe('callgate report shadow', () => {
     [['--since', 'yesterday'], "--since 'yesterday': must be an instant such as"],
     [['--since', '1h', '--until', '2h'], "--since '1h': must be before --until '2h'"],
     [['--since', '2031-01-01'], "--since '2031-01-01': must be before now"],
+    [['--account', 'typo'], "account 'typo' not found (see: callgate accounts list)"],
   ])('%j is refused', async (args, message) => {
     const { code, err } = await report(...args)
     expect(err).toContain(message)

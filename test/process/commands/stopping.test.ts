@@ -1,11 +1,11 @@
-/** How the program stops: what is under way is answered, and nobody can hold it up. */
-import { mkdtempSync, rmSync } from 'node:fs'
+/** How the program stops: what is under way is answered, nobody can hold it up, and nothing is left behind. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
-import { type Serving, serve } from '../../support/program.js'
+import { callgate, type Serving, serve, startCallgate } from '../../support/program.js'
 
 const folders: string[] = []
 
@@ -91,6 +91,30 @@ test.each([
   },
   60_000,
 )
+
+test('a signal ends a command that writes a file at once, and leaves no part of it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-stopping-'))
+  folders.push(folder)
+  const environment = { CALLGATE_DATA_DIR: join(folder, 'data') }
+  const numbers = join(folder, 'numbers.csv')
+  const lines = Array.from({ length: 100_000 }, (_, index) => `${2_122_000_000 + index * 7}\n`)
+  writeFileSync(numbers, `number\n${lines.join('')}`)
+  const imported = ['records', 'import', 'opt-outs', numbers, '--undated']
+  expect(await callgate(imported, environment)).toMatchObject({ code: 0 })
+  const out = join(folder, 'out.csv')
+  const written = () => readdirSync(folder).filter((name) => name.startsWith('out.csv'))
+  const preview = ['preview', numbers, '--kind', 'ai', '--out', out]
+  for (const [args, signal] of [
+    [preview, 'SIGINT'],
+    [preview, 'SIGTERM'],
+    [['records', 'export', 'opt-outs', out], 'SIGINT'],
+  ] as const) {
+    const running = startCallgate(args, environment)
+    await until('it writes', () => written().length > 0, { everyMs: 2 })
+    expect(await running.end(signal), args[0]).toBe(signal)
+    expect(written(), args[0]).toEqual([])
+  }
+}, 120_000)
 
 test('SIGHUP reloads the settings and ends nothing', async () => {
   const serving = await start()

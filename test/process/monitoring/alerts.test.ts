@@ -16,6 +16,7 @@ const rulesFile = join(root, 'config/prometheus/alerts.yml')
 interface Rule {
   readonly alert?: string
   readonly record?: string
+  readonly for?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
 }
@@ -378,8 +379,24 @@ const cases: Readonly<Record<string, Case>> = {
 }
 
 const firing = 'count by (alertname) (ALERTS{alertstate="firing"})'
+/** For how many minutes each alert that fires was pending before. */
+const minutesPending =
+  `max by (alertname) (count_over_time(ALERTS{alertstate="pending"}[${minutes}m])) ` +
+  'and on (alertname) ALERTS{alertstate="firing"}'
 
-/** In the format of `promtool test rules`. */
+/** The `for` of each alert in minutes; 0 without one. */
+const holdMinutes = new Map(
+  alerts.map(({ alert = '', for: hold = '0m' }) => {
+    const [, count, unit] = /^(\d+)([mh])$/.exec(hold) ?? []
+    expect(unit, `${alert}: for ${hold}`).toBeDefined()
+    return [alert, Number(count) * (unit === 'h' ? 60 : 1)] as const
+  }),
+)
+
+/**
+ * In the format of `promtool test rules`. An alert with a `for` must have been pending for that long: it did not
+ * fire before, nor begin anew.
+ */
 function toRuleTest(name: string, { fires, series, at = minutes }: Case) {
   const all = Object.entries({ ...healthy, ...series })
   return {
@@ -394,6 +411,14 @@ function toRuleTest(name: string, { fires, series, at = minutes }: Case) {
           labels: `{alertname="${alertname}"}`,
           value: 1,
         })),
+      },
+      {
+        expr: minutesPending,
+        eval_time: `${at}m`,
+        exp_samples: fires.flatMap((alertname) => {
+          const value = holdMinutes.get(alertname) ?? 0
+          return value === 0 ? [] : [{ labels: `{alertname="${alertname}"}`, value }]
+        }),
       },
     ],
   }
@@ -418,9 +443,12 @@ async function testRules(file: string, tests: readonly ReturnType<typeof toRuleT
 describe('the alerts', () => {
   test('are accepted by Prometheus', async () => {
     const config = join(root, 'config/prometheus/prometheus.yml')
+    const inCompose = join(root, 'config/compose/prometheus.yml')
     for (const args of [
       ['check', 'rules', '--lint=all', '--lint-fatal', rulesFile],
       ['check', 'config', config],
+      // Its alerts are beside it only in the container.
+      ['check', 'config', '--syntax-only', inCompose],
     ]) {
       const { code, out, err } = await runChild(promtool, args)
       expect(code, `${out}\n${err}`).toBe(0)

@@ -210,6 +210,24 @@ describe('standards of legal time', () => {
   })
 })
 
+describe('a question in the background', () => {
+  it('is answered from the cache and adds nothing to it', async () => {
+    const { cached, source, time, seen } = openCached({}, { settings: { refreshAheadMs: minute } })
+    const inBackground = { ...question, inBackground: true }
+    await cached.scrub(inBackground)
+    await cached.scrub(question)
+    expect(seen).toEqual(['scrub miss', 'scrub miss'])
+    await time.advance(allowMs - 1)
+    await cached.scrub(inBackground)
+    expect(seen.slice(2)).toEqual(['scrub hit'])
+    await time.advance(1)
+    await cached.scrub(inBackground)
+    await cached.scrub(question)
+    expect(seen.slice(3)).toEqual(['scrub expired', 'scrub expired'])
+    expect(source.asked).toHaveLength(4)
+  })
+})
+
 describe('warming a number', () => {
   const names = ['scrub', 'internalDnc', 'litigator', 'legalTime']
 

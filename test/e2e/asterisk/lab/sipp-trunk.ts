@@ -22,6 +22,8 @@ export interface Arrival {
   readonly callerId: string
   /** Empty when the INVITE did not carry the header. */
   readonly decisionId: string
+  /** Empty when the INVITE did not carry the header. */
+  readonly traceparent: string
   /** When SIPp took the INVITE; milliseconds since the epoch, to the microsecond. */
   readonly at: number
   readonly cancelledAt: number | undefined
@@ -83,12 +85,13 @@ export async function startTrunk(options: TrunkOptions): Promise<Trunk> {
 }
 
 function note(calls: Map<string, Arrival>, { what, at, fields }: LoggedEvent): void {
-  const [callId = '', from = '', id = '', ...uri] = fields
+  const [callId = '', from = '', id = '', trace = '', ...uri] = fields
   if (what === 'INVITE') {
     calls.set(callId, {
       number: userOf(uri.join('|')),
       callerId: userOf(from),
-      decisionId: id.slice(id.indexOf(':') + 1).trim(),
+      decisionId: readHeader(id),
+      traceparent: readHeader(trace),
       at,
       ...nothingYet,
     })
@@ -112,6 +115,8 @@ const nothingYet = {
   endedAt: undefined,
   transferTaken: undefined,
 }
+
+const readHeader = (header: string) => header.slice(header.indexOf(':') + 1).trim()
 
 function userOf(address: string): string {
   const user = /sips?:([^@>]*)@/.exec(address)?.[1] ?? ''

@@ -85,7 +85,9 @@ export const askings: readonly Asking[] = [
 export const siteSettings: Readonly<Record<string, string>> = {
   CALLGATE_ASTERISK_ANNOUNCEMENT_CONTEXT: 'callgate-refused',
   CALLGATE_ASTERISK_VARIABLES_KIND: siteKind,
+  CALLGATE_GATE_SHADOW_TRUNKS: '[trunk-ai]',
   CALLGATE_ASTERISK_TRUNKS:
-    '[{ name: trunk, channel: PJSIP/trunk }, { name: trunk-manual, channel: PJSIP/trunk-manual, ' +
+    '[{ name: trunk, channel: PJSIP/trunk }, { name: trunk-ai, channel: PJSIP/trunk-ai }, ' +
+    '{ name: trunk-manual, channel: PJSIP/trunk-manual, ' +
     'defaults: { kind: manual, project: sandbox, postal: "10002", callerid: "5552" } }]',
 }

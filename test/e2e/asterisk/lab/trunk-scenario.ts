@@ -15,7 +15,7 @@ export type TrunkBehaviour =
   | { readonly does: 'transfer'; readonly to: string }
 
 /**
- * Logs `INVITE|time|call id|From|header|URI`, then `CANCEL`, `ANSWERED`, `BYE`, `TAKEN` and `DECLINED`
+ * Logs `INVITE|time|call id|From|header|traceparent|URI`, then `CANCEL`, `ANSWERED`, `BYE`, `TAKEN` and `DECLINED`
  * (a REFER) with time and call id; `header` is the SIP header whose value is wanted.
  */
 export function trunkScenario(behaviour: TrunkBehaviour, header: string): string {
@@ -60,7 +60,7 @@ const arrival = (header: string) => `
     </action>
   </recv>
   <Reference variables="line,uri,contact,target,from,to,cseq"/>
-  ${logEvent('INVITE', '[call_id]', '[$from]', `[last_${header}:]`, '[$uri]')}`
+  ${logEvent('INVITE', '[call_id]', '[$from]', `[last_${header}:]`, '[last_traceparent:]', '[$uri]')}`
 
 interface Reply {
   /** There already in requests within the dialog. */
