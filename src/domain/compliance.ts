@@ -8,7 +8,7 @@ import type { CallKind, Finding } from './decision.js'
 import type { ListVersion } from './number-set.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { PlaceSource } from './place.js'
-import type { Instant } from './time/clock.js'
+import type { ClockReading, Instant } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
 
 export type MaybePromise<T> = T | Promise<T>
@@ -30,6 +30,8 @@ export interface Question {
   readonly postalCode?: string | undefined
   /** The instant the question is about; absent means now. */
   readonly at?: Instant | undefined
+  /** When it is asked, so that a call reads the clocks once for its four questions. */
+  readonly asked?: ClockReading | undefined
   /**
    * The intended kind of call. Answers do not depend on it; the cache uses it to see whether a stale
    * answer forbids this kind of call or only another one.

@@ -19,7 +19,7 @@ import {
   toShadowPolicy,
 } from '../domain/decision.js'
 import { maskNumber, parseDialString } from '../domain/phone-number.js'
-import type { Clock, Timers } from '../domain/time/clock.js'
+import type { Clock, Instant, Timers } from '../domain/time/clock.js'
 import { createSampledLine, type LogFields, type Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import { type Check, runChecks } from './checks.js'
@@ -57,8 +57,8 @@ export interface GateSettings extends LegalTimeSettings {
 
 /** The newest instant at which anything was stored, by the machine's clock. */
 interface StorageWatermark {
-  /** Milliseconds that the clock is behind it; 0 while the clock is plausible. */
-  getLagMs(): number
+  /** Milliseconds that the clock, which shows `now`, is behind it; 0 while the clock is plausible. */
+  getLagMs(now: Instant): number
 }
 
 type GateJournal = Pick<Journal, 'append' | 'amend'>
@@ -102,6 +102,14 @@ const checkDeadlineShare = 0.9
 
 /** Writing more lines would take a tenth of the time of a decision; the journal has all of them. */
 const maxLogLinesPerSecond = 1_000
+
+/** One reading of two clocks. */
+interface Instants {
+  /** By the machine's clock. */
+  readonly now: Instant
+  /** By the account's. */
+  readonly accountNow: Instant
+}
 
 /** A call on its way through the gate. */
 interface PendingCall {
@@ -156,17 +164,15 @@ export class Gate {
    * failure is a block with its reason. `arrivedAtMs` is when the request arrived, on the monotonic
    * clock of the timers; now when absent.
    */
-  judge(
-    request: CallRequest,
-    arrivedAtMs = this.#deps.timers.monotonicMs(),
-  ): MaybePromise<DecisionFinalizer> {
+  judge(request: CallRequest, arrivedAtMs?: number): MaybePromise<DecisionFinalizer> {
     const { settings, checks, timers } = this.#deps
     const account = this.#accountOf(request)
-    const call = { request, account, arrivedAtMs }
+    const monotonicMs = timers.monotonicMs()
+    const call = { request, account, arrivedAtMs: arrivedAtMs ?? monotonicMs }
     const dialed = parseDialString(request.dialed, settings.serviceCodes)
     if (dialed.kind !== 'nanp') return this.#judgeWithoutChecks(call, dialed)
     const { number } = dialed
-    const deadlineMs = this.#remainingMs(arrivedAtMs, checkDeadlineShare)
+    const deadlineMs = settings.deadlineMs * checkDeadlineShare - (monotonicMs - call.arrivedAtMs)
     if (this.#pending >= settings.maxPending || deadlineMs <= 0) {
       const overloaded = rulingWithoutFindings(number, 'block', 'overloaded')
       const decision = this.#decideImmediately(call, overloaded)
@@ -174,6 +180,7 @@ export class Gate {
     }
     const { at, callKind } = request
     const legalTimeOptions = this.#legalTimeOptions[callKind]
+    const askedAt = account.clock.now()
     // Every field is named: a spread is slow.
     const question = {
       accountId: request.accountId,
@@ -182,6 +189,7 @@ export class Gate {
       campaignId: request.campaignId,
       postalCode: request.postalCode,
       at,
+      asked: { now: askedAt, monotonicMs },
       callKind,
       recordedVoice: legalTimeOptions.recordedVoice,
       requireStatutoryWindow: legalTimeOptions.requireStatutoryWindow,
@@ -189,10 +197,10 @@ export class Gate {
       inBackground: this.#deps.asksInBackground,
       trace: request.trace,
     }
-    const { compliance, clock } = account
+    const { compliance } = account
     const findings = runChecks(
       checks,
-      { compliance, question, callKind, askedAt: clock.now() },
+      { compliance, question, callKind, askedAt },
       { deadlineMs, timers },
     )
     return findings instanceof Promise
@@ -221,7 +229,7 @@ export class Gate {
     number: string,
     findings: readonly Finding[],
   ): MaybePromise<DecisionFinalizer> {
-    const { clock, settings } = this.#deps
+    const { settings } = this.#deps
     const { accountId, trunk } = call.request
     const { accounts, trunks } = settings.shadow
     const isShadowed =
@@ -229,8 +237,10 @@ export class Gate {
     const policy = isShadowed ? this.#shadowPolicy : this.#deps.policy
     // The later of the instant that is judged and now: an exception to policy that has ended at
     // either of them does not apply.
-    const policyAt = Math.max(clock.now(), call.request.at ?? call.account.clock.now())
-    return this.#record(call, { number, ruling: decide(findings, policy, policyAt), findings })
+    const instants = this.#readInstants(call.account)
+    const policyAt = Math.max(instants.now, call.request.at ?? instants.accountNow)
+    const judgment = { number, ruling: decide(findings, policy, policyAt), findings }
+    return this.#record(call, judgment, instants)
   }
 
   /** Blocks and records, without checks, a call with invalid facts; `detail` says which and why. */
@@ -259,6 +269,12 @@ export class Gate {
     return accountId === sandboxAccountId ? sandbox : real
   }
 
+  #readInstants({ clock: accountClock }: GateAccount): Instants {
+    const { clock } = this.#deps
+    const now = clock.now()
+    return { now, accountNow: accountClock === clock ? now : accountClock.now() }
+  }
+
   /** For service codes, extensions, foreign and invalid numbers. */
   #judgeWithoutChecks(call: PendingCall, dialed: UncheckedDial): MaybePromise<DecisionFinalizer> {
     const judgment = ruleBeforeChecks(dialed, this.#deps.settings.nonNanp)
@@ -271,17 +287,16 @@ export class Gate {
   #decideImmediately(call: PendingCall, judgment: CallRuling): Decision {
     const decision = this.#createDecision(call, judgment)
     this.#deps.journal.append(decision)
-    this.#measure(decision, call.arrivedAtMs)
+    this.#measure(decision, this.#deps.timers.monotonicMs() - call.arrivedAtMs)
     return decision
   }
 
   #createDecision(
     { request, account }: Pick<PendingCall, 'request' | 'account'>,
     { number, ruling, findings, detail }: CallRuling,
+    { now: decidedAt, accountNow: accountTime } = this.#readInstants(account),
   ): Decision {
-    const { clock, newId, settings } = this.#deps
-    const decidedAt = clock.now()
-    const accountTime = account.clock.now()
+    const { newId, settings } = this.#deps
     const judgedAt = request.at ?? accountTime
     const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
     return {
@@ -308,73 +323,73 @@ export class Gate {
    * An allow must be on disk by the deadline; if it is not, the journal keeps trying. A block does not
    * wait for the disk.
    */
-  #record(call: PendingCall, judgment: CallRuling): MaybePromise<DecisionFinalizer> {
+  #record(
+    call: PendingCall,
+    judgment: CallRuling,
+    instants = this.#readInstants(call.account),
+  ): MaybePromise<DecisionFinalizer> {
     const { journal, timers } = this.#deps
-    const decision = this.#blockWhenClockIsBehind(this.#createDecision(call, judgment))
+    const judged = this.#createDecision(call, judgment, instants)
+    const decision = this.#blockWhenClockIsBehind(judged, instants.now)
     if (decision.decision !== 'allow') {
       journal.append(decision)
       return this.#createFinalizer(call, decision, true)
     }
     return new Promise((resolve) => {
       let isWaiting = true
+      let cancel: (() => void) | undefined
       const end = (failure?: unknown) => {
         if (!isWaiting) return
         isWaiting = false
         this.#pending -= 1
-        cancel()
+        cancel?.()
         resolve(this.#createFinalizer(call, decision, failure === undefined))
       }
-      const remainingMs = Math.max(0, this.#remainingMs(call.arrivedAtMs))
-      const cancel = timers.after(remainingMs, () => end('late'))
       this.#pending += 1
       journal.append(decision, end)
+      // What is not recorded has ended by now.
+      if (!isWaiting) return
+      const remainingMs = Math.max(0, this.#remainingMs(call.arrivedAtMs, timers.monotonicMs()))
+      cancel = timers.after(remainingMs, () => end('late'))
     })
   }
 
   #createFinalizer(call: PendingCall, decision: Decision, isRecorded: boolean): DecisionFinalizer {
     return (isDelayed = false) => {
-      const reason = isDelayed ? 'overloaded' : this.#findBlockReason(decision, call, isRecorded)
+      const instants = this.#readInstants(call.account)
+      const monotonicMs = this.#deps.timers.monotonicMs()
+      const isLate = this.#remainingMs(call.arrivedAtMs, monotonicMs) <= 0
+      const reason = isDelayed
+        ? 'overloaded'
+        : findBlockReason(decision, instants.accountNow, { isRecorded, isLate })
       const isWithheld = decision.decision === 'allow' && reason !== undefined
       const final = isWithheld
         ? blockInstead(decision, reason)
-        : this.#blockWhenClockIsBehind(decision)
+        : this.#blockWhenClockIsBehind(decision, instants.now)
       if (final !== decision) this.#deps.journal.amend(final)
-      this.#measure(final, call.arrivedAtMs)
+      this.#measure(final, monotonicMs - call.arrivedAtMs)
       return final
     }
   }
 
-  /** Why an allow may no longer leave. */
-  #findBlockReason(
-    decision: Decision,
-    { request, account, arrivedAtMs }: PendingCall,
-    isRecorded: boolean,
-  ): ReasonCode | undefined {
-    if (!isRecorded) return 'not-recorded'
-    if (this.#remainingMs(arrivedAtMs) <= 0) return 'overloaded'
-    const isExpired = decision.holdsUntil <= account.clock.now()
-    return request.at === undefined && isExpired ? 'expired' : undefined
-  }
-
-  /** What is left of the deadline, or of a share of it; 0 or less when it has passed. */
-  #remainingMs(arrivedAtMs: number, share = 1): number {
-    const { settings, timers } = this.#deps
-    return settings.deadlineMs * share - (timers.monotonicMs() - arrivedAtMs)
+  /** What is left of the deadline; 0 or less when it has passed. */
+  #remainingMs(arrivedAtMs: number, monotonicMs: number): number {
+    return this.#deps.settings.deadlineMs - (monotonicMs - arrivedAtMs)
   }
 
   /** Calling hours and the age of facts cannot be judged by a clock that is known to be wrong. */
-  #blockWhenClockIsBehind(decision: Decision): Decision {
+  #blockWhenClockIsBehind(decision: Decision, now: Instant): Decision {
     if (decision.decision !== 'allow') return decision
-    const lagMs = this.#deps.watermark.getLagMs()
+    const lagMs = this.#deps.watermark.getLagMs(now)
     if (lagMs === 0) return decision
     const detail = `by ${Math.ceil(lagMs / 1000)} s`
     return { ...blockInstead(decision, 'clock-behind'), detail }
   }
 
-  #measure(final: Decision, arrivedAtMs: number): void {
-    const { metrics, timers } = this.#deps
+  #measure(final: Decision, tookMs: number): void {
+    const { metrics } = this.#deps
     const { decision, reason, request, findings, effects, number } = final
-    const seconds = (timers.monotonicMs() - arrivedAtMs) / 1000
+    const seconds = tookMs / 1000
     const isWhatIf = request.at !== undefined
     const via = isWhatIf ? 'what-if' : request.via
     const kind = request.callKind
@@ -406,6 +421,17 @@ export class Gate {
       ms: Math.round(seconds * 1e6) / 1e3,
     })
   }
+}
+
+/** Why an allow may no longer leave. */
+function findBlockReason(
+  { request, holdsUntil }: Decision,
+  accountNow: Instant,
+  { isRecorded, isLate }: { readonly isRecorded: boolean; readonly isLate: boolean },
+): ReasonCode | undefined {
+  if (!isRecorded) return 'not-recorded'
+  if (isLate) return 'overloaded'
+  return request.at === undefined && holdsUntil <= accountNow ? 'expired' : undefined
 }
 
 function prepareLegalTimeOptions(

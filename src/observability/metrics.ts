@@ -120,12 +120,11 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
     labels: ['account', 'decision'],
   })
   const namedAccounts = new Set<string>()
-  const duration = new Histogram({
+  const duration = createTallyHistogram(registry, {
     name: 'callgate_decision_duration_seconds',
     help: 'Time from request to recorded decision.',
-    labelNames: ['via'],
+    label: 'via',
     buckets: decisionBuckets,
-    registers,
   })
   const findings = createTallyCounter(registry, {
     name: 'callgate_findings_total',
@@ -152,7 +151,7 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
         if (namedAccounts.size < maxAccounts) namedAccounts.add(accountId)
         byAccount(namedAccounts.has(accountId) ? accountId : 'other', decision)
       }
-      duration.observe({ via }, measure.seconds)
+      duration(measure.seconds, via)
       for (const { check, verdict } of measure.findings) findings(check, verdict)
       for (const { check, effect } of measure.effects) {
         if (effect === 'shadowed') shadowed.inc({ check })
@@ -203,12 +202,11 @@ function createAnswerMetrics(
     help: 'Requests by endpoint of the published API and HTTP status.',
     labels: ['endpoint', 'status'],
   })
-  const apiDuration = new Histogram({
+  const apiDuration = createTallyHistogram(registry, {
     name: 'callgate_api_request_duration_seconds',
     help: 'Time from request to answer by endpoint.',
-    labelNames: ['endpoint'],
+    label: 'endpoint',
     buckets: requestBuckets,
-    registers,
   })
   const ignored = new Counter({
     name: 'callgate_api_ignored_fields_total',
@@ -226,7 +224,7 @@ function createAnswerMetrics(
     setSourceCircuit: (source, question, open) => circuit.set({ source, question }, open ? 1 : 0),
     recordApiRequest(endpoint, status, seconds) {
       api(endpoint, String(status))
-      apiDuration.observe({ endpoint }, seconds)
+      apiDuration(seconds, endpoint)
     },
   }
 }
@@ -256,11 +254,10 @@ function createRecordMetrics(
     help: 'Decisions that could not be written to disk; allows among them became blocks.',
     registers,
   })
-  const flush = new Histogram({
+  const recordJournalFlush = createTallyHistogram(registry, {
     name: 'callgate_journal_flush_duration_seconds',
     help: 'Time until a batch of records was on disk.',
     buckets: flushBuckets,
-    registers,
   })
   const indexLag = new Gauge({
     name: 'callgate_journal_index_lag_records',
@@ -280,7 +277,7 @@ function createRecordMetrics(
       readPending = read
     },
     countRecordFailure: () => failures.inc(),
-    recordJournalFlush: flush.observe.bind(flush),
+    recordJournalFlush,
   }
 }
 
@@ -353,5 +350,66 @@ function createTallyCounter<Label extends string>(
     let at = root
     for (const value of values) at = at.children.get(value) ?? branch(at, value)
     at.count += 1
+  }
+}
+
+/** What prom-client keeps for each value of the label; it has no method to set it. */
+interface Distribution {
+  /** By upper bound; not cumulated. */
+  readonly bucketValues: Record<number, number>
+  sum: number
+  count: number
+}
+
+/**
+ * The same for a histogram with at most one label. The returned function adds an observation, which must
+ * be a finite number, with the value of the label if there is one.
+ */
+function createTallyHistogram(
+  registry: Registry,
+  about: {
+    readonly name: string
+    readonly help: string
+    readonly label?: string
+    readonly buckets: readonly number[]
+  },
+): (observed: number, labelValue?: string) => void {
+  const { label, buckets } = about
+  const tallies = new Map<string, { readonly counts: number[]; sum: number }>()
+  const begin = (labelValue: string) => {
+    const tally = { counts: new Array<number>(buckets.length + 1).fill(0), sum: 0 }
+    tallies.set(labelValue, tally)
+    return tally
+  }
+  // A histogram without a label is there from the start.
+  if (label === undefined) begin('')
+  new Histogram({
+    name: about.name,
+    help: about.help,
+    labelNames: label === undefined ? [] : [label],
+    buckets: [...buckets],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const value of tallies.keys()) this.zero(label === undefined ? {} : { [label]: value })
+      const { hashMap } = this as unknown as { readonly hashMap: Record<string, Distribution> }
+      const distributions = Object.values(hashMap)
+      for (const [index, { counts, sum }] of [...tallies.values()].entries()) {
+        const distribution = distributions[index] as Distribution
+        distribution.sum = sum
+        for (const [bucket, count] of counts.entries()) {
+          distribution.count += count
+          const upperBound = buckets[bucket]
+          if (upperBound !== undefined) distribution.bucketValues[upperBound] = count
+        }
+      }
+    },
+  })
+  return (observed, labelValue = '') => {
+    const tally = tallies.get(labelValue) ?? begin(labelValue)
+    let bucket = 0
+    while (observed > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
+    tally.counts[bucket] = (tally.counts[bucket] ?? 0) + 1
+    tally.sum += observed
   }
 }

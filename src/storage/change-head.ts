@@ -91,9 +91,12 @@ export class ChangeHead {
     }
   }
 
-  /** How far the clock is behind {@link newestAt} if that is more than two seconds; otherwise 0. */
-  getLagMs(): number {
-    const ms = this.#newestAt - this.#clock.now()
+  /**
+   * How far the clock, which shows `now`, is behind {@link newestAt} if that is more than two seconds;
+   * otherwise 0.
+   */
+  getLagMs(now = this.#clock.now()): number {
+    const ms = this.#newestAt - now
     return ms > maxClockLagMs ? ms : 0
   }
 

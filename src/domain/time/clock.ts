@@ -12,6 +12,14 @@ export interface Clock {
   now(): Instant
 }
 
+/** One reading of two clocks. */
+export interface ClockReading {
+  /** On the account's clock. */
+  readonly now: Instant
+  /** On the clock of the {@link Timers}. */
+  readonly monotonicMs: number
+}
+
 /** A clock that always shows one instant, for what-if decisions and the sandbox setting. */
 export function fixedClock(at: Instant): Clock {
   return { now: () => at }

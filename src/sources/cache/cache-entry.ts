@@ -19,7 +19,7 @@ import {
   type ScrubVerdict,
 } from '../../domain/compliance.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
-import type { Instant } from '../../domain/time/clock.js'
+import type { ClockReading, Instant } from '../../domain/time/clock.js'
 
 export interface CacheSettings {
   /** Maximum numbers; 0 disables the cache. */
@@ -42,13 +42,6 @@ export interface AnswerSubject {
   readonly variant: string
   /** What a denial without an expiry depends on, such as one by a list; excludes the place. */
   readonly scope: string
-}
-
-/** The current time on both clocks. */
-export interface ClockReading {
-  /** On the account's clock. */
-  readonly now: Instant
-  readonly monotonicMs: number
 }
 
 export interface CachedAnswer<T> {

@@ -16,7 +16,7 @@ import {
 } from '../../domain/compliance.js'
 import type { CallKind } from '../../domain/decision.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { Clock, Timers } from '../../domain/time/clock.js'
+import type { Clock, ClockReading, Timers } from '../../domain/time/clock.js'
 import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
 import {
   type AnswerSubject,
@@ -27,7 +27,6 @@ import {
   CacheEntry,
   type CacheRules,
   type CacheSettings,
-  type ClockReading,
   formatCacheKey,
   minRefreshIntervalMs,
 } from './cache-entry.js'
@@ -258,6 +257,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     const scope = hasScope ? JSON.stringify([projectId, campaignId]) : ''
     const hasPlace = dependsOn === 'place' && postalCode !== undefined
     const place = hasPlace ? JSON.stringify([projectId, campaignId, postalCode]) : scope
+    const { now, monotonicMs } = question.asked ?? this.#readClocks()
     const variant = formatOptions ? formatOptions(question) + place : place
     return {
       question,
@@ -265,8 +265,8 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
       entry: number?.entries[this.#about.name],
       variant,
       scope: sharesDenials ? scope : variant,
-      now: this.#options.clock.now(),
-      monotonicMs: this.#options.timers.monotonicMs(),
+      now,
+      monotonicMs,
     }
   }
 

@@ -288,6 +288,23 @@ describe('the journal', () => {
     const since = [...(journal.index?.decisionsSince('a', 0) ?? [])]
     expect(since).toEqual([])
   })
+
+  it('finds decisions by their account, whatever its name and the texts of the call hold', async () => {
+    const journal = await open()
+    const reference = '","accountId":"main","whatIf":true,"é'
+    const channel = { server: 'pbx', id: '"accountId":"main"' }
+    const accountIds = ['a', 'é', '"', 'a\\', '']
+    for (const [index, accountId] of accountIds.entries()) {
+      const request = aCall({ reference, channel })
+      await append(journal, await made(`d${index}`, { accountId, request }))
+    }
+    await journal.drain()
+    for (const [index, accountId] of accountIds.entries()) {
+      const found = [...(journal.index?.decisionsSince(accountId, 0) ?? [])]
+      expect(found.map(({ id }) => id)).toEqual([`d${index}`])
+    }
+    expect([...(journal.index?.decisionsSince('main', 0) ?? [])]).toEqual([])
+  })
 })
 
 describe('a journal whose folder is gone', () => {
