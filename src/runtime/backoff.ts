@@ -1,6 +1,6 @@
 /** How long to wait before the next attempt: our own backoff, or what the other side asks for. */
 import type { Instant } from '../domain/time/clock.js'
-import { parseHttpDate } from '../domain/time/dates.js'
+import { parseHttpDate } from '../domain/time/http-date.js'
 
 /** Doubles with each attempt; the first attempt is 1. */
 export function computeBackoffMs(

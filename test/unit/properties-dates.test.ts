@@ -9,9 +9,9 @@ import {
   formatInstant,
   isWithinYears,
   parseDay,
-  parseHttpDate,
   parseInstant,
 } from '../../src/domain/time/dates.js'
+import { parseHttpDate } from '../../src/domain/time/http-date.js'
 import { readEbrList } from '../../src/service/consent/ebr-input.js'
 import {
   anyDay,

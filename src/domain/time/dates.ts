@@ -1,4 +1,3 @@
-import { DateTime } from 'luxon'
 import type { Instant, LocalDay } from './clock.js'
 
 export const msPerHour = 3_600_000
@@ -36,12 +35,6 @@ function parseOffset(text: string | undefined): number | undefined {
   const minutes = Number(text.slice(-2))
   if (hours > 14 || minutes > 59) return undefined
   return (text.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
-}
-
-/** Parses the date of an HTTP header in any form of RFC 9110, section 5.6.7; `undefined` for anything else. */
-export function parseHttpDate(text: string): Instant | undefined {
-  const date = DateTime.fromHTTP(text, { zone: 'utc' })
-  return date.isValid ? date.toMillis() : undefined
 }
 
 let httpDateSecond = Number.NaN

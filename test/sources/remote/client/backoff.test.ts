@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseHttpDate } from '../../../../src/domain/time/dates.js'
+import { parseHttpDate } from '../../../../src/domain/time/http-date.js'
 import {
   computeRetryDelayMs,
   parseRetryAfterMs,
