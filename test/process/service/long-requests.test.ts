@@ -19,6 +19,8 @@ interface LongRequest {
   readonly status?: number
   /** Answered by the main thread. */
   readonly isShort?: true
+  /** What goes on after the answer is ended by a request to this path. */
+  readonly end?: (answer: { readonly id: string }) => string
 }
 
 interface Reading {
@@ -84,7 +86,13 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
     { json: { numbers: list(1_000), callKind: 'ai' }, isShort: true },
     { json: { numbers: Array(1_000).fill({}), callKind: 'ai' }, isShort: true },
   ],
-  'warm-start': [{ json: { numbers: list(100_000), keepForMs: 0 }, status: 202 }],
+  'warm-start': [
+    {
+      json: { numbers: list(100_000), keepForMs: 0 },
+      status: 202,
+      end: ({ id }) => `/v1/warm/${id}/stop`,
+    },
+  ],
 }
 
 let server: ChildProcess
@@ -197,7 +205,7 @@ describe('the longest request', () => {
       async (index, request) => {
         const endpoint = endpoints.get(name)
         if (!endpoint) throw new Error(`there is no endpoint '${name}'`)
-        const { readings, statuses } = await measure(() => send(endpoint, request))
+        const { readings, statuses } = await measure(() => send(endpoint, request), request.end)
         report(`${name} ${index}`, readings)
         expect(new Set(statuses)).toEqual(new Set([request.status ?? 200]))
         const inThreads = endpoint.usesServiceThread ? [name] : []
@@ -218,17 +226,24 @@ describe('the longest request', () => {
 const maxRounds = 10
 
 /** Until a round holds the thread for a short time only. */
-async function measure(request: () => Promise<Response>) {
+async function measure(request: () => Promise<Response>, end?: LongRequest['end']) {
   const readings: Reading[] = []
   const statuses: number[] = []
   while (readings.length < maxRounds && !(leastOf(readings) < maxHoldMs)) {
     await ask('measure')
     const response = await request()
-    await response.arrayBuffer()
+    const answer = await response.text()
     readings.push(await ask<Reading>('read'))
     statuses.push(response.status)
+    if (end) await stop(end(JSON.parse(answer)))
   }
   return { readings, statuses }
+}
+
+async function stop(path: string): Promise<void> {
+  const headers = { loginId: address.key }
+  const { status } = await fetch(address.url + path, { method: 'POST', headers })
+  expect(status).toBe(200)
 }
 
 const leastOf = (readings: readonly Reading[]) => Math.min(...readings.map((one) => one.longestMs))

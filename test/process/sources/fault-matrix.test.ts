@@ -112,9 +112,16 @@ function openProvider(): RemoteCompliance {
   })
 }
 
-function gateWith(source: Compliance, check: CheckName, name: PolicyName): Gate {
+interface Source {
+  readonly compliance: Compliance
+  readonly clock: Clock
+}
+
+function gateWith(source: Source, check: CheckName, name: PolicyName): Gate {
   const policy: Policy = { ...strictPolicy, [check]: policies[name] }
-  return testGate(source, { policy, journal: withoutJournal, settings: { deadlineMs } }).gate
+  const { compliance, clock: accountClock } = source
+  const more = { accountClock, policy, journal: withoutJournal, settings: { deadlineMs } }
+  return testGate(compliance, more).gate
 }
 
 const ageMs = 300_000
@@ -122,7 +129,7 @@ const hourMs = 3_600_000
 const staleNumbers = Array.from({ length: 10 }, (_, index) => `646736100${index}`)
 
 /** A cache that has asked about {@link staleNumbers} so long ago that it must ask again. */
-async function agedCache(provider: RemoteCompliance): Promise<CachedCompliance> {
+async function agedCache(provider: RemoteCompliance): Promise<Source> {
   let at = noon
   const clock: Clock = { now: () => at }
   const cache = new CachedCompliance(provider, {
@@ -137,7 +144,7 @@ async function agedCache(provider: RemoteCompliance): Promise<CachedCompliance> 
   const { gate } = testGate(cache, { journal: withoutJournal })
   await Promise.all(staleNumbers.map((dialed) => gate.decide(aCall({ dialed }))))
   at += ageMs + 1
-  return cache
+  return { compliance: cache, clock }
 }
 
 interface Given {
@@ -199,11 +206,12 @@ interface Cell {
 
 async function cell(question: QuestionName, { fault, answered }: Row): Promise<Cell> {
   const provider = openProvider()
+  const fresh = { compliance: provider, clock: fixedClock(noon) }
   const check = checkOf[question]
   const gates = {
-    block: gateWith(provider, check, 'block'),
-    allow: gateWith(provider, check, 'allow'),
-    shadow: gateWith(provider, check, 'shadow'),
+    block: gateWith(fresh, check, 'block'),
+    allow: gateWith(fresh, check, 'allow'),
+    shadow: gateWith(fresh, check, 'shadow'),
     stale: gateWith(await agedCache(provider), check, 'stale'),
   }
   // What connecting costs is no part of a fault.
