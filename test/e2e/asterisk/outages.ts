@@ -145,7 +145,8 @@ function outagesBeside(version: AsteriskVersion): void {
   })
 
   it('takes over the calls that still wait when it is back in time', async () => {
-    await server.setGlobals({ CALLGATE_WAIT: '15' })
+    // A start of callgate takes seconds on a machine with other work.
+    await server.setGlobals({ CALLGATE_WAIT: '40' })
     try {
       const killed = await attach()
       killed.freeze()
