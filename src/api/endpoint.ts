@@ -68,8 +68,8 @@ export interface StreamedReply extends ReplyHead {
   readonly trailers: () => Readonly<Record<string, string>>
 }
 
-/** A reply as bytes: a long one, or one that is the same for every request and built once. */
-export interface StaticPage extends ReplyHead {
+/** A reply as bytes: a long one, or one that is made once for every request. */
+export interface BytesReply extends ReplyHead {
   readonly bytes: Buffer
 }
 
@@ -155,7 +155,7 @@ export interface Endpoint<Request, Response> {
   readonly encode?: (
     response: Response,
     context: ReplyContext<Request>,
-  ) => MaybePromise<Reply | StaticPage | StreamedReply>
+  ) => MaybePromise<Reply | BytesReply | StreamedReply>
 }
 
 /**

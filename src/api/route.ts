@@ -9,11 +9,11 @@ import type { MaybePromise } from '../domain/compliance.js'
 import type { CallKind } from '../domain/decision.js'
 import { AppError, truncate } from '../errors.js'
 import {
+  type BytesReply,
   type Endpoint,
   ignoresUnknownFields,
   type Reply,
   type RequiredRight,
-  type StaticPage,
   type StreamedReply,
 } from './endpoint.js'
 import { toJsonSchema } from './fields.js'
@@ -70,7 +70,7 @@ export interface Route {
    * Validates the fields and the limits of the key, calls the handler and encodes its answer.
    * Refusals are {@link AppError}s; anything else that is thrown is a bug.
    */
-  handle(fields: object, context: RouteContext): Promise<Reply | StaticPage | StreamedReply>
+  handle(fields: object, context: RouteContext): Promise<Reply | BytesReply | StreamedReply>
 }
 
 /** Binds an endpoint to its handler. */

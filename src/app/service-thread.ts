@@ -4,7 +4,7 @@
  * Started by `service-threads.ts`.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { StaticPage, StreamedReply } from '../api/endpoint.js'
+import type { BytesReply, StreamedReply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
 import { type FactStore, openFactStore } from '../data/facts/fact-store.js'
 import { ImportedFacts } from '../data/facts/imported-facts.js'
@@ -72,7 +72,7 @@ interface Stream extends Pick<StreamedReply, 'trailers'> {
   readonly parts: AsyncIterator<string>
 }
 
-type BytesMessage = Omit<StaticPage, 'bytes'> & { readonly bytes: Uint8Array }
+type BytesMessage = Omit<BytesReply, 'bytes'> & { readonly bytes: Uint8Array }
 
 /** What the main thread calls. */
 export interface ServiceThreadFunctions {

@@ -4,7 +4,7 @@
  * thread ends, its requests fail, and the next request starts it anew.
  */
 import { type ResourceLimits, Worker } from 'node:worker_threads'
-import type { StaticPage, StreamedReply } from '../api/endpoint.js'
+import type { BytesReply, StreamedReply } from '../api/endpoint.js'
 import { shareLists } from '../data/number-list/shared-lists.js'
 import { AppError } from '../errors.js'
 import type { ReceivedRequest, RequestAnswerer, RequestEvents } from '../http/route-handler.js'
@@ -65,7 +65,7 @@ export class ServiceThreads implements RequestAnswerer {
     endpointName: string,
     { body, ...request }: ReceivedRequest,
     events: RequestEvents,
-  ): Promise<StaticPage | StreamedReply> {
+  ): Promise<BytesReply | StreamedReply> {
     // A thread that starts now would open whatever is at the path.
     const fault = await this.#callgate.storage.checkFault()
     if (fault !== undefined) throw new AppError('not-available', fault)

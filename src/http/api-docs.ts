@@ -5,7 +5,7 @@
  * `/openapi.json` and `/docs`: what the API is, for programs and for people. Neither asks for a key.
  */
 
-import type { StaticPage } from '../api/endpoint.js'
+import type { BytesReply } from '../api/endpoint.js'
 import type { JsonSchema } from '../api/fields.js'
 import type { OpenApiDocument, Operation } from '../api/openapi.js'
 import { createOpenApiDocument } from '../api/openapi.js'
@@ -203,15 +203,15 @@ export interface ApiDocsOptions {
 /** The page loads nothing and runs nothing. */
 const pageHeaders = { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
-const toDocs: StaticPage = {
+const toDocs: BytesReply = {
   status: 302,
   bytes: Buffer.from('The description of the API is at /docs\n'),
   headers: { Location: '/docs' },
 }
 
 /** The answers by path, built when first requested. A browser at the root is redirected to the page. */
-export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string, () => StaticPage> {
-  let made: { readonly json: StaticPage; readonly page: StaticPage } | undefined
+export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string, () => BytesReply> {
+  let made: { readonly json: BytesReply; readonly page: BytesReply } | undefined
   const make = () => {
     const document = createOpenApiDocument(options)
     const contentType = 'text/html; charset=utf-8'

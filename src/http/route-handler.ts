@@ -4,11 +4,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
+  type BytesReply,
   getMaxBodyBytes,
   ignoresUnknownFields,
   type RateClass,
   type Reply,
-  type StaticPage,
   type StreamedReply,
 } from '../api/endpoint.js'
 import type { EndpointDescriptor, Route } from '../api/route.js'
@@ -74,7 +74,7 @@ export interface RequestAnswerer {
     endpointName: string,
     request: ReceivedRequest,
     events: RequestEvents,
-  ): Promise<StaticPage | StreamedReply>
+  ): Promise<BytesReply | StreamedReply>
 }
 
 /** A request of a known sender who may make it; its fields have not been read. */
@@ -181,7 +181,7 @@ const maxShortRequest = 2_048
 async function answerRequest(
   request: IncomingMessage,
   state: RequestState,
-): Promise<Reply | StaticPage | StreamedReply> {
+): Promise<Reply | BytesReply | StreamedReply> {
   const { route, deps, sender, path } = state
   const { errors: shape, name, usesServiceThread } = route.endpoint
   try {
@@ -223,7 +223,7 @@ export async function answerReceived(
   route: Route,
   request: ReceivedRequest,
   events: RequestEvents,
-): Promise<Reply | StaticPage | StreamedReply> {
+): Promise<Reply | BytesReply | StreamedReply> {
   const { caller, parameters, query, contentType } = request
   const { accepts, access, bareListField, keyAlsoIn } = route.endpoint
   const repeats = repeatPolicyOf(route)

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import express, { type NextFunction, type Request, type Response } from 'express'
-import type { ErrorShape, Reply, StaticPage } from '../api/endpoint.js'
+import type { BytesReply, ErrorShape, Reply } from '../api/endpoint.js'
 import type { EndpointDescriptor, Route } from '../api/route.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import { AppError } from '../errors.js'
@@ -37,7 +37,7 @@ export interface RouterOptions extends RouteHandlerDeps {
   readonly pages?: ReadonlyMap<string, Page> | undefined
 }
 
-type Page = () => MaybePromise<Reply | StaticPage>
+type Page = () => MaybePromise<Reply | BytesReply>
 
 type RoutesByMethod = ReadonlyMap<string, HttpRoute>
 

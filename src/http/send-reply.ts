@@ -1,6 +1,6 @@
 /** Writes a reply to a response of `node:http`. */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Reply, StaticPage, StreamedReply } from '../api/endpoint.js'
+import type { BytesReply, Reply, StreamedReply } from '../api/endpoint.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatHttpDate } from '../domain/time/dates.js'
 import { forEachInSlices, yieldToEventLoop } from '../runtime/yield-to-event-loop.js'
@@ -10,7 +10,7 @@ import { keepAliveMs } from './limits/connections.js'
  * Ends the response. Further headers, such as `Allow`, must be set before. Answers are about people
  * and valid only now, so no cache may keep them and no browser may guess their type.
  */
-export function sendReply(response: ServerResponse, reply: Reply | StaticPage): void {
+export function sendReply(response: ServerResponse, reply: Reply | BytesReply): void {
   if ('bytes' in reply) {
     writeHead(response, reply, reply.bytes.length)
     return void response.end(reply.bytes)
@@ -26,7 +26,7 @@ const textOf = (reply: Reply): string => ('text' in reply ? reply.text : JSON.st
 /** The same for a reply that may hold a long list, which is written beside other work. */
 export async function sendReplyInSlices(
   response: ServerResponse,
-  reply: Reply | StaticPage,
+  reply: Reply | BytesReply,
 ): Promise<void> {
   if ('bytes' in reply) await sendPieces(response, reply, splitIntoPieces(reply.bytes))
   else if ('json' in reply && hasLongList(reply.json))
@@ -35,7 +35,7 @@ export async function sendReplyInSlices(
 }
 
 /** The reply as bytes, made beside other work. */
-export async function encodeReply(reply: Reply | StaticPage): Promise<StaticPage> {
+export async function encodeReply(reply: Reply | BytesReply): Promise<BytesReply> {
   if ('bytes' in reply) return reply
   const isJson = 'json' in reply
   const parts = isJson ? generateJson(reply.json) : [reply.text]
@@ -52,7 +52,7 @@ export async function encodeReply(reply: Reply | StaticPage): Promise<StaticPage
 /** The system copies what is written at once, so a piece is written when the one before it has left. */
 async function sendPieces(
   response: ServerResponse,
-  reply: Reply | StaticPage | StreamedReply,
+  reply: Reply | BytesReply | StreamedReply,
   pieces: readonly Buffer[],
 ): Promise<void> {
   writeHead(
@@ -143,7 +143,7 @@ async function encodePieces(parts: Iterable<string>): Promise<readonly Buffer[]>
 /** Without a length the text comes in chunks. */
 function writeHead(
   response: ServerResponse,
-  reply: Reply | StaticPage | StreamedReply,
+  reply: Reply | BytesReply | StreamedReply,
   length?: number,
 ): void {
   const headers = {

@@ -1,7 +1,7 @@
 /** Encodes the rows of a scrub as JSON or CSV, as one reply or, for a very long list, as a stream. */
 import type { ScrubRow, ScrubVersion } from '../../domain/scrub-row.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
-import type { Reply, StaticPage, StreamedReply } from '../endpoint.js'
+import type { BytesReply, Reply, StreamedReply } from '../endpoint.js'
 import { createWarningHeaders, warningHeader, warningReplyHeader } from '../warnings.js'
 import { toCsvLine, toJsonText } from './scrub-row.js'
 
@@ -28,7 +28,7 @@ export const scrubReplyHeaders: Readonly<Record<string, string>> = {
 export async function createScrubReply(
   rows: ScrubRows,
   form: ScrubReplyForm,
-): Promise<StaticPage | StreamedReply> {
+): Promise<BytesReply | StreamedReply> {
   const collector = new ReplyHeaderCollector()
   const batches = Symbol.asyncIterator in rows ? rows : [rows]
   const parts = writeParts(batches, form, collector)

@@ -1,5 +1,5 @@
 /** This callgate's side of a comparison: the rows of the published API and the facts behind them. */
-import type { Reply, StaticPage, StreamedReply } from '../../api/endpoint.js'
+import type { BytesReply, Reply, StreamedReply } from '../../api/endpoint.js'
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
 import { createOperatorCaller } from '../../domain/caller.js'
@@ -129,7 +129,7 @@ function formatFacts<Value>(
   return answer.ok ? texts(answer.value) : [answer.detail]
 }
 
-async function readRows(reply: Reply | StaticPage | StreamedReply): Promise<readonly RawRow[]> {
+async function readRows(reply: Reply | BytesReply | StreamedReply): Promise<readonly RawRow[]> {
   if ('json' in reply) return reply.json as readonly RawRow[]
   if ('text' in reply) return JSON.parse(reply.text)
   if ('bytes' in reply) return JSON.parse(reply.bytes.toString())
