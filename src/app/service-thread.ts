@@ -1,7 +1,7 @@
 /**
  * A thread that parses and answers long requests, and those with long answers: the same routes over the
- * same services as in the main thread, with its own connection to the database, which cannot write.
- * Started by `service-threads.ts`.
+ * same services as in the main thread, with its own connection to the database for reads. Started by
+ * `service-threads.ts`.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { BytesReply, StreamedReply } from '../api/endpoint.js'
@@ -10,9 +10,10 @@ import { type FactStore, openFactStore } from '../data/facts/fact-store.js'
 import { ImportedFacts } from '../data/facts/imported-facts.js'
 import { type ListsMessage, SharedLists } from '../data/number-list/shared-lists.js'
 import { type Caller, sandboxAccountId } from '../domain/caller.js'
-import { ChangeNotifier } from '../domain/change-notifier.js'
+import type { ChangeObserver } from '../domain/change-notifier.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { LookupSource } from '../domain/lookups.js'
+import type { PhoneNumber } from '../domain/phone-number.js'
 import type { RemovedNumber } from '../domain/reputation.js'
 import type { ComplaintSource } from '../domain/spam-labels.js'
 import { answerReceived, type ReceivedRequest } from '../http/route-handler.js'
@@ -29,14 +30,14 @@ import { distinctPages, NumberRecords } from '../service/reputation/number-recor
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
 import { readScanProgress } from '../service/scans/scans.js'
-import type { BulkFactServices, CallServices } from '../service/service.js'
+import type { BulkFactServices } from '../service/service.js'
 import { createBulkFactRoutes, createCallRoutes } from '../service/service-routes.js'
 import type { WarmupRequest } from '../sources/warming/warmer.js'
 import type { WarmupProgress } from '../sources/warming/warmup-job.js'
 import { createWarmupStartRoute } from '../sources/warming/warmup-routes.js'
 import { ChangeHead } from '../storage/change-head.js'
-import { openDatabase } from '../storage/engine.js'
-import type { OpenDatabase } from '../storage/open-database.js'
+import { openDatabaseInThread } from '../storage/engine.js'
+import type { ThreadDatabase } from '../storage/open-database.js'
 import type { Configuration } from './configuration.js'
 import { getFactsFolder } from './data-folders.js'
 import {
@@ -51,6 +52,8 @@ import {
 /** What a thread starts with. The main thread has read the files, which may have changed since. */
 export interface ServiceThreadOptions extends Configuration {
   readonly lists: ListsMessage
+  /** Of the database, which the main thread has open. */
+  readonly storePort: MessagePort
 }
 
 export interface RequestMessage {
@@ -90,7 +93,7 @@ export interface ServiceThreadFunctions {
   reconfigure(configuration: Configuration): void
 }
 
-/** What a thread calls. Only the main thread counts, writes, and asks a provider. */
+/** What a thread calls. Only the main thread counts, asks a provider, and starts background work. */
 export interface MainThreadFunctions {
   /** Rejects to refuse the numbers. */
   admitNumbers(message: { readonly requestId: number; readonly count: number }): void
@@ -98,6 +101,13 @@ export interface MainThreadFunctions {
     readonly requestId: number
     readonly names: readonly string[]
   }): void
+  /** Before a request that changed them is answered. */
+  numbersChanged(message: {
+    readonly accountId: string
+    readonly numbers: readonly PhoneNumber[]
+  }): void
+  /** With the seconds it took. */
+  recordOptOutEnforced(seconds: number): void
   findReassigned(message: {
     readonly accountId: string
     readonly items: Parameters<LookupSource['reassigned']>[0]
@@ -120,10 +130,6 @@ export interface WriteMessage {
 }
 
 export interface MainThreadWrites {
-  readonly addOptOuts: CallServices['internalDnc']['add']
-  readonly removeOptOuts: CallServices['internalDnc']['remove']
-  readonly recordConsent: CallServices['consent']['record']
-  readonly removeConsent: CallServices['consentRecords']['remove']
   readonly removeMonitored: BulkFactServices['monitor']['remove']
   readonly submitScan: BulkFactServices['scans']['submit']
   readonly startWarmup: (caller: Caller, request: WarmupRequest) => MaybePromise<WarmupProgress>
@@ -133,7 +139,7 @@ export interface MainThreadWrites {
 const maxItemsInMessage = 250
 
 interface BulkFactDeps {
-  readonly storage: OpenDatabase
+  readonly storage: ThreadDatabase
   readonly accounts: Accounts
   readonly viewOf: (accountId: string) => AccountView
 }
@@ -151,7 +157,7 @@ class ServiceThread implements ServiceThreadFunctions {
 
   constructor(
     port: MessagePort,
-    storage: OpenDatabase,
+    storage: ThreadDatabase,
     { lists, ...configuration }: ServiceThreadOptions,
   ) {
     const { settings } = configuration
@@ -164,12 +170,13 @@ class ServiceThread implements ServiceThreadFunctions {
       storage,
       projects: this.#projects,
       accounts,
-      changes: new ChangeNotifier(),
+      changes: this.#createChangeObserver(),
       changeHead: new ChangeHead(storage.db, clock),
+      onOptOutEnforced: (seconds: number) => void this.#main.call('recordOptOutEnforced', seconds),
     }
     this.#views = createAccountViews(settings, nodeRuntime, this.#data)
     const viewOf = chooseByAccount(this.#views)
-    const services = this.#withWritesOfMain(createDecisionServices(context, viewOf))
+    const services = createDecisionServices(context, viewOf)
     const { wrappedRows } = settings.callingHours
     const serviceCodes = new Set(settings.gate.serviceCodes)
     const routes = [
@@ -234,23 +241,13 @@ class ServiceThread implements ServiceThreadFunctions {
     replaceRules(configuration, nodeRuntime, { data: this.#data, views: this.#views })
   }
 
-  /** The services of this thread, except that the main thread writes. */
-  #withWritesOfMain(services: CallServices): CallServices {
-    const { internalDnc, consentRecords } = services
+  /** The main thread has the caches. */
+  #createChangeObserver(): ChangeObserver {
     return {
-      ...services,
-      internalDnc: {
-        add: (caller, request) => this.#write('addOptOuts', caller, request),
-        remove: (caller, request) => this.#write('removeOptOuts', caller, request),
-        readStatus: (caller, request) => internalDnc.readStatus(caller, request),
-        count: (caller, request) => internalDnc.count(caller, request),
-      },
-      consent: {
-        record: (caller, request) => this.#write('recordConsent', caller, request),
-      },
-      consentRecords: {
-        list: (caller, request) => consentRecords.list(caller, request),
-        remove: (caller, request) => this.#write('removeConsent', caller, request),
+      numbersChanged: (accountId, numbers) =>
+        this.#main.call('numbersChanged', { accountId, numbers }),
+      everythingChanged: () => {
+        throw new TypeError('only the main thread changes lists and settings')
       },
     }
   }
@@ -334,13 +331,11 @@ const niceness = 10
 
 if (parentPort) {
   lowerThreadPriority(niceness)
-  const { settings }: ServiceThreadOptions = workerData
-  const storage = await openDatabase({
+  const { settings, storePort }: ServiceThreadOptions = workerData
+  const storage = openDatabaseInThread({
     ...settings.storage,
     dataDir: settings.dataDir,
-    createDatabase: false,
-    readOnly: true,
-    blockForLockMs: settings.storage.lockWaitMs,
+    port: storePort,
   })
   new ServiceThread(parentPort, storage, workerData)
 }

@@ -1,7 +1,7 @@
 /**
  * The threads that parse and answer long requests, so that the thread that decides never does
- * (`http.serviceThreads`). A thread only reads: what a request writes is written by the main thread. If a
- * thread ends, its requests fail, and the next request starts it anew.
+ * (`http.serviceThreads`). If a thread ends, its requests fail, what they have not committed is rolled back,
+ * and the next request starts it anew.
  */
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 import type { BytesReply, StreamedReply } from '../api/endpoint.js'
@@ -95,7 +95,6 @@ export class ServiceThreads implements RequestAnswerer {
   async close(): Promise<void> {
     this.#isClosing = true
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
-    // They have nothing to write.
     await Promise.all([...this.#running].map(({ worker }) => worker.terminate()))
   }
 
@@ -107,7 +106,8 @@ export class ServiceThreads implements RequestAnswerer {
   }
 
   #start(): RunningThread {
-    const { settings, data, metrics, runtime, factSources } = this.#callgate
+    const { settings, storage, data, changes, metrics, runtime, factSources } = this.#callgate
+    const storePort = storage.connectThread()
     const writes = listWrites(this.#callgate)
     /** The lists of writes whose items are being sent. */
     const lists = new Map<number, Record<string, unknown[]>>()
@@ -116,13 +116,20 @@ export class ServiceThreads implements RequestAnswerer {
       lists: shareLists(data.lists),
       rules: data.rules.document,
       sandboxFile: data.sandbox.file,
+      storePort,
     }
     const { module, resourceLimits } = this.#options
-    const worker = new Worker(module, { workerData, ...(resourceLimits && { resourceLimits }) })
+    const worker = new Worker(module, {
+      workerData,
+      transferList: [storePort],
+      ...(resourceLimits && { resourceLimits }),
+    })
     const calls = connectPort<MainThreadFunctions, ServiceThreadFunctions>(worker, {
       admitNumbers: ({ requestId, count }) => this.#events.get(requestId)?.admitNumbers(count),
       reportIgnoredFields: ({ requestId, names }) =>
         this.#events.get(requestId)?.onIgnoredFields(names),
+      numbersChanged: ({ accountId, numbers }) => changes.numbersChanged(accountId, numbers),
+      recordOptOutEnforced: metrics.recordOptOutEnforced,
       findReassigned: ({ accountId, items }) =>
         factSources.sourcesFor(accountId).lookups.reassigned(items),
       addItems: ({ writeId, field, items }) => {
@@ -165,12 +172,8 @@ export class ServiceThreads implements RequestAnswerer {
 }
 
 function listWrites({ service, warmup }: Callgate): MainThreadWrites {
-  const { internalDnc, consent, consentRecords, monitor, scans } = service
+  const { monitor, scans } = service
   return {
-    addOptOuts: (caller, request) => internalDnc.add(caller, request),
-    removeOptOuts: (caller, request) => internalDnc.remove(caller, request),
-    recordConsent: (caller, request) => consent.record(caller, request),
-    removeConsent: (caller, request) => consentRecords.remove(caller, request),
     removeMonitored: (caller, request) => monitor.remove(caller, request),
     submitScan: (caller, request) => scans.submit(caller, request),
     startWarmup: (_caller, request) => warmup.start(request),

@@ -13,6 +13,7 @@ import {
   type ReloadableNumberingPlan,
 } from '../data/numbering/numbering-plan.js'
 import { createPostalCodes } from '../data/postal-codes/postal-codes.js'
+import type { ChangeObserver } from '../domain/change-notifier.js'
 import type { NumberingPlan } from '../domain/place.js'
 import { assertZoneRulesAreCurrent } from '../domain/time/time-zones.js'
 import type { Metrics } from '../observability/metrics.js'
@@ -36,6 +37,7 @@ import { ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
 import type { CallServices } from '../service/service.js'
 import { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { EmbeddedCompliance } from '../sources/embedded-compliance.js'
+import type { ThreadDatabase } from '../storage/open-database.js'
 import type { AppContext } from './app-context.js'
 import type { Configuration } from './configuration.js'
 import { getFactsFolder, getListsFolder, getNumberingFolder } from './data-folders.js'
@@ -164,9 +166,10 @@ export function replaceRules(
   Object.assign(views, next)
 }
 
-interface DecisionServicesDeps
-  extends Pick<AppContext, 'storage' | 'accounts' | 'changes' | 'changeHead'> {
+interface DecisionServicesDeps extends Pick<AppContext, 'accounts' | 'changeHead'> {
+  readonly storage: ThreadDatabase
   readonly projects: ScopeResolver
+  readonly changes: ChangeObserver
   readonly onOptOutEnforced?: InternalDncOptions['onOptOutEnforced']
 }
 

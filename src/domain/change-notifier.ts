@@ -3,11 +3,15 @@
  * acknowledges the write, so the next decision already uses it.
  */
 
+import type { MaybePromise } from './compliance.js'
 import type { PhoneNumber } from './phone-number.js'
 
 export interface ChangeObserver {
-  /** Internal list or relationship records of these numbers changed for one account. */
-  numbersChanged(accountId: string, numbers: readonly PhoneNumber[]): void
+  /**
+   * Internal list or relationship records of these numbers changed for one account. Resolves once those in
+   * another thread have been told.
+   */
+  numbersChanged(accountId: string, numbers: readonly PhoneNumber[]): MaybePromise<void>
   /** A list, the numbering plan or an account's settings changed, so all cached answers are invalid. */
   everythingChanged(): void
 }

@@ -1,16 +1,16 @@
 /** Calls between two threads: each side names the functions that the other side may call. */
-import type { MessagePort, Worker } from 'node:worker_threads'
+import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
 import { AppError, DataFileError, getErrorCode, getErrorMessage } from '../errors.js'
 
 export interface PortCalls<Functions> {
   /**
-   * The value and the result are copied; the buffers in `transfer` are moved. Rejects as the function
+   * The value and the result are copied; what is in `transfer` is moved. Rejects as the function
    * does, and when the other thread ends before it replies.
    */
   call<Name extends keyof Functions & string>(
     name: Name,
     value: ValueOf<Functions[Name]>,
-    transfer?: readonly ArrayBuffer[],
+    transfer?: readonly TransferListItem[],
   ): Promise<ResultOf<Functions[Name]>>
   /** Rejects calls that wait for a reply, and later ones; to be called when the other thread has ended. */
   fail(cause: Error): void

@@ -14,6 +14,6 @@ export async function notifyNumbersChanged(
   for (let from = 0; from < numbers.length; from += notifyBatchSize) {
     const turn = numbers.length > notifyBatchSize ? yieldToEventLoop() : undefined
     if (turn) await turn
-    changes.numbersChanged(accountId, numbers.slice(from, from + notifyBatchSize))
+    await changes.numbersChanged(accountId, numbers.slice(from, from + notifyBatchSize))
   }
 }

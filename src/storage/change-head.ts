@@ -52,9 +52,9 @@ export class ChangeHead {
       .updateTable('change_head')
       .set({ seq: sql`seq + 1`, newest_at: atLeast(storedAt) })
       .where('id', '=', 1)
-      .returning(['seq', 'newest_at'])
+      .returning(['seq', 'newest_at', 'acceptances'])
       .executeTakeFirstOrThrow()
-    this.observe(Math.max(storedAt, row.newest_at))
+    this.#follow(row)
     return { seq: row.seq, storedAt, clockLagMs: Math.max(0, this.#newestAt - storedAt) }
   }
 
@@ -110,11 +110,15 @@ export class ChangeHead {
       .select(['newest_at', 'acceptances'])
       .where('id', '=', 1)
       .executeTakeFirstOrThrow()
+    this.#follow(row)
+    this.#writtenAt = row.newest_at
+    if (this.#newestAt - row.newest_at >= writeBackAfterMs) await this.writeBack()
+  }
+
+  #follow(row: { readonly newest_at: Instant; readonly acceptances: number }): void {
     if (row.acceptances === this.#acceptances) this.observe(row.newest_at)
     else this.#newestAt = row.newest_at
     this.#acceptances = row.acceptances
-    this.#writtenAt = row.newest_at
-    if (this.#newestAt - row.newest_at >= writeBackAfterMs) await this.writeBack()
   }
 
   /** Stores the newest instant that this process observed; to be called before the end as well. */

@@ -2,19 +2,38 @@
 
 import { AppError, getErrorMessage } from '../errors.js'
 import { monotonicSeconds, sleep } from '../runtime/runtime.js'
-import type { EngineConnection, OpenDatabase, StorageSettings } from './open-database.js'
-import { openSqlite } from './sqlite.js'
+import type {
+  EngineThreadConnection,
+  OpenDatabase,
+  StorageSettings,
+  ThreadDatabase,
+  ThreadStorageSettings,
+} from './open-database.js'
+import { openSqlite, openSqliteInThread } from './sqlite.js'
 
-const engines = { sqlite: openSqlite } as const
+const engines = { sqlite: { open: openSqlite, openInThread: openSqliteInThread } } as const
 
 /**
  * Rejects with a {@link DataFileError} if the database cannot be opened, or if opening would create a new one
  * against the settings.
  */
 export async function openDatabase(settings: StorageSettings): Promise<OpenDatabase> {
-  const opened = await engines[settings.engine](settings)
-  const retryWhileLocked = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const giveUpAt = monotonicSeconds() + settings.lockWaitMs / 1000
+  const opened = await engines[settings.engine].open(settings)
+  return { ...opened, retryWhileLocked: retryWhileLocked(opened, settings) }
+}
+
+/** In that thread, queries run on a connection of its own, and transactions take turns with those of others. */
+export function openDatabaseInThread(settings: ThreadStorageSettings): ThreadDatabase {
+  const opened = engines[settings.engine].openInThread(settings)
+  return { ...opened, retryWhileLocked: retryWhileLocked(opened, settings) }
+}
+
+function retryWhileLocked(
+  opened: EngineThreadConnection,
+  { lockWaitMs }: Pick<StorageSettings, 'lockWaitMs'>,
+): ThreadDatabase['retryWhileLocked'] {
+  return async (work) => {
+    const giveUpAt = monotonicSeconds() + lockWaitMs / 1000
     for (;;) {
       try {
         return await work()
@@ -23,7 +42,6 @@ export async function openDatabase(settings: StorageSettings): Promise<OpenDatab
       }
     }
   }
-  return { ...opened, retryWhileLocked }
 }
 
 const lockPauseMs = 5
@@ -31,7 +49,7 @@ const lockPauseMs = 5
 async function pauseBeforeRetry(
   cause: unknown,
   giveUpAtSeconds: number,
-  { path, traits }: Pick<EngineConnection, 'path' | 'traits'>,
+  { path, traits }: EngineThreadConnection,
 ): Promise<void> {
   if (traits.isFull(cause)) throw diskFullError(path, cause)
   if (!traits.isLockedElsewhere(cause)) throw cause

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { CompiledQuery } from 'kysely'
 import type { OpenedFile } from './open-files.js'
 import type { Db } from './tables.js'
@@ -16,11 +17,10 @@ export interface EngineTraits {
 /** Gives the first row for the parameters of the query. */
 export type ReadFirst<Row> = (...parameters: readonly unknown[]) => Row | undefined
 
-export interface OpenDatabase {
+/** What each thread of the program does with the database. */
+export interface ThreadDatabase {
   /** Of the database file, for messages. */
   readonly path: string
-  /** As they were opened. */
-  readonly files: readonly OpenedFile[]
   /**
    * For every write, and for reads that may wait behind them. A query or transaction rejects with
    * `not-available` while there is a {@link OpenDatabase.checkFault}.
@@ -46,11 +46,18 @@ export interface OpenDatabase {
    * full; nothing was stored then.
    */
   retryWhileLocked<Result>(work: () => Promise<Result>): Promise<Result>
+}
+
+export interface OpenDatabase extends ThreadDatabase {
+  /** As they were opened. */
+  readonly files: readonly OpenedFile[]
   /**
    * Makes this the only server of the data folder until it is closed: each server caches answers and
    * would not see another's writes at once. Throws {@link DataFileError} if there is one already.
    */
   lockForServing(): void
+  /** For a further thread to open the database with; it must have ended before this one closes it. */
+  connectThread(): MessagePort
   /** Whether another process has written since the last call; not while there is a fault. */
   hasExternalChanges(): Promise<boolean>
   /** Marks the data folder as one with a database, so that no command creates a new one there. */
@@ -95,10 +102,18 @@ export interface StorageSettings {
   readonly createDatabase?: boolean
   /** Writes, and waits for the disk, in a thread of its own. */
   readonly inThread?: boolean
-  /** For another thread of a process that has opened the database already. Writes fail. */
-  readonly readOnly?: boolean
+  /** For another thread of a process that has opened the database: from {@link OpenDatabase.connectThread}. */
+  readonly storePort?: MessagePort
   /** Creates a new database, even in a folder that has held one; refused if there is one. */
   readonly init?: boolean
 }
 
+/** For a further thread of the process that has opened the database. */
+export interface ThreadStorageSettings
+  extends Pick<StorageSettings, 'engine' | 'dataDir' | 'lockWaitMs'> {
+  /** From {@link OpenDatabase.connectThread}. */
+  readonly port: MessagePort
+}
+
 export type EngineConnection = Omit<OpenDatabase, 'retryWhileLocked'>
+export type EngineThreadConnection = Omit<ThreadDatabase, 'retryWhileLocked'>

@@ -1,9 +1,10 @@
 /**
  * The connection that writes the database, and whatever waits for its disk: statements, commits, checkpoints
  * and looks at its files. In a server it is in a thread of its own, so that the thread that decides waits for
- * none of them; elsewhere it is in the thread that opened it.
+ * none of them; elsewhere it is in the thread that opened it. Several threads may use it at the same time:
+ * while one has a transaction open, the statements of the others wait.
  */
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import { DataFileError, getErrorMessage } from '../errors.js'
 import { ensureFolder } from '../runtime/folders.js'
@@ -35,15 +36,22 @@ export interface StatementResult extends RowPart {
   readonly insertId?: bigint
 }
 
-/** What the thread of a store is asked for, `open` first. */
-export interface StoreFunctions {
-  /** Gives the files as they were opened. */
-  open(settings: StorageSettings): readonly OpenedFile[]
-  execute(statement: StoreStatement): StatementResult
+/** What the thread that uses a store asks it for. */
+export interface StoreClientFunctions {
+  execute(statement: StoreStatement): Promise<StatementResult>
+  /** Of the last statement. */
   nextRows(): RowPart
-  rollback(): void
+  rollback(): Promise<void>
   /** Looks at the files now. */
   checkFault(): string | undefined
+}
+
+/** What the thread that opens it asks for, `open` first. */
+export interface StoreFunctions extends StoreClientFunctions {
+  /** Gives the files as they were opened. */
+  open(settings: StorageSettings): readonly OpenedFile[]
+  /** Serves the thread at the other end as well. */
+  connect(port: MessagePort): void
   checkIntegrity(): Promise<void>
   close(): void
 }
@@ -60,66 +68,68 @@ const cachedStatements = 500
 class SqliteStore {
   readonly files: readonly OpenedFile[]
   readonly health: DatabaseHealth
+  readonly clients = new Set<StoreClient>()
   readonly #connection: Sqlite.Database
-  readonly #statements = new Map<string, Sqlite.Statement>()
-  #rows: readonly unknown[] = []
+  readonly #statements: StatementCache
+  /** Has a transaction open. */
+  #owner: StoreClient | undefined
+  readonly #waiting: (() => void)[] = []
 
-  constructor(settings: StorageSettings, observer: StoreObserver) {
+  constructor(settings: StorageSettings) {
     const path = resolveDatabasePath(settings.dataDir)
     this.#connection = connect(settings)
-    if (settings.readOnly) this.#connection.pragma('query_only = ON')
+    this.#statements = new StatementCache(this.#connection)
     // Reading creates the -wal and -shm files, which are monitored from here on.
     this.#connection.pragma('user_version')
     this.files = listDatabaseFiles(path)
-    this.health = new DatabaseHealth(path, this.files, observer)
+    this.health = new DatabaseHealth(path, this.files, {
+      faultChanged: (fault) => {
+        for (const { observer } of this.clients) observer.faultChanged(fault)
+      },
+    })
   }
 
-  execute(statement: StoreStatement): StatementResult {
+  /** Runs the statement once no other client has a transaction open. */
+  async execute(
+    client: StoreClient,
+    { sql, parameters }: StoreStatement,
+  ): Promise<Omit<StatementResult, 'hasMore'>> {
+    while (this.#owner !== undefined && this.#owner !== client) {
+      await new Promise<void>((resume) => this.#waiting.push(resume))
+    }
+    if (!this.clients.has(client)) throw new Error('the thread that asked has ended')
     try {
-      return this.#run(statement)
+      const statement = this.#statements.prepare(sql)
+      if (statement.reader) return { rows: statement.all(parameters) }
+      const { changes, lastInsertRowid } = statement.run(parameters)
+      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
     } catch (cause) {
       this.health.observeFailure(cause)
       throw cause
     } finally {
-      // What has been committed is gone if the files are, although SQLite reported success.
-      if (!this.#connection.inTransaction) this.health.check()
+      this.#owner = this.#connection.inTransaction ? client : undefined
+      if (this.#owner === undefined) this.#endTurn()
     }
-  }
-
-  #run({ sql, parameters }: StoreStatement): StatementResult {
-    const statement = this.#prepare(sql)
-    if (statement.reader) {
-      this.#rows = statement.all(parameters)
-      return this.nextRows()
-    }
-    const { changes, lastInsertRowid } = statement.run(parameters)
-    return {
-      rows: [],
-      hasMore: false,
-      numAffectedRows: BigInt(changes),
-      insertId: BigInt(lastInsertRowid),
-    }
-  }
-
-  nextRows(): RowPart {
-    const rows = this.#rows.slice(0, maxRowsPerPart)
-    this.#rows = this.#rows.slice(maxRowsPerPart)
-    return { rows, hasMore: this.#rows.length > 0 }
   }
 
   /** A full disk has ended the transaction already; failing here would hide the original error. */
-  rollback(): void {
-    if (this.#connection.inTransaction) this.execute({ sql: 'rollback', parameters: [] })
+  async rollback(client: StoreClient): Promise<void> {
+    if (this.#owner === client) await this.execute(client, { sql: 'rollback', parameters: [] })
   }
 
-  /** Preparing a statement costs several times as much as running a point query. */
-  #prepare(sql: string): Sqlite.Statement {
-    const known = this.#statements.get(sql)
-    if (known) return known
-    const made = this.#connection.prepare(sql)
-    if (this.#statements.size >= cachedStatements) this.#statements.clear()
-    this.#statements.set(sql, made)
-    return made
+  /** Ends its transaction as well. */
+  disconnect(client: StoreClient): void {
+    this.clients.delete(client)
+    if (this.#owner !== client) return
+    if (this.#connection.inTransaction) this.#connection.exec('rollback')
+    this.#owner = undefined
+    this.#endTurn()
+  }
+
+  #endTurn(): void {
+    // What has been committed is gone if the files are, although SQLite reported success.
+    this.health.check()
+    this.#waiting.shift()?.()
   }
 
   close(): void {
@@ -128,20 +138,85 @@ class SqliteStore {
   }
 }
 
+/** Preparing a statement costs several times as much as running a point query. */
+export class StatementCache {
+  readonly #connection: Sqlite.Database
+  readonly #statements = new Map<string, Sqlite.Statement>()
+
+  constructor(connection: Sqlite.Database) {
+    this.#connection = connection
+  }
+
+  prepare(sql: string): Sqlite.Statement {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const made = this.#connection.prepare(sql)
+    if (this.#statements.size >= cachedStatements) this.#statements.clear()
+    this.#statements.set(sql, made)
+    return made
+  }
+}
+
+/** One of the threads that use a store. */
+class StoreClient implements StoreClientFunctions {
+  readonly observer: StoreObserver
+  readonly #store: SqliteStore
+  #rows: readonly unknown[] = []
+
+  constructor(store: SqliteStore, observer: StoreObserver) {
+    this.#store = store
+    this.observer = observer
+    store.clients.add(this)
+  }
+
+  async execute(statement: StoreStatement): Promise<StatementResult> {
+    const result = await this.#store.execute(this, statement)
+    this.#rows = result.rows
+    return { ...result, ...this.nextRows() }
+  }
+
+  nextRows(): RowPart {
+    const rows = this.#rows.slice(0, maxRowsPerPart)
+    this.#rows = this.#rows.slice(maxRowsPerPart)
+    return { rows, hasMore: this.#rows.length > 0 }
+  }
+
+  rollback(): Promise<void> {
+    return this.#store.rollback(this)
+  }
+
+  checkFault(): string | undefined {
+    return this.#store.health.check()
+  }
+}
+
 export function createStore(observer: StoreObserver): StoreFunctions {
   let store: SqliteStore
+  let client: StoreClient
   return {
     open(settings) {
-      store = new SqliteStore(settings, observer)
+      store = new SqliteStore(settings)
+      client = new StoreClient(store, observer)
       return store.files
     },
-    execute: (statement) => store.execute(statement),
-    nextRows: () => store.nextRows(),
-    rollback: () => store.rollback(),
-    checkFault: () => store.health.check(),
+    connect: (port) => serveThread(store, port),
+    execute: (statement) => client.execute(statement),
+    nextRows: () => client.nextRows(),
+    rollback: () => client.rollback(),
+    checkFault: () => client.checkFault(),
     checkIntegrity: () => store.health.checkIntegrity(),
     close: () => store.close(),
   }
+}
+
+function serveThread(store: SqliteStore, port: MessagePort): void {
+  const client: StoreClient = new StoreClient(store, {
+    faultChanged: (fault) => void thread.call('faultChanged', fault),
+  })
+  const thread = connectPort<StoreClientFunctions, StoreObserver>(port, client)
+  port.on('close', () => store.disconnect(client))
+  const fault = client.checkFault()
+  if (fault !== undefined) client.observer.faultChanged(fault)
 }
 
 function connect(settings: StorageSettings): Sqlite.Database {

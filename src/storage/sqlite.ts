@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import {
   CompiledQuery,
@@ -22,9 +22,18 @@ import { AppError, DataFileError, getErrorCode, getErrorMessage } from '../error
 import { callDirectly, connectPort, type PortCalls } from '../runtime/port-calls.js'
 import { markInitialized, resolveDatabasePath, resolveRestoringPath } from './database-files.js'
 import { describeDamage } from './database-health.js'
-import type { EngineConnection, EngineTraits, StorageSettings } from './open-database.js'
+import type {
+  EngineConnection,
+  EngineThreadConnection,
+  EngineTraits,
+  ReadFirst,
+  StorageSettings,
+  ThreadStorageSettings,
+} from './open-database.js'
 import {
   createStore,
+  StatementCache,
+  type StoreClientFunctions,
   type StoreFunctions,
   type StoreObserver,
   storeThreadData,
@@ -66,11 +75,13 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
       db,
       reads: new Kysely<Tables>({ dialect: new SqliteFileDialect(new ReadDriver(reader, faults)) }),
       traits,
-      prepareRead: <Row>({ sql }: CompiledQuery<Row>) => {
-        const statement = reader.prepare<unknown[], Row>(sql)
-        return statement.get.bind(statement)
-      },
+      prepareRead: (query) => prepareRead(reader, query),
       observeFailure: (cause) => faults.observeFailure(cause),
+      connectThread: () => {
+        const { port1, port2 } = new MessageChannel()
+        void call('connect', port1, [port1])
+        return port2
+      },
       // It changes with every commit of another connection, and not with those of the store.
       hasExternalChanges: async () => {
         // Nothing can be read; what has changed is seen once the fault is gone.
@@ -108,6 +119,7 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
         reader.close()
         try {
           await driver.destroy()
+          await call('close', undefined)
         } finally {
           await store.end()
           serving?.close()
@@ -119,6 +131,33 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
     await store.end()
     throw cause
   }
+}
+
+/** In a further thread of the process. */
+export function openSqliteInThread({
+  dataDir,
+  lockWaitMs,
+  port,
+}: ThreadStorageSettings): EngineThreadConnection {
+  const path = resolveDatabasePath(dataDir)
+  const faults = new Faults(path)
+  const { call } = connectPort<StoreObserver, StoreClientFunctions>(port, faults)
+  const reader = new Sqlite(path, { readonly: true, timeout: lockWaitMs })
+  const reads = new ReadDriver(reader, faults)
+  const driver = new ThreadDriver(new StoreDriver(call, faults), reads, faults)
+  return {
+    path,
+    db: new Kysely<Tables>({ dialect: new SqliteFileDialect(driver) }),
+    reads: new Kysely<Tables>({ dialect: new SqliteFileDialect(reads) }),
+    traits,
+    prepareRead: (query) => prepareRead(reader, query),
+    observeFailure: (cause) => faults.observeFailure(cause),
+  }
+}
+
+function prepareRead<Row>(reader: Sqlite.Database, { sql }: CompiledQuery<Row>): ReadFirst<Row> {
+  const statement = reader.prepare<unknown[], Row>(sql)
+  return statement.get.bind(statement)
 }
 
 /** Why the database cannot be trusted, as far as this thread knows. */
@@ -135,6 +174,12 @@ class Faults implements StoreObserver {
 
   find(): string | undefined {
     return this.#ofStore ?? this.#damage
+  }
+
+  /** Throws `not-available` if there is one. */
+  refuse(): void {
+    const fault = this.find()
+    if (fault !== undefined) throw new AppError('not-available', fault)
   }
 
   onChange(listener: (fault: string | undefined) => void): void {
@@ -200,14 +245,14 @@ function startStoreThread(faults: Faults): Store {
  * success.
  */
 class StoreDriver implements Driver {
-  readonly #call: Store['call']
+  readonly #call: PortCalls<StoreClientFunctions>['call']
   readonly #faults: Faults
   readonly #waiting: (() => void)[] = []
   readonly #connection: DatabaseConnection
   #isTaken = false
   #isClosed = false
 
-  constructor(call: Store['call'], faults: Faults) {
+  constructor(call: PortCalls<StoreClientFunctions>['call'], faults: Faults) {
     this.#call = call
     this.#faults = faults
     this.#connection = { executeQuery: (query) => this.#execute(query), streamQuery: noStreams }
@@ -248,8 +293,7 @@ class StoreDriver implements Driver {
 
   async releaseConnection(): Promise<void> {
     this.#passOn()
-    const fault = this.#faults.find()
-    if (fault !== undefined) throw new AppError('not-available', fault)
+    this.#faults.refuse()
   }
 
   #passOn(): void {
@@ -264,7 +308,6 @@ class StoreDriver implements Driver {
     await this.acquireConnection()
     this.#isClosed = true
     this.#passOn()
-    await this.#call('close', undefined)
   }
 }
 
@@ -274,13 +317,13 @@ function noStreams(): never {
 
 /** Runs each query at once. */
 export class ReadDriver extends DummyDriver {
-  readonly #reader: Sqlite.Database
+  readonly #statements: StatementCache
   readonly #faults: Pick<Faults, 'observeFailure'>
   readonly #connection: DatabaseConnection
 
   constructor(reader: Sqlite.Database, faults: Pick<Faults, 'observeFailure'>) {
     super()
-    this.#reader = reader
+    this.#statements = new StatementCache(reader)
     this.#faults = faults
     this.#connection = {
       executeQuery: async (query) => ({ rows: this.#read(query) as never }),
@@ -294,12 +337,67 @@ export class ReadDriver extends DummyDriver {
 
   #read({ sql, parameters }: CompiledQuery): unknown[] {
     try {
-      return this.#reader.prepare(sql).all(parameters)
+      return this.#statements.prepare(sql).all(parameters)
     } catch (cause) {
       this.#faults.observeFailure(cause)
       throw cause
     }
   }
+}
+
+/** A transaction runs in the store, any other query at once on the connection of this thread. */
+class ThreadDriver implements Driver {
+  readonly #store: StoreDriver
+  readonly #reads: ReadDriver
+  readonly #faults: Faults
+
+  constructor(store: StoreDriver, reads: ReadDriver, faults: Faults) {
+    this.#store = store
+    this.#reads = reads
+    this.#faults = faults
+  }
+
+  async init(): Promise<void> {}
+
+  async destroy(): Promise<void> {}
+
+  async acquireConnection(): Promise<ThreadConnection> {
+    return new ThreadConnection(await this.#reads.acquireConnection())
+  }
+
+  async beginTransaction(connection: ThreadConnection): Promise<void> {
+    connection.inStore = await this.#store.acquireConnection()
+    await this.#store.beginTransaction()
+  }
+
+  async commitTransaction(): Promise<void> {
+    await this.#store.commitTransaction()
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    await this.#store.rollbackTransaction()
+  }
+
+  async releaseConnection({ inStore }: ThreadConnection): Promise<void> {
+    if (inStore) await this.#store.releaseConnection()
+    else this.#faults.refuse()
+  }
+}
+
+class ThreadConnection implements DatabaseConnection {
+  readonly #reading: DatabaseConnection
+  /** While a transaction is open. */
+  inStore: DatabaseConnection | undefined
+
+  constructor(reading: DatabaseConnection) {
+    this.#reading = reading
+  }
+
+  executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return (this.inStore ?? this.#reading).executeQuery(query)
+  }
+
+  streamQuery = noStreams
 }
 
 class TransactionalMigrationAdapter extends SqliteAdapter {

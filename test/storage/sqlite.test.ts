@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { type Kysely, Migrator, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rights } from '../../src/domain/caller.js'
-import { openDatabase } from '../../src/storage/engine.js'
+import { openDatabase, openDatabaseInThread } from '../../src/storage/engine.js'
 import { migrateSchema } from '../../src/storage/migrate.js'
 import * as initial from '../../src/storage/migrations/0001-initial.js'
 import * as callOutcomes from '../../src/storage/migrations/0002-call-outcomes.js'
@@ -148,6 +148,109 @@ describe('the SQLite engine', () => {
     mkdirSync(taken, { recursive: true })
     const opening = open(join(folder, 'taken'))
     await expect(opening).rejects.toThrow(`${taken}: the database cannot be opened`)
+  })
+})
+
+describe('a database that several threads have open', () => {
+  const open = () => {
+    const port = storage.connectThread()
+    const database = openDatabaseInThread({
+      engine: 'sqlite',
+      dataDir: folder,
+      lockWaitMs: 50,
+      port,
+    })
+    const end = () => port.close()
+    return { database, end }
+  }
+  const newAccount = (id: string) =>
+    ({ id, kind: 'real', name: '', agents_may_remove: 0, created_at: 0 }) as const
+  const ids = (db: OpenDatabase['db']) => db.selectFrom('accounts').select('id').execute()
+
+  it('runs their transactions one after the other, and never a part of one within another', async () => {
+    const threads = [open(), open()]
+    const databases = [storage, ...threads.map(({ database }) => database)]
+    let openCount = 0
+    const insert = ({ db }: Pick<OpenDatabase, 'db'>, id: string) =>
+      db.transaction().execute(async (transaction) => {
+        await transaction.insertInto('accounts').values(newAccount(id)).execute()
+        openCount += 1
+        expect(openCount).toBe(1)
+        const { count } = await transaction
+          .selectFrom('accounts')
+          .select((row) => row.fn.countAll<number>().as('count'))
+          .executeTakeFirstOrThrow()
+        openCount -= 1
+        return count
+      })
+    const counts = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => {
+        const database = databases[index % databases.length]
+        return database && insert(database, `a${index}`)
+      }),
+    )
+    expect(counts.toSorted((one, other) => Number(one) - Number(other))).toEqual(
+      Array.from({ length: 60 }, (_, index) => index + 1),
+    )
+    for (const { end } of threads) end()
+  })
+
+  it('shows a thread what the others have committed, and others nothing of its open transaction', async () => {
+    const { database, end } = open()
+    await storage.db.insertInto('accounts').values(newAccount('first')).execute()
+    expect(await ids(database.db)).toEqual([{ id: 'first' }])
+    await database.db.transaction().execute(async (transaction) => {
+      await transaction.insertInto('accounts').values(newAccount('second')).execute()
+      expect(await ids(transaction)).toHaveLength(2)
+      expect(await ids(database.db)).toHaveLength(1)
+      expect(await ids(storage.reads)).toHaveLength(1)
+    })
+    expect(await ids(database.db)).toHaveLength(2)
+    expect(await ids(storage.db)).toHaveLength(2)
+    end()
+  })
+
+  it('rolls back what a thread had not committed when it ended, and goes on', async () => {
+    const { database, end } = open()
+    let waiting: Promise<unknown> | undefined
+    const isWaiting = new Promise<void>((resolve) => {
+      const begun = database.db.transaction().execute(async (transaction) => {
+        await transaction.insertInto('accounts').values(newAccount('lost')).execute()
+        waiting = storage.db.insertInto('accounts').values(newAccount('kept')).execute()
+        end()
+        resolve()
+        await new Promise(() => undefined)
+      })
+      begun.catch(() => undefined)
+    })
+    await isWaiting
+    await waiting
+    expect(await ids(storage.db)).toEqual([{ id: 'kept' }])
+  })
+
+  it('refuses a write of a thread outside a transaction', async () => {
+    const { database, end } = open()
+    const writing = database.db.insertInto('accounts').values(newAccount('stray')).execute()
+    await expect(writing).rejects.toThrow()
+    expect(await ids(storage.db)).toEqual([])
+    end()
+  })
+
+  it('tells each thread of a database that is gone, and that it is back', async () => {
+    const early = open()
+    renameSync(join(folder, 'callgate.sqlite'), join(folder, 'away.sqlite'))
+    await storage.checkFault()
+    const insert = ({ db }: Pick<OpenDatabase, 'db'>, id: string) =>
+      db
+        .transaction()
+        .execute((transaction) =>
+          transaction.insertInto('accounts').values(newAccount(id)).execute(),
+        )
+    await expect(insert(early.database, 'unsure')).rejects.toThrow('the file was removed')
+    renameSync(join(folder, 'away.sqlite'), join(folder, 'callgate.sqlite'))
+    await storage.checkFault()
+    await insert(early.database, 'stored')
+    early.end()
   })
 })
 

@@ -4,6 +4,7 @@ import { formatDay } from '../../domain/time/dates.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { Db, EbrRecordRow } from '../../storage/tables.js'
 import { splitIntoChunks } from '../sql/chunks.js'
+import { insertInChunks } from '../sql/insert-in-chunks.js'
 import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
 import type { ParsedEbr } from './ebr-input.js'
 
@@ -22,8 +23,6 @@ export interface StoredEbr
   > {
   readonly id: number
 }
-
-const parametersPerRow = 16
 
 /** The records in force: at most one per number. */
 export function selectCurrentSummaries(db: Db, owner: RowOwner, numbers: readonly string[]) {
@@ -81,27 +80,31 @@ export interface NewRecords {
   readonly liftsOptOut: boolean
 }
 
+const insertRows = insertInChunks((db, rows: readonly ReturnType<typeof toEbrRow>[]) =>
+  db.insertInto('ebr_records').values(rows),
+)
+
 /** Inserts winners as in force, and losers as superseded, as evidence that they were reported. */
 export async function insertRecords(
   db: Db,
   write: RowWrite,
   { winners, losers, liftsOptOut }: NewRecords,
 ): Promise<void> {
-  const insert = async (facts: readonly ParsedEbr[], supersededAt: Instant | null) => {
-    for (const chunk of splitIntoChunks(facts, write.traits, parametersPerRow)) {
-      await yieldToEventLoop()
-      const rows = chunk.map((fact) => ({
-        ...toEbrRow(fact, write, supersededAt),
-        lifts_opt_out: liftsOptOut ? 1 : 0,
-      }))
-      await db.insertInto('ebr_records').values(rows).execute()
-    }
-  }
+  const { traits } = write
+  const insert = (facts: readonly ParsedEbr[], supersededAt: Instant | null) =>
+    insertRows(db, facts, {
+      traits,
+      toRow: (fact) => toEbrRow(fact, write, { supersededAt, liftsOptOut }),
+    })
   await insert(losers, write.at)
   await insert(winners, null)
 }
 
-function toEbrRow(fact: ParsedEbr, write: RowWrite, supersededAt: Instant | null) {
+interface RowState extends Pick<NewRecords, 'liftsOptOut'> {
+  readonly supersededAt: Instant | null
+}
+
+function toEbrRow(fact: ParsedEbr, write: RowWrite, { supersededAt, liftsOptOut }: RowState) {
   const { owner, at, storedAt, seq, keyId } = write
   const { obligationEndsOn } = fact
   return {
@@ -121,5 +124,6 @@ function toEbrRow(fact: ParsedEbr, write: RowWrite, supersededAt: Instant | null
     imported: 0,
     key_id: keyId,
     superseded_at: supersededAt,
+    lifts_opt_out: liftsOptOut ? 1 : 0,
   }
 }

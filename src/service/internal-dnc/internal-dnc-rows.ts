@@ -5,11 +5,10 @@ import type { Instant } from '../../domain/time/clock.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { Db, InternalDncRow } from '../../storage/tables.js'
 import { splitIntoChunks } from '../sql/chunks.js'
+import { insertInChunks } from '../sql/insert-in-chunks.js'
 import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
 
 export type InternalDncListEntry = Omit<InternalDncRow, 'account_id' | 'list'>
-
-const parametersPerRow = 11
 
 /** Selects entries, including removed ones. */
 export function selectEntries(db: Db, owner: RowOwner, numbers: readonly string[]) {
@@ -22,6 +21,27 @@ export function selectEntries(db: Db, owner: RowOwner, numbers: readonly string[
     .where('number', 'in', numbers)
 }
 
+const upsertEntries = insertInChunks((db, rows: readonly InternalDncRow[]) =>
+  db
+    .insertInto('internal_dnc')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'list', 'number'])
+        .doUpdateSet((row) => ({
+          added_at: row.ref('excluded.added_at'),
+          modified_at: row.ref('excluded.modified_at'),
+          removed_at: row.ref('excluded.removed_at'),
+          opted_out_at: row.ref('excluded.opted_out_at'),
+          stored_at: row.ref('excluded.stored_at'),
+          opted_out_seq: row.ref('excluded.opted_out_seq'),
+          opted_out_by_date: row.ref('excluded.opted_out_by_date'),
+          key_id: row.ref('excluded.key_id'),
+        }))
+        .where('internal_dnc.removed_at', 'is not', null),
+    ),
+)
+
 /** Adds those of the distinct numbers that are not on the list; returns how many were added. */
 export async function insertEntries(
   db: Db,
@@ -30,26 +50,13 @@ export async function insertEntries(
 ): Promise<number> {
   const { owner, at, traits } = write
   const optedOut = toOptOutColumns(write)
-  let changed = 0n
-  for (const chunk of splitIntoChunks(numbers, traits, parametersPerRow)) {
-    await yieldToEventLoop()
-    const rows = chunk.map((number) => ({
+  return await upsertEntries(db, numbers, {
+    traits,
+    toRow: (number) => ({
       ...toEntryRow(owner, { number, addedAt: at, removedAt: null }, at),
       ...optedOut,
-    }))
-    const result = await db
-      .insertInto('internal_dnc')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict
-          .columns(['account_id', 'list', 'number'])
-          .doUpdateSet({ added_at: at, modified_at: at, removed_at: null, ...optedOut })
-          .where('internal_dnc.removed_at', 'is not', null),
-      )
-      .executeTakeFirst()
-    changed += result.numInsertedOrUpdatedRows ?? 0n
-  }
-  return Number(changed)
+    }),
+  })
 }
 
 /**
@@ -74,20 +81,25 @@ export async function updateOptOut(
   }
 }
 
+const insertNewEntries = insertInChunks((db, rows: readonly InternalDncRow[]) =>
+  db.insertInto('internal_dnc').values(rows),
+)
+
 /** Stores entries that so far existed only as fixed facts, with the new opt-out. */
 export async function insertFixedEntries(
   db: Db,
   write: RowWrite,
   fixed: readonly FixedEntry[],
 ): Promise<void> {
-  for (const chunk of splitIntoChunks(fixed, write.traits, parametersPerRow)) {
-    await yieldToEventLoop()
-    const rows = chunk.map((entry) => ({
-      ...toEntryRow(write.owner, { ...entry, removedAt: null }, entry.addedAt),
-      ...toOptOutColumns(write),
-    }))
-    await db.insertInto('internal_dnc').values(rows).execute()
-  }
+  const { owner, traits } = write
+  const optedOut = toOptOutColumns(write)
+  await insertNewEntries(db, fixed, {
+    traits,
+    toRow: (entry) => ({
+      ...toEntryRow(owner, { ...entry, removedAt: null }, entry.addedAt),
+      ...optedOut,
+    }),
+  })
 }
 
 /** A number that is on a list without a stored row. */
@@ -101,6 +113,13 @@ export interface Removal {
   /** Those of the numbers that fixed facts put on the list; an existing stored row takes precedence. */
   readonly fixed: readonly FixedEntry[]
 }
+
+const insertMissingEntries = insertInChunks((db, rows: readonly InternalDncRow[]) =>
+  db
+    .insertInto('internal_dnc')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['account_id', 'list', 'number']).doNothing()),
+)
 
 /** Marks entries as removed; returns how many were on the list. */
 export async function markRemoved(
@@ -121,16 +140,11 @@ export async function markRemoved(
       .executeTakeFirst()
     changed += result.numUpdatedRows
   }
-  for (const chunk of splitIntoChunks(fixed, traits, parametersPerRow)) {
-    await yieldToEventLoop()
-    const result = await db
-      .insertInto('internal_dnc')
-      .values(chunk.map((entry) => toEntryRow(owner, { ...entry, removedAt: at }, at)))
-      .onConflict((conflict) => conflict.columns(['account_id', 'list', 'number']).doNothing())
-      .executeTakeFirst()
-    changed += result.numInsertedOrUpdatedRows ?? 0n
-  }
-  return Number(changed)
+  const added = await insertMissingEntries(db, fixed, {
+    traits,
+    toRow: (entry) => toEntryRow(owner, { ...entry, removedAt: at }, at),
+  })
+  return Number(changed) + added
 }
 
 /**

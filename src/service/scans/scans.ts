@@ -4,11 +4,10 @@ import type { ScanProgress, ScanReceipt, ScanRequest } from '../../domain/reputa
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import { createUuid } from '../../runtime/uuid.js'
-import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
-import type { Db } from '../../storage/tables.js'
+import type { Db, ScanNumberRow } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
-import { splitIntoChunks } from '../sql/chunks.js'
+import { insertInChunks } from '../sql/insert-in-chunks.js'
 import type { ProbeResult, WebhookQueue } from '../webhooks/webhook-queue.js'
 import { readResults } from './scan-rows.js'
 import { keepResultsDays } from './scan-worker.js'
@@ -150,12 +149,14 @@ async function insertScan(
       created_at: createdAt,
     })
     .execute()
-  const rows = numbers.map((number, position) => ({ job_id: id, position, number }))
-  for (const chunk of splitIntoChunks(rows, traits, 3)) {
-    await yieldToEventLoop()
-    await transaction.insertInto('scan_numbers').values(chunk).execute()
-  }
+  const toRow = (number: string, position: number) => ({ job_id: id, position, number })
+  await insertNumbers(transaction, numbers, { traits, toRow })
 }
+
+const insertNumbers = insertInChunks(
+  (db, rows: readonly Pick<ScanNumberRow, 'job_id' | 'position' | 'number'>[]) =>
+    db.insertInto('scan_numbers').values(rows),
+)
 
 async function takeCredits(transaction: Db, accountId: string, wanted: number): Promise<number> {
   const credits = await readScanCredits(transaction, accountId)
