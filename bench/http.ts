@@ -1,10 +1,13 @@
 /**
  * Decisions per second over keep-alive connections, as JSON (`POST /v1/decisions`) and as a line for a
  * dialplan (`GET /v1/predial`), as a ratio to echo servers that read the same requests and answer as many
- * bytes. Server and load are separate processes; the servers take turns.
+ * bytes; one of them flushes as many bytes first. Server and load are separate processes; the servers take
+ * turns.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import {
@@ -22,6 +25,8 @@ import { type Serving, serveCallgate } from './serving.js'
 const full = { rounds: 7, seconds: 3 }
 const quick = { rounds: 2, seconds: 1 }
 const connections = 32
+/** As many as wait for one flush at most. */
+const manyConnections = 128
 const areaCodes = 24
 
 export interface Target {
@@ -53,8 +58,9 @@ export async function benchHttp({ small }: { readonly small: boolean }): Promise
   const load = startLoad()
   const serving = await serveCallgate({ CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z' })
   const answerBytes = await sizeOfAllow(serving)
-  const echoes = [await startEcho('http', answerBytes), await startEcho('express', answerBytes)]
-  const withSeconds = (order: LoadOrder): LoadOrder => ({ ...order, seconds })
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
+  const echoes: Echo[] = []
+  for (const kind of echoKinds) echoes.push(await startEcho(kind, answerBytes, folder))
   const ofCallgate = { name: 'callgate, decided and on record', pid: serving.pid }
   try {
     const decisions = [
@@ -73,18 +79,23 @@ export async function benchHttp({ small }: { readonly small: boolean }): Promise
       })),
       { ...ofCallgate, order: predialsOf(serving.url, serving.sandboxKey, 'allow:') },
     ]
-    for (const [title, targets] of [
-      ['POST /v1/decisions', decisions],
-      ['GET /v1/predial', predials],
+    for (const [title, targets, atOnce] of [
+      ['POST /v1/decisions', decisions, connections],
+      ['POST /v1/decisions', decisions, manyConnections],
+      ['GET /v1/predial', predials, connections],
     ] as const) {
-      const all = targets.map((target) => ({ ...target, order: withSeconds(target.order) }))
+      const all = targets.map((target) => ({
+        ...target,
+        order: { ...target.order, seconds, connections: atOnce },
+      }))
       const measured = await measureInTurns(load, all, rounds)
-      printMeasured(`${title}, ${connections} connections`, all, measured)
+      printMeasured(`${title}, ${atOnce} connections`, all, measured)
       printRatios(all, measured, [0.5, 3])
     }
   } finally {
     await serving.end()
     for (const { child } of echoes) child.disconnect()
+    rmSync(folder, { recursive: true, force: true })
     load.end()
   }
 }
@@ -193,11 +204,19 @@ interface Echo {
   readonly child: ChildProcess
 }
 
-async function startEcho(kind: 'http' | 'express', answerBytes: number): Promise<Echo> {
-  const child = fork(join(import.meta.dirname, 'echo-server.js'), [kind, String(answerBytes)])
+const echoNames = {
+  http: 'bare node:http echo',
+  express: 'bare express echo',
+  flushing: 'node:http echo that flushes',
+} as const
+type EchoKind = keyof typeof echoNames
+const echoKinds = Object.keys(echoNames) as EchoKind[]
+
+async function startEcho(kind: EchoKind, answerBytes: number, folder: string): Promise<Echo> {
+  const module = join(import.meta.dirname, 'echo-server.js')
+  const child = fork(module, [kind, String(answerBytes)], { cwd: folder })
   const [port] = (await once(child, 'message')) as [number]
-  const name = kind === 'http' ? 'bare node:http echo' : 'bare express echo'
-  return { name, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, child }
+  return { name: echoNames[kind], url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, child }
 }
 
 export function printMeasured(
@@ -238,7 +257,7 @@ export function printRatios(
     const speed = ratios((one) => one.perSecond)
     // Other programs change these less than the speeds.
     const [main, all] = [ratios((one) => 1 / one.mainUs), ratios((one) => 1 / one.cpuUs)]
-    const aim = `aim: at least ${aims[index] ?? '-'}`
+    const aim = aims[index] === undefined ? '' : `aim: at least ${aims[index]}`
     return [
       `callgate to ${name}`,
       figure(speed.median),
