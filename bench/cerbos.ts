@@ -61,19 +61,22 @@ export async function benchCerbos({ small }: { readonly small: boolean }): Promi
     const cerbos = await startCerbos(program, folder)
     const serving = await serveCallgate({ CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z' })
     try {
-      const ours = decisionsOf(serving.url, serving.sandboxKey, '"decision":"allow"')
-      const targets: readonly Target[] = [
-        {
-          name: `cerbos ${cerbosVersion}`,
-          pid: cerbos.pid,
-          hasEventLoop: false,
-          order: orderFor(cerbos.url, ours, seconds),
-        },
-        { name: 'callgate', pid: serving.pid, order: { ...ours, seconds } },
-      ]
-      const measured = await measureInTurns(load, targets, rounds)
-      printMeasured(`decisions, ${ours.connections} connections`, targets, measured)
-      printRatios(targets, measured, [aim])
+      for (const connections of [32, 128]) {
+        const allow = decisionsOf(serving.url, serving.sandboxKey, '"decision":"allow"')
+        const ours = { ...allow, connections }
+        const targets: readonly Target[] = [
+          {
+            name: `cerbos ${cerbosVersion}`,
+            pid: cerbos.pid,
+            hasEventLoop: false,
+            order: orderFor(cerbos.url, ours, seconds),
+          },
+          { name: 'callgate', pid: serving.pid, order: { ...ours, seconds } },
+        ]
+        const measured = await measureInTurns(load, targets, rounds)
+        printMeasured(`decisions, ${connections} connections`, targets, measured)
+        printRatios(targets, measured, [aim])
+      }
       const logged = statSync(cerbos.auditLog).size / 2 ** 20
       process.stdout.write(`  audit log of cerbos: ${figure(logged)} MB\n`)
     } finally {

@@ -212,7 +212,8 @@ const echoNames = {
 type EchoKind = keyof typeof echoNames
 const echoKinds = Object.keys(echoNames) as EchoKind[]
 
-async function startEcho(kind: EchoKind, answerBytes: number, folder: string): Promise<Echo> {
+/** Its working folder is `folder`. */
+export async function startEcho(kind: EchoKind, answerBytes: number, folder: string): Promise<Echo> {
   const module = join(import.meta.dirname, 'echo-server.js')
   const child = fork(module, [kind, String(answerBytes)], { cwd: folder })
   const [port] = (await once(child, 'message')) as [number]

@@ -1,7 +1,7 @@
 /**
  * 200 decisions a second over HTTP for minutes, and a program that appends a record of the same size to a
- * file on the same disk and flushes it, at the same rate. They take turns of half a minute, so that neither
- * slows down the other; the server keeps running.
+ * file on the same disk and flushes it, at the same rate; and that as a bare HTTP server, with the same
+ * requests. They take turns of half a minute, so that none slows down another; the servers keep running.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import { startDiskWriter } from './disk-writers.js'
 import type { HoldReading } from './holds-probe.js'
-import { sizeOfAllow } from './http.js'
+import { sizeOfAllow, startEcho } from './http.js'
 import {
   type LoadOrder,
   type LoadRequest,
@@ -58,25 +58,35 @@ export async function benchSustained({ small }: { readonly small: boolean }): Pr
     },
     { probe },
   )
+  const opened: (() => void)[] = []
   try {
     const recordBytes = frameBytes(await sizeOfAllow(serving))
+    const echo = await startEcho('flushing', recordBytes, folder)
+    opened.push(() => echo.child.disconnect())
     const append = { path: join(folder, 'records'), recordBytes, perSecond }
     const calls = generateCalls()
     const order = (count: number) => orderOf(serving, calls, count)
-    await load.run(order(Math.min(5, turnSeconds)))
+    const echoOrder = (count: number): LoadOrder => ({
+      ...orderOf({ ...serving, url: echo.url }, calls, count),
+      expected: { echo: { text: '"echo"' } },
+    })
+    for (const warmUp of [order, echoOrder]) await load.run(warmUp(Math.min(5, turnSeconds)))
     await writer.append({ ...append, seconds: 1 })
     const memory = [readMemoryMb(serving.pid)]
     for (const { ask } of [serving, idle]) await ask('reset')
     const results: LoadResult[] = []
+    const echoes: LoadResult[] = []
     const appends: Float64Array[] = []
     for (let done = 0; done < seconds; done += turnSeconds) {
       results.push(await load.run(order(turnSeconds)))
+      echoes.push(await load.run(echoOrder(turnSeconds)))
       appends.push(await writer.append({ ...append, seconds: turnSeconds }))
     }
     memory.push(readMemoryMb(serving.pid))
     const holds = [await serving.ask('read'), await idle.ask('read')] as HoldReading[]
-    print({ results, appends, holds, memory, recordBytes })
+    print({ results, echoes, appends, holds, memory, recordBytes })
   } finally {
+    for (const close of opened) close()
     await serving.end()
     await idle.end()
     load.end()
@@ -138,6 +148,8 @@ function orderOf(
 
 interface Findings {
   readonly results: readonly LoadResult[]
+  /** Of the HTTP server that appends and flushes. */
+  readonly echoes: readonly LoadResult[]
   readonly appends: readonly Float64Array[]
   /** Of the server, of an idle process. */
   readonly holds: readonly HoldReading[]
@@ -146,7 +158,7 @@ interface Findings {
   readonly recordBytes: number
 }
 
-function print({ results, appends, holds, memory, recordBytes }: Findings): void {
+function print({ results, echoes, appends, holds, memory, recordBytes }: Findings): void {
   const bare = Float64Array.from(appends.flatMap((ms) => [...ms])).sort()
   const allows = latenciesOf(results, 'allow')
   const row = (name: string, ms: Float64Array, aim: string) => {
@@ -157,6 +169,7 @@ function print({ results, appends, holds, memory, recordBytes }: Findings): void
     [`${perSecond} a second`, 'count', 'p50 ms', 'p99 ms', 'p99.9 ms', 'slowest', ''],
     [
       row(`bare append and flush of ${recordBytes} bytes`, bare, ''),
+      row('the same by a bare HTTP server', latenciesOf(echoes), ''),
       row('allows', allows, 'aim: p99 at most 1.5 times that of a bare append'),
       row('blocks', latenciesOf(results, 'block'), 'aim: p99 below 5'),
     ],
@@ -167,10 +180,12 @@ function print({ results, appends, holds, memory, recordBytes }: Findings): void
     results.reduce((total, result) => total + of(result), 0)
   const [server, idle] = holds
   const p99 = quantileOf(allows, 0.99) / quantileOf(bare, 0.99)
+  const httpP99 = quantileOf(latenciesOf(echoes), 0.99)
   printTable(
     ['', '', 'aim'],
     [
       ['p99 of allows to that of a bare append', figure(p99), 'at most 1.5'],
+      ['to that of the HTTP server', figure(quantileOf(allows, 0.99) / httpP99), ''],
       [
         'longest hold of the event loop, ms, GC aside',
         figure(server?.longestBesideGcMs ?? 0),
