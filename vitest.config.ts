@@ -35,6 +35,19 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'postgres',
+          include: ['test/{api,contract,service}/**/*.test.ts'],
+          // Looks into the file of SQLite; callgate erase needs it as well.
+          exclude: [...configDefaults.exclude, 'test/service/erasure.test.ts'],
+          globalSetup: ['test/support/postgres.ts'],
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'process',
           include: [processes],
           exclude: [...configDefaults.exclude, busy],

@@ -1,5 +1,5 @@
 /**
- * Runs one tier of the tests and prints how long it took: `node scripts/test.mjs first|process|e2e`.
+ * Runs one tier of the tests and prints how long it took: `node scripts/test.mjs first|process|postgres|e2e`.
  * `--long` makes random searches and kill tests longer; other arguments are passed to vitest.
  */
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
@@ -12,6 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const tiers = {
   first: ['--project', 'first'],
   process: ['--project', 'process', '--project', 'imports'],
+  postgres: ['--project', 'postgres'],
   e2e: ['--config', join(root, 'vitest.e2e.config.ts')],
 }
 

@@ -19,6 +19,7 @@ import { openDatabase } from '../storage/engine.js'
 import { migrateSchema } from '../storage/migrate.js'
 import type { OpenDatabase } from '../storage/open-database.js'
 import { prepareDataFolder } from './data-folders.js'
+import { readStorageSettings } from './storage-settings.js'
 
 export const mainAccountId = 'main'
 
@@ -54,8 +55,8 @@ export async function openAppContext(
   const { clock, timers } = runtime
   prepareDataFolder(settings)
   const storage = await openDatabase({
-    ...settings.storage,
-    dataDir: settings.dataDir,
+    ...readStorageSettings(settings),
+    createDatabase: settings.storage.createDatabase,
     init,
     blockForLockMs: runtime.canBlock ? settings.storage.lockWaitMs : 0,
     inThread: !runtime.canBlock,

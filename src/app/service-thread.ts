@@ -37,7 +37,7 @@ import type { WarmupProgress } from '../sources/warming/warmup-job.js'
 import { createWarmupStartRoute } from '../sources/warming/warmup-routes.js'
 import { ChangeHead } from '../storage/change-head.js'
 import { openDatabaseInThread } from '../storage/engine.js'
-import type { ThreadDatabase } from '../storage/open-database.js'
+import type { ThreadDatabase, ThreadStorageSettings } from '../storage/open-database.js'
 import type { Configuration } from './configuration.js'
 import { getFactsFolder } from './data-folders.js'
 import {
@@ -52,8 +52,9 @@ import {
 /** What a thread starts with. The main thread has read the files, which may have changed since. */
 export interface ServiceThreadOptions extends Configuration {
   readonly lists: ListsMessage
-  /** Of the database, which the main thread has open. */
-  readonly storePort: MessagePort
+  readonly storage: Omit<ThreadStorageSettings, 'port'>
+  /** Of the database, which the main thread has open, if its engine has one. */
+  readonly storePort: MessagePort | undefined
 }
 
 export interface RequestMessage {
@@ -331,11 +332,7 @@ const niceness = 10
 
 if (parentPort) {
   lowerThreadPriority(niceness)
-  const { settings, storePort }: ServiceThreadOptions = workerData
-  const storage = openDatabaseInThread({
-    ...settings.storage,
-    dataDir: settings.dataDir,
-    port: storePort,
-  })
+  const { storage: stored, storePort }: ServiceThreadOptions = workerData
+  const storage = await openDatabaseInThread({ ...stored, port: storePort })
   new ServiceThread(parentPort, storage, workerData)
 }

@@ -19,6 +19,7 @@ import type {
   ServiceThreadOptions,
   StreamedReplyMessage,
 } from './service-thread.js'
+import { readStorageSettings } from './storage-settings.js'
 
 interface ServiceThreadsOptions {
   readonly count: number
@@ -114,6 +115,7 @@ export class ServiceThreads implements RequestAnswerer {
     const workerData: ServiceThreadOptions = {
       settings,
       lists: shareLists(data.lists),
+      storage: readStorageSettings(settings),
       rules: data.rules.document,
       sandboxFile: data.sandbox.file,
       storePort,
@@ -121,7 +123,7 @@ export class ServiceThreads implements RequestAnswerer {
     const { module, resourceLimits } = this.#options
     const worker = new Worker(module, {
       workerData,
-      transferList: [storePort],
+      transferList: storePort ? [storePort] : [],
       ...(resourceLimits && { resourceLimits }),
     })
     const calls = connectPort<MainThreadFunctions, ServiceThreadFunctions>(worker, {

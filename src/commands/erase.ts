@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { AppContext } from '../app/app-context.js'
 import { openErasures } from '../app/erasures.js'
+import { requireSqlite } from '../app/storage-settings.js'
 import { parseDialString } from '../domain/phone-number.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { DataFileError } from '../errors.js'
@@ -60,6 +61,11 @@ async function eraseNumber(
   options: EraseOptions,
   terminal: Terminal,
 ): Promise<void> {
+  requireSqlite(
+    context.settings,
+    'callgate erase',
+    'erase the number by SQL, and wait until the journal has expired',
+  )
   const request = toRequest(context, options)
   if (request.accountId !== undefined) await requireAccount(context, request.accountId)
   const erasures = openErasures(context)
@@ -142,15 +148,15 @@ async function finishErasure(
     const erasure = await erasures.find(id)
     if (erasure === undefined) throw new CommandFailure(`erasure ${id} is gone from the database`)
     if (erasure.decisions !== undefined) return erasure
-    if (lockJournal(context)) await eraseUnfinished(context, erasures)
+    if (await lockJournal(context)) await eraseUnfinished(context, erasures)
     else await sleep(pollMs)
   }
 }
 
 /** False while a server has it. */
-function lockJournal({ storage }: AppContext): boolean {
+async function lockJournal({ storage }: AppContext): Promise<boolean> {
   try {
-    storage.lockForServing()
+    await storage.lockForServing()
     return true
   } catch (cause) {
     if (cause instanceof DataFileError) return false

@@ -9,7 +9,7 @@ import { DataFileError, getErrorMessage } from '../errors.js'
  * begins with an empty line.
  */
 export function readFirstLine(path: string, setting: string): string {
-  const line = readContent(path, setting).split(/\r?\n/, 1)[0]?.trim() ?? ''
+  const line = readWholeFile(path, setting).split(/\r?\n/, 1)[0]?.trim() ?? ''
   if (line === '') throw new DataFileError(path, `${setting}: its first line is empty`)
   return line
 }
@@ -28,7 +28,8 @@ export function isApiKey(text: string): boolean {
 
 export const apiKeyRule = '1 to 500 visible ASCII characters, without spaces'
 
-function readContent(path: string, setting: string): string {
+/** Throws as {@link readFirstLine} does. */
+export function readWholeFile(path: string, setting: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {

@@ -16,6 +16,7 @@ import {
   httpUrl,
   instant,
   milliseconds,
+  postgresUrl,
   region,
   reloadable,
   shortName,
@@ -104,7 +105,27 @@ const settingsShape = z.strictObject({
     .prefault({}),
   storage: z
     .strictObject({
-      engine: z.enum(['sqlite']).default('sqlite').describe('SQL engine'),
+      engine: z
+        .enum(['sqlite', 'postgres'])
+        .default('sqlite')
+        .describe(
+          'Where accounts, keys, projects, opt-outs and consents are: in a file of the data folder, or in ' +
+            'the PostgreSQL database of storage.url. Decisions are in the journal of the data folder',
+        ),
+      url: postgresUrl
+        .optional()
+        .describe('postgres://user@host:5432/database; without a password'),
+      passwordFile: filePath.describe('File with the password of storage.url on its first line'),
+      tls: z
+        .boolean()
+        .default(true)
+        .describe('Encrypt connections to PostgreSQL, and check its certificate'),
+      caFile: filePath.describe(
+        'File with the certificate authorities that PostgreSQL may be certified by; those of Node.js by default',
+      ),
+      maxConnections: wholeNumber(2, 200)
+        .default(10)
+        .describe('Connections to PostgreSQL at most, with at most 2 more for each service thread'),
       lockWaitMs: milliseconds(1, 10_000)
         .default(100)
         .describe(
@@ -253,6 +274,10 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
   if (lockWaitMs >= deadlineMs) {
     const rule = `is ${lockWaitMs} and must be below gate.deadlineMs, which is ${deadlineMs}`
     problem(['storage', 'lockWaitMs'], `${rule}; lower lockWaitMs or raise deadlineMs`)
+  }
+  const { engine, url } = settings.storage
+  if (engine === 'postgres' && url === undefined) {
+    problem(['storage', 'url'], 'must be given with storage.engine postgres')
   }
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
   for (const [check, { staleForMs }] of Object.entries(settings.policy)) {

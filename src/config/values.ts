@@ -50,6 +50,14 @@ export const httpUrl = z
 
 export const filePath = text.optional()
 
+export const postgresUrl = z.string().refine((url) => {
+  const { protocol, hostname, pathname, username, password, search } = parseUrl(url) ?? {}
+  const isPostgres = protocol === 'postgres:' || protocol === 'postgresql:'
+  const isWhole =
+    isPostgres && hostname !== '' && username !== '' && /^\/[^/]+$/.test(pathname ?? '')
+  return isWhole && password === '' && search === ''
+}, 'must be postgres://user@host:port/database, without a password (storage.passwordFile) and without options')
+
 const secret = z
   .string()
   .regex(/^[\x21-\x7e]{1,500}$/, 'must be 1 to 500 visible ASCII characters')

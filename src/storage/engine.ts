@@ -11,22 +11,31 @@ import type {
 } from './open-database.js'
 import { openSqlite, openSqliteInThread } from './sqlite.js'
 
-const engines = { sqlite: { open: openSqlite, openInThread: openSqliteInThread } } as const
-
 /**
  * Rejects with a {@link DataFileError} if the database cannot be opened, or if opening would create a new one
  * against the settings.
  */
 export async function openDatabase(settings: StorageSettings): Promise<OpenDatabase> {
-  const opened = await engines[settings.engine].open(settings)
+  const { postgres } = settings
+  const opened = postgres
+    ? await (await loadPostgres()).openPostgres(postgres, { isCommand: !settings.inThread })
+    : await openSqlite(settings)
   return { ...opened, retryWhileLocked: retryWhileLocked(opened, settings) }
 }
 
 /** In that thread, queries run on a connection of its own, and transactions take turns with those of others. */
-export function openDatabaseInThread(settings: ThreadStorageSettings): ThreadDatabase {
-  const opened = engines[settings.engine].openInThread(settings)
+export async function openDatabaseInThread(
+  settings: ThreadStorageSettings,
+): Promise<ThreadDatabase> {
+  const { postgres } = settings
+  const opened = postgres
+    ? (await loadPostgres()).openPostgresInThread(postgres)
+    : openSqliteInThread(settings)
   return { ...opened, retryWhileLocked: retryWhileLocked(opened, settings) }
 }
+
+/** Its driver is loaded only by those who use it. */
+const loadPostgres = () => import('./postgres.js')
 
 function retryWhileLocked(
   opened: EngineThreadConnection,

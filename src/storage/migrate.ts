@@ -9,6 +9,7 @@ import * as keyRights from './migrations/0005-key-rights.js'
 import * as scrubTerms from './migrations/0006-scrub-terms.js'
 import * as importedRecords from './migrations/0007-imported-records.js'
 import * as erasures from './migrations/0008-erasures.js'
+import * as commandWrites from './migrations/0009-command-writes.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -20,6 +21,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0006-scrub-terms': scrubTerms,
   '0007-imported-records': importedRecords,
   '0008-erasures': erasures,
+  '0009-command-writes': commandWrites,
 }
 
 /** In order. */
@@ -66,7 +68,9 @@ interface SchemaState {
 
 async function readSchemaState(db: Db): Promise<SchemaState> {
   const all = await db.introspection.getTables({ withInternalKyselyTables: true })
-  const names = all.map(({ name }) => name)
+  // PostgreSQL shows the tables of all schemas, which may be those of other programs.
+  const own = all.filter(({ schema }) => schema === undefined || schema === 'public')
+  const names = own.map(({ name }) => name)
   const tables = names.filter((name) => !name.startsWith('kysely_'))
   if (!names.includes('kysely_migration')) return { tables, executed: [] }
   const rows = await db

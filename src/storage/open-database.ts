@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { CompiledQuery } from 'kysely'
+import type { MaybePromise } from '../domain/compliance.js'
 import type { OpenedFile } from './open-files.js'
 import type { Db } from './tables.js'
 
@@ -14,8 +15,8 @@ export interface EngineTraits {
   isFull(cause: unknown): boolean
 }
 
-/** Gives the first row for the parameters of the query. */
-export type ReadFirst<Row> = (...parameters: readonly unknown[]) => Row | undefined
+/** Gives the first row for the parameters of the query; at once if the database is in the same process. */
+export type ReadFirst<Row> = (...parameters: readonly unknown[]) => MaybePromise<Row | undefined>
 
 /** What each thread of the program does with the database. */
 export interface ThreadDatabase {
@@ -53,11 +54,11 @@ export interface OpenDatabase extends ThreadDatabase {
   readonly files: readonly OpenedFile[]
   /**
    * Makes this the only server of the data folder until it is closed: each server caches answers and
-   * would not see another's writes at once. Throws {@link DataFileError} if there is one already.
+   * would not see another's writes at once. Rejects with {@link DataFileError} if there is one already.
    */
-  lockForServing(): void
+  lockForServing(): Promise<void>
   /** For a further thread to open the database with; it must have ended before this one closes it. */
-  connectThread(): MessagePort
+  connectThread(): MessagePort | undefined
   /** Whether another process has written since the last call; not while there is a fault. */
   hasExternalChanges(): Promise<boolean>
   /** Marks the data folder as one with a database, so that no command creates a new one there. */
@@ -88,8 +89,20 @@ export interface OpenDatabase extends ThreadDatabase {
   close(): Promise<void>
 }
 
+/** Where a PostgreSQL database is. */
+export interface PostgresSettings {
+  /** `postgres://user@host:port/database`. */
+  readonly url: string
+  readonly password?: string | undefined
+  readonly tls: boolean
+  /** In PEM; those of Node.js when absent. */
+  readonly certificateAuthorities?: string | undefined
+  readonly maxConnections: number
+}
+
 export interface StorageSettings {
-  readonly engine: 'sqlite'
+  /** SQLite when absent. */
+  readonly postgres?: PostgresSettings | undefined
   /** Folder of the SQLite file. */
   readonly dataDir: string
   /**
@@ -102,17 +115,15 @@ export interface StorageSettings {
   readonly createDatabase?: boolean
   /** Writes, and waits for the disk, in a thread of its own. */
   readonly inThread?: boolean
-  /** For another thread of a process that has opened the database: from {@link OpenDatabase.connectThread}. */
-  readonly storePort?: MessagePort
   /** Creates a new database, even in a folder that has held one; refused if there is one. */
   readonly init?: boolean
 }
 
 /** For a further thread of the process that has opened the database. */
 export interface ThreadStorageSettings
-  extends Pick<StorageSettings, 'engine' | 'dataDir' | 'lockWaitMs'> {
+  extends Pick<StorageSettings, 'postgres' | 'dataDir' | 'lockWaitMs'> {
   /** From {@link OpenDatabase.connectThread}. */
-  readonly port: MessagePort
+  readonly port: MessagePort | undefined
 }
 
 export type EngineConnection = Omit<OpenDatabase, 'retryWhileLocked'>

@@ -90,7 +90,7 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
         dataVersion = await readPragma('data_version')
         return dataVersion !== seen
       },
-      lockForServing: () => {
+      lockForServing: async () => {
         serving ??= lockServing(dataDir)
         // With the lock, no restore is running. Left there, it would let a later one empty the folder.
         rmSync(resolveRestoringPath(dataDir), { recursive: true, force: true })
@@ -141,6 +141,7 @@ export function openSqliteInThread({
 }: ThreadStorageSettings): EngineThreadConnection {
   const path = resolveDatabasePath(dataDir)
   const faults = new Faults(path)
+  if (port === undefined) throw new TypeError('a further thread needs a port to the store')
   const { call } = connectPort<StoreObserver, StoreClientFunctions>(port, faults)
   const reader = new Sqlite(path, { readonly: true, timeout: lockWaitMs })
   const reads = new ReadDriver(reader, faults)

@@ -201,6 +201,8 @@ interface ChangeHeadRow {
   newest_at: number
   /** How often an operator has confirmed that the clock is right and `newest_at` was not. */
   acceptances: Generated<number>
+  /** How often a command has written, with an engine that does not count by itself. */
+  command_writes: Generated<number>
 }
 
 interface InternalDncListRow {

@@ -46,7 +46,6 @@ async function openEmbedded({
 }: Options = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-embedded-'))
   const storage = await openDatabase({
-    engine: 'sqlite',
     dataDir: folder,
     lockWaitMs: 100,
     blockForLockMs: 0,

@@ -3,6 +3,7 @@ import { runAccountTransaction } from '../../src/service/sql/account-transaction
 import { openDatabase } from '../../src/storage/engine.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller, n } from '../support/service-subjects.js'
+import { engineOf } from '../support/test-engine.js'
 
 const database = useDatabase()
 
@@ -41,7 +42,7 @@ test('an unknown account cannot be written for', async () => {
 test('two connections may write for one account in turn, each on what the other left', async () => {
   const here = await buildSubjects(database.storage)
   const elsewhere = await openDatabase({
-    engine: 'sqlite',
+    ...engineOf(database.folder),
     dataDir: database.folder,
     lockWaitMs: 100,
     blockForLockMs: 0,

@@ -11,6 +11,7 @@ import type { OpenDatabase } from '../../src/storage/open-database.js'
 import type { Db } from '../../src/storage/tables.js'
 import { buildSubjects, type Subjects } from '../support/service-subjects.js'
 import { type TestClock, testClock } from '../support/test-clock.js'
+import { isPostgres } from '../support/test-engine.js'
 
 interface FakeQueue extends WebhookQueue {
   /** How often the queue was told that there is work. */
@@ -63,7 +64,8 @@ export async function buildProjects(
   storage: OpenDatabase,
   clock: TestClock = testClock(),
 ): Promise<ProjectParts> {
-  await sql`create table if not exists kept_events (id integer primary key, event text)`.execute(
+  const id = isPostgres() ? 'id serial' : 'id integer'
+  await sql`create table if not exists kept_events (${sql.raw(id)} primary key, event text)`.execute(
     storage.db,
   )
   const subjects = await buildSubjects(storage, { clock })

@@ -265,7 +265,7 @@ describe('damage', () => {
     const read = storage.prepareRead(query.compile())
     let damage = 0
     try {
-      read(0)
+      void read(0)
     } catch (cause) {
       storage.observeFailure(cause)
       damage += 1

@@ -20,7 +20,6 @@ let elsewhere: Sqlite.Database
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'callgate-sqlite-'))
   storage = await openDatabase({
-    engine: 'sqlite',
     dataDir: folder,
     lockWaitMs: 50,
     blockForLockMs: 0,
@@ -141,8 +140,7 @@ describe('the SQLite engine', () => {
   it('names a database that cannot be opened', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, 'not a folder')
-    const open = (dataDir: string) =>
-      openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    const open = (dataDir: string) => openDatabase({ dataDir, lockWaitMs: 50, blockForLockMs: 0 })
     await expect(open(file)).rejects.toThrow(`${file}: exists and is not a folder`)
     const taken = join(folder, 'taken/callgate.sqlite')
     mkdirSync(taken, { recursive: true })
@@ -152,15 +150,14 @@ describe('the SQLite engine', () => {
 })
 
 describe('a database that several threads have open', () => {
-  const open = () => {
+  const open = async () => {
     const port = storage.connectThread()
-    const database = openDatabaseInThread({
-      engine: 'sqlite',
+    const database = await openDatabaseInThread({
       dataDir: folder,
       lockWaitMs: 50,
       port,
     })
-    const end = () => port.close()
+    const end = () => port?.close()
     return { database, end }
   }
   const newAccount = (id: string) =>
@@ -168,7 +165,7 @@ describe('a database that several threads have open', () => {
   const ids = (db: OpenDatabase['db']) => db.selectFrom('accounts').select('id').execute()
 
   it('runs their transactions one after the other, and never a part of one within another', async () => {
-    const threads = [open(), open()]
+    const threads = [await open(), await open()]
     const databases = [storage, ...threads.map(({ database }) => database)]
     let openCount = 0
     const insert = ({ db }: Pick<OpenDatabase, 'db'>, id: string) =>
@@ -196,7 +193,7 @@ describe('a database that several threads have open', () => {
   })
 
   it('shows a thread what the others have committed, and others nothing of its open transaction', async () => {
-    const { database, end } = open()
+    const { database, end } = await open()
     await storage.db.insertInto('accounts').values(newAccount('first')).execute()
     expect(await ids(database.db)).toEqual([{ id: 'first' }])
     await database.db.transaction().execute(async (transaction) => {
@@ -211,7 +208,7 @@ describe('a database that several threads have open', () => {
   })
 
   it('rolls back what a thread had not committed when it ended, and goes on', async () => {
-    const { database, end } = open()
+    const { database, end } = await open()
     let waiting: Promise<unknown> | undefined
     const isWaiting = new Promise<void>((resolve) => {
       const begun = database.db.transaction().execute(async (transaction) => {
@@ -229,7 +226,7 @@ describe('a database that several threads have open', () => {
   })
 
   it('refuses a write of a thread outside a transaction', async () => {
-    const { database, end } = open()
+    const { database, end } = await open()
     const writing = database.db.insertInto('accounts').values(newAccount('stray')).execute()
     await expect(writing).rejects.toThrow()
     expect(await ids(storage.db)).toEqual([])
@@ -237,7 +234,7 @@ describe('a database that several threads have open', () => {
   })
 
   it('tells each thread of a database that is gone, and that it is back', async () => {
-    const early = open()
+    const early = await open()
     renameSync(join(folder, 'callgate.sqlite'), join(folder, 'away.sqlite'))
     await storage.checkFault()
     const insert = ({ db }: Pick<OpenDatabase, 'db'>, id: string) =>
@@ -272,7 +269,7 @@ describe('migrations', () => {
 
   it('bring a database of the first schema up to date, and leave what is in it', async () => {
     const dataDir = join(folder, 'old')
-    const old = await openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    const old = await openDatabase({ dataDir, lockWaitMs: 50, blockForLockMs: 0 })
     const provider = { getMigrations: async () => ({ '0001-initial': initial }) }
     expect((await new Migrator({ db: old.db, provider }).migrateToLatest()).error).toBeUndefined()
     const names = async () => (await old.db.introspection.getTables()).map(({ name }) => name)
@@ -307,7 +304,7 @@ describe('migrations', () => {
 
   it('number opt-outs and consents in the order they were stored, the opt-out last on a tie', async () => {
     const dataDir = join(folder, 'third')
-    const old = await openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    const old = await openDatabase({ dataDir, lockWaitMs: 50, blockForLockMs: 0 })
     const provider = {
       getMigrations: async () => ({
         '0001-initial': initial,
@@ -353,13 +350,13 @@ describe('migrations', () => {
       { number: '2', stored_seq: 2, lifts_opt_out: 1, key_id: null },
     ])
     const head = await old.db.selectFrom('change_head').selectAll().execute()
-    expect(head).toEqual([{ id: 1, seq: 4, newest_at: 300, acceptances: 0 }])
+    expect(head).toEqual([{ id: 1, seq: 4, newest_at: 300, acceptances: 0, command_writes: 0 }])
     await old.close()
   })
 
   it('mark what was imported before, whatever its date', async () => {
     const dataDir = join(folder, 'sixth')
-    const old = await openDatabase({ engine: 'sqlite', dataDir, lockWaitMs: 50, blockForLockMs: 0 })
+    const old = await openDatabase({ dataDir, lockWaitMs: 50, blockForLockMs: 0 })
     await migrateSchema(old.db)
     await sql`alter table internal_dnc drop column opted_out_by_date`.execute(old.db)
     await sql`alter table ebr_records drop column imported`.execute(old.db)

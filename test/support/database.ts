@@ -1,4 +1,4 @@
-/** A migrated SQLite database in a temporary folder for each test, which can be closed and reopened. */
+/** A migrated database in a temporary folder for each test, which can be closed and reopened. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/storage/engine.js'
 import { migrateSchema } from '../../src/storage/migrate.js'
 import type { OpenDatabase } from '../../src/storage/open-database.js'
 import type { Db } from '../../src/storage/tables.js'
+import { createPostgresDatabase, engineOf, isPostgres } from './test-engine.js'
 
 export interface TestDatabase {
   /** Changes with every {@link TestDatabase.reopen}. */
@@ -17,12 +18,13 @@ export interface TestDatabase {
   reopen(): Promise<void>
 }
 
-const settings = { engine: 'sqlite', lockWaitMs: 100, blockForLockMs: 0 } as const
+const settings = { lockWaitMs: 100, blockForLockMs: 0 } as const
 
 /** Migrations take longer than most cases, so a new folder gets a copy of a migrated database. */
 let migrated: Promise<{ readonly name: string; readonly bytes: Buffer }> | undefined
 
 export async function writeMigratedDatabase(folder: string): Promise<void> {
+  if (isPostgres()) return await createPostgresDatabase(folder)
   migrated ??= migrateOnce()
   const { name, bytes } = await migrated
   writeFileSync(join(folder, name), bytes, { mode: 0o600 })
@@ -44,7 +46,7 @@ export function useDatabase(): TestDatabase {
   let folder = ''
   let storage: OpenDatabase
   const open = async () => {
-    storage = await openDatabase({ ...settings, dataDir: folder })
+    storage = await openDatabase({ ...settings, ...engineOf(folder), dataDir: folder })
     await migrateSchema(storage.db)
   }
   beforeEach(async () => {

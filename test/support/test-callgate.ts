@@ -9,6 +9,7 @@ import type { Clock, Instant } from '../../src/domain/time/clock.js'
 import { createLogger } from '../../src/observability/log.js'
 import { nodeRuntime, type Runtime } from '../../src/runtime/runtime.js'
 import { writeMigratedDatabase } from './database.js'
+import { engineVariablesOf } from './test-engine.js'
 
 /** A Monday, noon in New York. */
 export const mondayNoon = Date.UTC(2026, 10, 23, 17)
@@ -61,6 +62,7 @@ export async function openTestCallgate(options: TestCallgateOptions = {}): Promi
     environment: {
       ...smallCache,
       ...(options.environment?.CALLGATE_SOURCE_KIND !== 'remote' && patient),
+      ...engineVariablesOf(dataDir),
       ...options.environment,
       CALLGATE_DATA_DIR: dataDir,
       CALLGATE_HTTP_PORT: '0',

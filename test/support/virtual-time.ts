@@ -1,6 +1,7 @@
 /** Time that passes only when a test lets it: clock and timers in one, hours in a moment. */
 import type { Clock, Instant, Timers } from '../../src/domain/time/clock.js'
 import { instant } from './test-clock.js'
+import { isPostgresBusy } from './test-engine.js'
 
 interface Waiting {
   readonly at: number
@@ -35,9 +36,11 @@ export function virtualTime(start = '2026-11-23T17:00:00Z'): VirtualTime {
   // A turn of the real loop empties the queue of microtasks, however long it grows. Work that yields
   // when it has taken long by the real clock, as on a busy machine, takes several.
   const settle = async () => {
-    for (let turn = 0; turn < 8; turn += 1) {
-      await new Promise<void>((resolve) => setImmediate(resolve))
-    }
+    do {
+      for (let turn = 0; turn < 8; turn += 1) {
+        await new Promise<void>((resolve) => setImmediate(resolve))
+      }
+    } while (isPostgresBusy())
   }
   return {
     now: () => startedAt + Math.floor(elapsed),

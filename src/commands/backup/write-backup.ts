@@ -21,6 +21,7 @@ import {
   getNumberingFolder,
   resolveLastBackupPath,
 } from '../../app/data-folders.js'
+import { requireSqlite } from '../../app/storage-settings.js'
 import { resolveShippedFile } from '../../config/load.js'
 import { listSecretFiles } from '../../config/secret-file.js'
 import type { Settings } from '../../config/settings.js'
@@ -64,6 +65,7 @@ export async function createBackup(
   target: string,
   options: BackupOptions,
 ): Promise<BackupManifest> {
+  requireSqlite(settings, 'callgate backup', 'copy the data folder, and the database with pg_dump')
   refuseTarget(settings, target)
   // The name is unique, since another backup may be running.
   const partial = mkdtempSync(`${target}.partial-`)

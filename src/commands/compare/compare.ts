@@ -134,8 +134,9 @@ async function compare(
 }
 
 /** Throws for a folder without a database, since opening it would create an empty one. */
-function requireDatabase({ dataDir }: Settings): void {
-  if (existsSync(resolveDatabasePath(dataDir)) || findDatabaseEvidence(dataDir) !== undefined)
+function requireDatabase({ dataDir, storage }: Settings): void {
+  const isElsewhere = storage.engine !== 'sqlite'
+  if (isElsewhere || existsSync(resolveDatabasePath(dataDir)) || findDatabaseEvidence(dataDir))
     return
   const rule = 'contains no database; set it to the data folder of the callgate to compare'
   throw new CommandFailure(`dataDir '${dataDir}': ${rule}`, 2)

@@ -8,6 +8,7 @@ import {
   unwritableFix,
 } from '../../app/data-folders.js'
 import { openReferenceData, type ReferenceData } from '../../app/service.js'
+import { readStorageSettings } from '../../app/storage-settings.js'
 import type { Settings } from '../../config/settings.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
@@ -15,6 +16,7 @@ import { getErrorCode, getErrorMessage } from '../../errors.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { ChangeHead } from '../../storage/change-head.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
+import { openDatabase } from '../../storage/engine.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
 import type { Db } from '../../storage/tables.js'
 import { listBlockedCountries, readAccountCallStatuses } from '../serve/call-readiness.js'
@@ -49,7 +51,8 @@ export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonl
   const { clock } = deps
   const { dataDir } = settings
   const [lists, numbering] = [getListsFolder(settings), getNumberingFolder(settings)]
-  const database = resolveDatabasePath(dataDir)
+  const { engine, url } = settings.storage
+  const database = engine === 'postgres' ? `${url}` : resolveDatabasePath(dataDir)
   let data: ReferenceData | undefined
   return [
     {
@@ -158,8 +161,11 @@ async function findStoredFindings(
   const path = resolveDatabasePath(settings.dataDir)
   const findCalls = async (db?: Db) =>
     data ? await findCallFindings(settings, { data, db, clock }) : []
-  if (!existsSync(path)) return await findCalls()
-  const database = openReadOnlyDatabase(path, temporaryFolder)
+  const storage = { ...readStorageSettings(settings), blockForLockMs: 0 }
+  if (!storage.postgres && !existsSync(path)) return await findCalls()
+  const database = storage.postgres
+    ? await openDatabase(storage)
+    : openReadOnlyDatabase(path, temporaryFolder)
   try {
     const { db } = database
     return [
@@ -168,7 +174,7 @@ async function findStoredFindings(
       ...(await findClockFindings(db, clock)),
     ]
   } finally {
-    database.close()
+    await database.close()
   }
 }
 

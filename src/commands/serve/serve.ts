@@ -114,7 +114,7 @@ async function serveUntil(
 ): Promise<void> {
   const { storage, runtime } = callgate
   const { log } = runtime
-  storage.lockForServing()
+  await storage.lockForServing()
   storage.failure.catch((err: unknown) =>
     log.error('callgate stops, since it cannot go on', { err }),
   )

@@ -6,6 +6,7 @@
 
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
+import type { MaybePromise } from '../../domain/compliance.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -124,9 +125,11 @@ export class Consent implements EbrRecordSource {
     ebrProject: string,
     number: PhoneNumber,
     fixedFacts: FixedFacts | undefined,
-  ): EbrRecord | undefined {
+  ): MaybePromise<EbrRecord | undefined> {
     const row = this.#rows.find({ accountId, projectCode: ebrProject }, number)
-    return row ? toEbrRecord(row) : fixedFacts?.ebrRecord(number)
+    const toRecord = (stored: StoredEbr | undefined) =>
+      stored ? toEbrRecord(stored) : fixedFacts?.ebrRecord(number)
+    return row instanceof Promise ? row.then(toRecord) : toRecord(row)
   }
 
   async findRecords(

@@ -6,6 +6,7 @@
 
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
+import type { MaybePromise } from '../../domain/compliance.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
@@ -184,11 +185,14 @@ export class InternalDnc implements InternalDncEntrySource {
     list: string,
     number: PhoneNumber,
     fixedFacts: FixedFacts | undefined,
-  ): InternalDncEntry | undefined {
+  ): MaybePromise<InternalDncEntry | undefined> {
     const row = this.#rows.find({ accountId, projectCode: list }, number)
-    if (row) return toEntry(row)
-    const fixed = fixedFacts?.internalDncEntry(number)
-    return fixed && toEntry(toFixedRow({ number, addedAt: fixed.addedAt }))
+    const toListed = (stored: InternalDncListEntry | undefined) => {
+      if (stored) return toEntry(stored)
+      const fixed = fixedFacts?.internalDncEntry(number)
+      return fixed && toEntry(toFixedRow({ number, addedAt: fixed.addedAt }))
+    }
+    return row instanceof Promise ? row.then(toListed) : toListed(row)
   }
 
   async findEntries(

@@ -91,7 +91,9 @@ async function exportRows<Row extends { readonly number: string }>(
   { header, selectProject, readPage, format }: ExportedTable<Row>,
 ): Promise<RecordsExportSummary> {
   const scope = await requireScope(projects, accountId, { projectId })
-  return await storage.db.transaction().execute(async (transaction) => {
+  // All pages are of one instant, also where another transaction may commit meanwhile.
+  const reading = storage.db.transaction().setIsolationLevel('repeatable read')
+  return await reading.execute(async (transaction) => {
     const lists = await readCurrentLists(transaction, scope)
     const { internalDncList } = lists
     const projectCode = selectProject(lists)

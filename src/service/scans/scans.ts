@@ -128,7 +128,7 @@ async function readScanCredits(db: Db, accountId: string): Promise<number | null
 async function insertScan(
   transaction: Db,
   scan: NewScan,
-  traits: Pick<EngineTraits, 'maxParameters'>,
+  traits: Pick<EngineTraits, 'name' | 'maxParameters'>,
 ): Promise<void> {
   const { id, accountId, numbers, createdAt } = scan
   const creditsTaken = await takeCredits(transaction, accountId, numbers.length)

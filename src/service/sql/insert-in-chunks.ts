@@ -13,14 +13,22 @@ type InsertQuery<Row> = (db: Db, rows: readonly Row[]) => Compilable
  * many rows the database says it has written. Building the SQL takes longer than running it.
  */
 export function insertInChunks<Row extends object>(build: InsertQuery<Row>) {
-  const compiled = new Map<number, CompiledQuery>()
-  const compile = (db: Db, rows: readonly Row[], parameters: readonly unknown[]) => {
-    const known = compiled.get(rows.length)
+  const compiled = new Map<string, CompiledQuery>()
+  const compile = (
+    db: Db,
+    engine: string,
+    {
+      rows,
+      parameters,
+    }: { readonly rows: readonly Row[]; readonly parameters: readonly unknown[] },
+  ) => {
+    const key = `${engine} ${rows.length}`
+    const known = compiled.get(key)
     if (known) return known
     const made = build(db, rows).compile()
     if (made.parameters.length !== parameters.length)
       throw new TypeError('an insert has parameters other than the values of its rows')
-    compiled.set(rows.length, made)
+    compiled.set(key, made)
     return made
   }
   return async <Item>(
@@ -37,7 +45,7 @@ export function insertInChunks<Row extends object>(build: InsertQuery<Row>) {
       await yieldToEventLoop()
       const rows = chunk.map((item) => toRow(item, position++))
       const parameters = rows.flatMap((row) => Object.values(row))
-      const { query, queryId, sql } = compile(db, rows, parameters)
+      const { query, queryId, sql } = compile(db, traits.name, { rows, parameters })
       const result = await db.executeQuery({ query, queryId, sql, parameters })
       written += result.numAffectedRows ?? 0n
     }
@@ -46,6 +54,6 @@ export function insertInChunks<Row extends object>(build: InsertQuery<Row>) {
 }
 
 interface InsertOptions<Item, Row> {
-  readonly traits: Pick<EngineTraits, 'maxParameters'>
+  readonly traits: Pick<EngineTraits, 'name' | 'maxParameters'>
   readonly toRow: (item: Item, position: number) => Row
 }

@@ -3,6 +3,7 @@
  * longer than running it.
  */
 import type { Compilable, CompiledQuery } from 'kysely'
+import type { MaybePromise } from '../../domain/compliance.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
@@ -26,7 +27,7 @@ export interface RowWrite extends ChangeStamp {
   readonly at: Instant
   /** The API key of the request. */
   readonly keyId: string
-  readonly traits: Pick<EngineTraits, 'maxParameters'>
+  readonly traits: Pick<EngineTraits, 'name' | 'maxParameters'>
 }
 
 /** A query whose parameters are the account, the project code and the numbers, in that order. */
@@ -47,8 +48,8 @@ export class NumberRowReader<Row> {
     this.#query = query
   }
 
-  /** The committed row of a number, without a wait. */
-  find(owner: RowOwner, number: PhoneNumber): Row | undefined {
+  /** The committed row of a number; without a wait if the database is in the same process. */
+  find(owner: RowOwner, number: PhoneNumber): MaybePromise<Row | undefined> {
     try {
       this.#readFirst ??= this.#storage.prepareRead(this.#compile(owner, [number]))
       return this.#readFirst(owner.accountId, owner.projectCode, number)

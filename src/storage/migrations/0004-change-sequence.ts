@@ -17,11 +17,15 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute()
   await sql`insert into change_head (id, seq, newest_at) values (
     1,
-    max(coalesce((select max(stored_seq) from ebr_records), 0),
-      coalesce((select max(opted_out_seq) from internal_dnc), 0)),
-    max(coalesce((select max(stored_at) from ebr_records), 0),
-      coalesce((select max(stored_at) from internal_dnc), 0),
-      coalesce((select decided_at from decisions order by id desc limit 1), 0)))`.execute(db)
+    (select coalesce(max(latest), 0) from (
+      select max(stored_seq) as latest from ebr_records union all
+      select max(opted_out_seq) from internal_dnc) as seqs),
+    (select coalesce(max(latest), 0) from (
+      select max(stored_at) as latest from ebr_records union all
+      select max(stored_at) from internal_dnc union all
+      select max(decided_at) from decisions where id = (select max(id) from decisions)) as instants))`.execute(
+    db,
+  )
 }
 
 async function addColumns(db: Kysely<unknown>): Promise<void> {
@@ -46,6 +50,9 @@ async function addColumns(db: Kysely<unknown>): Promise<void> {
  * comes after the consent. Rows of a sandbox's fixed facts were never stored by anybody and keep 0.
  */
 async function numberStoredRows(db: Kysely<unknown>): Promise<void> {
+  // A new database has none, and PostgreSQL has no `rowid`.
+  const stored = sql`select stored_at from ebr_records union all select stored_at from internal_dnc`
+  if ((await sql`${stored} limit 1`.execute(db)).rows.length === 0) return
   const ordered = sql`
     select kind, row, row_number() over (order by stored_at, kind, row) as seq from (
       select 0 as kind, id as row, stored_at from ebr_records

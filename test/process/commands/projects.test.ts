@@ -28,7 +28,6 @@ const run = (...args: string[]) => callgate(['projects', ...args], { CALLGATE_DA
 /** Looks into the data of the program as another process does. */
 async function withData<Result>(look: (db: Db, projects: Projects) => Promise<Result>) {
   const storage = await openDatabase({
-    engine: 'sqlite',
     dataDir,
     lockWaitMs: 1_000,
     blockForLockMs: 1_000,

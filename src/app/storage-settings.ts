@@ -1,0 +1,39 @@
+/** Where the database is, by the settings. */
+import { SettingsError } from '../config/load.js'
+import { readFirstLine, readWholeFile } from '../config/secret-file.js'
+import type { Settings } from '../config/settings.js'
+import type { StorageSettings } from '../storage/open-database.js'
+
+/**
+ * How every thread opens the database. Reads the password. Throws {@link DataFileError} for a file of the
+ * settings that cannot be read.
+ */
+export function readStorageSettings({
+  dataDir,
+  storage,
+}: Pick<Settings, 'dataDir' | 'storage'>): Pick<
+  StorageSettings,
+  'dataDir' | 'lockWaitMs' | 'postgres'
+> {
+  const { engine, url = '', passwordFile, caFile, tls, maxConnections, lockWaitMs } = storage
+  if (engine === 'sqlite') return { dataDir, lockWaitMs }
+  const password = passwordFile && readFirstLine(passwordFile, 'storage.passwordFile')
+  const certificateAuthorities = caFile && readWholeFile(caFile, 'storage.caFile')
+  return {
+    dataDir,
+    lockWaitMs,
+    postgres: { url, password, tls, certificateAuthorities, maxConnections },
+  }
+}
+
+/** Throws {@link SettingsError} for what works only with the database in the data folder. */
+export function requireSqlite(
+  { storage }: Pick<Settings, 'storage'>,
+  what: string,
+  instead: string,
+): void {
+  if (storage.engine === 'sqlite') return
+  throw new SettingsError([
+    `storage.engine: is ${storage.engine}, with which ${what} does not work yet; ${instead}`,
+  ])
+}

@@ -1,0 +1,249 @@
+/** Runs the queries of Kysely on a pool of connections to PostgreSQL. */
+import {
+  type ColumnDefinitionNode,
+  CompiledQuery,
+  type DatabaseConnection,
+  DataTypeNode,
+  type Dialect,
+  type Driver,
+  type Kysely,
+  type OperationNode,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+  RawNode,
+  type TransactionSettings,
+} from 'kysely'
+import type pg from 'pg'
+import { AppError, getErrorCode, getErrorMessage } from '../errors.js'
+
+export const diskFull = '53100'
+/** After a move to another server. */
+const readOnlyTransaction = '25006'
+
+export class PoolDialect implements Dialect {
+  readonly #path: string
+  readonly #pool: pg.Pool
+  readonly #options: DriverOptions
+
+  /** `path` names the database in messages. */
+  constructor(path: string, pool: pg.Pool, options: DriverOptions) {
+    this.#path = path
+    this.#pool = pool
+    this.#options = options
+  }
+
+  createDriver(): Driver {
+    return new PoolDriver(this.#path, this.#pool, this.#options)
+  }
+
+  createAdapter(): PostgresAdapter {
+    return new PostgresAdapter()
+  }
+
+  createQueryCompiler(): PostgresQueryCompiler {
+    return new PortableQueryCompiler()
+  }
+
+  createIntrospector(db: Kysely<unknown>): PostgresIntrospector {
+    return new PostgresIntrospector(db)
+  }
+}
+
+export interface DriverOptions {
+  /** See {@link CountingConnection}. */
+  readonly countsWrites?: boolean
+  /** Queries are refused at once while there is one, instead of each waiting for the server. */
+  readonly findFault?: () => string | undefined
+}
+
+/** As that of Kysely, and a connection that failed is not used again: its answer may still come. */
+class PoolDriver implements Driver {
+  readonly #path: string
+  readonly #pool: pg.Pool
+  readonly #options: DriverOptions
+
+  constructor(path: string, pool: pg.Pool, options: DriverOptions) {
+    this.#path = path
+    this.#pool = pool
+    this.#options = options
+  }
+
+  async init(): Promise<void> {}
+
+  async destroy(): Promise<void> {}
+
+  async acquireConnection(): Promise<PoolConnection> {
+    const fault = this.#options.findFault?.()
+    if (fault !== undefined) throw new AppError('not-available', fault, { retryAfterSeconds: 1 })
+    try {
+      const client = await this.#pool.connect()
+      return this.#options.countsWrites
+        ? new CountingConnection(this.#path, client)
+        : new PoolConnection(this.#path, client)
+    } catch (cause) {
+      throw notAvailable(this.#path, cause)
+    }
+  }
+
+  async beginTransaction(
+    connection: PoolConnection,
+    { isolationLevel }: TransactionSettings,
+  ): Promise<void> {
+    await connection.begin(isolationLevel)
+  }
+
+  async commitTransaction(connection: PoolConnection): Promise<void> {
+    await connection.commit()
+  }
+
+  async rollbackTransaction(connection: PoolConnection): Promise<void> {
+    await connection.rollback()
+  }
+
+  async releaseConnection(connection: PoolConnection): Promise<void> {
+    connection.release()
+  }
+}
+
+const changingCommands: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE'])
+
+class PoolConnection implements DatabaseConnection {
+  readonly #path: string
+  readonly #client: pg.PoolClient
+  #isBroken = false
+
+  constructor(path: string, client: pg.PoolClient) {
+    this.#path = path
+    this.#client = client
+  }
+
+  async begin(isolationLevel = 'read committed'): Promise<void> {
+    await this.run(`begin isolation level ${isolationLevel}`)
+  }
+
+  async commit(): Promise<void> {
+    await this.run('commit')
+  }
+
+  protected run(sql: string): Promise<QueryResult<unknown>> {
+    return this.executeQuery(CompiledQuery.raw(sql))
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    try {
+      const { command, rowCount, rows } = await this.#client.query(sql, parameters.map(toStorable))
+      if (!changingCommands.has(command)) return { rows }
+      return { rows, numAffectedRows: BigInt(rowCount ?? 0) }
+    } catch (cause) {
+      if (!isUnreachable(cause)) throw cause
+      this.#isBroken = true
+      throw notAvailable(this.#path, cause)
+    }
+  }
+
+  /** Also by ending a connection that failed. */
+  async rollback(): Promise<void> {
+    if (!this.#isBroken) await this.run('rollback')
+  }
+
+  release(): void {
+    this.#client.release(this.#isBroken)
+  }
+
+  streamQuery(): never {
+    throw new Error('results of the database are not streamed')
+  }
+}
+
+/** A text of PostgreSQL has no U+0000. Like a character that is not whole, it becomes U+FFFD. */
+function toStorable(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\0')
+    ? value.replaceAll('\0', '\ufffd')
+    : value
+}
+
+/**
+ * Of a command: counts each of its transactions that writes, in the same transaction, so that a server learns
+ * that what it has cached may have changed.
+ */
+class CountingConnection extends PoolConnection {
+  #isInTransaction = false
+  #hasWritten = false
+
+  override async begin(isolationLevel?: string): Promise<void> {
+    await super.begin(isolationLevel)
+    this.#isInTransaction = true
+    this.#hasWritten = false
+  }
+
+  override async commit(): Promise<void> {
+    this.#isInTransaction = false
+    if (this.#hasWritten) await this.#count()
+    await super.commit()
+  }
+
+  override async rollback(): Promise<void> {
+    this.#isInTransaction = false
+    await super.rollback()
+  }
+
+  override async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const isWrite = /^\s*(?:insert|update|delete|with)\b/i.test(query.sql)
+    if (isWrite && this.#isInTransaction) this.#hasWritten = true
+    if (!isWrite || this.#isInTransaction) return await super.executeQuery<Row>(query)
+    await this.begin()
+    try {
+      const result = await super.executeQuery<Row>(query)
+      this.#hasWritten = true
+      await this.commit()
+      return result
+    } catch (cause) {
+      await this.rollback()
+      throw cause
+    }
+  }
+
+  async #count(): Promise<void> {
+    await super.executeQuery(
+      CompiledQuery.raw(`do $$ begin
+        if to_regclass('change_head') is not null then
+          update change_head set command_writes = command_writes + 1;
+        end if;
+      end $$`),
+    )
+  }
+}
+
+/** Errors of connections have a longer code or none. Of the server's classes, 08 is the connection, 53 is resources, 57 is a stop. */
+function isUnreachable(cause: unknown): boolean {
+  if (cause instanceof RangeError || cause instanceof TypeError) return false
+  const code = getErrorCode(cause)
+  if (code === undefined || code.length !== 5) return true
+  return code !== diskFull && (code === readOnlyTransaction || /^(?:08|53|57)/.test(code))
+}
+
+function notAvailable(path: string, cause: unknown): AppError {
+  const problem = `The database ${path} does not answer: ${getErrorMessage(cause)}`
+  const advice = 'What was sent may be stored or not; send it again'
+  return new AppError('not-available', `${problem}. ${advice}`, { cause, retryAfterSeconds: 1 })
+}
+
+/** Makes the tables of the migrations, which are written for SQLite, mean the same. */
+class PortableQueryCompiler extends PostgresQueryCompiler {
+  protected override getAutoIncrement(): string {
+    return 'generated by default as identity'
+  }
+
+  protected override visitColumnDefinition(node: ColumnDefinitionNode): void {
+    super.visitColumnDefinition({ ...node, dataType: toPortableType(node) })
+  }
+}
+
+function toPortableType({ dataType, autoIncrement }: ColumnDefinitionNode): OperationNode {
+  // SQLite's integers have 64 bits, and its texts are compared by their bytes.
+  if (autoIncrement) return DataTypeNode.create('bigint')
+  const isText = DataTypeNode.is(dataType) && dataType.dataType === 'text'
+  return isText ? RawNode.createWithSql('text collate "C"') : dataType
+}

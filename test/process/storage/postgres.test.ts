@@ -1,0 +1,193 @@
+/** A server over PostgreSQL, and what its callers meet when PostgreSQL stops, pauses or comes back. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { getErrorCode } from '../../../src/errors.js'
+import { until } from '../../e2e/asterisk/lab/until.js'
+import { callgate, type Serving, serve } from '../../support/program.js'
+
+let postgres: ChildProcess
+let server: string
+let dataDir: string
+let serving: Serving
+let databases = 0
+let database: string
+
+beforeAll(async () => {
+  const script = join(import.meta.dirname, '../../../scripts/postgres.mjs')
+  postgres = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [line] = (await once(postgres.stdout as NonNullable<typeof postgres.stdout>, 'data')) as [
+    Buffer,
+  ]
+  server = line.toString().trim()
+})
+
+afterAll(async () => {
+  postgres.stdin?.end()
+  await once(postgres, 'exit')
+})
+
+async function query(sql: string, name = 'postgres'): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client(`${server}/${name}`)
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+const environment = (folder = dataDir) => ({
+  CALLGATE_DATA_DIR: folder,
+  CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
+  // How long a slow machine takes is tested elsewhere.
+  CALLGATE_GATE_DEADLINE_MS: '5000',
+  CALLGATE_STORAGE_ENGINE: 'postgres',
+  CALLGATE_STORAGE_URL: `${server}/${database}`,
+  CALLGATE_STORAGE_TLS: 'false',
+})
+
+beforeEach(async () => {
+  databases += 1
+  database = `callgate_${databases}`
+  await query(`create database ${database}`)
+  dataDir = mkdtempSync(join(tmpdir(), 'callgate-postgres-test-'))
+  serving = await serve(environment())
+})
+
+afterEach(() => {
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+function send(path: string, body?: object) {
+  return fetch(`${serving.url}${path}`, {
+    headers: {
+      loginId: serving.keys.sandbox,
+      'content-type': 'application/json',
+      connection: 'close',
+    },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  })
+}
+
+async function decide(number: string): Promise<string> {
+  const response = await send('/v1/decisions', { number, callKind: 'manual' })
+  if (!response.ok) return `status ${response.status}`
+  const { decision, reason } = (await response.json()) as { decision: string; reason: string }
+  return `${decision} ${reason}`
+}
+
+const numbers = Array.from({ length: 1_000 }, (_, index) => String(2_125_550_000 + index * 7))
+const pdnc = (phoneList: string) =>
+  send('/app/main/rpc/pdnc', { phoneList, actionType: 'add' }).then(({ status }) => status)
+
+it('keeps opt-outs, short and long, over a restart, and has no database in its folder', async () => {
+  expect(await decide('2125550100')).toBe('allow permitted')
+  expect(await pdnc('2125550100')).toBe(200)
+  expect(await decide('2125550100')).toBe('block internal-dnc')
+  expect(await pdnc(numbers.join(','))).toBe(200)
+  expect(await decide(numbers[500] ?? '')).toBe('block internal-dnc')
+  expect(await serving.end('SIGTERM')).toBe(0)
+  const [row] = await query('select count(*)::int as count from internal_dnc', database)
+  expect(row?.count).toBe(new Set([...numbers, '2125550100']).size)
+  const { keys } = serving
+  serving = { ...(await serve(environment())), keys }
+  expect(await decide('2125550100')).toBe('block internal-dnc')
+  expect(await serving.end('SIGTERM')).toBe(0)
+})
+
+it('lets no second server use the database, and takes up what a command has written', async () => {
+  const other = mkdtempSync(join(tmpdir(), 'callgate-postgres-test-'))
+  try {
+    await expect(serve(environment(other))).rejects.toThrow(
+      'another callgate is already serving this database',
+    )
+    expect(await decide('2125550106')).toMatch(/^allow/)
+    const file = join(other, 'opt-outs.csv')
+    writeFileSync(file, 'number,date\n2125550106,2026-11-20\n')
+    const command = ['records', 'import', 'opt-outs', file, '--account', 'sandbox']
+    const { code, err, out } = await callgate(command, environment(other))
+    expect(code, err + out).toBe(0)
+    await until('the opt-out holds', async () => (await decide('2125550106')).startsWith('block'))
+  } finally {
+    rmSync(other, { recursive: true, force: true })
+  }
+  expect(await serving.end('SIGTERM')).toBe(0)
+})
+
+it('allows nothing while PostgreSQL is paused, answers in time, and recovers by itself', async () => {
+  expect(await decide('2125550100')).toBe('allow permitted')
+  const processes = await listProcesses()
+  for (const pid of processes) signal(pid, 'SIGSTOP')
+  try {
+    await until('allows end', async () => !(await decide('2125550100')).startsWith('allow'))
+    const startedAt = performance.now()
+    // Not cached, so it has to be asked for.
+    expect(await decide('2125550102')).toMatch(/^(?:block|status 503)/)
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect(await decide('911')).toBe('allow service-code')
+    expect(await pdnc('2125550107')).toBe(503)
+  } finally {
+    for (const pid of processes) signal(pid, 'SIGCONT')
+  }
+  await until('it recovers', async () => (await decide('2125550100')) === 'allow permitted')
+  expect(await serving.end('SIGTERM')).toBe(0)
+})
+
+it('goes on with new connections when PostgreSQL has ended all of them', async () => {
+  await query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
+    database,
+  )
+  await until('opt-outs are stored', async () => (await pdnc('2125550100')) === 200)
+  await until('the server is the only one again', async () => (await ready()) === 200)
+  expect(await decide('2125550100')).toBe('block internal-dnc')
+  await expect(serve(environment(mkdtempSync(join(dataDir, 'other-'))))).rejects.toThrow(
+    'already serving this database',
+  )
+  expect(await serving.end('SIGTERM')).toBe(0)
+})
+
+/** Some of them end by themselves. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (cause) {
+    if (getErrorCode(cause) !== 'ESRCH') throw cause
+  }
+}
+
+const ready = () => fetch(`${serving.url}/readyz`).then(({ status }) => status)
+
+/** PostgreSQL's first process, and one for each connection. */
+async function listProcesses(): Promise<readonly number[]> {
+  const [row] = await query('show data_directory')
+  const file = readFileSync(join(String(row?.data_directory), 'postmaster.pid'), 'utf8')
+  const postmaster = Number(file.split('\n', 1)[0])
+  const children = readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name)) return false
+    const stat = readIfPresent(`/proc/${name}/stat`)
+    return Number(stat.slice(stat.lastIndexOf(')') + 4).split(' ', 1)[0]) === postmaster
+  })
+  return [postmaster, ...children.map(Number)]
+}
+
+function readIfPresent(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+it('names a database that does not answer or does not exist', async () => {
+  expect(await serving.end('SIGTERM')).toBe(0)
+  database = 'missing'
+  await expect(serve(environment())).rejects.toThrow('database "missing" does not exist')
+  server = server.replace(/:\d+$/, ':1')
+  await expect(serve(environment())).rejects.toThrow('postgres://127.0.0.1:1/missing')
+})
