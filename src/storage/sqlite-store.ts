@@ -97,7 +97,10 @@ class SqliteStore {
     while (this.#owner !== undefined && this.#owner !== client) {
       await new Promise<void>((resume) => this.#waiting.push(resume))
     }
-    if (!this.clients.has(client)) throw new Error('the thread that asked has ended')
+    if (!this.clients.has(client)) {
+      this.#waiting.shift()?.()
+      throw new Error('the thread that asked has ended')
+    }
     try {
       const statement = this.#statements.prepare(sql)
       if (statement.reader) return { rows: statement.all(parameters) }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -158,7 +159,7 @@ describe('a database that several threads have open', () => {
       port,
     })
     const end = () => port?.close()
-    return { database, end }
+    return { database, end, ended: port && once(port, 'close') }
   }
   const newAccount = (id: string) =>
     ({ id, kind: 'real', name: '', agents_may_remove: 0, created_at: 0 }) as const
@@ -223,6 +224,35 @@ describe('a database that several threads have open', () => {
     await isWaiting
     await waiting
     expect(await ids(storage.db)).toEqual([{ id: 'kept' }])
+  })
+
+  it('goes on after a thread that ended while it waited for another', async () => {
+    const [first, second] = [await open(), await open()]
+    const stored: string[] = []
+    const insert = async ({ db }: Pick<OpenDatabase, 'db'>, id: string) => {
+      await db
+        .transaction()
+        .execute((transaction) =>
+          transaction.insertInto('accounts').values(newAccount(id)).execute(),
+        )
+      stored.push(id)
+    }
+    let waiting: Promise<void> | undefined
+    await first.database.db.transaction().execute(async (transaction) => {
+      await transaction.insertInto('accounts').values(newAccount('first')).execute()
+      void insert(second.database, 'second').catch(() => undefined)
+      // Its statement is in the queue of the store before the next one.
+      await transaction.selectFrom('accounts').select('id').execute()
+      waiting = insert(storage, 'third')
+      await transaction.selectFrom('accounts').select('id').execute()
+      second.end()
+      await second.ended
+      await transaction.selectFrom('accounts').select('id').execute()
+    })
+    await waiting
+    expect(stored).toEqual(['third'])
+    expect(await ids(storage.db)).toEqual([{ id: 'first' }, { id: 'third' }])
+    first.end()
   })
 
   it('refuses a write of a thread outside a transaction', async () => {
