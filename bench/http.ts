@@ -213,7 +213,11 @@ type EchoKind = keyof typeof echoNames
 const echoKinds = Object.keys(echoNames) as EchoKind[]
 
 /** Its working folder is `folder`. */
-export async function startEcho(kind: EchoKind, answerBytes: number, folder: string): Promise<Echo> {
+export async function startEcho(
+  kind: EchoKind,
+  answerBytes: number,
+  folder: string,
+): Promise<Echo> {
   const module = join(import.meta.dirname, 'echo-server.js')
   const child = fork(module, [kind, String(answerBytes)], { cwd: folder })
   const [port] = (await once(child, 'message')) as [number]
