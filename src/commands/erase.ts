@@ -64,7 +64,7 @@ async function eraseNumber(
   requireSqlite(
     context.settings,
     'callgate erase',
-    'erase the number by SQL, and wait until the journal has expired',
+    'use SQLite where numbers must be erased on request',
   )
   const request = toRequest(context, options)
   if (request.accountId !== undefined) await requireAccount(context, request.accountId)
