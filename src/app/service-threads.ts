@@ -38,6 +38,7 @@ interface RunningThread {
 export class ServiceThreads implements RequestAnswerer {
   readonly #callgate: Callgate
   readonly #options: ServiceThreadsOptions & { readonly module: URL }
+  readonly #storageSettings: ServiceThreadOptions['storage']
   readonly #running = new Set<RunningThread>()
   /** Requests in progress, by id. */
   readonly #events = new Map<number, RequestEvents>()
@@ -47,6 +48,7 @@ export class ServiceThreads implements RequestAnswerer {
 
   constructor(callgate: Callgate, options: ServiceThreadsOptions) {
     this.#callgate = callgate
+    this.#storageSettings = readStorageSettings(callgate.settings)
     this.#options = { module: new URL('./service-thread.js', import.meta.url), ...options }
     const { data, changes } = callgate
     // Messages arrive in their order, so a later request uses what is sent here.
@@ -115,7 +117,7 @@ export class ServiceThreads implements RequestAnswerer {
     const workerData: ServiceThreadOptions = {
       settings,
       lists: shareLists(data.lists),
-      storage: readStorageSettings(settings),
+      storage: this.#storageSettings,
       rules: data.rules.document,
       sandboxFile: data.sandbox.file,
       storePort,
@@ -160,6 +162,11 @@ export class ServiceThreads implements RequestAnswerer {
           requests,
           err: failure,
         })
+        // It may have committed a change that it could not announce. A write waits for that commit.
+        void storage
+          .probeWrite()
+          .catch(() => undefined)
+          .finally(() => changes.everythingChanged())
       }
       calls.fail(failure)
     })

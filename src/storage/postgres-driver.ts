@@ -23,19 +23,14 @@ export const diskFull = '53100'
 const readOnlyTransaction = '25006'
 
 export class PoolDialect implements Dialect {
-  readonly #path: string
-  readonly #pool: pg.Pool
-  readonly #options: DriverOptions
+  readonly #driver: Driver
 
-  /** `path` names the database in messages. */
-  constructor(path: string, pool: pg.Pool, options: DriverOptions) {
-    this.#path = path
-    this.#pool = pool
-    this.#options = options
+  constructor(driver: Driver) {
+    this.#driver = driver
   }
 
   createDriver(): Driver {
-    return new PoolDriver(this.#path, this.#pool, this.#options)
+    return this.#driver
   }
 
   createAdapter(): PostgresAdapter {
@@ -59,11 +54,12 @@ export interface DriverOptions {
 }
 
 /** As that of Kysely, and a connection that failed is not used again: its answer may still come. */
-class PoolDriver implements Driver {
+export class PoolDriver implements Driver {
   readonly #path: string
   readonly #pool: pg.Pool
   readonly #options: DriverOptions
 
+  /** `path` names the database in messages. */
   constructor(path: string, pool: pg.Pool, options: DriverOptions) {
     this.#path = path
     this.#pool = pool

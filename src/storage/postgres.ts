@@ -11,7 +11,7 @@ import type {
   EngineTraits,
   PostgresSettings,
 } from './open-database.js'
-import { type DriverOptions, diskFull, PoolDialect } from './postgres-driver.js'
+import { type DriverOptions, diskFull, PoolDialect, PoolDriver } from './postgres-driver.js'
 import type { Tables } from './tables.js'
 
 const traits: EngineTraits = {
@@ -44,9 +44,16 @@ interface PoolOptions {
 }
 
 function createPool(settings: PostgresSettings, { max, queryMs }: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({ ...configureClient(settings, queryMs), max })
+  // An idle connection that ends is replaced by the next query.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+function configureClient(settings: PostgresSettings, queryMs: number | undefined): pg.PoolConfig {
   const { url, password, tls, certificateAuthorities: ca } = settings
   const { hostname, port, username, pathname } = new URL(url)
-  const pool = new pg.Pool({
+  return {
     host: decodeURIComponent(hostname),
     port: port === '' ? 5432 : Number(port),
     user: decodeURIComponent(username),
@@ -54,7 +61,6 @@ function createPool(settings: PostgresSettings, { max, queryMs }: PoolOptions): 
     ...(password !== undefined && { password }),
     ssl: tls && { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
     application_name: 'callgate',
-    max,
     connectionTimeoutMillis: Math.min(connectMs, queryMs ?? connectMs),
     keepAlive: true,
     lock_timeout: lockMs,
@@ -70,10 +76,7 @@ function createPool(settings: PostgresSettings, { max, queryMs }: PoolOptions): 
       getTypeParser: (oid, format) =>
         oid === int8 ? parseInt8 : pg.types.getTypeParser(oid, format),
     },
-  })
-  // An idle connection that ends is replaced by the next query.
-  pool.on('error', () => undefined)
-  return pool
+  }
 }
 
 /** Instants and counts are far below 2^53. */
@@ -129,9 +132,9 @@ export async function openPostgres(
         .selectFrom('change_head')
         .select('command_writes as count')
         .executeTakeFirstOrThrow()
-      const seen = commandWrites
+      const hasChanged = commandWrites !== count
       commandWrites = count
-      return seen !== undefined && seen !== count
+      return hasChanged
     },
     lockForServing: () => serving.take(),
     markInitialized: () => undefined,
@@ -196,7 +199,8 @@ class Database {
 
   constructor(path: string, pool: pg.Pool, options: DriverOptions = {}) {
     this.#pool = pool
-    this.db = new Kysely<Tables>({ dialect: new PoolDialect(path, pool, options) })
+    const driver = new PoolDriver(path, pool, options)
+    this.db = new Kysely<Tables>({ dialect: new PoolDialect(driver) })
   }
 
   /** Why the server does not answer, for people. */
@@ -219,8 +223,7 @@ const servingLockKey = 5_550_100
 
 class ServingLock {
   readonly #settings: PostgresSettings
-  #holder: pg.Pool | undefined
-  #client: pg.PoolClient | undefined
+  #client: pg.Client | undefined
   #isWanted = false
 
   constructor(settings: PostgresSettings) {
@@ -235,34 +238,46 @@ class ServingLock {
     throw new DataFileError(describeServer(this.#settings), problem)
   }
 
-  /** Takes the lock again if its connection has ended. */
+  /** Takes the lock again if its connection has ended, which only a query on it shows for certain. */
   async findProblem(): Promise<string | undefined> {
-    if (!this.#isWanted || this.#client !== undefined) return undefined
-    this.#holder ??= createPool(this.#settings, { max: 1, queryMs: readMs })
+    if (!this.#isWanted) return undefined
     try {
-      const client = await this.#holder.connect()
-      client.once('error', () => {
-        this.#client = undefined
-        client.release(true)
-      })
+      await this.#client?.query('select 1')
+    } catch {
+      this.#disconnect()
+    }
+    return this.#client === undefined ? await this.#connect() : undefined
+  }
+
+  async #connect(): Promise<string | undefined> {
+    const client = new pg.Client(configureClient(this.#settings, readMs))
+    this.#client = client
+    // The next query fails as well.
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
       const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [
         servingLockKey,
       ])
-      if (rows[0]?.taken === true) {
-        this.#client = client
-        return undefined
-      }
-      client.release(true)
+      if (rows[0]?.taken === true) return undefined
+      this.#disconnect()
       return 'another callgate is already serving this database; stop it, or set CALLGATE_STORAGE_URL'
     } catch (cause) {
+      this.#disconnect()
       return `the database does not answer: ${getErrorMessage(cause)}`
     }
   }
 
+  #disconnect(): void {
+    const client = this.#client
+    this.#client = undefined
+    // Without an answer from the server, the end would be waited for.
+    void client?.end().catch(() => undefined)
+  }
+
   async release(): Promise<void> {
     this.#isWanted = false
-    this.#client?.release(true)
+    await this.#client?.end().catch(() => undefined)
     this.#client = undefined
-    await this.#holder?.end()
   }
 }

@@ -278,9 +278,14 @@ const steps = {
 
   async failures() {
     const found = {}
-    for (const end of ['error', 'memory']) {
+    let forgotten = 0
+    const forget = () => {
+      forgotten += 1
+    }
+    const end = callgate.changes.subscribe({ numbersChanged() {}, everythingChanged: forget })
+    for (const cause of ['error', 'memory']) {
       logLines.length = 0
-      const failing = send(threaded, { path: `${scrubPath}?end=${end}`, body: { phoneList } })
+      const failing = send(threaded, { path: `${scrubPath}?end=${cause}`, body: { phoneList } })
       const decision = await send(threaded, {
         path: '/v1/decisions',
         body: { number: '3035550100', callKind: 'manual' },
@@ -288,11 +293,13 @@ const steps = {
       const failed = await failing
       const log = [...logLines]
       const next = await send(threaded, { path: scrubPath, body: { phoneList } })
-      found[end] = { failed, decision: decision.status, next: next.status, log }
+      found[cause] = { failed, decision: decision.status, next: next.status, log }
     }
     const metrics = await send(threaded, { path: '/metrics', method: 'GET' })
+    end()
     return {
       ...found,
+      forgotten,
       counted: /^callgate_service_thread_failures_total (.*)$/m.exec(metrics.text)?.[1],
     }
   },

@@ -29,7 +29,10 @@ interface Results {
   readonly projects: Readonly<Record<'before' | 'after', number>>
   readonly optOut: Readonly<Record<'before' | 'after' | 'removed', string>>
   readonly decisions: readonly string[]
-  readonly failures: Readonly<Record<'error' | 'memory', Failure>> & { readonly counted: string }
+  readonly failures: Readonly<Record<'error' | 'memory', Failure>> & {
+    readonly counted: string
+    readonly forgotten: number
+  }
   readonly stop: { readonly status: number }
 }
 
@@ -80,7 +83,7 @@ describe('service threads', () => {
   })
 
   it('fail with their requests only, and are started anew', () => {
-    const { error, memory, counted } = results.failures
+    const { error, memory, counted, forgotten } = results.failures
     for (const { failed, decision, next } of [error, memory]) {
       expect(failed.status).toBe(500)
       expect(failed.text).toBe('The request failed; the cause has been logged')
@@ -96,6 +99,8 @@ describe('service threads', () => {
     ])
     expect(JSON.stringify(memory.log)).toMatch(/memory limit/)
     expect(counted).toBe('2')
+    // A thread may end between a commit and its announcement.
+    expect(forgotten).toBe(2)
   })
 
   it('finish what is in progress when the server stops', () => {
