@@ -68,7 +68,7 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
       clock: runtime.clock,
       timers: runtime.timers,
       observer: {
-        onLookup: (question, result) => metrics.recordCacheLookup('remote', question, result),
+        countLookups: (question) => metrics.countCacheLookups('remote', question),
         // The provider clients count their own requests, each with many questions.
         onAnswer: () => undefined,
       },

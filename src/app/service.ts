@@ -225,7 +225,7 @@ export function createEmbeddedCompliance(
     // A reload does not change the clocks.
     clock: views[kind].clock,
     observer: {
-      onLookup: metrics.recordCacheLookup.bind(metrics, 'embedded'),
+      countLookups: (question) => metrics.countCacheLookups('embedded', question),
       onAnswer: metrics.recordSourceRequest.bind(metrics, 'embedded'),
     },
   })

@@ -1,4 +1,4 @@
-/** A decision as people and programs read it: the reply to the HTTP call, and the stored record. */
+/** A decision as people and programs read it: the reply to the HTTP call, the stored record, the log line. */
 import type { CallOutcome, HandoverFailure, OutcomeState } from '../domain/call-outcome.js'
 import {
   type CallChannel,
@@ -10,8 +10,11 @@ import {
   type Verdict,
 } from '../domain/decision.js'
 import type { ListVersion } from '../domain/number-set.js'
+import { maskNumber } from '../domain/phone-number.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../domain/time/dates.js'
+import type { LogFields } from '../observability/log.js'
+import type { DecisionVia } from '../observability/metrics.js'
 
 /** The version of an imported list that a finding is based on. */
 export interface ListDocument {
@@ -296,4 +299,32 @@ function formatList(list: ListVersion): string {
 /** Infinity, for an instant that is not soon, is left out. */
 function formatFinite(at: Instant | undefined): string | undefined {
   return at === undefined || !Number.isFinite(at) ? undefined : formatInstant(at)
+}
+
+/** A decision that is counted and logged, and how long it took. */
+export interface MeasuredDecision {
+  readonly final: Decision
+  readonly via: DecisionVia
+  readonly seconds: number
+}
+
+/** The fields of its log line. */
+export function toLogFields({ final, via, seconds }: MeasuredDecision): LogFields {
+  const { id, accountId, number, decision, reason, request } = final
+  const degraded = listDegradedChecks(final)
+  return {
+    decisionId: id,
+    account: accountId,
+    // A service code is nobody's number.
+    number: reason === 'service-code' ? number : maskNumber(number),
+    kind: request.callKind,
+    decision,
+    reason,
+    degraded: degraded.length === 0 ? undefined : degraded,
+    via,
+    server: request.channel?.server,
+    channelId: request.channel?.id,
+    traceId: request.trace?.traceId,
+    ms: Math.round(seconds * 1e6) / 1e3,
+  }
 }

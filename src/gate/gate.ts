@@ -13,16 +13,16 @@ import {
   type DecisionFinalizer,
   decide,
   type Finding,
-  listDegradedChecks,
   type Policy,
   type ReasonCode,
   toShadowPolicy,
 } from '../domain/decision.js'
-import { maskNumber, parseDialString } from '../domain/phone-number.js'
+import { parseDialString } from '../domain/phone-number.js'
 import type { Clock, Instant, Timers } from '../domain/time/clock.js'
-import { createSampledLine, type LogFields, type Logger } from '../observability/log.js'
+import { createSampledLine, type Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import { type Check, runChecks } from './checks.js'
+import { type MeasuredDecision, toLogFields } from './decision-document.js'
 import type { Journal } from './journal/journal.js'
 import {
   blockInstead,
@@ -123,7 +123,7 @@ export class Gate {
   #deps: GateDeps
   #shadowPolicy: Policy
   #legalTimeOptions: Readonly<Record<CallKind, LegalTimeOptions>>
-  readonly #logDecision: (fields: LogFields) => void
+  readonly #logDecision: (measured: MeasuredDecision) => void
   #pending = 0
 
   constructor(deps: GateDeps) {
@@ -132,6 +132,7 @@ export class Gate {
     this.#logDecision = createSampledLine(deps.log, {
       level: 'info',
       message: 'decision',
+      fields: toLogFields,
       max: maxLogLinesPerSecond,
       per: 'second',
     })
@@ -387,39 +388,20 @@ export class Gate {
   }
 
   #measure(final: Decision, tookMs: number): void {
-    const { metrics } = this.#deps
-    const { decision, reason, request, findings, effects, number } = final
+    const { decision, reason, request, findings, effects, accountId } = final
     const seconds = tookMs / 1000
-    const isWhatIf = request.at !== undefined
-    const via = isWhatIf ? 'what-if' : request.via
-    const kind = request.callKind
-    const isAttempt = decision === 'allow' && !isWhatIf
-    metrics.recordDecision({
-      accountId: final.accountId,
+    const via = request.at === undefined ? request.via : 'what-if'
+    this.#deps.metrics.recordDecision({
+      accountId,
       decision,
       reason,
-      kind,
+      kind: request.callKind,
       via,
       seconds,
       findings,
-      effects: isAttempt ? effects : [],
+      effects: decision === 'allow' && request.at === undefined ? effects : [],
     })
-    const degraded = listDegradedChecks(final)
-    this.#logDecision({
-      decisionId: final.id,
-      account: final.accountId,
-      // A service code is nobody's number.
-      number: reason === 'service-code' ? number : maskNumber(number),
-      kind,
-      decision,
-      reason,
-      degraded: degraded.length === 0 ? undefined : degraded,
-      via,
-      server: request.channel?.server,
-      channelId: request.channel?.id,
-      traceId: request.trace?.traceId,
-      ms: Math.round(seconds * 1e6) / 1e3,
-    })
+    this.#logDecision({ final, via, seconds })
   }
 }
 

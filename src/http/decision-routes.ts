@@ -68,8 +68,13 @@ interface DecisionCall {
   readonly endpoint: Omit<Endpoint<DecisionRequest, unknown>, 'encode'>
   readonly via: 'http' | 'predial'
   readonly options: DecisionRoutesOptions
-  /** Called with the number and the cause. */
-  readonly warnUnrecorded: (fields: { readonly number: string; readonly because: string }) => void
+  readonly warnUnrecorded: (passed: UnrecordedPass) => void
+}
+
+/** A service code that passed without a record. */
+interface UnrecordedPass {
+  readonly number: string
+  readonly because: string
 }
 
 type Pairs = readonly (readonly [name: string, value: unknown])[]
@@ -79,6 +84,7 @@ export function createDecisionRoutes(options: DecisionRoutesOptions): readonly H
   const warnUnrecorded = createSampledLine(options.logger, {
     level: 'warn',
     message: 'an emergency or service code passed without a record',
+    fields: ({ number, because }: UnrecordedPass) => ({ number, because }),
     max: 10,
     per: 'minute',
   })

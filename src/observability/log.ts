@@ -179,9 +179,11 @@ export function createLogger(level: LogLevel, sink: LineSink): AdjustableLogger 
 
 const periodMs = { second: 1_000, minute: 60_000 } as const
 
-interface SampledLine {
+interface SampledLine<Event> {
   readonly level: LogLevel
   readonly message: string
+  /** Called only for a line that is written. */
+  readonly fields: (event: Event) => LogFields
   /** How many lines of one period are written. */
   readonly max: number
   readonly per: keyof typeof periodMs
@@ -191,10 +193,10 @@ interface SampledLine {
  * For a line that may be due very often: the first `max` of a period are written, and at its end one line
  * with the number of omitted ones.
  */
-export function createSampledLine(
+export function createSampledLine<Event>(
   log: Logger,
-  { level, message, max, per }: SampledLine,
-): (fields: LogFields) => void {
+  { level, message, fields, max, per }: SampledLine<Event>,
+): (event: Event) => void {
   let written = 0
   let omitted = 0
   const endPeriod = () => {
@@ -202,13 +204,13 @@ export function createSampledLine(
     written = 0
     omitted = 0
   }
-  return (fields) => {
+  return (event) => {
     if (written === 0) setTimeout(endPeriod, periodMs[per]).unref()
     if (written === max) {
       omitted += 1
       return
     }
     written += 1
-    log[level](message, fields)
+    log[level](message, fields(event))
   }
 }

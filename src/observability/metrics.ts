@@ -20,7 +20,7 @@ import { createServiceMetrics, type ServiceMetrics } from './service-metrics.js'
 
 type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
 /** How a decision was requested; what-ifs are not attempts and are counted separately. */
-type DecisionVia = CallRequest['via'] | 'what-if'
+export type DecisionVia = CallRequest['via'] | 'what-if'
 
 interface DecisionMeasurement {
   readonly accountId: string
@@ -35,8 +35,8 @@ interface DecisionMeasurement {
 
 export interface Metrics extends AsteriskMetrics, ListMetrics, ServerMetrics, ServiceMetrics {
   recordDecision(measure: DecisionMeasurement): void
-  /** `source` is `embedded` or `remote`. */
-  recordCacheLookup(source: string, question: QuestionName, result: CacheResult): void
+  /** The counter of the cache of `embedded` or `remote` answers to a question. */
+  countCacheLookups(source: string, question: QuestionName): (result: CacheResult) => void
   /**
    * One HTTP request with many numbers to a provider, or one question to the embedded service. `source`
    * is `embedded`, or the name of a provider in the settings.
@@ -165,14 +165,14 @@ function createAnswerMetrics(
   registry: Registry,
 ): Pick<
   Metrics,
-  | 'recordCacheLookup'
+  | 'countCacheLookups'
   | 'recordSourceRequest'
   | 'setSourceCircuit'
   | 'recordApiRequest'
   | 'countIgnoredFields'
 > {
   const registers = [registry]
-  const recordCacheLookup = createTallyCounter(registry, {
+  const cacheLookups = createTallyCounter(registry, {
     name: 'callgate_cache_requests_total',
     help:
       'Lookups in the answer cache. bypass: a what-if, which is never cached; stale: an answer beyond ' +
@@ -216,7 +216,7 @@ function createAnswerMetrics(
   })
   return {
     countIgnoredFields: (endpoint, count) => ignored.inc({ endpoint }, count),
-    recordCacheLookup,
+    countCacheLookups: (source, question) => cacheLookups.within(source, question),
     recordSourceRequest(source, question, outcome, seconds) {
       sources(source, question, outcome)
       sourceDuration.observe({ source, question }, seconds)
@@ -312,6 +312,12 @@ function createDataMetrics(registry: Registry): Pick<Metrics, 'setAreaCodeMode'>
   }
 }
 
+type CountLabels = (...values: readonly string[]) => void
+
+interface TallyCounter extends CountLabels {
+  within(first: string, second: string): CountLabels
+}
+
 /** A branch or, where something was counted, a leaf. */
 interface LabelNode {
   readonly values: readonly string[]
@@ -322,12 +328,12 @@ interface LabelNode {
 /**
  * A counter that is counted in plain maps, one level per label, and passed to prom-client only when
  * it is read: prom-client's own increment hashes its labels each time, which would slow down each
- * decision noticeably.
+ * decision noticeably. `within` gives the counter for values of the first two labels.
  */
 function createTallyCounter<Label extends string>(
   registry: Registry,
   about: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
-): (...values: readonly string[]) => void {
+): TallyCounter {
   const root: LabelNode = { values: [], children: new Map(), count: 0 }
   const all: LabelNode[] = []
   new Counter({
@@ -346,11 +352,17 @@ function createTallyCounter<Label extends string>(
     all.push(made)
     return made
   }
-  return (...values) => {
-    let at = root
-    for (const value of values) at = at.children.get(value) ?? branch(at, value)
-    at.count += 1
-  }
+  const countFrom =
+    (from: LabelNode): CountLabels =>
+    (...values) => {
+      let at = from
+      for (const value of values) at = at.children.get(value) ?? branch(at, value)
+      at.count += 1
+    }
+  return Object.assign(countFrom(root), {
+    // What two counters of the same labels count is added up when it is read.
+    within: (first: string, second: string) => countFrom(branch(branch(root, first), second)),
+  })
 }
 
 /** What prom-client keeps for each value of the label; it has no method to set it. */

@@ -187,13 +187,18 @@ const idsPerPool = 256
 function createIdGenerator(): Runtime['newDecisionId'] {
   let pool = ''
   let offset = 0
+  let timeAt: number | undefined
+  let time = ''
   return (at) => {
+    if (at !== timeAt) {
+      time = at.toString(36).padStart(9, '0')
+      timeAt = at
+    }
     if (offset === pool.length) {
       pool = randomBytes((idsPerPool * randomDigitsPerId) / 2).toString('hex')
       offset = 0
     }
     offset += randomDigitsPerId
-    const time = at.toString(36).padStart(9, '0')
     return time + pool.slice(offset - randomDigitsPerId, offset)
   }
 }

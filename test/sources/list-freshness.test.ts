@@ -59,7 +59,7 @@ function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrub
     timers: virtualTime(),
     clock,
     observer: {
-      onLookup: (name, result) => void asked.push(`${name} ${result}`),
+      countLookups: (name) => (result) => void asked.push(`${name} ${result}`),
       onAnswer: () => undefined,
     },
   })

@@ -91,7 +91,7 @@ export function remoteGate(options: RemoteGateOptions): RemoteGate {
     dependsOnLegalTimeOptions: false,
     timers: time,
     clock: time,
-    observer: { onLookup: () => undefined, onAnswer: () => undefined },
+    observer: { countLookups: () => () => undefined, onAnswer: () => undefined },
   })
   const { gate } = testGate(compliance, {
     ...(options.policy && { policy: options.policy }),

@@ -222,9 +222,11 @@ function computeRefreshStart(
   return Math.max(freshUntil - aheadMs, validFrom + minRefreshIntervalMs)
 }
 
-type Subject = Pick<Question, 'accountId' | 'number'>
+/** What the answers about a number may depend on. */
+type Subject = Pick<Question, 'accountId' | 'number' | 'projectId' | 'campaignId' | 'postalCode'>
 
-export const formatCacheKey = ({ accountId, number }: Subject) => `${number}${accountId}`
+export const formatCacheKey = ({ accountId, number }: Pick<Question, 'accountId' | 'number'>) =>
+  `${number}${accountId}`
 
 /** What is cached about one number of one account. */
 interface CachedNumber {
@@ -247,6 +249,10 @@ interface FoundNumber {
   readonly subject: Subject
   readonly key: string
   readonly number: CachedNumber | undefined
+  /** The project and campaign; empty if there are none. */
+  readonly scope: string
+  /** With the postal code; the scope if there is none. */
+  readonly place: string
 }
 
 /** The numbers of the four caches, of which those used last are kept. */
@@ -267,7 +273,12 @@ export class CachedNumbers {
   find(subject: Subject): FoundNumber {
     if (this.#last?.subject === subject) return this.#last
     const key = formatCacheKey(subject)
-    const found = { subject, key, number: this.get(key) }
+    const { projectId, campaignId, postalCode } = subject
+    const hasScope = projectId !== undefined || campaignId !== undefined
+    const scope = hasScope ? JSON.stringify([projectId, campaignId]) : ''
+    const hasPlace = postalCode !== undefined
+    const place = hasPlace ? JSON.stringify([projectId, campaignId, postalCode]) : scope
+    const found = { subject, key, number: this.get(key), scope, place }
     this.#last = found
     return found
   }

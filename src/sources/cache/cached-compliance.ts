@@ -34,13 +34,13 @@ import { InFlightLookups } from './in-flight-lookups.js'
 
 interface CacheObserver {
   /**
-   * Each lookup is a `hit`, `miss`, `expired` or `bypass`. In addition, `stale` is an expired answer
-   * that was used because the source did not answer, and `refresh` is a question in the background.
+   * Counts the lookups of a question. Each is a `hit`, `miss`, `expired` or `bypass`. In addition,
+   * `stale` is an expired answer that was used because the source did not answer, and `refresh` is a
+   * question in the background.
    */
-  onLookup(
+  countLookups(
     question: QuestionName,
-    result: 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh',
-  ): void
+  ): (result: 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh') => void
   /** Called for each question to the source, including those in the background. */
   onAnswer(question: QuestionName, outcome: 'answered' | 'unanswered', seconds: number): void
 }
@@ -192,6 +192,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   readonly #options: CachedComplianceOptions
   readonly #about: CachedQuestion<Name, Q>
   readonly #isOff: boolean
+  readonly #countLookup: ReturnType<CacheObserver['countLookups']>
   readonly #rules: CacheRules<CachedValues[Name]>
   readonly #inFlight = new InFlightLookups()
   readonly #backgroundRefreshes = new Map<string, Promise<WarmupResult>>()
@@ -200,6 +201,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     this.#options = options
     this.#about = about
     this.#isOff = options.settings.maxEntries === 0
+    this.#countLookup = options.observer.countLookups(about.name)
     const { settings } = options
     this.#rules = {
       settings,
@@ -212,23 +214,21 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   }
 
   readonly answer = (question: Q): MaybePromise<Answer<CachedValues[Name]>> => {
-    const { observer } = this.#options
-    const { name } = this.#about
     if (question.at !== undefined || this.#isOff) {
-      observer.onLookup(name, 'bypass')
+      this.#countLookup('bypass')
       return this.#ask(question)
     }
     const lookup = this.#createLookup(question)
     const known = lookup.entry?.answers.get(lookup.variant)
     if (known && isFresh(known, lookup)) {
-      observer.onLookup(name, 'hit')
+      this.#countLookup('hit')
       if (lookup.now >= known.refreshFrom && !question.inBackground) {
         known.refreshFrom = lookup.now + minRefreshIntervalMs
         void this.#askInBackground(lookup)
       }
       return known.answer
     }
-    observer.onLookup(name, known ? 'expired' : 'miss')
+    this.#countLookup(known ? 'expired' : 'miss')
     const answer = this.#ask(question, question.inBackground ? undefined : lookup)
     return answer instanceof Promise
       ? this.#serveStaleIfLate(answer, lookup)
@@ -250,15 +250,11 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   }
 
   #createLookup(question: Q): CacheLookup<Name, Q> {
-    const { projectId, campaignId, postalCode } = question
     const { dependsOn, sharesDenials, formatOptions, numbers } = this.#about
-    const { key, number } = numbers.find(question)
-    const hasScope = projectId !== undefined || campaignId !== undefined
-    const scope = hasScope ? JSON.stringify([projectId, campaignId]) : ''
-    const hasPlace = dependsOn === 'place' && postalCode !== undefined
-    const place = hasPlace ? JSON.stringify([projectId, campaignId, postalCode]) : scope
+    const { key, number, scope, place } = numbers.find(question)
+    const subject = dependsOn === 'place' ? place : scope
     const { now, monotonicMs } = question.asked ?? this.#readClocks()
-    const variant = formatOptions ? formatOptions(question) + place : place
+    const variant = formatOptions ? formatOptions(question) + subject : subject
     return {
       question,
       key,
@@ -366,7 +362,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     if (mayPermit && known && isFresh(known, this.#readClocks())) return known.answer
     const stale = this.#findStale(lookup, mayPermit)
     if (!stale) return undefined
-    this.#options.observer.onLookup(this.#about.name, 'stale')
+    this.#countLookup('stale')
     return markStale(stale, why)
   }
 
@@ -394,7 +390,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     const id = `${lookup.variant}\n${lookup.key}`
     const running = this.#backgroundRefreshes.get(id)
     if (running) return running
-    this.#options.observer.onLookup(this.#about.name, 'refresh')
+    this.#countLookup('refresh')
     const asking = this.#askIgnoringErrors(lookup).finally(() => {
       this.#backgroundRefreshes.delete(id)
     })

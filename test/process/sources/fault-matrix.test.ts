@@ -139,7 +139,7 @@ async function agedCache(provider: RemoteCompliance): Promise<Source> {
     dependsOnLegalTimeOptions: false,
     timers: systemTimers,
     clock,
-    observer: { onLookup: () => undefined, onAnswer: () => undefined },
+    observer: { countLookups: () => () => undefined, onAnswer: () => undefined },
   })
   const { gate } = testGate(cache, { journal: withoutJournal })
   await Promise.all(staleNumbers.map((dialed) => gate.decide(aCall({ dialed }))))

@@ -100,7 +100,7 @@ function openGate() {
     dependsOnLegalTimeOptions: false,
     timers: systemTimers,
     clock,
-    observer: { onLookup: () => undefined, onAnswer: () => undefined },
+    observer: { countLookups: () => () => undefined, onAnswer: () => undefined },
   })
   const more = {
     journal: withoutJournal,

@@ -52,7 +52,7 @@ export function openCached(answers: Partial<FakeAnswers> = {}, choices: CachedCh
     timers: time,
     clock,
     observer: {
-      onLookup: (name, result) => void seen.push(`${name} ${result}`),
+      countLookups: (name) => (result) => void seen.push(`${name} ${result}`),
       onAnswer: () => undefined,
     },
   })

@@ -48,7 +48,7 @@ function setUp(
     dependsOnLegalTimeOptions: true,
     clock,
     observer: {
-      onLookup: (name, result) => seen.push(`${name} ${result}`),
+      countLookups: (name) => (result) => void seen.push(`${name} ${result}`),
       onAnswer: () => undefined,
     },
   })
