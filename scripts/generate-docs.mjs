@@ -128,7 +128,7 @@ function observeEach(metrics) {
       { check: 'litigator', effect: 'shadowed', because: '' },
     ],
   })
-  metrics.recordCacheLookup('embedded', 'scrub', 'hit')
+  metrics.countCacheLookups('embedded', 'scrub')('hit')
   metrics.recordSourceRequest('embedded', 'scrub', 'answered', 0)
   metrics.setSourceCircuit('provider', 'scrub', false)
   metrics.recordApiRequest('decide', 200, 0)
@@ -163,6 +163,7 @@ function observeEach(metrics) {
     oldestPendingRecordSeconds: 0,
     dataFreeBytes: 0,
     clockBehindSeconds: 0,
+    changeFeed: { lagSeconds: 0, isLeader: true },
     policyExceptions: [{ check: 'litigator', until: 0 }],
     lastBackupAt: 0,
     nextKeyExpiryAt: 0,

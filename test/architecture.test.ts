@@ -99,7 +99,11 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   express: ['http/router.ts'],
   '@fastify/busboy': ['http/request/multipart-body.ts'],
   'better-sqlite3': ['storage/', 'gate/journal/'],
-  pg: ['storage/postgres.ts', 'storage/postgres-driver.ts'],
+  pg: [
+    'storage/postgres/postgres.ts',
+    'storage/postgres/postgres-driver.ts',
+    'storage/postgres/postgres-feed.ts',
+  ],
   'prom-client': ['observability/'],
   pino: ['observability/log.ts'],
   '@opentelemetry/api': ['observability/tracing.ts'],

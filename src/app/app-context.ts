@@ -66,7 +66,7 @@ export async function openAppContext(
     storage.markInitialized()
     const { db, reads } = storage
     const changes = new ChangeNotifier()
-    const changeHead = new ChangeHead(db, clock)
+    const changeHead = new ChangeHead(storage, clock)
     await changeHead.refresh()
     const accounts = new Accounts({ storage, clock, randomBytes: runtime.randomBytes })
     await accounts.ensure({ id: mainAccountId, kind: 'real', name: 'Main account' })

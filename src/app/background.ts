@@ -30,13 +30,14 @@ export interface BackgroundDeps {
 }
 
 export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps): BackgroundJobs {
-  const { runtime, projects, webhooks } = context
+  const { runtime, projects, webhooks, storage } = context
   const worker = createScanWorker(context, deps, () => scans.wake())
   const checks = createLabelChecks(context, deps)
   const recurring = (what: string, run: () => Promise<number>) =>
     new BackgroundTask({
       run,
       timers: runtime.timers,
+      leadership: storage.feed,
       onError: (cause) => runtime.log.error(`${what} failed; trying again`, { err: cause }),
     })
   const scans = recurring('scanning', () => worker.run())

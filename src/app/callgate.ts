@@ -9,14 +9,9 @@ import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
 import { buildPolicy } from '../gate/build-policy.js'
 import { allChecks } from '../gate/checks.js'
-import {
-  Gate,
-  type GateDeps,
-  type GateRules,
-  selectLegalTimeOptions,
-  withoutJournal,
-} from '../gate/gate.js'
+import { Gate, type GateDeps, type GateRules, withoutJournal } from '../gate/gate.js'
 import { Journal } from '../gate/journal/journal.js'
+import { selectLegalTimeOptions } from '../gate/legal-time-options.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
@@ -177,6 +172,7 @@ async function buildCallgate(
       changes.everythingChanged()
     },
   }
+  await foundation.storage.feed?.follow(changes)
   return callgate
 }
 
@@ -274,6 +270,7 @@ function createGateRules(settings: Settings): GateRules {
     policy: buildPolicy(settings),
     settings: {
       ...settings.gate,
+      maxStalenessMs: settings.cluster.maxStalenessMs,
       deadlineMs: resolveGateDeadlineMs(settings),
       serviceCodes: new Set(settings.gate.serviceCodes),
     },
@@ -301,7 +298,7 @@ function createDryRunGate(deps: GateDeps): Gate {
 }
 
 function createGateDeps(
-  { settings, runtime, changeHead }: AppContext,
+  { settings, runtime, storage, changeHead }: AppContext,
   deps: Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
 ): GateDeps {
   return {
@@ -310,6 +307,7 @@ function createGateDeps(
     checks: allChecks,
     clock: runtime.clock,
     watermark: changeHead,
+    feed: storage.feed,
     timers: runtime.timers,
     newId: runtime.newDecisionId,
     log: runtime.log,

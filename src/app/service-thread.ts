@@ -172,7 +172,7 @@ class ServiceThread implements ServiceThreadFunctions {
       projects: this.#projects,
       accounts,
       changes: this.#createChangeObserver(),
-      changeHead: new ChangeHead(storage.db, clock),
+      changeHead: new ChangeHead(storage, clock),
       onOptOutEnforced: (seconds: number) => void this.#main.call('recordOptOutEnforced', seconds),
     }
     this.#views = createAccountViews(settings, nodeRuntime, this.#data)

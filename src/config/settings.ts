@@ -141,6 +141,16 @@ const settingsShape = z.strictObject({
         ),
     })
     .prefault({}),
+  cluster: z
+    .strictObject({
+      maxStalenessMs: milliseconds(200, 1_000)
+        .default(500)
+        .describe(
+          'With storage.engine postgres: how old, when an allow leaves, may be the moment until which ' +
+            'this server knows what others have stored. Beyond it calls are blocked (not-current)',
+        ),
+    })
+    .prefault({}),
   journal: z
     .strictObject({
       keepYears: z

@@ -20,6 +20,8 @@ export type CheckName = (typeof checkNames)[number]
 export const reasonTexts = {
   'not-recorded': 'the decision could not be written to disk, so the call is blocked',
   'clock-behind': 'the clock is behind the newest stored record, so times are unreliable',
+  'not-current':
+    'this server does not know what others have stored in the last moments, so the call is blocked',
   expired: 'the facts expired before the decision could be returned',
   'invalid-request': 'the facts of the call are invalid, so it was not checked',
   'invalid-number': 'the dialed text is not a telephone number',

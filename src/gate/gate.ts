@@ -5,7 +5,7 @@
  */
 
 import { sandboxAccountId } from '../domain/caller.js'
-import type { Compliance, LegalTimeQuestion, MaybePromise } from '../domain/compliance.js'
+import type { Compliance, MaybePromise } from '../domain/compliance.js'
 import {
   type CallKind,
   type CallRequest,
@@ -18,12 +18,17 @@ import {
   toShadowPolicy,
 } from '../domain/decision.js'
 import { parseDialString } from '../domain/phone-number.js'
-import type { Clock, Instant, Timers } from '../domain/time/clock.js'
+import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import { createSampledLine, type Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import { type Check, runChecks } from './checks.js'
 import { type MeasuredDecision, toLogFields } from './decision-document.js'
 import type { Journal } from './journal/journal.js'
+import {
+  type LegalTimeOptions,
+  type LegalTimeSettings,
+  prepareLegalTimeOptions,
+} from './legal-time-options.js'
 import {
   blockInstead,
   type CallRuling,
@@ -32,21 +37,11 @@ import {
   type UncheckedDial,
 } from './pre-check-ruling.js'
 
-/** What the gate asks of calling hours beyond the plain API. */
-export interface LegalTimeSettings {
-  readonly recordedVoiceWindows: boolean
-  readonly projectMayWiden: boolean
-  readonly strictestPlace: Readonly<Record<CallKind, boolean>>
-}
-
-export type LegalTimeOptions = Pick<
-  LegalTimeQuestion,
-  'recordedVoice' | 'requireStatutoryWindow' | 'strictestPlace'
->
-
 export interface GateSettings extends LegalTimeSettings {
   readonly deadlineMs: number
   readonly maxPending: number
+  /** How old what the feed shows may be when an allow leaves. */
+  readonly maxStalenessMs: number
   readonly nonNanp: 'block' | 'allow'
   readonly serviceCodes: ReadonlySet<string>
   /** Accounts and trunks for whose calls every check is in shadow mode. */
@@ -62,6 +57,12 @@ interface StorageWatermark {
 }
 
 type GateJournal = Pick<Journal, 'append' | 'amend'>
+
+/** What other servers have stored. */
+interface StoredElsewhere {
+  /** Everything until then is known here. */
+  readonly currentAt: ClockReading
+}
 
 /** For decisions that are not recorded, as in `callgate check`. */
 export const withoutJournal: GateJournal = {
@@ -88,6 +89,8 @@ export interface GateDeps extends GateRules {
   readonly journal: GateJournal
   readonly clock: Clock
   readonly watermark: StorageWatermark
+  /** Absent if no other server stores anything. */
+  readonly feed?: StoredElsewhere | undefined
   readonly timers: Timers
   readonly accounts: { readonly real: GateAccount; readonly sandbox: GateAccount }
   /** Whether a provider answers its questions after those of other gates. */
@@ -117,6 +120,8 @@ interface PendingCall {
   readonly account: GateAccount
   /** On the monotonic clock of the timers. */
   readonly arrivedAtMs: number
+  /** What was stored until then is in what the call was judged by. */
+  readonly currentAt: ClockReading | undefined
 }
 
 export class Gate {
@@ -169,7 +174,8 @@ export class Gate {
     const { settings, checks, timers } = this.#deps
     const account = this.#accountOf(request)
     const monotonicMs = timers.monotonicMs()
-    const call = { request, account, arrivedAtMs: arrivedAtMs ?? monotonicMs }
+    const currentAt = this.#deps.feed?.currentAt
+    const call = { request, account, arrivedAtMs: arrivedAtMs ?? monotonicMs, currentAt }
     const dialed = parseDialString(request.dialed, settings.serviceCodes)
     if (dialed.kind !== 'nanp') return this.#judgeWithoutChecks(call, dialed)
     const { number } = dialed
@@ -249,7 +255,10 @@ export class Gate {
     const invalid = rulingWithoutFindings('', 'block', 'invalid-request')
     const account = this.#accountOf(request)
     const arrivedAtMs = this.#deps.timers.monotonicMs()
-    return this.#decideImmediately({ request, account, arrivedAtMs }, { ...invalid, detail })
+    return this.#decideImmediately(
+      { request, account, arrivedAtMs, currentAt: undefined },
+      { ...invalid, detail },
+    )
   }
 
   /**
@@ -362,7 +371,11 @@ export class Gate {
       const isLate = this.#remainingMs(call.arrivedAtMs, monotonicMs) <= 0
       const reason = isDelayed
         ? 'overloaded'
-        : findBlockReason(decision, instants.accountNow, { isRecorded, isLate })
+        : findBlockReason(decision, instants.accountNow, {
+            isRecorded,
+            isLate,
+            isCurrent: this.#isCurrent(call, instants.now, monotonicMs),
+          })
       const isWithheld = decision.decision === 'allow' && reason !== undefined
       const final = isWithheld
         ? blockInstead(decision, reason)
@@ -376,6 +389,16 @@ export class Gate {
   /** What is left of the deadline; 0 or less when it has passed. */
   #remainingMs(arrivedAtMs: number, monotonicMs: number): number {
     return this.#deps.settings.deadlineMs - (monotonicMs - arrivedAtMs)
+  }
+
+  /**
+   * By two clocks: one stops while a virtual machine is suspended, the other may be set. The age counts from
+   * before the call was judged, so what was stored longer ago cannot have been missed.
+   */
+  #isCurrent({ currentAt }: PendingCall, now: Instant, monotonicMs: number): boolean {
+    if (currentAt === undefined) return true
+    const ageMs = Math.max(now - currentAt.now, monotonicMs - currentAt.monotonicMs)
+    return ageMs <= this.#deps.settings.maxStalenessMs
   }
 
   /** Calling hours and the age of facts cannot be judged by a clock that is known to be wrong. */
@@ -409,31 +432,10 @@ export class Gate {
 function findBlockReason(
   { request, holdsUntil }: Decision,
   accountNow: Instant,
-  { isRecorded, isLate }: { readonly isRecorded: boolean; readonly isLate: boolean },
+  states: { readonly isRecorded: boolean; readonly isLate: boolean; readonly isCurrent: boolean },
 ): ReasonCode | undefined {
-  if (!isRecorded) return 'not-recorded'
-  if (isLate) return 'overloaded'
+  if (!states.isRecorded) return 'not-recorded'
+  if (states.isLate) return 'overloaded'
+  if (!states.isCurrent) return 'not-current'
   return request.at === undefined && holdsUntil <= accountNow ? 'expired' : undefined
-}
-
-function prepareLegalTimeOptions(
-  settings: GateSettings,
-): Readonly<Record<CallKind, LegalTimeOptions>> {
-  return {
-    manual: selectLegalTimeOptions(settings, 'manual'),
-    autodialed: selectLegalTimeOptions(settings, 'autodialed'),
-    ai: selectLegalTimeOptions(settings, 'ai'),
-  }
-}
-
-/** What a question about legal time holds for a kind of call. */
-export function selectLegalTimeOptions(
-  { recordedVoiceWindows, projectMayWiden, strictestPlace }: LegalTimeSettings,
-  callKind: CallKind,
-): LegalTimeOptions {
-  return {
-    recordedVoice: recordedVoiceWindows && callKind !== 'manual',
-    requireStatutoryWindow: !projectMayWiden,
-    strictestPlace: strictestPlace[callKind],
-  }
 }

@@ -13,6 +13,8 @@ export interface ServerReadings {
   /** Free for this user on the file system of the data folder; `undefined` if it cannot be read. */
   readonly dataFreeBytes: number | undefined
   readonly clockBehindSeconds: number
+  /** `undefined` if there can be no other server. */
+  readonly changeFeed: { readonly lagSeconds: number; readonly isLeader: boolean } | undefined
   readonly policyExceptions: readonly { readonly check: CheckName; readonly until: Instant }[]
   /** `undefined` when no key in force expires, or the keys cannot be read. */
   readonly nextKeyExpiryAt: Instant | undefined
@@ -79,6 +81,55 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
 
 type SelectReading = (from: ServerReadings) => number | undefined
 
+/** Name, help and value of the gauges without labels. */
+const plainGauges: readonly (readonly [string, string, SelectReading])[] = [
+  [
+    'callgate_decisions_in_flight',
+    'Decisions that wait for an answer of a source or for the disk.',
+    (from) => from.decisionsInFlight,
+  ],
+  [
+    'callgate_decisions_max_in_flight',
+    'Decisions that may wait at once (gate.maxPending); more are blocked as overloaded.',
+    (from) => from.maxDecisionsInFlight,
+  ],
+  [
+    'callgate_oldest_pending_record_seconds',
+    'How long the oldest record that is not on disk has waited; 0 when all are on disk.',
+    (from) => from.oldestPendingRecordSeconds,
+  ],
+  [
+    'callgate_data_free_bytes',
+    'Free space on the file system of the data folder.',
+    (from) => from.dataFreeBytes,
+  ],
+  [
+    'callgate_clock_behind_seconds',
+    'How far the clock is behind the newest stored record; 0 up to two seconds. No call is allowed while it is greater.',
+    (from) => from.clockBehindSeconds,
+  ],
+  [
+    'callgate_change_feed_lag_seconds',
+    'How old the moment is until which this server knows what others have stored; absent with SQLite. Beyond cluster.maxStalenessMs no call is allowed.',
+    (from) => from.changeFeed?.lagSeconds,
+  ],
+  [
+    'callgate_leader',
+    'Whether this server sends webhooks, scans and checks labels for all that share its database: 1 or 0; absent with SQLite.',
+    (from) => (from.changeFeed === undefined ? undefined : Number(from.changeFeed.isLeader)),
+  ],
+  [
+    'callgate_next_key_expiry_timestamp_seconds',
+    'When the next API key in force expires; absent when none does.',
+    (from) => (from.nextKeyExpiryAt === undefined ? undefined : from.nextKeyExpiryAt / 1000),
+  ],
+  [
+    'callgate_backup_last_success_timestamp_seconds',
+    'When the last backup of the data folder began that was completed; absent without one.',
+    (from) => (from.lastBackupAt === undefined ? undefined : from.lastBackupAt / 1000),
+  ],
+]
+
 function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] {
   let read: (() => Promise<ServerReadings>) | undefined
   let reading: Promise<ServerReadings | undefined> | undefined
@@ -107,46 +158,12 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
         if (readings) set(this, readings)
       },
     })
-  const value = (name: string, help: string, select: SelectReading) =>
+  for (const [name, help, select] of plainGauges) {
     gauge(name, help, (to, readings) => {
       const selected = select(readings)
       if (selected !== undefined) to.set(selected)
     })
-  value(
-    'callgate_decisions_in_flight',
-    'Decisions that wait for an answer of a source or for the disk.',
-    (from) => from.decisionsInFlight,
-  )
-  value(
-    'callgate_decisions_max_in_flight',
-    'Decisions that may wait at once (gate.maxPending); more are blocked as overloaded.',
-    (from) => from.maxDecisionsInFlight,
-  )
-  value(
-    'callgate_oldest_pending_record_seconds',
-    'How long the oldest record that is not on disk has waited; 0 when all are on disk.',
-    (from) => from.oldestPendingRecordSeconds,
-  )
-  value(
-    'callgate_data_free_bytes',
-    'Free space on the file system of the data folder.',
-    (from) => from.dataFreeBytes,
-  )
-  value(
-    'callgate_clock_behind_seconds',
-    'How far the clock is behind the newest stored record; 0 up to two seconds. No call is allowed while it is greater.',
-    (from) => from.clockBehindSeconds,
-  )
-  value(
-    'callgate_next_key_expiry_timestamp_seconds',
-    'When the next API key in force expires; absent when none does.',
-    (from) => (from.nextKeyExpiryAt === undefined ? undefined : from.nextKeyExpiryAt / 1000),
-  )
-  value(
-    'callgate_backup_last_success_timestamp_seconds',
-    'When the last backup of the data folder began that was completed; absent without one.',
-    (from) => (from.lastBackupAt === undefined ? undefined : from.lastBackupAt / 1000),
-  )
+  }
   gauge(
     'callgate_policy_exception_until_timestamp_seconds',
     'When an allowed unknown of the check blocks again (policy.<check>.until), also after that.',

@@ -4,7 +4,9 @@
  * instant is detected.
  */
 import { sql } from 'kysely'
+import type { PhoneNumber } from '../domain/phone-number.js'
 import { type Clock, type Instant, monotonicClock, type Timers } from '../domain/time/clock.js'
+import type { EngineTraits, ThreadDatabase } from './open-database.js'
 import type { Db } from './tables.js'
 
 /** What a write stores with its rows. */
@@ -15,6 +17,20 @@ export interface ChangeStamp {
   readonly storedAt: Instant
   /** How far `storedAt` is behind the newest instant stored so far; 0 if the clock is right. */
   readonly clockLagMs: number
+}
+
+/** Of which numbers of an account something changes; any of them, if they are not given. */
+export interface Change {
+  readonly accountId: string
+  readonly numbers?: readonly PhoneNumber[]
+}
+
+/** Dropping more of them one by one would take other servers longer than asking again. */
+const maxNamedNumbers = 20_000
+
+function toColumns({ accountId, numbers }: Change) {
+  const isNamed = numbers !== undefined && numbers.length > 0 && numbers.length <= maxNamedNumbers
+  return { account_id: accountId, numbers: isNamed ? numbers.join(',') : null }
 }
 
 /**
@@ -28,6 +44,7 @@ const writeBackAfterMs = 5_000
 
 export class ChangeHead {
   readonly #db: Db
+  readonly #traits: EngineTraits
   readonly #clock: Clock
   /** Includes the decisions of this process; the row may be up to five seconds older. */
   #newestAt: Instant = 0
@@ -36,17 +53,18 @@ export class ChangeHead {
   #acceptances = 0
 
   /** The clock is the machine's, even if accounts have a fixed one. */
-  constructor(db: Db, clock: Clock) {
+  constructor({ db, traits }: Pick<ThreadDatabase, 'db' | 'traits'>, clock: Clock) {
     this.#db = db
+    this.#traits = traits
     this.#clock = clock
   }
 
   /**
    * Takes the next number. Must be called in the transaction that stores the change, after its reads.
    * The row stays locked until the commit, so numbers are in the order of the commits, and a
-   * transaction that fails leaves no gap.
+   * transaction that fails leaves no gap. Other servers drop what they have cached about the numbers of the change.
    */
-  async takeNext(transaction: Db): Promise<ChangeStamp> {
+  async takeNext(transaction: Db, change: Change): Promise<ChangeStamp> {
     const storedAt = this.#clock.now()
     const row = await transaction
       .updateTable('change_head')
@@ -55,6 +73,10 @@ export class ChangeHead {
       .returning(['seq', 'newest_at', 'acceptances'])
       .executeTakeFirstOrThrow()
     this.#follow(row)
+    if (this.#traits.hasChangeFeed) {
+      const values = { seq: row.seq, at: storedAt, ...toColumns(change) }
+      await transaction.insertInto('changes').values(values).execute()
+    }
     return { seq: row.seq, storedAt, clockLagMs: Math.max(0, this.#newestAt - storedAt) }
   }
 

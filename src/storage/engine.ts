@@ -35,7 +35,7 @@ export async function openDatabaseInThread(
 }
 
 /** Its driver is loaded only by those who use it. */
-const loadPostgres = () => import('./postgres.js')
+const loadPostgres = () => import('./postgres/postgres.js')
 
 function retryWhileLocked(
   opened: EngineThreadConnection,

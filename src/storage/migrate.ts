@@ -10,6 +10,7 @@ import * as scrubTerms from './migrations/0006-scrub-terms.js'
 import * as importedRecords from './migrations/0007-imported-records.js'
 import * as erasures from './migrations/0008-erasures.js'
 import * as commandWrites from './migrations/0009-command-writes.js'
+import * as changes from './migrations/0010-changes.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -22,6 +23,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0007-imported-records': importedRecords,
   '0008-erasures': erasures,
   '0009-command-writes': commandWrites,
+  '0010-changes': changes,
 }
 
 /** In order. */

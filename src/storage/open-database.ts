@@ -1,12 +1,16 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { CompiledQuery } from 'kysely'
+import type { ChangeObserver } from '../domain/change-notifier.js'
 import type { MaybePromise } from '../domain/compliance.js'
+import type { ClockReading } from '../domain/time/clock.js'
 import type { OpenedFile } from './open-files.js'
 import type { Db } from './tables.js'
 
 /** What the code outside this folder must know about the engine. */
 export interface EngineTraits {
   readonly name: string
+  /** Whether other servers read the rows of `changes`, and rows can be locked by reading them. */
+  readonly hasChangeFeed: boolean
   /** Maximum number of bound values in one statement. */
   readonly maxParameters: number
   /** Whether a statement failed only because another process holds a lock, so that it can be retried. */
@@ -49,17 +53,31 @@ export interface ThreadDatabase {
   retryWhileLocked<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
+/** Of a server that may share its database with others. */
+export interface ChangeFeed {
+  /** Passes on what anybody commits, this server included, from now on. Resolves after the first look. */
+  follow(observer: ChangeObserver): Promise<void>
+  /** All that was committed until then has been passed on. */
+  readonly currentAt: ClockReading
+  /** Whether this server does the work that only one of them must do. */
+  readonly isLeader: boolean
+  /** Why the latest look failed, for people. */
+  readonly problem: string | undefined
+}
+
 export interface OpenDatabase extends ThreadDatabase {
   /** As they were opened. */
   readonly files: readonly OpenedFile[]
+  /** `undefined` if there can be no other server, and in a command. */
+  readonly feed: ChangeFeed | undefined
   /**
-   * Makes this the only server of the data folder until it is closed: each server caches answers and
+   * With SQLite: makes this the only server of the data folder until it is closed: each server caches answers and
    * would not see another's writes at once. Rejects with {@link DataFileError} if there is one already.
    */
   lockForServing(): Promise<void>
   /** For a further thread to open the database with; it must have ended before this one closes it. */
   connectThread(): MessagePort | undefined
-  /** Whether another process has written since the last call; not while there is a fault. */
+  /** With SQLite: whether another process has written since the last call; not while there is a fault. */
   hasExternalChanges(): Promise<boolean>
   /** Marks the data folder as one with a database, so that no command creates a new one there. */
   markInitialized(): void

@@ -3,11 +3,13 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely } from 'kysely'
-import { ReadDriver, SqliteFileDialect } from './sqlite.js'
+import type { EngineTraits } from './open-database.js'
+import { ReadDriver, SqliteFileDialect, sqliteTraits } from './sqlite.js'
 import type { Db, Tables } from './tables.js'
 
 export interface ReadOnlyDatabase {
   readonly db: Db
+  readonly traits: EngineTraits
   close(): void
 }
 
@@ -30,7 +32,8 @@ export function openReadOnlyDatabase(path: string, temporaryFolder: string): Rea
       reader.close()
       removeCopy()
     }
-    return { db: new Kysely<Tables>({ dialect: new SqliteFileDialect(driver) }), close }
+    const db = new Kysely<Tables>({ dialect: new SqliteFileDialect(driver) })
+    return { db, traits: sqliteTraits, close }
   } catch (cause) {
     removeCopy()
     throw cause

@@ -40,8 +40,9 @@ import {
 } from './sqlite-store.js'
 import type { Tables } from './tables.js'
 
-const traits: EngineTraits = {
+export const sqliteTraits: EngineTraits = {
   name: 'sqlite',
+  hasChangeFeed: false,
   maxParameters: 32_000,
   isLockedElsewhere: (cause) => getErrorCode(cause)?.startsWith('SQLITE_BUSY') === true,
   isFull: (cause) => getErrorCode(cause) === 'SQLITE_FULL',
@@ -74,7 +75,7 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
       files,
       db,
       reads: new Kysely<Tables>({ dialect: new SqliteFileDialect(new ReadDriver(reader, faults)) }),
-      traits,
+      traits: sqliteTraits,
       prepareRead: (query) => prepareRead(reader, query),
       observeFailure: (cause) => faults.observeFailure(cause),
       connectThread: () => {
@@ -82,6 +83,7 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
         void call('connect', port1, [port1])
         return port2
       },
+      feed: undefined,
       // It changes with every commit of another connection, and not with those of the store.
       hasExternalChanges: async () => {
         // Nothing can be read; what has changed is seen once the fault is gone.
@@ -150,7 +152,7 @@ export function openSqliteInThread({
     path,
     db: new Kysely<Tables>({ dialect: new SqliteFileDialect(driver) }),
     reads: new Kysely<Tables>({ dialect: new SqliteFileDialect(reads) }),
-    traits,
+    traits: sqliteTraits,
     prepareRead: (query) => prepareRead(reader, query),
     observeFailure: (cause) => faults.observeFailure(cause),
   }

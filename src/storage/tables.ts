@@ -26,6 +26,7 @@ export interface Tables {
   internal_dnc: InternalDncRow
   internal_dnc_lists: InternalDncListRow
   change_head: ChangeHeadRow
+  changes: ChangeRow
   ebr_records: EbrRecordRow
   erasures: ErasureRow
   access_tokens: AccessTokenRow
@@ -201,8 +202,17 @@ interface ChangeHeadRow {
   newest_at: number
   /** How often an operator has confirmed that the clock is right and `newest_at` was not. */
   acceptances: Generated<number>
-  /** How often a command has written, with an engine that does not count by itself. */
-  command_writes: Generated<number>
+}
+
+/** What has changed, for the other servers; see `postgres-feed.ts`. */
+interface ChangeRow {
+  seq: number
+  /** Null, as the numbers: anything may have changed. */
+  account_id: string | null
+  /** Separated by commas. */
+  numbers: string | null
+  /** For people: by the clock of whoever wrote. */
+  at: number
 }
 
 interface InternalDncListRow {

@@ -380,7 +380,7 @@ describe('migrations', () => {
       { number: '2', stored_seq: 2, lifts_opt_out: 1, key_id: null },
     ])
     const head = await old.db.selectFrom('change_head').selectAll().execute()
-    expect(head).toEqual([{ id: 1, seq: 4, newest_at: 300, acceptances: 0, command_writes: 0 }])
+    expect(head).toEqual([{ id: 1, seq: 4, newest_at: 300, acceptances: 0 }])
     await old.close()
   })
 

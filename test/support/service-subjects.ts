@@ -104,7 +104,7 @@ export async function buildSubjects(
     await accounts.ensure({ id, kind: id === 'sandbox' ? 'sandbox' : 'real', name: id })
   }
   const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: noWebhooks })
-  const changeHead = new ChangeHead(db, clock)
+  const changeHead = new ChangeHead(storage, clock)
   const shared = { storage, projects, changes, changeHead, viewOf }
   const internalDnc = new InternalDnc({ ...shared, accounts })
   return {

@@ -12,6 +12,7 @@ import { strictPolicy } from './strict-policy.js'
 
 export const gateSettings: GateSettings = {
   deadlineMs: 250,
+  maxStalenessMs: 500,
   maxPending: 100,
   nonNanp: 'block',
   serviceCodes: new Set(),

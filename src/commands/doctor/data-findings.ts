@@ -17,6 +17,7 @@ import { nodeRuntime } from '../../runtime/runtime.js'
 import { ChangeHead } from '../../storage/change-head.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 import { openDatabase } from '../../storage/engine.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
 import type { Db } from '../../storage/tables.js'
 import { listBlockedCountries, readAccountCallStatuses } from '../serve/call-readiness.js'
@@ -171,7 +172,7 @@ async function findStoredFindings(
     return [
       ...(await findCalls(db)),
       ...(await findKeyFindings(db, clock)),
-      ...(await findClockFindings(db, clock)),
+      ...(await findClockFindings(database, clock)),
     ]
   } finally {
     await database.close()
@@ -228,8 +229,11 @@ async function findKeyFindings(db: Db, clock: Clock): Promise<readonly HealthFin
   })
 }
 
-async function findClockFindings(db: Db, clock: Clock): Promise<readonly HealthFinding[]> {
-  const changeHead = new ChangeHead(db, clock)
+async function findClockFindings(
+  database: Pick<OpenDatabase, 'db' | 'traits'>,
+  clock: Clock,
+): Promise<readonly HealthFinding[]> {
+  const changeHead = new ChangeHead(database, clock)
   await changeHead.refresh()
   const { ready, detail = '' } = checkClockReadiness({ changeHead, runtime: { clock } })
   if (ready) return []

@@ -27,7 +27,7 @@ import {
   type FindingDocument,
   recordVersion,
 } from '../../gate/decision-document.js'
-import { selectLegalTimeOptions } from '../../gate/gate.js'
+import { selectLegalTimeOptions } from '../../gate/legal-time-options.js'
 import { type CallRuling, ruleBeforeChecks } from '../../gate/pre-check-ruling.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import {
@@ -60,6 +60,7 @@ export type Rejudgment =
 const gateReasons: ReadonlySet<string> = new Set<ReasonCode>([
   'not-recorded',
   'clock-behind',
+  'not-current',
   'expired',
   'invalid-request',
   'overloaded',

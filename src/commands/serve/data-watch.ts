@@ -3,6 +3,7 @@ import type { Callgate } from '../../app/callgate.js'
 import type { Country } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Readiness, ReadinessCheck } from '../../http/health.js'
+import { monotonicSeconds } from '../../runtime/runtime.js'
 import { createCallReadiness, describeMissingList } from './call-readiness.js'
 import { ClockMonitor, checkClockReadiness } from './clock-monitor.js'
 import {
@@ -138,6 +139,17 @@ export function checkNumberingReadiness({ data: { plan } }: Pick<Callgate, 'data
   return { ready, detail: [...problems, ...advice, modes.join(', ')].join('; ') }
 }
 
+function checkFeedReadiness({
+  storage: { feed },
+  settings: { cluster },
+}: Pick<Callgate, 'storage' | 'settings'>): Readiness {
+  if (!feed) return { ready: true }
+  const lagMs = Math.round(monotonicSeconds() * 1000 - feed.currentAt.monotonicMs)
+  const why = feed.problem === undefined ? '' : `: ${feed.problem}`
+  const detail = `what others have stored is known until ${lagMs} ms ago${why}`
+  return { ready: lagMs <= cluster.maxStalenessMs, detail }
+}
+
 /** The readiness checks of the data; unreadable lists and unwritable records are faults. */
 export function listDataReadinessChecks(callgate: Callgate): readonly ReadinessCheck[] {
   const { data, journal, storage } = callgate
@@ -158,6 +170,7 @@ export function listDataReadinessChecks(callgate: Callgate): readonly ReadinessC
       name: 'calls',
       check: createCallReadiness(callgate),
     },
+    ...(storage.feed ? [{ name: 'changes', check: () => checkFeedReadiness(callgate) }] : []),
     { name: 'clock', check: () => checkClockReadiness(callgate) },
     {
       name: 'lists',

@@ -6,11 +6,11 @@ import { checkNames } from '../../domain/decision.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { ServerReadings } from '../../observability/server-metrics.js'
-import { withTimeout } from '../../runtime/runtime.js'
+import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
 
 type ServerReaderDeps = Pick<
   Callgate,
-  'changeHead' | 'gate' | 'journal' | 'keys' | 'remote' | 'settings'
+  'changeHead' | 'gate' | 'journal' | 'keys' | 'remote' | 'settings' | 'storage'
 >
 
 type StoredReadings = Pick<ServerReadings, 'dataFreeBytes' | 'lastBackupAt' | 'nextKeyExpiryAt'>
@@ -25,7 +25,7 @@ const nothingRead: StoredReadings = {
 const maxWaitMs = 50
 
 export function createServerReader(deps: ServerReaderDeps): () => Promise<ServerReadings> {
-  const { changeHead, gate, journal, remote } = deps
+  const { changeHead, gate, journal, remote, storage } = deps
   let stored = nothingRead
   let reading: Promise<void> | undefined
   const readStored = async () => {
@@ -42,6 +42,10 @@ export function createServerReader(deps: ServerReaderDeps): () => Promise<Server
       decisionsInFlight: gate.pendingCount,
       maxDecisionsInFlight: settings.gate.maxPending,
       oldestPendingRecordSeconds: journal.oldestWaitingSeconds,
+      changeFeed: storage.feed && {
+        lagSeconds: (monotonicSeconds() * 1000 - storage.feed.currentAt.monotonicMs) / 1000,
+        isLeader: storage.feed.isLeader,
+      },
       clockBehindSeconds: changeHead.getLagMs() / 1000,
       policyExceptions: checkNames.flatMap((check) => {
         const { allowUnknown } = policy[check]

@@ -28,7 +28,7 @@ const clockSkewMs = 60_000
 const maxDeletedAtOnce = 100
 
 export interface AccessTokensOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
   /** Must be monotonic, so that an expired token stays expired when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>

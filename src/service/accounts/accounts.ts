@@ -47,7 +47,7 @@ export interface Account extends AccountSettings {
 export type NewAccount = Pick<Account, 'id' | 'kind' | 'name'>
 
 export interface AccountsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
   /** Returns `size` cryptographically random bytes. */
   readonly randomBytes: (size: number) => Buffer

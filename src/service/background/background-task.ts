@@ -15,7 +15,12 @@ export interface BackgroundTaskOptions {
   /** Upper limit of the pause that a run returns, since another process may have added work. */
   readonly maxPauseMs?: number
   readonly retryMs?: number
+  /** Of several servers over a database, only the leader runs the task. */
+  readonly leadership?: { readonly isLeader: boolean } | undefined
 }
+
+/** Also for work that another server has added. */
+const leadershipCheckMs = 1_000
 
 const defaultMaxPauseMs = 60_000
 const defaultRetryMs = 5_000
@@ -57,10 +62,11 @@ export class BackgroundTask {
   }
 
   async #runOnce(): Promise<void> {
-    const { run, onError, retryMs = defaultRetryMs, maxPauseMs = defaultMaxPauseMs } = this.#options
+    const { run, onError, retryMs = defaultRetryMs, leadership } = this.#options
+    const { maxPauseMs = leadership ? leadershipCheckMs : defaultMaxPauseMs } = this.#options
     let pauseMs = retryMs
     try {
-      pauseMs = await run()
+      pauseMs = leadership?.isLeader === false ? leadershipCheckMs : await run()
     } catch (cause) {
       onError(cause)
     }

@@ -80,7 +80,7 @@ export class ConsentRecords {
         const rows = await selectCurrentSummaries(transaction, owner, chunk).execute()
         ids.push(...rows.map(({ id }) => id))
       }
-      await changeHead.takeNext(transaction)
+      await changeHead.takeNext(transaction, { accountId, numbers })
       await supersedeRecords(transaction, { at, traits }, ids)
       return ids.length
     })

@@ -109,7 +109,7 @@ export class Consent implements EbrRecordSource {
       const stored = await this.#readStored(transaction, owner, numbers)
       const { keepBetterEbr: keepBetter } = request
       const outcome = await this.#rank(accountId, { facts, stored, keepBetter })
-      const change = await changeHead.takeNext(transaction)
+      const change = await changeHead.takeNext(transaction, { accountId, numbers })
       const write = { owner, at, keyId, traits: storage.traits, ...change }
       await supersedeRecords(transaction, write, outcome.replaced)
       await insertRecords(transaction, write, { ...outcome, liftsOptOut })

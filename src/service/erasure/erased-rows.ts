@@ -145,6 +145,16 @@ const eraseWebhooks: EraseKind = async (db, { number, accountId }) => {
   ]
 }
 
+/** Servers that have not read such a change yet drop all that they have cached. It is deleted after seven days anyway. */
+const eraseChanges: EraseKind = async (db, { number }) => {
+  await db
+    .updateTable('changes')
+    .set({ numbers: null })
+    .where('numbers', 'like', `%${number}%`)
+    .execute()
+  return []
+}
+
 /** Of versions before the journal, which stored them here. */
 const eraseOldDecisions: EraseKind = async (db, { number, accountId, eraseDecision }) => {
   const { rows } = await sql<{ readonly id: string; readonly body: string }>`
@@ -180,6 +190,7 @@ const kinds: readonly EraseKind[] = [
   deleteReputation,
   deleteScans,
   eraseWebhooks,
+  eraseChanges,
   eraseOldDecisions,
   reportLegalEntities,
 ]

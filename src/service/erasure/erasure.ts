@@ -36,7 +36,7 @@ interface DecisionCounts {
 }
 
 interface ErasureDeps {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked' | 'emptyLog'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked' | 'emptyLog'>
   readonly clock: Clock
   readonly randomBytes: (count: number) => Uint8Array
 }

@@ -101,7 +101,7 @@ export class InternalDnc implements InternalDncEntrySource {
     const startedSeconds = monotonicSeconds()
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
-    await this.#write(caller, scope, async (transaction, write) => {
+    await this.#write(caller, { scope, numbers }, async (transaction, write) => {
       const fixed = await this.#excludeStored(
         transaction,
         write.owner,
@@ -131,7 +131,7 @@ export class InternalDnc implements InternalDncEntrySource {
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers({ ...request, ignoreInvalid: true })
     const fixed = await this.#findFixed(caller.accountId, numbers)
-    await this.#write(caller, scope, async (transaction, write) => {
+    await this.#write(caller, { scope, numbers }, async (transaction, write) => {
       requireListAccess(caller, write.owner.projectCode)
       return await markRemoved(transaction, write, { numbers, fixed })
     })
@@ -251,7 +251,7 @@ export class InternalDnc implements InternalDncEntrySource {
   /** `work` returns how many rows it changed. */
   async #write(
     { accountId, keyId }: Caller,
-    scope: ProjectScope,
+    { scope, numbers }: { readonly scope: ProjectScope; readonly numbers: readonly PhoneNumber[] },
     work: (transaction: Db, write: RowWrite) => Promise<number>,
   ): Promise<void> {
     const { changeHead, viewOf, storage } = this.#options
@@ -259,7 +259,7 @@ export class InternalDnc implements InternalDncEntrySource {
     await runAccountTransaction(storage, accountId, async (transaction) => {
       const { internalDncList } = await readCurrentLists(transaction, scope)
       const owner = { accountId, projectCode: internalDncList }
-      const change = await changeHead.takeNext(transaction)
+      const change = await changeHead.takeNext(transaction, { accountId, numbers })
       const write = { owner, at, keyId, traits: storage.traits, ...change }
       if ((await work(transaction, write)) > 0) await touchList(transaction, write)
     })

@@ -15,7 +15,7 @@ import type { HiddenFields } from './legal-entity-fields.js'
 import { readLegalEntity } from './legal-entity-input.js'
 
 export interface LegalEntitiesOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
 }
 

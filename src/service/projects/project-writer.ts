@@ -19,7 +19,7 @@ import { toFtcDocument, toRegistrationDocument } from './project-document.js'
 import { insertProject, type NewProjectRow, type StoredProject } from './project-rows.js'
 
 export interface ProjectWriterOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly webhooks: WebhookQueue
   /** Called when the scope of calls has changed, to invalidate cached scopes. */

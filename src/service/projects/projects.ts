@@ -45,7 +45,7 @@ export interface NewCampaign {
 }
 
 export interface ProjectsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
   readonly changes: ChangeObserver
@@ -73,7 +73,7 @@ export class Projects implements ScopeResolver {
   readonly rpc: ProjectRpc
   /** Registrations recorded by operators, and their expiry. */
   readonly registrations: ProjectRegistrations
-  readonly #storage: Pick<OpenDatabase, 'db' | 'reads' | 'retryWhileLocked'>
+  readonly #storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
   readonly #db: Db
   readonly #clock: Clock
   readonly #changes: ChangeObserver

@@ -240,7 +240,7 @@ async function storeRecords<Row>(
   const found = await classifyRecords(storage.db, staging)
   if (!kind.storedOutcomes.some((outcome) => found.outcomeCounts.has(outcome))) return found
   const stored = await runAccountTransaction(storage, scope.accountId, async (transaction) => {
-    const change = await changeHead.takeNext(transaction)
+    const change = await changeHead.takeNext(transaction, { accountId: scope.accountId })
     const lists = await readCurrentLists(transaction, scope)
     const isAsFound = change.seq === seen + 1 && selectProject(lists) === found.owner.projectCode
     const now = isAsFound ? found : await classifyRecords(transaction, staging)

@@ -231,7 +231,7 @@ const maxDeletedRows = 1000
 
 /** Returns whether there may be more to delete. */
 export async function deleteOldObservations(
-  { db, retryWhileLocked }: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>,
+  { db, retryWhileLocked }: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>,
   { now, keepDays }: { readonly now: Instant; readonly keepDays: number },
 ): Promise<boolean> {
   const deleteOld = (

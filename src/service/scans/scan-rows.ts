@@ -8,7 +8,7 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ScanJobRow } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 
-export type ScanStorage = Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+export type ScanStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
 
 export interface JobKey {
   readonly id: string

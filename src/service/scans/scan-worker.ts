@@ -43,7 +43,7 @@ export interface ScanSummary {
 }
 
 export interface ScanWorkerOptions extends Partial<ScanRetryPolicy> {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly timers: Timers
   readonly labelSourceFor: (accountId: string) => LabelSource

@@ -1,6 +1,6 @@
 /** Write transactions of one account, serialized even across processes. */
 import type { Transaction } from 'kysely'
-import type { OpenDatabase } from '../../storage/open-database.js'
+import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db, Tables } from '../../storage/tables.js'
 
 /**
@@ -10,23 +10,38 @@ import type { Db, Tables } from '../../storage/tables.js'
  * process holds the lock, so `work` must have no side effects outside the transaction.
  */
 export async function runAccountTransaction<Result>(
-  { db, retryWhileLocked }: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>,
+  { db, traits, retryWhileLocked }: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>,
   accountId: string,
   work: (transaction: Transaction<Tables>) => Promise<Result>,
 ): Promise<Result> {
   const once = () =>
     queueWrite(db, () =>
       db.transaction().execute(async (transaction) => {
-        const locked = await transaction
-          .updateTable('accounts')
-          .set((row) => ({ name: row.ref('name') }))
-          .where('id', '=', accountId)
-          .executeTakeFirst()
-        if (locked.numUpdatedRows === 0n) throw new Error(`account '${accountId}' does not exist`)
+        if (!(await lockAccount(transaction, accountId, traits))) {
+          throw new Error(`account '${accountId}' does not exist`)
+        }
         return await work(transaction)
       }),
     )
   return await retryWhileLocked(once)
+}
+
+/** Whether it exists. */
+async function lockAccount(
+  transaction: Transaction<Tables>,
+  id: string,
+  { hasChangeFeed: locksRows }: EngineTraits,
+): Promise<boolean> {
+  if (locksRows) {
+    const account = transaction.selectFrom('accounts').select('id').where('id', '=', id)
+    return (await account.forNoKeyUpdate().executeTakeFirst()) !== undefined
+  }
+  const { numUpdatedRows } = await transaction
+    .updateTable('accounts')
+    .set((row) => ({ name: row.ref('name') }))
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 const latestWrites = new WeakMap<Db, Promise<unknown>>()

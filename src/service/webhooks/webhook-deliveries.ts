@@ -43,7 +43,7 @@ export interface FailedDelivery {
 }
 
 export interface WebhookDeliveriesOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly dispatcher: WebhookDispatcher
   readonly clock: Clock
   readonly timers: Timers

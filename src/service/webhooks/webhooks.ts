@@ -20,7 +20,7 @@ import type {
 
 /** `clock` must be the machine's clock, even for the sandbox. */
 export interface WebhooksOptions extends WebhookDispatcherOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'feed' | 'traits' | 'retryWhileLocked'>
   readonly timers: Timers
   readonly randomBytes: (size: number) => Uint8Array
   /** From 0 up to, not including, 1: spreads retries. */
@@ -41,7 +41,7 @@ export class Webhooks implements WebhookQueue {
   readonly #task: BackgroundTask
 
   constructor(options: WebhooksOptions) {
-    const { timers, onError } = options
+    const { timers, onError, storage } = options
     this.#options = options
     this.#dispatcher = new WebhookDispatcher(options)
     this.#deliveries = new WebhookDeliveries({
@@ -49,7 +49,12 @@ export class Webhooks implements WebhookQueue {
       dispatcher: this.#dispatcher,
       onDeliveryEnded: () => this.#task.wake(),
     })
-    this.#task = new BackgroundTask({ run: () => this.#deliveries.run(), timers, onError })
+    this.#task = new BackgroundTask({
+      run: () => this.#deliveries.run(),
+      timers,
+      leadership: storage.feed,
+      onError,
+    })
   }
 
   /** Starts sending, beginning with events left by an earlier process. */

@@ -100,12 +100,9 @@ it('keeps opt-outs, short and long, over a restart, and has no database in its f
   expect(await serving.end('SIGTERM')).toBe(0)
 })
 
-it('lets no second server use the database, and takes up what a command has written', async () => {
+it('takes up what a command has written', async () => {
   const other = mkdtempSync(join(tmpdir(), 'callgate-postgres-test-'))
   try {
-    await expect(serve(environment(other))).rejects.toThrow(
-      'another callgate is already serving this database',
-    )
     expect(await decide('2125550106')).toMatch(/^allow/)
     const file = join(other, 'opt-outs.csv')
     writeFileSync(file, 'number,date\n2125550106,2026-11-20\n')
@@ -139,16 +136,16 @@ it('allows nothing while PostgreSQL is paused, answers in time, and recovers by 
 })
 
 it('goes on with new connections when PostgreSQL has ended all of them', async () => {
-  await query(
-    'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
-    database,
-  )
+  for (let round = 0; round < 10; round += 1) {
+    await query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
+      database,
+    )
+    await Promise.all([pdnc('2125550100'), decide('2125550102'), decide('2125550106')])
+  }
   await until('opt-outs are stored', async () => (await pdnc('2125550100')) === 200)
-  await until('the server is the only one again', async () => (await ready()) === 200)
+  await until('the server is ready', async () => (await ready()) === 200)
   expect(await decide('2125550100')).toBe('block internal-dnc')
-  await expect(serve(environment(mkdtempSync(join(dataDir, 'other-'))))).rejects.toThrow(
-    'already serving this database',
-  )
   expect(await serving.end('SIGTERM')).toBe(0)
 })
 

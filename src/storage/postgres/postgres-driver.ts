@@ -16,7 +16,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import type pg from 'pg'
-import { AppError, getErrorCode, getErrorMessage } from '../errors.js'
+import { AppError, getErrorCode, getErrorMessage } from '../../errors.js'
 
 export const diskFull = '53100'
 /** After a move to another server. */
@@ -47,8 +47,8 @@ export class PoolDialect implements Dialect {
 }
 
 export interface DriverOptions {
-  /** See {@link CountingConnection}. */
-  readonly countsWrites?: boolean
+  /** See {@link RecordingConnection}. */
+  readonly recordsChanges?: boolean
   /** Queries are refused at once while there is one, instead of each waiting for the server. */
   readonly findFault?: () => string | undefined
 }
@@ -75,8 +75,8 @@ export class PoolDriver implements Driver {
     if (fault !== undefined) throw new AppError('not-available', fault, { retryAfterSeconds: 1 })
     try {
       const client = await this.#pool.connect()
-      return this.#options.countsWrites
-        ? new CountingConnection(this.#path, client)
+      return this.#options.recordsChanges
+        ? new RecordingConnection(this.#path, client)
         : new PoolConnection(this.#path, client)
     } catch (cause) {
       throw notAvailable(this.#path, cause)
@@ -109,10 +109,15 @@ class PoolConnection implements DatabaseConnection {
   readonly #path: string
   readonly #client: pg.PoolClient
   #isBroken = false
+  readonly #onError = () => {
+    this.#isBroken = true
+  }
 
   constructor(path: string, client: pg.PoolClient) {
     this.#path = path
     this.#client = client
+    // The pool listens only to idle connections. Without a listener, the end of this one would end the program.
+    client.on('error', this.#onError)
   }
 
   async begin(isolationLevel = 'read committed'): Promise<void> {
@@ -145,6 +150,7 @@ class PoolConnection implements DatabaseConnection {
   }
 
   release(): void {
+    this.#client.off('error', this.#onError)
     this.#client.release(this.#isBroken)
   }
 
@@ -160,23 +166,47 @@ function toStorable(value: unknown): unknown {
     : value
 }
 
+/** No decision and no caller's rights depend on what is in them; a token is remembered for a second at most. */
+const otherTables: ReadonlySet<string> = new Set([
+  'access_tokens',
+  'change_head',
+  'changes',
+  'flag_removals',
+  'label_observations',
+  'monitored_numbers',
+  'scan_jobs',
+  'scan_numbers',
+  'webhook_attempts',
+  'webhook_events',
+])
+/** What is written to them is described by a row of `changes`, which names the numbers. */
+const numberTables: ReadonlySet<string> = new Set([
+  'internal_dnc',
+  'internal_dnc_lists',
+  'ebr_records',
+])
+
 /**
- * Of a command: counts each of its transactions that writes, in the same transaction, so that a server learns
- * that what it has cached may have changed.
+ * Adds a row to `changes` in each transaction that writes something of which there is none yet, so that no code can
+ * forget it. It names no numbers, so all servers drop all that they have cached.
  */
-class CountingConnection extends PoolConnection {
+class RecordingConnection extends PoolConnection {
   #isInTransaction = false
-  #hasWritten = false
+  #isDescribed = false
+  #hasNumbers = false
+  #hasOthers = false
 
   override async begin(isolationLevel?: string): Promise<void> {
     await super.begin(isolationLevel)
     this.#isInTransaction = true
-    this.#hasWritten = false
+    this.#isDescribed = false
+    this.#hasNumbers = false
+    this.#hasOthers = false
   }
 
   override async commit(): Promise<void> {
     this.#isInTransaction = false
-    if (this.#hasWritten) await this.#count()
+    if (this.#hasOthers || (this.#hasNumbers && !this.#isDescribed)) await this.#record()
     await super.commit()
   }
 
@@ -186,13 +216,15 @@ class CountingConnection extends PoolConnection {
   }
 
   override async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const isWrite = /^\s*(?:insert|update|delete|with)\b/i.test(query.sql)
-    if (isWrite && this.#isInTransaction) this.#hasWritten = true
-    if (!isWrite || this.#isInTransaction) return await super.executeQuery<Row>(query)
+    const table = findWrittenTable(query.sql)
+    if (table === undefined || otherTables.has(table)) {
+      if (table === 'changes') this.#isDescribed = true
+      return await super.executeQuery<Row>(query)
+    }
+    if (this.#isInTransaction) return await this.#write<Row>(query, table)
     await this.begin()
     try {
-      const result = await super.executeQuery<Row>(query)
-      this.#hasWritten = true
+      const result = await this.#write<Row>(query, table)
       await this.commit()
       return result
     } catch (cause) {
@@ -201,15 +233,35 @@ class CountingConnection extends PoolConnection {
     }
   }
 
-  async #count(): Promise<void> {
+  async #write<Row>(query: CompiledQuery, table: string): Promise<QueryResult<Row>> {
+    const result = await super.executeQuery<Row>(query)
+    if (result.numAffectedRows === 0n) return result
+    if (numberTables.has(table)) this.#hasNumbers = true
+    else this.#hasOthers = true
+    return result
+  }
+
+  /** The first migrations have no such table, and no server that could have cached anything. */
+  async #record(): Promise<void> {
     await super.executeQuery(
       CompiledQuery.raw(`do $$ begin
-        if to_regclass('change_head') is not null then
-          update change_head set command_writes = command_writes + 1;
+        if to_regclass('changes') is not null then
+          with head as (update change_head set seq = seq + 1 returning seq)
+          insert into changes (seq, at)
+          select seq, (extract(epoch from clock_timestamp()) * 1000)::bigint from head;
         end if;
       end $$`),
     )
   }
+}
+
+const writePattern =
+  /^\s*(?:insert\s+into|update|delete\s+from)\s+"?(\w+)|^\s*(?:insert|update|delete|with|merge|do|truncate)\b/i
+
+/** An empty name if it cannot be told. */
+function findWrittenTable(sql: string): string | undefined {
+  const found = writePattern.exec(sql)
+  return found ? (found[1] ?? '') : undefined
 }
 
 /** Errors of connections have a longer code or none. Of the server's classes, 08 is the connection, 53 is resources, 57 is a stop. */

@@ -4,18 +4,20 @@
  */
 import { type CompiledQuery, Kysely } from 'kysely'
 import pg from 'pg'
-import { DataFileError, getErrorCode, getErrorMessage } from '../errors.js'
+import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
 import type {
   EngineConnection,
   EngineThreadConnection,
   EngineTraits,
   PostgresSettings,
-} from './open-database.js'
+} from '../open-database.js'
+import type { Tables } from '../tables.js'
 import { type DriverOptions, diskFull, PoolDialect, PoolDriver } from './postgres-driver.js'
-import type { Tables } from './tables.js'
+import { PostgresFeed } from './postgres-feed.js'
 
 const traits: EngineTraits = {
   name: 'postgres',
+  hasChangeFeed: true,
   // The protocol counts them in 16 bits.
   maxParameters: 65_000,
   // Serialization failure, deadlock, lock timeout.
@@ -96,17 +98,16 @@ export async function openPostgres(
   const most = settings.maxConnections - half
   // A command has temporary tables, which belong to their connection, and imports millions of rows at once.
   const pool = createPool(settings, isCommand ? { max: 1 } : { max: most, queryMs: statementMs })
-  let commandWrites: number | undefined
   let fault: string | undefined
   const findFault = () => fault
-  const database = new Database(path, pool, { countsWrites: isCommand, findFault })
+  const database = new Database(path, pool, { recordsChanges: true, findFault })
   const readPool = createPool(settings, { max: half, queryMs: readMs })
   const reading = new Database(path, readPool, { findFault })
-  const serving = new ServingLock(settings)
+  const feed = isCommand ? undefined : new PostgresFeed(configureClient(settings, readMs))
   let onFaultChange: (fault: string | undefined) => void = () => undefined
   let checking: Promise<string | undefined> | undefined
   const check = async () => {
-    const found = (await reading.findProblem()) ?? (await serving.findProblem())
+    const found = await reading.findProblem()
     const isNew = found !== fault
     fault = found
     if (isNew) onFaultChange(found)
@@ -114,7 +115,7 @@ export async function openPostgres(
   }
   const problem = (await database.findProblem()) ?? (await reading.findProblem())
   const close = async () => {
-    await serving.release()
+    await feed?.close()
     await Promise.all([database.close(), reading.close()])
   }
   if (problem !== undefined) {
@@ -125,18 +126,10 @@ export async function openPostgres(
     ...toThreadConnection(path, database, reading),
     files: [],
     connectThread: () => undefined,
-    hasExternalChanges: async () => {
-      // Nothing can be read; what has changed is seen once the server answers again.
-      if (fault !== undefined) return false
-      const { count } = await database.db
-        .selectFrom('change_head')
-        .select('command_writes as count')
-        .executeTakeFirstOrThrow()
-      const hasChanged = commandWrites !== count
-      commandWrites = count
-      return hasChanged
-    },
-    lockForServing: () => serving.take(),
+    feed,
+    // The feed tells.
+    hasExternalChanges: async () => false,
+    lockForServing: async () => undefined,
     markInitialized: () => undefined,
     checkFault: () => {
       checking ??= check().finally(() => {
@@ -164,7 +157,9 @@ export async function openPostgres(
 /** With connections of its own, which end with the thread. */
 export function openPostgresInThread(settings: PostgresSettings): EngineThreadConnection {
   const path = describeServer(settings)
-  const database = new Database(path, createPool(settings, { max: 2, queryMs: statementMs }))
+  const database = new Database(path, createPool(settings, { max: 2, queryMs: statementMs }), {
+    recordsChanges: true,
+  })
   return toThreadConnection(path, database, database)
 }
 
@@ -215,69 +210,5 @@ class Database {
 
   async close(): Promise<void> {
     await this.#pool.end()
-  }
-}
-
-/** Held by the connection of the server that uses the database. */
-const servingLockKey = 5_550_100
-
-class ServingLock {
-  readonly #settings: PostgresSettings
-  #client: pg.Client | undefined
-  #isWanted = false
-
-  constructor(settings: PostgresSettings) {
-    this.#settings = settings
-  }
-
-  async take(): Promise<void> {
-    this.#isWanted = true
-    const problem = await this.findProblem()
-    if (problem === undefined) return
-    this.#isWanted = false
-    throw new DataFileError(describeServer(this.#settings), problem)
-  }
-
-  /** Takes the lock again if its connection has ended, which only a query on it shows for certain. */
-  async findProblem(): Promise<string | undefined> {
-    if (!this.#isWanted) return undefined
-    try {
-      await this.#client?.query('select 1')
-    } catch {
-      this.#disconnect()
-    }
-    return this.#client === undefined ? await this.#connect() : undefined
-  }
-
-  async #connect(): Promise<string | undefined> {
-    const client = new pg.Client(configureClient(this.#settings, readMs))
-    this.#client = client
-    // The next query fails as well.
-    client.on('error', () => undefined)
-    try {
-      await client.connect()
-      const { rows } = await client.query('select pg_try_advisory_lock($1) as taken', [
-        servingLockKey,
-      ])
-      if (rows[0]?.taken === true) return undefined
-      this.#disconnect()
-      return 'another callgate is already serving this database; stop it, or set CALLGATE_STORAGE_URL'
-    } catch (cause) {
-      this.#disconnect()
-      return `the database does not answer: ${getErrorMessage(cause)}`
-    }
-  }
-
-  #disconnect(): void {
-    const client = this.#client
-    this.#client = undefined
-    // Without an answer from the server, the end would be waited for.
-    void client?.end().catch(() => undefined)
-  }
-
-  async release(): Promise<void> {
-    this.#isWanted = false
-    await this.#client?.end().catch(() => undefined)
-    this.#client = undefined
   }
 }

@@ -1,0 +1,163 @@
+/**
+ * Reads what any server or command has committed to the database. A change takes its number from the row of
+ * `change_head`, which stays locked until the commit, so numbers are in the order of the commits: whoever sees
+ * one has seen all before it.
+ */
+import pg from 'pg'
+import type { ChangeObserver } from '../../domain/change-notifier.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { ClockReading } from '../../domain/time/clock.js'
+import { getErrorMessage } from '../../errors.js'
+import { systemClock, systemTimers } from '../../runtime/runtime.js'
+import type { ChangeFeed } from '../open-database.js'
+
+const lookEveryMs = 100
+/** Of one look. More, as after a long pause, and all answers are dropped instead. */
+const maxChanges = 1_000
+/** PostgreSQL ends a connection that asks nothing for so long, and another server becomes the leader. */
+const leaderTimeoutMs = 5_000
+/** Held by the connection of the server that does the background work. */
+const leaderLock = 5_550_100
+const keepChangesMs = 7 * 86_400_000
+const trimEveryMs = 3_600_000
+
+interface ChangeRow {
+  readonly head: number
+  /** Null if there is no change after the cursor. */
+  readonly seq: number | null
+  readonly account_id: string | null
+  readonly numbers: string | null
+}
+
+const selectChanges = `select head.seq as head, changes.seq, account_id, numbers
+  from change_head as head left join changes on changes.seq > $1
+  where head.id = 1 order by changes.seq limit ${maxChanges}`
+
+interface FeedConnection {
+  readonly client: pg.Client
+  /** The newest change that is known here. */
+  seq: number
+}
+
+export class PostgresFeed implements ChangeFeed {
+  readonly #config: pg.ClientConfig
+  #observer: ChangeObserver | undefined
+  #connection: FeedConnection | undefined
+  #current: ClockReading = { now: 0, monotonicMs: Number.NEGATIVE_INFINITY }
+  #isLeader = false
+  #problem: string | undefined
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<void> = Promise.resolve()
+  #trimmedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(config: pg.ClientConfig) {
+    this.#config = config
+  }
+
+  get currentAt(): ClockReading {
+    return this.#current
+  }
+
+  get isLeader(): boolean {
+    const ageMs = systemTimers.monotonicMs() - this.#current.monotonicMs
+    return this.#isLeader && ageMs < leaderTimeoutMs / 2
+  }
+
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  async follow(observer: ChangeObserver): Promise<void> {
+    this.#observer = observer
+    await this.#lookAgain(observer)
+  }
+
+  async close(): Promise<void> {
+    this.#observer = undefined
+    clearTimeout(this.#timer)
+    await this.#looking
+    this.#isLeader = false
+    const { client } = this.#connection ?? {}
+    this.#connection = undefined
+    await client?.end().catch(() => undefined)
+  }
+
+  async #lookAgain(observer: ChangeObserver): Promise<void> {
+    const startedMs = systemTimers.monotonicMs()
+    this.#looking = this.#look(observer)
+    await this.#looking
+    if (this.#observer === undefined) return
+    const waitMs = Math.max(0, startedMs + lookEveryMs - systemTimers.monotonicMs())
+    this.#timer = setTimeout(() => void this.#lookAgain(observer), waitMs)
+    this.#timer.unref()
+  }
+
+  /** What was committed before the look began is known once it has ended. Never rejects. */
+  async #look(observer: ChangeObserver): Promise<void> {
+    const began = { now: systemClock.now(), monotonicMs: systemTimers.monotonicMs() }
+    try {
+      this.#connection ??= await this.#connect(observer)
+      await this.#readChanges(this.#connection, observer)
+      this.#current = began
+      this.#problem = undefined
+      await this.#lead(this.#connection.client, began)
+    } catch (cause) {
+      this.#problem = getErrorMessage(cause)
+      this.#isLeader = false
+      const { client } = this.#connection ?? {}
+      this.#connection = undefined
+      // Without an answer from the server, the end would be waited for.
+      void client?.end().catch(() => undefined)
+    }
+  }
+
+  /** A connection ends with a failover, after which numbers may stand for other changes. */
+  async #connect(observer: ChangeObserver): Promise<FeedConnection> {
+    const client = new pg.Client(this.#config)
+    // The next query fails as well.
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.query(`set application_name = 'callgate changes'`)
+      await client.query(`set idle_session_timeout = ${leaderTimeoutMs}`)
+      const { rows } = await client.query(
+        'select seq, pg_is_in_recovery() as "isStandby" from change_head where id = 1',
+      )
+      if (rows[0].isStandby) throw new Error('it is a standby, which may be behind its primary')
+      observer.everythingChanged()
+      return { client, seq: rows[0].seq }
+    } catch (cause) {
+      void client.end().catch(() => undefined)
+      throw cause
+    }
+  }
+
+  async #readChanges(connection: FeedConnection, observer: ChangeObserver): Promise<void> {
+    const { rows } = await connection.client.query<ChangeRow>(selectChanges, [connection.seq])
+    const head = rows[0]?.head
+    if (head === undefined) throw new Error('its table change_head has no row')
+    const changes = rows.filter(({ seq }) => seq !== null)
+    const isWhole = connection.seq + changes.length === head
+    const isBroad = changes.some(({ numbers }) => numbers === null)
+    if (!isWhole || isBroad) observer.everythingChanged()
+    else {
+      for (const { account_id: accountId, numbers } of changes) {
+        await observer.numbersChanged(accountId ?? '', (numbers ?? '').split(',') as PhoneNumber[])
+      }
+    }
+    connection.seq = head
+  }
+
+  /** The lock is free as soon as the connection of the former leader has ended. */
+  async #lead(client: pg.Client, { monotonicMs }: ClockReading): Promise<void> {
+    if (!this.#isLeader) {
+      const { rows } = await client.query('select pg_try_advisory_lock($1) as "isLeader"', [
+        leaderLock,
+      ])
+      this.#isLeader = rows[0].isLeader
+    }
+    if (!this.#isLeader || monotonicMs - this.#trimmedAtMs < trimEveryMs) return
+    this.#trimmedAtMs = monotonicMs
+    await client.query('delete from changes where at < $1', [systemClock.now() - keepChangesMs])
+  }
+}
