@@ -52,14 +52,17 @@ export interface Serving {
   end(signal: NodeJS.Signals): Promise<number | string>
 }
 
-/** Starts `serve` on a free port, after a module that changes it, and waits until it says where it listens. */
+/** Starts `serve` on a free port, after a module that changes it or of another program, and waits until it says where it listens. */
 export function serve(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
-  { preload }: { readonly preload?: string } = {},
+  {
+    preload,
+    program: other = program,
+  }: { readonly preload?: string; readonly program?: string } = {},
 ): Promise<Serving> {
   const first = preload === undefined ? [] : ['--import', preload]
-  const child = startChild(process.execPath, [...first, program, 'serve', ...args], {
+  const child = startChild(process.execPath, [...first, other, 'serve', ...args], {
     env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

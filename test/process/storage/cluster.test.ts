@@ -1,24 +1,25 @@
 /** Several servers over one PostgreSQL database: what one has acknowledged holds for all, or they block. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
-import { callgate, type Serving, serve } from '../../support/program.js'
-import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.js'
+import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
+import { callgate } from '../../support/program.js'
 
-let postgres: ChildProcess
-let server: string
-let folder: string
-let proxy: TcpProxy
-let first: Serving
-/** Reaches PostgreSQL through the proxy. */
-let second: Serving
+let cluster: Cluster
+let first: ClusterNode
+let second: ClusterNode
 
-const database = 'callgate_cluster'
+beforeAll(async () => {
+  // How long a slow machine takes is tested elsewhere.
+  const settings = { CALLGATE_GATE_DEADLINE_MS: '5000', CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000' }
+  cluster = await openCluster({ count: 2, settings })
+  const [one, two] = cluster.nodes
+  if (!one || !two) throw new Error('there are not two servers')
+  first = one
+  second = two
+})
+
+afterAll(() => cluster.close())
+
 const areaCodes =
   '212 718 646 917 347 516 914 201 973 908 732 609 215 267 610 717 412 724 302 410 301 443 202 703 804 757 540 919 ' +
   '704 336 910 803 843 864 404 770 678 706 912 305 786 954 561 813 727 407 321 850 904 614 216 513 937 313 248'
@@ -26,81 +27,31 @@ const areaCodes =
 const lines = areaCodes.split(' ').map((areaCode) => `${areaCode}5550100`)
 const line = (index: number) => lines[index] ?? ''
 
-beforeAll(async () => {
-  const script = join(import.meta.dirname, '../../../scripts/postgres.mjs')
-  postgres = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [line] = (await once(postgres.stdout as NonNullable<typeof postgres.stdout>, 'data')) as [
-    Buffer,
-  ]
-  server = line.toString().trim()
-  await query(`create database ${database}`, 'postgres')
-  proxy = await openTcpProxy(Number(new URL(server).port))
-  folder = mkdtempSync(join(tmpdir(), 'callgate-cluster-test-'))
-  first = await serve(environment('first'))
-  second = await serve(environment('second', proxy.port))
-})
-
-afterAll(async () => {
-  await Promise.all([first.end('SIGTERM'), second.end('SIGTERM')])
-  proxy.close()
-  postgres.stdin?.end()
-  await once(postgres, 'exit')
-  rmSync(folder, { recursive: true, force: true })
-})
-
-function environment(name: string, port?: number) {
-  const url = new URL(`${server}/${database}`)
-  if (port !== undefined) url.port = String(port)
-  return {
-    CALLGATE_DATA_DIR: join(folder, name),
-    CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
-    // How long a slow machine takes is tested elsewhere.
-    CALLGATE_GATE_DEADLINE_MS: '5000',
-    CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000',
-    CALLGATE_STORAGE_ENGINE: 'postgres',
-    CALLGATE_STORAGE_URL: url.href,
-    CALLGATE_STORAGE_TLS: 'false',
-  }
-}
-
-async function query(
-  sql: string,
-  name = database,
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const client = new pg.Client(`${server}/${name}`)
-  await client.connect()
-  try {
-    return (await client.query(sql)).rows
-  } finally {
-    await client.end()
-  }
-}
-
-function send({ url }: Serving, path: string, body: object, key = first.keys.sandbox) {
-  return fetch(`${url}${path}`, {
+function send({ serving }: ClusterNode, path: string, body: object, key = cluster.key) {
+  return fetch(`${serving.url}${path}`, {
     method: 'POST',
     headers: { loginId: key, 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify(body),
   })
 }
 
-async function decide(on: Serving, number: string): Promise<string> {
+async function decide(on: ClusterNode, number: string): Promise<string> {
   const response = await send(on, '/v1/decisions', { number, callKind: 'manual' })
   if (!response.ok) return `status ${response.status}`
   const { decision, reason } = (await response.json()) as { decision: string; reason: string }
   return `${decision} ${reason}`
 }
 
-const pdnc = (on: Serving, phoneList: string, actionType = 'add') =>
+const pdnc = (on: ClusterNode, phoneList: string, actionType = 'add') =>
   send(on, '/app/main/rpc/pdnc', { phoneList, actionType }).then(({ status }) => status)
 
-const readMetric = async ({ url }: Serving, name: string) => {
+const readMetric = async ({ serving: { url } }: ClusterNode, name: string) => {
   const text = await (await fetch(`${url}/metrics`)).text()
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
 /** Resolves to how long after the acknowledgement it was blocked. */
-async function measureUntilBlocked(on: Serving, number: string): Promise<number> {
+async function measureUntilBlocked(on: ClusterNode, number: string): Promise<number> {
   const acknowledgedAt = performance.now()
   for (;;) {
     const askedAt = performance.now()
@@ -138,13 +89,14 @@ it('so is a long list, and what is taken off the list again', async () => {
 })
 
 it('a key that a command has revoked opens neither', async () => {
-  const created = await callgate(['keys', 'create', '--account', 'sandbox'], environment('command'))
+  const created = await callgate(['keys', 'create', '--account', 'sandbox'], cluster.environment)
   const key = /\b(?:cg_|sk_)?[A-Za-z0-9_-]{32,}\b/.exec(created.out)?.[0] ?? ''
-  const ask = async (on: Serving) =>
+  const ask = async (on: ClusterNode) =>
     (await send(on, '/v1/decisions', { number: '2125550100', callKind: 'manual' }, key)).status
   expect([await ask(first), await ask(second)], created.out + created.err).toEqual([200, 200])
-  const id = (await query('select id from api_keys order by created_at desc limit 1'))[0]?.id
-  const revoked = await callgate(['keys', 'revoke', String(id)], environment('command'))
+  const id = (await cluster.query('select id from api_keys order by created_at desc limit 1'))[0]
+    ?.id
+  const revoked = await callgate(['keys', 'revoke', String(id)], cluster.environment)
   expect(revoked.code, revoked.err).toBe(0)
   for (const on of [first, second]) {
     await until('it is refused', async () => (await ask(on)) === 401)
@@ -154,26 +106,26 @@ it('a key that a command has revoked opens neither', async () => {
 it('a server that hears nothing blocks, and catches up when the line is back', async () => {
   const numbers = [line(40), line(41)]
   for (const number of numbers) expect(await decide(second, number)).toBe('allow permitted')
-  proxy.pause()
+  second.line.pause()
   try {
     expect(await pdnc(first, line(40))).toBe(200)
     await untilNothingIsAllowed(second, numbers)
     expect(await decide(second, '911')).toBe('allow service-code')
-    const ready = await fetch(`${second.url}/readyz`)
+    const ready = await fetch(`${second.serving.url}/readyz`)
     expect([ready.status, await ready.text()]).toEqual([
       503,
       expect.stringContaining('what others have stored is known until'),
     ])
     expect(await decide(first, line(41))).toBe('allow permitted')
   } finally {
-    proxy.resume()
+    second.line.resume()
   }
   await until('it allows again', async () => (await decide(second, line(41))).startsWith('a'))
   expect(await decide(second, line(40))).toBe('block internal-dnc')
 })
 
 /** A key or an answer that is not cached cannot be read, so some get status 503. */
-async function untilNothingIsAllowed(on: Serving, numbers: readonly string[]): Promise<void> {
+async function untilNothingIsAllowed(on: ClusterNode, numbers: readonly string[]): Promise<void> {
   const acknowledgedAt = performance.now()
   for (;;) {
     const askedAt = performance.now()
@@ -187,14 +139,14 @@ it('what was stored while a server had no connection holds once it has one again
   for (let index = 0; index < 5; index += 1) {
     const number = line(45 + index)
     expect(await decide(second, number)).toBe('allow permitted')
-    proxy.cut()
+    second.line.cut()
     expect(await pdnc(first, number)).toBe(200)
     await measureUntilBlocked(second, number)
   }
 })
 
 it('every change has a number, without a gap', async () => {
-  const [row] = await query(
+  const [row] = await cluster.query(
     'select count(*)::int as count, max(seq)::int - min(seq)::int + 1 as span, max(seq)::int as newest, ' +
       '(select seq::int from change_head) as head from changes',
   )
@@ -211,13 +163,9 @@ it('one server is the leader, and another takes over when it is killed', async (
   const [isFirst] = await leaders()
   expect(await leaders()).toEqual(isFirst === 1 ? [1, 0] : [0, 1])
   const [leader, other] = isFirst === 1 ? [first, second] : [second, first]
-  await leader.end('SIGKILL')
+  await leader.serving.end('SIGKILL')
   await until('the other leads', async () => (await readMetric(other, 'callgate_leader')) === 1)
-  const { keys } = first
-  const name = isFirst === 1 ? 'first' : 'second'
-  const restarted = await serve(environment(name, isFirst === 1 ? undefined : proxy.port))
-  if (isFirst === 1) first = { ...restarted, keys }
-  else second = restarted
-  expect(await decide(restarted, line(0))).toBe('block internal-dnc')
-  expect(await readMetric(restarted, 'callgate_leader')).toBe(0)
+  await leader.restart()
+  expect(await decide(leader, line(0))).toBe('block internal-dnc')
+  expect(await readMetric(leader, 'callgate_leader')).toBe(0)
 })

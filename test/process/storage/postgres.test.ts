@@ -1,13 +1,13 @@
 /** A server over PostgreSQL, and what its callers meet when PostgreSQL stops, pauses or comes back. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { getErrorCode } from '../../../src/errors.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
+import { listProcesses, signalProcess } from '../../support/cluster.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 
 let postgres: ChildProcess
@@ -118,8 +118,9 @@ it('takes up what a command has written', async () => {
 
 it('allows nothing while PostgreSQL is paused, answers in time, and recovers by itself', async () => {
   expect(await decide('2125550100')).toBe('allow permitted')
-  const processes = await listProcesses()
-  for (const pid of processes) signal(pid, 'SIGSTOP')
+  const [directory] = await query('show data_directory')
+  const processes = listProcesses(String(directory?.data_directory))
+  for (const pid of processes) signalProcess(pid, 'SIGSTOP')
   try {
     await until('allows end', async () => !(await decide('2125550100')).startsWith('allow'))
     const startedAt = performance.now()
@@ -129,7 +130,7 @@ it('allows nothing while PostgreSQL is paused, answers in time, and recovers by 
     expect(await decide('911')).toBe('allow service-code')
     expect(await pdnc('2125550107')).toBe(503)
   } finally {
-    for (const pid of processes) signal(pid, 'SIGCONT')
+    for (const pid of processes) signalProcess(pid, 'SIGCONT')
   }
   await until('it recovers', async () => (await decide('2125550100')) === 'allow permitted')
   expect(await serving.end('SIGTERM')).toBe(0)
@@ -149,37 +150,7 @@ it('goes on with new connections when PostgreSQL has ended all of them', async (
   expect(await serving.end('SIGTERM')).toBe(0)
 })
 
-/** Some of them end by themselves. */
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name)
-  } catch (cause) {
-    if (getErrorCode(cause) !== 'ESRCH') throw cause
-  }
-}
-
 const ready = () => fetch(`${serving.url}/readyz`).then(({ status }) => status)
-
-/** PostgreSQL's first process, and one for each connection. */
-async function listProcesses(): Promise<readonly number[]> {
-  const [row] = await query('show data_directory')
-  const file = readFileSync(join(String(row?.data_directory), 'postmaster.pid'), 'utf8')
-  const postmaster = Number(file.split('\n', 1)[0])
-  const children = readdirSync('/proc').filter((name) => {
-    if (!/^\d+$/.test(name)) return false
-    const stat = readIfPresent(`/proc/${name}/stat`)
-    return Number(stat.slice(stat.lastIndexOf(')') + 4).split(' ', 1)[0]) === postmaster
-  })
-  return [postmaster, ...children.map(Number)]
-}
-
-function readIfPresent(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
 
 it('names a database that does not answer or does not exist', async () => {
   expect(await serving.end('SIGTERM')).toBe(0)

@@ -1,0 +1,43 @@
+/** `npm run cluster`: what it prints works, and nothing is left. */
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runChild, startChild } from '../../../scripts/children.mjs'
+import { until } from '../../e2e/asterisk/lab/until.js'
+
+it('starts servers that share opt-outs, and leaves nothing', async () => {
+  const script = join(import.meta.dirname, '../../../scripts/cluster.mjs')
+  const temporary = mkdtempSync(join(tmpdir(), 'callgate-cluster-script-'))
+  // PostgreSQL runs as another user.
+  chmodSync(temporary, 0o1777)
+  const port = String(20_000 + (process.pid % 10_000))
+  const child = startChild(process.execPath, [script, '--servers', '2', '--port', port], {
+    env: { ...process.env, TMPDIR: temporary },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let printed = ''
+  child.stdout?.on('data', (bytes) => {
+    printed += bytes
+  })
+  try {
+    await until('it says how it ends', () => printed.includes('Ctrl-C'), { withinMs: 60_000 })
+    const lines = printed.split('\n').filter((line) => line.startsWith('  curl '))
+    const run = async (line = '') => (await runChild('bash', ['-c', line], { timeout: 20_000 })).out
+    expect(JSON.parse(await run(lines[0]))).toMatchObject({ decision: 'allow' })
+    expect(JSON.parse(await run(lines[1]))).toEqual({ message: 'success' })
+    await until('the other blocks', async () => (await run(lines[2])).includes('"internal-dnc"'))
+  } finally {
+    child.kill('SIGINT')
+    await once(child, 'exit')
+  }
+  expect(readdirSync(temporary)).toEqual([])
+  rmSync(temporary, { recursive: true })
+})
+
+it('names an option that it cannot use', async () => {
+  const script = join(import.meta.dirname, '../../../scripts/cluster.mjs')
+  const { code, err } = await runChild(process.execPath, [script, '--servers', '0'])
+  expect([code, err]).toEqual([2, "cluster: --servers '0': must be 1 to 9\n"])
+})

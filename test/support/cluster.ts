@@ -1,0 +1,139 @@
+/** Servers of the built program over one PostgreSQL, each with a folder and a line to the database of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { getErrorCode } from '../../src/errors.js'
+import { type Serving, serve } from './program.js'
+import { openTcpProxy, type TcpProxy } from './tcp-proxy.js'
+
+export interface ClusterNode {
+  readonly name: string
+  /** To PostgreSQL. */
+  readonly line: TcpProxy
+  /** The process that was started last. */
+  readonly serving: Serving
+  restart(): Promise<void>
+}
+
+export interface Cluster {
+  readonly nodes: readonly ClusterNode[]
+  /** Of the sandbox, whose clock shows a Monday at noon in New York. */
+  readonly key: string
+  /** For a command beside the servers. */
+  readonly environment: Readonly<Record<string, string>>
+  query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>
+  /** Sends the signal to every process of PostgreSQL. */
+  signalPostgres(name: NodeJS.Signals): void
+  close(): Promise<void>
+}
+
+export interface ClusterOptions {
+  readonly count: number
+  readonly settings?: Readonly<Record<string, string>>
+  /** Instead of the built one. */
+  readonly program?: string
+}
+
+const database = 'callgate_cluster'
+
+export async function openCluster({
+  count,
+  settings = {},
+  program,
+}: ClusterOptions): Promise<Cluster> {
+  const script = join(import.meta.dirname, '../../scripts/postgres.mjs')
+  const postgres = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const server = await readAddress(postgres)
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-cluster-test-'))
+  const query = async (sql: string, name = database) => {
+    const client = new pg.Client(`${server}/${name}`)
+    await client.connect()
+    try {
+      return (await client.query(sql)).rows
+    } finally {
+      await client.end()
+    }
+  }
+  await query(`create database ${database}`, 'postgres')
+  const [directory] = await query('show data_directory')
+  const environmentOf = (name: string, port: string) => ({
+    CALLGATE_DATA_DIR: join(folder, name),
+    CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
+    CALLGATE_STORAGE_ENGINE: 'postgres',
+    CALLGATE_STORAGE_URL: `${server.replace(/\d+$/, port)}/${database}`,
+    CALLGATE_STORAGE_TLS: 'false',
+    ...settings,
+  })
+  const port = new URL(server).port
+  const nodes: ClusterNode[] = []
+  const startNode = async (name: string) => {
+    const line = await openTcpProxy(Number(port))
+    const start = () =>
+      serve(environmentOf(name, String(line.port)), [], program === undefined ? {} : { program })
+    let serving = await start()
+    nodes.push({
+      name,
+      line,
+      get serving() {
+        return serving
+      },
+      async restart() {
+        serving = await start()
+      },
+    })
+  }
+  for (let index = 1; index <= count; index += 1) await startNode(`node-${index}`)
+  return {
+    nodes,
+    key: nodes[0]?.serving.keys.sandbox ?? '',
+    environment: environmentOf('command', port),
+    query: (sql) => query(sql),
+    signalPostgres: (name) => {
+      for (const pid of listProcesses(String(directory?.data_directory))) signalProcess(pid, name)
+    },
+    async close() {
+      await Promise.all(nodes.map(({ serving }) => serving.end('SIGTERM')))
+      for (const { line } of nodes) line.close()
+      postgres.stdin?.end()
+      await once(postgres, 'exit')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function readAddress({ stdout }: ChildProcess): Promise<string> {
+  const [line] = (await once(stdout as NonNullable<typeof stdout>, 'data')) as [Buffer]
+  return line.toString().trim()
+}
+
+/** PostgreSQL's first process, and one for each connection. */
+export function listProcesses(dataDirectory: string): readonly number[] {
+  const file = readFileSync(join(dataDirectory, 'postmaster.pid'), 'utf8')
+  const postmaster = Number(file.split('\n', 1)[0])
+  const children = readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name)) return false
+    const stat = readIfPresent(`/proc/${name}/stat`)
+    return Number(stat.slice(stat.lastIndexOf(')') + 4).split(' ', 1)[0]) === postmaster
+  })
+  return [postmaster, ...children.map(Number)]
+}
+
+function readIfPresent(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** Some of them end by themselves. */
+export function signalProcess(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (cause) {
+    if (getErrorCode(cause) !== 'ESRCH') throw cause
+  }
+}
