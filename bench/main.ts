@@ -5,6 +5,7 @@
 import { benchAsterisk } from './asterisk.js'
 import { benchBulk } from './bulk.js'
 import { benchCerbos } from './cerbos.js'
+import { benchCluster } from './cluster.js'
 import { benchDecisions } from './decisions.js'
 import { benchDisk } from './disk.js'
 import { benchHolds } from './holds.js'
@@ -21,6 +22,7 @@ const benches = {
   decisions: benchDecisions,
   http: benchHttp,
   cerbos: benchCerbos,
+  cluster: benchCluster,
   bulk: benchBulk,
   holds: benchHolds,
   hostile: benchHostile,

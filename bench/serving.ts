@@ -31,9 +31,15 @@ function askerOf(child: ChildProcess): Serving['ask'] {
   }
 }
 
+interface ServeOptions {
+  readonly probe?: string
+  /** Of a database that another server has made. */
+  readonly sandboxKey?: string
+}
+
 export async function serveCallgate(
   environment: Readonly<Record<string, string>>,
-  { probe }: { readonly probe?: string } = {},
+  { probe, sandboxKey }: ServeOptions = {},
 ): Promise<Serving> {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
   const output = join(folder, 'output')
@@ -53,7 +59,8 @@ export async function serveCallgate(
   try {
     const url = await listeningAt(child, output)
     const dataDir = environment.CALLGATE_DATA_DIR ?? folder
-    return { url, pid: child.pid ?? 0, sandboxKey: sandboxKeyIn(dataDir), ask: askerOf(child), end }
+    const key = sandboxKey ?? sandboxKeyIn(dataDir)
+    return { url, pid: child.pid ?? 0, sandboxKey: key, ask: askerOf(child), end }
   } catch (cause) {
     await end()
     throw cause

@@ -1,0 +1,170 @@
+/** Decisions over PostgreSQL beside those over SQLite, of one server and of three, and how fast an opt-out reaches the others. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import pg from 'pg'
+import { decisionsOf } from './http.js'
+import { type Load, latenciesOf, quantileOf, startLoad } from './load.js'
+import { compare, figure, printTable } from './rounds.js'
+import { type Serving, serveCallgate } from './serving.js'
+
+const servers = 3
+const connections = 33
+
+interface Contender {
+  readonly name: string
+  readonly servings: readonly Serving[]
+}
+
+export async function benchCluster({ small }: { readonly small: boolean }): Promise<void> {
+  const postgres = spawn(process.execPath, [join(import.meta.dirname, '../scripts/postgres.mjs')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const loads = Array.from({ length: servers }, startLoad)
+  const started: Serving[] = []
+  const start = async (environment: Readonly<Record<string, string>>, sandboxKey?: string) => {
+    const all = { CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z', ...environment }
+    const serving = await serveCallgate(all, sandboxKey === undefined ? {} : { sandboxKey })
+    started.push(serving)
+    return serving
+  }
+  try {
+    const address = await readAddress(postgres)
+    const postgresOf = async (database: string) => {
+      await createDatabase(address, database)
+      return {
+        CALLGATE_STORAGE_ENGINE: 'postgres',
+        CALLGATE_STORAGE_URL: `${address}/${database}`,
+        CALLGATE_STORAGE_TLS: 'false',
+      }
+    }
+    for (const [title, settings] of [
+      ['answers cached', {}],
+      ['answers not cached', { CALLGATE_GATE_CACHE_MAX_ENTRIES: '0' }],
+    ] as const) {
+      const name = title.replaceAll(' ', '_')
+      const shared = { ...(await postgresOf(`shared_${name}`)), ...settings }
+      const first = await start(shared)
+      const others = [await start(shared, first.sandboxKey), await start(shared, first.sandboxKey)]
+      const contenders: readonly Contender[] = [
+        { name: 'SQLite, one server', servings: [await start(settings)] },
+        {
+          name: 'PostgreSQL, one server',
+          servings: [await start({ ...(await postgresOf(`alone_${name}`)), ...settings })],
+        },
+        { name: 'PostgreSQL, three servers together', servings: [first, ...others] },
+      ]
+      await measure(title, contenders, loads, small)
+      if (title === 'answers cached') await measureOptOuts([first, ...others], small ? 30 : 300)
+      for (const serving of started.splice(0)) await serving.end()
+    }
+  } finally {
+    for (const serving of started) await serving.end()
+    for (const load of loads) load.end()
+    postgres.stdin?.end()
+    await once(postgres, 'exit')
+  }
+}
+
+async function readAddress({ stdout }: ChildProcess): Promise<string> {
+  const [line] = (await once(stdout as NonNullable<typeof stdout>, 'data')) as [Buffer]
+  return line.toString().trim()
+}
+
+async function createDatabase(address: string, name: string): Promise<void> {
+  const client = new pg.Client(`${address}/postgres`)
+  await client.connect()
+  await client.query(`create database ${name}`)
+  await client.end()
+}
+
+async function measure(
+  title: string,
+  contenders: readonly Contender[],
+  loads: readonly Load[],
+  small: boolean,
+): Promise<void> {
+  const withheld = new Map<string, number>()
+  const run = async ({ name, servings }: Contender) => {
+    const results = await Promise.all(
+      servings.map(({ url, sandboxKey }, index) => {
+        const order = decisionsOf(url, sandboxKey, '"decision":"allow"')
+        const atOnce = Math.floor(connections / servings.length)
+        const run = { ...order, connections: atOnce, seconds: small ? 1 : 3 }
+        return (loads[index] as Load).run(run)
+      }),
+    )
+    const wrong = results.find((result) => result.wrong + result.cut > 0)
+    if (wrong)
+      throw new Error(`${name}: ${wrong.cut} missing, ${wrong.wrong} wrong: ${wrong.firstWrong}`)
+    const blocked = latenciesOf(results, 'withheld').length
+    withheld.set(name, (withheld.get(name) ?? 0) + blocked)
+    const share = blocked / latenciesOf(results).length
+    return results.reduce((sum, { perSecond }) => sum + perSecond, 0) * (1 - share)
+  }
+  for (const contender of contenders) await run(contender)
+  withheld.clear()
+  const medians = await compare(
+    `allows/s, ${title}, ${connections} connections`,
+    contenders.map((contender) => ({ name: contender.name, run: () => run(contender) })),
+    small ? 2 : 5,
+  )
+  const [sqlite = Number.NaN] = medians
+  printTable(
+    ['to SQLite', 'ratio', 'withheld', ''],
+    contenders.map(({ name }, index) => [
+      name,
+      figure((medians[index] ?? Number.NaN) / sqlite),
+      String(withheld.get(name) ?? 0),
+      index === 1 ? 'aim: at least 0.9' : '',
+    ]),
+  )
+}
+
+/** From the acknowledgement by one server until all others have blocked. */
+async function measureOptOuts(servings: readonly Serving[], count: number): Promise<void> {
+  const [first, ...others] = servings
+  if (!first) return
+  const took: number[] = []
+  for (let index = 0; index < count; index += 1) {
+    const number = '2125550100'
+    await change(first, number, 'remove')
+    for (const other of others) while ((await decide(other, number)) !== 'allow');
+    await change(first, number, 'add')
+    const acknowledgedAt = performance.now()
+    for (const other of others) while ((await decide(other, number)) !== 'block');
+    took.push(performance.now() - acknowledgedAt)
+  }
+  const sorted = Float64Array.from(took).sort()
+  printTable(
+    ['opt-out acknowledged to enforced by both others, ms', 'p50', 'p99', 'slowest', ''],
+    [
+      [
+        `${count} opt-outs`,
+        figure(quantileOf(sorted, 0.5)),
+        figure(quantileOf(sorted, 0.99)),
+        figure(sorted.at(-1) ?? Number.NaN),
+        'aim: p99 below 250',
+      ],
+    ],
+  )
+}
+
+async function post({ url, sandboxKey }: Serving, path: string, body: object): Promise<Response> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { loginId: sandboxKey, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  return response
+}
+
+async function change(on: Serving, phoneList: string, actionType: string): Promise<void> {
+  await (await post(on, '/app/main/rpc/pdnc', { phoneList, actionType })).text()
+}
+
+async function decide(on: Serving, number: string): Promise<unknown> {
+  const response = await post(on, '/v1/decisions', { number, callKind: 'manual' })
+  return ((await response.json()) as { readonly decision: unknown }).decision
+}
