@@ -92,6 +92,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/backup/backup.js')).registerRestore,
   ],
   [
+    'storage',
+    'move the database to PostgreSQL',
+    async () => (await import('./commands/storage.js')).registerStorage,
+  ],
+  [
     'doctor',
     'show what blocks calls or soon will, and what to do',
     async () => (await import('./commands/doctor/doctor.js')).registerDoctor,

@@ -1,5 +1,5 @@
 /** Servers of the built program over one PostgreSQL, each with a folder and a line to the database of its own. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,19 +37,23 @@ export interface ClusterOptions {
   readonly program?: string
 }
 
-const database = 'callgate_cluster'
+export interface PostgresServer {
+  /** Without a database. */
+  readonly address: string
+  query(sql: string, database: string): Promise<readonly Readonly<Record<string, unknown>>[]>
+  /** Sends the signal to every process of it. */
+  signal(name: NodeJS.Signals): void
+  end(): Promise<void>
+}
 
-export async function openCluster({
-  count,
-  settings = {},
-  program,
-}: ClusterOptions): Promise<Cluster> {
+/** That of Debian's package, in a new folder. */
+export async function startPostgres(): Promise<PostgresServer> {
   const script = join(import.meta.dirname, '../../scripts/postgres.mjs')
-  const postgres = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const server = await readAddress(postgres)
-  const folder = mkdtempSync(join(tmpdir(), 'callgate-cluster-test-'))
-  const query = async (sql: string, name = database) => {
-    const client = new pg.Client(`${server}/${name}`)
+  const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const address = line.toString().trim()
+  const query = async (sql: string, database: string) => {
+    const client = new pg.Client(`${address}/${database}`)
     await client.connect()
     try {
       return (await client.query(sql)).rows
@@ -57,8 +61,32 @@ export async function openCluster({
       await client.end()
     }
   }
-  await query(`create database ${database}`, 'postgres')
-  const [directory] = await query('show data_directory')
+  const [row] = await query('show data_directory', 'postgres')
+  const folder = String(row?.data_directory)
+  return {
+    address,
+    query,
+    signal(name) {
+      for (const pid of listProcesses(folder)) signalProcess(pid, name)
+    },
+    async end() {
+      child.stdin.end()
+      await once(child, 'exit')
+    },
+  }
+}
+
+const database = 'callgate_cluster'
+
+export async function openCluster({
+  count,
+  settings = {},
+  program,
+}: ClusterOptions): Promise<Cluster> {
+  const postgres = await startPostgres()
+  const { address: server } = postgres
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-cluster-test-'))
+  await postgres.query(`create database ${database}`, 'postgres')
   const environmentOf = (name: string, port: string) => ({
     CALLGATE_DATA_DIR: join(folder, name),
     CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
@@ -90,27 +118,19 @@ export async function openCluster({
     nodes,
     key: nodes[0]?.serving.keys.sandbox ?? '',
     environment: environmentOf('command', port),
-    query: (sql) => query(sql),
-    signalPostgres: (name) => {
-      for (const pid of listProcesses(String(directory?.data_directory))) signalProcess(pid, name)
-    },
+    query: (sql) => postgres.query(sql, database),
+    signalPostgres: postgres.signal,
     async close() {
       await Promise.all(nodes.map(({ serving }) => serving.end('SIGTERM')))
       for (const { line } of nodes) line.close()
-      postgres.stdin?.end()
-      await once(postgres, 'exit')
+      await postgres.end()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-async function readAddress({ stdout }: ChildProcess): Promise<string> {
-  const [line] = (await once(stdout as NonNullable<typeof stdout>, 'data')) as [Buffer]
-  return line.toString().trim()
-}
-
 /** PostgreSQL's first process, and one for each connection. */
-export function listProcesses(dataDirectory: string): readonly number[] {
+function listProcesses(dataDirectory: string): readonly number[] {
   const file = readFileSync(join(dataDirectory, 'postmaster.pid'), 'utf8')
   const postmaster = Number(file.split('\n', 1)[0])
   const children = readdirSync('/proc').filter((name) => {
@@ -130,7 +150,7 @@ function readIfPresent(path: string): string {
 }
 
 /** Some of them end by themselves. */
-export function signalProcess(pid: number, name: NodeJS.Signals): void {
+function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch (cause) {

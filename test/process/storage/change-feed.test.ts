@@ -1,10 +1,6 @@
 /** What a server learns of what others commit, over a real PostgreSQL. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/runtime/runtime.js'
 import { ChangeHead } from '../../../src/storage/change-head.js'
@@ -12,9 +8,9 @@ import { openDatabase } from '../../../src/storage/engine.js'
 import { migrateSchema } from '../../../src/storage/migrate.js'
 import type { OpenDatabase, StorageSettings } from '../../../src/storage/open-database.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
+import { type PostgresServer, startPostgres } from '../../support/cluster.js'
 
-let postgres: ChildProcess
-let server: string
+let postgres: PostgresServer
 let databases = 0
 let settings: StorageSettings
 let reader: OpenDatabase
@@ -23,28 +19,17 @@ let writer: OpenDatabase
 let told: string[]
 
 beforeAll(async () => {
-  const script = join(import.meta.dirname, '../../../scripts/postgres.mjs')
-  postgres = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [line] = (await once(postgres.stdout as NonNullable<typeof postgres.stdout>, 'data')) as [
-    Buffer,
-  ]
-  server = line.toString().trim()
+  postgres = await startPostgres()
 })
 
-afterAll(async () => {
-  postgres.stdin?.end()
-  await once(postgres, 'exit')
-})
+afterAll(() => postgres.end())
 
 beforeEach(async () => {
   databases += 1
   const name = `feed_${databases}`
-  const client = new pg.Client(`${server}/postgres`)
-  await client.connect()
-  await client.query(`create database ${name}`)
-  await client.end()
+  await postgres.query(`create database ${name}`, 'postgres')
   settings = {
-    postgres: { url: `${server}/${name}`, tls: false, maxConnections: 20 },
+    postgres: { url: `${postgres.address}/${name}`, tls: false, maxConnections: 20 },
     dataDir: '/nowhere',
     blockForLockMs: 0,
     lockWaitMs: 1_000,

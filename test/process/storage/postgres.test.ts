@@ -1,16 +1,13 @@
 /** A server over PostgreSQL, and what its callers meet when PostgreSQL stops, pauses or comes back. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
-import { listProcesses, signalProcess } from '../../support/cluster.js'
+import { type PostgresServer, startPostgres } from '../../support/cluster.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 
-let postgres: ChildProcess
+let postgres: PostgresServer
 let server: string
 let dataDir: string
 let serving: Serving
@@ -18,28 +15,13 @@ let databases = 0
 let database: string
 
 beforeAll(async () => {
-  const script = join(import.meta.dirname, '../../../scripts/postgres.mjs')
-  postgres = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [line] = (await once(postgres.stdout as NonNullable<typeof postgres.stdout>, 'data')) as [
-    Buffer,
-  ]
-  server = line.toString().trim()
+  postgres = await startPostgres()
+  server = postgres.address
 })
 
-afterAll(async () => {
-  postgres.stdin?.end()
-  await once(postgres, 'exit')
-})
+afterAll(() => postgres.end())
 
-async function query(sql: string, name = 'postgres'): Promise<readonly Record<string, unknown>[]> {
-  const client = new pg.Client(`${server}/${name}`)
-  await client.connect()
-  try {
-    return (await client.query(sql)).rows
-  } finally {
-    await client.end()
-  }
-}
+const query = (sql: string, name = 'postgres') => postgres.query(sql, name)
 
 const environment = (folder = dataDir) => ({
   CALLGATE_DATA_DIR: folder,
@@ -118,9 +100,7 @@ it('takes up what a command has written', async () => {
 
 it('allows nothing while PostgreSQL is paused, answers in time, and recovers by itself', async () => {
   expect(await decide('2125550100')).toBe('allow permitted')
-  const [directory] = await query('show data_directory')
-  const processes = listProcesses(String(directory?.data_directory))
-  for (const pid of processes) signalProcess(pid, 'SIGSTOP')
+  postgres.signal('SIGSTOP')
   try {
     await until('allows end', async () => !(await decide('2125550100')).startsWith('allow'))
     const startedAt = performance.now()
@@ -130,7 +110,7 @@ it('allows nothing while PostgreSQL is paused, answers in time, and recovers by 
     expect(await decide('911')).toBe('allow service-code')
     expect(await pdnc('2125550107')).toBe(503)
   } finally {
-    for (const pid of processes) signalProcess(pid, 'SIGCONT')
+    postgres.signal('SIGCONT')
   }
   await until('it recovers', async () => (await decide('2125550100')) === 'allow permitted')
   expect(await serving.end('SIGTERM')).toBe(0)
