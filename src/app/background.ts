@@ -29,23 +29,35 @@ export interface BackgroundDeps {
   readonly timestamps: Clock
 }
 
+/** It reads all of them. */
+const countEveryMs = 10_000
+
 export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps): BackgroundJobs {
   const { runtime, projects, webhooks, storage } = context
   const worker = createScanWorker(context, deps, () => scans.wake())
   const checks = createLabelChecks(context, deps)
-  const recurring = (what: string, run: () => Promise<number>) =>
+  const recurring = (what: string, run: () => Promise<number>, onFollow?: () => void) =>
     new BackgroundTask({
       run,
+      ...(onFollow && { onFollow }),
       timers: runtime.timers,
       leadership: storage.feed,
       onError: (cause) => runtime.log.error(`${what} failed; trying again`, { err: cause }),
     })
   const scans = recurring('scanning', () => worker.run())
-  const labels = recurring('checking labels', async () => {
-    const pauseMs = await checks.run()
-    deps.metrics.setMonitoredNumbers(await checks.countNumbers())
-    return pauseMs
-  })
+  let countedAtMs = Number.NEGATIVE_INFINITY
+  const labels = recurring(
+    'checking labels',
+    async () => {
+      const pauseMs = await checks.run()
+      const nowMs = runtime.timers.monotonicMs()
+      if (nowMs - countedAtMs < countEveryMs) return pauseMs
+      countedAtMs = nowMs
+      deps.metrics.setMonitoredNumbers(await checks.countNumbers())
+      return pauseMs
+    },
+    () => deps.metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 }),
+  )
   const expiry = recurring('expiring registrations', () => projects.registrations.expireDue())
   return {
     start() {

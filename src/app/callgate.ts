@@ -152,6 +152,7 @@ async function buildCallgate(
     dryRunGate: createDryRunGate(gateDeps),
     close: () =>
       closeInOrder([
+        () => foundation.storage.abandonUnanswered(),
         () => warmup.close(),
         // Cancels pending requests to the provider, which would delay the shutdown.
         () => factSources.provider?.close(),

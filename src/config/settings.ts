@@ -125,7 +125,9 @@ const settingsShape = z.strictObject({
       ),
       maxConnections: wholeNumber(2, 200)
         .default(10)
-        .describe('Connections to PostgreSQL at most, with at most 2 more for each service thread'),
+        .describe(
+          'Connections to PostgreSQL at most, with one more for the changes of others and at most 2 for each service thread',
+        ),
       lockWaitMs: milliseconds(1, 10_000)
         .default(100)
         .describe(

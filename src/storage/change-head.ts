@@ -26,7 +26,7 @@ export interface Change {
 }
 
 /** Dropping more of them one by one would take other servers longer than asking again. */
-const maxNamedNumbers = 20_000
+const maxNamedNumbers = 5_000
 
 function toColumns({ accountId, numbers }: Change) {
   const isNamed = numbers !== undefined && numbers.length > 0 && numbers.length <= maxNamedNumbers

@@ -101,6 +101,8 @@ export interface OpenDatabase extends ThreadDatabase {
   emptyLog(): Promise<void>
   /** Commits a write that changes nothing; rejects if a record could not be written either. */
   probeWrite(): Promise<void>
+  /** Fails the queries in progress if the server does not answer, so that a close does not wait for them. */
+  abandonUnanswered(): void
   /** Rejects if the database can no longer be used, so that the program must end. */
   readonly failure: Promise<never>
   /** Closes the connections; pending transactions end first. */

@@ -84,6 +84,7 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
         return port2
       },
       feed: undefined,
+      abandonUnanswered: () => undefined,
       // It changes with every commit of another connection, and not with those of the store.
       hasExternalChanges: async () => {
         // Nothing can be read; what has changed is seen once the fault is gone.

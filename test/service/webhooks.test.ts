@@ -53,6 +53,22 @@ describe('an event', () => {
     await webhooks.close()
   })
 
+  it('that another server delivered meanwhile stays delivered, and the attempt is recorded once', async () => {
+    const former = openWebhooks(database.storage, () => 'hang')
+    former.webhooks.start()
+    await former.add({})
+    const { time } = former
+    const leader = openWebhooks(database.storage, () => 200, { time })
+    leader.webhooks.start()
+    await time.advance(1_000)
+    expect(await rows()).toEqual([delivered])
+    await time.advance(60_000)
+    expect([await rows(), former.errors]).toEqual([[delivered], []])
+    expect(await attempts()).toEqual([{ attempt: 1, http_status: 200, error: null }])
+    expect([former.sender.sent.length, leader.sender.sent.length]).toEqual([1, 1])
+    await Promise.all([former.webhooks.close(), leader.webhooks.close()])
+  })
+
   it('is not there when its transaction is rolled back', async () => {
     const { webhooks, sender, time } = openWebhooks(database.storage, () => 200)
     webhooks.start()

@@ -1,11 +1,13 @@
 /** Servers of the built program over one PostgreSQL, each with a folder and a line to the database of its own. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { runChild, startChild } from '../../scripts/children.mjs'
 import { getErrorCode } from '../../src/errors.js'
+import { until } from '../e2e/asterisk/lab/until.js'
 import { type Serving, serve } from './program.js'
 import { openTcpProxy, type TcpProxy } from './tcp-proxy.js'
 
@@ -22,6 +24,8 @@ export interface Cluster {
   readonly nodes: readonly ClusterNode[]
   /** Of the sandbox, whose clock shows a Monday at noon in New York. */
   readonly key: string
+  /** Of all their files. */
+  readonly folder: string
   /** For a command beside the servers. */
   readonly environment: Readonly<Record<string, string>>
   query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>
@@ -76,6 +80,64 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 }
 
+/** A copy of the server that follows it. */
+export async function startStandby(
+  address: string,
+): Promise<Pick<PostgresServer, 'address' | 'end'>> {
+  const packages = '/usr/lib/postgresql'
+  const bin = join(packages, readdirSync(packages).sort().at(-1) ?? '', 'bin')
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-standby-'))
+  const { uid, gid } = userOf('postgres')
+  chownSync(folder, uid, gid)
+  const as = { uid, gid, cwd: folder }
+  const data = join(folder, 'data')
+  const { port: primary, hostname, username } = new URL(address)
+  const copy = ['-h', hostname, '-p', primary, '-U', username, '-D', data, '-R', '-c', 'fast']
+  const copied = await runChild(join(bin, 'pg_basebackup'), copy, as)
+  if (copied.code !== 0) throw new Error(copied.err)
+  const port = String(Number(primary) + 1)
+  const child = startChild(
+    join(bin, 'postgres'),
+    [
+      '-D',
+      data,
+      '-p',
+      port,
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      `unix_socket_directories=${folder}`,
+      '-c',
+      'max_connections=200',
+    ],
+    { ...as, stdio: 'ignore' },
+  )
+  const standby = address.replace(primary, port)
+  await until('the standby answers', async () => {
+    const client = new pg.Client(`${standby}/postgres`)
+    await client.connect()
+    await client.end()
+    return true
+  })
+  return {
+    address: standby,
+    async end() {
+      child.kill('SIGQUIT')
+      await once(child, 'exit')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function userOf(name: string): { readonly uid: number; readonly gid: number } {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith(`${name}:`))
+  const [, , uid, gid] = (line ?? '').split(':').map(Number)
+  if (uid === undefined || gid === undefined) throw new Error(`there is no user ${name}`)
+  return { uid, gid }
+}
+
 const database = 'callgate_cluster'
 
 export async function openCluster({
@@ -117,6 +179,7 @@ export async function openCluster({
   return {
     nodes,
     key: nodes[0]?.serving.keys.sandbox ?? '',
+    folder,
     environment: environmentOf('command', port),
     query: (sql) => postgres.query(sql, database),
     signalPostgres: postgres.signal,

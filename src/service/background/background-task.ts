@@ -17,6 +17,8 @@ export interface BackgroundTaskOptions {
   readonly retryMs?: number
   /** Of several servers over a database, only the leader runs the task. */
   readonly leadership?: { readonly isLeader: boolean } | undefined
+  /** Called instead of a run while another server is the leader. */
+  readonly onFollow?: () => void
 }
 
 /** Also for work that another server has added. */
@@ -66,6 +68,7 @@ export class BackgroundTask {
     const { maxPauseMs = leadership ? leadershipCheckMs : defaultMaxPauseMs } = this.#options
     let pauseMs = retryMs
     try {
+      if (leadership?.isLeader === false) this.#options.onFollow?.()
       pauseMs = leadership?.isLeader === false ? leadershipCheckMs : await run()
     } catch (cause) {
       onError(cause)

@@ -89,7 +89,9 @@ export interface AttemptRecord {
   readonly nextAttemptAt: Instant | undefined
 }
 
-/** Stores the attempt and updates its event; must run in a transaction. */
+/**
+ * Stores the attempt and updates its event, unless another server has stored one of this number; must run in a transaction.
+ */
 export async function recordAttempt(
   transaction: Db,
   { id, account_id, kind }: Pick<WebhookEventRow, 'id' | 'account_id' | 'kind'>,
@@ -97,10 +99,12 @@ export async function recordAttempt(
 ): Promise<void> {
   const { sentAt, httpStatus, outcome } = result
   const error = outcome === 'delivered' ? null : outcome
-  await transaction
+  const { numInsertedOrUpdatedRows: stored } = await transaction
     .insertInto('webhook_attempts')
     .values({ event_id: id, attempt, sent_at: sentAt, http_status: httpStatus, error })
-    .execute()
+    .onConflict((conflict) => conflict.columns(['event_id', 'attempt']).doNothing())
+    .executeTakeFirst()
+  if (stored === 0n) return
   const ended = outcome === 'delivered' ? 'delivered' : 'failed'
   await transaction
     .updateTable('webhook_events')

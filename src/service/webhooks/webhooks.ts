@@ -53,6 +53,8 @@ export class Webhooks implements WebhookQueue {
       run: () => this.#deliveries.run(),
       timers,
       leadership: storage.feed,
+      // The leader counts them.
+      onFollow: () => options.observer.onPending?.(0),
       onError,
     })
   }

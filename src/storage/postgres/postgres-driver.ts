@@ -58,12 +58,27 @@ export class PoolDriver implements Driver {
   readonly #path: string
   readonly #pool: pg.Pool
   readonly #options: DriverOptions
+  readonly #inUse = new Set<PoolConnection>()
+  /** Those of an earlier generation are not used again. */
+  #generation = 0
+  readonly #generations = new WeakMap<pg.PoolClient, number>()
 
   /** `path` names the database in messages. */
   constructor(path: string, pool: pg.Pool, options: DriverOptions) {
     this.#path = path
     this.#pool = pool
     this.#options = options
+    pool.on('connect', (client) => this.#generations.set(client, this.#generation))
+  }
+
+  /** Uses new connections from now on, since those that are open may be to a server that is no longer the primary. */
+  renewConnections(): void {
+    this.#generation += 1
+  }
+
+  /** Queries that are under way fail, so that nobody waits for a server that does not answer. */
+  abandonQueries(): void {
+    for (const connection of this.#inUse) connection.abandon()
   }
 
   async init(): Promise<void> {}
@@ -74,12 +89,22 @@ export class PoolDriver implements Driver {
     const fault = this.#options.findFault?.()
     if (fault !== undefined) throw new AppError('not-available', fault, { retryAfterSeconds: 1 })
     try {
-      const client = await this.#pool.connect()
-      return this.#options.recordsChanges
+      const client = await this.#connect()
+      const connection = this.#options.recordsChanges
         ? new RecordingConnection(this.#path, client)
         : new PoolConnection(this.#path, client)
+      this.#inUse.add(connection)
+      return connection
     } catch (cause) {
       throw notAvailable(this.#path, cause)
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await this.#pool.connect()
+      if (this.#generations.get(client) === this.#generation) return client
+      client.release(true)
     }
   }
 
@@ -99,6 +124,7 @@ export class PoolDriver implements Driver {
   }
 
   async releaseConnection(connection: PoolConnection): Promise<void> {
+    this.#inUse.delete(connection)
     connection.release()
   }
 }
@@ -149,6 +175,11 @@ class PoolConnection implements DatabaseConnection {
     if (!this.#isBroken) await this.run('rollback')
   }
 
+  abandon(): void {
+    this.#isBroken = true
+    void this.#client.end().catch(() => undefined)
+  }
+
   release(): void {
     this.#client.off('error', this.#onError)
     this.#client.release(this.#isBroken)
@@ -169,8 +200,10 @@ function toStorable(value: unknown): unknown {
 /** No decision and no caller's rights depend on what is in them; a token is remembered for a second at most. */
 const otherTables: ReadonlySet<string> = new Set([
   'access_tokens',
+  'call_outcomes',
   'change_head',
   'changes',
+  'decisions',
   'flag_removals',
   'label_observations',
   'monitored_numbers',
@@ -187,8 +220,8 @@ const numberTables: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Adds a row to `changes` in each transaction that writes something of which there is none yet, so that no code can
- * forget it. It names no numbers, so all servers drop all that they have cached.
+ * Adds a row to `changes` in each transaction that writes to other tables than those above and has added none itself, so that
+ * a new table or a new write is not forgotten. It names no numbers, so all servers drop all that they have cached.
  */
 class RecordingConnection extends PoolConnection {
   #isInTransaction = false
@@ -217,7 +250,7 @@ class RecordingConnection extends PoolConnection {
 
   override async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const table = findWrittenTable(query.sql)
-    if (table === undefined || otherTables.has(table)) {
+    if (table === undefined || otherTables.has(table) || isOfImport(table)) {
       if (table === 'changes') this.#isDescribed = true
       return await super.executeQuery<Row>(query)
     }
@@ -255,13 +288,18 @@ class RecordingConnection extends PoolConnection {
   }
 }
 
-const writePattern =
-  /^\s*(?:insert\s+into|update|delete\s+from)\s+"?(\w+)|^\s*(?:insert|update|delete|with|merge|do|truncate)\b/i
+/** The temporary tables of an import of records. */
+const isOfImport = (table: string) => table.startsWith('import_')
 
-/** An empty name if it cannot be told. */
+const plainWrite = /^\s*(?:insert\s+into|update|delete\s+from)\s+"?(\w+)/i
+const read = /^\s*(?:select|fetch|declare|close|begin|commit|rollback|set|create|drop|analyze)\b/i
+const anyWrite = /\b(?:insert|update|delete|merge|truncate|copy|do)\b/i
+
+/** An empty name if it writes and the table cannot be told, `undefined` if it does not write. */
 function findWrittenTable(sql: string): string | undefined {
-  const found = writePattern.exec(sql)
-  return found ? (found[1] ?? '') : undefined
+  const [, table] = plainWrite.exec(sql) ?? []
+  if (table !== undefined) return table
+  return !read.test(sql) && anyWrite.test(sql) ? '' : undefined
 }
 
 /** Errors of connections have a longer code or none. Of the server's classes, 08 is the connection, 53 is resources, 57 is a stop. */

@@ -11,6 +11,8 @@ import { getErrorMessage } from '../../errors.js'
 import { systemClock, systemTimers } from '../../runtime/runtime.js'
 import type { ChangeFeed } from '../open-database.js'
 
+export const standbyProblem = 'it is a standby, which may be behind its primary'
+
 const lookEveryMs = 100
 /** Of one look. More, as after a long pause, and all answers are dropped instead. */
 const maxChanges = 1_000
@@ -19,7 +21,9 @@ const leaderTimeoutMs = 5_000
 /** Held by the connection of the server that does the background work. */
 const leaderLock = 5_550_100
 const keepChangesMs = 7 * 86_400_000
-const trimEveryMs = 3_600_000
+const trimEveryMs = 10_000
+/** Few enough for one look. */
+const maxTrimmed = 1_000
 
 interface ChangeRow {
   readonly head: number
@@ -41,6 +45,7 @@ interface FeedConnection {
 
 export class PostgresFeed implements ChangeFeed {
   readonly #config: pg.ClientConfig
+  readonly #onConnect: () => void
   #observer: ChangeObserver | undefined
   #connection: FeedConnection | undefined
   #current: ClockReading = { now: 0, monotonicMs: Number.NEGATIVE_INFINITY }
@@ -50,8 +55,10 @@ export class PostgresFeed implements ChangeFeed {
   #looking: Promise<void> = Promise.resolve()
   #trimmedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(config: pg.ClientConfig) {
+  /** `onConnect` is called before anything is read on a new connection. */
+  constructor(config: pg.ClientConfig, onConnect: () => void) {
     this.#config = config
+    this.#onConnect = onConnect
   }
 
   get currentAt(): ClockReading {
@@ -123,7 +130,8 @@ export class PostgresFeed implements ChangeFeed {
       const { rows } = await client.query(
         'select seq, pg_is_in_recovery() as "isStandby" from change_head where id = 1',
       )
-      if (rows[0].isStandby) throw new Error('it is a standby, which may be behind its primary')
+      if (rows[0].isStandby) throw new Error(standbyProblem)
+      this.#onConnect()
       observer.everythingChanged()
       return { client, seq: rows[0].seq }
     } catch (cause) {
@@ -158,6 +166,10 @@ export class PostgresFeed implements ChangeFeed {
     }
     if (!this.#isLeader || monotonicMs - this.#trimmedAtMs < trimEveryMs) return
     this.#trimmedAtMs = monotonicMs
-    await client.query('delete from changes where at < $1', [systemClock.now() - keepChangesMs])
+    const { rowCount } = await client.query(
+      `delete from changes where at < $1 and seq in (select seq from changes order by seq limit ${maxTrimmed})`,
+      [systemClock.now() - keepChangesMs],
+    )
+    if (rowCount === maxTrimmed) this.#trimmedAtMs = Number.NEGATIVE_INFINITY
   }
 }

@@ -13,7 +13,7 @@ import type {
 } from '../open-database.js'
 import type { Tables } from '../tables.js'
 import { type DriverOptions, diskFull, PoolDialect, PoolDriver } from './postgres-driver.js'
-import { PostgresFeed } from './postgres-feed.js'
+import { PostgresFeed, standbyProblem } from './postgres-feed.js'
 
 const traits: EngineTraits = {
   name: 'postgres',
@@ -46,10 +46,17 @@ interface PoolOptions {
 }
 
 function createPool(settings: PostgresSettings, { max, queryMs }: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({ ...configureClient(settings, queryMs), max })
+  const pool = new pg.Pool({ ...configureClient(settings, queryMs), max, verify: refuseStandby })
   // An idle connection that ends is replaced by the next query.
   pool.on('error', () => undefined)
   return pool
+}
+
+/** It may not have an opt-out that its primary has. */
+function refuseStandby(client: pg.PoolClient, done: (cause?: Error) => void): void {
+  client
+    .query('select pg_is_in_recovery() as "isStandby"')
+    .then(({ rows }) => done(rows[0].isStandby ? new Error(standbyProblem) : undefined), done)
 }
 
 function configureClient(settings: PostgresSettings, queryMs: number | undefined): pg.PoolConfig {
@@ -103,7 +110,12 @@ export async function openPostgres(
   const database = new Database(path, pool, { recordsChanges: true, findFault })
   const readPool = createPool(settings, { max: half, queryMs: readMs })
   const reading = new Database(path, readPool, { findFault })
-  const feed = isCommand ? undefined : new PostgresFeed(configureClient(settings, readMs))
+  const onConnect = () => {
+    for (const { driver } of [database, reading]) driver.renewConnections()
+  }
+  const feed = isCommand
+    ? undefined
+    : new PostgresFeed(configureClient(settings, readMs), onConnect)
   let onFaultChange: (fault: string | undefined) => void = () => undefined
   let checking: Promise<string | undefined> | undefined
   const check = async () => {
@@ -130,6 +142,10 @@ export async function openPostgres(
     // The feed tells.
     hasExternalChanges: async () => false,
     lockForServing: async () => undefined,
+    abandonUnanswered: () => {
+      if (fault === undefined && feed?.problem === undefined) return
+      for (const { driver } of [database, reading]) driver.abandonQueries()
+    },
     markInitialized: () => undefined,
     checkFault: () => {
       checking ??= check().finally(() => {
@@ -190,12 +206,13 @@ function describeServer({ url }: PostgresSettings): string {
 /** A pool, and Kysely over it. */
 class Database {
   readonly db: Kysely<Tables>
+  readonly driver: PoolDriver
   readonly #pool: pg.Pool
 
   constructor(path: string, pool: pg.Pool, options: DriverOptions = {}) {
     this.#pool = pool
-    const driver = new PoolDriver(path, pool, options)
-    this.db = new Kysely<Tables>({ dialect: new PoolDialect(driver) })
+    this.driver = new PoolDriver(path, pool, options)
+    this.db = new Kysely<Tables>({ dialect: new PoolDialect(this.driver) })
   }
 
   /** Why the server does not answer, for people. */

@@ -8,7 +8,7 @@ import { openDatabase } from '../../../src/storage/engine.js'
 import { migrateSchema } from '../../../src/storage/migrate.js'
 import type { OpenDatabase, StorageSettings } from '../../../src/storage/open-database.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
-import { type PostgresServer, startPostgres } from '../../support/cluster.js'
+import { type PostgresServer, startPostgres, startStandby } from '../../support/cluster.js'
 
 let postgres: PostgresServer
 let databases = 0
@@ -147,4 +147,17 @@ it('has one leader, and the next when the first ends', async () => {
   reader = await openDatabase(settings)
   await ended.close()
   await until('the other leads', () => writer.feed?.isLeader === true)
+})
+
+it('refuses a standby, from which an opt-out may be missing', async () => {
+  const standby = await startStandby(postgres.address)
+  try {
+    const name = new URL(settings.postgres?.url ?? '').pathname
+    const url = `${standby.address}${name}`
+    await expect(
+      openDatabase({ ...settings, postgres: { url, tls: false, maxConnections: 4 } }),
+    ).rejects.toThrow('it is a standby, which may be behind its primary')
+  } finally {
+    await standby.end()
+  }
 })

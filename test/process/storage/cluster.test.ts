@@ -1,4 +1,7 @@
 /** Several servers over one PostgreSQL database: what one has acknowledged holds for all, or they block. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
@@ -152,6 +155,21 @@ it('every change has a number, without a gap', async () => {
   )
   expect(row?.count).toBeGreaterThan(40)
   expect(row).toMatchObject({ span: row?.count, newest: row?.head })
+})
+
+it('servers that are not asked anything, and the dry run of an import, store no change', async () => {
+  const file = join(cluster.folder, 'opt-outs.csv')
+  const rows = Array.from({ length: 3_000 }, (_, index) => `${2_125_560_000 + index},2026-11-20`)
+  writeFileSync(file, ['number,date', ...rows, ''].join('\n'))
+  const readHead = async () => (await cluster.query('select seq from change_head'))[0]?.seq
+  await callgate(['accounts', 'list'], cluster.environment)
+  const before = await readHead()
+  const dryRun = ['records', 'import', 'opt-outs', file, '--account', 'sandbox', '--dry-run']
+  const { code, err } = await callgate(dryRun, cluster.environment)
+  expect(code, err).toBe(0)
+  // The leader has looked for work twice.
+  await pause(2_500)
+  expect(await readHead()).toBe(before)
 })
 
 it('one server is the leader, and another takes over when it is killed', async () => {

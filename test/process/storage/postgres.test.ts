@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type PostgresServer, startPostgres } from '../../support/cluster.js'
@@ -114,6 +115,19 @@ it('allows nothing while PostgreSQL is paused, answers in time, and recovers by 
   }
   await until('it recovers', async () => (await decide('2125550100')) === 'allow permitted')
   expect(await serving.end('SIGTERM')).toBe(0)
+})
+
+it('ends in seconds when it is told to while PostgreSQL is paused', async () => {
+  postgres.signal('SIGSTOP')
+  try {
+    await pause(3_000)
+    const startedAt = performance.now()
+    await serving.end('SIGTERM')
+    // A connection that is being opened then is waited for: ten seconds.
+    expect(performance.now() - startedAt).toBeLessThan(20_000)
+  } finally {
+    postgres.signal('SIGCONT')
+  }
 })
 
 it('goes on with new connections when PostgreSQL has ended all of them', async () => {
