@@ -4,8 +4,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface TcpProxy {
   readonly port: number
-  /** Nothing passes in either direction, and no connection ends; new ones get no answer. */
-  pause(): void
+  /**
+   * Nothing passes in either direction, and no connection ends; new ones get no answer. With a mark, only on connections
+   * over which the client sends that text.
+   */
+  pause(mark?: string): void
   /** What was held up passes. */
   resume(): void
   /** Ends all connections. */
@@ -13,41 +16,57 @@ export interface TcpProxy {
   close(): void
 }
 
+interface Connection {
+  readonly sockets: readonly [from: Socket, to: Socket]
+  /** Of what the client has sent, in its order, the beginning. */
+  sent: string
+}
+
+/** A mark comes early. */
+const maxRemembered = 2_000
+
 export async function openTcpProxy(port: number): Promise<TcpProxy> {
-  const sockets = new Set<Socket>()
-  let isPaused = false
+  const connections = new Set<Connection>()
+  let paused: string | undefined
+  const hold = ({ sockets, sent }: Connection) => {
+    const isHeld = paused !== undefined && sent.includes(paused)
+    if (isHeld) for (const socket of sockets) socket.pause()
+    return isHeld
+  }
   const server = createServer((from) => {
     const to = connect(port, '127.0.0.1')
+    const connection: Connection = { sockets: [from, to], sent: '' }
+    connections.add(connection)
     for (const socket of [from, to]) {
-      sockets.add(socket)
       socket.on('error', () => undefined)
       socket.on('close', () => {
-        sockets.delete(socket)
+        connections.delete(connection)
         from.destroy()
         to.destroy()
       })
     }
-    from.on('data', (bytes) => void to.write(bytes))
+    from.on('data', (bytes) => {
+      if (connection.sent.length < maxRemembered) connection.sent += bytes.toString('latin1')
+      hold(connection)
+      to.write(bytes)
+    })
     to.on('data', (bytes) => void from.write(bytes))
-    if (isPaused) {
-      from.pause()
-      to.pause()
-    }
+    hold(connection)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const cut = () => {
-    for (const socket of sockets) socket.destroy()
+    for (const { sockets } of connections) sockets[0].destroy()
   }
   return {
     port: (server.address() as AddressInfo).port,
-    pause() {
-      isPaused = true
-      for (const socket of sockets) socket.pause()
+    pause(mark = '') {
+      paused = mark
+      for (const connection of connections) hold(connection)
     },
     resume() {
-      isPaused = false
-      for (const socket of sockets) socket.resume()
+      paused = undefined
+      for (const { sockets } of connections) for (const socket of sockets) socket.resume()
     },
     cut,
     close() {

@@ -1,8 +1,8 @@
 /**
  * Three servers over one PostgreSQL, random opt-outs, removals and decisions, and faults meanwhile: a line that is
- * held up or cut, a server that is killed or frozen, PostgreSQL paused or all its connections ended. Then what the
- * callers saw is compared with the promise. The long form does a thousand rounds, and must find each of five bugs
- * that are planted on purpose.
+ * held up or cut, a server that is killed or frozen, PostgreSQL paused, all its connections ended, or only the
+ * news of changes held up. Then what the callers saw is compared with the promise. The long form does a thousand rounds, and
+ * must find each of five bugs that are planted on purpose.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -169,6 +169,12 @@ class Checker {
         signalPostgres('SIGSTOP')
         await pause(forMs / 2)
         signalPostgres('SIGCONT')
+      },
+      // All else goes on, so only the age of what the server knows shows that it is missing something.
+      'news of changes held up': async () => {
+        node.line.pause('callgate changes')
+        await pause(1_200 + forMs / 2)
+        node.line.resume()
       },
       'all connections ended': async () => {
         await query(
