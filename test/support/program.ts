@@ -104,6 +104,10 @@ function createEnd(child: ChildProcess): Serving['end'] {
 }
 
 function endOf(child: ChildProcess): Promise<number | string> {
+  const { exitCode, signalCode } = child
+  if (exitCode !== null || signalCode !== null) {
+    return Promise.resolve(exitCode ?? signalCode ?? 'unknown')
+  }
   return new Promise((resolve) => {
     child.once('exit', (code, by) => resolve(code ?? by ?? 'unknown'))
   })

@@ -232,6 +232,7 @@ async function check(rounds: number, program?: string): Promise<Checked> {
         if (one.kind === 'remove') counts.removals += 1
       }
       round += 1
+      if (broken !== undefined) process.stdout.write(`checker: round ${round}: ${broken}\n`)
     }
   } finally {
     await cluster.close()
