@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -95,7 +96,7 @@ export async function startStandby(
   const copy = ['-h', hostname, '-p', primary, '-U', username, '-D', data, '-R', '-c', 'fast']
   const copied = await runChild(join(bin, 'pg_basebackup'), copy, as)
   if (copied.code !== 0) throw new Error(copied.err)
-  const port = String(Number(primary) + 1)
+  const port = String(await findFreePort())
   const child = startChild(
     join(bin, 'postgres'),
     [
@@ -127,6 +128,15 @@ export async function startStandby(
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
 function userOf(name: string): { readonly uid: number; readonly gid: number } {
