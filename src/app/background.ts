@@ -29,7 +29,7 @@ export interface BackgroundDeps {
   readonly timestamps: Clock
 }
 
-/** It reads all of them. */
+/** Counting reads all monitored numbers. */
 const countEveryMs = 10_000
 
 export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps): BackgroundJobs {

@@ -73,7 +73,7 @@ export class ChangeHead {
       .returning(['seq', 'newest_at', 'acceptances'])
       .executeTakeFirstOrThrow()
     this.#follow(row)
-    if (this.#traits.hasChangeFeed) {
+    if (this.#traits.isShared) {
       const values = { seq: row.seq, at: storedAt, ...toColumns(change) }
       await transaction.insertInto('changes').values(values).execute()
     }

@@ -9,8 +9,8 @@ import type { Db } from './tables.js'
 /** What the code outside this folder must know about the engine. */
 export interface EngineTraits {
   readonly name: string
-  /** Whether other servers read the rows of `changes`, and rows can be locked by reading them. */
-  readonly hasChangeFeed: boolean
+  /** Whether several servers may use the database: they read the rows of `changes`, and lock single rows. */
+  readonly isShared: boolean
   /** Maximum number of bound values in one statement. */
   readonly maxParameters: number
   /** Whether a statement failed only because another process holds a lock, so that it can be retried. */

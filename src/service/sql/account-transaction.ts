@@ -4,9 +4,9 @@ import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db, Tables } from '../../storage/tables.js'
 
 /**
- * Runs `work` in a transaction that starts by writing the account's row. This takes the write lock
- * first: SQLite cannot upgrade a read transaction if another process has written since, and what
- * `work` reads must still be true when it writes. The whole transaction is retried while another
+ * Runs `work` in a transaction that starts by locking the account's row, since what `work` reads must still
+ * be true when it writes. In SQLite that is a write, which takes the lock of the whole database: a read
+ * transaction could not be upgraded if another process has written since. The whole transaction is retried while another
  * process holds the lock, so `work` must have no side effects outside the transaction.
  */
 export async function runAccountTransaction<Result>(
@@ -30,9 +30,9 @@ export async function runAccountTransaction<Result>(
 async function lockAccount(
   transaction: Transaction<Tables>,
   id: string,
-  { hasChangeFeed: locksRows }: EngineTraits,
+  { isShared }: EngineTraits,
 ): Promise<boolean> {
-  if (locksRows) {
+  if (isShared) {
     const account = transaction.selectFrom('accounts').select('id').where('id', '=', id)
     return (await account.forNoKeyUpdate().executeTakeFirst()) !== undefined
   }

@@ -17,7 +17,7 @@ import { PostgresFeed, standbyProblem } from './postgres-feed.js'
 
 const traits: EngineTraits = {
   name: 'postgres',
-  hasChangeFeed: true,
+  isShared: true,
   // The protocol counts them in 16 bits.
   maxParameters: 65_000,
   // Serialization failure, deadlock, lock timeout.
