@@ -20,7 +20,7 @@ export interface EngineTraits {
 }
 
 /** Gives the first row for the parameters of the query; at once if the database is in the same process. */
-export type ReadFirst<Row> = (...parameters: readonly unknown[]) => MaybePromise<Row | undefined>
+export type ReadFirst<Row> = (...parameters: readonly string[]) => MaybePromise<Row | undefined>
 
 /** What each thread of the program does with the database. */
 export interface ThreadDatabase {

@@ -261,11 +261,11 @@ describe('damage', () => {
     const query = storage.db
       .selectFrom('internal_dnc_lists')
       .select(({ fn }) => fn.max('list').as('last'))
-      .where('modified_at', '>=', 0)
+      .where('list', '>=', '')
     const read = storage.prepareRead(query.compile())
     let damage = 0
     try {
-      void read(0)
+      void read('')
     } catch (cause) {
       storage.observeFailure(cause)
       damage += 1

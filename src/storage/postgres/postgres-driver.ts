@@ -192,6 +192,7 @@ class PoolConnection implements DatabaseConnection {
 
 /** A text of PostgreSQL has no U+0000. Like a character that is not whole, it becomes U+FFFD. */
 function toStorable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toStorable)
   return typeof value === 'string' && value.includes('\0')
     ? value.replaceAll('\0', '\ufffd')
     : value

@@ -2,7 +2,7 @@
  * PostgreSQL: a server of its own that holds what SQLite would hold in the data folder. Queries run on a pool of
  * connections, those of a decision as well.
  */
-import { type CompiledQuery, Kysely } from 'kysely'
+import { Kysely } from 'kysely'
 import pg from 'pg'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
 import type {
@@ -12,6 +12,7 @@ import type {
   PostgresSettings,
 } from '../open-database.js'
 import type { Tables } from '../tables.js'
+import { batchReads } from './batched-read.js'
 import { type DriverOptions, diskFull, PoolDialect, PoolDriver } from './postgres-driver.js'
 import { PostgresFeed, standbyProblem } from './postgres-feed.js'
 
@@ -189,10 +190,7 @@ function toThreadConnection(
     db,
     reads,
     traits,
-    prepareRead:
-      <Row>(query: CompiledQuery<Row>) =>
-      async (...parameters) =>
-        (await reads.executeQuery<Row>({ ...query, parameters })).rows[0],
+    prepareRead: (query) => batchReads(query, (batch) => reads.executeQuery(batch)),
     observeFailure: () => undefined,
   }
 }
