@@ -7,6 +7,7 @@ import { sandboxAccountId } from '../../domain/caller.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { moveIntoPlace } from '../../runtime/folders.js'
 import { ApiKeys } from '../../service/accounts/api-keys.js'
+import { runAccountTransaction } from '../../service/sql/account-transaction.js'
 import type { Db } from '../../storage/tables.js'
 
 /** Keys by account id; empty when both accounts already had one. */
@@ -23,7 +24,7 @@ export function resolveFirstKeysFile({ settings }: Pick<Callgate, 'settings'>): 
  * creates new ones.
  */
 export async function createFirstKeys(
-  { storage, runtime: { clock, timers, randomBytes } }: Callgate,
+  { storage, runtime: { clock, timers, randomBytes } }: Pick<Callgate, 'storage' | 'runtime'>,
   save: (keys: FirstKeys) => void,
 ): Promise<FirstKeys> {
   const create = async (db: Db) => {
@@ -37,7 +38,8 @@ export async function createFirstKeys(
     if (keys.size > 0) save(keys)
     return keys
   }
-  return await storage.retryWhileLocked(() => storage.db.transaction().execute(create))
+  // With the lock of an account, so that the other of two servers that start at once finds these keys.
+  return await runAccountTransaction(storage, mainAccountId, create)
 }
 
 /**

@@ -75,7 +75,7 @@ export class Accounts {
     // Checked first without a lock, since the account exists at nearly every start.
     if (await this.find(account.id)) return false
     const createdAt = this.#options.clock.now()
-    return await this.#db.transaction().execute(async (transaction) => {
+    const insert = async (transaction: Db) => {
       const inserted = await transaction
         .insertInto('accounts')
         .values({ ...account, agents_may_remove: 0, created_at: createdAt })
@@ -89,7 +89,10 @@ export class Accounts {
         createdAt,
       })
       return true
-    })
+    }
+    return await this.#options.storage.retryWhileLocked(() =>
+      this.#db.transaction().execute(insert),
+    )
   }
 
   async find(id: string): Promise<Account | undefined> {
