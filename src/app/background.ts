@@ -5,10 +5,13 @@
 
 import type { Country } from '../domain/place.js'
 import type { Clock } from '../domain/time/clock.js'
+import { msPerHour } from '../domain/time/dates.js'
 import type { Metrics } from '../observability/metrics.js'
 import { BackgroundTask } from '../service/background/background-task.js'
+import { HourlyCleanup } from '../service/background/hourly-cleanup.js'
 import { LabelChecks } from '../service/reputation/label-checks.js'
 import { ScanWorker } from '../service/scans/scan-worker.js'
+import { deleteExpiredLimits } from '../storage/shared-limits.js'
 import type { AppContext } from './app-context.js'
 import type { FactSources } from './fact-sources.js'
 
@@ -59,15 +62,20 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     () => deps.metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 }),
   )
   const expiry = recurring('expiring registrations', () => projects.registrations.expireDue())
+  const cleanup = new HourlyCleanup((now) => deleteExpiredLimits(storage.db, now))
+  const limits = recurring('deleting expired limits', async () =>
+    (await cleanup.run(runtime.clock.now())) ? 0 : msPerHour,
+  )
   return {
     start() {
-      for (const job of [webhooks, scans, labels, expiry]) job.start()
+      for (const job of [webhooks, scans, labels, expiry, limits]) job.start()
     },
     wakeScans: () => scans.wake(),
     wakeLabelChecks: () => labels.wake(),
     async close() {
       worker.stop()
-      await Promise.all([scans.close(), worker.waitUntilIdle(), labels.close(), expiry.close()])
+      const closing = [scans, labels, expiry, limits].map((job) => job.close())
+      await Promise.all([...closing, worker.waitUntilIdle()])
       await webhooks.close()
     },
   }

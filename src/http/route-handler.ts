@@ -41,15 +41,15 @@ import {
 import { mergeFields, type RawFields, type RepeatPolicy, readQuery } from './request/read-fields.js'
 import { sendReplyInSlices, sendStreamedReply } from './send-reply.js'
 
-/** Counts a request of an account; throws `rate-limited` when there were too many. */
-type RequestLimiter = (accountId: string, rate: RateClass) => void
+/** Counts a request of an account; throws or rejects with `rate-limited` when there were too many. */
+type RequestLimiter = (accountId: string, rate: RateClass) => MaybePromise<void>
 
-/** Counts the numbers of a request; throws `rate-limited` when there were too many. */
+/** Counts the numbers of a request; throws or rejects with `rate-limited` when there were too many. */
 type NumberLimiter = (
   accountId: string,
   rate: RateClass | undefined,
   count: number,
-) => NumberAdmission
+) => MaybePromise<NumberAdmission>
 
 export interface RouteHandlerDeps {
   readonly authenticate: Authenticate
@@ -126,7 +126,7 @@ export type RequestHandler = (
 export function createRouteHandler(route: Route, deps: RouteHandlerDeps): RequestHandler {
   return async (request, response, context) => {
     const charge = deps.bodyBudget?.openCharge()
-    const admissions: NumberAdmission[] = []
+    const admissions: MaybePromise<NumberAdmission>[] = []
     const extraHeaders: Record<string, string> = {}
     try {
       const reply = await answerRequest(request, {
@@ -153,13 +153,20 @@ export function createRouteHandler(route: Route, deps: RouteHandlerDeps): Reques
     } finally {
       const end = () => {
         charge?.release()
-        for (const numbers of admissions) numbers.release()
+        for (const numbers of admissions) void releaseNumbers(numbers)
       }
       // An answer that is not read is kept in memory, so its call is in progress until it is gone.
       if (response.destroyed) end()
       else response.once('close', end)
     }
   }
+}
+
+async function releaseNumbers(numbers: MaybePromise<NumberAdmission>): Promise<void> {
+  if (!(numbers instanceof Promise)) return numbers.release()
+  // Nothing was admitted if it rejects.
+  const admitted = await numbers.catch(() => undefined)
+  admitted?.release()
 }
 
 interface RequestState extends RequestContext {
@@ -170,7 +177,7 @@ interface RequestState extends RequestContext {
   readonly deps: RouteHandlerDeps
   readonly charge: BodyCharge | undefined
   /** What was admitted for the request, to be released when it has been answered. */
-  readonly admissions: NumberAdmission[]
+  readonly admissions: MaybePromise<NumberAdmission>[]
   /** Headers of the answer that are not the endpoint's. */
   readonly extraHeaders: Record<string, string>
 }
@@ -209,7 +216,8 @@ function createRequestEvents(caller: Caller, state: RequestState): RequestEvents
       const numbers = deps.admitNumbers?.(caller.accountId, rateClass, count)
       if (!numbers) return
       admissions.push(numbers)
-      Object.assign(extraHeaders, numbers.headers)
+      const addHeaders = ({ headers }: NumberAdmission) => void Object.assign(extraHeaders, headers)
+      return numbers instanceof Promise ? numbers.then(addHeaders) : addHeaders(numbers)
     },
     onIgnoredFields(names) {
       extraHeaders[ignoredFieldsHeader] = names.join(', ')
@@ -259,13 +267,15 @@ async function receiveRequest(
     const places = { endpoint, query: Object.entries(query), keysInAddress }
     const caller = await identifyBeforeBody(request, state.sender, places)
     const mayBeInBody = method !== 'GET' && keyAlsoIn.some((source) => source !== 'query')
-    if (caller || !mayBeInBody) admit(caller ?? (await identify(state.sender, undefined)), state)
+    if (caller || !mayBeInBody) {
+      await admit(caller ?? (await identify(state.sender, undefined)), state)
+    }
   }
   const { rest } = splitKey(query, keyAlsoIn.includes('query'))
   const body = method === 'GET' ? undefined : await readBodyOf(request, state)
   if (!state.caller) requireNoQueryFields(endpoint, rest)
   return {
-    caller: state.caller ?? admit(await identify(state.sender, undefined), state),
+    caller: state.caller ?? (await admit(await identify(state.sender, undefined), state)),
     parameters: state.parameters,
     query: rest,
     contentType: request.headers['content-type'] ?? '',
@@ -274,12 +284,12 @@ async function receiveRequest(
   }
 }
 
-/** Throws `forbidden`, `rate-limited` or `overloaded`. */
-function admit(caller: Caller, state: RequestState): Caller {
+/** Rejects with `forbidden`, `rate-limited` or `overloaded`. */
+async function admit(caller: Caller, state: RequestState): Promise<Caller> {
   const { route, deps, charge } = state
   const { rateClass } = route.endpoint
   route.requireRights(caller)
-  if (rateClass !== undefined) deps.limitRate?.(caller.accountId, rateClass)
+  if (rateClass !== undefined) await deps.limitRate?.(caller.accountId, rateClass)
   charge?.assignTo(caller.accountId)
   state.caller = caller
   return caller
@@ -304,7 +314,7 @@ async function readBodyOf(
   const identifySender = async (bytes: Buffer, isWhole: boolean) => {
     const start = { bytes, isWhole, contentType }
     const { key } = extractKey(await findField(keyField, start, keyAlsoIn))
-    admit(await identify(state.sender, key), state)
+    await admit(await identify(state.sender, key), state)
   }
   try {
     const identify = state.caller ? undefined : identifySender

@@ -11,6 +11,7 @@ import * as importedRecords from './migrations/0007-imported-records.js'
 import * as erasures from './migrations/0008-erasures.js'
 import * as commandWrites from './migrations/0009-command-writes.js'
 import * as changes from './migrations/0010-changes.js'
+import * as sharedLimits from './migrations/0013-shared-limits.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -24,6 +25,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0008-erasures': erasures,
   '0009-command-writes': commandWrites,
   '0010-changes': changes,
+  '0013-shared-limits': sharedLimits,
 }
 
 /** In order. */

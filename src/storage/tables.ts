@@ -39,6 +39,7 @@ export interface Tables {
   scan_numbers: ScanNumberRow
   webhook_events: WebhookEventRow
   webhook_attempts: WebhookAttemptRow
+  shared_limits: SharedLimitRow
 }
 
 export type Db = Kysely<Tables>
@@ -213,6 +214,14 @@ interface ChangeRow {
   numbers: string | null
   /** For people: by the clock of whoever wrote. */
   at: number
+}
+
+/** See `shared-limits.ts`. */
+interface SharedLimitRow {
+  key: string
+  /** May be more than the limit, by what was asked for last. */
+  taken: number
+  expires_at: number
 }
 
 interface InternalDncListRow {

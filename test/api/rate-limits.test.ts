@@ -17,7 +17,11 @@ import { loadSettings } from '../../src/config/load.js'
 import { AppError } from '../../src/errors.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { MinuteWindow } from '../../src/http/limits/minute-window.js'
-import { bulkCallThreshold, RateLimits } from '../../src/http/limits/rate-limits.js'
+import {
+  bulkCallThreshold,
+  type NumberAdmission,
+  RateLimits,
+} from '../../src/http/limits/rate-limits.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
@@ -35,6 +39,10 @@ const none = {
   'time-legal': 0,
 }
 
+/** Of the limits of one server, which are counted at once. */
+const admitNow = (limits: RateLimits, ...numbers: Parameters<RateLimits['admitNumbers']>) =>
+  limits.admitNumbers(...numbers) as NumberAdmission
+
 function limited(perMinute: Partial<Record<RateClass, number>>, time = virtualTime()) {
   const limits = new RateLimits({
     perMinute: { ...none, ...perMinute },
@@ -44,7 +52,7 @@ function limited(perMinute: Partial<Record<RateClass, number>>, time = virtualTi
   /** Seconds to wait; 0 when it was taken. */
   const take = (accountId: string, rate: RateClass = 'scrub') => {
     try {
-      limits.takeRequest(accountId, rate)
+      void limits.takeRequest(accountId, rate)
       return 0
     } catch (error) {
       if (error instanceof AppError && error.kind === 'rate-limited') return error.retryAfterSeconds
@@ -101,8 +109,8 @@ describe('the minute slides', () => {
 
   test.each(rateClasses)('the refusal names class %s, the limit and when to come back', (rate) => {
     const { limits } = limited({ [rate]: 2 })
-    limits.takeRequest('main', rate)
-    limits.takeRequest('main', rate)
+    void limits.takeRequest('main', rate)
+    void limits.takeRequest('main', rate)
     expect(() => limits.takeRequest('main', rate)).toThrow(
       `Too many requests: this account may make 2 requests a minute of class ${rate}; try again in 60 seconds`,
     )
@@ -147,7 +155,7 @@ describe('numbers', () => {
     /** Numbers left, or the seconds to wait as a negative number. */
     const send = (count: number, accountId = 'main', rate: RateClass = 'scrub') => {
       try {
-        const { headers, release } = limits.admitNumbers(accountId, rate, count)
+        const { headers, release } = admitNow(limits, accountId, rate, count)
         release()
         return Number(/r=(\d+)/.exec(headers.RateLimit ?? '')?.[1])
       } catch (error) {
@@ -181,13 +189,13 @@ describe('numbers', () => {
 
   test('refused say how many are left, how many were sent and when to come back', async () => {
     const { limits, time } = counted({ pdnc: 10_000 })
-    limits.admitNumbers('main', 'pdnc', 9_000).release()
+    admitNow(limits, 'main', 'pdnc', 9_000).release()
     await time.advance(15_000)
     expect(() => limits.admitNumbers('main', 'pdnc', 1_500)).toThrow(
       'Too many numbers: this account may send 10000 a minute to class pdnc; 1000 are left and ' +
         'the request has 1500; try again in 45 seconds',
     )
-    expect(limits.admitNumbers('main', 'pdnc', 1_000).headers).toEqual({
+    expect(admitNow(limits, 'main', 'pdnc', 1_000).headers).toEqual({
       'RateLimit-Policy': '"numbers";q=10000;w=60',
       RateLimit: '"numbers";r=0',
     })
@@ -255,7 +263,7 @@ describe('bulk calls', () => {
 
   test('of one account are two at once; a third is refused at once and taken when one has ended', () => {
     const { limits } = limited({})
-    const admit = (count: number, account = 'main') => limits.admitNumbers(account, 'scrub', count)
+    const admit = (count: number, account = 'main') => admitNow(limits, account, 'scrub', count)
     const first = admit(bulk)
     admit(bulk)
     expect(() => admit(bulk)).toThrow(
@@ -273,13 +281,10 @@ describe('bulk calls', () => {
     const timers = virtualTime()
     const numbersPerMinute = { scrub: 20_000 }
     const limits = new RateLimits({ perMinute: none, numbersPerMinute, timers })
-    const [first] = [
-      limits.admitNumbers('main', 'scrub', 500),
-      limits.admitNumbers('main', 'scrub', 500),
-    ]
+    const [first] = [admitNow(limits, 'main', 'scrub', 500), admitNow(limits, 'main', 'scrub', 500)]
     expect(() => limits.admitNumbers('main', 'scrub', 500)).toThrow('Too many bulk calls')
     first?.release()
-    const { headers } = limits.admitNumbers('main', 'scrub', 500)
+    const { headers } = admitNow(limits, 'main', 'scrub', 500)
     expect(headers.RateLimit).toBe('"numbers";r=18500')
   })
 

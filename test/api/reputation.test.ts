@@ -35,7 +35,7 @@ const admin: Caller = { accountId: 'main', role: 'Administrator', keyId: 'k1', l
 
 const app = await openTestApp({
   authenticate: (key) => callers[key],
-  limitRate: (accountId, rate) => limited.push(`${accountId}:${rate}`),
+  limitRate: (accountId, rate) => void limited.push(`${accountId}:${rate}`),
   routes: [
     createRoute(reputationAdd, (caller, request) => parts.monitor.add(caller, request)),
     createRoute(reputationGet, (caller, request) => parts.monitor.get(caller, request)),

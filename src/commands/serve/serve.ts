@@ -19,6 +19,7 @@ import { createApiDocsPages } from '../../http/api-docs.js'
 import { createDecisionRoutes, decisionEndpoints } from '../../http/decision-routes.js'
 import type { ReadinessCheck } from '../../http/health.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
+import { SharedMinutes } from '../../http/limits/shared-minutes.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
 import { openServer, type RunningServer } from '../../http/server.js'
 import { type LineWriter, openLog } from '../../observability/log.js'
@@ -28,6 +29,7 @@ import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
+import { takeShared } from '../../storage/shared-limits.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
 import { findPolicyFindings } from '../doctor/policy-findings.js'
 import { describeGoingLive, readAccountCallStatuses } from './call-readiness.js'
@@ -269,9 +271,15 @@ export function openHttpServer(
 
 /** A reload replaces the settings, so the limits are read for each request. */
 function rateLimits(callgate: Callgate): RateLimits {
-  const { runtime } = callgate
+  const { runtime, storage } = callgate
   return new RateLimits({
     timers: runtime.timers,
+    shared: storage.traits.isShared
+      ? new SharedMinutes({
+          ...runtime,
+          take: (limit, amount) => takeShared(storage.db, limit, amount),
+        })
+      : undefined,
     get perMinute() {
       const { limits } = callgate.settings
       return {

@@ -1,14 +1,18 @@
 /**
  * How many requests and how many numbers a minute an account may send to each class of calls
- * (`limits.*PerMinute`), and how many bulk calls it may have in progress. The limits are those of one
- * process: several servers behind one address each allow as many.
+ * (`limits.*PerMinute`), and how many bulk calls it may have in progress. Servers that share a database
+ * also share the limits a minute; the bulk calls are those of one process.
  */
 import type { RateClass } from '../../api/endpoint.js'
+import type { MaybePromise } from '../../domain/compliance.js'
 import type { Timers } from '../../domain/time/clock.js'
 import { AppError } from '../../errors.js'
 import { MinuteWindow, msPerMinute } from './minute-window.js'
+import type { SharedMinutes, Taken } from './shared-minutes.js'
 
 export interface RateLimitsOptions {
+  /** With them, the limits are those of all servers together, in each minute of the clock. */
+  readonly shared?: SharedMinutes | undefined
   /** Requests in any 60 seconds; 0 is no limit. */
   readonly perMinute: Readonly<Record<RateClass, number>>
   /** Numbers in any 60 seconds; 0 or absent is no limit. */
@@ -52,43 +56,60 @@ export class RateLimits {
   /**
    * Counts a request. Throws `rate-limited` when the account has made as many of the class within
    * the last 60 seconds as it may. What is refused does not count, so a client that keeps asking is
-   * served as soon as there is room.
+   * served as soon as there is room. Shared limits are counted later, and reject with `not-available` without
+   * the database.
    */
-  takeRequest(accountId: string, rate: RateClass): void {
+  takeRequest(accountId: string, rate: RateClass): MaybePromise<void> {
     const most = this.#options.perMinute[rate]
     if (most === 0) return
-    const now = this.#options.timers.monotonicMs()
-    this.#removeIdle(now)
-    const retryAfterSeconds = this.#windowFor(`${rate} ${accountId}`).tryAdd(most, now)
-    if (retryAfterSeconds === undefined) return
-    const limit = `${most} ${most === 1 ? 'request' : 'requests'} a minute of class ${rate}`
-    const message =
-      `Too many requests: this account may make ${limit}; ` +
-      `try again in ${retryAfterSeconds} seconds`
-    throw new AppError('rate-limited', message, { retryAfterSeconds })
+    const admit = ({ retryAfterSeconds }: Taken) => {
+      if (retryAfterSeconds === undefined) return
+      const limit = `${most} ${most === 1 ? 'request' : 'requests'} a minute of class ${rate}`
+      const message =
+        `Too many requests: this account may make ${limit}; ` +
+        `try again in ${retryAfterSeconds} seconds`
+      throw new AppError('rate-limited', message, { retryAfterSeconds })
+    }
+    const taken = this.#take(`${rate} ${accountId}`, most, 1)
+    return taken instanceof Promise ? taken.then(admit) : admit(taken)
   }
 
   /**
    * Counts the numbers of a request that has been read, before any work is done for them. Throws
    * `rate-limited` when the account has sent too many within the last 60 seconds, or when the request
    * is a bulk call and {@link maxBulkCalls} of the account are in progress; what is refused does not
-   * count.
+   * count. Shared limits as with {@link takeRequest}.
    */
-  admitNumbers(accountId: string, rate: RateClass | undefined, count: number): NumberAdmission {
-    const isBulk = count > bulkCallThreshold
-    if (isBulk) this.#refuseBulk(accountId)
-    const headers = rate === undefined ? {} : this.#takeNumbers(accountId, rate, count)
-    if (!isBulk) return { headers, release: noRelease }
-    this.#bulkCalls.set(accountId, this.#countBulkCalls(accountId) + 1)
-    return { headers, release: () => this.#endBulk(accountId) }
+  admitNumbers(
+    accountId: string,
+    rate: RateClass | undefined,
+    count: number,
+  ): MaybePromise<NumberAdmission> {
+    const release = count > bulkCallThreshold ? this.#beginBulk(accountId) : noRelease
+    const refuse = (cause: unknown) => {
+      release()
+      throw cause
+    }
+    try {
+      const headers = rate === undefined ? {} : this.#takeNumbers(accountId, rate, count)
+      if (!(headers instanceof Promise)) return { headers, release }
+      return headers.then((found) => ({ headers: found, release }), refuse)
+    } catch (cause) {
+      return refuse(cause)
+    }
   }
 
   #countBulkCalls(accountId: string): number {
     return this.#bulkCalls.get(accountId) ?? 0
   }
 
-  #refuseBulk(accountId: string): void {
-    if (this.#countBulkCalls(accountId) < maxBulkCalls) return
+  /** Returns what ends it. */
+  #beginBulk(accountId: string): () => void {
+    const count = this.#countBulkCalls(accountId)
+    if (count < maxBulkCalls) {
+      this.#bulkCalls.set(accountId, count + 1)
+      return () => this.#endBulk(accountId)
+    }
     const message =
       `Too many bulk calls: this account has ${maxBulkCalls} calls with more than ` +
       `${bulkCallThreshold} numbers each in progress, which is the maximum; send the next one when one of ` +
@@ -103,24 +124,37 @@ export class RateLimits {
   }
 
   /** The fields of draft-ietf-httpapi-ratelimit-headers, for the answer. */
-  #takeNumbers(accountId: string, rate: RateClass, count: number): NumberAdmission['headers'] {
+  #takeNumbers(
+    accountId: string,
+    rate: RateClass,
+    count: number,
+  ): MaybePromise<NumberAdmission['headers']> {
     const most = this.#options.numbersPerMinute[rate] ?? 0
     if (most === 0) return {}
-    const now = this.#options.timers.monotonicMs()
-    this.#removeIdle(now)
-    const window = this.#windowFor(`${rate}-numbers ${accountId}`)
-    const retryAfterSeconds = window.tryAdd(most, now, count)
-    const left = most - window.countAt(now)
-    if (retryAfterSeconds === undefined) {
-      return {
-        'RateLimit-Policy': `"numbers";q=${most};w=${msPerMinute / 1000}`,
-        RateLimit: `"numbers";r=${left}`,
+    const admit = ({ retryAfterSeconds, left }: Taken) => {
+      if (retryAfterSeconds === undefined) {
+        return {
+          'RateLimit-Policy': `"numbers";q=${most};w=${msPerMinute / 1000}`,
+          RateLimit: `"numbers";r=${left}`,
+        }
       }
+      const message =
+        `Too many numbers: this account may send ${most} a minute to class ${rate}; ${left} are left ` +
+        `and the request has ${count}; try again in ${retryAfterSeconds} seconds`
+      throw new AppError('rate-limited', message, { retryAfterSeconds })
     }
-    const message =
-      `Too many numbers: this account may send ${most} a minute to class ${rate}; ${left} are left ` +
-      `and the request has ${count}; try again in ${retryAfterSeconds} seconds`
-    throw new AppError('rate-limited', message, { retryAfterSeconds })
+    const taken = this.#take(`${rate}-numbers ${accountId}`, most, count)
+    return taken instanceof Promise ? taken.then(admit) : admit(taken)
+  }
+
+  #take(key: string, most: number, amount: number): MaybePromise<Taken> {
+    const { shared, timers } = this.#options
+    if (shared) return shared.take(key, most, amount)
+    const now = timers.monotonicMs()
+    this.#removeIdle(now)
+    const window = this.#windowFor(key)
+    const retryAfterSeconds = window.tryAdd(most, now, amount)
+    return { retryAfterSeconds, left: most - window.countAt(now) }
   }
 
   #windowFor(key: string): MinuteWindow {

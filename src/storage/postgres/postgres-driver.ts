@@ -210,6 +210,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'monitored_numbers',
   'scan_jobs',
   'scan_numbers',
+  'shared_limits',
   'webhook_attempts',
   'webhook_events',
 ])
