@@ -38,6 +38,8 @@ export interface Cluster {
 export interface ClusterOptions {
   readonly count: number
   readonly settings?: Readonly<Record<string, string>>
+  /** Starts the servers at the same moment, over an empty database; otherwise one after the other. */
+  readonly atOnce?: boolean
   /** Instead of the built one. */
   readonly program?: string
 }
@@ -153,6 +155,7 @@ const database = 'callgate_cluster'
 export async function openCluster({
   count,
   settings = {},
+  atOnce = false,
   program,
 }: ClusterOptions): Promise<Cluster> {
   const postgres = await startPostgres()
@@ -185,10 +188,12 @@ export async function openCluster({
       },
     })
   }
-  for (let index = 1; index <= count; index += 1) await startNode(`node-${index}`)
+  const names = Array.from({ length: count }, (_, index) => `node-${index + 1}`)
+  if (atOnce) await Promise.all(names.map(startNode))
+  else for (const name of names) await startNode(name)
   return {
     nodes,
-    key: nodes[0]?.serving.keys.sandbox ?? '',
+    key: nodes.map(({ serving }) => serving.keys.sandbox).find((key) => key !== '') ?? '',
     folder,
     environment: environmentOf('command', port),
     query: (sql) => postgres.query(sql, database),

@@ -1,0 +1,80 @@
+/** Servers that start at the same moment over one PostgreSQL database, and share the limits a minute. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { until } from '../../e2e/asterisk/lab/until.js'
+import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
+
+const limit = 60
+let cluster: Cluster
+
+beforeAll(async () => {
+  const settings = {
+    CALLGATE_LIMITS_LITIGATOR_PER_MINUTE: String(limit),
+    CALLGATE_LIMITS_TIME_LEGAL_PER_MINUTE: String(limit),
+  }
+  cluster = await openCluster({ count: 3, settings, atOnce: true })
+})
+
+afterAll(() => cluster.close())
+
+type Ask = (on: ClusterNode) => Promise<number>
+
+const askLitigator: Ask = (on) => send(on, '/v1.5/Scrub/litigator?phoneList=2125550100')
+
+const askTimeZone: Ask = (on) =>
+  send(on, '/v1.5/GeoScrub/GetTimeZoneInfo', JSON.stringify({ PhoneList: ['2125550100'] }))
+
+async function send({ serving: { url } }: ClusterNode, path: string, body?: string) {
+  const response = await fetch(`${url}${path}`, {
+    headers: { loginId: cluster.key, 'content-type': 'application/json' },
+    ...(body !== undefined && { method: 'POST', body }),
+  })
+  await response.arrayBuffer()
+  if (response.status === 429) {
+    const seconds = Number(response.headers.get('retry-after'))
+    expect(seconds).toBeGreaterThan(0)
+    expect(seconds).toBeLessThanOrEqual(60)
+  }
+  return response.status
+}
+
+const countOf = (statuses: readonly number[], wanted: number) =>
+  statuses.filter((status) => status === wanted).length
+
+const minuteNow = () => Math.floor(Date.now() / 60_000)
+
+it('one of them creates the keys', async () => {
+  const files = cluster.nodes.map(({ name }) => join(cluster.folder, name, 'first-keys.txt'))
+  expect(files.filter((file) => existsSync(file))).toHaveLength(1)
+  const keys = await cluster.query('select account_id from api_keys order by account_id')
+  expect(keys).toEqual([{ account_id: 'main' }, { account_id: 'sandbox' }])
+})
+
+it('together they admit what the limit permits, and no more', async () => {
+  const startedIn = minuteNow()
+  const asking = cluster.nodes.flatMap((node) =>
+    Array.from({ length: limit + 10 }, () => askLitigator(node)),
+  )
+  const statuses = await Promise.all(asking)
+  const admitted = countOf(statuses, 200)
+  expect(admitted + countOf(statuses, 429)).toBe(statuses.length)
+  expect(admitted).toBeGreaterThanOrEqual(limit)
+  expect(admitted).toBeLessThanOrEqual(limit * (1 + minuteNow() - startedIn))
+})
+
+it('a server without the database admits what it has taken ahead, and then nothing', async () => {
+  const [, , third] = cluster.nodes
+  if (!third) throw new Error('there are not three servers')
+  expect(await askTimeZone(third)).toBe(200)
+  third.line.pause()
+  try {
+    const statuses: number[] = []
+    while (countOf(statuses, 503) < 5) statuses.push(await askTimeZone(third))
+    expect(countOf(statuses, 200)).toBeLessThan(limit / 20)
+    expect(countOf(statuses, 200) + countOf(statuses, 503)).toBe(statuses.length)
+  } finally {
+    third.line.resume()
+  }
+  await until('it admits again', async () => (await askTimeZone(third)) === 200)
+})
