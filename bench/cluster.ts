@@ -1,8 +1,17 @@
-/** Decisions over PostgreSQL beside those over SQLite, of one server and of three, and how fast an opt-out reaches the others. */
+/**
+ * Decisions over PostgreSQL beside those over SQLite, of one server and of three; how fast an opt-out reaches the others; and
+ * what it costs to take a part of a limit that servers share.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { openDatabase } from '../src/storage/engine.js'
+import { migrateSchema } from '../src/storage/migrate.js'
+import type { OpenDatabase, StorageSettings } from '../src/storage/open-database.js'
+import { takeShared } from '../src/storage/shared-limits.js'
 import { decisionsOf } from './http.js'
 import { type Load, latenciesOf, quantileOf, startLoad } from './load.js'
 import { compare, figure, printTable } from './rounds.js'
@@ -38,9 +47,11 @@ export async function benchCluster({ small }: { readonly small: boolean }): Prom
         CALLGATE_STORAGE_TLS: 'false',
       }
     }
-    for (const [title, settings] of [
-      ['answers cached', {}],
-      ['answers not cached', { CALLGATE_GATE_CACHE_MAX_ENTRIES: '0' }],
+    await createDatabase(address, 'limits')
+    await measureSharedLimits(`${address}/limits`, small)
+    for (const [title, aim, settings] of [
+      ['answers cached', 0.9, {}],
+      ['answers not cached', 0.5, { CALLGATE_GATE_CACHE_MAX_ENTRIES: '0' }],
     ] as const) {
       const name = title.replaceAll(' ', '_')
       const shared = { ...(await postgresOf(`shared_${name}`)), ...settings }
@@ -54,7 +65,7 @@ export async function benchCluster({ small }: { readonly small: boolean }): Prom
         },
         { name: 'PostgreSQL, three servers together', servings: [first, ...others] },
       ]
-      await measure(title, contenders, loads, small)
+      await measure({ title, aim, small }, contenders, loads)
       if (title === 'answers cached') await measureOptOuts([first, ...others], small ? 30 : 300)
       for (const serving of started.splice(0)) await serving.end()
     }
@@ -79,10 +90,9 @@ async function createDatabase(address: string, name: string): Promise<void> {
 }
 
 async function measure(
-  title: string,
+  { title, aim, small }: { readonly title: string; readonly aim: number; readonly small: boolean },
   contenders: readonly Contender[],
   loads: readonly Load[],
-  small: boolean,
 ): Promise<void> {
   const withheld = new Map<string, number>()
   const run = async ({ name, servings }: Contender) => {
@@ -116,9 +126,54 @@ async function measure(
       name,
       figure((medians[index] ?? Number.NaN) / sqlite),
       String(withheld.get(name) ?? 0),
-      index === 1 ? 'aim: at least 0.9' : '',
+      index === 1 ? `aim: at least ${aim}` : '',
     ]),
   )
+}
+
+const takersAtOnce = 16
+
+/** Each operation is one statement, and committed. */
+async function measureSharedLimits(url: string, small: boolean): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-bench-limits-'))
+  const open = async (postgres: StorageSettings['postgres']) => {
+    const settings = { dataDir: folder, lockWaitMs: 1_000, blockForLockMs: 0, inThread: true }
+    const storage = await openDatabase({ ...settings, postgres })
+    await migrateSchema(storage.db)
+    return storage
+  }
+  const engines = [
+    { name: 'SQLite', storage: await open(undefined) },
+    { name: 'PostgreSQL', storage: await open({ url, tls: false, maxConnections: 32 }) },
+  ]
+  const run = async (storage: OpenDatabase, keyOf: (taker: number, round: number) => string) => {
+    const startedAt = performance.now()
+    const endAt = startedAt + (small ? 500 : 2_000)
+    let taken = 0
+    const takeAgainAndAgain = async (taker: number) => {
+      for (let round = 0; performance.now() < endAt; round += 1) {
+        const limit = { key: keyOf(taker, round), limit: 1_000_000_000, expiresAt: 0 }
+        taken += await takeShared(storage.db, limit, 1)
+      }
+    }
+    await Promise.all(Array.from({ length: takersAtOnce }, (_, taker) => takeAgainAndAgain(taker)))
+    return (taken / (performance.now() - startedAt)) * 1_000
+  }
+  try {
+    for (const [what, keyOf] of [
+      ['of one limit', () => 'one'],
+      ['once each, of limits of their own', (taker, round) => `${taker} ${round} ${Math.random()}`],
+    ] satisfies [string, (taker: number, round: number) => string][]) {
+      await compare(
+        `taken/s, ${what}, ${takersAtOnce} at once`,
+        engines.map(({ name, storage }) => ({ name, run: () => run(storage, keyOf) })),
+        small ? 2 : 5,
+      )
+    }
+  } finally {
+    for (const { storage } of engines) await storage.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** From the acknowledgement by one server until all others have blocked. */

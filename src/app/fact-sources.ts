@@ -71,7 +71,7 @@ export async function openFactSources({
 }
 
 async function openFactProvider({
-  settings: { lookups },
+  settings: { lookups, cluster },
   runtime,
   metrics,
 }: Omit<FactSourcesDeps, 'data'>): Promise<LookupProvider | undefined> {
@@ -87,6 +87,7 @@ async function openFactProvider({
     authUrl,
     timeoutMs,
     requestsPerMinute,
+    servers: cluster.servers,
     keepMs,
     clock,
     timers,

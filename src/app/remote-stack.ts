@@ -10,6 +10,7 @@ import { RestrictedCompliance } from '../sources/combine/restricted-compliance.j
 import type {
   ProviderAddresses,
   ProviderOptions,
+  QuestionLimits,
   RequestTracer,
 } from '../sources/remote/provider-options.js'
 import { RemoteCompliance } from '../sources/remote/remote-compliance.js'
@@ -110,7 +111,7 @@ function createProviderSource(
 
 /** Throws `DataFileError` for a key file that cannot be read. */
 export function createProviderOptions(
-  { source }: Settings,
+  { source, cluster }: Settings,
   which: 'provider' | 'secondProvider',
   { runtime, metrics, tracer }: Pick<RemoteStackDeps, 'runtime' | 'metrics' | 'tracer'>,
 ): ProviderOptions {
@@ -120,16 +121,20 @@ export function createProviderOptions(
   for (const question of questionNames) metrics.setSourceCircuit(name, question, false)
   const { clock, timers, random, log } = runtime
   const { coalesceMs, maxQueued, maxRequests, retries, circuitFailures, circuitOpenMs } = settings
+  const ofServer = ({ requestsPerMinute, ...limits }: QuestionLimits) => ({
+    ...limits,
+    requestsPerMinute: Math.floor(requestsPerMinute / cluster.servers),
+  })
   return {
     name,
     addresses: resolveProviderAddresses(settings),
     credentials: readProviderCredentials(settings, `source.${which}`),
     limits: { coalesceMs, maxQueued, maxRequests, retries, circuitFailures, circuitOpenMs },
     questions: {
-      scrub: settings.scrub,
-      'internal-dnc': settings.internalDnc,
-      litigator: settings.litigator,
-      'legal-time': settings.legalTime,
+      scrub: ofServer(settings.scrub),
+      'internal-dnc': ofServer(settings.internalDnc),
+      litigator: ofServer(settings.litigator),
+      'legal-time': ofServer(settings.legalTime),
     },
     clock,
     timers,

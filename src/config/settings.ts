@@ -151,6 +151,12 @@ const settingsShape = z.strictObject({
           'With storage.engine postgres: how old, when an allow leaves, may be the moment until which ' +
             'this server knows what others have stored. Beyond it calls are blocked (not-current)',
         ),
+      servers: wholeNumber(1, 20)
+        .default(1)
+        .describe(
+          'How many servers ask the same providers. Each keeps to its part of every requestsPerMinute of ' +
+            'source and lookups, so that together they keep to the whole',
+        ),
     })
     .prefault({}),
   journal: z
@@ -291,6 +297,14 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
   if (engine === 'postgres' && url === undefined) {
     problem(['storage', 'url'], 'must be given with storage.engine postgres')
   }
+  const { servers } = settings.cluster
+  for (const { path, requestsPerMinute } of listProviderRates(settings)) {
+    if (requestsPerMinute >= servers) continue
+    problem(
+      path,
+      `is ${requestsPerMinute} and must be at least cluster.servers, which is ${servers}`,
+    )
+  }
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
   for (const [check, { staleForMs }] of Object.entries(settings.policy)) {
     if (staleForMs === 0 || keepsStale) continue
@@ -298,6 +312,17 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
     problem(['policy', check, 'staleForMs'], rule)
   }
 })
+
+function listProviderRates({ source, lookups }: Settings) {
+  const ofQuestions = (['provider', 'secondProvider'] as const).flatMap((which) =>
+    (['scrub', 'internalDnc', 'litigator', 'legalTime'] as const).map((question) => ({
+      path: ['source', which, question, 'requestsPerMinute'],
+      requestsPerMinute: source[which][question].requestsPerMinute,
+    })),
+  )
+  const { requestsPerMinute } = lookups
+  return [...ofQuestions, { path: ['lookups', 'requestsPerMinute'], requestsPerMinute }]
+}
 
 export type Settings = z.output<typeof settingsShape>
 

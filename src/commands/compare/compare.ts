@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
 import { createProviderOptions } from '../../app/remote-stack.js'
-import type { ProviderSettings, Settings } from '../../config/settings.js'
+import type { Settings } from '../../config/settings.js'
 import { type QuestionName, questionNames } from '../../domain/compliance.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { RawRowClient } from '../../sources/remote/raw-row-client.js'
@@ -120,7 +120,7 @@ async function compare(
         names,
         accountId,
         at: at ?? callgate.viewOf(accountId).clock.now(),
-        batchSize: computeBatchSize(settings.source[which], names),
+        batchSize: computeBatchSize(settings, which, names),
       }
       await compareNumbers(deps, numbers, terminal)
       return report
@@ -171,7 +171,12 @@ const providerTimeoutMs = 120_000
 const maxBatchSize = 2_000
 
 /** The rows that the provider's limits allow in half a minute, so that no question times out in the queue. */
-function computeBatchSize(provider: ProviderSettings, names: readonly QuestionName[]): number {
+function computeBatchSize(
+  { source, cluster }: Settings,
+  which: 'provider' | 'secondProvider',
+  names: readonly QuestionName[],
+): number {
+  const provider = source[which]
   const limits = {
     scrub: provider.scrub,
     'internal-dnc': provider.internalDnc,
@@ -180,7 +185,7 @@ function computeBatchSize(provider: ProviderSettings, names: readonly QuestionNa
   }
   const inHalfAMinute = names.map((name) => {
     const { requestsPerMinute, numbersPerRequest } = limits[name]
-    return (requestsPerMinute * numbersPerRequest) / 2
+    return (requestsPerMinute * numbersPerRequest) / 2 / cluster.servers
   })
   return Math.max(1, Math.floor(Math.min(maxBatchSize, provider.maxQueued, ...inHalfAMinute)))
 }

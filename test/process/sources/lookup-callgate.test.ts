@@ -112,6 +112,7 @@ const provider = new LookupProvider({
   timeoutMs: 10_000,
   keepMs: 0,
   requestsPerMinute: 1_000_000,
+  servers: 1,
   clock,
   timers: systemTimers,
   random: () => 0.5,

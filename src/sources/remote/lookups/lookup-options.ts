@@ -24,6 +24,8 @@ export interface LookupProviderOptions
   readonly timeoutMs: number
   /** Limit per kind of lookup in any minute. */
   readonly requestsPerMinute: number
+  /** How many servers keep to the limits together. */
+  readonly servers: number
   /** How long a fact is cached. */
   readonly keepMs: number
   readonly observer: ProviderObserver<LookupName>
@@ -49,12 +51,13 @@ export function buildLookupProviderOptions({
   authUrl,
   timeoutMs,
   requestsPerMinute,
+  servers,
   keepMs: _,
   ...options
 }: LookupProviderOptions): ProviderOptions<LookupName> {
   const upTo = (numbersPerRequest: number, perMinute = requestsPerMinute) => ({
     numbersPerRequest,
-    requestsPerMinute: perMinute,
+    requestsPerMinute: Math.floor(perMinute / servers),
     deadlineMs: timeoutMs,
   })
   return {

@@ -28,6 +28,7 @@ export function openLookups(more: Partial<LookupProviderOptions> = {}) {
     baseUrl: 'https://acme.test',
     timeoutMs: 5_000,
     requestsPerMinute: 6_000,
+    servers: 1,
     keepMs: 86_400_000,
     clock: time,
     timers: time,
