@@ -59,23 +59,6 @@ describe.runIf(isPostgres())('decisions at the same time', () => {
     }
   })
 
-  it('see what was acknowledged before, also if a query about the number was under way', async () => {
-    const [number = ''] = lines
-    await decide(number)
-    const earlier = []
-    const pending = app.postJson('/app/main/rpc/pdnc', { phoneList: number, actionType: 'add' })
-    for (let isStored = false; !isStored; ) {
-      earlier.push(decide(number))
-      isStored = await Promise.race([
-        pending.then(() => true),
-        new Promise<false>((resolve) => setImmediate(() => resolve(false))),
-      ])
-    }
-    expect((await pending).status).toBe(200)
-    expect(await decide(number)).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
-    await Promise.all(earlier)
-  })
-
   it('are all blocked when the query fails', async () => {
     await decideAll(lines)
     await app.callgate.storage.db.schema.alterTable('internal_dnc').renameTo('away').execute()
