@@ -1,7 +1,8 @@
 /**
  * Starts a PostgreSQL of Debian's package in a new folder, on a free port of 127.0.0.1, and prints its address;
  * user `callgate` needs no password. Ends with its standard input, and leaves nothing. With `--unsafe` it never
- * waits for the disk, which is fast enough for tests and loses everything with the power.
+ * waits for the disk, which is fast enough for tests and loses everything with the power. Other arguments are its
+ * settings, in the form name=value.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -64,7 +65,7 @@ const options = [
   'listen_addresses=127.0.0.1',
   `unix_socket_directories=${folder}`,
   'max_connections=200',
-  ...(process.argv.includes('--unsafe') ? unsafe : []),
+  ...process.argv.slice(2).flatMap((argument) => (argument === '--unsafe' ? unsafe : argument)),
 ].flatMap((option) => ['-c', option])
 const server = spawn(program('postgres'), ['-D', data, '-p', String(port), ...options], {
   ...asUser,

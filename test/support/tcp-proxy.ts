@@ -11,8 +11,12 @@ export interface TcpProxy {
   pause(mark?: string): void
   /** What was held up passes. */
   resume(): void
+  /** What one side sends is lost until {@link TcpProxy.resume}; what the other sends arrives, and no connection ends. */
+  swallow(from: 'server' | 'client'): void
   /** Ends all connections. */
   cut(): void
+  /** New connections go to another port; those that are open stay. */
+  moveTo(port: number): void
   close(): void
 }
 
@@ -28,13 +32,15 @@ const maxRemembered = 2_000
 export async function openTcpProxy(port: number): Promise<TcpProxy> {
   const connections = new Set<Connection>()
   let paused: string | undefined
+  let swallowed: 'server' | 'client' | undefined
+  let target = port
   const hold = ({ sockets, sent }: Connection) => {
     const isHeld = paused !== undefined && sent.includes(paused)
     if (isHeld) for (const socket of sockets) socket.pause()
     return isHeld
   }
   const server = createServer((from) => {
-    const to = connect(port, '127.0.0.1')
+    const to = connect(target, '127.0.0.1')
     const connection: Connection = { sockets: [from, to], sent: '' }
     connections.add(connection)
     for (const socket of [from, to]) {
@@ -48,9 +54,11 @@ export async function openTcpProxy(port: number): Promise<TcpProxy> {
     from.on('data', (bytes) => {
       if (connection.sent.length < maxRemembered) connection.sent += bytes.toString('latin1')
       hold(connection)
-      to.write(bytes)
+      if (swallowed !== 'client') to.write(bytes)
     })
-    to.on('data', (bytes) => void from.write(bytes))
+    to.on('data', (bytes) => {
+      if (swallowed !== 'server') from.write(bytes)
+    })
     hold(connection)
   })
   server.listen(0, '127.0.0.1')
@@ -66,9 +74,16 @@ export async function openTcpProxy(port: number): Promise<TcpProxy> {
     },
     resume() {
       paused = undefined
+      swallowed = undefined
       for (const { sockets } of connections) for (const socket of sockets) socket.resume()
     },
     cut,
+    swallow(from) {
+      swallowed = from
+    },
+    moveTo(to) {
+      target = to
+    },
     close() {
       server.close()
       cut()

@@ -51,6 +51,8 @@ export interface DriverOptions {
   readonly recordsChanges?: boolean
   /** Queries are refused at once while there is one, instead of each waiting for the server. */
   readonly findFault?: () => string | undefined
+  /** Makes the server answer a commit of that process of it which only waits for a standby. */
+  readonly endWaitForStandby: (processId: number) => void
 }
 
 /** As that of Kysely, and a connection that failed is not used again: its answer may still come. */
@@ -90,9 +92,8 @@ export class PoolDriver implements Driver {
     if (fault !== undefined) throw new AppError('not-available', fault, { retryAfterSeconds: 1 })
     try {
       const client = await this.#connect()
-      const connection = this.#options.recordsChanges
-        ? new RecordingConnection(this.#path, client)
-        : new PoolConnection(this.#path, client)
+      const Connection = this.#options.recordsChanges ? RecordingConnection : PoolConnection
+      const connection = new Connection(this.#path, client, this.#options.endWaitForStandby)
       this.#inUse.add(connection)
       return connection
     } catch (cause) {
@@ -131,17 +132,33 @@ export class PoolDriver implements Driver {
 
 const changingCommands: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE'])
 
+/** PostgreSQL itself would wait for a standby without end, and hold the locks of the transaction meanwhile. */
+const waitForStandbyMs = 5_000
+
 class PoolConnection implements DatabaseConnection {
   readonly #path: string
   readonly #client: pg.PoolClient
+  readonly #endWaitForStandby: DriverOptions['endWaitForStandby']
   #isBroken = false
+  /** Of the latest query; the server then says that it has succeeded. */
+  #lacksStandby = false
   readonly #onError = () => {
     this.#isBroken = true
   }
+  readonly #onNotice = ({ routine }: { readonly routine?: string | undefined }) => {
+    // Its texts may be in another language, and its code is that of any warning.
+    if (routine === 'SyncRepWaitForLSN') this.#lacksStandby = true
+  }
 
-  constructor(path: string, client: pg.PoolClient) {
+  constructor(
+    path: string,
+    client: pg.PoolClient,
+    endWaitForStandby: DriverOptions['endWaitForStandby'],
+  ) {
     this.#path = path
     this.#client = client
+    this.#endWaitForStandby = endWaitForStandby
+    client.on('notice', this.#onNotice)
     // The pool listens only to idle connections. Without a listener, the end of this one would end the program.
     client.on('error', this.#onError)
   }
@@ -160,13 +177,30 @@ class PoolConnection implements DatabaseConnection {
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
     try {
-      const { command, rowCount, rows } = await this.#client.query(sql, parameters.map(toStorable))
+      const query = this.#client.query(sql, parameters.map(toStorable))
+      const { command, rowCount, rows } = await (sql.startsWith('select')
+        ? query
+        : this.#untilConfirmed(query))
       if (!changingCommands.has(command)) return { rows }
       return { rows, numAffectedRows: BigInt(rowCount ?? 0) }
     } catch (cause) {
       if (!isUnreachable(cause)) throw cause
       this.#isBroken = true
       throw notAvailable(this.#path, cause)
+    }
+  }
+
+  /** It may be committed then, but a failover would lose it, so it is not acknowledged. */
+  async #untilConfirmed(query: Promise<pg.QueryResult>): Promise<pg.QueryResult> {
+    this.#lacksStandby = false
+    const { processID } = this.#client as { readonly processID?: number }
+    const timer = setTimeout(() => this.#endWaitForStandby(processID ?? 0), waitForStandbyMs)
+    try {
+      const result = await query
+      if (this.#lacksStandby) throw new Error('it is stored, but no standby has confirmed it')
+      return result
+    } finally {
+      clearTimeout(timer)
     }
   }
 
@@ -182,6 +216,7 @@ class PoolConnection implements DatabaseConnection {
 
   release(): void {
     this.#client.off('error', this.#onError)
+    this.#client.off('notice', this.#onNotice)
     this.#client.release(this.#isBroken)
   }
 

@@ -47,17 +47,39 @@ interface PoolOptions {
 }
 
 function createPool(settings: PostgresSettings, { max, queryMs }: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({ ...configureClient(settings, queryMs), max, verify: refuseStandby })
+  const pool = new pg.Pool({ ...configureClient(settings, queryMs), max, verify: prepareClient })
   // An idle connection that ends is replaced by the next query.
   pool.on('error', () => undefined)
   return pool
 }
 
-/** It may not have an opt-out that its primary has. */
-function refuseStandby(client: pg.PoolClient, done: (cause?: Error) => void): void {
+/** An opt-out must be on a disk when it is acknowledged, also where the default of the role or the database is less. */
+const prepareSession = `select pg_is_in_recovery() as "isStandby",
+  case when current_setting('synchronous_commit') in ('off', 'local', 'remote_write')
+    then set_config('synchronous_commit', 'on', false) end`
+
+/** Refuses a standby, which may not have an opt-out that its primary has. */
+function prepareClient(client: pg.PoolClient, done: (cause?: Error) => void): void {
   client
-    .query('select pg_is_in_recovery() as "isStandby"')
+    .query(prepareSession)
     .then(({ rows }) => done(rows[0].isStandby ? new Error(standbyProblem) : undefined), done)
+}
+
+/** On a connection of its own, since those of the pool may all be waiting. */
+async function endWaitForStandby(settings: PostgresSettings, processId: number): Promise<void> {
+  const client = new pg.Client(configureClient(settings, readMs))
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query(
+      `select pg_cancel_backend(pid) from pg_stat_activity where pid = $1 and wait_event = 'SyncRep'`,
+      [processId],
+    )
+  } catch {
+    // The query ends by its time limit then.
+  } finally {
+    void client.end().catch(() => undefined)
+  }
 }
 
 function configureClient(settings: PostgresSettings, queryMs: number | undefined): pg.PoolConfig {
@@ -108,9 +130,10 @@ export async function openPostgres(
   const pool = createPool(settings, isCommand ? { max: 1 } : { max: most, queryMs: statementMs })
   let fault: string | undefined
   const findFault = () => fault
-  const database = new Database(path, pool, { recordsChanges: true, findFault })
+  const options = createDriverOptions(settings, findFault)
+  const database = new Database(path, pool, { ...options, recordsChanges: true })
   const readPool = createPool(settings, { max: half, queryMs: readMs })
-  const reading = new Database(path, readPool, { findFault })
+  const reading = new Database(path, readPool, options)
   const onConnect = () => {
     for (const { driver } of [database, reading]) driver.renewConnections()
   }
@@ -175,9 +198,20 @@ export async function openPostgres(
 export function openPostgresInThread(settings: PostgresSettings): EngineThreadConnection {
   const path = describeServer(settings)
   const database = new Database(path, createPool(settings, { max: 2, queryMs: statementMs }), {
+    ...createDriverOptions(settings),
     recordsChanges: true,
   })
   return toThreadConnection(path, database, database)
+}
+
+function createDriverOptions(
+  settings: PostgresSettings,
+  findFault: DriverOptions['findFault'] = () => undefined,
+): DriverOptions {
+  return {
+    findFault,
+    endWaitForStandby: (processId) => void endWaitForStandby(settings, processId),
+  }
 }
 
 function toThreadConnection(
@@ -207,7 +241,7 @@ class Database {
   readonly driver: PoolDriver
   readonly #pool: pg.Pool
 
-  constructor(path: string, pool: pg.Pool, options: DriverOptions = {}) {
+  constructor(path: string, pool: pg.Pool, options: DriverOptions) {
     this.#pool = pool
     this.driver = new PoolDriver(path, pool, options)
     this.db = new Kysely<Tables>({ dialect: new PoolDialect(this.driver) })

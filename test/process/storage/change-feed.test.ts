@@ -8,7 +8,7 @@ import { openDatabase } from '../../../src/storage/engine.js'
 import { migrateSchema } from '../../../src/storage/migrate.js'
 import type { OpenDatabase, StorageSettings } from '../../../src/storage/open-database.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
-import { type PostgresServer, startPostgres, startStandby } from '../../support/cluster.js'
+import { type PostgresServer, startPostgres, startStandby } from '../../support/postgres-server.js'
 
 let postgres: PostgresServer
 let databases = 0
@@ -150,7 +150,7 @@ it('has one leader, and the next when the first ends', async () => {
 })
 
 it('refuses a standby, from which an opt-out may be missing', async () => {
-  const standby = await startStandby(postgres.address)
+  const standby = await startStandby(postgres)
   try {
     const name = new URL(settings.postgres?.url ?? '').pathname
     const url = `${standby.address}${name}`

@@ -142,7 +142,7 @@ class Checker {
   }
 
   async #breakSomething(): Promise<void> {
-    const { nodes, query, signalPostgres } = this.#cluster
+    const { nodes, query, postgres } = this.#cluster
     const node = this.#pick(nodes)
     const forMs = 200 + this.#random() * 2_300
     const faults: Readonly<Record<string, () => Promise<void>>> = {
@@ -166,9 +166,9 @@ class Checker {
         node.serving.signal('SIGCONT')
       },
       'PostgreSQL paused': async () => {
-        signalPostgres('SIGSTOP')
+        postgres.signal('SIGSTOP')
         await pause(forMs / 2)
-        signalPostgres('SIGCONT')
+        postgres.signal('SIGCONT')
       },
       // All else goes on, so only the age of what the server knows shows that it is missing something.
       'news of changes held up': async () => {

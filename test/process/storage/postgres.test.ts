@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
-import { type PostgresServer, startPostgres } from '../../support/cluster.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 
 let postgres: PostgresServer

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { type PostgresServer, startPostgres } from '../../support/cluster.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 
 let postgres: PostgresServer
