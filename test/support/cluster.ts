@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type PostgresServer, startPostgres } from './postgres-server.js'
+import { type PostgresServer, type StandbyServer, startPostgres } from './postgres-server.js'
 import { type Serving, serve } from './program.js'
 import { openTcpProxy, type TcpProxy } from './tcp-proxy.js'
 
@@ -23,7 +23,10 @@ export interface Cluster {
   readonly folder: string
   /** For a command beside the servers. */
   readonly environment: Readonly<Record<string, string>>
+  /** The primary. */
   readonly postgres: PostgresServer
+  /** Kills the primary, promotes its standby, and moves all lines there. */
+  failOver(standby: StandbyServer): Promise<void>
   query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>
   close(): Promise<void>
 }
@@ -45,7 +48,8 @@ export async function openCluster({
   atOnce = false,
   program,
 }: ClusterOptions): Promise<Cluster> {
-  const postgres = await startPostgres()
+  let postgres: PostgresServer = await startPostgres()
+  const ended: PostgresServer[] = []
   const { address: server } = postgres
   const folder = mkdtempSync(join(tmpdir(), 'callgate-cluster-test-'))
   await postgres.query(`create database ${database}`, 'postgres')
@@ -57,10 +61,9 @@ export async function openCluster({
     CALLGATE_STORAGE_TLS: 'false',
     ...settings,
   })
-  const port = new URL(server).port
   const nodes: ClusterNode[] = []
   const startNode = async (name: string) => {
-    const line = await openTcpProxy(Number(port))
+    const line = await openTcpProxy(portOf(postgres))
     const start = () =>
       serve(environmentOf(name, String(line.port)), [], program === undefined ? {} : { program })
     let serving = await start()
@@ -82,14 +85,27 @@ export async function openCluster({
     nodes,
     key: nodes.map(({ serving }) => serving.keys.sandbox).find((key) => key !== '') ?? '',
     folder,
-    environment: environmentOf('command', port),
+    environment: environmentOf('command', String(portOf(postgres))),
     query: (sql) => postgres.query(sql, database),
-    postgres,
+    get postgres() {
+      return postgres
+    },
+    async failOver(standby) {
+      postgres.signal('SIGKILL')
+      ended.push(postgres)
+      await standby.promote()
+      for (const { line } of nodes) line.moveTo(portOf(standby))
+      postgres = standby
+    },
     async close() {
       await Promise.all(nodes.map(({ serving }) => serving.end('SIGTERM')))
       for (const { line } of nodes) line.close()
-      await postgres.end()
+      for (const one of [postgres, ...ended]) await one.end()
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+export function portOf({ address }: Pick<PostgresServer, 'address'>): number {
+  return Number(new URL(address).port)
 }

@@ -1,7 +1,7 @@
 /** PostgreSQL of Debian's package in a new folder, and standbys of it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -63,15 +63,17 @@ function createSignal(folder: string): PostgresServer['signal'] {
 }
 
 export interface StandbyServer extends PostgresServer {
+  /** From now on, commits of its primary wait for it. */
+  confirmCommits(): Promise<void>
   /** Resolves once it takes writes. */
   promote(): Promise<void>
 }
 
-/** The name by which a standby of {@link startStandby} is in `synchronous_standby_names`. */
-export const standbyName = 'walreceiver'
-
-/** A copy of the server that follows it. */
-export async function startStandby(primary: PostgresServer): Promise<StandbyServer> {
+/** A copy of the server that follows it, over `line` if it is given: the port of a proxy to it. */
+export async function startStandby(
+  primary: PostgresServer,
+  line = new URL(primary.address).port,
+): Promise<StandbyServer> {
   const packages = '/usr/lib/postgresql'
   const bin = join(packages, readdirSync(packages).sort().at(-1) ?? '', 'bin')
   const folder = mkdtempSync(join(tmpdir(), 'callgate-standby-'))
@@ -80,16 +82,16 @@ export async function startStandby(primary: PostgresServer): Promise<StandbyServ
   const as = { uid, gid, cwd: folder }
   const data = join(folder, 'data')
   const { port: primaryPort, hostname, username } = new URL(primary.address)
-  const copy = ['-h', hostname, '-p', primaryPort, '-U', username, '-D', data, '-R', '-c', 'fast']
+  const copy = ['-h', hostname, '-p', line, '-U', username, '-D', data, '-R', '-c', 'fast']
   const copied = await runChild(join(bin, 'pg_basebackup'), copy, as)
   if (copied.code !== 0) throw new Error(copied.err)
+  // Once it is promoted, it has no standby itself.
+  appendFileSync(join(data, 'postgresql.auto.conf'), "synchronous_standby_names = ''\n")
   const [port] = await findFreePorts(1)
   const settings = [
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${folder}`,
     'max_connections=200',
-    // Those of its primary are in effect on it once it is promoted, and it has no standby.
-    'synchronous_standby_names=',
   ].flatMap((setting) => ['-c', setting])
   const child = startChild(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...settings], {
     ...as,
@@ -109,6 +111,14 @@ export async function startStandby(primary: PostgresServer): Promise<StandbyServ
     address,
     query,
     signal: createSignal(data),
+    async confirmCommits() {
+      await primary.query(`alter system set synchronous_standby_names = '*'`, 'postgres')
+      await primary.query('select pg_reload_conf()', 'postgres')
+      await until('commits wait for it', async () => {
+        const states = await primary.query('select sync_state from pg_stat_replication', 'postgres')
+        return states[0]?.sync_state === 'sync'
+      })
+    },
     async promote() {
       await query('select pg_promote()', 'postgres')
     },

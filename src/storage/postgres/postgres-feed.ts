@@ -14,6 +14,8 @@ import type { ChangeFeed } from '../open-database.js'
 export const standbyProblem = 'it is a standby, which may be behind its primary'
 
 const lookEveryMs = 100
+/** The name of the primary may have moved to another server while the old one goes on answering. */
+const followNameEveryMs = 2_000
 /** Of one look. More, as after a long pause, and all answers are dropped instead. */
 const maxChanges = 1_000
 /** PostgreSQL ends a connection that asks nothing for so long, and another server becomes the leader. */
@@ -39,6 +41,8 @@ const selectChanges = `select head.seq as head, changes.seq, account_id, numbers
 
 interface FeedConnection {
   readonly client: pg.Client
+  /** When it was started, which no other server was in the same microsecond. */
+  readonly server: string
   /** The newest change that is known here. */
   seq: number
 }
@@ -54,6 +58,8 @@ export class PostgresFeed implements ChangeFeed {
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> = Promise.resolve()
   #trimmedAtMs = Number.NEGATIVE_INFINITY
+  #followedAtMs = Number.NEGATIVE_INFINITY
+  #hasNameMoved = false
 
   /** `onConnect` is called before anything is read on a new connection. */
   constructor(config: pg.ClientConfig, onConnect: () => void) {
@@ -103,14 +109,17 @@ export class PostgresFeed implements ChangeFeed {
   async #look(observer: ChangeObserver): Promise<void> {
     const began = { now: systemClock.now(), monotonicMs: systemTimers.monotonicMs() }
     try {
+      if (this.#hasNameMoved) throw new Error('its name has moved to another server')
       this.#connection ??= await this.#connect(observer)
       await this.#readChanges(this.#connection, observer)
       this.#current = began
       this.#problem = undefined
       await this.#lead(this.#connection.client, began)
+      this.#followName(this.#connection, began)
     } catch (cause) {
       this.#problem = getErrorMessage(cause)
       this.#isLeader = false
+      this.#hasNameMoved = false
       const { client } = this.#connection ?? {}
       this.#connection = undefined
       // Without an answer from the server, the end would be waited for.
@@ -120,24 +129,50 @@ export class PostgresFeed implements ChangeFeed {
 
   /** A connection ends with a failover, after which numbers may stand for other changes. */
   async #connect(observer: ChangeObserver): Promise<FeedConnection> {
+    const connection = await this.#openPrimary()
+    const { client } = connection
+    try {
+      await client.query(`set application_name = 'callgate changes'`)
+      await client.query(`set idle_session_timeout = ${leaderTimeoutMs}`)
+      this.#onConnect()
+      observer.everythingChanged()
+      return connection
+    } catch (cause) {
+      void client.end().catch(() => undefined)
+      throw cause
+    }
+  }
+
+  async #openPrimary(): Promise<FeedConnection> {
     const client = new pg.Client(this.#config)
     // The next query fails as well.
     client.on('error', () => undefined)
     try {
       await client.connect()
-      await client.query(`set application_name = 'callgate changes'`)
-      await client.query(`set idle_session_timeout = ${leaderTimeoutMs}`)
       const { rows } = await client.query(
-        'select seq, pg_is_in_recovery() as "isStandby" from change_head where id = 1',
+        `select seq, pg_is_in_recovery() as "isStandby", pg_postmaster_start_time()::text as server
+          from change_head where id = 1`,
       )
       if (rows[0].isStandby) throw new Error(standbyProblem)
-      this.#onConnect()
-      observer.everythingChanged()
-      return { client, seq: rows[0].seq }
+      return { client, server: rows[0].server, seq: rows[0].seq }
     } catch (cause) {
       void client.end().catch(() => undefined)
       throw cause
     }
+  }
+
+  /** Beside the looks, which must not wait for it. */
+  #followName({ server }: FeedConnection, { monotonicMs }: ClockReading): void {
+    if (monotonicMs - this.#followedAtMs < followNameEveryMs) return
+    this.#followedAtMs = monotonicMs
+    this.#openPrimary().then(
+      (found) => {
+        this.#hasNameMoved = found.server !== server && this.#connection?.server === server
+        void found.client.end().catch(() => undefined)
+      },
+      // As long as the looks are answered, nothing is missed.
+      () => undefined,
+    )
   }
 
   async #readChanges(connection: FeedConnection, observer: ChangeObserver): Promise<void> {

@@ -38,16 +38,27 @@ const idleInTransactionMs = 30_000
 const lockMs = 10_000
 /** Moves of a host name are followed. */
 const maxLifetimeSeconds = 1_800
+/** In a service thread, which nobody tells of a move. */
+const threadLifetimeSeconds = 5
 const int8 = 20
 
 interface PoolOptions {
   readonly max: number
   /** Without it, connections stay as long as the pool, and their queries may take as long as they like. */
   readonly queryMs?: number
+  readonly lifetimeSeconds?: number
 }
 
-function createPool(settings: PostgresSettings, { max, queryMs }: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({ ...configureClient(settings, queryMs), max, verify: prepareClient })
+function createPool(
+  settings: PostgresSettings,
+  { max, queryMs, lifetimeSeconds }: PoolOptions,
+): pg.Pool {
+  const pool = new pg.Pool({
+    ...configureClient(settings, queryMs),
+    ...(lifetimeSeconds !== undefined && { maxLifetimeSeconds: lifetimeSeconds }),
+    max,
+    verify: prepareClient,
+  })
   // An idle connection that ends is replaced by the next query.
   pool.on('error', () => undefined)
   return pool
@@ -197,10 +208,14 @@ export async function openPostgres(
 /** With connections of its own, which end with the thread. */
 export function openPostgresInThread(settings: PostgresSettings): EngineThreadConnection {
   const path = describeServer(settings)
-  const database = new Database(path, createPool(settings, { max: 2, queryMs: statementMs }), {
-    ...createDriverOptions(settings),
-    recordsChanges: true,
-  })
+  const database = new Database(
+    path,
+    createPool(settings, { max: 2, queryMs: statementMs, lifetimeSeconds: threadLifetimeSeconds }),
+    {
+      ...createDriverOptions(settings),
+      recordsChanges: true,
+    },
+  )
   return toThreadConnection(path, database, database)
 }
 

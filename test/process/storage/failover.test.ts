@@ -1,0 +1,125 @@
+/** The primary is lost, its standby is promoted, and the lines of two servers move there while they work. */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { until } from '../../e2e/asterisk/lab/until.js'
+import {
+  type Cluster,
+  type ClusterNode,
+  database,
+  openCluster,
+  portOf,
+} from '../../support/cluster.js'
+import { Checker, randomFrom } from '../../support/opt-out-checker.js'
+import { findForbiddenAllows } from '../../support/opt-out-history.js'
+import { type StandbyServer, startStandby } from '../../support/postgres-server.js'
+import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.js'
+
+let cluster: Cluster
+let first: ClusterNode
+let second: ClusterNode
+/** From the standby to its primary. */
+let replication: TcpProxy
+let standby: StandbyServer
+
+beforeEach(async () => {
+  const settings = { CALLGATE_GATE_DEADLINE_MS: '5000', CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000' }
+  cluster = await openCluster({ count: 2, settings })
+  const [one, two] = cluster.nodes
+  if (!one || !two) throw new Error('there are not two servers')
+  first = one
+  second = two
+  replication = await openTcpProxy(portOf(cluster.postgres))
+  standby = await startStandby(cluster.postgres, String(replication.port))
+})
+
+afterEach(async () => {
+  await cluster.close()
+  replication.close()
+  await standby.end()
+})
+
+function send({ serving }: ClusterNode, path: string, body: object) {
+  return fetch(`${serving.url}${path}`, {
+    method: 'POST',
+    headers: { loginId: cluster.key, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify(body),
+  })
+}
+
+async function decide(on: ClusterNode, number: string): Promise<string> {
+  const response = await send(on, '/v1/decisions', { number, callKind: 'manual' })
+  if (!response.ok) return `status ${response.status}`
+  const { decision, reason } = (await response.json()) as { decision: string; reason: string }
+  return `${decision} ${reason}`
+}
+
+const pdnc = (on: ClusterNode, phoneList: string, actionType = 'add') =>
+  send(on, '/app/main/rpc/pdnc', { phoneList, actionType }).then(({ status }) => status)
+
+const untilReady = (on: ClusterNode) =>
+  until(`${on.name} is ready`, async () => (await fetch(`${on.serving.url}/readyz`)).ok)
+
+it('with a synchronous standby, no acknowledged opt-out is lost and no allow is forbidden', async () => {
+  await standby.confirmCommits()
+  const checker = new Checker(cluster, randomFrom(1))
+  await checker.runRound(0, () => cluster.failOver(standby))
+  expect(findForbiddenAllows(checker.history)).toEqual([])
+  expect(checker.history.filter(({ kind }) => kind !== 'decision').length).toBeGreaterThan(30)
+})
+
+it('with an asynchronous one, what it had not received is lost, and nothing else', async () => {
+  expect(await pdnc(first, '2125550100')).toBe(200)
+  await until('the standby has it', async () => {
+    const rows = await standby.query(
+      `select 1 from internal_dnc where number = '2125550100'`,
+      database,
+    )
+    return rows.length === 1
+  })
+  replication.pause()
+  expect(await pdnc(first, '7185550100')).toBe(200)
+  expect(await pdnc(second, '6465550100')).toBe(200)
+  await cluster.failOver(standby)
+  for (const on of [first, second]) {
+    await untilReady(on)
+    expect(await decide(on, '2125550100')).toBe('block internal-dnc')
+    expect(await decide(on, '7185550100')).toBe('allow permitted')
+  }
+  // Numbers of changes are used again, for others.
+  expect(await pdnc(second, '9175550100')).toBe(200)
+  await until(
+    'the first blocks it',
+    async () => (await decide(first, '9175550100')) === 'block internal-dnc',
+  )
+})
+
+it('with two primaries, nothing is acknowledged by the old one whose standby was promoted', async () => {
+  await standby.confirmCommits()
+  await standby.promote()
+  second.line.moveTo(portOf(standby))
+  second.line.cut()
+  await untilReady(second)
+  const startedAt = performance.now()
+  expect(await pdnc(first, '7185550100')).toBe(503)
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
+  expect(await pdnc(second, '6465550100')).toBe(200)
+})
+
+it('a server follows the name of the primary to the new one while the old one still answers', async () => {
+  await standby.promote()
+  second.line.moveTo(portOf(standby))
+  second.line.cut()
+  await untilReady(second)
+  expect(await pdnc(second, '6465550100')).toBe(200)
+  expect(await decide(first, '6465550100')).toBe('allow permitted')
+  first.line.moveTo(portOf(standby))
+  await until(
+    'the first blocks',
+    async () => (await decide(first, '6465550100')) === 'block internal-dnc',
+  )
+  // Everything it does goes there.
+  expect(await pdnc(first, '9175550100')).toBe(200)
+  await until(
+    'the second blocks it',
+    async () => (await decide(second, '9175550100')) === 'block internal-dnc',
+  )
+})

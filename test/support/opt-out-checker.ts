@@ -1,0 +1,194 @@
+/** Random opt-outs, removals and decisions on several servers, a fault meanwhile, and what the callers saw. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { until } from '../e2e/asterisk/lab/until.js'
+import type { Cluster, ClusterNode } from './cluster.js'
+import { findOptedOut, type ListChange, type SeenDecision } from './opt-out-history.js'
+
+type History = (ListChange | SeenDecision)[]
+
+const areaCodes =
+  '212 718 646 917 347 516 914 201 973 908 732 609 215 267 610 717 412 724 302 410 301 443 202 703 804 757 540 919 ' +
+  '704 336 910 803 843 864 404 770 678 706 912 305 786 954 561 813 727 407 321 850 904 614 216 513 937 313 248'
+/** Lines of the sandbox that nothing blocks; only some of them at a time, so that changes meet. */
+const lines = areaCodes.split(' ').flatMap((code) => [`${code}5550100`, `${code}5550102`])
+const linesPerRound = 24
+/** Of those, how many are put on the list once at most, so that no second opt-out hides the loss of the first. */
+const linesOptedOutOnce = 12
+const callers = 6
+
+/** Numbers from 0 to 1, the same for the same start. */
+export function randomFrom(start: number): () => number {
+  let state = start
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296
+    return state / 4_294_967_296
+  }
+}
+
+export class Checker {
+  /** Of the latest round. */
+  history: History = []
+  readonly faults: string[] = []
+  #onlyOnce: ReadonlySet<string | undefined> = new Set()
+  /** Those that have not been opted out in this round. */
+  #once = new Set<string | undefined>()
+  readonly #cluster: Cluster
+  readonly #random: () => number
+
+  constructor(cluster: Cluster, random: () => number) {
+    this.#cluster = cluster
+    this.#random = random
+  }
+
+  /** A second or two of calls with one fault, and a look at every server once all is well again. */
+  async runRound(round: number, fault = () => this.#breakSomething()): Promise<undefined> {
+    this.history = []
+    const from = (round * linesPerRound) % lines.length
+    const numbers = Array.from(
+      { length: linesPerRound },
+      (_, i) => lines[(from + i) % lines.length],
+    )
+    for (const number of numbers)
+      await this.#change(this.#pick(this.#cluster.nodes), 'remove', number ?? '')
+    this.#onlyOnce = new Set(numbers.slice(0, linesOptedOutOnce))
+    this.#once = new Set(this.#onlyOnce)
+    let isOver = false
+    const call = async () => {
+      while (!isOver) await this.#act(this.#pick(numbers) ?? '')
+    }
+    const calling = Array.from({ length: callers }, call)
+    await pause(300)
+    await fault()
+    await pause(700)
+    isOver = true
+    await Promise.all(calling)
+    await this.#verifyLists()
+    return undefined
+  }
+
+  #pick<Value>(values: readonly Value[]): Value {
+    return values[Math.floor(this.#random() * values.length)] as Value
+  }
+
+  async #act(number: string): Promise<void> {
+    const node = this.#pick(this.#cluster.nodes)
+    const chance = this.#random()
+    if (chance < 0.7) return await this.#decide(node, number)
+    const isOnce = this.#onlyOnce.has(number)
+    if (!isOnce) return await this.#change(node, chance < 0.94 ? 'add' : 'remove', number)
+    if (this.#once.delete(number)) await this.#change(node, 'add', number)
+  }
+
+  async #decide({ name, serving }: ClusterNode, number: string): Promise<void> {
+    const sentAt = Date.now()
+    try {
+      const response = await this.#send(serving.url, '/v1/decisions', {
+        number,
+        callKind: 'manual',
+      })
+      const { decision, decidedAt } = (await response.json()) as Record<string, string>
+      const notBefore = Math.max(sentAt, Date.parse(decidedAt ?? '') || 0)
+      const isAllowed = decision === 'allow'
+      const receivedAt = Date.now()
+      this.history.push({
+        kind: 'decision',
+        number,
+        server: name,
+        notBefore,
+        receivedAt,
+        isAllowed,
+      })
+    } catch {
+      // No answer is no allow.
+      await pause(20)
+    }
+  }
+
+  async #change({ name, serving }: ClusterNode, kind: 'add' | 'remove', number: string) {
+    const sentAt = Date.now()
+    let acknowledgedAt = Number.POSITIVE_INFINITY
+    try {
+      const change = { phoneList: number, actionType: kind }
+      const { ok } = await this.#send(serving.url, '/app/main/rpc/pdnc', change)
+      if (ok) acknowledgedAt = Date.now()
+    } catch {
+      // It may be stored or not.
+    }
+    this.history.push({ kind, number, server: name, sentAt, acknowledgedAt })
+  }
+
+  #send(url: string, path: string, body: object): Promise<Response> {
+    return fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { loginId: this.#cluster.key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    })
+  }
+
+  async #breakSomething(): Promise<void> {
+    const { nodes, query, postgres } = this.#cluster
+    const node = this.#pick(nodes)
+    const forMs = 200 + this.#random() * 2_300
+    const faults: Readonly<Record<string, () => Promise<void>>> = {
+      'line held up': async () => {
+        node.line.pause()
+        await pause(forMs)
+        node.line.resume()
+      },
+      'line cut': async () => {
+        node.line.cut()
+        await pause(forMs / 2)
+        node.line.cut()
+      },
+      killed: async () => {
+        await node.serving.end('SIGKILL')
+        await node.restart()
+      },
+      frozen: async () => {
+        node.serving.signal('SIGSTOP')
+        await pause(forMs)
+        node.serving.signal('SIGCONT')
+      },
+      'PostgreSQL paused': async () => {
+        postgres.signal('SIGSTOP')
+        await pause(forMs / 2)
+        postgres.signal('SIGCONT')
+      },
+      // All else goes on, so only the age of what the server knows shows that it is missing something.
+      'news of changes held up': async () => {
+        node.line.pause('callgate changes')
+        await pause(1_200 + forMs / 2)
+        node.line.resume()
+      },
+      'all connections ended': async () => {
+        await query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'callgate%'",
+        )
+      },
+      nothing: () => pause(forMs),
+    }
+    const what = this.#pick(Object.keys(faults))
+    this.faults.push(`${what} ${node.name}`)
+    await faults[what]?.()
+  }
+
+  /** An acknowledged opt-out that nobody took back is enforced by each server once it is ready again. */
+  async #verifyLists(): Promise<void> {
+    for (const node of this.#cluster.nodes) {
+      await until(
+        `${node.name} is ready`,
+        async () => (await fetch(`${node.serving.url}/readyz`)).ok,
+      )
+    }
+    for (const number of findOptedOut(this.history)) {
+      for (const node of this.#cluster.nodes) {
+        await until(`${number} is blocked by ${node.name}`, async () => {
+          await this.#decide(node, number)
+          const last = this.history.at(-1)
+          return last?.kind === 'decision' && last.number === number && !last.isAllowed
+        })
+      }
+    }
+  }
+}
