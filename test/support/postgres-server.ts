@@ -21,13 +21,22 @@ export interface PostgresServer {
   end(): Promise<void>
 }
 
-/** `settings` are in the form `name=value`. */
-export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+/** `settings` are in the form `name=value`; its folder is made in `within`. */
+export async function startPostgres(
+  settings: readonly string[] = [],
+  within = tmpdir(),
+): Promise<PostgresServer> {
   const script = join(import.meta.dirname, '../../scripts/postgres.mjs')
   const child = spawn(process.execPath, [script, ...settings], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, TMPDIR: within },
   })
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const [line] = (await Promise.race([
+    once(child.stdout, 'data'),
+    once(child, 'exit').then(() => {
+      throw new Error('PostgreSQL has not started')
+    }),
+  ])) as [Buffer]
   const address = line.toString().trim()
   const query = createQuery(address)
   const [row] = await query('show data_directory', 'postgres')

@@ -1,5 +1,7 @@
 /** Write transactions of one account, serialized even across processes. */
 import type { Transaction } from 'kysely'
+import { AppError } from '../../errors.js'
+import { monotonicSeconds } from '../../runtime/runtime.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db, Tables } from '../../storage/tables.js'
 
@@ -15,7 +17,7 @@ export async function runAccountTransaction<Result>(
   work: (transaction: Transaction<Tables>) => Promise<Result>,
 ): Promise<Result> {
   const once = () =>
-    queueWrite(db, () =>
+    queueWrite({ db, traits }, () =>
       db.transaction().execute(async (transaction) => {
         if (!(await lockAccount(transaction, accountId, traits))) {
           throw new Error(`account '${accountId}' does not exist`)
@@ -46,17 +48,34 @@ async function lockAccount(
 
 const latestWrites = new WeakMap<Db, Promise<unknown>>()
 
+/** In a database that others lock as well, each write before it may wait for them, one after the other. */
+const maxQueuedMs = 10_000
+
 /**
  * At most one of these transactions holds or waits for the connection, so another query waits for at most
  * one long write and not for all that are queued.
  */
-function queueWrite<Result>(db: Db, write: () => Promise<Result>): Promise<Result> {
+function queueWrite<Result>(
+  { db, traits }: Pick<OpenDatabase, 'db' | 'traits'>,
+  write: () => Promise<Result>,
+): Promise<Result> {
   const earlier = latestWrites.get(db)
-  const own = earlier === undefined ? write() : earlier.then(write)
+  const queuedSeconds = monotonicSeconds()
+  const writeInTime = async () => {
+    const isLate = (monotonicSeconds() - queuedSeconds) * 1000 > maxQueuedMs
+    if (isLate && traits.isShared) throw queuedTooLong()
+    return await write()
+  }
+  const own = earlier === undefined ? write() : earlier.then(writeInTime)
   const ended = own.then(
     () => undefined,
     () => undefined,
   )
   latestWrites.set(db, ended)
   return own
+}
+
+function queuedTooLong(): AppError {
+  const message = 'Other writes to the database are waiting; nothing was changed'
+  return new AppError('not-available', message, { retryAfterSeconds: 1 })
 }

@@ -1,0 +1,167 @@
+/** What callers meet when PostgreSQL has no more connections, is locked by others, or its disk is full. */
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { until } from '../../e2e/asterisk/lab/until.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { type Serving, serve } from '../../support/program.js'
+
+let folder: string
+let postgres: PostgresServer
+let serving: Serving
+const others: pg.Client[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'callgate-exhausted-test-'))
+})
+
+afterEach(async () => {
+  await leave()
+  await serving.end('SIGTERM')
+  await postgres.end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Without the rights of a superuser, who has connections of its own. */
+async function start(settings: readonly string[], within?: string): Promise<void> {
+  postgres = await startPostgres(settings, within)
+  await postgres.query('create role app login', 'postgres')
+  await postgres.query('create database app owner app', 'postgres')
+  serving = await serve({
+    CALLGATE_DATA_DIR: join(folder, 'node'),
+    CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
+    CALLGATE_STORAGE_ENGINE: 'postgres',
+    CALLGATE_STORAGE_URL: `${postgres.address.replace('callgate@', 'app@')}/app`,
+    CALLGATE_STORAGE_TLS: 'false',
+  })
+}
+
+async function connectAnother(user = 'app'): Promise<pg.Client> {
+  const client = new pg.Client(`${postgres.address.replace('callgate@', `${user}@`)}/app`)
+  client.on('error', () => undefined)
+  await client.connect()
+  others.push(client)
+  return client
+}
+
+async function leave(): Promise<void> {
+  await Promise.all(others.splice(0).map((client) => client.end()))
+}
+
+function send(path: string, body: object) {
+  return fetch(`${serving.url}${path}`, {
+    method: 'POST',
+    headers: {
+      loginId: serving.keys.sandbox,
+      'content-type': 'application/json',
+      connection: 'close',
+    },
+    body: JSON.stringify(body),
+  })
+}
+
+/** Within two seconds. */
+async function decide(number: string): Promise<string> {
+  const startedAt = performance.now()
+  const response = await send('/v1/decisions', { number, callKind: 'manual' })
+  const answer = (await response.json()) as { decision: string; reason: string }
+  expect(performance.now() - startedAt).toBeLessThan(2_000)
+  return response.ok ? `${answer.decision} ${answer.reason}` : `status ${response.status}`
+}
+
+const pdnc = (phoneList: string) =>
+  send('/app/main/rpc/pdnc', { phoneList, actionType: 'add' }).then(
+    async (response) => `${response.status} ${await response.text()}`,
+  )
+
+const readyz = async () => {
+  const response = await fetch(`${serving.url}/readyz`)
+  return `${response.status} ${await response.text()}`
+}
+
+it('without a free connection nothing is allowed, and it goes on when there is one', async () => {
+  await start(['max_connections=24'])
+  expect(await decide('2125550100')).toBe('allow permitted')
+  await postgres.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'app'`,
+    'postgres',
+  )
+  await expect(
+    (async () => {
+      for (;;) await connectAnother()
+    })(),
+  ).rejects.toThrow(/remaining connection slots|too many clients/)
+  // It may have been faster with some of its own.
+  await postgres.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'callgate%'`,
+    'postgres',
+  )
+  await connectAnother().catch(() => undefined)
+  await until('it is not ready, and says why', async () =>
+    /^503 .*(?:remaining connection slots|too many clients)/.test(await readyz()),
+  )
+  for (const number of ['2125550100', '2125550102']) {
+    expect(await decide(number)).toMatch(/^block|^status 503/)
+  }
+  expect(await decide('911')).toBe('allow service-code')
+  expect(await pdnc('2125550102')).toMatch(/^503 /)
+  await leave()
+  await until('it is ready', async () => (await readyz()).startsWith('200'))
+  expect(await decide('2125550100')).toBe('allow permitted')
+  expect(await pdnc('2125550102')).toMatch(/^200 /)
+})
+
+it('while another program has locked the opt-outs, nothing is allowed that needs them', async () => {
+  await start([])
+  expect(await decide('2125550100')).toBe('allow permitted')
+  const other = await connectAnother()
+  await other.query('begin')
+  await other.query('lock table internal_dnc in access exclusive mode')
+  const startedAt = performance.now()
+  const optOuts = Array.from({ length: 30 }, (_, index) => pdnc(String(7_185_550_100 + index)))
+  for (let index = 0; index < 10; index += 1) {
+    expect(await decide(String(2_125_550_102 + index))).toMatch(/^block|^status 503/)
+  }
+  expect(await decide('911')).toBe('allow service-code')
+  expect(await Promise.all(optOuts)).toEqual(optOuts.map(() => expect.stringMatching(/^503 /)))
+  expect(performance.now() - startedAt).toBeLessThan(30_000)
+  await leave()
+  await until('opt-outs are stored', async () => (await pdnc('7185550100')).startsWith('200'))
+  await until('it is ready', async () => (await readyz()).startsWith('200'))
+  expect(await decide('2125550102')).toBe('allow permitted')
+})
+
+const isRoot = process.getuid?.() === 0
+it.skipIf(!isRoot)(
+  'opt-outs for which the disk has no room are refused, and stored when it has',
+  async () => {
+    const disk = join(folder, 'disk')
+    execFileSync('mkdir', [disk])
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'tmpfs', disk])
+    try {
+      for (const path of [folder, disk]) chmodSync(path, 0o755)
+      await start(['min_wal_size=32MB', 'max_wal_size=64MB'], disk)
+      expect(await decide('2125550100')).toBe('allow permitted')
+      const filler = join(disk, 'filler')
+      try {
+        writeFileSync(filler, Buffer.alloc(200_000_000))
+      } catch (cause) {
+        expect(String(cause)).toContain('ENOSPC')
+      }
+      const numbers = Array.from({ length: 10_000 }, (_, index) => String(7_185_550_100 + index))
+      const refused = await pdnc(numbers.join(','))
+      expect(refused).toMatch(/^503 .*Nothing was stored, since the disk is full/)
+      expect(await decide('2125550100')).toMatch(/^allow permitted|^block/)
+      rmSync(filler)
+      await until('it is stored', async () => (await pdnc(numbers.join(','))).startsWith('200'))
+      expect(await decide('7185550100')).toBe('block internal-dnc')
+      await serving.end('SIGTERM')
+      await postgres.end()
+    } finally {
+      execFileSync('umount', ['-l', disk])
+    }
+  },
+)
