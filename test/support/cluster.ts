@@ -1,5 +1,5 @@
 /** Servers of the built program over one PostgreSQL, each with a folder and a line to the database of its own. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type PostgresServer, type StandbyServer, startPostgres } from './postgres-server.js'
@@ -12,6 +12,8 @@ export interface ClusterNode {
   readonly line: TcpProxy
   /** The process that was started last. */
   readonly serving: Serving
+  /** Sets its clock ahead of the machine's, or behind it. */
+  setClock(aheadMs: number): void
   restart(): Promise<void>
 }
 
@@ -40,6 +42,7 @@ export interface ClusterOptions {
   readonly program?: string
 }
 
+const movableClock = join(import.meta.dirname, 'movable-clock.mjs')
 export const database = 'callgate_cluster'
 
 export async function openCluster({
@@ -64,8 +67,10 @@ export async function openCluster({
   const nodes: ClusterNode[] = []
   const startNode = async (name: string) => {
     const line = await openTcpProxy(portOf(postgres))
+    const clock = join(folder, `${name}.clock`)
+    const environment = { ...environmentOf(name, String(line.port)), CLOCK_FILE: clock }
     const start = () =>
-      serve(environmentOf(name, String(line.port)), [], program === undefined ? {} : { program })
+      serve(environment, [], { preload: movableClock, ...(program !== undefined && { program }) })
     let serving = await start()
     nodes.push({
       name,
@@ -73,6 +78,7 @@ export async function openCluster({
       get serving() {
         return serving
       },
+      setClock: (aheadMs) => writeFileSync(clock, String(aheadMs)),
       async restart() {
         serving = await start()
       },
@@ -109,3 +115,31 @@ export async function openCluster({
 export function portOf({ address }: Pick<PostgresServer, 'address'>): number {
   return Number(new URL(address).port)
 }
+
+/** Of one server, as their callers see it. */
+export function callersOf({ key }: Pick<Cluster, 'key'>) {
+  const send = ({ serving }: ClusterNode, path: string, body: object) =>
+    fetch(`${serving.url}${path}`, {
+      method: 'POST',
+      headers: { loginId: key, 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify(body),
+    })
+  return {
+    async decide(on: ClusterNode, number: string): Promise<string> {
+      const response = await send(on, '/v1/decisions', { number, callKind: 'manual' })
+      if (!response.ok) return `status ${response.status}`
+      const { decision, reason } = (await response.json()) as Record<string, string>
+      return `${decision} ${reason}`
+    },
+    /** The status. */
+    async pdnc(on: ClusterNode, phoneList: string, actionType = 'add'): Promise<number> {
+      return (await send(on, '/app/main/rpc/pdnc', { phoneList, actionType })).status
+    },
+    async readyz({ serving }: ClusterNode): Promise<string> {
+      const response = await fetch(`${serving.url}/readyz`)
+      return `${response.status} ${await response.text()}`
+    },
+  }
+}
+
+export type Callers = ReturnType<typeof callersOf>

@@ -87,9 +87,11 @@ export class Checker {
         callKind: 'manual',
       })
       const { decision, decidedAt } = (await response.json()) as Record<string, string>
-      const notBefore = Math.max(sentAt, Date.parse(decidedAt ?? '') || 0)
-      const isAllowed = decision === 'allow'
       const receivedAt = Date.now()
+      const at = Date.parse(decidedAt ?? '') || 0
+      // Another instant is that of a clock that was set.
+      const notBefore = at > sentAt && at <= receivedAt ? at : sentAt
+      const isAllowed = decision === 'allow'
       this.history.push({
         kind: 'decision',
         number,

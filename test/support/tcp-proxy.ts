@@ -9,7 +9,7 @@ export interface TcpProxy {
    * over which the client sends that text.
    */
   pause(mark?: string): void
-  /** What was held up passes. */
+  /** What was held up passes; connections that have lost something end. */
   resume(): void
   /** What one side sends is lost until {@link TcpProxy.resume}; what the other sends arrives, and no connection ends. */
   swallow(from: 'server' | 'client'): void
@@ -74,6 +74,7 @@ export async function openTcpProxy(port: number): Promise<TcpProxy> {
     },
     resume() {
       paused = undefined
+      if (swallowed !== undefined) cut()
       swallowed = undefined
       for (const { sockets } of connections) for (const socket of sockets) socket.resume()
     },

@@ -32,8 +32,10 @@ const readMs = 1_000
 const statementMs = 60_000
 /** Until there is a connection for it, and all are in use. */
 const connectMs = 10_000
+/** A server that is gone in the middle of a transaction holds its locks for so long, and others wait for them. */
+const idleInTransactionMs = 5_000
 /** A service thread with a low priority may pause for long in the middle of a transaction. */
-const idleInTransactionMs = 30_000
+const idleInThreadMs = 30_000
 /** A long write of the same account comes first. */
 const lockMs = 10_000
 /** Moves of a host name are followed. */
@@ -46,16 +48,16 @@ interface PoolOptions {
   readonly max: number
   /** Without it, connections stay as long as the pool, and their queries may take as long as they like. */
   readonly queryMs?: number
-  readonly lifetimeSeconds?: number
+  readonly isThread?: boolean
 }
 
-function createPool(
-  settings: PostgresSettings,
-  { max, queryMs, lifetimeSeconds }: PoolOptions,
-): pg.Pool {
+function createPool(settings: PostgresSettings, { max, queryMs, isThread }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...configureClient(settings, queryMs),
-    ...(lifetimeSeconds !== undefined && { maxLifetimeSeconds: lifetimeSeconds }),
+    ...(isThread && {
+      maxLifetimeSeconds: threadLifetimeSeconds,
+      idle_in_transaction_session_timeout: idleInThreadMs,
+    }),
     max,
     verify: prepareClient,
   })
@@ -153,10 +155,15 @@ export async function openPostgres(
     : new PostgresFeed(configureClient(settings, readMs), onConnect)
   let onFaultChange: (fault: string | undefined) => void = () => undefined
   let checking: Promise<string | undefined> | undefined
+  const abandonQueries = () => {
+    for (const { driver } of [database, reading]) driver.abandonQueries()
+  }
   const check = async () => {
     const found = await reading.findProblem()
     const isNew = found !== fault
     fault = found
+    // Two connections have waited in vain, so the others would as well.
+    if (fault !== undefined && feed?.problem !== undefined) abandonQueries()
     if (isNew) onFaultChange(found)
     return found
   }
@@ -178,8 +185,7 @@ export async function openPostgres(
     hasExternalChanges: async () => false,
     lockForServing: async () => undefined,
     abandonUnanswered: () => {
-      if (fault === undefined && feed?.problem === undefined) return
-      for (const { driver } of [database, reading]) driver.abandonQueries()
+      if (fault !== undefined || feed?.problem !== undefined) abandonQueries()
     },
     markInitialized: () => undefined,
     checkFault: () => {
@@ -210,7 +216,7 @@ export function openPostgresInThread(settings: PostgresSettings): EngineThreadCo
   const path = describeServer(settings)
   const database = new Database(
     path,
-    createPool(settings, { max: 2, queryMs: statementMs, lifetimeSeconds: threadLifetimeSeconds }),
+    createPool(settings, { max: 2, queryMs: statementMs, isThread: true }),
     {
       ...createDriverOptions(settings),
       recordsChanges: true,

@@ -2,8 +2,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import {
+  type Callers,
   type Cluster,
   type ClusterNode,
+  callersOf,
   database,
   openCluster,
   portOf,
@@ -16,6 +18,9 @@ import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.js'
 let cluster: Cluster
 let first: ClusterNode
 let second: ClusterNode
+let decide: Callers['decide']
+let pdnc: Callers['pdnc']
+let readyz: Callers['readyz']
 /** From the standby to its primary. */
 let replication: TcpProxy
 let standby: StandbyServer
@@ -27,6 +32,7 @@ beforeEach(async () => {
   if (!one || !two) throw new Error('there are not two servers')
   first = one
   second = two
+  ;({ decide, pdnc, readyz } = callersOf(cluster))
   replication = await openTcpProxy(portOf(cluster.postgres))
   standby = await startStandby(cluster.postgres, String(replication.port))
 })
@@ -36,27 +42,6 @@ afterEach(async () => {
   replication.close()
   await standby.end()
 })
-
-function send({ serving }: ClusterNode, path: string, body: object) {
-  return fetch(`${serving.url}${path}`, {
-    method: 'POST',
-    headers: { loginId: cluster.key, 'content-type': 'application/json', connection: 'close' },
-    body: JSON.stringify(body),
-  })
-}
-
-async function decide(on: ClusterNode, number: string): Promise<string> {
-  const response = await send(on, '/v1/decisions', { number, callKind: 'manual' })
-  if (!response.ok) return `status ${response.status}`
-  const { decision, reason } = (await response.json()) as { decision: string; reason: string }
-  return `${decision} ${reason}`
-}
-
-const pdnc = (on: ClusterNode, phoneList: string, actionType = 'add') =>
-  send(on, '/app/main/rpc/pdnc', { phoneList, actionType }).then(({ status }) => status)
-
-const untilReady = (on: ClusterNode) =>
-  until(`${on.name} is ready`, async () => (await fetch(`${on.serving.url}/readyz`)).ok)
 
 it('with a synchronous standby, no acknowledged opt-out is lost and no allow is forbidden', async () => {
   await standby.confirmCommits()
@@ -80,7 +65,7 @@ it('with an asynchronous one, what it had not received is lost, and nothing else
   expect(await pdnc(second, '6465550100')).toBe(200)
   await cluster.failOver(standby)
   for (const on of [first, second]) {
-    await untilReady(on)
+    await until('it is ready', async () => (await readyz(on)).startsWith('200'))
     expect(await decide(on, '2125550100')).toBe('block internal-dnc')
     expect(await decide(on, '7185550100')).toBe('allow permitted')
   }
@@ -97,7 +82,7 @@ it('with two primaries, nothing is acknowledged by the old one whose standby was
   await standby.promote()
   second.line.moveTo(portOf(standby))
   second.line.cut()
-  await untilReady(second)
+  await until('it is ready', async () => (await readyz(second)).startsWith('200'))
   const startedAt = performance.now()
   expect(await pdnc(first, '7185550100')).toBe(503)
   expect(performance.now() - startedAt).toBeLessThan(10_000)
@@ -108,7 +93,7 @@ it('a server follows the name of the primary to the new one while the old one st
   await standby.promote()
   second.line.moveTo(portOf(standby))
   second.line.cut()
-  await untilReady(second)
+  await until('it is ready', async () => (await readyz(second)).startsWith('200'))
   expect(await pdnc(second, '6465550100')).toBe(200)
   expect(await decide(first, '6465550100')).toBe('allow permitted')
   first.line.moveTo(portOf(standby))

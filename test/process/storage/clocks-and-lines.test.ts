@@ -1,0 +1,91 @@
+/** Servers of one database whose clocks differ, or whose line to it passes what only one side sends. */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { until } from '../../e2e/asterisk/lab/until.js'
+import {
+  type Callers,
+  type Cluster,
+  type ClusterNode,
+  callersOf,
+  openCluster,
+} from '../../support/cluster.js'
+import { callgate } from '../../support/program.js'
+
+let cluster: Cluster
+let first: ClusterNode
+let second: ClusterNode
+let decide: Callers['decide']
+let pdnc: Callers['pdnc']
+let readyz: Callers['readyz']
+
+const hour = 3_600_000
+
+beforeEach(async () => {
+  const settings = { CALLGATE_GATE_DEADLINE_MS: '5000', CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000' }
+  cluster = await openCluster({ count: 2, settings })
+  const [one, two] = cluster.nodes
+  if (!one || !two) throw new Error('there are not two servers')
+  first = one
+  second = two
+  ;({ decide, pdnc, readyz } = callersOf(cluster))
+})
+
+afterEach(() => cluster.close())
+
+const untilDecided = (on: ClusterNode, number: string, decision: string) =>
+  until(`${on.name} says ${decision}`, async () => (await decide(on, number)) === decision)
+
+it('a server whose clock is an hour behind blocks, and its opt-outs hold for the others', async () => {
+  expect(await decide(second, '2125550100')).toBe('allow permitted')
+  second.setClock(-hour)
+  await untilDecided(second, '2125550100', 'block clock-behind')
+  expect(await readyz(second)).toMatch(/^503 .*the clock shows/)
+  expect(await pdnc(second, '7185550100')).toBe(200)
+  await untilDecided(first, '7185550100', 'block internal-dnc')
+  expect(await decide(first, '2125550100')).toBe('allow permitted')
+  second.setClock(0)
+  await untilDecided(second, '2125550100', 'allow permitted')
+  expect(await decide(second, '7185550100')).toBe('block internal-dnc')
+})
+
+it('one whose clock is an hour ahead makes the others block, until an operator accepts the clock', async () => {
+  second.setClock(hour)
+  expect(await pdnc(second, '7185550100')).toBe(200)
+  await untilDecided(first, '2125550100', 'block clock-behind')
+  // Its next change would do it again.
+  second.setClock(0)
+  await untilDecided(second, '2125550100', 'block clock-behind')
+  const { code, err } = await callgate(['clock', 'accept'], cluster.environment)
+  expect(code, err).toBe(0)
+  for (const on of [first, second]) {
+    await untilDecided(on, '2125550100', 'allow permitted')
+    expect(await decide(on, '7185550100')).toBe('block internal-dnc')
+  }
+})
+
+it.each(['server', 'client'] as const)(
+  'while what the %s sends is lost, nothing is allowed, and callers get an answer in time',
+  async (side) => {
+    expect(await decide(second, '2125550100')).toBe('allow permitted')
+    const startedAt = performance.now()
+    second.line.swallow(side)
+    const optOut = pdnc(second, '7185550100')
+    await until(
+      'nothing is allowed',
+      async () => {
+        const askedAt = performance.now()
+        const decision = await decide(second, '2125550100')
+        expect(performance.now() - askedAt).toBeLessThan(2_000)
+        return /^block not-current|^status 503/.test(decision)
+      },
+      { withinMs: 1_500 },
+    )
+    expect(await pdnc(first, '2125550100')).toBe(200)
+    expect(await optOut).toBe(503)
+    expect(performance.now() - startedAt).toBeLessThan(15_000)
+    expect(await decide(second, '911')).toBe('allow service-code')
+    second.line.resume()
+    await until('it is ready', async () => (await readyz(second)).startsWith('200'))
+    expect(await decide(second, '2125550100')).toBe('block internal-dnc')
+    expect(await pdnc(second, '7185550100')).toBe(200)
+  },
+)
