@@ -53,14 +53,13 @@ export async function openCluster({
 }: ClusterOptions): Promise<Cluster> {
   let postgres: PostgresServer = await startPostgres()
   const ended: PostgresServer[] = []
-  const { address: server } = postgres
   const folder = mkdtempSync(join(tmpdir(), 'callgate-cluster-test-'))
   await postgres.query(`create database ${database}`, 'postgres')
   const environmentOf = (name: string, port: string) => ({
     CALLGATE_DATA_DIR: join(folder, name),
     CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
     CALLGATE_STORAGE_ENGINE: 'postgres',
-    CALLGATE_STORAGE_URL: `${server.replace(/\d+$/, port)}/${database}`,
+    CALLGATE_STORAGE_URL: `${postgres.address.replace(/\d+$/, port)}/${database}`,
     CALLGATE_STORAGE_TLS: 'false',
     ...settings,
   })
@@ -91,7 +90,9 @@ export async function openCluster({
     nodes,
     key: nodes.map(({ serving }) => serving.keys.sandbox).find((key) => key !== '') ?? '',
     folder,
-    environment: environmentOf('command', String(portOf(postgres))),
+    get environment() {
+      return environmentOf('command', String(portOf(postgres)))
+    },
     query: (sql) => postgres.query(sql, database),
     get postgres() {
       return postgres

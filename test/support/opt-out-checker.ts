@@ -3,6 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { until } from '../e2e/asterisk/lab/until.js'
 import type { Cluster, ClusterNode } from './cluster.js'
 import { findOptedOut, type ListChange, type SeenDecision } from './opt-out-history.js'
+import { startStandby } from './postgres-server.js'
+import { callgate } from './program.js'
 
 type History = (ListChange | SeenDecision)[]
 
@@ -167,6 +169,34 @@ export class Checker {
         await query(
           "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'callgate%'",
         )
+      },
+      'primary killed, its synchronous standby promoted': async () => {
+        const standby = await startStandby(postgres)
+        await standby.confirmCommits()
+        await this.#cluster.failOver(standby)
+      },
+      'answers of PostgreSQL lost': async () => {
+        node.line.swallow('server')
+        await pause(forMs)
+        node.line.resume()
+      },
+      'questions to PostgreSQL lost': async () => {
+        node.line.swallow('client')
+        await pause(forMs)
+        node.line.resume()
+      },
+      'clock set an hour back': async () => {
+        node.setClock(-3_600_000)
+        await pause(forMs)
+        node.setClock(0)
+      },
+      // All others block until an operator accepts the clock.
+      'clock set an hour ahead': async () => {
+        node.setClock(3_600_000)
+        await pause(forMs)
+        node.setClock(0)
+        const { code, err } = await callgate(['clock', 'accept'], this.#cluster.environment)
+        if (code !== 0) throw new Error(err)
       },
       nothing: () => pause(forMs),
     }

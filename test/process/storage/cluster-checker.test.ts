@@ -1,7 +1,7 @@
 /**
  * Three servers over one PostgreSQL, random opt-outs, removals and decisions, and faults meanwhile: a line that is
- * held up or cut, a server that is killed or frozen, PostgreSQL paused, all its connections ended, or only the
- * news of changes held up. Then what the callers saw is compared with the promise. The long form does a thousand rounds, and
+ * held up, cut or passes one way, a server that is killed or frozen or whose clock is set, PostgreSQL paused, all its
+ * connections ended, its primary killed, or only the news of changes held up. Then what the callers saw is compared with the promise. The long form does a thousand rounds, and
  * must find each of five bugs that are planted on purpose.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
