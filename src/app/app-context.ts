@@ -62,7 +62,7 @@ export async function openAppContext(
     inThread: !runtime.canBlock,
   })
   try {
-    await migrateDatabase(storage)
+    await migrateDatabase(storage, runtime)
     storage.markInitialized()
     const { db, reads } = storage
     const changes = new ChangeNotifier()
@@ -110,9 +110,17 @@ export async function openAppContext(
   }
 }
 
-async function migrateDatabase({ db, path }: OpenDatabase): Promise<void> {
+async function migrateDatabase(storage: OpenDatabase, { log }: Runtime): Promise<void> {
+  const { path } = storage
   try {
-    await migrateSchema(db)
+    const later = await migrateSchema(storage)
+    if (later.length === 0) return
+    log.warn(
+      'servers of an older version are connected; what only they need stays until a later start',
+      {
+        migrations: later,
+      },
+    )
   } catch (cause) {
     if (cause instanceof AppError) throw cause
     const why = getErrorMessage(cause)

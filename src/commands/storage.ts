@@ -27,10 +27,10 @@ export const registerStorage: RegisterCommand = (program, terminal) => {
       const source = await openDatabase({ ...folder, ...waits, createDatabase: false })
       try {
         await source.lockForServing()
-        await migrateSchema(source.db)
+        await migrateSchema(source)
         const target = await openDatabase({ ...folder, ...waits, postgres })
         try {
-          await migrateSchema(target.db)
+          await migrateSchema(target)
           const moved = await moveToPostgres(source.db, target)
           for (const { name, rows } of moved) terminal.out(`${name} ${rows}\n`)
           terminal.note(

@@ -12,6 +12,8 @@ import * as erasures from './migrations/0008-erasures.js'
 import * as commandWrites from './migrations/0009-command-writes.js'
 import * as changes from './migrations/0010-changes.js'
 import * as sharedLimits from './migrations/0013-shared-limits.js'
+import type { EngineTraits, OpenDatabase } from './open-database.js'
+import { keepServersOut, limitLockWaits, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -31,21 +33,45 @@ const migrations: Readonly<Record<string, Migration>> = {
 /** In order. */
 export const knownMigrations: readonly string[] = Object.keys(migrations)
 
-const provider: MigrationProvider = { getMigrations: async () => ({ ...migrations }) }
+/**
+ * Several servers of different versions may use a shared database. A migration named `-expand` leaves what programs that do not
+ * know it read and write as it was. One named `-contract` removes what only they need. The names of those that were run are in the
+ * database, so programs that do not know them can tell.
+ */
+const isExpand = (name: string) => name.endsWith('-expand')
+const isContract = (name: string) => name.endsWith('-contract')
+
+const numberOf = (name: string) => Number.parseInt(name, 10)
+
+/** Of the newest migration that this program knows. */
+export const schemaNumber = numberOf(knownMigrations.at(-1) ?? '')
+
+/** Why this program cannot use a database in which these migrations were run, for people. */
+export function findNewerSchema(
+  executed: readonly string[],
+  { isShared }: Pick<EngineTraits, 'isShared'>,
+): string | undefined {
+  const unknown = executed.filter((name) => !knownMigrations.includes(name))
+  const newer = isShared ? unknown.filter((name) => !isExpand(name)) : unknown
+  if (newer.length === 0) return undefined
+  return (
+    `the database has a newer schema than this program knows (${newer.join(', ')}). ` +
+    'Install the callgate version that wrote it, or a newer one, or restore a backup of this version'
+  )
+}
 
 /**
- * Runs the missing migrations. Throws, and changes nothing, if the database was written by a newer
- * program, or has no record of its migrations. Messages are for people.
+ * Runs the missing migrations, and returns those `-contract` that have to wait, since servers of an older version are connected.
+ * Throws, and changes nothing, if the database was written by a newer program whose schema this one cannot use, has no
+ * record of its migrations, or if such a server would have to be stopped first. Messages are for people.
  */
-export async function migrateSchema(db: Db): Promise<void> {
+export async function migrateSchema({
+  db,
+  traits,
+}: Pick<OpenDatabase, 'db' | 'traits'>): Promise<readonly string[]> {
   const { tables, executed } = await readSchemaState(db)
-  const newer = executed.filter((name) => !knownMigrations.includes(name))
-  if (newer.length > 0) {
-    throw new Error(
-      `the database has a newer schema than this program knows (${newer.join(', ')}). ` +
-        'Install the callgate version that wrote it, or a newer one, or restore a backup of this version',
-    )
-  }
+  const newer = findNewerSchema(executed, traits)
+  if (newer !== undefined) throw new Error(newer)
   if (executed.length === 0 && tables.length > 0) {
     throw new Error(
       `the database contains tables (${truncate(tables.join(', '))}) but no record of its schema: ` +
@@ -53,14 +79,62 @@ export async function migrateSchema(db: Db): Promise<void> {
         'Restore a backup, or move the file away and run: callgate serve --init',
     )
   }
-  const { error } = await new Migrator({ db, provider }).migrateToLatest()
-  if (!error) return
+  const pending = knownMigrations.filter((name) => !executed.includes(name))
+  const connected = traits.isShared ? await readConnectedSchemas(db) : []
+  const { now, later } = planMigrations(pending, connected)
+  const last = now.at(-1)
+  if (last === undefined) return later
+  const provider: MigrationProvider = {
+    getMigrations: async () => (traits.isShared ? guardEach(migrations) : { ...migrations }),
+  }
+  const { error } = await new Migrator({ db, provider }).migrateTo(last)
+  if (!error) return later
   const why = getErrorMessage(error)
   throw new Error(
     `the database schema could not be updated from ${executed.at(-1) ?? 'empty'} to ` +
-      `${knownMigrations.at(-1)}: ${why}. Restore a backup, or run the callgate version that created the database`,
+      `${last}: ${why}. Restore a backup, or run the callgate version that created the database`,
     { cause: error },
   )
+}
+
+interface MigrationPlan {
+  readonly now: readonly string[]
+  readonly later: readonly string[]
+}
+
+/** `connected` are the schema numbers of the servers that are. */
+function planMigrations(pending: readonly string[], connected: readonly number[]): MigrationPlan {
+  const isBlocked = (name: string) =>
+    !isExpand(name) && connected.some((number) => number < numberOf(name))
+  const first = pending.findIndex(isBlocked)
+  if (first < 0) return { now: pending, later: [] }
+  const later = pending.slice(first)
+  if (later.every(isContract)) return { now: pending.slice(0, first), later }
+  throw new Error(olderServers(later[0] ?? ''))
+}
+
+function olderServers(name: string): string {
+  return (
+    `the database schema cannot be updated to ${name} while servers of an older version are connected. ` +
+    'Stop them first; in pg_stat_activity they are named callgate changes'
+  )
+}
+
+/** A server may have connected since the plan was made; from here to the commit, none can. */
+function guardEach(all: Readonly<Record<string, Migration>>): Record<string, Migration> {
+  const guarded = Object.entries(all).map(([name, migration]) => {
+    const up: Migration['up'] = async (db) => {
+      await limitLockWaits(db)
+      if (!isExpand(name)) {
+        await keepServersOut(db)
+        const connected = await readConnectedSchemas(db)
+        if (connected.some((number) => number < numberOf(name))) throw new Error(olderServers(name))
+      }
+      await migration.up(db)
+    }
+    return [name, { ...migration, up }] as const
+  })
+  return Object.fromEntries(guarded)
 }
 
 interface SchemaState {

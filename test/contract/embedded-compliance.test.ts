@@ -50,7 +50,7 @@ async function openEmbedded({
     lockWaitMs: 100,
     blockForLockMs: 0,
   })
-  await migrateSchema(storage.db)
+  await migrateSchema(storage)
   const sandbox = testSandbox(clock, sandboxAt)
   const plan = planWith({ [ny]: { lineClass: 'wireline' } })
   const sandboxPlan = sandbox.planOver(plan)

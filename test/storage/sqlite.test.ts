@@ -25,7 +25,7 @@ beforeEach(async () => {
     lockWaitMs: 50,
     blockForLockMs: 0,
   })
-  await migrateSchema(storage.db)
+  await migrateSchema(storage)
   elsewhere = new Sqlite(join(folder, 'callgate.sqlite'))
 })
 
@@ -284,7 +284,7 @@ describe('a database that several threads have open', () => {
 describe('migrations', () => {
   it('run once, and again without effect', async () => {
     await anAccount('kept')
-    await migrateSchema(storage.db)
+    await migrateSchema(storage)
     const rows = await storage.db.selectFrom('accounts').select('id').execute()
     expect(rows).toEqual([{ id: 'kept' }])
   })
@@ -293,7 +293,7 @@ describe('migrations', () => {
     elsewhere.exec("insert into kysely_migration values ('9999-future', '2030-01-01T00:00:00Z')")
     const executed = elsewhere.prepare('select * from kysely_migration')
     const before = executed.all()
-    await expect(migrateSchema(storage.db)).rejects.toThrow('newer schema than this program knows')
+    await expect(migrateSchema(storage)).rejects.toThrow('newer schema than this program knows')
     expect(executed.all()).toEqual(before)
   })
 
@@ -319,7 +319,7 @@ describe('migrations', () => {
       .insertInto('api_keys')
       .values({ ...key, role: 'Agent' })
       .execute()
-    await migrateSchema(old.db)
+    await migrateSchema(old)
     expect(await names()).toContain('call_outcomes')
     const { rows } = await sql`select id, body from decisions`.execute(old.db)
     expect(rows).toEqual([{ id: 'd1', body: '{}' }])
@@ -359,7 +359,7 @@ describe('migrations', () => {
     await optOut('2', 100)
     await consent('2', 200)
     await optOut('fixed fact, removed', 0)
-    await migrateSchema(old.db)
+    await migrateSchema(old)
     const optOuts = await old.db
       .selectFrom('internal_dnc')
       .select(['number', 'opted_out_seq', 'key_id'])
@@ -387,7 +387,7 @@ describe('migrations', () => {
   it('mark what was imported before, whatever its date', async () => {
     const dataDir = join(folder, 'sixth')
     const old = await openDatabase({ dataDir, lockWaitMs: 50, blockForLockMs: 0 })
-    await migrateSchema(old.db)
+    await migrateSchema(old)
     await sql`alter table internal_dnc drop column opted_out_by_date`.execute(old.db)
     await sql`alter table ebr_records drop column imported`.execute(old.db)
     await sql`insert into accounts (id, kind, name, created_at) values ('a', 'real', '', 0)`.execute(

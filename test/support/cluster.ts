@@ -14,7 +14,8 @@ export interface ClusterNode {
   readonly serving: Serving
   /** Sets its clock ahead of the machine's, or behind it. */
   setClock(aheadMs: number): void
-  restart(): Promise<void>
+  /** Also with another program. */
+  restart(program?: string): Promise<void>
 }
 
 export interface Cluster {
@@ -68,8 +69,11 @@ export async function openCluster({
     const line = await openTcpProxy(portOf(postgres))
     const clock = join(folder, `${name}.clock`)
     const environment = { ...environmentOf(name, String(line.port)), CLOCK_FILE: clock }
-    const start = () =>
-      serve(environment, [], { preload: movableClock, ...(program !== undefined && { program }) })
+    const start = (started = program) =>
+      serve(environment, [], {
+        preload: movableClock,
+        ...(started !== undefined && { program: started }),
+      })
     let serving = await start()
     nodes.push({
       name,
@@ -78,8 +82,8 @@ export async function openCluster({
         return serving
       },
       setClock: (aheadMs) => writeFileSync(clock, String(aheadMs)),
-      async restart() {
-        serving = await start()
+      async restart(other) {
+        serving = await start(other)
       },
     })
   }

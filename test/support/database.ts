@@ -34,7 +34,7 @@ async function migrateOnce() {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-migrated-'))
   try {
     const storage = await openDatabase({ ...settings, dataDir: folder })
-    await migrateSchema(storage.db)
+    await migrateSchema(storage)
     await storage.close()
     return { name: basename(storage.path), bytes: readFileSync(storage.path) }
   } finally {
@@ -47,7 +47,7 @@ export function useDatabase(): TestDatabase {
   let storage: OpenDatabase
   const open = async () => {
     storage = await openDatabase({ ...settings, ...engineOf(folder), dataDir: folder })
-    await migrateSchema(storage.db)
+    await migrateSchema(storage)
   }
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'callgate-db-'))

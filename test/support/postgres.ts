@@ -33,7 +33,7 @@ export async function setup(): Promise<void> {
     blockForLockMs: 0,
     ...template,
   })
-  await migrateSchema(storage.db)
+  await migrateSchema(storage)
   await storage.close()
 }
 

@@ -9,7 +9,9 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { ClockReading } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
 import { systemClock, systemTimers } from '../../runtime/runtime.js'
+import { findNewerSchema, schemaNumber } from '../migrate.js'
 import type { ChangeFeed } from '../open-database.js'
+import { announceServer } from './schema-locks.js'
 
 export const standbyProblem = 'it is a standby, which may be behind its primary'
 
@@ -55,6 +57,7 @@ export class PostgresFeed implements ChangeFeed {
   #current: ClockReading = { now: 0, monotonicMs: Number.NEGATIVE_INFINITY }
   #isLeader = false
   #problem: string | undefined
+  #schemaProblem: string | undefined
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> = Promise.resolve()
   #trimmedAtMs = Number.NEGATIVE_INFINITY
@@ -78,6 +81,11 @@ export class PostgresFeed implements ChangeFeed {
 
   get problem(): string | undefined {
     return this.#problem
+  }
+
+  /** Why the server cannot use the database any more, as of its latest connection. */
+  get schemaProblem(): string | undefined {
+    return this.#schemaProblem
   }
 
   async follow(observer: ChangeObserver): Promise<void> {
@@ -134,6 +142,9 @@ export class PostgresFeed implements ChangeFeed {
     try {
       await client.query(`set application_name = 'callgate changes'`)
       await client.query(`set idle_session_timeout = ${leaderTimeoutMs}`)
+      const executed = await announceServer(client, schemaNumber)
+      this.#schemaProblem = findNewerSchema(executed, { isShared: true })
+      if (this.#schemaProblem !== undefined) throw new Error(this.#schemaProblem)
       this.#onConnect()
       observer.everythingChanged()
       return connection

@@ -142,7 +142,7 @@ export async function openPostgres(
   // A command has temporary tables, which belong to their connection, and imports millions of rows at once.
   const pool = createPool(settings, isCommand ? { max: 1 } : { max: most, queryMs: statementMs })
   let fault: string | undefined
-  const findFault = () => fault
+  const findFault = () => feed?.schemaProblem ?? fault
   const options = createDriverOptions(settings, findFault)
   const database = new Database(path, pool, { ...options, recordsChanges: true })
   const readPool = createPool(settings, { max: half, queryMs: readMs })
@@ -150,7 +150,7 @@ export async function openPostgres(
   const onConnect = () => {
     for (const { driver } of [database, reading]) driver.renewConnections()
   }
-  const feed = isCommand
+  const feed: PostgresFeed | undefined = isCommand
     ? undefined
     : new PostgresFeed(configureClient(settings, readMs), onConnect)
   let onFaultChange: (fault: string | undefined) => void = () => undefined
@@ -159,7 +159,7 @@ export async function openPostgres(
     for (const { driver } of [database, reading]) driver.abandonQueries()
   }
   const check = async () => {
-    const found = await reading.findProblem()
+    const found = feed?.schemaProblem ?? (await reading.findProblem())
     const isNew = found !== fault
     fault = found
     // Two connections have waited in vain, so the others would as well.

@@ -36,7 +36,7 @@ beforeEach(async () => {
     inThread: true,
   }
   writer = await openDatabase(settings)
-  await migrateSchema(writer.db)
+  await migrateSchema(writer)
   await writer.db
     .insertInto('accounts')
     .values({ id: 'main', kind: 'real', name: 'Main', agents_may_remove: 0, created_at: 0 })

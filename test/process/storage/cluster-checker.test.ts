@@ -4,13 +4,12 @@
  * connections ended, its primary killed, or only the news of changes held up. Then what the callers saw is compared with the promise. The long form does a thousand rounds, and
  * must find each of five bugs that are planted on purpose.
  */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openCluster } from '../../support/cluster.js'
 import { shortOrLong } from '../../support/long.js'
 import { Checker, randomFrom } from '../../support/opt-out-checker.js'
 import { findForbiddenAllows } from '../../support/opt-out-history.js'
+import { plantProgram } from '../../support/planted-program.js'
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 
@@ -89,24 +88,13 @@ const plantedBugs: Readonly<
   ],
 }
 
-/** A copy of the built program with the bug, beside it, where it finds what it needs. */
-function plant(bug: keyof typeof plantedBugs): string {
+const bugs = shortOrLong(0, 1) === 1 ? Object.keys(plantedBugs) : []
+it.each(bugs)('finds the planted bug: %s', { timeout: 3_600_000 }, async (bug) => {
   const [file, text, instead] = plantedBugs[bug] ?? ['', '', '']
-  const root = join(import.meta.dirname, '../../..')
-  const folder = mkdtempSync(join(root, 'dist-planted-'))
-  cpSync(join(root, 'dist'), folder, { recursive: true })
-  const source = readFileSync(join(folder, file), 'utf8')
-  expect(source, `${file} has the place for: ${bug}`).toContain(text)
-  writeFileSync(join(folder, file), source.replace(text, instead))
-  return folder
-}
-
-const planted = shortOrLong(0, 1) === 1 ? Object.keys(plantedBugs) : []
-it.each(planted)('finds the planted bug: %s', { timeout: 3_600_000 }, async (bug) => {
-  const folder = plant(bug)
+  const planted = plantProgram(file, text, instead)
   try {
-    expect((await check(100, join(folder, 'main.js'))).broken).toBeDefined()
+    expect((await check(100, planted.program)).broken).toBeDefined()
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    planted.remove()
   }
 })

@@ -22,7 +22,7 @@ beforeEach(async () => {
     inThread: true,
   }
   database = await openDatabase(settings)
-  await migrateSchema(database.db)
+  await migrateSchema(database)
 })
 
 afterEach(async () => {
