@@ -164,6 +164,7 @@ function observeEach(metrics) {
     dataFreeBytes: 0,
     clockBehindSeconds: 0,
     changeFeed: { lagSeconds: 0, isLeader: true },
+    edgeOptOutsPending: 0,
     policyExceptions: [{ check: 'litigator', until: 0 }],
     lastBackupAt: 0,
     nextKeyExpiryAt: 0,

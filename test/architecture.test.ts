@@ -69,6 +69,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'data/': ['domain/', 'runtime/', 'errors.ts'],
   'data/facts/': ['data/', 'storage/', 'domain/', 'runtime/', 'errors.ts'],
+  'edge/': ['api/', 'domain/', 'observability/log.ts', 'runtime/', 'storage/', 'errors.ts'],
   'storage/': ['domain/', 'runtime/', 'errors.ts'],
   'fake-vendor/': [
     'api/',
@@ -125,7 +126,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   commander: ['commands/', 'main.ts'],
   tar: ['commands/backup/'],
   zod: ['api/', 'asterisk/ari/ari-events.ts', 'config/', 'data/', 'service/sandbox/'],
-  kysely: ['storage/', 'service/', 'gate/journal/'],
+  kysely: ['storage/', 'service/', 'gate/journal/', 'edge/'],
 }
 
 describe('architecture', () => {

@@ -1,10 +1,14 @@
 /** Builds what every command needs: the database, accounts, keys and projects. */
 
+import { readKeyFile } from '../config/secret-file.js'
 import type { Settings } from '../config/settings.js'
 import { version } from '../config/version.js'
 import { sandboxAccountId } from '../domain/caller.js'
 import { ChangeNotifier } from '../domain/change-notifier.js'
 import type { Clock } from '../domain/time/clock.js'
+import { CenterClient } from '../edge/center-client.js'
+import { EdgeCopy } from '../edge/edge-copy.js'
+import { EdgeFeed } from '../edge/edge-feed.js'
 import { AppError, DataFileError, getErrorMessage } from '../errors.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { Accounts } from '../service/accounts/accounts.js'
@@ -54,13 +58,15 @@ export async function openAppContext(
 ): Promise<AppContext> {
   const { clock, timers } = runtime
   prepareDataFolder(settings)
-  const storage = await openDatabase({
+  const opened = await openDatabase({
     ...readStorageSettings(settings),
     createDatabase: settings.storage.createDatabase,
     init,
     blockForLockMs: runtime.canBlock ? settings.storage.lockWaitMs : 0,
     inThread: !runtime.canBlock,
   })
+  const edge = runtime.canBlock ? undefined : openEdge(settings, runtime, opened)
+  const storage = edge ? { ...opened, feed: edge } : opened
   try {
     await migrateDatabase(storage, runtime)
     storage.markInitialized()
@@ -90,6 +96,7 @@ export async function openAppContext(
           err,
         })
       })
+      await edge?.close()
       await storage.close()
     }
     const base = {
@@ -126,6 +133,18 @@ async function migrateDatabase(storage: OpenDatabase, { log }: Runtime): Promise
     const why = getErrorMessage(cause)
     throw new DataFileError(path, why, cause)
   }
+}
+
+/** Follows the center, if this server is an edge. */
+function openEdge(
+  { edge: { centers, loginIdFile } }: Settings,
+  { log, random }: Runtime,
+  storage: OpenDatabase,
+): EdgeFeed | undefined {
+  if (loginIdFile === undefined || centers.length === 0) return undefined
+  const loginId = readKeyFile(loginIdFile, 'edge.loginIdFile')
+  const client = new CenterClient({ centers, loginId })
+  return new EdgeFeed({ client, copy: new EdgeCopy(storage), log, random })
 }
 
 /** Forwards webhook events to an observer that is set later. */

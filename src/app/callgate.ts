@@ -12,6 +12,7 @@ import { allChecks } from '../gate/checks.js'
 import { Gate, type GateDeps, type GateRules, withoutJournal } from '../gate/gate.js'
 import { Journal } from '../gate/journal/journal.js'
 import { selectLegalTimeOptions } from '../gate/legal-time-options.js'
+import type { CutOffException } from '../gate/staleness.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
@@ -272,10 +273,17 @@ function createGateRules(settings: Settings): GateRules {
     settings: {
       ...settings.gate,
       maxStalenessMs: settings.cluster.maxStalenessMs,
+      whileCutOff: toCutOffException(settings),
       deadlineMs: resolveGateDeadlineMs(settings),
       serviceCodes: new Set(settings.gate.serviceCodes),
     },
   }
+}
+
+function toCutOffException({ edge }: Settings): CutOffException | undefined {
+  const { maxAgeMs, callKinds, reason, until } = edge.whileCutOff
+  if (edge.centers.length === 0 || reason === undefined || until === undefined) return undefined
+  return { maxAgeMs, callKinds: new Set(callKinds), reason, until }
 }
 
 /** As many times longer as background questions to a provider may take. */

@@ -11,12 +11,13 @@ import type { StorageSettings } from '../storage/open-database.js'
 export function readStorageSettings({
   dataDir,
   storage,
-}: Pick<Settings, 'dataDir' | 'storage'>): Pick<
+  edge,
+}: Pick<Settings, 'dataDir' | 'storage' | 'edge'>): Pick<
   StorageSettings,
-  'dataDir' | 'lockWaitMs' | 'postgres'
+  'dataDir' | 'isCopy' | 'lockWaitMs' | 'postgres'
 > {
   const { engine, url = '', passwordFile, caFile, tls, maxConnections, lockWaitMs } = storage
-  if (engine === 'sqlite') return { dataDir, lockWaitMs }
+  if (engine === 'sqlite') return { dataDir, lockWaitMs, isCopy: edge.centers.length > 0 }
   const password = passwordFile && readFirstLine(passwordFile, 'storage.passwordFile')
   const certificateAuthorities = caFile && readWholeFile(caFile, 'storage.caFile')
   return {

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { parseDay } from '../domain/time/dates.js'
 import { asteriskSchema } from './asterisk.js'
+import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
 import { listsSchema } from './lists.js'
 import { policySchema } from './policy.js'
@@ -159,6 +160,7 @@ const settingsShape = z.strictObject({
         ),
     })
     .prefault({}),
+  edge: edgeSchema.prefault({}),
   journal: z
     .strictObject({
       keepYears: z
@@ -294,6 +296,9 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
     problem(['storage', 'lockWaitMs'], `${rule}; lower lockWaitMs or raise deadlineMs`)
   }
   const { engine, url } = settings.storage
+  if (engine === 'postgres' && settings.edge.centers.length > 0) {
+    problem(['edge', 'centers'], 'must be empty with storage.engine postgres')
+  }
   if (engine === 'postgres' && url === undefined) {
     problem(['storage', 'url'], 'must be given with storage.engine postgres')
   }

@@ -15,10 +15,10 @@ export const roles = ['Agent', 'Supervisor', 'Administrator'] as const
 export type Role = (typeof roles)[number]
 
 /**
- * The rights of keys (ADR 0073): decide on calls, look up facts, write opt-outs, write consent, and
- * manage the account or spend its credits. Each endpoint lists the rights it needs.
+ * The rights of keys (ADR 0073): decide on calls, look up facts, write opt-outs, write consent,
+ * manage the account or spend its credits, and copy the account to an edge. Each endpoint lists the rights it needs.
  */
-export const rights = ['decide', 'look-up', 'records', 'consent', 'manage'] as const
+export const rights = ['decide', 'look-up', 'records', 'consent', 'manage', 'edge'] as const
 export type Right = (typeof rights)[number]
 
 export interface KeyLimits {

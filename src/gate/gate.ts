@@ -36,12 +36,11 @@ import {
   rulingWithoutFindings,
   type UncheckedDial,
 } from './pre-check-ruling.js'
+import { computeAgeMs, describeException, type StalenessRules } from './staleness.js'
 
-export interface GateSettings extends LegalTimeSettings {
+export interface GateSettings extends LegalTimeSettings, StalenessRules {
   readonly deadlineMs: number
   readonly maxPending: number
-  /** How old what the feed shows may be when an allow leaves. */
-  readonly maxStalenessMs: number
   readonly nonNanp: 'block' | 'allow'
   readonly serviceCodes: ReadonlySet<string>
   /** Accounts and trunks for whose calls every check is in shadow mode. */
@@ -246,8 +245,18 @@ export class Gate {
     // either of them does not apply.
     const instants = this.#readInstants(call.account)
     const policyAt = Math.max(instants.now, call.request.at ?? instants.accountNow)
-    const judgment = { number, ruling: decide(findings, policy, policyAt), findings }
+    const ruling = decide(findings, policy, policyAt)
+    const mayBeExcepted = settings.whileCutOff !== undefined && ruling.decision === 'allow'
+    const detail = mayBeExcepted ? this.#describeException(call, instants) : undefined
+    const judgment = { number, ruling, findings, detail }
     return this.#record(call, judgment, instants)
+  }
+
+  #describeException({ request, currentAt }: PendingCall, { now }: Instants): string | undefined {
+    const { settings, timers } = this.#deps
+    if (currentAt === undefined) return undefined
+    const ageMs = computeAgeMs(currentAt, { now, monotonicMs: timers.monotonicMs() })
+    return describeException(request.callKind, { ageMs, now }, settings)
   }
 
   /** Blocks and records, without checks, a call with invalid facts; `detail` says which and why. */
@@ -374,7 +383,7 @@ export class Gate {
         : findBlockReason(decision, instants.accountNow, {
             isRecorded,
             isLate,
-            isCurrent: this.#isCurrent(call, instants.now, monotonicMs),
+            isCurrent: this.#isCurrent(call, decision, { now: instants.now, monotonicMs }),
           })
       const isWithheld = decision.decision === 'allow' && reason !== undefined
       const final = isWithheld
@@ -392,13 +401,14 @@ export class Gate {
   }
 
   /**
-   * By two clocks: one stops while a virtual machine is suspended, the other may be set. The age counts from
-   * before the call was judged, so what was stored longer ago cannot have been missed.
+   * The age counts from before the call was judged, so what was stored longer ago cannot have been missed. A
+   * decision with a detail is recorded as an exception.
    */
-  #isCurrent({ currentAt }: PendingCall, now: Instant, monotonicMs: number): boolean {
+  #isCurrent({ currentAt }: PendingCall, { detail }: Decision, reading: ClockReading): boolean {
     if (currentAt === undefined) return true
-    const ageMs = Math.max(now - currentAt.now, monotonicMs - currentAt.monotonicMs)
-    return ageMs <= this.#deps.settings.maxStalenessMs
+    const { maxStalenessMs, whileCutOff } = this.#deps.settings
+    const maxAgeMs = detail === undefined ? maxStalenessMs : (whileCutOff?.maxAgeMs ?? 0)
+    return computeAgeMs(currentAt, reading) <= maxAgeMs
   }
 
   /** Calling hours and the age of facts cannot be judged by a clock that is known to be wrong. */

@@ -15,6 +15,8 @@ export interface ServerReadings {
   readonly clockBehindSeconds: number
   /** `undefined` if there can be no other server. */
   readonly changeFeed: { readonly lagSeconds: number; readonly isLeader: boolean } | undefined
+  /** `undefined` unless this server is an edge. */
+  readonly edgeOptOutsPending: number | undefined
   readonly policyExceptions: readonly { readonly check: CheckName; readonly until: Instant }[]
   /** `undefined` when no key in force expires, or the keys cannot be read. */
   readonly nextKeyExpiryAt: Instant | undefined
@@ -115,8 +117,13 @@ const plainGauges: readonly (readonly [string, string, SelectReading])[] = [
   ],
   [
     'callgate_leader',
-    'Whether this server sends webhooks, scans and checks labels for all that share its database: 1 or 0; absent with SQLite.',
+    'Whether this server sends webhooks, scans and checks labels for all that share its database: 1 or 0; absent with SQLite, 0 of an edge.',
     (from) => (from.changeFeed === undefined ? undefined : Number(from.changeFeed.isLeader)),
+  ],
+  [
+    'callgate_edge_opt_outs_pending',
+    'Opt-outs that were given to this edge and are not known to be at its center; absent unless this server is an edge.',
+    (from) => from.edgeOptOutsPending,
   ],
   [
     'callgate_next_key_expiry_timestamp_seconds',

@@ -26,11 +26,15 @@ export interface Change {
 }
 
 /** Dropping more of them one by one would take other servers longer than asking again. */
-const maxNamedNumbers = 5_000
+const maxNamedNumbers = 10_000
 
 function toColumns({ accountId, numbers }: Change) {
   const isNamed = numbers !== undefined && numbers.length > 0 && numbers.length <= maxNamedNumbers
-  return { account_id: accountId, numbers: isNamed ? numbers.join(',') : null }
+  return {
+    account_id: accountId,
+    numbers: isNamed ? numbers.join(',') : null,
+    all_numbers: isNamed ? 0 : 1,
+  }
 }
 
 /**

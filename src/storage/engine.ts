@@ -20,7 +20,7 @@ export async function openDatabase(settings: StorageSettings): Promise<OpenDatab
   const opened = postgres
     ? await (await loadPostgres()).openPostgres(postgres, { isCommand: !settings.inThread })
     : await openSqlite(settings)
-  return { ...opened, retryWhileLocked: retryWhileLocked(opened, settings) }
+  return complete(opened, settings)
 }
 
 /** In that thread, queries run on a connection of its own, and transactions take turns with those of others. */
@@ -31,7 +31,15 @@ export async function openDatabaseInThread(
   const opened = postgres
     ? (await loadPostgres()).openPostgresInThread(postgres)
     : openSqliteInThread(settings)
-  return { ...opened, retryWhileLocked: retryWhileLocked(opened, settings) }
+  return complete(opened, settings)
+}
+
+function complete<Opened extends EngineThreadConnection>(
+  opened: Opened,
+  settings: Pick<StorageSettings, 'isCopy' | 'lockWaitMs'>,
+) {
+  const traits = { ...opened.traits, isCopy: settings.isCopy === true }
+  return { ...opened, traits, retryWhileLocked: retryWhileLocked(opened, settings) }
 }
 
 /** Its driver is loaded only by those who use it. */

@@ -11,6 +11,8 @@ export interface EngineTraits {
   readonly name: string
   /** Whether several servers may use the database: they read the rows of `changes`, and lock single rows. */
   readonly isShared: boolean
+  /** Whether the rows are copies of those at a center, so that nothing but opt-outs may be written. */
+  readonly isCopy: boolean
   /** Maximum number of bound values in one statement. */
   readonly maxParameters: number
   /** Whether a statement failed only because another process holds a lock, so that it can be retried. */
@@ -63,6 +65,8 @@ export interface ChangeFeed {
   readonly isLeader: boolean
   /** Why the latest look failed, for people. */
   readonly problem: string | undefined
+  /** Number of the newest change that has been passed on; `undefined` without a connection to the database. */
+  readonly position: number | undefined
 }
 
 export interface OpenDatabase extends ThreadDatabase {
@@ -131,6 +135,8 @@ export interface StorageSettings {
    */
   readonly blockForLockMs: number
   readonly lockWaitMs: number
+  /** Of an edge; see {@link EngineTraits.isCopy}. */
+  readonly isCopy?: boolean
   /** False: a new database is created only with `init`. */
   readonly createDatabase?: boolean
   /** Writes, and waits for the disk, in a thread of its own. */
@@ -141,7 +147,7 @@ export interface StorageSettings {
 
 /** For a further thread of the process that has opened the database. */
 export interface ThreadStorageSettings
-  extends Pick<StorageSettings, 'postgres' | 'dataDir' | 'lockWaitMs'> {
+  extends Pick<StorageSettings, 'postgres' | 'dataDir' | 'lockWaitMs' | 'isCopy'> {
   /** From {@link OpenDatabase.connectThread}. */
   readonly port: MessagePort | undefined
 }

@@ -43,6 +43,7 @@ import type { Tables } from './tables.js'
 export const sqliteTraits: EngineTraits = {
   name: 'sqlite',
   isShared: false,
+  isCopy: false,
   maxParameters: 32_000,
   isLockedElsewhere: (cause) => getErrorCode(cause)?.startsWith('SQLITE_BUSY') === true,
   isFull: (cause) => getErrorCode(cause) === 'SQLITE_FULL',

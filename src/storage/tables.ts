@@ -27,6 +27,8 @@ export interface Tables {
   internal_dnc_lists: InternalDncListRow
   change_head: ChangeHeadRow
   changes: ChangeRow
+  edge_copy: EdgeCopyRow
+  edge_opt_outs: EdgeOptOutRow
   ebr_records: EbrRecordRow
   erasures: ErasureRow
   access_tokens: AccessTokenRow
@@ -212,6 +214,8 @@ interface ChangeRow {
   account_id: string | null
   /** Separated by commas. */
   numbers: string | null
+  /** Whether opt-outs and consents of any number may have changed; otherwise only those of `numbers`. */
+  all_numbers: Generated<number>
   /** For people: by the clock of whoever wrote. */
   at: number
 }
@@ -222,6 +226,28 @@ interface SharedLimitRow {
   /** May be more than the limit, by what was asked for last. */
   taken: number
   expires_at: number
+}
+
+/** One row, with id 1, in the database of an edge. */
+interface EdgeCopyRow {
+  id: number
+  /** Whose rows the center gives to the key of the edge. */
+  account_id: string
+  /** Of the change up to which all are in the copy. */
+  cursor: string
+  /** What is missing in the copy, as JSON; null if it is whole. */
+  missing: string | null
+  /** What was stored until then is in the copy; by the clock of the edge, and up to some seconds too early. */
+  current_at: number
+}
+
+/** An opt-out that was given to an edge, until it is in what the center sends. */
+interface EdgeOptOutRow {
+  account_id: string
+  /** Code of the project the list belongs to. */
+  list: string
+  number: string
+  added_at: number
 }
 
 interface InternalDncListRow {

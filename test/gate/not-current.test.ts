@@ -1,12 +1,13 @@
 /** No allow leaves while the gate does not know what others have stored in the last moments. */
 import { expect, it } from 'vitest'
 import type { ClockReading } from '../../src/domain/time/clock.js'
+import type { GateSettings } from '../../src/gate/gate.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 import { virtualTime } from '../support/virtual-time.js'
 
 /** A gate whose feed was current at `feed.currentAt`, and whose records take `journalMs`. */
-function gateWithFeed(journalMs = 0) {
+function gateWithFeed(journalMs = 0, settings: Partial<GateSettings> = {}) {
   const time = virtualTime('2026-11-23T17:00:00Z')
   const read = (): ClockReading => ({ now: time.now(), monotonicMs: time.monotonicMs() })
   const feed = { currentAt: read() }
@@ -15,6 +16,7 @@ function gateWithFeed(journalMs = 0) {
     timers: time,
     clock: time,
     feed,
+    settings,
     journal: {
       append: ({ reason }, onWritten) => {
         reasons.push(reason)
@@ -67,4 +69,23 @@ it('still blocks for the reason that was found, and lets emergency calls pass', 
   feed.currentAt = { now: 0, monotonicMs: Number.NEGATIVE_INFINITY }
   expect(await gate.decide(aCall({ dialed: '911' }))).toMatchObject({ reason: 'service-code' })
   expect(await gate.decide(aCall({ dialed: '12' }))).toMatchObject({ reason: 'extension' })
+})
+
+it('allows longer what an operator has signed for, and says so in the record', async () => {
+  const until = Date.parse('2026-11-23T17:01:00Z')
+  const reason = 'the line is being moved; signed A. Person'
+  const whileCutOff = { maxAgeMs: 60_000, callKinds: new Set(['manual'] as const), reason, until }
+  const { gate, time, reasons } = gateWithFeed(0, { whileCutOff })
+  await time.advance(2_000)
+  expect(await gate.decide(aCall())).toMatchObject({
+    decision: 'allow',
+    detail: `by a copy that is 2 s old (edge.whileCutOff): ${reason}`,
+  })
+  expect(reasons).toEqual(['permitted'])
+  await time.advance(58_000)
+  expect(await gate.decide(aCall())).toMatchObject({ reason: 'not-current' })
+  const others = { ...whileCutOff, callKinds: new Set(['ai', 'autodialed'] as const) }
+  const strict = gateWithFeed(0, { whileCutOff: others })
+  await strict.time.advance(2_000)
+  expect(await strict.gate.decide(aCall())).toMatchObject({ reason: 'not-current' })
 })

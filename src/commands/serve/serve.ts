@@ -11,6 +11,8 @@ import type { Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
+import { Center } from '../../edge/center.js'
+import { edgeRoutes } from '../../edge/edge-routes.js'
 import { getErrorMessage } from '../../errors.js'
 import { encodeDecision } from '../../gate/decision-document.js'
 import { journalRoutes } from '../../gate/journal/journal-routes.js'
@@ -227,6 +229,7 @@ export function openHttpServer(
     // Its path would otherwise be that of a decision with the id 'preview'.
     createPreviewRoute(callgate.dryRunGate, runtime.clock),
     ...journalRoutes(journal),
+    ...edgeRoutes(new Center({ storage: callgate.storage, timers: runtime.timers })),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]
   const limits = rateLimits(callgate)
@@ -309,6 +312,8 @@ function rateLimits(callgate: Callgate): RateLimits {
  * written to a file, since logs are stored and shared. Resolves to a shell expression for the sandbox's key.
  */
 async function showFirstKeys(callgate: Callgate, output: LineWriter): Promise<string | undefined> {
+  // The keys of an edge are those of its center.
+  if (callgate.storage.traits.isCopy) return undefined
   const file = output.isTerminal ? undefined : resolveFirstKeysFile(callgate)
   const keys = await createFirstKeys(callgate, (made) => file && writeFirstKeys(file, made))
   if (keys.size === 0) return undefined

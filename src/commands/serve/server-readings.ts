@@ -4,6 +4,7 @@ import type { Callgate } from '../../app/callgate.js'
 import { resolveLastBackupPath } from '../../app/data-folders.js'
 import { checkNames } from '../../domain/decision.js'
 import { parseInstant } from '../../domain/time/dates.js'
+import { EdgeCopy } from '../../edge/edge-copy.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { ServerReadings } from '../../observability/server-metrics.js'
 import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
@@ -13,10 +14,14 @@ type ServerReaderDeps = Pick<
   'changeHead' | 'gate' | 'journal' | 'keys' | 'remote' | 'settings' | 'storage'
 >
 
-type StoredReadings = Pick<ServerReadings, 'dataFreeBytes' | 'lastBackupAt' | 'nextKeyExpiryAt'>
+type StoredReadings = Pick<
+  ServerReadings,
+  'dataFreeBytes' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt'
+>
 
 const nothingRead: StoredReadings = {
   dataFreeBytes: undefined,
+  edgeOptOutsPending: undefined,
   lastBackupAt: undefined,
   nextKeyExpiryAt: undefined,
 }
@@ -58,12 +63,17 @@ export function createServerReader(deps: ServerReaderDeps): () => Promise<Server
   }
 }
 
-async function readFromDisk({ keys, settings }: ServerReaderDeps): Promise<StoredReadings> {
-  const [{ bavail, bsize }, nextKeyExpiryAt, lastBackup] = await Promise.all([
+async function readFromDisk({
+  keys,
+  settings,
+  storage,
+}: ServerReaderDeps): Promise<StoredReadings> {
+  const [{ bavail, bsize }, nextKeyExpiryAt, lastBackup, edgeOptOutsPending] = await Promise.all([
     statfs(settings.dataDir),
     keys.findNextExpiry(),
     readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
+    storage.traits.isCopy ? new EdgeCopy(storage).countOptOuts() : undefined,
   ])
   const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
-  return { dataFreeBytes: bavail * bsize, lastBackupAt, nextKeyExpiryAt }
+  return { dataFreeBytes: bavail * bsize, edgeOptOutsPending, lastBackupAt, nextKeyExpiryAt }
 }

@@ -3,7 +3,7 @@
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
-import type { Db, InternalDncRow } from '../../storage/tables.js'
+import type { Db, InternalDncRow, Tables } from '../../storage/tables.js'
 import { splitIntoChunks } from '../sql/chunks.js'
 import { insertInChunks } from '../sql/insert-in-chunks.js'
 import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
@@ -183,6 +183,36 @@ function toEntryRow(
     key_id: null,
   }
 }
+
+/** Of an edge: remembers opt-outs of its account until the center has them. */
+export async function keepForCenter(
+  db: Db,
+  { owner, storedAt, traits }: RowWrite,
+  numbers: readonly PhoneNumber[],
+): Promise<void> {
+  const copied = await db.selectFrom('edge_copy').select('account_id').executeTakeFirst()
+  if (copied?.account_id !== owner.accountId) return
+  await insertForCenter(db, numbers, {
+    traits,
+    toRow: (number) => ({
+      account_id: owner.accountId,
+      list: owner.projectCode,
+      number,
+      added_at: storedAt,
+    }),
+  })
+}
+
+const insertForCenter = insertInChunks((db, rows: readonly Tables['edge_opt_outs'][]) =>
+  db
+    .insertInto('edge_opt_outs')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'list', 'number'])
+        .doUpdateSet((row) => ({ added_at: row.ref('excluded.added_at') })),
+    ),
+)
 
 /** Updates the list's modification time. */
 export async function touchList(db: Db, { owner, at }: RowWrite): Promise<void> {

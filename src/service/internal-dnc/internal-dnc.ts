@@ -26,7 +26,7 @@ import {
   requireScope,
   type ScopeResolver,
 } from '../projects/project-scope.js'
-import { runAccountTransaction } from '../sql/account-transaction.js'
+import { runAccountTransaction, runOptOutTransaction } from '../sql/account-transaction.js'
 import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
 import { NumberRowReader, type RowStorage } from '../sql/rows-by-number.js'
 import type { InternalDncEntry, InternalDncEntrySource } from './internal-dnc-entry.js'
@@ -36,6 +36,7 @@ import {
   countOnList,
   insertEntries,
   insertFixedEntries,
+  keepForCenter,
   markRemoved,
   readLastModified,
   selectEntries,
@@ -101,7 +102,8 @@ export class InternalDnc implements InternalDncEntrySource {
     const startedSeconds = monotonicSeconds()
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
-    await this.#write(caller, { scope, numbers }, async (transaction, write) => {
+    const add = async (transaction: Db, write: RowWrite) => {
+      if (write.traits.isCopy) await keepForCenter(transaction, write, numbers)
       const fixed = await this.#excludeStored(
         transaction,
         write.owner,
@@ -116,7 +118,8 @@ export class InternalDnc implements InternalDncEntrySource {
       await insertFixedEntries(transaction, write, fixed)
       await updateOptOut(transaction, write, numbers)
       return await insertEntries(transaction, write, numbers)
-    })
+    }
+    await this.#write(caller, { scope, numbers, run: runOptOutTransaction }, add)
     await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
     this.#options.onOptOutEnforced?.(monotonicSeconds() - startedSeconds)
   }
@@ -131,7 +134,8 @@ export class InternalDnc implements InternalDncEntrySource {
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers({ ...request, ignoreInvalid: true })
     const fixed = await this.#findFixed(caller.accountId, numbers)
-    await this.#write(caller, { scope, numbers }, async (transaction, write) => {
+    const run = runAccountTransaction
+    await this.#write(caller, { scope, numbers, run }, async (transaction, write) => {
       requireListAccess(caller, write.owner.projectCode)
       return await markRemoved(transaction, write, { numbers, fixed })
     })
@@ -251,12 +255,12 @@ export class InternalDnc implements InternalDncEntrySource {
   /** `work` returns how many rows it changed. */
   async #write(
     { accountId, keyId }: Caller,
-    { scope, numbers }: { readonly scope: ProjectScope; readonly numbers: readonly PhoneNumber[] },
+    { scope, numbers, run }: ListWrite,
     work: (transaction: Db, write: RowWrite) => Promise<number>,
   ): Promise<void> {
     const { changeHead, viewOf, storage } = this.#options
     const at = viewOf(accountId).clock.now()
-    await runAccountTransaction(storage, accountId, async (transaction) => {
+    await run(storage, accountId, async (transaction) => {
       const { internalDncList } = await readCurrentLists(transaction, scope)
       const owner = { accountId, projectCode: internalDncList }
       const change = await changeHead.takeNext(transaction, { accountId, numbers })
@@ -283,6 +287,12 @@ export class InternalDnc implements InternalDncEntrySource {
       'You do not have sufficient permissions to perform: delete_pdnc',
     )
   }
+}
+
+interface ListWrite {
+  readonly scope: ProjectScope
+  readonly numbers: readonly PhoneNumber[]
+  readonly run: typeof runAccountTransaction
 }
 
 /** Parses the distinct numbers. The text of its error is prescribed by the spec, "Internal DNC list". */

@@ -5,14 +5,31 @@ import { monotonicSeconds } from '../../runtime/runtime.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db, Tables } from '../../storage/tables.js'
 
+type AccountStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+
+/** As {@link runOptOutTransaction}, for all other writes. An edge refuses them with `not-available`. */
+export async function runAccountTransaction<Result>(
+  storage: AccountStorage,
+  accountId: string,
+  work: (transaction: Transaction<Tables>) => Promise<Result>,
+): Promise<Result> {
+  if (storage.traits.isCopy) {
+    throw new AppError(
+      'not-available',
+      'This server is an edge, which stores nothing but opt-outs; send it to one of edge.centers',
+    )
+  }
+  return await runOptOutTransaction(storage, accountId, work)
+}
+
 /**
  * Runs `work` in a transaction that starts by locking the account's row, since what `work` reads must still
  * be true when it writes. In SQLite that is a write, which takes the lock of the whole database: a read
  * transaction could not be upgraded if another process has written since. The whole transaction is retried while another
  * process holds the lock, so `work` must have no side effects outside the transaction.
  */
-export async function runAccountTransaction<Result>(
-  { db, traits, retryWhileLocked }: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>,
+export async function runOptOutTransaction<Result>(
+  { db, traits, retryWhileLocked }: AccountStorage,
   accountId: string,
   work: (transaction: Transaction<Tables>) => Promise<Result>,
 ): Promise<Result> {

@@ -27,7 +27,7 @@ export interface RowWrite extends ChangeStamp {
   readonly at: Instant
   /** The API key of the request. */
   readonly keyId: string
-  readonly traits: Pick<EngineTraits, 'name' | 'maxParameters'>
+  readonly traits: Pick<EngineTraits, 'isCopy' | 'name' | 'maxParameters'>
 }
 
 /** A query whose parameters are the account, the project code and the numbers, in that order. */

@@ -311,14 +311,15 @@ class RecordingConnection extends PoolConnection {
     return result
   }
 
-  /** The first migrations have no such table, and no server that could have cached anything. */
+  /** The first migrations have no such column. */
   async #record(): Promise<void> {
+    const allNumbers = this.#hasNumbers && !this.#isDescribed ? 1 : 0
     await super.executeQuery(
       CompiledQuery.raw(`do $$ begin
-        if to_regclass('changes') is not null then
+        if exists (select from pg_attribute where attrelid = to_regclass('changes') and attname = 'all_numbers') then
           with head as (update change_head set seq = seq + 1 returning seq)
-          insert into changes (seq, at)
-          select seq, (extract(epoch from clock_timestamp()) * 1000)::bigint from head;
+          insert into changes (seq, at, all_numbers)
+          select seq, (extract(epoch from clock_timestamp()) * 1000)::bigint, ${allNumbers} from head;
         end if;
       end $$`),
     )

@@ -79,6 +79,10 @@ export class PostgresFeed implements ChangeFeed {
     return this.#isLeader && ageMs < leaderTimeoutMs / 2
   }
 
+  get position(): number | undefined {
+    return this.#connection?.seq
+  }
+
   get problem(): string | undefined {
     return this.#problem
   }

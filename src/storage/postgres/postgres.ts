@@ -19,6 +19,7 @@ import { PostgresFeed, standbyProblem } from './postgres-feed.js'
 const traits: EngineTraits = {
   name: 'postgres',
   isShared: true,
+  isCopy: false,
   // The protocol counts them in 16 bits.
   maxParameters: 65_000,
   // Serialization failure, deadlock, lock timeout.

@@ -1,0 +1,157 @@
+/**
+ * How a server that decides far from the database, an edge, keeps a copy of what an account's decisions depend
+ * on: rows of the tables by their columns. What both ends do is in `docs/edges.md`.
+ */
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { z } from 'zod'
+import { type BytesReply, defineEndpoint } from './endpoint.js'
+import { fields } from './fields.js'
+
+/** Of a table, by column; instants are milliseconds since the epoch. */
+export type CopiedRow = Readonly<Record<string, string | number | null>>
+
+/** Tables of an account that are always sent whole, those that others refer to first. */
+export const accountTables = [
+  'accounts',
+  'api_keys',
+  'projects',
+  'campaigns',
+  'project_hours',
+  'state_registrations',
+  'internal_dnc_lists',
+] as const
+export type AccountTable = (typeof accountTables)[number]
+
+/** Tables with a row for each number. */
+export const numberTables = ['internal_dnc', 'ebr_records'] as const
+export type NumberTable = (typeof numberTables)[number]
+
+export interface AccountCopy {
+  readonly accountId: string
+  readonly tables: Readonly<Record<AccountTable, readonly CopiedRow[]>>
+}
+
+export interface RecordPageRequest {
+  readonly table: NumberTable
+  /** The key of the last row of the page before; empty for the first page. */
+  readonly after: string
+}
+
+/** Rows in the order of their keys. */
+export interface RecordPage {
+  readonly rows: readonly CopiedRow[]
+  /** The key of the last row; null if there are no more rows. */
+  readonly next: string | null
+}
+
+export interface ChangesRequest {
+  /** Empty for the newest change, without what it changed. */
+  readonly after: string
+  /** Answer as soon as there is a change, and otherwise after so long. */
+  readonly waitMs: number
+}
+
+/** What has changed after a cursor, as it is now. */
+export interface ChangesCopy {
+  /** Of the newest change in this answer. */
+  readonly cursor: string
+  /** The copy must be made again, since it is not known what has changed. */
+  readonly isUnknown: boolean
+  /** Whether there are more changes, to be asked for with the new cursor. */
+  readonly hasMore: boolean
+  /** Whether rows of {@link accountTables} have changed. */
+  readonly ofAccount: boolean
+  /** Whether rows of {@link numberTables} of any number may have changed. */
+  readonly ofAllNumbers: boolean
+  /** All rows of these numbers follow. */
+  readonly numbers: readonly string[]
+  readonly rows: Readonly<Record<NumberTable, readonly CopiedRow[]>>
+  /** All changes were known here so many milliseconds after the request had arrived; usually negative. */
+  readonly knownAfterMs: number
+}
+
+const row: z.ZodType<CopiedRow> = z.record(z.string(), z.union([z.string(), z.number(), z.null()]))
+const rows = z.array(row)
+const recordRows = z.object({ internal_dnc: rows, ebr_records: rows })
+
+const compress = promisify(gzip)
+
+/** Rows are a tenth of their size then. */
+async function toCompressedReply(answer: unknown): Promise<BytesReply> {
+  const bytes = await compress(JSON.stringify(answer))
+  return { bytes, contentType: 'application/json', headers: { 'content-encoding': 'gzip' } }
+}
+
+const shared = {
+  spec: 'none; callgate only',
+  method: 'GET',
+  accepts: ['query'],
+  keyAlsoIn: [],
+  rights: ['edge'],
+  scopes: 'none',
+  errors: 'problem',
+  encode: toCompressedReply,
+} as const
+
+export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
+  ...shared,
+  name: 'edge-account',
+  summary: 'The account, keys, projects and hours of the key’s account, for the copy of an edge.',
+  paths: ['/v1/edge/account'],
+  request: fields({}),
+  response: z.object({
+    accountId: z.string(),
+    tables: z.object({
+      accounts: rows,
+      api_keys: rows,
+      projects: rows,
+      campaigns: rows,
+      project_hours: rows,
+      state_registrations: rows,
+      internal_dnc_lists: rows,
+    }),
+  }),
+})
+
+export const edgeRecordsEndpoint = defineEndpoint<RecordPageRequest, RecordPage>({
+  ...shared,
+  name: 'edge-records',
+  summary: 'Opt-outs, or consents in force, of the key’s account by page, for the copy of an edge.',
+  paths: ['/v1/edge/records'],
+  request: fields({
+    table: z.enum(numberTables, `must be one of ${numberTables.join(', ')}`),
+    after: z.string().default('').describe('`next` of the page before'),
+  }),
+  response: z.object({ rows, next: z.string().nullable() }),
+})
+
+const maxWaitMs = 10_000
+const waitRule = `must be a whole number of milliseconds from 0 to ${maxWaitMs}`
+
+export const edgeChangesEndpoint = defineEndpoint<ChangesRequest, ChangesCopy>({
+  ...shared,
+  name: 'edge-changes',
+  summary: 'What has changed for the key’s account, as it is now, for the copy of an edge.',
+  paths: ['/v1/edge/changes'],
+  request: fields({
+    after: z.string().default('').describe('`cursor` of the answer before; empty to begin'),
+    waitMs: z
+      .string()
+      .regex(/^\d{1,5}$/, waitRule)
+      .transform(Number)
+      .refine((ms) => ms <= maxWaitMs, waitRule)
+      .meta({ type: 'integer', minimum: 0, maximum: maxWaitMs })
+      .describe('Wait so long for a change'),
+  }),
+  response: z.object({
+    cursor: z.string(),
+    isUnknown: z.boolean(),
+    hasMore: z.boolean(),
+    ofAccount: z.boolean(),
+    ofAllNumbers: z.boolean(),
+    numbers: z.array(z.string()),
+    rows: recordRows,
+    knownAfterMs: z.number(),
+  }),
+})

@@ -1,0 +1,261 @@
+/**
+ * Gives edges the rows of their account, and what has changed in them. An answer has rows as they are when it is made,
+ * so it does no harm if one is sent twice, or has changed again meanwhile.
+ */
+import { sql } from 'kysely'
+import type {
+  AccountCopy,
+  AccountTable,
+  ChangesCopy,
+  ChangesRequest,
+  CopiedRow,
+  NumberTable,
+  RecordPage,
+  RecordPageRequest,
+} from '../api/edges.js'
+import type { Caller } from '../domain/caller.js'
+import type { Timers } from '../domain/time/clock.js'
+import { AppError } from '../errors.js'
+import { sleep } from '../runtime/runtime.js'
+import type { ChangeFeed, OpenDatabase } from '../storage/open-database.js'
+import type { Db } from '../storage/tables.js'
+
+export interface CenterDeps {
+  readonly storage: Pick<OpenDatabase, 'db' | 'feed' | 'traits'>
+  readonly timers: Pick<Timers, 'monotonicMs'>
+}
+
+/** So few that making an answer of them does not hold up decisions. */
+const maxRows = 1_000
+/** Of one answer. */
+const maxChanges = 100
+const maxNumbers = 1_000
+const waitStepMs = 10
+
+interface Change {
+  readonly seq: number
+  readonly at: number
+  readonly account_id: string | null
+  readonly numbers: string | null
+  readonly all_numbers: number
+}
+
+export class Center {
+  readonly #db: Db
+  readonly #feed: ChangeFeed | undefined
+  readonly #timers: CenterDeps['timers']
+
+  constructor({ storage, timers }: CenterDeps) {
+    this.#db = storage.db
+    this.#feed = storage.traits.isShared ? storage.feed : undefined
+    this.#timers = timers
+  }
+
+  async readAccount({ accountId }: Caller): Promise<AccountCopy> {
+    this.#requireFeed()
+    const read = (table: AccountTable) => this.#readTable(table, accountId)
+    const [account] = await read('accounts')
+    return {
+      accountId,
+      tables: {
+        // Webhooks are sent by the center.
+        accounts: account ? [{ ...account, webhook_secret: null }] : [],
+        api_keys: await read('api_keys'),
+        projects: await read('projects'),
+        campaigns: await read('campaigns'),
+        project_hours: await read('project_hours'),
+        state_registrations: await read('state_registrations'),
+        internal_dnc_lists: await read('internal_dnc_lists'),
+      },
+    }
+  }
+
+  async #readTable(table: AccountTable, accountId: string): Promise<readonly CopiedRow[]> {
+    const owner = sql.ref(table === 'accounts' ? 'id' : 'account_id')
+    const query = sql<CopiedRow>`select * from ${sql.table(table)} where ${owner} = ${accountId}`
+    return (await query.execute(this.#db)).rows
+  }
+
+  async readRecords({ accountId }: Caller, request: RecordPageRequest): Promise<RecordPage> {
+    this.#requireFeed()
+    const rows =
+      request.table === 'internal_dnc'
+        ? await this.#readOptOuts(accountId, request.after)
+        : await this.#readConsents(accountId, request.after)
+    const last = rows.length < maxRows ? undefined : rows.at(-1)
+    return { rows, next: last ? formatRecordKey(request.table, last) : null }
+  }
+
+  async #readOptOuts(accountId: string, after: string): Promise<readonly CopiedRow[]> {
+    const [list = '', number = ''] = readOptOutKey(after)
+    const rows = await this.#db
+      .selectFrom('internal_dnc')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where(sql<boolean>`(list, number) > (${list}, ${number})`)
+      .orderBy('list')
+      .orderBy('number')
+      .limit(maxRows)
+      .execute()
+    return rows.map((row) => ({ ...row }))
+  }
+
+  async #readConsents(accountId: string, after: string): Promise<readonly CopiedRow[]> {
+    const rows = await this.#db
+      .selectFrom('ebr_records')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('superseded_at', 'is', null)
+      .where('id', '>', readConsentKey(after))
+      .orderBy('id')
+      .limit(maxRows)
+      .execute()
+    return rows.map((row) => ({ ...row }))
+  }
+
+  /** Throws `not-available` while the database does not answer. */
+  async readChanges({ accountId }: Caller, request: ChangesRequest): Promise<ChangesCopy> {
+    const feed = this.#requireFeed()
+    const arrivedMs = this.#timers.monotonicMs()
+    const after = parseCursor(request.after)
+    await this.#waitForChange(feed, after?.seq, arrivedMs + request.waitMs)
+    const head = feed.position
+    const knownAfterMs = feed.currentAt.monotonicMs - arrivedMs
+    if (head === undefined) {
+      throw new AppError('not-available', `The database does not answer: ${feed.problem}`)
+    }
+    if (after === undefined || !(await this.#isKnown(after)) || after.seq > head) {
+      return { ...nothing, cursor: await this.#readCursor(head), isUnknown: true, knownAfterMs }
+    }
+    if (after.seq === head) return { ...nothing, cursor: request.after, knownAfterMs }
+    const read = await this.#readRows(after.seq, head)
+    const changes = takeNumbers(read)
+    const last = changes.at(-1)
+    if (last?.seq !== after.seq + changes.length) {
+      return { ...nothing, cursor: await this.#readCursor(head), isUnknown: true, knownAfterMs }
+    }
+    const own = changes.filter(({ account_id: id }) => id === null || id === accountId)
+    const numbers = [...new Set(own.flatMap((change) => change.numbers?.split(',') ?? []))]
+    return {
+      cursor: formatCursor(last),
+      isUnknown: false,
+      hasMore: last.seq < head,
+      ofAccount: own.some((change) => change.numbers === null),
+      ofAllNumbers: own.some(({ all_numbers: all }) => all === 1),
+      numbers,
+      rows: await this.#readNumbers(accountId, numbers),
+      knownAfterMs,
+    }
+  }
+
+  async #waitForChange(feed: ChangeFeed, after: number | undefined, untilMs: number) {
+    while (feed.position === after && after !== undefined) {
+      if (this.#timers.monotonicMs() >= untilMs) return
+      await sleep(waitStepMs)
+    }
+  }
+
+  /** After a failover that has lost changes, others may have their numbers, or will have. */
+  async #isKnown({ seq, at }: Cursor): Promise<boolean> {
+    return (await this.#readAt(seq)) === at
+  }
+
+  async #readCursor(seq: number): Promise<string> {
+    return formatCursor({ seq, at: await this.#readAt(seq) })
+  }
+
+  /** 0 if the change is no longer known, as that of a database that was moved. */
+  async #readAt(seq: number): Promise<number> {
+    const query = this.#db.selectFrom('changes').select('at').where('seq', '=', seq)
+    return (await query.executeTakeFirst())?.at ?? 0
+  }
+
+  async #readRows(after: number, head: number): Promise<readonly Change[]> {
+    return await this.#db
+      .selectFrom('changes')
+      .select(['seq', 'at', 'account_id', 'numbers', 'all_numbers'])
+      .where('seq', '>', after)
+      .where('seq', '<=', head)
+      .orderBy('seq')
+      .limit(maxChanges)
+      .execute()
+  }
+
+  async #readNumbers(
+    accountId: string,
+    numbers: readonly string[],
+  ): Promise<Readonly<Record<NumberTable, readonly CopiedRow[]>>> {
+    if (numbers.length === 0) return nothing.rows
+    const optOuts = await this.#db
+      .selectFrom('internal_dnc')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where(isOneOf(numbers))
+      .execute()
+    const consents = await this.#db
+      .selectFrom('ebr_records')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where(isOneOf(numbers))
+      .where('superseded_at', 'is', null)
+      .execute()
+    return {
+      internal_dnc: optOuts.map((row) => ({ ...row })),
+      ebr_records: consents.map((row) => ({ ...row })),
+    }
+  }
+
+  #requireFeed(): ChangeFeed {
+    if (this.#feed) return this.#feed
+    const rule = 'only servers with storage.engine postgres serve edges'
+    throw new AppError('not-available', rule)
+  }
+}
+
+/** Any number of them is one parameter. */
+const isOneOf = (numbers: readonly string[]) => sql<boolean>`number = any(${numbers})`
+
+const nothing = {
+  isUnknown: false,
+  hasMore: false,
+  ofAccount: false,
+  ofAllNumbers: false,
+  numbers: [],
+  rows: { internal_dnc: [], ebr_records: [] },
+} as const
+
+/** Those at the beginning that have at most {@link maxNumbers}, but at least one. */
+function takeNumbers(changes: readonly Change[]): readonly Change[] {
+  let count = 0
+  const end = changes.findIndex(({ numbers }, index) => {
+    count += numbers?.split(',').length ?? 0
+    return index > 0 && count > maxNumbers
+  })
+  return end === -1 ? changes : changes.slice(0, end)
+}
+
+/** The number of a change, and when it was stored. */
+interface Cursor {
+  readonly seq: number
+  readonly at: number
+}
+
+const formatCursor = ({ seq, at }: Cursor) => `${seq}-${at}`
+
+/** `undefined` for text that is none. */
+function parseCursor(text: string): Cursor | undefined {
+  const [, seq, at] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? []
+  return seq === undefined ? undefined : { seq: Number(seq), at: Number(at) }
+}
+
+function formatRecordKey(table: NumberTable, row: CopiedRow): string {
+  return table === 'internal_dnc' ? `${row.number} ${row.list}` : String(row.id)
+}
+
+/** List and number. */
+function readOptOutKey(after: string): readonly string[] {
+  const [, number = '', list = ''] = /^(\d{10}) (.*)$/.exec(after) ?? []
+  return [list, number]
+}
+
+const readConsentKey = (after: string) => (/^\d{1,15}$/.test(after) ? Number(after) : 0)

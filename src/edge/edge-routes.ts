@@ -1,0 +1,36 @@
+/** The routes for edges, at the center. */
+import { edgeAccountEndpoint, edgeChangesEndpoint, edgeRecordsEndpoint } from '../api/edges.js'
+import { createRoute, type Route } from '../api/route.js'
+import type { Caller } from '../domain/caller.js'
+import { AppError } from '../errors.js'
+import type { Center } from './center.js'
+
+export function edgeRoutes(center: Center): readonly Route[] {
+  const bind =
+    <Request, Response>(answer: (caller: Caller, request: Request) => Promise<Response>) =>
+    (caller: Caller, request: Request) => {
+      requireAdministrator(caller)
+      return answer(caller, request)
+    }
+  return [
+    createRoute(
+      edgeAccountEndpoint,
+      bind((caller) => center.readAccount(caller)),
+    ),
+    createRoute(
+      edgeRecordsEndpoint,
+      bind((caller, request) => center.readRecords(caller, request)),
+    ),
+    createRoute(
+      edgeChangesEndpoint,
+      bind((caller, request) => center.readChanges(caller, request)),
+    ),
+  ]
+}
+
+/** The copy has everything about the account. */
+function requireAdministrator({ role, keyId, limits }: Caller): void {
+  if (role === 'Administrator' && limits.projects === 'any') return
+  const rule = 'a copy of the account needs role Administrator and no limit to projects'
+  throw new AppError('forbidden', `key ${keyId}: ${rule}`)
+}

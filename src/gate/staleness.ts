@@ -1,0 +1,33 @@
+/** How old what is known of other servers may be when an allow leaves. */
+import type { CallKind } from '../domain/decision.js'
+import type { ClockReading, Instant } from '../domain/time/clock.js'
+
+export interface StalenessRules {
+  readonly maxStalenessMs: number
+  /** Of an edge that has lost its center: what an operator has signed for. */
+  readonly whileCutOff?: CutOffException | undefined
+}
+
+export interface CutOffException {
+  readonly maxAgeMs: number
+  readonly callKinds: ReadonlySet<CallKind>
+  readonly reason: string
+  readonly until: Instant
+}
+
+/** By two clocks: one stops while a virtual machine is suspended, the other may be set. */
+export function computeAgeMs(known: ClockReading, { now, monotonicMs }: ClockReading): number {
+  return Math.max(now - known.now, monotonicMs - known.monotonicMs)
+}
+
+/** For the record of an allow that only the exception permits; `undefined` if none is needed or applies. */
+export function describeException(
+  callKind: CallKind,
+  { ageMs, now }: { readonly ageMs: number; readonly now: Instant },
+  { maxStalenessMs, whileCutOff }: StalenessRules,
+): string | undefined {
+  if (whileCutOff === undefined || ageMs <= maxStalenessMs) return undefined
+  const { maxAgeMs, callKinds, reason, until } = whileCutOff
+  if (ageMs > maxAgeMs || now >= until || !callKinds.has(callKind)) return undefined
+  return `by a copy that is ${Math.ceil(ageMs / 1_000)} s old (edge.whileCutOff): ${reason}`
+}

@@ -1,0 +1,252 @@
+/** An edge beside servers that share a PostgreSQL database: it decides as they do, or blocks. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { until } from '../../e2e/asterisk/lab/until.js'
+import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
+import { callgate, type Serving, serve } from '../../support/program.js'
+import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.js'
+
+let cluster: Cluster
+let first: ClusterNode
+let second: ClusterNode
+/** To the first and the second server. */
+let lines: readonly TcpProxy[]
+let edge: Serving
+let edgeSettings: Readonly<Record<string, string>>
+
+beforeAll(async () => {
+  // How long a slow machine takes is tested elsewhere.
+  const settings = { CALLGATE_GATE_DEADLINE_MS: '5000', CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000' }
+  cluster = await openCluster({ count: 2, settings })
+  const [one, two] = cluster.nodes
+  if (!one || !two) throw new Error('there are not two servers')
+  first = one
+  second = two
+  lines = await Promise.all(
+    [one, two].map(({ serving }) => openTcpProxy(Number(new URL(serving.url).port))),
+  )
+  const loginIdFile = join(cluster.folder, 'edge-key')
+  writeFileSync(loginIdFile, `${await createKey('edge,records')}\n`)
+  edgeSettings = {
+    ...settings,
+    CALLGATE_DATA_DIR: join(cluster.folder, 'edge'),
+    CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
+    CALLGATE_EDGE_CENTERS: `[${lines.map(({ port }) => `http://127.0.0.1:${port}`).join(', ')}]`,
+    CALLGATE_EDGE_LOGIN_ID_FILE: loginIdFile,
+  }
+  for (const number of ['2125550100', '7185550100'])
+    expect(await pdnc(first.serving, number)).toBe(200)
+  edge = await serve(edgeSettings)
+  await untilReady()
+})
+
+afterAll(async () => {
+  await edge.end('SIGTERM')
+  for (const line of lines) line.close()
+  await cluster.close()
+})
+
+async function createKey(rights: string): Promise<string> {
+  const made = await callgate(
+    [
+      'keys',
+      'create',
+      '--account',
+      'sandbox',
+      '--role',
+      'Administrator',
+      '--can',
+      rights,
+      '--label',
+      'edge',
+    ],
+    cluster.environment,
+  )
+  expect(made).toMatchObject({ code: 0 })
+  return /\b\S{44}\b/.exec(made.out)?.[0] ?? ''
+}
+
+function send({ url }: Pick<Serving, 'url'>, path: string, body: object, key = cluster.key) {
+  return fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { loginId: key, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify(body),
+  })
+}
+
+async function decide(on: Serving, number: string, callKind = 'manual'): Promise<string> {
+  const response = await send(on, '/v1/decisions', { number, callKind })
+  if (!response.ok) return `status ${response.status}`
+  const { decision, reason } = (await response.json()) as { decision: string; reason: string }
+  return `${decision} ${reason}`
+}
+
+const pdnc = (on: Serving, phoneList: string, actionType = 'add') =>
+  send(on, '/app/main/rpc/pdnc', { phoneList, actionType }).then(({ status }) => status)
+
+const consent = (phoneNumber: string) => ({
+  keepBetterEbr: false,
+  ebrList: [{ phoneNumber, type: 'P', dateOfLastContact: '2026-11-20' }],
+})
+
+const isReady = async () => (await fetch(`${edge.url}/readyz`)).status === 200
+
+const untilReady = () => until('the edge is current', isReady)
+
+const untilDecided = (on: Serving, number: string, wanted: string) =>
+  until(`${number} is decided: ${wanted}`, async () => (await decide(on, number)) === wanted)
+
+it('has the opt-outs, keys and projects from before it started', async () => {
+  expect(await decide(edge, '2125550100')).toBe('block internal-dnc')
+  expect(await decide(edge, '7185550100')).toBe('block internal-dnc')
+  expect(await decide(edge, '6465550100')).toBe('allow permitted')
+})
+
+it('enforces an opt-out of the center within a second, and its end', async () => {
+  for (const number of ['9175550100', '3475550100', '5165550100']) {
+    expect(await decide(edge, number)).toBe('allow permitted')
+    expect(await pdnc(second.serving, number)).toBe(200)
+    const acknowledgedAt = performance.now()
+    for (;;) {
+      const askedAt = performance.now()
+      const decision = await decide(edge, number)
+      if (decision === 'block internal-dnc') break
+      expect(askedAt - acknowledgedAt, decision).toBeLessThan(1_000)
+    }
+  }
+  expect(await pdnc(first.serving, '9175550100', 'remove')).toBe(200)
+  await untilDecided(edge, '9175550100', 'allow permitted')
+})
+
+it('takes consents from the center', async () => {
+  expect(await decide(edge, '7185550102')).toBe('block federal-dnc')
+  expect((await send(first.serving, '/app/main/rpc/ebr', consent('7185550102'))).status).toBe(200)
+  await untilDecided(edge, '7185550102', 'allow permitted')
+})
+
+it('takes keys from the center, also that they were revoked', async () => {
+  const made = await createKey('decide')
+  await until('the key is known', async () => {
+    const response = await send(
+      edge,
+      '/v1/decisions',
+      { number: '6465550100', callKind: 'manual' },
+      made,
+    )
+    return response.status === 200
+  })
+  const listed = await callgate(['keys', 'list', '--account', 'sandbox'], cluster.environment)
+  const id = /^(\S+).*\bdecide\b/m.exec(listed.out)?.[1] ?? ''
+  expect(await callgate(['keys', 'revoke', id], cluster.environment)).toMatchObject({ code: 0 })
+  await until('the key is revoked', async () => {
+    const response = await send(
+      edge,
+      '/v1/decisions',
+      { number: '6465550100', callKind: 'manual' },
+      made,
+    )
+    return response.status === 401
+  })
+})
+
+it('enforces its own opt-outs at once, and passes them on', async () => {
+  expect(await pdnc(edge, '9145550100')).toBe(200)
+  expect(await decide(edge, '9145550100')).toBe('block internal-dnc')
+  await untilDecided(first.serving, '9145550100', 'block internal-dnc')
+  // It is an opt-out like any other from then on.
+  await until('the edge has nothing left to pass on', async () => {
+    const metrics = await (await fetch(`${edge.url}/metrics`)).text()
+    return /^callgate_edge_opt_outs_pending 0$/m.test(metrics)
+  })
+  expect(await pdnc(first.serving, '9145550100', 'remove')).toBe(200)
+  await untilDecided(edge, '9145550100', 'allow permitted')
+})
+
+it('refuses all other writes, and says where they belong', async () => {
+  for (const [path, body] of [
+    ['/app/main/rpc/ebr', consent('7185550102')],
+    ['/app/main/rpc/pdnc', { phoneList: '2015550100', actionType: 'remove' }],
+  ] as const) {
+    const response = await send(edge, path, body)
+    expect(response.status, path).toBe(503)
+    expect(await response.text()).toContain('edge.centers')
+  }
+})
+
+it('blocks while it is cut off, keeps the opt-outs that it is given, and recovers by itself', async () => {
+  for (const line of lines) line.pause()
+  await untilDecided(edge, '6465550100', 'block not-current')
+  expect(await isReady()).toBe(false)
+  expect(await decide(edge, '2125550100')).toBe('block internal-dnc')
+  expect(await pdnc(edge, '2015550100')).toBe(200)
+  expect(await pdnc(first.serving, '9735550100')).toBe(200)
+  await edge.end('SIGKILL')
+  edge = await serve(edgeSettings)
+  expect(await decide(edge, '2015550100')).toBe('block internal-dnc')
+  expect(await decide(edge, '6465550100')).toBe('block not-current')
+  for (const line of lines) line.resume()
+  await untilReady()
+  expect(await decide(edge, '6465550100')).toBe('allow permitted')
+  expect(await decide(edge, '9735550100')).toBe('block internal-dnc')
+  await untilDecided(second.serving, '2015550100', 'block internal-dnc')
+})
+
+it('goes on with another server of the center when one is gone', async () => {
+  const [line] = lines
+  line?.cut()
+  line?.pause()
+  await untilReady()
+  expect(await pdnc(second.serving, '9085550100')).toBe(200)
+  await untilDecided(edge, '9085550100', 'block internal-dnc')
+  line?.resume()
+})
+
+it('follows imports, which change any number', async () => {
+  const file = join(cluster.folder, 'opt-outs.csv')
+  const numbers = Array.from(
+    { length: 12_000 },
+    (_, index) => `303555${String(index).padStart(4, '0')}`,
+  )
+  writeFileSync(file, `number\n${numbers.join('\n')}\n`)
+  const imported = await callgate(
+    [
+      'records',
+      'import',
+      'opt-outs',
+      file,
+      '--account',
+      'sandbox',
+      '--source',
+      'test',
+      '--undated',
+    ],
+    cluster.environment,
+  )
+  expect(imported).toMatchObject({ code: 0 })
+  expect(await decide(first.serving, '3035551234')).toBe('block internal-dnc')
+  await untilDecided(edge, '3035551234', 'block internal-dnc')
+})
+
+it('goes on for what an operator has signed for while it is cut off, and says so in the record', async () => {
+  const excepted = await serve({
+    ...edgeSettings,
+    CALLGATE_DATA_DIR: join(cluster.folder, 'excepted'),
+    CALLGATE_EDGE_WHILE_CUT_OFF_MAX_AGE_MS: '60000',
+    CALLGATE_EDGE_WHILE_CUT_OFF_REASON: 'the line of the site is being moved; signed A. Person',
+    CALLGATE_EDGE_WHILE_CUT_OFF_UNTIL: '2100-01-01T00:00:00Z',
+  })
+  await untilDecided(excepted, '6465550100', 'allow permitted')
+  for (const line of lines) line.pause()
+  await until('it is cut off', async () => (await fetch(`${excepted.url}/readyz`)).status === 503)
+  const response = await send(excepted, '/v1/decisions', {
+    number: '6465550100',
+    callKind: 'manual',
+  })
+  expect(await response.json()).toMatchObject({
+    decision: 'allow',
+    message: expect.stringContaining('the line of the site is being moved; signed A. Person'),
+  })
+  for (const line of lines) line.resume()
+  await excepted.end('SIGTERM')
+})
