@@ -1,14 +1,14 @@
 /**
- * Several servers over one PostgreSQL on this machine, to try out: `npm run cluster`, with `-- --servers 5` for more
+ * Several servers over one PostgreSQL, and an edge, on this machine, to try out: `npm run cluster`, with `-- --servers 5` for more
  * than three. Prints what to paste into a shell. Ends with Ctrl-C, and leaves nothing.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
-import { startChild } from './children.mjs'
+import { runChild, startChild } from './children.mjs'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const { values } = parseArgs({
@@ -55,7 +55,7 @@ async function end(code) {
 }
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void end(0))
 
-async function startServer(index, url) {
+async function startServer(index, settings) {
   const name = `node-${index}`
   const child = startChild(process.execPath, [here('../dist/main.js'), 'serve'], {
     env: {
@@ -63,9 +63,7 @@ async function startServer(index, url) {
       CALLGATE_DATA_DIR: join(folder, name),
       CALLGATE_HTTP_PORT: String(firstPort + index - 1),
       CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
-      CALLGATE_STORAGE_ENGINE: 'postgres',
-      CALLGATE_STORAGE_URL: url,
-      CALLGATE_STORAGE_TLS: 'false',
+      ...settings,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -84,22 +82,45 @@ try {
   await client.connect()
   await client.query('create database callgate')
   await client.end()
+  const database = {
+    CALLGATE_STORAGE_ENGINE: 'postgres',
+    CALLGATE_STORAGE_URL: `${server}/callgate`,
+    CALLGATE_STORAGE_TLS: 'false',
+  }
   const urls = []
   for (let index = 1; index <= count; index += 1) {
-    urls.push(await startServer(index, `${server}/callgate`))
+    urls.push(await startServer(index, database))
   }
   const keys = readFileSync(join(folder, 'node-1', 'first-keys.txt'), 'utf8')
   const key = /^sandbox: (\S+)/m.exec(keys)?.[1]
+  const edgeKey = join(folder, 'edge-key')
+  const create = ['keys', 'create', '--account', 'sandbox', '--role', 'Administrator']
+  const made = await runChild(
+    process.execPath,
+    [here('../dist/main.js'), ...create, '--can', 'edge,records', '--label', 'edge'],
+    { env: { ...process.env, CALLGATE_DATA_DIR: join(folder, 'command'), ...database } },
+  )
+  if (made.code !== 0) throw new Error(made.err)
+  writeFileSync(edgeKey, made.out, { mode: 0o600 })
+  const edge = await startServer(count + 1, {
+    CALLGATE_EDGE_CENTERS: `[${urls.join(', ')}]`,
+    CALLGATE_EDGE_LOGIN_ID_FILE: edgeKey,
+  })
   const last = urls.at(-1)
   const request = `-H 'loginId: ${key}' -H 'Content-Type: application/json'`
   process.stdout.write(`${count} servers over ${server}/callgate: ${urls.join(' ')}
+An edge that copies the sandbox from them: ${edge}
 
 A decision of the last one, an opt-out on the first, and the same decision again:
   curl -s ${last}/v1/decisions ${request} -d '{"number":"212-555-0100","callKind":"manual"}'
   curl -s ${urls[0]}/app/main/rpc/pdnc ${request} -d '{"phoneList":"2125550100","actionType":"add"}'
   curl -s ${last}/v1/decisions ${request} -d '{"number":"212-555-0100","callKind":"manual"}'
+The edge, and an opt-out that it passes on to the others:
+  curl -s ${edge}/v1/decisions ${request} -d '{"number":"212-555-0100","callKind":"manual"}'
+  curl -s ${edge}/app/main/rpc/pdnc ${request} -d '{"phoneList":"6465550100","actionType":"add"}'
+  curl -s ${last}/v1/decisions ${request} -d '{"number":"646-555-0100","callKind":"manual"}'
 Which of them is the leader, and how current each one is:
-  for url in ${urls.join(' ')}; do curl -s $url/metrics | grep -E '^callgate_(leader|change_feed)'; done
+  for url in ${urls.join(' ')} ${edge}; do curl -s $url/metrics | grep -E '^callgate_(leader|change_feed)'; done
 Ctrl-C ends them, and removes their data.
 `)
 } catch (cause) {

@@ -17,6 +17,16 @@ export async function withAppContext<Result>(
   }
 }
 
+/** Throws on an edge, whose accounts and keys are replaced by those of its center. */
+export function requireOwnAccounts({ settings }: AppContext): void {
+  const [center] = settings.edge.centers
+  if (center === undefined) return
+  throw new CommandFailure(
+    `this is an edge, which copies accounts and keys from ${center}; run the command on that server`,
+    2,
+  )
+}
+
 /** Throws when the account does not exist; otherwise commands would silently find nothing. */
 export async function requireAccount(
   { accounts }: Pick<AppContext, 'accounts'>,

@@ -89,6 +89,10 @@ export class EdgeCopy {
 
   /** Rows of other accounts, such as the sandbox, stay. */
   async replaceAccount({ accountId, tables }: AccountCopy, state: CopyState): Promise<CopyState> {
+    if (state.accountId !== '' && state.accountId !== accountId) {
+      const copied = `the data folder has a copy of account '${state.accountId}'`
+      throw new Error(`the key is of account '${accountId}', but ${copied}; use a new folder`)
+    }
     const next = { ...state, accountId, missing: toMissing({ account: false }, state.missing) }
     return await this.#change(next, async (transaction) => {
       await sql`pragma defer_foreign_keys = on`.execute(transaction)

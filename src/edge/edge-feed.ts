@@ -71,7 +71,18 @@ export class EdgeFeed implements ChangeFeed {
         monotonicMs: systemTimers.monotonicMs() - ageMs,
       }
     }
+    // The rest of the start needs the account, so it waits for it for a moment.
+    else await this.#copyAccount(observer)
     this.#following = Promise.all([this.#keepCurrent(observer), this.#keepDelivering()])
+  }
+
+  async #copyAccount(observer: ChangeObserver): Promise<void> {
+    try {
+      await this.#step(observer)
+      await this.#step(observer)
+    } catch (cause) {
+      this.#problem = getErrorMessage(cause)
+    }
   }
 
   async close(): Promise<void> {

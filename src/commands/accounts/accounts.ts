@@ -7,7 +7,7 @@ import {
   type AccountSettings,
   repeatedAddModes,
 } from '../../service/accounts/accounts.js'
-import { requireAccount, withAppContext } from '../account-command.js'
+import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
 import { createYesNoOption } from '../option-values.js'
 
@@ -49,7 +49,9 @@ function registerCreate(group: Command, terminal: Terminal): void {
     .argument('<id>', 'letters, digits, - and _; also the client_id of its access tokens')
     .requiredOption('--name <text>', 'name for people')
     .action((id: string, { name }: { name: string }, command: Command) =>
-      withAppContext(command, async ({ accounts }) => {
+      withAppContext(command, async (context) => {
+        requireOwnAccounts(context)
+        const { accounts } = context
         if (await accounts.ensure({ id, kind: 'real', name })) return terminal.out(`${id}\n`)
         throw new CommandFailure(`account '${id}' already exists (see: callgate accounts list)`)
       }),

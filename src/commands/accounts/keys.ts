@@ -6,7 +6,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
 import type { ApiKeyInfo } from '../../service/accounts/api-keys.js'
 import type { KeyGrant } from '../../service/accounts/key-rows.js'
-import { withAppContext } from '../account-command.js'
+import { requireOwnAccounts, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand } from '../command.js'
 import { parseDuration, parseWords } from '../option-values.js'
 
@@ -41,7 +41,9 @@ export const registerKeys: RegisterCommand = (program, terminal) => {
       'when it expires: 2027-01-31 (midnight UTC), an instant, or 90d, 12h, 30m',
     )
     .action((options: CreateOptions, command: Command) =>
-      withAppContext(command, async ({ keys, runtime }) => {
+      withAppContext(command, async (context) => {
+        requireOwnAccounts(context)
+        const { keys, runtime } = context
         const { account: accountId, role, label } = options
         const requestedGrant = parseGrant(options, runtime.clock.now())
         const { id, key, grant } = await keys.create({ accountId, role, label, ...requestedGrant })
@@ -68,8 +70,9 @@ export const registerKeys: RegisterCommand = (program, terminal) => {
     .description('revoke a key and its access tokens; running servers follow within a second')
     .argument('<id>', 'the id shown by keys list')
     .action((id: string, _options, command: Command) =>
-      withAppContext(command, async ({ keys }) => {
-        if (!(await keys.revoke(id))) {
+      withAppContext(command, async (context) => {
+        requireOwnAccounts(context)
+        if (!(await context.keys.revoke(id))) {
           throw new CommandFailure(`active key '${id}' not found (see: callgate keys list)`)
         }
         terminal.note(`${id} is revoked\n`)

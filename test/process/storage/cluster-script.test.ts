@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { runChild, startChild } from '../../../scripts/children.mjs'
 import { until } from '../../e2e/asterisk/lab/until.js'
 
-it('starts servers that share opt-outs, and leaves nothing', async () => {
+it('starts servers and an edge that share opt-outs, and leaves nothing', async () => {
   const script = join(import.meta.dirname, '../../../scripts/cluster.mjs')
   const temporary = mkdtempSync(join(tmpdir(), 'callgate-cluster-script-'))
   // PostgreSQL runs as another user.
@@ -27,7 +27,12 @@ it('starts servers that share opt-outs, and leaves nothing', async () => {
     const run = async (line = '') => (await runChild('bash', ['-c', line], { timeout: 20_000 })).out
     expect(JSON.parse(await run(lines[0]))).toMatchObject({ decision: 'allow' })
     expect(JSON.parse(await run(lines[1]))).toEqual({ message: 'success' })
-    await until('the other blocks', async () => (await run(lines[2])).includes('"internal-dnc"'))
+    const untilBlocked = (line?: string) =>
+      until('it is blocked', async () => (await run(line)).includes('"internal-dnc"'))
+    await untilBlocked(lines[2])
+    await untilBlocked(lines[3])
+    expect(JSON.parse(await run(lines[4]))).toEqual({ message: 'success' })
+    await untilBlocked(lines[5])
   } finally {
     child.kill('SIGINT')
     await once(child, 'exit')
