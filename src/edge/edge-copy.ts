@@ -19,7 +19,7 @@ import type { Db, Tables } from '../storage/tables.js'
 type OptOutRow = Tables['edge_opt_outs']
 
 /** What is still to be fetched; `after` is the key of the last row that was. */
-export interface MissingPart {
+interface MissingPart {
   readonly account: boolean
   readonly records: readonly { readonly table: NumberTable; readonly after: string }[]
 }
@@ -35,7 +35,7 @@ export interface CopyState {
 }
 
 const allRecords = numberTables.map((table) => ({ table, after: '' }))
-export const everything: MissingPart = { account: true, records: allRecords }
+const everything: MissingPart = { account: true, records: allRecords }
 
 export class EdgeCopy {
   readonly #storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked' | 'traits'>

@@ -4,8 +4,11 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
+import { Center } from '../../src/edge/center.js'
+import { edgeRoutes } from '../../src/edge/edge-routes.js'
 import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../../src/http/decision-routes.js'
+import { systemTimers } from '../../src/runtime/runtime.js'
 import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { warmupRoutes } from '../../src/sources/warming/warmup-routes.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -26,13 +29,14 @@ beforeAll(async () => {
 afterAll(() => running.end())
 
 function everyEndpoint() {
-  const { service, journal, warmup } = running.callgate
+  const { service, journal, storage, warmup } = running.callgate
   return [
     ...decisionEndpoints,
     previewEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes(journal),
+      ...edgeRoutes(new Center({ storage, timers: systemTimers })),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),
   ]

@@ -141,7 +141,17 @@ const rpc = '/app/main/rpc'
 const hours = '/v1.5/GeoScrub'
 const rndItem = { phoneNumber: consented, date: '2026-01-31' }
 
+/** Only servers over PostgreSQL have edges; `edge.test.ts` tries that they get nothing of another account. */
+const ofEdges = (path: string, query: Readonly<Record<string, string>> = {}): Try => ({
+  ask: () => ({ path, query }),
+  theirs: status(503),
+  mine: status(503),
+})
+
 const tries: Readonly<Record<string, Try | readonly Try[]>> = {
+  'edge-account': ofEdges('/v1/edge/account'),
+  'edge-records': ofEdges('/v1/edge/records', { table: 'internal_dnc' }),
+  'edge-changes': ofEdges('/v1/edge/changes', { waitMs: '0' }),
   token: {
     ask: (key) => ({
       path: '/oauth/token',

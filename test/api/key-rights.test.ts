@@ -217,6 +217,18 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   'predial-get': { needs: decide, ask: { path: '/v1/predial', query: { number, kind: 'manual' } } },
   'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
   decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },
+  // Only servers over PostgreSQL have edges.
+  'edge-account': { needs: ['edge'], status: 503, ask: { path: '/v1/edge/account' } },
+  'edge-records': {
+    needs: ['edge'],
+    status: 503,
+    ask: { path: '/v1/edge/records', query: { table: 'internal_dnc' } },
+  },
+  'edge-changes': {
+    needs: ['edge'],
+    status: 503,
+    ask: { path: '/v1/edge/changes', query: { waitMs: '0' } },
+  },
   'warm-start': {
     needs: decide,
     status: 202,
@@ -232,7 +244,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
 
 const keyed = [...endpoints.values()].filter(({ access }) => access !== 'open')
 
-/** All 32 sets of rights. The empty one, which no command makes, must be good for nothing. */
+/** All sets of rights. The empty one, which no command makes, must be good for nothing. */
 const sets: readonly (readonly Right[])[] = Array.from({ length: 2 ** rights.length }, (_, bits) =>
   rights.filter((_right, place) => (bits & (2 ** place)) !== 0),
 )

@@ -82,6 +82,9 @@ const kept: Readonly<Record<string, string>> = {
   decisions: 'id call_kind decision reason via',
   ebr_records: 'project_code type contact_on obligation_ends_on reference_num brand key_id number',
   erasures: 'id requested_by reason rows',
+  // Empty except on an edge. An opt-out is kept, and is there only until the center has it.
+  edge_copy: 'cursor missing',
+  edge_opt_outs: 'list number',
   internal_dnc: 'list key_id number',
   internal_dnc_lists: 'list',
   legal_entities:

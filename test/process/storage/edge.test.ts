@@ -47,20 +47,13 @@ afterAll(async () => {
   await cluster.close()
 })
 
-async function createKey(rights: string): Promise<string> {
+async function createKey(
+  rights: string,
+  account = 'sandbox',
+  role = 'Administrator',
+): Promise<string> {
   const made = await callgate(
-    [
-      'keys',
-      'create',
-      '--account',
-      'sandbox',
-      '--role',
-      'Administrator',
-      '--can',
-      rights,
-      '--label',
-      'edge',
-    ],
+    ['keys', 'create', '--account', account, '--role', role, '--can', rights, '--label', 'edge'],
     cluster.environment,
   )
   expect(made).toMatchObject({ code: 0 })
@@ -101,6 +94,31 @@ it('has the opt-outs, keys and projects from before it started', async () => {
   expect(await decide(edge, '2125550100')).toBe('block internal-dnc')
   expect(await decide(edge, '7185550100')).toBe('block internal-dnc')
   expect(await decide(edge, '6465550100')).toBe('allow permitted')
+})
+
+it('gives a key nothing of another account, and an Administrator alone', async () => {
+  const ask = async (path: string, key: string) => {
+    const { url } = first.serving
+    const response = await fetch(`${url}/v1/edge/${path}`, { headers: { loginId: key } })
+    return { status: response.status, body: (await response.json()) as unknown }
+  }
+  const stranger = await createKey('edge', 'main')
+  const account = await ask('account', stranger)
+  expect(account).toMatchObject({ status: 200, body: { accountId: 'main' } })
+  expect(JSON.stringify(account.body)).not.toContain('sandbox')
+  const none = { status: 200, body: { rows: [], next: null } }
+  expect(await ask('records?table=internal_dnc', stranger)).toEqual(none)
+  expect(await ask('records?table=ebr_records', stranger)).toEqual(none)
+  const changes = await ask('changes?waitMs=0', stranger)
+  const { cursor } = changes.body as { cursor: string }
+  expect(await pdnc(first.serving, '2155550100')).toBe(200)
+  expect(await ask(`changes?waitMs=1000&after=${cursor}`, stranger)).toMatchObject({
+    status: 200,
+    body: { isUnknown: false, numbers: [], rows: { internal_dnc: [] } },
+  })
+  const supervisor = await createKey('edge', 'sandbox', 'Supervisor')
+  expect(await ask('account', supervisor)).toMatchObject({ status: 403 })
+  expect(await ask('records?table=accounts', stranger)).toMatchObject({ status: 400 })
 })
 
 it('enforces an opt-out of the center within a second, and its end', async () => {
