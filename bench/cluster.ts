@@ -139,7 +139,7 @@ async function measureSharedLimits(url: string, small: boolean): Promise<void> {
   const open = async (postgres: StorageSettings['postgres']) => {
     const settings = { dataDir: folder, lockWaitMs: 1_000, blockForLockMs: 0, inThread: true }
     const storage = await openDatabase({ ...settings, postgres })
-    await migrateSchema(storage.db)
+    await migrateSchema(storage)
     return storage
   }
   const engines = [

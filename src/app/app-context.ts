@@ -6,9 +6,7 @@ import { version } from '../config/version.js'
 import { sandboxAccountId } from '../domain/caller.js'
 import { ChangeNotifier } from '../domain/change-notifier.js'
 import type { Clock } from '../domain/time/clock.js'
-import { CenterClient } from '../edge/center-client.js'
-import { EdgeCopy } from '../edge/edge-copy.js'
-import { EdgeFeed } from '../edge/edge-feed.js'
+import type { EdgeFeed } from '../edge/edge-feed.js'
 import { AppError, DataFileError, getErrorMessage } from '../errors.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { Accounts } from '../service/accounts/accounts.js'
@@ -65,9 +63,9 @@ export async function openAppContext(
     blockForLockMs: runtime.canBlock ? settings.storage.lockWaitMs : 0,
     inThread: !runtime.canBlock,
   })
-  const edge = runtime.canBlock ? undefined : openEdge(settings, runtime, opened)
-  const storage = edge ? { ...opened, feed: edge } : opened
   try {
+    const edge = runtime.canBlock ? undefined : await openEdge(settings, runtime, opened)
+    const storage = edge ? { ...opened, feed: edge } : opened
     await migrateDatabase(storage, runtime)
     storage.markInitialized()
     const { db, reads } = storage
@@ -112,7 +110,7 @@ export async function openAppContext(
     }
     return { ...base, webhooks, webhookObserver, close }
   } catch (cause) {
-    await storage.close()
+    await opened.close()
     throw cause
   }
 }
@@ -136,15 +134,15 @@ async function migrateDatabase(storage: OpenDatabase, { log }: Runtime): Promise
 }
 
 /** Follows the center, if this server is an edge. */
-function openEdge(
+async function openEdge(
   { edge: { centers, loginIdFile } }: Settings,
   { log, random }: Runtime,
   storage: OpenDatabase,
-): EdgeFeed | undefined {
+): Promise<EdgeFeed | undefined> {
   if (loginIdFile === undefined || centers.length === 0) return undefined
   const loginId = readKeyFile(loginIdFile, 'edge.loginIdFile')
-  const client = new CenterClient({ centers, loginId })
-  return new EdgeFeed({ client, copy: new EdgeCopy(storage), log, random })
+  const { EdgeFeed } = await import('../edge/edge-feed.js')
+  return new EdgeFeed({ centers, loginId, storage, log, random })
 }
 
 /** Forwards webhook events to an observer that is set later. */

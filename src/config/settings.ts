@@ -295,12 +295,26 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
     const rule = `is ${lockWaitMs} and must be below gate.deadlineMs, which is ${deadlineMs}`
     problem(['storage', 'lockWaitMs'], `${rule}; lower lockWaitMs or raise deadlineMs`)
   }
-  const { engine, url } = settings.storage
-  if (engine === 'postgres' && settings.edge.centers.length > 0) {
-    problem(['edge', 'centers'], 'must be empty with storage.engine postgres')
+  requireCluster(settings, problem)
+  const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
+  for (const [check, { staleForMs }] of Object.entries(settings.policy)) {
+    if (staleForMs === 0 || keepsStale) continue
+    const rule = 'has no effect without source.kind remote and gate.cache.maxEntries'
+    problem(['policy', check, 'staleForMs'], rule)
   }
-  if (engine === 'postgres' && url === undefined) {
-    problem(['storage', 'url'], 'must be given with storage.engine postgres')
+})
+
+/** Rules of several servers over a database, and of edges. */
+function requireCluster(
+  settings: Settings,
+  problem: (path: readonly string[], message: string) => void,
+): void {
+  if (settings.storage.engine === 'postgres') {
+    const rule = 'with storage.engine postgres'
+    const { url } = settings.storage
+    if (url === undefined) problem(['storage', 'url'], `must be given ${rule}`)
+    const { centers } = settings.edge
+    if (centers.length > 0) problem(['edge', 'centers'], `must be empty ${rule}`)
   }
   const { servers } = settings.cluster
   for (const { path, requestsPerMinute } of listProviderRates(settings)) {
@@ -310,13 +324,7 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
       `is ${requestsPerMinute} and must be at least cluster.servers, which is ${servers}`,
     )
   }
-  const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
-  for (const [check, { staleForMs }] of Object.entries(settings.policy)) {
-    if (staleForMs === 0 || keepsStale) continue
-    const rule = 'has no effect without source.kind remote and gate.cache.maxEntries'
-    problem(['policy', check, 'staleForMs'], rule)
-  }
-})
+}
 
 function listProviderRates({ source, lookups }: Settings) {
   const ofQuestions = (['provider', 'secondProvider'] as const).flatMap((which) =>

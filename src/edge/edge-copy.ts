@@ -130,14 +130,6 @@ export class EdgeCopy {
       .execute()
   }
 
-  async countOptOuts(): Promise<number> {
-    const { count } = await this.#storage.db
-      .selectFrom('edge_opt_outs')
-      .select((row) => row.fn.countAll().as('count'))
-      .executeTakeFirstOrThrow()
-    return Number(count)
-  }
-
   /** They are in what the center has sent, unless they were added again since. */
   async forgetOptOuts(optOuts: readonly OptOutRow[]): Promise<void> {
     await this.#storage.retryWhileLocked(() =>

@@ -11,8 +11,8 @@ import type { Logger } from '../observability/log.js'
 import { computeBackoffMs } from '../runtime/backoff.js'
 import { sleep, systemClock, systemTimers } from '../runtime/runtime.js'
 import type { ChangeFeed } from '../storage/open-database.js'
-import type { CenterClient } from './center-client.js'
-import type { CopyState, EdgeCopy } from './edge-copy.js'
+import { CenterClient, type CenterClientOptions } from './center-client.js'
+import { type CopyState, EdgeCopy } from './edge-copy.js'
 
 /** The center answers after so long, at the latest. */
 const waitMs = 100
@@ -21,9 +21,8 @@ const storeCurrentEveryMs = 5_000
 const maxOptOuts = 1_000
 const retryOptOutsMs = 1_000
 
-export interface EdgeFeedDeps {
-  readonly client: CenterClient
-  readonly copy: EdgeCopy
+export interface EdgeFeedDeps extends CenterClientOptions {
+  readonly storage: ConstructorParameters<typeof EdgeCopy>[0]
   readonly log: Logger
   /** At least 0 and below 1; spreads the attempts of several edges. */
   readonly random: () => number
@@ -40,9 +39,9 @@ export class EdgeFeed implements ChangeFeed {
   readonly #closing = new AbortController()
   #following: Promise<unknown> = Promise.resolve()
 
-  constructor({ client, copy, log, random }: EdgeFeedDeps) {
-    this.#client = client
-    this.#copy = copy
+  constructor({ storage, log, random, ...center }: EdgeFeedDeps) {
+    this.#client = new CenterClient(center)
+    this.#copy = new EdgeCopy(storage)
     this.#log = log
     this.#random = random
   }

@@ -97,7 +97,7 @@ test.runIf(isPostgres())('an empty database is migrated by both', async () => {
     [1, 2].map(() => openDatabase({ ...settings, ...settingsOf(name), dataDir: '' })),
   )
   try {
-    await Promise.all(servers.map(({ db }) => migrateSchema(db)))
+    await Promise.all(servers.map((server) => migrateSchema(server)))
   } finally {
     await Promise.all(servers.map((server) => server.close()))
   }

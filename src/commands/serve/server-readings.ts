@@ -4,7 +4,6 @@ import type { Callgate } from '../../app/callgate.js'
 import { resolveLastBackupPath } from '../../app/data-folders.js'
 import { checkNames } from '../../domain/decision.js'
 import { parseInstant } from '../../domain/time/dates.js'
-import { EdgeCopy } from '../../edge/edge-copy.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { ServerReadings } from '../../observability/server-metrics.js'
 import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
@@ -63,6 +62,14 @@ export function createServerReader(deps: ServerReaderDeps): () => Promise<Server
   }
 }
 
+async function countEdgeOptOuts({ db }: ServerReaderDeps['storage']): Promise<number> {
+  const { count } = await db
+    .selectFrom('edge_opt_outs')
+    .select((row) => row.fn.countAll().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
 async function readFromDisk({
   keys,
   settings,
@@ -72,7 +79,7 @@ async function readFromDisk({
     statfs(settings.dataDir),
     keys.findNextExpiry(),
     readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
-    storage.traits.isCopy ? new EdgeCopy(storage).countOptOuts() : undefined,
+    storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
   ])
   const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
   return { dataFreeBytes: bavail * bsize, edgeOptOutsPending, lastBackupAt, nextKeyExpiryAt }
