@@ -223,13 +223,54 @@ describe('the Compose file', () => {
   })
 })
 
+describe('the Compose file of a cluster', () => {
+  const file = parse(read('config/compose/cluster.yaml'), { merge: true })
+  const cluster: Readonly<Record<string, ClusterService>> = file.services
+
+  test('uses only settings that exist, and opens ports on loopback only', () => {
+    const variables = new Set(listSettingLeaves().map(({ variable }) => variable))
+    for (const [name, { environment, ports }] of Object.entries(cluster)) {
+      const unknown = Object.keys(environment).filter((variable) => !variables.has(variable))
+      expect(unknown, name).toEqual([])
+      expect(ports, name).toEqual([expect.stringMatching(/^127\.0\.0\.1:\d+:8480$/)])
+    }
+  })
+
+  test('gives each server a folder of its own, and the secrets that its settings name', () => {
+    const folders = Object.values(cluster).flatMap(({ volumes }) => volumes)
+    expect(new Set(folders).size).toBe(Object.keys(cluster).length)
+    expect(Object.keys(file.volumes).sort()).toEqual(
+      folders.map((folder) => folder.split(':')[0]).sort(),
+    )
+    for (const [name, { environment, secrets }] of Object.entries(cluster)) {
+      const paths = Object.values(environment).filter((value) => value.startsWith('/run/secrets/'))
+      expect(paths, name).toEqual(secrets.map((secret) => `/run/secrets/${secret}`))
+      for (const secret of secrets) expect(Object.keys(file.secrets), name).toContain(secret)
+    }
+  })
+
+  test('names servers of its own as the centers of its edge', () => {
+    const centers: string[] = parse(cluster.edge?.environment.CALLGATE_EDGE_CENTERS ?? '[]')
+    const names = centers.map((center) => new URL(center).hostname)
+    expect(names).toEqual(['callgate-1', 'callgate-2'])
+    for (const name of names) expect(Object.keys(cluster)).toContain(name)
+  })
+})
+
+interface ClusterService {
+  readonly environment: Readonly<Record<string, string>>
+  readonly ports: readonly string[]
+  readonly secrets: readonly string[]
+  readonly volumes: readonly string[]
+}
+
 interface Manifest {
   readonly apiVersion: string
   readonly kind: string
 }
 
 describe('the Kubernetes manifests', () => {
-  const manifests = ['service', 'sidecar'].flatMap((name) =>
+  const manifests = ['service', 'sidecar', 'cluster', 'edge'].flatMap((name) =>
     parseAllDocuments(read(`config/kubernetes/${name}.yaml`)).map(
       (document): Manifest => document.toJS(),
     ),
