@@ -77,12 +77,12 @@ export async function benchCluster({ small }: { readonly small: boolean }): Prom
   }
 }
 
-async function readAddress({ stdout }: ChildProcess): Promise<string> {
+export async function readAddress({ stdout }: ChildProcess): Promise<string> {
   const [line] = (await once(stdout as NonNullable<typeof stdout>, 'data')) as [Buffer]
   return line.toString().trim()
 }
 
-async function createDatabase(address: string, name: string): Promise<void> {
+export async function createDatabase(address: string, name: string): Promise<void> {
   const client = new pg.Client(`${address}/postgres`)
   await client.connect()
   await client.query(`create database ${name}`)

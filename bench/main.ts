@@ -8,6 +8,7 @@ import { benchCerbos } from './cerbos.js'
 import { benchCluster } from './cluster.js'
 import { benchDecisions } from './decisions.js'
 import { benchDisk } from './disk.js'
+import { benchEdges } from './edges.js'
 import { benchHolds } from './holds.js'
 import { benchHostile } from './hostile.js'
 import { benchHttp } from './http.js'
@@ -23,6 +24,7 @@ const benches = {
   http: benchHttp,
   cerbos: benchCerbos,
   cluster: benchCluster,
+  edges: benchEdges,
   bulk: benchBulk,
   holds: benchHolds,
   hostile: benchHostile,

@@ -40,10 +40,14 @@ interface Change {
   readonly all_numbers: number
 }
 
+type CopiedChanges = Omit<ChangesCopy, 'knownAfterMs'>
+
 export class Center {
   readonly #db: Db
   readonly #feed: ChangeFeed | undefined
   readonly #timers: CenterDeps['timers']
+  /** By account, cursor and newest change: many edges ask the same at the same moment. */
+  readonly #reading = new Map<string, Promise<CopiedChanges>>()
 
   constructor({ storage, timers }: CenterDeps) {
     this.#db = storage.db
@@ -117,23 +121,33 @@ export class Center {
   async readChanges({ accountId }: Caller, request: ChangesRequest): Promise<ChangesCopy> {
     const feed = this.#requireFeed()
     const arrivedMs = this.#timers.monotonicMs()
-    const after = parseCursor(request.after)
-    await this.#waitForChange(feed, after?.seq, arrivedMs + request.waitMs)
+    const { seq } = parseCursor(request.after) ?? {}
+    await this.#waitForChange(feed, seq, arrivedMs + request.waitMs)
     const head = feed.position
     const knownAfterMs = feed.currentAt.monotonicMs - arrivedMs
     if (head === undefined) {
       throw new AppError('not-available', `The database does not answer: ${feed.problem}`)
     }
-    if (after === undefined || !(await this.#isKnown(after)) || after.seq > head) {
-      return { ...nothing, cursor: await this.#readCursor(head), isUnknown: true, knownAfterMs }
+    const key = JSON.stringify([accountId, request.after, head])
+    let reading = this.#reading.get(key)
+    if (reading === undefined) {
+      reading = this.#readUpTo(head, accountId, request.after)
+      this.#reading.set(key, reading)
+      const forget = () => this.#reading.delete(key)
+      reading.then(forget, forget)
     }
-    if (after.seq === head) return { ...nothing, cursor: request.after, knownAfterMs }
-    const read = await this.#readRows(after.seq, head)
-    const changes = takeNumbers(read)
+    return { ...(await reading), knownAfterMs }
+  }
+
+  /** Changes up to number `head`. */
+  async #readUpTo(head: number, accountId: string, cursor: string): Promise<CopiedChanges> {
+    const after = parseCursor(cursor)
+    const isUnknown = after === undefined || after.seq > head || !(await this.#isKnown(after))
+    if (isUnknown) return await this.#startAgain(head)
+    if (after.seq === head) return { ...nothing, cursor }
+    const changes = takeNumbers(await this.#readRows(after.seq, head))
     const last = changes.at(-1)
-    if (last?.seq !== after.seq + changes.length) {
-      return { ...nothing, cursor: await this.#readCursor(head), isUnknown: true, knownAfterMs }
-    }
+    if (last?.seq !== after.seq + changes.length) return await this.#startAgain(head)
     const own = changes.filter(({ account_id: id }) => id === null || id === accountId)
     const numbers = [...new Set(own.flatMap((change) => change.numbers?.split(',') ?? []))]
     return {
@@ -144,8 +158,11 @@ export class Center {
       ofAllNumbers: own.some(({ all_numbers: all }) => all === 1),
       numbers,
       rows: await this.#readNumbers(accountId, numbers),
-      knownAfterMs,
     }
+  }
+
+  async #startAgain(head: number): Promise<CopiedChanges> {
+    return { ...nothing, cursor: await this.#readCursor(head), isUnknown: true }
   }
 
   async #waitForChange(feed: ChangeFeed, after: number | undefined, untilMs: number) {

@@ -280,7 +280,8 @@ function rateLimits(callgate: Callgate): RateLimits {
     shared: storage.traits.isShared
       ? new SharedMinutes({
           ...runtime,
-          take: (limit, amount) => takeShared(storage.db, limit, amount),
+          take: (limit, amount) =>
+            storage.retryWhileLocked(() => takeShared(storage.db, limit, amount)),
         })
       : undefined,
     get perMinute() {

@@ -1,4 +1,6 @@
 /** Servers of several versions over one database, which differ by migrations that are added for the test. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { knownMigrations } from '../../../src/storage/migrate.js'
@@ -16,7 +18,8 @@ import { type PlantedProgram, plantProgram } from '../../support/planted-program
 const newest = knownMigrations.at(-1) ?? ''
 
 function plantMigrations(...added: readonly (readonly [name: string, change: string])[]) {
-  const place = `'${newest}': changes,`
+  const built = readFileSync(join(import.meta.dirname, '../../../dist/storage/migrate.js'), 'utf8')
+  const [place = ''] = new RegExp(`'${newest}': \\w+,`).exec(built) ?? []
   const rows = added.map(
     ([name, change]) =>
       `'${name}': { up: async (db) => void (await db.schema.alterTable('accounts').${change}.execute()) },`,
