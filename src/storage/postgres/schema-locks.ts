@@ -3,7 +3,6 @@
  * schema that it knows, for as long as its connection lasts.
  */
 import { type Kysely, sql } from 'kysely'
-import type pg from 'pg'
 
 const locks = 5_550_101
 /** Held by a server that has not announced itself yet, or by a migration that older servers could not go on with. */
@@ -12,16 +11,18 @@ const entrance = 0
 /** DDL that waits for a long read would hold up everything that comes after it. */
 const lockMs = 3_000
 
+interface ServerConnection {
+  query(sql: string, values?: unknown[]): Promise<{ readonly rows: readonly { name: string }[] }>
+}
+
 /** Returns the names of the migrations that were run; those that the server could not go on with are not run from now on. */
 export async function announceServer(
-  client: pg.Client,
+  client: ServerConnection,
   schemaNumber: number,
 ): Promise<readonly string[]> {
   await client.query('select pg_advisory_lock_shared($1, $2)', [locks, entrance])
   await client.query('select pg_advisory_lock_shared($1, $2)', [locks, schemaNumber])
-  const { rows } = await client.query<{ name: string }>(
-    'select name from kysely_migration order by name',
-  )
+  const { rows } = await client.query('select name from kysely_migration order by name')
   await client.query('select pg_advisory_unlock_shared($1, $2)', [locks, entrance])
   return rows.map(({ name }) => name)
 }

@@ -1,6 +1,6 @@
 /** What callers meet when PostgreSQL has no more connections, is locked by others, or its disk is full. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -139,8 +139,8 @@ it.skipIf(!isRoot)(
   'opt-outs for which the disk has no room are refused, and stored when it has',
   async () => {
     const disk = join(folder, 'disk')
-    execFileSync('mkdir', [disk])
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'tmpfs', disk])
+    mkdirSync(disk)
+    execFileSync('sh', ['-c', 'mount -t tmpfs -o size=160m tmpfs "$1"', 'sh', disk])
     try {
       for (const path of [folder, disk]) chmodSync(path, 0o755)
       await start(['min_wal_size=32MB', 'max_wal_size=64MB'], disk)
@@ -161,7 +161,7 @@ it.skipIf(!isRoot)(
       await serving.end('SIGTERM')
       await postgres.end()
     } finally {
-      execFileSync('umount', ['-l', disk])
+      execFileSync('sh', ['-c', 'umount -l "$1"', 'sh', disk])
     }
   },
 )
