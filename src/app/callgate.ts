@@ -26,6 +26,7 @@ import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import type { Service } from '../service/service.js'
 import type { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { routeWarmupByAccount, Warmer, type WarmupService } from '../sources/warming/warmer.js'
+import { writeLostChanges } from '../storage/lost-changes.js'
 import { createAccountServices, createFactServices } from './account-service.js'
 import { type AppContext, type OpenAppOptions, openAppContext } from './app-context.js'
 import type { BackgroundJobs } from './background.js'
@@ -174,7 +175,10 @@ async function buildCallgate(
       changes.everythingChanged()
     },
   }
-  await foundation.storage.feed?.follow(changes)
+  await foundation.storage.feed?.follow(changes, (lost) => {
+    const path = writeLostChanges(settings.dataDir, lost)
+    runtime.log.error(`a failover has lost ${lost.length} changes of opt-outs or others`, { path })
+  })
   return callgate
 }
 

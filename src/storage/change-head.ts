@@ -79,7 +79,11 @@ export class ChangeHead {
     this.#follow(row)
     if (this.#traits.isShared) {
       const values = { seq: row.seq, at: storedAt, ...toColumns(change) }
-      await transaction.insertInto('changes').values(values).execute()
+      await transaction
+        .insertInto('changes')
+        .values(values)
+        .returning(['seq', 'account_id as accountId', 'numbers', 'at'])
+        .execute()
     }
     return { seq: row.seq, storedAt, clockLagMs: Math.max(0, this.#newestAt - storedAt) }
   }

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { CompiledQuery } from 'kysely'
 import type { ChangeObserver } from '../domain/change-notifier.js'
 import type { MaybePromise } from '../domain/compliance.js'
-import type { ClockReading } from '../domain/time/clock.js'
+import type { ClockReading, Instant } from '../domain/time/clock.js'
 import type { OpenedFile } from './open-files.js'
 import type { Db } from './tables.js'
 
@@ -55,10 +55,23 @@ export interface ThreadDatabase {
   retryWhileLocked<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
+/** A committed change. */
+export interface SeenChange {
+  readonly seq: number
+  /** Null if it may be about all accounts. */
+  readonly accountId: string | null
+  /** By comma; null if it may be about all of the account. */
+  readonly numbers: string | null
+  readonly at: Instant
+}
+
 /** Of a server that may share its database with others. */
 export interface ChangeFeed {
-  /** Passes on what anybody commits, this server included, from now on. Resolves after the first look. */
-  follow(observer: ChangeObserver): Promise<void>
+  /**
+   * Passes on what anybody commits, this server included, from now on. Resolves after the first look. `onLost` is called when
+   * some of it is not in the database any more: it is another one, such as a standby that had not received them.
+   */
+  follow(observer: ChangeObserver, onLost: (changes: readonly SeenChange[]) => void): Promise<void>
   /** All that was committed until then has been passed on. */
   readonly currentAt: ClockReading
   /** Whether this server does the work that only one of them must do. */

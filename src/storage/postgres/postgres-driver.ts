@@ -17,6 +17,7 @@ import {
 } from 'kysely'
 import type pg from 'pg'
 import { AppError, getErrorCode, getErrorMessage } from '../../errors.js'
+import type { SeenChange } from '../open-database.js'
 
 export const diskFull = '53100'
 /** After a move to another server. */
@@ -51,6 +52,8 @@ export interface DriverOptions {
   readonly recordsChanges?: boolean
   /** Queries are refused at once while there is one, instead of each waiting for the server. */
   readonly findFault?: () => string | undefined
+  /** Called with each change that names its numbers, once it is committed. */
+  readonly onChange?: (change: SeenChange) => void
   /** Makes the server answer a commit of that process of it which only waits for a standby. */
   readonly endWaitForStandby: (processId: number) => void
 }
@@ -93,7 +96,7 @@ export class PoolDriver implements Driver {
     try {
       const client = await this.#connect()
       const Connection = this.#options.recordsChanges ? RecordingConnection : PoolConnection
-      const connection = new Connection(this.#path, client, this.#options.endWaitForStandby)
+      const connection = new Connection(this.#path, client, this.#options)
       this.#inUse.add(connection)
       return connection
     } catch (cause) {
@@ -138,7 +141,7 @@ const waitForStandbyMs = 5_000
 class PoolConnection implements DatabaseConnection {
   readonly #path: string
   readonly #client: pg.PoolClient
-  readonly #endWaitForStandby: DriverOptions['endWaitForStandby']
+  protected readonly options: DriverOptions
   #isBroken = false
   /** Of the latest query; the server then says that it has succeeded. */
   #lacksStandby = false
@@ -150,14 +153,10 @@ class PoolConnection implements DatabaseConnection {
     if (routine === 'SyncRepWaitForLSN') this.#lacksStandby = true
   }
 
-  constructor(
-    path: string,
-    client: pg.PoolClient,
-    endWaitForStandby: DriverOptions['endWaitForStandby'],
-  ) {
+  constructor(path: string, client: pg.PoolClient, options: DriverOptions) {
     this.#path = path
     this.#client = client
-    this.#endWaitForStandby = endWaitForStandby
+    this.options = options
     client.on('notice', this.#onNotice)
     // The pool listens only to idle connections. Without a listener, the end of this one would end the program.
     client.on('error', this.#onError)
@@ -194,7 +193,7 @@ class PoolConnection implements DatabaseConnection {
   async #untilConfirmed(query: Promise<pg.QueryResult>): Promise<pg.QueryResult> {
     this.#lacksStandby = false
     const { processID } = this.#client as { readonly processID?: number }
-    const timer = setTimeout(() => this.#endWaitForStandby(processID ?? 0), waitForStandbyMs)
+    const timer = setTimeout(() => this.options.endWaitForStandby(processID ?? 0), waitForStandbyMs)
     try {
       const result = await query
       if (this.#lacksStandby) throw new Error('it is stored, but no standby has confirmed it')
@@ -262,22 +261,23 @@ const numberTables: ReadonlySet<string> = new Set([
  */
 class RecordingConnection extends PoolConnection {
   #isInTransaction = false
-  #isDescribed = false
+  #described: SeenChange | undefined
   #hasNumbers = false
   #hasOthers = false
 
   override async begin(isolationLevel?: string): Promise<void> {
     await super.begin(isolationLevel)
     this.#isInTransaction = true
-    this.#isDescribed = false
+    this.#described = undefined
     this.#hasNumbers = false
     this.#hasOthers = false
   }
 
   override async commit(): Promise<void> {
     this.#isInTransaction = false
-    if (this.#hasOthers || (this.#hasNumbers && !this.#isDescribed)) await this.#record()
+    if (this.#hasOthers || (this.#hasNumbers && !this.#described)) await this.#record()
     await super.commit()
+    if (this.#described) this.options.onChange?.(this.#described)
   }
 
   override async rollback(): Promise<void> {
@@ -288,8 +288,9 @@ class RecordingConnection extends PoolConnection {
   override async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const table = findWrittenTable(query.sql)
     if (table === undefined || otherTables.has(table) || isOfImport(table)) {
-      if (table === 'changes') this.#isDescribed = true
-      return await super.executeQuery<Row>(query)
+      const result = await super.executeQuery<Row>(query)
+      if (table === 'changes') this.#described = result.rows[0] as SeenChange | undefined
+      return result
     }
     if (this.#isInTransaction) return await this.#write<Row>(query, table)
     await this.begin()

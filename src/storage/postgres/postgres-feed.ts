@@ -10,7 +10,7 @@ import type { ClockReading } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
 import { systemClock, systemTimers } from '../../runtime/runtime.js'
 import { findNewerSchema, schemaNumber } from '../migrate.js'
-import type { ChangeFeed } from '../open-database.js'
+import type { ChangeFeed, SeenChange } from '../open-database.js'
 import { announceServer } from './schema-locks.js'
 
 export const standbyProblem = 'it is a standby, which may be behind its primary'
@@ -26,18 +26,19 @@ const leaderTimeoutMs = 5_000
 const leaderLock = 5_550_100
 const keepChangesMs = 7 * 86_400_000
 const trimEveryMs = 10_000
+/** Of those it has seen, how many a server can miss after a failover: more than a standby is behind. */
+const maxRemembered = 1_000
 /** Few enough for one look. */
 const maxTrimmed = 1_000
 
-interface ChangeRow {
+interface ChangeRow extends Omit<SeenChange, 'seq'> {
   readonly head: number
   /** Null if there is no change after the cursor. */
   readonly seq: number | null
-  readonly account_id: string | null
-  readonly numbers: string | null
 }
 
-const selectChanges = `select head.seq as head, changes.seq, account_id, numbers
+const columns = 'changes.seq, account_id as "accountId", numbers, at'
+const selectChanges = `select head.seq as head, ${columns}
   from change_head as head left join changes on changes.seq > $1
   where head.id = 1 order by changes.seq limit ${maxChanges}`
 
@@ -53,6 +54,9 @@ export class PostgresFeed implements ChangeFeed {
   readonly #config: pg.ClientConfig
   readonly #onConnect: () => void
   #observer: ChangeObserver | undefined
+  #onLost: (changes: readonly SeenChange[]) => void = () => undefined
+  /** The latest, by their numbers. */
+  readonly #seen = new Map<number, SeenChange>()
   #connection: FeedConnection | undefined
   #current: ClockReading = { now: 0, monotonicMs: Number.NEGATIVE_INFINITY }
   #isLeader = false
@@ -92,9 +96,21 @@ export class PostgresFeed implements ChangeFeed {
     return this.#schemaProblem
   }
 
-  async follow(observer: ChangeObserver): Promise<void> {
+  async follow(
+    observer: ChangeObserver,
+    onLost: (changes: readonly SeenChange[]) => void,
+  ): Promise<void> {
     this.#observer = observer
+    this.#onLost = onLost
     await this.#lookAgain(observer)
+  }
+
+  /** Also for a change of this server, which is acknowledged before it is read. */
+  remember(change: SeenChange): void {
+    this.#seen.delete(change.seq)
+    this.#seen.set(change.seq, change)
+    const [oldest] = this.#seen.keys()
+    if (this.#seen.size > maxRemembered && oldest !== undefined) this.#seen.delete(oldest)
   }
 
   async close(): Promise<void> {
@@ -149,6 +165,7 @@ export class PostgresFeed implements ChangeFeed {
       const executed = await announceServer(client, schemaNumber)
       this.#schemaProblem = findNewerSchema(executed, { isShared: true })
       if (this.#schemaProblem !== undefined) throw new Error(this.#schemaProblem)
+      await this.#findLost(connection)
       this.#onConnect()
       observer.everythingChanged()
       return connection
@@ -156,6 +173,23 @@ export class PostgresFeed implements ChangeFeed {
       void client.end().catch(() => undefined)
       throw cause
     }
+  }
+
+  /** Also where the same numbers stand for other changes. Old changes that were deleted are not lost. */
+  async #findLost({ client, seq: head }: FeedConnection): Promise<void> {
+    if (this.#seen.size === 0) return
+    const { rows } = await client.query<SeenChange>(
+      `select ${columns} from changes where seq = any($1)`,
+      [[...this.#seen.keys()]],
+    )
+    const found = new Map(rows.map((row) => [row.seq, row]))
+    const lost = [...this.#seen.values()].filter((seen) => {
+      const row = found.get(seen.seq)
+      if (row === undefined) return seen.seq > head
+      return row.at !== seen.at || row.numbers !== seen.numbers || row.accountId !== seen.accountId
+    })
+    this.#seen.clear()
+    if (lost.length > 0) this.#onLost(lost)
   }
 
   async #openPrimary(): Promise<FeedConnection> {
@@ -194,12 +228,13 @@ export class PostgresFeed implements ChangeFeed {
     const { rows } = await connection.client.query<ChangeRow>(selectChanges, [connection.seq])
     const head = rows[0]?.head
     if (head === undefined) throw new Error('its table change_head has no row')
-    const changes = rows.filter(({ seq }) => seq !== null)
+    const changes = rows.flatMap(({ seq, ...row }) => (seq === null ? [] : { ...row, seq }))
+    for (const change of changes) this.remember(change)
     const isWhole = connection.seq + changes.length === head
     const isBroad = changes.some(({ numbers }) => numbers === null)
     if (!isWhole || isBroad) observer.everythingChanged()
     else {
-      for (const { account_id: accountId, numbers } of changes) {
+      for (const { accountId, numbers } of changes) {
         await observer.numbersChanged(accountId ?? '', (numbers ?? '').split(',') as PhoneNumber[])
       }
     }

@@ -145,7 +145,11 @@ export async function openPostgres(
   let fault: string | undefined
   const findFault = () => feed?.schemaProblem ?? fault
   const options = createDriverOptions(settings, findFault)
-  const database = new Database(path, pool, { ...options, recordsChanges: true })
+  const database = new Database(path, pool, {
+    ...options,
+    recordsChanges: true,
+    onChange: (change) => feed?.remember(change),
+  })
   const readPool = createPool(settings, { max: half, queryMs: readMs })
   const reading = new Database(path, readPool, options)
   const onConnect = () => {

@@ -43,10 +43,13 @@ beforeEach(async () => {
     .execute()
   reader = await openDatabase(settings)
   told = []
-  await reader.feed?.follow({
-    numbersChanged: (accountId, numbers) => void told.push(...numbers.map((n) => accountId + n)),
-    everythingChanged: () => void told.push('everything'),
-  })
+  await reader.feed?.follow(
+    {
+      numbersChanged: (accountId, numbers) => void told.push(...numbers.map((n) => accountId + n)),
+      everythingChanged: () => void told.push('everything'),
+    },
+    expectNoLoss,
+  )
   expect(told.splice(0)).toEqual(['everything'])
 })
 
@@ -54,6 +57,8 @@ afterEach(async () => {
   await reader.close()
   await writer.close()
 })
+
+const expectNoLoss = () => expect.unreachable()
 
 /** Everything that is committed now has been told then. */
 async function untilCurrent(): Promise<void> {
@@ -141,7 +146,10 @@ it('drops everything when more has changed than it reads at once, or a number is
 })
 
 it('has one leader, and the next when the first ends', async () => {
-  await writer.feed?.follow({ numbersChanged: () => undefined, everythingChanged: () => undefined })
+  await writer.feed?.follow(
+    { numbersChanged: () => undefined, everythingChanged: () => undefined },
+    expectNoLoss,
+  )
   expect([reader.feed?.isLeader, writer.feed?.isLeader]).toEqual([true, false])
   const ended = reader
   reader = await openDatabase(settings)

@@ -73,8 +73,8 @@ const plantedBugs: Readonly<
   ],
   'what is cached is kept over a reconnection': [
     'storage/postgres/postgres-feed.js',
-    'observer.everythingChanged();\n            return {',
-    'return {',
+    'observer.everythingChanged();\n            return connection',
+    'return connection',
   ],
   'an allow leaves however old the knowledge is': [
     'gate/gate.js',

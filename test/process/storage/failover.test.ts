@@ -1,4 +1,6 @@
 /** The primary is lost, its standby is promoted, and the lines of two servers move there while they work. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import {
@@ -49,9 +51,12 @@ it('with a synchronous standby, no acknowledged opt-out is lost and no allow is 
   await checker.runRound(0, () => cluster.failOver(standby))
   expect(findForbiddenAllows(checker.history)).toEqual([])
   expect(checker.history.filter(({ kind }) => kind !== 'decision').length).toBeGreaterThan(30)
+  for (const { name } of cluster.nodes) {
+    expect(existsSync(join(cluster.folder, name, 'lost-changes.csv'))).toBe(false)
+  }
 })
 
-it('with an asynchronous one, what it had not received is lost, and nothing else', async () => {
+it('with an asynchronous one, what it had not received is lost, nothing else, and each server says what it was', async () => {
   expect(await pdnc(first, '2125550100')).toBe(200)
   await until('the standby has it', async () => {
     const rows = await standby.query(
@@ -68,6 +73,17 @@ it('with an asynchronous one, what it had not received is lost, and nothing else
     await until('it is ready', async () => (await readyz(on)).startsWith('200'))
     expect(await decide(on, '2125550100')).toBe('block internal-dnc')
     expect(await decide(on, '7185550100')).toBe('allow permitted')
+  }
+  // Each has those it acknowledged itself, also in the moment before.
+  for (const [on, number] of [
+    [first, '7185550100'],
+    [second, '6465550100'],
+  ] as const) {
+    await until('it says so', () => on.serving.output().includes('a failover has lost'))
+    const lost = readFileSync(join(cluster.folder, on.name, 'lost-changes.csv'), 'utf8')
+    expect(lost).toMatch(/^account,number,stored_at\n/)
+    expect(lost).toMatch(new RegExp(`^sandbox,${number},20\\S+Z$`, 'm'))
+    expect(lost).not.toContain('2125550100')
   }
   // Numbers of changes are used again, for others.
   expect(await pdnc(second, '9175550100')).toBe(200)
@@ -96,10 +112,15 @@ it('a server follows the name of the primary to the new one while the old one st
   await until('it is ready', async () => (await readyz(second)).startsWith('200'))
   expect(await pdnc(second, '6465550100')).toBe(200)
   expect(await decide(first, '6465550100')).toBe('allow permitted')
+  // Only the old one has it.
+  expect(await pdnc(first, '7185550100')).toBe(200)
   first.line.moveTo(portOf(standby))
   await until(
     'the first blocks',
     async () => (await decide(first, '6465550100')) === 'block internal-dnc',
+  )
+  expect(readFileSync(join(cluster.folder, first.name, 'lost-changes.csv'), 'utf8')).toContain(
+    'sandbox,7185550100,',
   )
   // Everything it does goes there.
   expect(await pdnc(first, '9175550100')).toBe(200)
