@@ -20,8 +20,15 @@ export const accountTables = [
   'project_hours',
   'state_registrations',
   'internal_dnc_lists',
+  'list_versions',
 ] as const
 export type AccountTable = (typeof accountTables)[number]
+
+/** The column with the account; `undefined` for a table that is the same for all accounts. */
+export function findAccountColumn(table: AccountTable): string | undefined {
+  if (table === 'list_versions') return undefined
+  return table === 'accounts' ? 'id' : 'account_id'
+}
 
 /** Tables with a row for each number. */
 export const numberTables = ['internal_dnc', 'ebr_records'] as const
@@ -110,6 +117,7 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
       project_hours: rows,
       state_registrations: rows,
       internal_dnc_lists: rows,
+      list_versions: rows,
     }),
   }),
 })

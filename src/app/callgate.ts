@@ -26,13 +26,16 @@ import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import type { Service } from '../service/service.js'
 import type { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { routeWarmupByAccount, Warmer, type WarmupService } from '../sources/warming/warmer.js'
+import { readListsInForce } from '../storage/list-versions.js'
 import { writeLostChanges } from '../storage/lost-changes.js'
+import type { FeedObserver } from '../storage/open-database.js'
 import { createAccountServices, createFactServices } from './account-service.js'
 import { type AppContext, type OpenAppOptions, openAppContext } from './app-context.js'
 import type { BackgroundJobs } from './background.js'
 import type { Configuration } from './configuration.js'
 import { createErasureTask, createSegmentObserver } from './erasures.js'
 import { type FactSources, openFactSources } from './fact-sources.js'
+import { openListFiles, toListInForce } from './lists/list-files.js'
 import type { RemoteStack } from './remote-stack.js'
 import {
   createAccountViews,
@@ -175,11 +178,26 @@ async function buildCallgate(
       changes.everythingChanged()
     },
   }
-  await foundation.storage.feed?.follow(changes, (lost) => {
+  await followChanges(callgate)
+  return callgate
+}
+
+/** Which lists are in force is known before the server is current again, and before answers are cached again. */
+async function followChanges(callgate: Callgate): Promise<void> {
+  const { storage, settings, data, changes, runtime } = callgate
+  const place = openListFiles(settings)?.place
+  const observer: FeedObserver = {
+    numbersChanged: (accountId, numbers) => changes.numbersChanged(accountId, numbers),
+    everythingChanged: async () => {
+      const inForce = await readListsInForce(storage.reads)
+      data.lists.setInForce(inForce.map((list) => toListInForce(list, place)))
+      changes.everythingChanged()
+    },
+  }
+  await storage.feed?.follow(observer, (lost) => {
     const path = writeLostChanges(settings.dataDir, lost)
     runtime.log.error(`a failover has lost ${lost.length} changes of opt-outs or others`, { path })
   })
-  return callgate
 }
 
 function createJournal(context: AppContext, metrics: Metrics): Journal {

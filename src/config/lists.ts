@@ -1,6 +1,6 @@
 /** The settings of the imported number lists: where they are, how many are kept, how old they may be. */
 import { z } from 'zod'
-import { filePath, region, reloadable, wholeNumber } from './values.js'
+import { addProblem, filePath, httpUrl, region, reloadable, text, wholeNumber } from './values.js'
 
 /** Maximum age of a list, in days after its as-of date; 0 for no limit. */
 const maxAgeDays = (
@@ -13,10 +13,55 @@ const maxAgeDays = (
     .meta({ unit: 'days', ...reloadable })
     .describe(`${what}; an older list is not used, so ${consequence}. 0 for no limit`)
 
+/** Where servers of one PostgreSQL database get the files of imported lists. */
+const filesSchema = z
+  .strictObject({
+    folder: filePath.describe(
+      'With storage.engine postgres: a folder that all servers have mounted, through which they get the lists ' +
+        'that one of them has imported. Without it, s3 or servers, each server imports its own',
+    ),
+    s3: z
+      .strictObject({
+        url: httpUrl
+          .optional()
+          .describe(
+            'Instead of a folder: bucket and prefix, such as https://s3.example.com/bucket/lists',
+          ),
+        region: text.default('us-east-1').describe('Region that requests are signed for'),
+        accessKeyId: text.optional().describe('Id of the access key'),
+        secretAccessKeyFile: filePath.describe('File with the secret access key on its first line'),
+      })
+      .prefault({}),
+    servers: z
+      .array(httpUrl)
+      .default([])
+      .describe(
+        'Instead of a folder: addresses of the servers where lists are imported, such as http://10.0.0.1:8480',
+      ),
+    loginIdFile: filePath.describe(
+      'File with an API key of account main with the right edge on its first line, for servers',
+    ),
+  })
+  .prefault({})
+  .superRefine(({ folder, s3, servers, loginIdFile }, context) => {
+    const places = [folder !== undefined, s3.url !== undefined, servers.length > 0]
+    if (places.filter(Boolean).length > 1) {
+      addProblem(context, [], 'must have only one of folder, s3.url and servers')
+    }
+    const hasKey = s3.accessKeyId !== undefined && s3.secretAccessKeyFile !== undefined
+    if (s3.url !== undefined && !hasKey) {
+      addProblem(context, ['s3', 'url'], 'needs s3.accessKeyId and s3.secretAccessKeyFile')
+    }
+    if (servers.length > 0 && loginIdFile === undefined) {
+      addProblem(context, ['loginIdFile'], 'must be given with servers')
+    }
+  })
+
 export const listsSchema = z.strictObject({
   folder: filePath.describe(
     'Folder of the imported lists, which several nodes may share; default <dataDir>/lists',
   ),
+  files: filesSchema,
   keepVersions: wholeNumber(0, 100)
     .default(2)
     .meta(reloadable)

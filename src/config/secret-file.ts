@@ -49,7 +49,9 @@ export function listSecretFiles(settings: object, group = ''): readonly SecretFi
   return Object.entries(settings).flatMap(([name, value]: [string, unknown]) => {
     const setting = `${group}${name}`
     if (typeof value === 'string') {
-      const isSecret = /^(?:loginId|clientSecret|password|permitKey)File$/.test(name)
+      const isSecret = /^(?:loginId|clientSecret|password|permitKey|secretAccessKey)File$/.test(
+        name,
+      )
       return isSecret ? [{ setting, path: value }] : []
     }
     return typeof value === 'object' && value !== null ? listSecretFiles(value, `${setting}.`) : []

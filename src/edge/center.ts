@@ -13,6 +13,7 @@ import type {
   RecordPage,
   RecordPageRequest,
 } from '../api/edges.js'
+import { findAccountColumn } from '../api/edges.js'
 import type { Caller } from '../domain/caller.js'
 import type { Timers } from '../domain/time/clock.js'
 import { AppError } from '../errors.js'
@@ -70,13 +71,15 @@ export class Center {
         project_hours: await read('project_hours'),
         state_registrations: await read('state_registrations'),
         internal_dnc_lists: await read('internal_dnc_lists'),
+        list_versions: await read('list_versions'),
       },
     }
   }
 
   async #readTable(table: AccountTable, accountId: string): Promise<readonly CopiedRow[]> {
-    const owner = sql.ref(table === 'accounts' ? 'id' : 'account_id')
-    const query = sql<CopiedRow>`select * from ${sql.table(table)} where ${owner} = ${accountId}`
+    const column = findAccountColumn(table)
+    const isOwn = column === undefined ? sql`true` : sql`${sql.ref(column)} = ${accountId}`
+    const query = sql<CopiedRow>`select * from ${sql.table(table)} where ${isOwn}`
     return (await query.execute(this.#db)).rows
   }
 

@@ -8,6 +8,7 @@ import {
   accountTables,
   type ChangesCopy,
   type CopiedRow,
+  findAccountColumn,
   type NumberTable,
   numberTables,
   type RecordPage,
@@ -97,10 +98,9 @@ export class EdgeCopy {
     return await this.#change(next, async (transaction) => {
       await sql`pragma defer_foreign_keys = on`.execute(transaction)
       for (const table of accountTables) {
-        const owner = sql.ref(table === 'accounts' ? 'id' : 'account_id')
-        await sql`delete from ${sql.table(table)} where ${owner} = ${accountId}`.execute(
-          transaction,
-        )
+        const column = findAccountColumn(table)
+        const isOwn = column === undefined ? sql`true` : sql`${sql.ref(column)} = ${accountId}`
+        await sql`delete from ${sql.table(table)} where ${isOwn}`.execute(transaction)
         await this.#insert(transaction, table, tables[table])
       }
     })

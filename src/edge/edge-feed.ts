@@ -3,14 +3,13 @@
  * given to the edge.
  */
 import type { ChangesCopy } from '../api/edges.js'
-import type { ChangeObserver } from '../domain/change-notifier.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { ClockReading } from '../domain/time/clock.js'
 import { getErrorMessage } from '../errors.js'
 import type { Logger } from '../observability/log.js'
 import { computeBackoffMs } from '../runtime/backoff.js'
 import { sleep, systemClock, systemTimers } from '../runtime/runtime.js'
-import type { ChangeFeed } from '../storage/open-database.js'
+import type { ChangeFeed, FeedObserver } from '../storage/open-database.js'
 import { CenterClient, type CenterClientOptions } from './center-client.js'
 import { type CopyState, EdgeCopy } from './edge-copy.js'
 
@@ -60,9 +59,10 @@ export class EdgeFeed implements ChangeFeed {
     return this.#problem
   }
 
-  async follow(observer: ChangeObserver): Promise<void> {
+  async follow(observer: FeedObserver): Promise<void> {
     const state = await this.#copy.read()
     this.#state = state
+    await observer.everythingChanged()
     if (state.cursor !== '') {
       const ageMs = systemClock.now() - state.currentAt
       this.#current = {
@@ -75,7 +75,7 @@ export class EdgeFeed implements ChangeFeed {
     this.#following = Promise.all([this.#keepCurrent(observer), this.#keepDelivering()])
   }
 
-  async #copyAccount(observer: ChangeObserver): Promise<void> {
+  async #copyAccount(observer: FeedObserver): Promise<void> {
     try {
       await this.#step(observer)
       await this.#step(observer)
@@ -90,7 +90,7 @@ export class EdgeFeed implements ChangeFeed {
     await this.#following
   }
 
-  async #keepCurrent(observer: ChangeObserver): Promise<void> {
+  async #keepCurrent(observer: FeedObserver): Promise<void> {
     const { signal } = this.#closing
     let failures = 0
     while (!signal.aborted) {
@@ -108,12 +108,12 @@ export class EdgeFeed implements ChangeFeed {
     }
   }
 
-  async #step(observer: ChangeObserver): Promise<void> {
+  async #step(observer: FeedObserver): Promise<void> {
     const state = this.#state ?? (await this.#copy.read())
     if (state.missing) {
       this.#state = await this.#fetchMissing(state)
       // Answers that were cached while rows were replaced.
-      if (this.#state.missing === undefined) observer.everythingChanged()
+      if (this.#state.missing === undefined) await observer.everythingChanged()
       return
     }
     const began = { now: systemClock.now(), monotonicMs: systemTimers.monotonicMs() }
@@ -136,14 +136,10 @@ export class EdgeFeed implements ChangeFeed {
     return await this.#copy.replacePage(await this.#client.records(first.table, first.after), state)
   }
 
-  async #apply(
-    changes: ChangesCopy,
-    state: CopyState,
-    observer: ChangeObserver,
-  ): Promise<CopyState> {
+  async #apply(changes: ChangesCopy, state: CopyState, observer: FeedObserver): Promise<CopyState> {
     if (changes.cursor === state.cursor) return state
     const next = await this.#copy.applyChanges(changes, state)
-    if (next.missing) observer.everythingChanged()
+    if (next.missing) await observer.everythingChanged()
     else await observer.numbersChanged(state.accountId, changes.numbers as PhoneNumber[])
     return next
   }

@@ -23,6 +23,8 @@ export interface ListAgeMeasurement {
   /** Also `undefined` when there is no limit. */
   readonly maxAgeSeconds: number | undefined
   readonly states: readonly ListMetricState[]
+  /** Whether the version in force is used; `undefined` if servers do not share the list. */
+  readonly isInForce: boolean | undefined
 }
 
 export interface ListMetrics {
@@ -105,6 +107,18 @@ function createAgeMetrics(registry: Registry): Pick<ListMetrics, 'setListAgesRea
       for (const state of listMetricStates) {
         to.set({ list: name, state }, states.includes(state) ? 1 : 0)
       }
+    },
+  )
+  gauge(
+    {
+      name: 'callgate_list_in_force',
+      help:
+        'With lists that several servers share: 1 if this server uses the version in force, 0 if it does not have it ' +
+        'and blocks.',
+      labelNames: ['list'],
+    },
+    (to, { name, isInForce }) => {
+      if (isInForce !== undefined) to.set({ list: name }, isInForce ? 1 : 0)
     },
   )
   return {

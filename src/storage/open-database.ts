@@ -65,13 +65,18 @@ export interface SeenChange {
   readonly at: Instant
 }
 
+export interface FeedObserver extends Pick<ChangeObserver, 'numbersChanged'> {
+  /** The server is not current before it resolves; if it rejects, the look has failed. */
+  everythingChanged(): MaybePromise<void>
+}
+
 /** Of a server that may share its database with others. */
 export interface ChangeFeed {
   /**
    * Passes on what anybody commits, this server included, from now on. Resolves after the first look. `onLost` is called when
    * some of it is not in the database any more: it is another one, such as a standby that had not received them.
    */
-  follow(observer: ChangeObserver, onLost: (changes: readonly SeenChange[]) => void): Promise<void>
+  follow(observer: FeedObserver, onLost: (changes: readonly SeenChange[]) => void): Promise<void>
   /** All that was committed until then has been passed on. */
   readonly currentAt: ClockReading
   /** Whether this server does the work that only one of them must do. */

@@ -42,6 +42,7 @@ export interface Tables {
   webhook_events: WebhookEventRow
   webhook_attempts: WebhookAttemptRow
   shared_limits: SharedLimitRow
+  list_versions: ListVersionRow
 }
 
 export type Db = Kysely<Tables>
@@ -248,6 +249,23 @@ interface EdgeOptOutRow {
   list: string
   number: string
   added_at: number
+}
+
+/** A version of a number list that was published; see `list-versions.ts`. */
+interface ListVersionRow {
+  name: string
+  /** The first 16 digits of `sha256`. */
+  version: string
+  /** Checksum at the end of the file, in hex. */
+  sha256: string
+  bytes: number
+  entries: number
+  as_of: number
+  /** 1 for one version of each list. */
+  in_force: number
+  /** By the clock of the host that published it, as `published_by`. */
+  published_at: number
+  published_by: string
 }
 
 interface InternalDncListRow {

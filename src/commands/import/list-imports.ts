@@ -39,6 +39,7 @@ import {
   parseWholeNumber,
 } from './import-options.js'
 import { describeAge, describeChanges, describeList } from './import-summary.js'
+import { changeAndPublish, type PublicationOptions } from './publish-lists.js'
 
 interface ListOptions extends ImportOptions {
   readonly areaCodes?: string
@@ -55,6 +56,17 @@ export function registerListImports(group: Command, terminal: Terminal): void {
   for (const list of wholeLists) registerImportFeed(group, terminal, toListFeed(list))
   registerImportFeed(group, terminal, changesFeed)
   registerImportFeed(group, terminal, portedFeed)
+}
+
+/** A dry run replaces nothing. */
+async function publishImport<Result>(
+  { command, options }: ListRequest,
+  names: readonly string[],
+  work: Pick<PublicationOptions<Result>, 'change' | 'listVersions'>,
+): Promise<Result> {
+  if (options.dryRun) return await work.change()
+  const allowMissing = options.allowOlder === true
+  return await changeAndPublish(command, { ...work, names, allowMissing })
 }
 
 interface WholeList {
@@ -161,7 +173,11 @@ function toListFeed(list: WholeList): ListFeed<ListImportSummary> {
     run: (request, observer) => {
       const files = nameList ? request.args : request.args.slice(1)
       const target = { feed: name, name: nameRun(request), files }
-      return importList({ ...toListImportOptions(request, target), ...observer })
+      const options = toListImportOptions(request, target)
+      return publishImport(request, [target.name], {
+        change: () => importList({ ...options, ...observer }),
+        listVersions: (summary) => [summary],
+      })
     },
     countRows: ({ rows }) => rows,
     describe: (summary, { settings }) => describeList(summary, settings.lists),
@@ -237,12 +253,16 @@ const changesFeed: ListFeed<ChangesImportSummary> = {
     'does not cover is a bad line: import the full list of that area code. If a day is missing\n' +
     'between the list and the changes, nothing is imported: import a full list, or use --allow-gap.\n',
   run: (request, observer) =>
-    importChanges({
-      name: nationalListNames.US,
-      files: request.args,
-      allowGap: request.options.allowGap,
-      ...toCommonOptions(request),
-      ...observer,
+    publishImport(request, [nationalListNames.US], {
+      change: () =>
+        importChanges({
+          name: nationalListNames.US,
+          files: request.args,
+          allowGap: request.options.allowGap,
+          ...toCommonOptions(request),
+          ...observer,
+        }),
+      listVersions: (summary) => [summary],
     }),
   countRows: ({ rows }) => rows,
   describe: (summary, { settings }) => describeChanges(summary, settings.lists),
@@ -276,7 +296,11 @@ const portedFeed: ListFeed<readonly ListImportSummary[]> = {
     const lists = byList.map(([name, files]) =>
       toListImportOptions(request, { feed: 'ported', name, files }),
     )
-    return importAll(lists, observer)
+    return publishImport(
+      request,
+      byList.map(([name]) => name),
+      { change: () => importAll(lists, observer), listVersions: (summaries) => summaries },
+    )
   },
   countRows: (summaries) => summaries.reduce((sum, { rows }) => sum + rows, 0),
   describe: (summaries, { settings }) =>

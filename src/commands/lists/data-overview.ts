@@ -23,6 +23,7 @@ import {
   litigatorListName,
   nationalListNames,
 } from '../../data/number-list/list-names.js'
+import type { ListInForce } from '../../data/number-list/list-store.js'
 import { readOcnClasses, resolveOcnFilePath } from '../../data/numbering/line-class.js'
 import { numberingTableNames, readNumberingTable } from '../../data/numbering/numbering-table.js'
 import type { ListVersion } from '../../domain/number-set.js'
@@ -32,8 +33,8 @@ import { DataFileError, getErrorMessage } from '../../errors.js'
 import { openFactFile, verifyFactFile } from '../../storage/facts/fact-file.js'
 import type { FactFileSchema, FactRow } from '../../storage/facts/fact-file-schema.js'
 
-/** `unread`: no check uses the data. `in-use`: the data has no maximum age. */
-type DataState = 'fresh' | 'soon-stale' | 'stale' | 'damaged' | 'unread' | 'in-use'
+/** `not-in-force`: another version is. `unread`: no check uses the data. `in-use`: the data has no maximum age. */
+type DataState = 'fresh' | 'soon-stale' | 'stale' | 'damaged' | 'not-in-force' | 'unread' | 'in-use'
 
 /** One list, country or feed; facts that a damaged file does not give are `null`. */
 export interface DataRow {
@@ -51,6 +52,8 @@ export interface DataRow {
   readonly usableUntil: string | null
   /** Why it cannot be used. */
   readonly problem: string | null
+  /** The version of the list that is in force on all servers; `null` if they do not share it. */
+  readonly inForce: string | null
 }
 
 export interface DataOverview {
@@ -66,11 +69,13 @@ export interface OverviewOptions {
   readonly now: Instant
   /** Whether to read and check every byte. */
   readonly verify: boolean
+  /** Of the lists that several servers share. */
+  readonly inForce: readonly ListInForce[]
 }
 
 export async function readDataOverview(options: OverviewOptions): Promise<DataOverview> {
   const { settings } = options
-  const lists = await listRows(options)
+  const lists = addInForce(await listRows(options), options.inForce)
   const needed = [...Object.values(nationalListNames), litigatorListName]
   const expected = settings.source.kind === 'remote' ? [] : needed
   return {
@@ -81,10 +86,12 @@ export async function readDataOverview(options: OverviewOptions): Promise<DataOv
   }
 }
 
-/** Whether an operator must act: a file is damaged, or a list has exceeded its maximum age. */
+const requiringAction: ReadonlySet<DataState> = new Set(['damaged', 'stale', 'not-in-force'])
+
+/** Whether an operator must act: a file is damaged, a list has exceeded its maximum age, or another version is in force. */
 export function requiresAction({ lists, numbering, facts }: DataOverview): boolean {
   const rows = [...lists, ...numbering, ...facts]
-  return rows.some(({ state }) => state === 'damaged' || state === 'stale')
+  return rows.some(({ state }) => requiringAction.has(state))
 }
 
 const blankRow = {
@@ -96,6 +103,7 @@ const blankRow = {
   maxAgeDays: null,
   usableUntil: null,
   problem: null,
+  inForce: null,
 } as const
 
 function toDamagedRow(name: string, cause: unknown): DataRow {
@@ -137,6 +145,21 @@ async function listRows({ settings, now, verify }: OverviewOptions): Promise<Dat
     }
   }
   return rows
+}
+
+/** Lists that are in force and have no file are added. */
+function addInForce(rows: readonly DataRow[], inForce: readonly ListInForce[]): DataRow[] {
+  const added = new Map(rows.map((row) => [row.name, row]))
+  for (const { name, version, whenMissing: problem } of inForce) {
+    const row = added.get(name) ?? { ...blankRow, name, state: 'not-in-force' }
+    const isInForce = row.version === version
+    added.set(name, {
+      ...row,
+      inForce: version,
+      ...(!isInForce && { state: 'not-in-force', problem: row.problem ?? problem }),
+    })
+  }
+  return [...added.values()].sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 function listFilesIn(folder: string): string[] {

@@ -1,10 +1,15 @@
 /** `callgate lists ...`: shows the imported data and its age, and rolls back to earlier versions. */
 import { type Command, Option } from 'commander'
 import { getListsFolder } from '../../app/data-folders.js'
+import { openListFiles, toListInForce } from '../../app/lists/list-files.js'
+import type { Settings } from '../../config/settings.js'
 import { describeNameRule, isListName } from '../../data/number-list/list-names.js'
 import { type KeptVersion, rollBackList, versionsOf } from '../../data/number-list/list-rollback.js'
+import type { ListInForce } from '../../data/number-list/list-store.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
+import { readListsInForce } from '../../storage/list-versions.js'
+import { withAppContext } from '../account-command.js'
 import {
   CommandFailure,
   formatTable,
@@ -14,6 +19,7 @@ import {
 } from '../command.js'
 import { formatCount, formatNumber } from '../format.js'
 import { describeAge } from '../import/import-summary.js'
+import { changeAndPublish } from '../import/publish-lists.js'
 import {
   type DataOverview,
   type DataRow,
@@ -50,12 +56,21 @@ async function showLists(
   { json = false, quick = false }: ListsOptions,
 ): Promise<void> {
   const settings = loadCommandSettings(command)
-  const overview = await readDataOverview({ settings, now: systemClock.now(), verify: !quick })
+  const inForce = await readInForce(command, settings)
+  const now = systemClock.now()
+  const overview = await readDataOverview({ settings, now, verify: !quick, inForce })
   terminal.out(json ? `${JSON.stringify(overview, undefined, 2)}\n` : describeOverview(overview))
   if (!json && overview.missing.length > 0) {
     terminal.note(`not imported, so real accounts are blocked: ${overview.missing.join(', ')}\n`)
   }
   if (requiresAction(overview)) throw new CommandFailure('')
+}
+
+async function readInForce(command: Command, settings: Settings): Promise<readonly ListInForce[]> {
+  if (settings.storage.engine === 'sqlite') return []
+  const place = openListFiles(settings)?.place
+  const lists = await withAppContext(command, ({ storage }) => readListsInForce(storage.reads))
+  return lists.map((list) => toListInForce(list, place))
 }
 
 function describeOverview({ lists, numbering, facts }: DataOverview): string {
@@ -86,7 +101,16 @@ function commonCells({ name, entries, asOf, ageDays }: DataRow): string[] {
   return [name, entries === null ? '-' : formatNumber(entries), asOf ?? '-', String(ageDays ?? '-')]
 }
 
-function describeState({ state, maxAgeDays, usableUntil }: DataRow): string {
+function describeState({ inForce, ...row }: DataRow): string {
+  const byAge = describeAgeState(row)
+  return inForce === null || row.state === 'not-in-force' ? byAge : `in force; ${byAge}`
+}
+
+function describeAgeState({
+  state,
+  maxAgeDays,
+  usableUntil,
+}: Pick<DataRow, 'state' | 'maxAgeDays' | 'usableUntil'>): string {
   switch (state) {
     case 'fresh':
       return usableUntil === null ? 'fresh' : `fresh, until ${usableUntil}`
@@ -96,6 +120,8 @@ function describeState({ state, maxAgeDays, usableUntil }: DataRow): string {
       return `too old: may be ${maxAgeDays} days old, not used since ${usableUntil}`
     case 'damaged':
       return 'damaged'
+    case 'not-in-force':
+      return 'not used, another version is in force'
     case 'unread':
       return 'not used by any check'
     case 'in-use':
@@ -163,12 +189,13 @@ function registerRollback(group: Command, terminal: Terminal): void {
     )
     .action(async (name: string, { to }: { to?: string }, command: Command) => {
       const { lists: settings } = loadCommandSettings(command)
-      const { from, to: now } = await rollBackList({
-        folder: requireListsFolder(name, command),
-        name,
-        to,
-        clock: systemClock,
-        keep: settings.keepVersions,
+      const folder = requireListsFolder(name, command)
+      const { from, to: now } = await changeAndPublish(command, {
+        names: [name],
+        allowMissing: to !== undefined,
+        change: () =>
+          rollBackList({ folder, name, to, clock: systemClock, keep: settings.keepVersions }),
+        listVersions: (result) => [result.to],
       })
       terminal.out(
         `${name}: ${formatCount(now.size, 'number')}, as of ${formatInstant(now.asOf)}, ` +

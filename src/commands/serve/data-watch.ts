@@ -12,6 +12,7 @@ import {
   ListAgeMonitor,
   measureListAges,
 } from './list-age-monitor.js'
+import { ListFetcher } from './list-fetcher.js'
 import { WriteProbe } from './write-probe.js'
 
 const checkIntervalMs = 1_000
@@ -27,12 +28,14 @@ export function watchData(callgate: Callgate): () => void {
   callgate.metrics.setListAgesReader(() => measureListAges(callgate))
   const ages = new ListAgeMonitor(callgate)
   ages.check()
+  const fetcher = new ListFetcher(callgate)
   const reportFault = createFaultReporter(callgate)
   const clock = new ClockMonitor(callgate)
   void clock.check()
   let isRefreshing = false
   const timer = setInterval(() => {
     void reportFault()
+    fetcher.check()
     if (isRefreshing) return
     isRefreshing = true
     void Promise.all([refreshData(callgate), clock.check()]).finally(() => {

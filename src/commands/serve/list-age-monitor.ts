@@ -32,6 +32,7 @@ export function measureListAges(deps: MissingListsDeps): readonly ListAgeMeasure
   const named = problems.flatMap(({ name }) => name ?? [])
   const folderIsUnusable = problems.some(({ name }) => name === undefined)
   const isUnusable = (name: string) => folderIsUnusable || named.includes(name)
+  const inForce = data.lists.findInForce()
   const withoutContent = [...named, ...findMissingLists(deps)].filter(
     (name) => !data.lists.get(name),
   )
@@ -45,11 +46,13 @@ export function measureListAges(deps: MissingListsDeps): readonly ListAgeMeasure
         ageSeconds: (now - asOf) / 1000,
         maxAgeSeconds: maxAgeDays === undefined ? undefined : maxAgeDays * daySeconds,
         states: isUnusable(name) ? [byAge, 'unusable'] : [byAge],
+        isInForce: inForce.get(name),
       }
     }),
     ...[...new Set(withoutContent)].map((name): ListAgeMeasurement => {
       const state = isUnusable(name) ? 'unusable' : 'missing'
-      return { name, ageSeconds: undefined, maxAgeSeconds: undefined, states: [state] }
+      const ages = { ageSeconds: undefined, maxAgeSeconds: undefined }
+      return { name, ...ages, states: [state], isInForce: inForce.get(name) }
     }),
   ]
 }

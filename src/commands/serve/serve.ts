@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
+import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { Reloader } from '../../app/reloader.js'
 import { ServiceThreads } from '../../app/service-threads.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
@@ -230,6 +231,7 @@ export function openHttpServer(
     createPreviewRoute(callgate.dryRunGate, runtime.clock),
     ...journalRoutes(journal),
     ...edgeRoutes(new Center({ storage: callgate.storage, timers: runtime.timers })),
+    createListFileRoute(callgate),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]
   const limits = rateLimits(callgate)

@@ -20,7 +20,7 @@ import {
   type WatchedFile,
 } from '../files/watched-file.js'
 import { openNumberList, openNumberListInBackground } from './format/number-list.js'
-import { numberListExtension } from './format/number-list-format.js'
+import { numberListExtension, readNumberListHeader } from './format/number-list-format.js'
 
 /** A file, or the whole folder, that cannot be used. */
 export interface ListProblem {
@@ -55,6 +55,14 @@ export function openListStore({ folder, reader = fileReader }: ListStoreOptions)
   return store
 }
 
+/** The only version of a list that may be used, since several servers share it. */
+export interface ListInForce {
+  readonly name: string
+  readonly version: string
+  /** For people: what is wrong while the folder does not have it. */
+  readonly whenMissing: string
+}
+
 type KnownList = WatchedFile<NumberSet>
 
 interface ScanEntry extends FileObservation<NumberSet> {
@@ -75,6 +83,9 @@ export class ListStore {
   readonly #reader: ListReader
   readonly #listeners = new Set<(names: readonly string[]) => void>()
   #known: ReadonlyMap<string, KnownList> = new Map()
+  /** Of {@link #known}, what may be used. */
+  #usable: ReadonlyMap<string, NumberSet> = new Map()
+  #inForce: ReadonlyMap<string, ListInForce> = new Map()
   #folderProblem: ListProblem | undefined
   #problems: readonly ListProblem[] = []
   #inBackground: Promise<boolean> | undefined
@@ -86,12 +97,30 @@ export class ListStore {
 
   /** The current list, or `undefined`; a missing list is not an empty one. */
   get(name: string): NumberSet | undefined {
-    return this.#known.get(name)?.content
+    return this.#usable.get(name)
   }
 
   /** All lists, sorted by name. */
   all(): readonly NumberSet[] {
-    return [...this.#known.values()].flatMap(({ content }) => content ?? [])
+    return [...this.#usable.values()]
+  }
+
+  /** Of the lists named here, no other version is used from now on. Lists that are not named are used as they are. */
+  setInForce(lists: readonly ListInForce[]): void {
+    const before = this.#inForce
+    this.#inForce = new Map(lists.map((list) => [list.name, list]))
+    const names = [...new Set([...before.keys(), ...this.#inForce.keys()])]
+    const changed = names.filter(
+      (name) => before.get(name)?.version !== this.#inForce.get(name)?.version,
+    )
+    if (changed.length === 0) return
+    this.#select()
+    for (const listener of this.#listeners) listener(changed)
+  }
+
+  /** Whether the version of each list of {@link setInForce} is loaded, by name. */
+  findInForce(): ReadonlyMap<string, boolean> {
+    return new Map([...this.#inForce.keys()].map((name) => [name, this.#usable.has(name)]))
   }
 
   problems(): readonly ListProblem[] {
@@ -114,7 +143,9 @@ export class ListStore {
     }
     return this.#adopt(
       look,
-      new Map(look.entries.map((one) => [one.name, one.current ?? read(one)])),
+      new Map(
+        look.entries.map((one) => [one.name, one.current ?? this.#keepInForce(one) ?? read(one)]),
+      ),
     )
   }
 
@@ -140,7 +171,8 @@ export class ListStore {
     const look = this.#scan(await this.#observeInBackground())
     const known = new Map<string, KnownList>()
     for (const entry of look.entries) {
-      known.set(entry.name, entry.current ?? (await this.#load(entry)))
+      const unread = entry.current ?? this.#keepInForce(entry)
+      known.set(entry.name, unread ?? (await this.#load(entry)))
     }
     // If refresh was called in the meantime, it has loaded newer lists.
     return this.#known === before && this.#adopt(look, known)
@@ -152,6 +184,17 @@ export class ListStore {
     } catch (cause) {
       return toFailedFile(entry, cause)
     }
+  }
+
+  /**
+   * While the file of another version waits to be put in force, the loaded one stays in use. The file is looked at
+   * again until then.
+   */
+  #keepInForce({ name, path, previous }: ScanEntry): KnownList | undefined {
+    const version = this.#inForce.get(name)?.version
+    if (version === undefined || previous?.content?.version !== version) return undefined
+    if (readVersion(path) === version) return undefined
+    return previous.stamp === undefined ? previous : { ...previous, stamp: undefined }
   }
 
   #observe(): FolderObservation {
@@ -219,12 +262,39 @@ export class ListStore {
     const folderProblemBefore = this.#folderProblem?.detail
     this.#known = known
     this.#folderProblem = folderProblem
-    const ofLists = [...known.values()].flatMap(({ problem }) => problem ?? [])
-    this.#problems = folderProblem ? [folderProblem, ...ofLists] : ofLists
+    this.#select()
     const changed = [...known.keys()].filter((name) => before.get(name) !== known.get(name))
     if (changed.length === 0 && folderProblemBefore === folderProblem?.detail) return false
     for (const listener of this.#listeners) listener(changed)
     return true
+  }
+
+  /** A list that is not in force is like one that is missing. */
+  #select(): void {
+    const usable = new Map<string, NumberSet>()
+    const problems: ListProblem[] = this.#folderProblem ? [this.#folderProblem] : []
+    for (const name of [...new Set([...this.#known.keys(), ...this.#inForce.keys()])].sort()) {
+      const { content, problem } = this.#known.get(name) ?? {}
+      const inForce = this.#inForce.get(name)
+      if (inForce && content?.version !== inForce.version) {
+        const detail = problem ? `${inForce.whenMissing} (${problem.detail})` : inForce.whenMissing
+        problems.push({ name, path: this.#resolvePath(name), detail, olderInUse: false })
+        continue
+      }
+      if (content) usable.set(name, content)
+      if (problem) problems.push(problem)
+    }
+    this.#usable = usable
+    this.#problems = problems
+  }
+}
+
+/** `undefined` for a file that is missing or damaged. */
+function readVersion(path: string): string | undefined {
+  try {
+    return readNumberListHeader(path).version
+  } catch {
+    return undefined
   }
 }
 

@@ -314,7 +314,7 @@ class RecordingConnection extends PoolConnection {
 
   /** The first migrations have no such column. */
   async #record(): Promise<void> {
-    const allNumbers = this.#hasNumbers && !this.#isDescribed ? 1 : 0
+    const allNumbers = this.#hasNumbers && !this.#described ? 1 : 0
     await super.executeQuery(
       CompiledQuery.raw(`do $$ begin
         if exists (select from pg_attribute where attrelid = to_regclass('changes') and attname = 'all_numbers') then

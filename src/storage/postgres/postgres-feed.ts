@@ -4,13 +4,12 @@
  * one has seen all before it.
  */
 import pg from 'pg'
-import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { ClockReading } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
 import { systemClock, systemTimers } from '../../runtime/runtime.js'
 import { findNewerSchema, schemaNumber } from '../migrate.js'
-import type { ChangeFeed, SeenChange } from '../open-database.js'
+import type { ChangeFeed, FeedObserver, SeenChange } from '../open-database.js'
 import { announceServer } from './schema-locks.js'
 
 export const standbyProblem = 'it is a standby, which may be behind its primary'
@@ -53,7 +52,7 @@ interface FeedConnection {
 export class PostgresFeed implements ChangeFeed {
   readonly #config: pg.ClientConfig
   readonly #onConnect: () => void
-  #observer: ChangeObserver | undefined
+  #observer: FeedObserver | undefined
   #onLost: (changes: readonly SeenChange[]) => void = () => undefined
   /** The latest, by their numbers. */
   readonly #seen = new Map<number, SeenChange>()
@@ -97,7 +96,7 @@ export class PostgresFeed implements ChangeFeed {
   }
 
   async follow(
-    observer: ChangeObserver,
+    observer: FeedObserver,
     onLost: (changes: readonly SeenChange[]) => void,
   ): Promise<void> {
     this.#observer = observer
@@ -123,7 +122,7 @@ export class PostgresFeed implements ChangeFeed {
     await client?.end().catch(() => undefined)
   }
 
-  async #lookAgain(observer: ChangeObserver): Promise<void> {
+  async #lookAgain(observer: FeedObserver): Promise<void> {
     const startedMs = systemTimers.monotonicMs()
     this.#looking = this.#look(observer)
     await this.#looking
@@ -134,7 +133,7 @@ export class PostgresFeed implements ChangeFeed {
   }
 
   /** What was committed before the look began is known once it has ended. Never rejects. */
-  async #look(observer: ChangeObserver): Promise<void> {
+  async #look(observer: FeedObserver): Promise<void> {
     const began = { now: systemClock.now(), monotonicMs: systemTimers.monotonicMs() }
     try {
       if (this.#hasNameMoved) throw new Error('its name has moved to another server')
@@ -156,7 +155,7 @@ export class PostgresFeed implements ChangeFeed {
   }
 
   /** A connection ends with a failover, after which numbers may stand for other changes. */
-  async #connect(observer: ChangeObserver): Promise<FeedConnection> {
+  async #connect(observer: FeedObserver): Promise<FeedConnection> {
     const connection = await this.#openPrimary()
     const { client } = connection
     try {
@@ -167,7 +166,7 @@ export class PostgresFeed implements ChangeFeed {
       if (this.#schemaProblem !== undefined) throw new Error(this.#schemaProblem)
       await this.#findLost(connection)
       this.#onConnect()
-      observer.everythingChanged()
+      await observer.everythingChanged()
       return connection
     } catch (cause) {
       void client.end().catch(() => undefined)
@@ -224,7 +223,7 @@ export class PostgresFeed implements ChangeFeed {
     )
   }
 
-  async #readChanges(connection: FeedConnection, observer: ChangeObserver): Promise<void> {
+  async #readChanges(connection: FeedConnection, observer: FeedObserver): Promise<void> {
     const { rows } = await connection.client.query<ChangeRow>(selectChanges, [connection.seq])
     const head = rows[0]?.head
     if (head === undefined) throw new Error('its table change_head has no row')
@@ -232,7 +231,7 @@ export class PostgresFeed implements ChangeFeed {
     for (const change of changes) this.remember(change)
     const isWhole = connection.seq + changes.length === head
     const isBroad = changes.some(({ numbers }) => numbers === null)
-    if (!isWhole || isBroad) observer.everythingChanged()
+    if (!isWhole || isBroad) await observer.everythingChanged()
     else {
       for (const { accountId, numbers } of changes) {
         await observer.numbersChanged(accountId ?? '', (numbers ?? '').split(',') as PhoneNumber[])

@@ -1,0 +1,34 @@
+/** A piece of the file of a list, for another server. */
+import { z } from 'zod'
+import { defineEndpoint } from '../endpoint.js'
+import { fields } from '../fields.js'
+
+const listFileRequest = fields({
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower case hexadecimal digits'),
+  from: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .optional(),
+})
+
+export type ListFileRequest = z.output<typeof listFileRequest>
+
+export const listFileEndpoint = defineEndpoint({
+  name: 'list-file',
+  summary:
+    'The bytes of a published number list from the offset `from` on, at most 4 MiB, for another server of the same ' +
+    'PostgreSQL database or an edge. Needs a key of account main.',
+  spec: 'the gate',
+  method: 'GET',
+  paths: ['/v1/list-files/:sha256'],
+  accepts: ['query'],
+  keyAlsoIn: [],
+  rights: ['edge'],
+  scopes: 'none',
+  request: listFileRequest,
+  response: z.custom<Buffer>(),
+  replyTypes: ['application/octet-stream'],
+  encode: (bytes) => ({ bytes, contentType: 'application/octet-stream' }),
+  errors: 'problem',
+})

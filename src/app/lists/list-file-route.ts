@@ -1,0 +1,27 @@
+/** Serves the files of published lists to other servers. */
+import { listFileEndpoint } from '../../api/lists/list-file.js'
+import { createRoute, type Route } from '../../api/route.js'
+import { readPieceOf } from '../../data/number-list/exchange/read-piece.js'
+import { findVersions } from '../../data/number-list/list-version-files.js'
+import { AppError } from '../../errors.js'
+import { findPublishedList } from '../../storage/list-versions.js'
+import { mainAccountId } from '../app-context.js'
+import type { Callgate } from '../callgate.js'
+import { getListsFolder } from '../data-folders.js'
+
+export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settings'>): Route {
+  return createRoute(listFileEndpoint, async ({ accountId }, { sha256, from = 0 }) => {
+    if (accountId !== mainAccountId) {
+      throw new AppError('forbidden', `list files need a key of account ${mainAccountId}`)
+    }
+    const { storage, settings } = callgate
+    const list = await findPublishedList(storage.reads, sha256)
+    const found =
+      list &&
+      findVersions(getListsFolder(settings), list.name).find(
+        ({ version }) => version === list.version,
+      )
+    if (!found) throw new AppError('not-found', `this server does not have the list file ${sha256}`)
+    return await readPieceOf(found.path, from)
+  })
+}

@@ -1,0 +1,49 @@
+/** The lists that servers of one PostgreSQL database share: where their files are, and which versions are in force. */
+import { readFirstLine, readKeyFile } from '../../config/secret-file.js'
+import type { Settings } from '../../config/settings.js'
+import { FolderFiles } from '../../data/number-list/exchange/folder-files.js'
+import type { ListFiles } from '../../data/number-list/exchange/list-files.js'
+import { S3Files } from '../../data/number-list/exchange/s3-files.js'
+import { ServerFiles } from '../../data/number-list/exchange/server-files.js'
+import type { ListInForce } from '../../data/number-list/list-store.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import type { PublishedList } from '../../storage/list-versions.js'
+
+/** `undefined` where each server imports its own lists. Throws {@link DataFileError} for a key that cannot be read. */
+export function openListFiles({
+  storage,
+  edge,
+  lists: { files },
+}: Pick<Settings, 'storage' | 'edge' | 'lists'>): ListFiles | undefined {
+  if (storage.engine === 'sqlite' && edge.centers.length === 0) return undefined
+  const { folder, s3 } = files
+  const { servers, loginIdFile } =
+    files.servers.length > 0 ? files : { servers: edge.centers, loginIdFile: edge.loginIdFile }
+  if (folder !== undefined) return new FolderFiles(folder)
+  const { url, region, accessKeyId, secretAccessKeyFile } = s3
+  if (url !== undefined && accessKeyId !== undefined && secretAccessKeyFile !== undefined) {
+    const setting = 'lists.files.s3.secretAccessKeyFile'
+    const secretAccessKey = readFirstLine(secretAccessKeyFile, setting)
+    return new S3Files({ url, region, accessKeyId, secretAccessKey })
+  }
+  if (loginIdFile === undefined || servers.length === 0) return undefined
+  return new ServerFiles({
+    urls: servers,
+    key: readKeyFile(loginIdFile, 'lists.files.loginIdFile'),
+  })
+}
+
+export function toListInForce(
+  { name, version, asOf, publishedAt, publishedBy }: PublishedList,
+  place: string | undefined,
+): ListInForce {
+  const published = `published ${formatInstant(publishedAt)} by ${publishedBy}`
+  const fetching =
+    place === undefined
+      ? 'set lists.files to where the server that imported it puts the file'
+      : `it is being fetched from ${place}`
+  const whenMissing =
+    `version ${version} as of ${formatInstant(asOf)} (${published}) is in force, ` +
+    `and this server does not have it; ${fetching}`
+  return { name, version, whenMissing }
+}

@@ -1,0 +1,35 @@
+/** Where servers get the files of published lists from. */
+
+/** Identifies the file of one version. */
+export interface ListFile {
+  readonly name: string
+  readonly version: string
+  /** The checksum at its end, in hex. */
+  readonly sha256: string
+  /** Its length. */
+  readonly bytes: number
+}
+
+export interface ListFiles {
+  /** For people: where the files are, such as `the folder /mnt/lists`. */
+  readonly place: string
+  /** Stores the file at `path`; does nothing if it is stored already. */
+  put(file: ListFile, path: string): Promise<void>
+  /**
+   * Some bytes from the offset `from` on, at least one and at most {@link pieceBytes}. Rejects with a message for
+   * people if the place does not have them.
+   */
+  readPiece(file: ListFile, from: number): Promise<Uint8Array>
+  /** Does nothing if it is not stored. */
+  remove(file: ListFile): Promise<void>
+}
+
+/** Few enough to be in memory, many enough that a request for each takes no time. */
+export const pieceBytes = 4_194_304
+
+export function toFileName({ name, version }: ListFile): string {
+  return `${name}.${version}.cglist`
+}
+
+/** Nothing comes from a server that has taken a request and stopped. */
+export const pieceTimeoutMs = 60_000

@@ -1,0 +1,49 @@
+/** Files of published lists on the servers that have them. */
+import { DataFileError, getErrorMessage } from '../../../errors.js'
+import { type ListFile, type ListFiles, pieceTimeoutMs } from './list-files.js'
+
+export interface ServerFilesOptions {
+  /** Such as `http://10.0.0.1:8480`; this server may be among them. */
+  readonly urls: readonly string[]
+  /** API key that may read list files. */
+  readonly key: string
+}
+
+export class ServerFiles implements ListFiles {
+  readonly #options: ServerFilesOptions
+
+  constructor(options: ServerFilesOptions) {
+    this.#options = options
+  }
+
+  get place(): string {
+    return this.#options.urls.join(' or ')
+  }
+
+  /** The server serves it from its own folder. */
+  async put(): Promise<void> {}
+
+  async readPiece(file: ListFile, from: number): Promise<Uint8Array> {
+    const failures: string[] = []
+    for (const url of this.#options.urls) {
+      try {
+        return await this.#readFrom(url, file, from)
+      } catch (cause) {
+        failures.push(`${url}: ${getErrorMessage(cause)}`)
+      }
+    }
+    throw new DataFileError(`${file.name} ${file.version}`, failures.join('; '))
+  }
+
+  async remove(): Promise<void> {}
+
+  async #readFrom(url: string, { sha256 }: ListFile, from: number): Promise<Uint8Array> {
+    const response = await fetch(`${url}/v1/list-files/${sha256}?from=${from}`, {
+      headers: { loginId: this.#options.key },
+      signal: AbortSignal.timeout(pieceTimeoutMs),
+    })
+    if (response.ok) return new Uint8Array(await response.arrayBuffer())
+    await response.body?.cancel()
+    throw new Error(`status ${response.status}`)
+  }
+}

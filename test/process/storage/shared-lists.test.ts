@@ -1,0 +1,224 @@
+/** Number lists of several servers over one PostgreSQL database: all use the version that was imported last, or block. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { until } from '../../e2e/asterisk/lab/until.js'
+import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
+import { callgate } from '../../support/program.js'
+import { type S3Server, s3Keys, startS3Server } from '../../support/s3-server.js'
+
+let cluster: Cluster
+let first: ClusterNode
+let second: ClusterNode
+let s3: S3Server
+const folder = mkdtempSync(join(tmpdir(), 'callgate-shared-lists-'))
+const shared = join(folder, 'shared')
+const config = join(folder, 'callgate.yaml')
+let mainKey = ''
+
+const setFiles = (files: object) => writeFileSync(config, JSON.stringify({ lists: { files } }))
+
+beforeAll(async () => {
+  s3 = await startS3Server()
+  setFiles({ folder: shared })
+  const settings = {
+    CALLGATE_CONFIG: config,
+    CALLGATE_GATE_DEADLINE_MS: '5000',
+    CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000',
+  }
+  cluster = await openCluster({ count: 2, settings })
+  const [one, two] = cluster.nodes
+  if (!one || !two) throw new Error('there are not two servers')
+  first = one
+  second = two
+  mainKey = first.serving.keys.main
+})
+
+afterAll(async () => {
+  await cluster.close()
+  s3.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** What the check says of the number of a known litigator, or not. */
+async function checkLitigator({ serving }: ClusterNode, number: string): Promise<string> {
+  const response = await fetch(`${serving.url}/v1/decisions`, {
+    method: 'POST',
+    headers: { loginId: mainKey, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ number, callKind: 'manual' }),
+  })
+  const { decision, findings = [] } = (await response.json()) as {
+    decision?: string
+    findings?: { check: string; result: string; detail?: string }[]
+  }
+  expect(decision).not.toBe('allow')
+  const found = findings.find(({ check }) => check === 'litigator')
+  return found ? `${found.result} ${found.detail ?? ''}` : `status ${response.status}`
+}
+
+const untilItSays = (on: ClusterNode, number: string, what: RegExp) =>
+  until(`${on.name} says ${what} of ${number}`, async () =>
+    what.test(await checkLitigator(on, number)),
+  )
+
+const on = ({ name }: ClusterNode) => ({
+  ...cluster.environment,
+  CALLGATE_DATA_DIR: join(cluster.folder, name),
+})
+
+function importLitigators(node: ClusterNode, numbers: readonly string[], ...options: string[]) {
+  const file = join(folder, `${node.name}.txt`)
+  writeFileSync(file, `${numbers.join('\n')}\n`)
+  return callgate(['import', 'litigators', file, ...options], on(node))
+}
+
+const readInForce = async () =>
+  (await cluster.query(`select * from list_versions where in_force = 1`))[0] as Readonly<
+    Record<string, string>
+  >
+
+const fileInForce = async () => `litigators.${(await readInForce()).version}.cglist`
+
+const one = '2125550101'
+const two = '2125550102'
+const three = '2125550103'
+
+it('a list that one server has imported is used by the other', async () => {
+  expect(await checkLitigator(second, one)).toMatch(/^unknown /)
+  const { code, err } = await importLitigators(first, [one])
+  expect(code, err).toBe(0)
+  await untilItSays(second, one, /^deny/)
+  await untilItSays(second, two, /^pass/)
+  await untilItSays(first, one, /^deny/)
+  expect(readdirSync(shared)).toEqual([await fileInForce()])
+})
+
+it('a server that lacks the version in force blocks and says why, and refuses a damaged file', async () => {
+  await second.serving.end('SIGTERM')
+  expect((await importLitigators(first, [one, two])).code).toBe(0)
+  const file = join(shared, await fileInForce())
+  const good = readFileSync(file)
+  const bad = Buffer.from(good)
+  bad[bad.length - 40] = (bad[bad.length - 40] ?? 0) ^ 1
+  writeFileSync(file, bad)
+  await second.restart()
+  const { version } = await readInForce()
+  await untilItSays(
+    second,
+    three,
+    new RegExp(`^unknown .*version ${version}.* is in force.*fetched from the folder ${shared}`),
+  )
+  const ready = await fetch(`${second.serving.url}/readyz`)
+  expect(ready.status).toBe(503)
+  await until('it was refused', async () => second.serving.output().includes('damaged file'))
+  expect(await checkLitigator(second, three)).toMatch(/^unknown /)
+  const metrics = await (await fetch(`${second.serving.url}/metrics`)).text()
+  expect(metrics).toContain('callgate_list_in_force{list="litigators"} 0')
+  const shown = await callgate(['lists'], on(second))
+  expect(shown.code).toBe(1)
+  expect(shown.out).toMatch(new RegExp(`litigators: version ${version} .*is in force`))
+  writeFileSync(file, good)
+  await untilItSays(second, three, /^pass/)
+  await untilItSays(second, two, /^deny/)
+  expect((await callgate(['lists'], on(second))).out).toMatch(/litigators .*in force/)
+})
+
+it('going back goes for all', async () => {
+  const { code, err } = await callgate(['lists', 'rollback', 'litigators'], on(first))
+  expect(code, err).toBe(0)
+  await untilItSays(second, two, /^pass/)
+  await untilItSays(first, two, /^pass/)
+  await untilItSays(second, one, /^deny/)
+})
+
+it('an import by a server without lists.files is refused, and one of an older list', async () => {
+  const before = await readInForce()
+  setFiles({})
+  const refused = await importLitigators(first, [one, three])
+  expect([refused.code, refused.err]).toEqual([
+    2,
+    expect.stringContaining('lists.files is not set'),
+  ])
+  setFiles({ folder: shared })
+  const older = await importLitigators(second, [three], '--as-of', '2020-01-01')
+  expect([older.code, older.err]).toEqual([1, expect.stringContaining('--allow-older')])
+  expect(await readInForce()).toEqual(before)
+})
+
+/** More than one piece of the file. */
+const many = Array.from({ length: 700 }, (_, area) => String(201 + area))
+  .filter((area) => !area.endsWith('11'))
+  .flatMap((area) =>
+    Array.from(
+      { length: 160 },
+      (_, at) => `${area}${220 + Math.floor(at / 40)}${1000 + (at % 40)}`,
+    ),
+  )
+
+it('over S3, and goes on with a fetch after a kill', async () => {
+  const secretAccessKeyFile = join(folder, 'secret-key')
+  writeFileSync(secretAccessKeyFile, s3Keys.secretAccessKey, { mode: 0o600 })
+  const { accessKeyId } = s3Keys
+  setFiles({ s3: { url: s3.url, accessKeyId, secretAccessKeyFile } })
+  await second.serving.end('SIGTERM')
+  await second.restart()
+  let isHeld = false
+  s3.hold = async (method, range) => {
+    if (method !== 'GET' || /^bytes=0-/.test(range)) return
+    isHeld = true
+    await new Promise(() => undefined)
+  }
+  const { code, err } = await importLitigators(first, [one, ...many])
+  expect(code, err).toBe(0)
+  await until('the second piece is asked for', async () => isHeld)
+  expect(await checkLitigator(second, three)).toMatch(/^unknown .*is being fetched from http/)
+  await second.serving.end('SIGKILL')
+  s3.hold = async () => undefined
+  s3.log.length = 0
+  await second.restart()
+  await untilItSays(second, many[0] ?? '', /^deny/)
+  expect(s3.log[0]).toMatch(/^GET 206 bytes=4194304-/)
+})
+
+it('of two imports at once, one is refused', async () => {
+  let release: (() => void) | undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let isPutting = false
+  s3.hold = async (method) => {
+    isPutting ||= method === 'PUT'
+    if (method === 'PUT') await released
+  }
+  const here = importLitigators(first, [one, two, ...many])
+  await until('the file is being stored', async () => isPutting)
+  // Until it is published, nothing changes here.
+  expect(await checkLitigator(first, one)).toMatch(/^deny/)
+  expect(await checkLitigator(first, two)).toMatch(/^pass/)
+  const there = await importLitigators(second, [one, three, ...many])
+  expect([there.code, there.err]).toEqual([
+    1,
+    expect.stringContaining("another server is importing or rolling back the list 'litigators'"),
+  ])
+  release?.()
+  expect((await here).code).toBe(0)
+  await untilItSays(second, two, /^deny/)
+  await untilItSays(second, three, /^pass/)
+})
+
+it('from the server that has imported it, with a key of account main only', async () => {
+  const loginIdFile = join(folder, 'key')
+  writeFileSync(loginIdFile, mainKey, { mode: 0o600 })
+  setFiles({ servers: ['http://127.0.0.1:1', first.serving.url], loginIdFile })
+  await second.serving.end('SIGTERM')
+  await second.restart()
+  const { code, err } = await importLitigators(first, [one, three, ...many])
+  expect(code, err).toBe(0)
+  await untilItSays(second, three, /^deny/)
+  const { sha256 } = await readInForce()
+  const get = async (key: string) =>
+    (await fetch(`${first.serving.url}/v1/list-files/${sha256}`, { headers: { loginId: key } }))
+      .status
+  expect([await get(mainKey), await get(cluster.key), await get('no')]).toEqual([200, 403, 401])
+})
