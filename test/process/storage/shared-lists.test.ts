@@ -50,11 +50,11 @@ async function checkLitigator({ serving }: ClusterNode, number: string): Promise
   })
   const { decision, findings = [] } = (await response.json()) as {
     decision?: string
-    findings?: { check: string; result: string; detail?: string }[]
+    findings?: { check: string; verdict: string; detail?: string }[]
   }
   expect(decision).not.toBe('allow')
   const found = findings.find(({ check }) => check === 'litigator')
-  return found ? `${found.result} ${found.detail ?? ''}` : `status ${response.status}`
+  return found ? `${found.verdict} ${found.detail ?? ''}` : `status ${response.status}`
 }
 
 const untilItSays = (on: ClusterNode, number: string, what: RegExp) =>
