@@ -59,11 +59,11 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
   const spent = { making: 0, writing: 0, indexing: 0, compressing: 0 }
   let writtenBytes = 0
   /** Until the index has the record and all complete segments are compressed. */
-  const index = (lastSeq: number) => {
+  const index = async (lastSeq: number) => {
     for (let isDone = false; !isDone; ) {
       const startedAt = performance.now()
       const uncompressed = countUncompressed(folder)
-      const { nextSeq } = indexer.handle(lastSeq)
+      const { nextSeq } = await indexer.handle(lastSeq)
       const hasCompressed = countUncompressed(folder) < uncompressed
       spent[hasCompressed ? 'compressing' : 'indexing'] += performance.now() - startedAt
       isDone = nextSeq > lastSeq && !hasCompressed
@@ -84,16 +84,16 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
     }
     const madeAt = performance.now()
     const sizeBefore = sizesOf(folder, '.seg')
-    writer.handle({ memory, start: 0, end })
+    await writer.handle({ memory, start: 0, end })
     writtenBytes += sizesOf(folder, '.seg') - sizeBefore
     spent.making += madeAt - startedAt
     spent.writing += performance.now() - madeAt
     const share = Math.max(1, Math.ceil((keptIds * size) / count))
     ids.push(...documents.slice(0, share).map(({ id }) => id))
-    index(firstSeq + made + size - 1)
+    await index(firstSeq + made + size - 1)
   }
-  writer.close()
-  indexer.close()
+  await writer.close()
+  await indexer.close()
   const complete = count - countInLastSegment(folder, firstSeq + count - 1)
   const perSecond = (ms: number, records = count) => (records * 1_000) / ms
   return {

@@ -72,6 +72,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/erase.js')).registerErase,
   ],
   [
+    'decisions',
+    'copy the decisions of a server that is gone to PostgreSQL',
+    async () => (await import('./commands/decisions.js')).registerDecisions,
+  ],
+  [
     'report',
     'what the recorded decisions of a time say',
     async () => (await import('./commands/report.js')).registerReport,

@@ -11,6 +11,7 @@ import { buildPolicy } from '../gate/build-policy.js'
 import { allChecks } from '../gate/checks.js'
 import { Gate, type GateDeps, type GateRules, withoutJournal } from '../gate/gate.js'
 import { Journal } from '../gate/journal/journal.js'
+import { DecisionStore } from '../gate/journal/projection/decision-store.js'
 import { selectLegalTimeOptions } from '../gate/legal-time-options.js'
 import type { CutOffException } from '../gate/staleness.js'
 import { TracedGate } from '../gate/traced-gate.js'
@@ -33,8 +34,9 @@ import { createAccountServices, createFactServices } from './account-service.js'
 import { type AppContext, type OpenAppOptions, openAppContext } from './app-context.js'
 import type { BackgroundJobs } from './background.js'
 import type { Configuration } from './configuration.js'
-import { createErasureTask, createSegmentObserver } from './erasures.js'
 import { type FactSources, openFactSources } from './fact-sources.js'
+import { createDecisionProjection, type DecisionProjection } from './journal/decision-projection.js'
+import { createErasureTask, createSegmentObserver } from './journal/erasures.js'
 import { openListFiles, toListInForce } from './lists/list-files.js'
 import type { RemoteStack } from './remote-stack.js'
 import {
@@ -66,6 +68,10 @@ export interface Callgate extends AppContext {
   readonly warmup: WarmupService
   readonly metrics: Metrics
   readonly journal: Journal
+  /** Those of all servers, if there may be several. */
+  readonly sharedDecisions: DecisionStore | undefined
+  /** Copies the journal there; started by a server. */
+  readonly projection: DecisionProjection | undefined
   readonly gate: Gate
   /**
    * Decides like {@link Callgate.gate}, but does not record, count or log. It has more time for a
@@ -138,6 +144,8 @@ async function buildCallgate(
   const warmup = createWarmup(foundation, { embedded, remote, getSettings })
   const journal = createJournal(foundation, metrics)
   const erasureTask = createErasureTask(foundation, journal)
+  const projection = createDecisionProjection(foundation, journal, metrics)
+  const { storage } = foundation
   const gateDeps = createGateDeps(foundation, { accounts, metrics, journal })
   const callgate: Callgate = {
     ...foundation,
@@ -153,6 +161,8 @@ async function buildCallgate(
     warmup,
     metrics,
     journal,
+    sharedDecisions: storage.traits.isShared ? new DecisionStore(storage.db) : undefined,
+    projection,
     gate: tracing ? new TracedGate(gateDeps, tracing) : new Gate(gateDeps),
     dryRunGate: createDryRunGate(gateDeps),
     close: () =>
@@ -163,6 +173,7 @@ async function buildCallgate(
         () => factSources.provider?.close(),
         () => facts.background.close(),
         () => erasureTask.close(),
+        () => projection?.close(),
         () => factSources.close(),
         () => remote?.close(),
         () => journal.close(),

@@ -221,7 +221,15 @@ function formatMember(name: keyof DecisionDocument | keyof FindingDocument, text
   return text === undefined ? '' : `,"${name}":${quote(text)}`
 }
 
-export function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {
+/** A stored decision, with what is known of its call. */
+export function withOutcome(
+  document: DecisionDocument,
+  { state, ...more }: Partial<CallOutcome>,
+): DecisionDocument {
+  return state ? { ...document, outcome: toOutcomeDocument({ state, ...more }) } : document
+}
+
+function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {
   return {
     state: outcome.state,
     handedOverAt: formatFinite(outcome.handedOverAt),

@@ -58,6 +58,7 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServerMetrics, Se
   /** The time one flush of the journal took, with the wait for its thread. */
   recordJournalFlush(seconds: number): void
   setIndexLag(records: number): void
+  observeProjectionLag(read: () => number): void
   /** After `journal.keepYears`, or only their number. */
   countRemovedDecisions(by: 'retention' | 'erasure', count: number): void
   countDroppedLogLine(): void
@@ -237,6 +238,7 @@ function createRecordMetrics(
   | 'countRecordFailure'
   | 'recordJournalFlush'
   | 'setIndexLag'
+  | 'observeProjectionLag'
   | 'countRemovedDecisions'
 > {
   const registers = [registry]
@@ -264,6 +266,15 @@ function createRecordMetrics(
     help: 'Records on disk that are not in the index of decisions yet.',
     registers,
   })
+  let readLag = () => 0
+  new Gauge({
+    name: 'callgate_journal_projection_lag_records',
+    help: 'Records on disk that are not in PostgreSQL yet; 0 with SQLite.',
+    registers,
+    collect() {
+      this.set(readLag())
+    },
+  })
   const removed = new Counter({
     name: 'callgate_decisions_removed_total',
     help: 'Decisions removed after journal.keepYears, or whose number was erased.',
@@ -273,6 +284,9 @@ function createRecordMetrics(
   return {
     setIndexLag: (records) => indexLag.set(records),
     countRemovedDecisions: (by, count) => removed.inc({ by }, count),
+    observeProjectionLag(read) {
+      readLag = read
+    },
     observePendingRecords(read) {
       readPending = read
     },

@@ -1,6 +1,6 @@
 /**
- * A thread for work that waits for a disk, so that the thread that decides never does. Requests are
- * carried out one at a time, in their order.
+ * A thread for work that waits for a disk or takes long, so that the thread that decides never does. Requests
+ * are carried out one at a time, in their order.
  */
 import { platform, setPriority } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
@@ -10,6 +10,8 @@ export interface Thread<Request, Reply> {
   ask(request: Request): Promise<Reply>
   /** Ends after the requests so far. */
   close(): Promise<void>
+  /** Ends at once; requests that are being carried out reject. */
+  terminate(): Promise<void>
 }
 
 /** What a thread does, made from options that can be copied to another thread. */
@@ -19,8 +21,8 @@ export interface ThreadWork<Options, Request, Reply> {
   /** Runs at a lower priority than the other threads. */
   readonly isBackground?: boolean
   create(options: Options): {
-    handle(request: Request): Reply
-    close(): void
+    handle(request: Request): Reply | Promise<Reply>
+    close(): void | Promise<void>
   }
 }
 
@@ -49,15 +51,17 @@ function startInline<Options, Request, Reply>(
   options: Options,
 ): Thread<Request, Reply> {
   let worker: ReturnType<typeof work.create> | undefined
+  const close = async () => {
+    await worker?.close()
+    worker = undefined
+  }
   return {
     async ask(request) {
       worker ??= work.create(options)
       return worker.handle(request)
     },
-    async close() {
-      worker?.close()
-      worker = undefined
-    },
+    close,
+    terminate: close,
   }
 }
 
@@ -93,6 +97,10 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
       worker.once('exit', () => resolve())
       worker.postMessage(closeRequest)
     })
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker?.terminate()
   }
 
   #start(): Worker {
@@ -134,17 +142,20 @@ export function runInThread<Options, Request, Reply>(
   if (port === null || started?.threadModule !== work.module) return
   if (work.isBackground) lowerThreadPriority(backgroundNiceness)
   const worker = work.create(started.options)
+  let last = Promise.resolve()
   port.on('message', (request: Request | typeof closeRequest) => {
-    if (request === closeRequest) {
-      worker.close()
-      port.close()
-    } else port.postMessage(answer(() => worker.handle(request)))
+    last = last.then(async () => {
+      if (request === closeRequest) {
+        await worker.close()
+        port.close()
+      } else port.postMessage(await answer(() => worker.handle(request)))
+    })
   })
 }
 
-function answer<Reply>(work: () => Reply): Answer<Reply> {
+async function answer<Reply>(work: () => Reply | Promise<Reply>): Promise<Answer<Reply>> {
   try {
-    return { ok: true, reply: work() }
+    return { ok: true, reply: await work() }
   } catch (cause) {
     const { message, code } = cause as NodeJS.ErrnoException
     return { ok: false, message, code }

@@ -18,7 +18,10 @@ import { openSqlite, openSqliteInThread } from './sqlite.js'
 export async function openDatabase(settings: StorageSettings): Promise<OpenDatabase> {
   const { postgres } = settings
   const opened = postgres
-    ? await (await loadPostgres()).openPostgres(postgres, { isCommand: !settings.inThread })
+    ? await (await loadPostgres()).openPostgres(postgres, {
+        isCommand: !settings.inThread,
+        dataDir: settings.dataDir,
+      })
     : await openSqlite(settings)
   return complete(opened, settings)
 }

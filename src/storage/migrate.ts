@@ -11,6 +11,7 @@ import * as importedRecords from './migrations/0007-imported-records.js'
 import * as erasures from './migrations/0008-erasures.js'
 import * as commandWrites from './migrations/0009-command-writes.js'
 import * as changes from './migrations/0010-changes.js'
+import * as decisions from './migrations/0011-decisions-expand.js'
 import * as listVersions from './migrations/0012-list-versions-expand.js'
 import * as sharedLimits from './migrations/0013-shared-limits-expand.js'
 import * as edges from './migrations/0014-edges-expand.js'
@@ -29,6 +30,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0008-erasures': erasures,
   '0009-command-writes': commandWrites,
   '0010-changes': changes,
+  '0011-decisions-expand': decisions,
   '0012-list-versions-expand': listVersions,
   '0013-shared-limits-expand': sharedLimits,
   '0014-edges-expand': edges,

@@ -93,8 +93,8 @@ export interface OpenDatabase extends ThreadDatabase {
   /** `undefined` if there can be no other server, and in a command. */
   readonly feed: ChangeFeed | undefined
   /**
-   * With SQLite: makes this the only server of the data folder until it is closed: each server caches answers and
-   * would not see another's writes at once. Rejects with {@link DataFileError} if there is one already.
+   * Makes this the only server of the data folder until it is closed: it writes the journal, and with SQLite it would
+   * not see another's writes at once. Rejects with {@link DataFileError} if there is one already.
    */
   lockForServing(): Promise<void>
   /** For a further thread to open the database with; it must have ended before this one closes it. */

@@ -31,6 +31,8 @@ export interface Tables {
   edge_opt_outs: EdgeOptOutRow
   ebr_records: EbrRecordRow
   erasures: ErasureRow
+  journals: JournalRow
+  recorded_decisions: RecordedDecisionRow
   access_tokens: AccessTokenRow
   state_registrations: StateRegistrationRow
   legal_entities: LegalEntityRow
@@ -323,4 +325,26 @@ export interface ErasureRow {
   decisions_erased: number | null
   decisions_kept: number | null
   finished_at: number | null
+}
+
+/** A journal whose records are copied to PostgreSQL. */
+interface JournalRow {
+  /** SHA-256 of its name, in hex. */
+  origin: string
+  /** Number of the first record that is not copied. */
+  next_seq: number
+  /** Its server has removed the decisions before this instant, of all servers; 0 if it has removed none. */
+  removed_before: number
+}
+
+/** What a journal says about a decision; in PostgreSQL only. */
+interface RecordedDecisionRow {
+  id: string
+  origin: string
+  /** Null, as the body, if the decision is of another journal, and this one only says what became of the call. */
+  account_id: string | null
+  /** JSON. */
+  body: string | null
+  /** JSON of what is known of the call. */
+  outcome: string | null
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { openErasures } from '../../src/app/erasures.js'
+import { openErasures } from '../../src/app/journal/erasures.js'
 import { parsePhoneNumber } from '../../src/domain/phone-number.js'
 import type { ErasureRequest } from '../../src/service/erasure/erasure.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'

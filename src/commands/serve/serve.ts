@@ -136,6 +136,7 @@ async function serveUntil(
     const server = await listen(callgate, asterisk, serviceThreads)
     callgate.backgroundJobs.start()
     callgate.erasureTask.start()
+    callgate.projection?.start()
     checkDatabasePages(callgate)
     opened.push(() => server.close())
     const reloader = createReloader(serviceThreads)
@@ -229,7 +230,7 @@ export function openHttpServer(
     ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
     // Its path would otherwise be that of a decision with the id 'preview'.
     createPreviewRoute(callgate.dryRunGate, runtime.clock),
-    ...journalRoutes(journal),
+    ...journalRoutes(journal, callgate.sharedDecisions),
     ...edgeRoutes(new Center({ storage: callgate.storage, timers: runtime.timers })),
     createListFileRoute(callgate),
     ...warmupRoutes(warmup, { serviceCodes }),

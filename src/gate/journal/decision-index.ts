@@ -318,7 +318,7 @@ export class DecisionIndex {
  * and decoding it as UTF-8 three times as long as this does: what is not ASCII is left to that. Within a
  * text of JSON, a quotation mark follows a backslash, so what is found are the fields.
  */
-function readHead(body: Buffer): Pick<DecisionDocument, 'id' | 'accountId' | 'whatIf'> {
+export function readHead(body: Buffer): Pick<DecisionDocument, 'id' | 'accountId' | 'whatIf'> {
   const text = body.toString('latin1')
   const id = /^\{"id":"([ !#-[\]-~]+)"/.exec(text)?.[1]
   const whatIf = /"whatIf":(true|false)/.exec(text)?.[1]

@@ -16,7 +16,7 @@ import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { OpenedFile } from '../../storage/open-files.js'
-import { type DecisionDocument, encodeDecision, toOutcomeDocument } from '../decision-document.js'
+import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-document.js'
 import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
 import { FrameBlocks, type OnWritten, selectBatch, type WaitingRecord } from './frame-blocks.js'
 import { type IndexProgress, indexWriting, type SegmentEvent } from './index-writer.js'
@@ -95,6 +95,7 @@ export class Journal implements OutcomeRecorder {
   /** Number of the latest decision of each account. */
   readonly #lastSeqByAccount = new Map<string, number>()
   #nextSeq = 0
+  #openedSeq = 0
   /** Number of the last record on disk. */
   #durableSeq = 0
   #writing: Promise<void> | undefined
@@ -126,6 +127,16 @@ export class Journal implements OutcomeRecorder {
     return this.#waiting.length
   }
 
+  /** Number of the first record of this process. */
+  get openedSeq(): number {
+    return this.#openedSeq
+  }
+
+  /** Number of the last record on disk. */
+  get durableSeq(): number {
+    return this.#durableSeq
+  }
+
   /** How long the oldest of them has waited, in seconds; 0 without one. */
   get oldestWaitingSeconds(): number {
     const oldest = this.#waiting[0]
@@ -152,6 +163,7 @@ export class Journal implements OutcomeRecorder {
     index.claim(origin, readBeginning(folder))
     const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
     this.#nextSeq = nextSeq
+    this.#openedSeq = nextSeq
     this.#durableSeq = nextSeq - 1
     for (const id of index.findAccountsOfLatest(activeRecords)) {
       this.#lastSeqByAccount.set(id, nextSeq)
@@ -216,9 +228,7 @@ export class Journal implements OutcomeRecorder {
       const problem = 'The index of decisions is being brought up to date; ask again in a moment'
       throw new AppError('not-available', problem)
     }
-    if (document?.accountId !== accountId) return undefined
-    const { state } = outcome
-    return state ? { ...document, outcome: toOutcomeDocument({ ...outcome, state }) } : document
+    return document?.accountId === accountId ? withOutcome(document, outcome) : undefined
   }
 
   /** Whether a decision may be neither in the index nor in memory. */

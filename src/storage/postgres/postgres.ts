@@ -11,6 +11,7 @@ import type {
   EngineTraits,
   PostgresSettings,
 } from '../open-database.js'
+import { lockServing } from '../sqlite.js'
 import type { Tables } from '../tables.js'
 import { batchReads } from './batched-read.js'
 import { type DriverOptions, diskFull, PoolDialect, PoolDriver } from './postgres-driver.js'
@@ -135,7 +136,7 @@ function parseInt8(text: string): number {
 /** Opens the database of `storage.url`. It must exist; its tables are made by the migrations. */
 export async function openPostgres(
   settings: PostgresSettings,
-  { isCommand }: { readonly isCommand: boolean },
+  { isCommand, dataDir }: { readonly isCommand: boolean; readonly dataDir: string },
 ): Promise<EngineConnection> {
   const path = describeServer(settings)
   const half = Math.floor(settings.maxConnections / 2)
@@ -173,7 +174,9 @@ export async function openPostgres(
     return found
   }
   const problem = (await database.findProblem()) ?? (await reading.findProblem())
+  let serving: ReturnType<typeof lockServing> | undefined
   const close = async () => {
+    serving?.close()
     await feed?.close()
     await Promise.all([database.close(), reading.close()])
   }
@@ -188,7 +191,9 @@ export async function openPostgres(
     feed,
     // The feed tells.
     hasExternalChanges: async () => false,
-    lockForServing: async () => undefined,
+    lockForServing: async () => {
+      serving ??= lockServing(dataDir)
+    },
     abandonUnanswered: () => {
       if (fault !== undefined || feed?.problem !== undefined) abandonQueries()
     },

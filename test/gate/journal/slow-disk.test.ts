@@ -19,6 +19,7 @@ vi.mock('../../../src/runtime/thread.js', async (load) => {
     return {
       ask: (request) => disk.then(() => thread.ask(request)),
       close: () => thread.close(),
+      terminate: () => thread.terminate(),
     }
   }
   return { ...real, startThread }

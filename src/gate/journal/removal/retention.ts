@@ -24,7 +24,7 @@ const daysOfClock = 8
  * Decisions before this instant are removed: the beginning of a month in UTC. The time is taken from the
  * journal, as the earliest of its last eight days. `undefined` while it has fewer.
  */
-function findCutoff(segments: readonly Segment[], keepYears: number): Instant | undefined {
+export function findCutoff(segments: readonly Segment[], keepYears: number): Instant | undefined {
   const days = new Set<number>()
   for (const { path } of segments.toReversed()) {
     const header = readSegmentHeader(path)

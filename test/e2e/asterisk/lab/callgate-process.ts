@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CallOutcome } from '../../../../src/domain/call-outcome.js'
-import { type DecisionDocument, toOutcomeDocument } from '../../../../src/gate/decision-document.js'
+import { type DecisionDocument, withOutcome } from '../../../../src/gate/decision-document.js'
 import type { OutcomeNote } from '../../../../src/gate/journal/decision-index.js'
 import { mergeOutcome } from '../../../../src/gate/journal/merge-outcome.js'
 import { recordsIn } from '../../../support/journal.js'
@@ -196,10 +196,9 @@ function decisionsIn(dataDir: string): readonly DecisionDocument[] {
       outcomes.set(id, mergeOutcome(outcomes.get(id) ?? {}, outcome))
     }
   }
-  return [...documents.values()].map((document) => {
-    const { state, ...outcome } = outcomes.get(document.id) ?? {}
-    return state ? { ...document, outcome: toOutcomeDocument({ state, ...outcome }) } : document
-  })
+  return [...documents.values()].map((document) =>
+    withOutcome(document, outcomes.get(document.id) ?? {}),
+  )
 }
 
 const isLogLine = (line: string) => line.startsWith('{') && line.endsWith('}')

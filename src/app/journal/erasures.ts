@@ -1,12 +1,12 @@
 /** Connects the journal with the requests of `callgate erase`, and reports what happens to its segments. */
-import type { Instant } from '../domain/time/clock.js'
-import { formatInstant } from '../domain/time/dates.js'
-import type { SegmentEvent, SegmentWork } from '../gate/journal/index-writer.js'
-import type { Journal } from '../gate/journal/journal.js'
-import type { Metrics } from '../observability/metrics.js'
-import { BackgroundTask } from '../service/background/background-task.js'
-import { Erasures } from '../service/erasure/erasure.js'
-import type { AppContext } from './app-context.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import type { SegmentEvent, SegmentWork } from '../../gate/journal/index-writer.js'
+import type { Journal } from '../../gate/journal/journal.js'
+import type { Metrics } from '../../observability/metrics.js'
+import { BackgroundTask } from '../../service/background/background-task.js'
+import { Erasures } from '../../service/erasure/erasure.js'
+import type { AppContext } from '../app-context.js'
 
 const failures: Readonly<Record<SegmentWork, string>> = {
   erase: 'a number could not be erased from a segment of the journal',

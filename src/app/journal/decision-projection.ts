@@ -1,0 +1,69 @@
+/** Copies the journal to PostgreSQL in the background, so that every server can show every decision. */
+import { join } from 'node:path'
+import type { Journal } from '../../gate/journal/journal.js'
+import {
+  journalProjecting,
+  type ProjectionProgress,
+  type ProjectionRequest,
+} from '../../gate/journal/projection/journal-projection.js'
+import type { Metrics } from '../../observability/metrics.js'
+import { startThread, type Thread } from '../../runtime/thread.js'
+import { BackgroundTask } from '../../service/background/background-task.js'
+import type { AppContext } from '../app-context.js'
+import { readStorageSettings } from '../storage-settings.js'
+
+const pauseMs = 200
+
+export interface DecisionProjection {
+  /** The journal must be open. */
+  start(): void
+  /** What is not copied then is copied after the next start. */
+  close(): Promise<void>
+}
+
+/** `undefined` with SQLite. */
+export function createDecisionProjection(
+  { settings, runtime }: Pick<AppContext, 'settings' | 'runtime'>,
+  journal: Pick<Journal, 'openedSeq' | 'durableSeq'>,
+  metrics: Pick<Metrics, 'observeProjectionLag'>,
+): DecisionProjection | undefined {
+  const storage = readStorageSettings(settings)
+  if (storage.postgres === undefined) return undefined
+  const { timers, log } = runtime
+  let thread: Thread<ProjectionRequest, ProjectionProgress> | undefined
+  /** 0 until the first records were copied. */
+  let nextSeq = 0
+  let isFailing = false
+  let isClosing = false
+  metrics.observeProjectionLag(() => journal.durableSeq + 1 - (nextSeq || journal.openedSeq))
+  const run = async () => {
+    const { durableSeq, openedSeq } = journal
+    if (nextSeq > durableSeq) return pauseMs
+    thread ??= startThread(journalProjecting, {
+      folder: join(settings.dataDir, 'journal'),
+      keepYears: settings.journal.keepYears,
+      storage,
+    })
+    const notStoredSeq = nextSeq === 0 ? openedSeq : undefined
+    const progress = await thread.ask({ lastSeq: durableSeq, notStoredSeq })
+    nextSeq = progress.nextSeq
+    if (isFailing) log.info('decisions are copied to PostgreSQL again')
+    isFailing = false
+    return nextSeq > durableSeq ? pauseMs : 0
+  }
+  const onError = (err: unknown) => {
+    if (isClosing || isFailing) return
+    isFailing = true
+    log.warn('decisions could not be copied to PostgreSQL; trying again', { err })
+  }
+  const task = new BackgroundTask({ run, timers, onError, retryMs: 1_000 })
+  return {
+    start: () => task.start(),
+    async close() {
+      isClosing = true
+      // PostgreSQL may not answer.
+      await thread?.terminate()
+      await task.close()
+    },
+  }
+}

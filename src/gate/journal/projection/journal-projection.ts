@@ -1,0 +1,110 @@
+/**
+ * Copies the journal of this server to PostgreSQL, and removes what has expired there. Runs in a thread of its own:
+ * the records are read from the disk again, and are large.
+ */
+
+import { systemClock } from '../../../runtime/runtime.js'
+import { runInThread, type ThreadWork } from '../../../runtime/thread.js'
+import { openDatabaseInThread } from '../../../storage/engine.js'
+import type { ThreadDatabase, ThreadStorageSettings } from '../../../storage/open-database.js'
+import { readBeginning } from '../journal-beginning.js'
+import { JournalReader, listSegments, readOrigin } from '../journal-reader.js'
+import { findCutoff } from '../removal/retention.js'
+import { DecisionStore } from './decision-store.js'
+
+export interface ProjectionOptions {
+  /** Of the journal. */
+  readonly folder: string
+  /** How long decisions are kept. */
+  readonly keepYears: number
+  readonly storage: Omit<ThreadStorageSettings, 'port'>
+}
+
+export interface ProjectionRequest {
+  /** Number of the last record on disk. */
+  readonly lastSeq: number
+  /** From this number on, nothing is in PostgreSQL; `undefined` once some of it may be. */
+  readonly notStoredSeq: number | undefined
+}
+
+export interface ProjectionProgress {
+  /** Number of the first record that is not in PostgreSQL. */
+  readonly nextSeq: number
+}
+
+class JournalProjection {
+  readonly #options: ProjectionOptions
+  readonly #origin: string
+  #database: ThreadDatabase | undefined
+  #store: DecisionStore | undefined
+  #reader: JournalReader | undefined
+  /** The newest segment when the expired months were removed. */
+  #checkedSegment: number | undefined
+
+  constructor(options: ProjectionOptions) {
+    this.#options = options
+    this.#origin = readOrigin(options.folder, systemClock.now()).toString('hex')
+  }
+
+  /** Copies the next records, about two megabytes of them. */
+  async handle({ lastSeq, notStoredSeq }: ProjectionRequest): Promise<ProjectionProgress> {
+    try {
+      const store = await this.#openStore()
+      this.#reader ??= await this.#openReader(store, notStoredSeq)
+      const records = this.#reader.read(lastSeq)
+      if (records.length > 0) await store.store({ origin: this.#origin, records })
+      await this.#removeExpired(store)
+      return { nextSeq: this.#reader.nextSeq }
+    } catch (cause) {
+      // What was stored is known only there.
+      this.#closeReader()
+      throw cause
+    }
+  }
+
+  async #openStore(): Promise<DecisionStore> {
+    this.#database ??= await openDatabaseInThread({ ...this.#options.storage, port: undefined })
+    this.#store ??= new DecisionStore(this.#database.db)
+    return this.#store
+  }
+
+  async #openReader(
+    store: DecisionStore,
+    notStoredSeq: number | undefined,
+  ): Promise<JournalReader> {
+    const { folder } = this.#options
+    const { firstSeq } = readBeginning(folder)
+    return new JournalReader(folder, await store.claim(this.#origin, firstSeq, notStoredSeq))
+  }
+
+  async #removeExpired(store: DecisionStore): Promise<void> {
+    const { folder, keepYears } = this.#options
+    const segments = listSegments(folder)
+    const newest = segments.at(-1)?.firstSeq
+    if (newest === this.#checkedSegment) return
+    const cutoff = findCutoff(segments, keepYears)
+    if (cutoff !== undefined) await store.removeBefore(this.#origin, cutoff)
+    this.#checkedSegment = newest
+  }
+
+  #closeReader(): void {
+    this.#reader?.close()
+    this.#reader = undefined
+  }
+
+  close(): void {
+    this.#closeReader()
+  }
+}
+
+export const journalProjecting: ThreadWork<
+  ProjectionOptions,
+  ProjectionRequest,
+  ProjectionProgress
+> = {
+  module: import.meta.url,
+  isBackground: true,
+  create: (options) => new JournalProjection(options),
+}
+
+runInThread(journalProjecting)

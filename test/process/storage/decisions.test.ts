@@ -1,0 +1,165 @@
+/** Every server over a PostgreSQL shows the decisions of all, also those of a server that is gone. */
+import { cpSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { until } from '../../e2e/asterisk/lab/until.js'
+import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
+import { callgate } from '../../support/program.js'
+
+let cluster: Cluster
+let first: ClusterNode
+let second: ClusterNode
+
+beforeAll(async () => {
+  const settings = { CALLGATE_GATE_DEADLINE_MS: '5000', CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000' }
+  cluster = await openCluster({ count: 2, settings })
+  const [one, two] = cluster.nodes
+  if (!one || !two) throw new Error('there are not two servers')
+  first = one
+  second = two
+})
+
+afterAll(() => cluster.close())
+
+interface Decided {
+  readonly id: string
+  readonly decision: string
+}
+
+async function decide({ serving }: ClusterNode, number = '2125550100'): Promise<Decided> {
+  const response = await fetch(`${serving.url}/v1/decisions`, {
+    method: 'POST',
+    headers: { loginId: cluster.key, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ number, callKind: 'manual' }),
+  })
+  return (await response.json()) as Decided
+}
+
+async function read({ serving }: ClusterNode, id: string) {
+  const response = await fetch(`${serving.url}/v1/decisions/${id}`, {
+    headers: { loginId: cluster.key, connection: 'close' },
+  })
+  return { status: response.status, body: (await response.json()) as { readonly id: string } }
+}
+
+const readProjected = (on: ClusterNode, id: string) =>
+  until(`${id} is found`, async () => {
+    const { status, body } = await read(on, id)
+    return status === 200 && body
+  })
+
+const ship = (folder: string) => callgate(['decisions', 'ship', folder], cluster.environment)
+const folderOf = ({ name }: ClusterNode) => join(cluster.folder, name)
+
+/** Of everything that is projected, so that it is the same if and only if nothing has changed. */
+const hashRows = () =>
+  cluster.query(
+    `select count(*)::int as count, md5(string_agg(r::text, '' order by id, origin)) as hash from recorded_decisions r`,
+  )
+
+const readMetric = async ({ serving: { url } }: ClusterNode, name: string) => {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+}
+
+it('a decision of one server is read on another, and none of the rows of changes tells of it', async () => {
+  const readHead = async () => (await cluster.query('select seq from change_head'))[0]?.seq
+  const before = await readHead()
+  const decided = await decide(first)
+  expect(decided.decision).toBe('allow')
+  const found = await readProjected(second, decided.id)
+  expect(found).toEqual((await read(first, decided.id)).body)
+  expect(await readHead()).toBe(before)
+  expect((await read(second, `${decided.id.slice(0, -1)}x`)).status).toBe(404)
+  expect((await read(second, 'none')).status).toBe(404)
+})
+
+it('the journal goes on without PostgreSQL, and what it has is there afterwards', async () => {
+  let ids: readonly string[] = []
+  try {
+    // A slow machine may read the key anew meanwhile, and then nothing is recorded.
+    await until('decisions are recorded', async () => {
+      first.line.resume()
+      await decide(first)
+      first.line.pause()
+      const decided = await Promise.all(Array.from({ length: 20 }, () => decide(first, '911')))
+      ids = decided.flatMap(({ id }) => id ?? [])
+      return ids.length > 0
+    })
+    await until(
+      'some are not there',
+      async () => {
+        return (await readMetric(first, 'callgate_journal_projection_lag_records')) > 0
+      },
+      { withinMs: 10_000 },
+    )
+  } finally {
+    first.line.resume()
+  }
+  for (const id of ids) await readProjected(second, id)
+  await until('all are there', async () => {
+    return (await readMetric(first, 'callgate_journal_projection_lag_records')) === 0
+  })
+})
+
+it('a folder whose server runs is refused', async () => {
+  for (const folder of [folderOf(first), join(folderOf(first), 'journal')]) {
+    const { code, err } = await ship(folder)
+    expect([code, err]).toEqual([1, expect.stringContaining('already serving this data folder')])
+  }
+  const { code, err } = await ship(cluster.folder)
+  expect([code, err]).toEqual([1, expect.stringContaining('there is no journal')])
+})
+
+it('every allow of a server that was killed is read on another once its folder was shipped', async () => {
+  const allowed: string[] = []
+  let isKilled = false
+  const load = async () => {
+    while (!isKilled) {
+      const decided = await decide(first).catch(() => undefined)
+      if (decided?.decision === 'allow') allowed.push(decided.id)
+    }
+  }
+  const clients = Array.from({ length: 8 }, load)
+  await until('there are decisions', () => allowed.length > 200)
+  // What is only in its journal is what the test is about.
+  first.line.pause()
+  const before = allowed.length
+  await until('more were allowed', () => allowed.length > before + 8)
+  await first.serving.end('SIGKILL')
+  isKilled = true
+  await Promise.all(clients)
+  first.line.resume()
+  const copy = join(cluster.folder, 'copied')
+  cpSync(join(folderOf(first), 'journal'), copy, { recursive: true })
+  const shipped = await ship(folderOf(first))
+  expect(shipped.code, shipped.err).toBe(0)
+  expect(Number(/^\d+/.exec(shipped.out)?.[0]), shipped.out).toBeGreaterThan(0)
+  for (const id of allowed) expect((await read(second, id)).status, id).toBe(200)
+  const [row] = await cluster.query(
+    `select count(*)::int as rows, count(distinct id)::int as ids from recorded_decisions where id in ('${allowed.join("','")}')`,
+  )
+  expect(row).toEqual({ rows: allowed.length, ids: allowed.length })
+  const stored = await hashRows()
+  for (const folder of [folderOf(first), copy]) {
+    const again = await ship(folder)
+    expect(again.out, again.err).toMatch(/^0 decisions and 0 outcomes/)
+  }
+  expect(await hashRows()).toEqual(stored)
+})
+
+it('a journal that goes on from an older copy is copied from there', async () => {
+  const journal = join(folderOf(first), 'journal')
+  await first.restart()
+  await readProjected(second, (await decide(first)).id)
+  await first.serving.end('SIGKILL')
+  // The copy ends before what is stored.
+  rmSync(journal, { recursive: true })
+  cpSync(join(cluster.folder, 'copied'), journal, { recursive: true })
+  for (const name of readdirSync(folderOf(first))) {
+    if (name.startsWith('index.sqlite')) rmSync(join(folderOf(first), name))
+  }
+  await first.restart()
+  const { id } = await decide(first)
+  expect((await readProjected(second, id)).id).toBe(id)
+})
