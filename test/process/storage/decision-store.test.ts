@@ -160,6 +160,61 @@ it('months that have expired are dropped, and no decision of theirs comes back',
   expect(await store.removeBefore('one', at('2021-11-01T00:00:00Z'))).toBe(0)
 })
 
+it('an erasure is applied to what is stored of its journal, also to what comes in the same batch', async () => {
+  const number = '2125550177'
+  await query(
+    `insert into erasures (id, number, includes_allowed, requested_by, requested_at, rows)
+     values ('e1', '${number}', 0, 'test', 0, '[]')`,
+  )
+  const call = (day: string, more: object) => {
+    const id = newId(`${day}T12:00:00Z`)
+    const fixed = { whatIf: false, findings: [], accountId: 'main', via: 'http' }
+    return { id, record: record('decision', { id, number, dialed: number, ...fixed, ...more }) }
+  }
+  const blocked = [
+    call('2026-10-10', { decision: 'block' }),
+    call('2026-11-10', { decision: 'block' }),
+  ]
+  const allowed = call('2026-11-10', { decision: 'allow' })
+  const other = call('2026-11-11', {
+    decision: 'block',
+    number: '2125550178',
+    dialed: '+1 212 555 0178',
+  })
+  const mentioned = call('2026-11-11', {
+    decision: 'block',
+    number: '2125550178',
+    dialed: '212.555.0178',
+    callerId: '+1 (212) 555-0177',
+  })
+  await storeAll(
+    'one',
+    blocked.map((one) => one.record),
+  )
+  const records = [allowed, other, mentioned].map((one) => one.record)
+  const erasure = record('erasure', { id: 'e1' })
+  const later = call('2026-11-12', { decision: 'block' })
+  expect(
+    await store.store({ origin: 'one', records: [...records, erasure, later.record] }),
+  ).toMatchObject({ decisions: 4, nextSeq: later.record.seq + 1 })
+  for (const { id } of blocked) {
+    expect(await store.find('main', id)).toMatchObject({ id, number: '', dialed: '', erased: true })
+  }
+  expect(await store.find('main', mentioned.id)).toMatchObject({
+    callerId: expect.stringContaining('xxx'),
+  })
+  expect(await store.find('main', other.id)).toMatchObject({ number: '2125550178' })
+  for (const { id } of [allowed, later])
+    expect(await store.find('main', id)).toMatchObject({ number })
+  // The records as they were before change nothing.
+  const before = await query('select * from recorded_decisions order by id')
+  await storeAll(
+    'one',
+    blocked.map((one) => one.record),
+  )
+  expect(await query('select * from recorded_decisions order by id')).toEqual(before)
+})
+
 it('several servers make the same months at once', async () => {
   const ids = Array.from({ length: 4 }, () => newId('2026-11-10T12:00:00Z'))
   await Promise.all(

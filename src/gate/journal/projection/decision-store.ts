@@ -7,10 +7,11 @@ import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
 import type { Db, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
-import { type OutcomeNote, readHead } from '../decision-index.js'
+import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
 import type { JournalRecord } from '../segment-format.js'
 import { type DecisionMonth, monthOf, readIdInstant, toIdPrefix } from './decision-months.js'
+import { eraseStoredRows } from './erase-rows.js'
 
 export interface RecordBatch {
   /** SHA-256 of the name of the journal, in hex. */
@@ -67,9 +68,25 @@ export class DecisionStore {
 
   /**
    * Stores the records that are not stored yet, all or none. Throws if the journal is not claimed, or if records
-   * before the first one are missing.
+   * before the first one are missing. An erasure among them is applied to what is stored of the journal.
    */
   async store({ origin, records }: RecordBatch): Promise<StoredRecords> {
+    const sum = { nextSeq: 0, decisions: 0, outcomes: 0 }
+    for (const part of splitAtErasures(records)) {
+      const [first] = part
+      if (first?.kind === 'erasure') {
+        const { id }: ErasureNote = JSON.parse(first.body.toString())
+        await eraseStoredRows(this.#db, origin, id)
+      }
+      const { nextSeq, decisions, outcomes } = await this.#storePart(origin, part)
+      sum.nextSeq = nextSeq
+      sum.decisions += decisions
+      sum.outcomes += outcomes
+    }
+    return sum
+  }
+
+  async #storePart(origin: string, records: readonly JournalRecord[]): Promise<StoredRecords> {
     await this.#prepareMonths(records)
     try {
       return await this.#db.transaction().execute(async (db) => {
@@ -182,6 +199,16 @@ async function lockPosition(db: Kysely<Tables>, origin: string) {
   const [position] = rows
   if (position === undefined) throw new Error(`journal ${origin} is not claimed`)
   return position
+}
+
+/** Each erasure begins a part: what is before it is stored when it is applied. */
+function splitAtErasures(records: readonly JournalRecord[]): readonly JournalRecord[][] {
+  const parts: JournalRecord[][] = [[]]
+  for (const record of records) {
+    if (record.kind === 'erasure') parts.push([])
+    parts.at(-1)?.push(record)
+  }
+  return parts.filter(({ length }) => length > 0)
 }
 
 /** Of decisions that can be stored. */

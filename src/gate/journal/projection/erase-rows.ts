@@ -1,0 +1,78 @@
+/** Takes the number of an erasure out of what a journal has stored in PostgreSQL, as it is taken out of its segments. */
+import { type Kysely, sql } from 'kysely'
+import { msPerDay } from '../../../domain/time/dates.js'
+import type { Tables } from '../../../storage/tables.js'
+import { NumberEraser } from '../removal/erase-records.js'
+import { readIdInstant, toIdPrefix } from './decision-months.js'
+
+interface StoredRow {
+  readonly id: string
+  readonly body: string | null
+  readonly outcome: string | null
+}
+
+/**
+ * All records of the journal before the erasure must be stored. Does nothing if the erasure is done, since the number
+ * is not known any more then.
+ */
+export async function eraseStoredRows(
+  db: Kysely<Tables>,
+  origin: string,
+  erasureId: string,
+): Promise<void> {
+  const erasure = await db
+    .selectFrom('erasures')
+    .select(['number', 'account_id', 'includes_allowed'])
+    .where('id', '=', erasureId)
+    .executeTakeFirst()
+  if (erasure === undefined || erasure.number === null) return
+  const eraser = new NumberEraser({
+    number: erasure.number,
+    accountId: erasure.account_id ?? undefined,
+    includesAllowed: erasure.includes_allowed === 1,
+  })
+  // Finds more than the eraser, which decides.
+  const pattern = [...erasure.number].join('[^0-9A-Za-z]{0,4}')
+  const [first, last] = await findSpan(db, origin)
+  // A day at a time, so that no statement reads for long.
+  for (let day = first; day <= last; day += msPerDay) {
+    const { rows } = await sql<StoredRow>`select id, body, outcome from recorded_decisions
+      where origin = ${origin} and id >= ${toIdPrefix(day)} and id < ${toIdPrefix(day + msPerDay)}
+      and (body ~ ${pattern} or outcome ~ ${pattern})`.execute(db)
+    for (const row of rows) await eraseRow(db, origin, { row, eraser })
+  }
+}
+
+/** Instants of the first and last decision; the last one is before the first if there is none. */
+async function findSpan(
+  db: Kysely<Tables>,
+  origin: string,
+): Promise<readonly [first: number, last: number]> {
+  const { rows } = await sql<{ readonly first: string | null; readonly last: string | null }>`
+    select min(id) as first, max(id) as last from recorded_decisions where origin = ${origin}`.execute(
+    db,
+  )
+  const [first, last] = [rows[0]?.first, rows[0]?.last].map((id) => readIdInstant(id ?? ''))
+  return [first ?? 0, last ?? -1]
+}
+
+async function eraseRow(
+  db: Kysely<Tables>,
+  origin: string,
+  { row, eraser }: { readonly row: StoredRow; readonly eraser: NumberEraser },
+): Promise<void> {
+  const [body, outcome] = [row.body, row.outcome].map((text) =>
+    text === null ? undefined : Buffer.from(text),
+  )
+  const erasedBody = body && eraser.eraseDecision(body)
+  const erasedOutcome = outcome && eraser.eraseText(outcome)
+  await db
+    .updateTable('recorded_decisions')
+    .set({
+      ...(erasedBody && { body: erasedBody.toString().trimEnd() }),
+      outcome: erasedOutcome?.toString() ?? null,
+    })
+    .where('origin', '=', origin)
+    .where('id', '=', row.id)
+    .execute()
+}
