@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
+import { createListFileRoute } from '../dist/app/lists/list-file-route.js'
 import { isReloadable, listSettingLeaves, unwrapSchema } from '../dist/config/load.js'
 import { settingsSchema } from '../dist/config/settings.js'
 import { factFeedNames } from '../dist/data/facts/fact-feeds.js'
@@ -220,6 +221,7 @@ function endpointNames() {
   const routes = [
     ...createServiceRoutes(services, { wrappedRows: false }),
     ...journalRoutes(services),
+    createListFileRoute(services),
     ...warmupRoutes(services, { serviceCodes: new Set() }),
   ]
   return [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)].map(({ name }) => name)

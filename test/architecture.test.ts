@@ -111,6 +111,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/exporter-trace-otlp-http': ['observability/tracing.ts'],
   '@opentelemetry/resources': ['observability/tracing.ts'],
   '@opentelemetry/sdk-trace': ['observability/tracing.ts'],
+  aws4fetch: ['data/number-list/exchange/s3-files.ts'],
   undici: ['sources/remote/client/http-transport.ts'],
   'lru-cache': ['sources/cache/', 'runtime/ttl-cache.ts'],
   'csv-parse': ['data/feeds/cells.ts'],

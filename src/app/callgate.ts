@@ -196,16 +196,22 @@ async function buildCallgate(
 /** Which lists are in force is known before the server is current again, and before answers are cached again. */
 async function followChanges(callgate: Callgate): Promise<void> {
   const { storage, settings, data, changes, runtime } = callgate
+  if (!storage.traits.isShared && !storage.traits.isCopy) return
   const place = openListFiles(settings)?.place
+  const readInForce = async () => {
+    const inForce = await readListsInForce(storage.reads)
+    data.lists.setInForce(inForce.map((list) => toListInForce(list, place)))
+  }
+  // A command has no feed.
+  if (!storage.feed) return await readInForce()
   const observer: FeedObserver = {
     numbersChanged: (accountId, numbers) => changes.numbersChanged(accountId, numbers),
     everythingChanged: async () => {
-      const inForce = await readListsInForce(storage.reads)
-      data.lists.setInForce(inForce.map((list) => toListInForce(list, place)))
+      await readInForce()
       changes.everythingChanged()
     },
   }
-  await storage.feed?.follow(observer, (lost) => {
+  await storage.feed.follow(observer, (lost) => {
     const path = writeLostChanges(settings.dataDir, lost)
     runtime.log.error(`a failover has lost ${lost.length} changes of opt-outs or others`, { path })
   })

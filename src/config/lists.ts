@@ -41,6 +41,13 @@ const filesSchema = z
     loginIdFile: filePath.describe(
       'File with an API key of account main with the right edge on its first line, for servers',
     ),
+    stageSeconds: wholeNumber(0, 3_600)
+      .default(60)
+      .meta({ unit: 's' })
+      .describe(
+        'How long an import waits, with its file in that place, for the other servers to fetch it before it is in ' +
+          'force. A server that needs longer blocks until it has the file',
+      ),
   })
   .prefault({})
   .superRefine(({ folder, s3, servers, loginIdFile }, context) => {

@@ -24,6 +24,23 @@ export async function readListsInForce(db: Db): Promise<readonly PublishedList[]
   return await selectVersions(db).where('in_force', '=', 1).orderBy('name').execute()
 }
 
+/** Versions that will be in force soon: published later than those in force. */
+export async function readStagedLists(db: Db): Promise<readonly PublishedList[]> {
+  return await selectVersions(db)
+    .where('in_force', '=', 0)
+    .where((row) =>
+      row.exists(
+        row
+          .selectFrom('list_versions as current')
+          .select('current.name')
+          .whereRef('current.name', '=', 'list_versions.name')
+          .where('current.in_force', '=', 1)
+          .whereRef('current.published_at', '<', 'list_versions.published_at'),
+      ),
+    )
+    .execute()
+}
+
 /** The version with this checksum, in force or not. */
 export async function findPublishedList(
   db: Db,
@@ -39,22 +56,31 @@ function selectVersions(db: Db) {
     .select(['as_of as asOf', 'published_at as publishedAt', 'published_by as publishedBy'])
 }
 
+/** Lets servers fetch a version before it is in force. */
+export async function stageList(db: Db, list: PublishedList): Promise<void> {
+  await insertVersion(db, list, 0)
+}
+
 /** Puts a version in force, which is announced to all servers by the commit. */
 export async function publishList(db: Db, list: PublishedList): Promise<void> {
-  const { name, version, sha256, bytes, entries, asOf, publishedAt, publishedBy } = list
-  const publication = { in_force: 1, published_at: publishedAt, published_by: publishedBy }
   await db.transaction().execute(async (transaction) => {
     await transaction
       .updateTable('list_versions')
       .set({ in_force: 0 })
-      .where('name', '=', name)
+      .where('name', '=', list.name)
       .execute()
-    await transaction
-      .insertInto('list_versions')
-      .values({ name, version, sha256, bytes, entries, as_of: asOf, ...publication })
-      .onConflict((conflict) => conflict.columns(['name', 'version']).doUpdateSet(publication))
-      .execute()
+    await insertVersion(transaction, list, 1)
   })
+}
+
+async function insertVersion(db: Db, list: PublishedList, inForce: 0 | 1): Promise<void> {
+  const { name, version, sha256, bytes, entries, asOf, publishedAt, publishedBy } = list
+  const publication = { in_force: inForce, published_at: publishedAt, published_by: publishedBy }
+  await db
+    .insertInto('list_versions')
+    .values({ name, version, sha256, bytes, entries, as_of: asOf, ...publication })
+    .onConflict((conflict) => conflict.columns(['name', 'version']).doUpdateSet(publication))
+    .execute()
 }
 
 /** Versions of a list that are not in force, except the `keep` that were published last. */

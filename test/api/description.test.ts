@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
+import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { Center } from '../../src/edge/center.js'
 import { edgeRoutes } from '../../src/edge/edge-routes.js'
@@ -33,6 +34,7 @@ function everyEndpoint() {
   return [
     ...decisionEndpoints,
     previewEndpoint,
+    listFileEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes(journal),

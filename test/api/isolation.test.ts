@@ -497,6 +497,11 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: holding('"id"'),
   },
+  'list-file': {
+    ask: () => ({ path: `/v1/list-files/${'0'.repeat(64)}` }),
+    theirs: status(403),
+    mine: status(404),
+  },
   'warm-start': {
     // A job is seen by the account that started it alone.
     ask: () => ({ path: '/v1/warm', json: { numbers: [consented] } }),

@@ -229,6 +229,11 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 503,
     ask: { path: '/v1/edge/changes', query: { waitMs: '0' } },
   },
+  'list-file': {
+    needs: ['edge'],
+    status: 404,
+    ask: { path: `/v1/list-files/${'0'.repeat(64)}` },
+  },
   'warm-start': {
     needs: decide,
     status: 202,

@@ -89,6 +89,7 @@ const kept: Readonly<Record<string, string>> = {
   internal_dnc_lists: 'list',
   legal_entities:
     'legal_name ein street_address city state zip country_code primary_phone_number more',
+  list_versions: 'name version sha256 published_by',
   project_hours: 'project_code region mon_fri sat sun effective_from effective_until',
   projects:
     'code name status notes san org_id webhook_url ftc_status ftc_message ftc_expires_on ftc_area_codes',

@@ -60,13 +60,14 @@ export function registerListImports(group: Command, terminal: Terminal): void {
 
 /** A dry run replaces nothing. */
 async function publishImport<Result>(
-  { command, options }: ListRequest,
+  { command, options, settings }: ListRequest,
   names: readonly string[],
   work: Pick<PublicationOptions<Result>, 'change' | 'listVersions'>,
 ): Promise<Result> {
   if (options.dryRun) return await work.change()
   const allowMissing = options.allowOlder === true
-  return await changeAndPublish(command, { ...work, names, allowMissing })
+  const { stageSeconds } = settings.lists.files
+  return await changeAndPublish(command, { ...work, names, allowMissing, stageSeconds })
 }
 
 interface WholeList {

@@ -14,13 +14,14 @@ import { obtainList } from '../../data/number-list/exchange/obtain-list.js'
 import { numberListFile } from '../../data/number-list/format/number-list-format.js'
 import { findVersions } from '../../data/number-list/list-version-files.js'
 import { getErrorMessage } from '../../errors.js'
-import { systemClock } from '../../runtime/runtime.js'
+import { sleep, systemClock } from '../../runtime/runtime.js'
 import {
   findRetiredLists,
   forgetPublishedList,
   type PublishedList,
   publishList,
   readListsInForce,
+  stageList,
   withPublicationLock,
 } from '../../storage/list-versions.js'
 import type { Db } from '../../storage/tables.js'
@@ -37,6 +38,8 @@ export interface PublicationOptions<Result> {
   readonly names: readonly string[]
   /** Goes on although the versions in force cannot be fetched, to compare with or to change. */
   readonly allowMissing: boolean
+  /** How long other servers can fetch a version before it is in force. */
+  readonly stageSeconds: number
   /** Replaces the lists in the folder. */
   readonly change: () => Promise<Result>
   readonly listVersions: (result: Result) => readonly ImportedVersion[]
@@ -60,9 +63,8 @@ export async function changeAndPublish<Result>(
       }
       for (const list of inForce) await obtain(list, settings, files, options.allowMissing)
       const result = await options.change()
-      for (const version of options.listVersions(result)) {
-        await publish(db, version, settings, files)
-      }
+      const stageSeconds = inForce.length === 0 ? 0 : options.stageSeconds
+      await publish(options.listVersions(result), { db, settings, files, stageSeconds })
       return result
     }),
   )
@@ -95,26 +97,46 @@ async function obtain(
   }
 }
 
+interface PublishTools {
+  readonly db: Db
+  readonly settings: Settings
+  readonly files: ListFiles
+  readonly stageSeconds: number
+}
+
 async function publish(
+  imported: readonly ImportedVersion[],
+  { db, settings, files, stageSeconds }: PublishTools,
+): Promise<void> {
+  try {
+    const lists = imported.map((one) => describeFile(one, getListsFolder(settings)))
+    for (const list of lists) {
+      await files.put(list, list.path)
+      if (stageSeconds > 0) await stageList(db, list)
+    }
+    await sleep(stageSeconds * 1_000)
+    for (const list of lists) {
+      await publishList(db, { ...list, publishedAt: systemClock.now() })
+      await removeRetired(db, list.name, settings, files)
+    }
+  } catch (cause) {
+    const what = imported.map(({ name, version }) => `version ${version} of '${name}'`).join(', ')
+    throw new CommandFailure(
+      `${what} is in the folder of this server, but could not be published: ` +
+        `${getErrorMessage(cause)}; if it is not in force (callgate lists), repeat the command`,
+    )
+  }
+}
+
+async function removeRetired(
   db: Db,
-  imported: ImportedVersion,
+  name: string,
   settings: Settings,
   files: ListFiles,
 ): Promise<void> {
-  const { name, version } = imported
-  try {
-    const list = describeFile(imported, getListsFolder(settings))
-    await files.put(list, list.path)
-    await publishList(db, list)
-    for (const retired of await findRetiredLists(db, name, settings.lists.keepVersions)) {
-      await files.remove(retired)
-      await forgetPublishedList(db, retired)
-    }
-  } catch (cause) {
-    throw new CommandFailure(
-      `version ${version} of '${name}' is in the folder of this server, but could not be published: ` +
-        `${getErrorMessage(cause)}; if it is not in force (callgate lists), repeat the command`,
-    )
+  for (const retired of await findRetiredLists(db, name, settings.lists.keepVersions)) {
+    await files.remove(retired)
+    await forgetPublishedList(db, retired)
   }
 }
 

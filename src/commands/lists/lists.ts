@@ -193,6 +193,7 @@ function registerRollback(group: Command, terminal: Terminal): void {
       const { from, to: now } = await changeAndPublish(command, {
         names: [name],
         allowMissing: to !== undefined,
+        stageSeconds: 0,
         change: () =>
           rollBackList({ folder, name, to, clock: systemClock, keep: settings.keepVersions }),
         listVersions: (result) => [result.to],

@@ -1,10 +1,11 @@
-/** Fetches the versions of lists that are in force and that this server does not have. */
+/** Fetches the versions of lists that are in force, or will be soon, and that this server does not have. */
 import type { Callgate } from '../../app/callgate.js'
 import { getListsFolder } from '../../app/data-folders.js'
 import { openListFiles } from '../../app/lists/list-files.js'
-import type { ListFiles } from '../../data/number-list/exchange/list-files.js'
-import { obtainList } from '../../data/number-list/exchange/obtain-list.js'
-import { readListsInForce } from '../../storage/list-versions.js'
+import type { ListFile, ListFiles } from '../../data/number-list/exchange/list-files.js'
+import { fetchList, obtainList } from '../../data/number-list/exchange/obtain-list.js'
+import { findVersions } from '../../data/number-list/list-version-files.js'
+import { readListsInForce, readStagedLists } from '../../storage/list-versions.js'
 
 export class ListFetcher {
   readonly #callgate: Callgate
@@ -18,35 +19,44 @@ export class ListFetcher {
 
   /** Begins in the background; what could not be fetched is tried again by the next call. */
   check(): void {
-    const { data } = this.#callgate
-    const inForce = [...data.lists.findInForce()]
-    const names = new Set(inForce.flatMap(([name, isLoaded]) => (isLoaded ? [] : name)))
-    if (names.size === 0 || this.#fetching) return
-    this.#fetching = this.#fetch(names).finally(() => {
+    if (!this.#files || this.#fetching) return
+    this.#fetching = this.#fetchAll(this.#files).finally(() => {
       this.#fetching = undefined
     })
   }
 
-  async #fetch(names: ReadonlySet<string>): Promise<void> {
-    const { settings, runtime, storage } = this.#callgate
-    const { clock, log } = runtime
-    const files = this.#files
-    if (!files) return
+  async #fetchAll(files: ListFiles): Promise<void> {
+    const { data, settings, runtime, storage } = this.#callgate
     const folder = getListsFolder(settings)
-    const { keepVersions } = settings.lists
+    const options = {
+      folder,
+      files,
+      keepVersions: settings.lists.keepVersions,
+      clock: runtime.clock,
+    }
     try {
+      const inForce = data.lists.findInForce()
       for (const list of await readListsInForce(storage.reads)) {
-        if (!names.has(list.name)) continue
-        const { name: of, version } = list
-        try {
-          await obtainList(list, { folder, files, keepVersions, clock })
-          log.info('a list was fetched', { list: of, version, from: files.place })
-        } catch (err) {
-          log.warn('a list could not be fetched; trying again', { list: of, version, err })
-        }
+        if (inForce.get(list.name) === false) await this.#try(list, () => obtainList(list, options))
+      }
+      for (const list of await readStagedLists(storage.reads)) {
+        const isKept = findVersions(folder, list.name).some(
+          ({ version }) => version === list.version,
+        )
+        if (!isKept) await this.#try(list, () => fetchList(list, options))
       }
     } catch (err) {
-      log.warn('the lists in force could not be read; trying again', { err })
+      runtime.log.debug('the published lists could not be read; trying again', { err })
+    }
+  }
+
+  async #try({ name, version }: ListFile, work: () => Promise<void>): Promise<void> {
+    const { log } = this.#callgate.runtime
+    try {
+      await work()
+      log.info('a list was fetched', { list: name, version, from: this.#files?.place })
+    } catch (err) {
+      log.warn('a list could not be fetched; trying again', { list: name, version, err })
     }
   }
 }

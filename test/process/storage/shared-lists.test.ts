@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
-import { callgate } from '../../support/program.js'
+import { callgate, startCallgate } from '../../support/program.js'
 import { type S3Server, s3Keys, startS3Server } from '../../support/s3-server.js'
 
 let cluster: Cluster
@@ -17,7 +17,8 @@ const shared = join(folder, 'shared')
 const config = join(folder, 'callgate.yaml')
 let mainKey = ''
 
-const setFiles = (files: object) => writeFileSync(config, JSON.stringify({ lists: { files } }))
+const setFiles = (files: object) =>
+  writeFileSync(config, JSON.stringify({ lists: { files: { stageSeconds: 0, ...files } } }))
 
 beforeAll(async () => {
   s3 = await startS3Server()
@@ -58,8 +59,10 @@ async function checkLitigator({ serving }: ClusterNode, number: string): Promise
 }
 
 const untilItSays = (on: ClusterNode, number: string, what: RegExp) =>
-  until(`${on.name} says ${what} of ${number}`, async () =>
-    what.test(await checkLitigator(on, number)),
+  until(
+    `${on.name} says ${what} of ${number}`,
+    async () => what.test(await checkLitigator(on, number)),
+    { withinMs: 60_000 },
   )
 
 const on = ({ name }: ClusterNode) => ({
@@ -144,6 +147,32 @@ it('an import by a server without lists.files is refused, and one of an older li
   const older = await importLitigators(second, [three], '--as-of', '2020-01-01')
   expect([older.code, older.err]).toEqual([1, expect.stringContaining('--allow-older')])
   expect(await readInForce()).toEqual(before)
+})
+
+it('a version is fetched before it is in force', async () => {
+  setFiles({ folder: shared, stageSeconds: 3_600 })
+  const file = join(folder, 'staged.txt')
+  writeFileSync(file, `${[one, two, three].join('\n')}\n`)
+  const before = await readInForce()
+  const importing = startCallgate(['import', 'litigators', file], on(first))
+  const staged = await until('it is staged', async () => {
+    const [row] = await cluster.query('select * from list_versions where entries = 3')
+    return row && `litigators.${row.version}.cglist`
+  })
+  const versions = join(cluster.folder, second.name, 'lists', 'versions')
+  await until('it was fetched', () => readdirSync(versions).includes(staged))
+  expect(await readInForce()).toEqual(before)
+  for (const node of [first, second]) expect(await checkLitigator(node, three)).toMatch(/^pass/)
+  await importing.end('SIGKILL')
+  setFiles({ folder: shared })
+  // The version in force is put back first, and nothing of the other is left.
+  expect((await importLitigators(first, [one, two, '2125550104'])).code).toBe(0)
+  for (const node of [first, second]) {
+    await untilItSays(node, '2125550104', /^deny/)
+    await untilItSays(node, three, /^pass/)
+  }
+  const back = ['lists', 'rollback', 'litigators', '--to', before.version ?? '']
+  expect((await callgate(back, on(first))).code).toBe(0)
 })
 
 /** More than one piece of the file. */

@@ -27,24 +27,31 @@ export interface ObtainOptions {
  * message for people if the file cannot be fetched, or is not the one that was published; it is then deleted.
  */
 export async function obtainList(file: ListFile, options: ObtainOptions): Promise<void> {
-  const { folder, files, keepVersions: keep, clock } = options
+  const { folder, keepVersions: keep, clock } = options
   const { name, version } = file
   const path = resolveListPath(folder, name)
   if (await isIntact(path, file)) return
-  const kept = resolveVersionPath(folder, name, version)
-  if (!(await isIntact(kept, file))) {
-    ensureFolder(resolveVersionsFolder(folder))
-    const part = join(resolveVersionsFolder(folder), `.${toFileName(file)}.fetched`)
-    await fetchFile(file, files, part)
-    if (!(await isIntact(part, file))) {
-      rmSync(part, { force: true })
-      throw new DataFileError(part, `${files.place} has another or a damaged file; it was deleted`)
-    }
-    moveIntoPlace(part, kept)
-  }
+  await fetchList(file, options)
   // A damaged file of this version is not one to go back to.
   if (findVersions(folder, name).some((one) => one.inUse && one.version === version)) rmSync(path)
   await rollBackList({ folder, name, to: version, keep, clock })
+}
+
+/** As {@link obtainList}, but it is only kept, beside the list in use. */
+export async function fetchList(
+  file: ListFile,
+  { folder, files }: Pick<ObtainOptions, 'folder' | 'files'>,
+): Promise<void> {
+  const kept = resolveVersionPath(folder, file.name, file.version)
+  if (await isIntact(kept, file)) return
+  ensureFolder(resolveVersionsFolder(folder))
+  const part = join(resolveVersionsFolder(folder), `.${toFileName(file)}.fetched`)
+  await readFile(file, files, part)
+  if (!(await isIntact(part, file))) {
+    rmSync(part, { force: true })
+    throw new DataFileError(part, `${files.place} has another or a damaged file; it was deleted`)
+  }
+  moveIntoPlace(part, kept)
 }
 
 /** Whether the file on disk is the published one. */
@@ -59,7 +66,7 @@ async function isIntact(path: string, { sha256, bytes }: ListFile): Promise<bool
   }
 }
 
-async function fetchFile(file: ListFile, files: ListFiles, part: string): Promise<void> {
+async function readFile(file: ListFile, files: ListFiles, part: string): Promise<void> {
   const target = await open(part, 'a')
   try {
     let { size } = await target.stat()
