@@ -69,7 +69,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'data/': ['domain/', 'runtime/', 'errors.ts'],
   'data/facts/': ['data/', 'storage/', 'domain/', 'runtime/', 'errors.ts'],
-  'edge/': ['api/', 'domain/', 'observability/log.ts', 'runtime/', 'storage/', 'errors.ts'],
+  'edge/': [
+    'api/',
+    'domain/',
+    'gate/journal/',
+    'observability/log.ts',
+    'runtime/',
+    'storage/',
+    'errors.ts',
+  ],
   'storage/': ['domain/', 'runtime/', 'errors.ts'],
   'fake-vendor/': [
     'api/',

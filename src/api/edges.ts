@@ -163,3 +163,61 @@ export const edgeChangesEndpoint = defineEndpoint<ChangesRequest, ChangesCopy>({
     knownAfterMs: z.number(),
   }),
 })
+
+/** A part of the journal of an edge. */
+export interface EdgeRecord {
+  readonly seq: number
+  /** `opened` in place of a record that the center does not store, such as one about another account. */
+  readonly kind: 'decision' | 'amendment' | 'outcome' | 'opened'
+  readonly at: number
+  /** JSON, as it is in the journal. */
+  readonly body: string
+}
+
+export interface EdgeDecisionsRequest {
+  /** SHA-256 of the name of the journal, in hex. */
+  readonly origin: string
+  /** Number of the first record that the journal still has. */
+  readonly firstSeq: number
+  /** From this number on, nothing has been sent; absent if it is not known. */
+  readonly notStoredSeq?: number | undefined
+  /** Consecutive; empty to ask which is the next one. */
+  readonly records: readonly EdgeRecord[]
+}
+
+export interface EdgeDecisionsResponse {
+  /** Number of the first record that is not stored. */
+  readonly nextSeq: number
+  readonly decisions: number
+  readonly outcomes: number
+}
+
+const recordNumber = z.int('must be a whole number').positive('must be above 0')
+
+export const edgeDecisionsEndpoint = defineEndpoint<EdgeDecisionsRequest, EdgeDecisionsResponse>({
+  name: 'edge-decisions',
+  summary: 'Stores decisions of the key’s account that an edge has made, each once.',
+  spec: 'none; callgate only',
+  method: 'POST',
+  paths: ['/v1/edge/decisions'],
+  accepts: ['json'],
+  keyAlsoIn: [],
+  rights: ['edge'],
+  scopes: 'none',
+  errors: 'problem',
+  usesServiceThread: 'when-long',
+  request: fields({
+    origin: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower case hexadecimal digits'),
+    firstSeq: recordNumber,
+    notStoredSeq: recordNumber.optional(),
+    records: z.array(
+      z.strictObject({
+        seq: recordNumber,
+        kind: z.enum(['decision', 'amendment', 'outcome', 'opened']),
+        at: z.int('must be milliseconds since the epoch'),
+        body: z.string('must be text'),
+      }),
+    ),
+  }),
+  response: z.object({ nextSeq: z.int(), decisions: z.int(), outcomes: z.int() }),
+})

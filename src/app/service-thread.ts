@@ -16,6 +16,7 @@ import type { LookupSource } from '../domain/lookups.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { RemovedNumber } from '../domain/reputation.js'
 import type { ComplaintSource } from '../domain/spam-labels.js'
+import { createEdgeDecisionsRoute } from '../edge/edge-decisions.js'
 import { answerReceived, type ReceivedRequest } from '../http/route-handler.js'
 import { encodeReply } from '../http/send-reply.js'
 import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
@@ -183,6 +184,7 @@ class ServiceThread implements ServiceThreadFunctions {
     const routes = [
       ...createCallRoutes(services, { wrappedRows }),
       ...createBulkFactRoutes(this.#createBulkFactServices({ storage, accounts, viewOf })),
+      createEdgeDecisionsRoute(storage),
       createWarmupStartRoute((caller, request) => this.#write('startWarmup', caller, request), {
         serviceCodes,
       }),

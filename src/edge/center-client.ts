@@ -2,8 +2,11 @@
 import {
   type AccountCopy,
   type ChangesCopy,
+  type EdgeDecisionsRequest,
+  type EdgeDecisionsResponse,
   edgeAccountEndpoint,
   edgeChangesEndpoint,
+  edgeDecisionsEndpoint,
   edgeRecordsEndpoint,
   type NumberTable,
   type RecordPage,
@@ -45,6 +48,14 @@ export class CenterClient {
   async addOptOuts(list: string, numbers: readonly string[]): Promise<void> {
     const fields = { actionType: 'add', projId: list, phoneList: numbers.join(',') }
     await this.#send('/app/main/rpc/pdnc', { method: 'POST', body: JSON.stringify(fields) })
+  }
+
+  storeRecords(batch: EdgeDecisionsRequest): Promise<EdgeDecisionsResponse> {
+    const { paths, response } = edgeDecisionsEndpoint
+    const request = { method: 'POST', body: JSON.stringify(batch) }
+    return this.#send(paths[0] ?? '', request).then(async (reply) =>
+      response.parse(await reply.json()),
+    )
   }
 
   close(): void {

@@ -227,8 +227,7 @@ export class Center {
 
   #requireFeed(): ChangeFeed {
     if (this.#feed) return this.#feed
-    const rule = 'only servers with storage.engine postgres serve edges'
-    throw new AppError('not-available', rule)
+    throw servesNoEdges()
   }
 }
 
@@ -279,3 +278,14 @@ function readOptOutKey(after: string): readonly string[] {
 }
 
 const readConsentKey = (after: string) => (/^\d{1,15}$/.test(after) ? Number(after) : 0)
+
+/** The copy has everything about the account. */
+export function requireAdministrator({ role, keyId, limits }: Caller): void {
+  if (role === 'Administrator' && limits.projects === 'any') return
+  const rule = 'a copy of the account needs role Administrator and no limit to projects'
+  throw new AppError('forbidden', `key ${keyId}: ${rule}`)
+}
+
+export function servesNoEdges(): AppError {
+  return new AppError('not-available', 'only servers with storage.engine postgres serve edges')
+}

@@ -2,8 +2,7 @@
 import { edgeAccountEndpoint, edgeChangesEndpoint, edgeRecordsEndpoint } from '../api/edges.js'
 import { createRoute, type Route } from '../api/route.js'
 import type { Caller } from '../domain/caller.js'
-import { AppError } from '../errors.js'
-import type { Center } from './center.js'
+import { type Center, requireAdministrator } from './center.js'
 
 export function edgeRoutes(center: Center): readonly Route[] {
   const bind =
@@ -26,11 +25,4 @@ export function edgeRoutes(center: Center): readonly Route[] {
       bind((caller, request) => center.readChanges(caller, request)),
     ),
   ]
-}
-
-/** The copy has everything about the account. */
-function requireAdministrator({ role, keyId, limits }: Caller): void {
-  if (role === 'Administrator' && limits.projects === 'any') return
-  const rule = 'a copy of the account needs role Administrator and no limit to projects'
-  throw new AppError('forbidden', `key ${keyId}: ${rule}`)
 }

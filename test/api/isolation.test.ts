@@ -151,6 +151,14 @@ const ofEdges = (path: string, query: Readonly<Record<string, string>> = {}): Tr
 const tries: Readonly<Record<string, Try | readonly Try[]>> = {
   'edge-account': ofEdges('/v1/edge/account'),
   'edge-records': ofEdges('/v1/edge/records', { table: 'internal_dnc' }),
+  'edge-decisions': {
+    ask: () => ({
+      path: '/v1/edge/decisions',
+      json: { origin: '0'.repeat(64), firstSeq: 1, records: [] },
+    }),
+    theirs: status(503),
+    mine: status(503),
+  },
   'edge-changes': ofEdges('/v1/edge/changes', { waitMs: '0' }),
   token: {
     ask: (key) => ({

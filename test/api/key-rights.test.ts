@@ -224,6 +224,14 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 503,
     ask: { path: '/v1/edge/records', query: { table: 'internal_dnc' } },
   },
+  'edge-decisions': {
+    needs: ['edge'],
+    status: 503,
+    ask: {
+      path: '/v1/edge/decisions',
+      json: { origin: '0'.repeat(64), firstSeq: 1, records: [] },
+    },
+  },
   'edge-changes': {
     needs: ['edge'],
     status: 503,

@@ -1,5 +1,7 @@
-/** Copies the journal to PostgreSQL in the background, so that every server can show every decision. */
+/** Copies the journal to PostgreSQL, or to the center of an edge, in the background, so that every server can show every decision. */
 import { join } from 'node:path'
+import { readKeyFile } from '../../config/secret-file.js'
+import type { Settings } from '../../config/settings.js'
 import type { Journal } from '../../gate/journal/journal.js'
 import {
   journalProjecting,
@@ -21,14 +23,35 @@ export interface DecisionProjection {
   close(): Promise<void>
 }
 
-/** `undefined` with SQLite. */
+/** `undefined` with SQLite, except on an edge. */
+function chooseThread(
+  settings: Settings,
+): (() => Promise<Thread<ProjectionRequest, ProjectionProgress>>) | undefined {
+  const storage = readStorageSettings(settings)
+  const journal = {
+    folder: join(settings.dataDir, 'journal'),
+    keepYears: settings.journal.keepYears,
+  }
+  const { centers, loginIdFile } = settings.edge
+  if (storage.isCopy && loginIdFile !== undefined) {
+    const loginId = readKeyFile(loginIdFile, 'edge.loginIdFile')
+    return async () => {
+      const { journalShipping } = await import('../../edge/ship-journal.js')
+      return startThread(journalShipping, { ...journal, centers, loginId })
+    }
+  }
+  if (storage.postgres === undefined) return undefined
+  return async () => startThread(journalProjecting, { ...journal, storage })
+}
+
+/** `undefined` if decisions are in the journal alone. */
 export function createDecisionProjection(
   { settings, runtime }: Pick<AppContext, 'settings' | 'runtime'>,
   journal: Pick<Journal, 'openedSeq' | 'durableSeq'>,
   metrics: Pick<Metrics, 'observeProjectionLag'>,
 ): DecisionProjection | undefined {
-  const storage = readStorageSettings(settings)
-  if (storage.postgres === undefined) return undefined
+  const start = chooseThread(settings)
+  if (start === undefined) return undefined
   const { timers, log } = runtime
   let thread: Thread<ProjectionRequest, ProjectionProgress> | undefined
   /** 0 until the first records were copied. */
@@ -39,22 +62,18 @@ export function createDecisionProjection(
   const run = async () => {
     const { durableSeq, openedSeq } = journal
     if (nextSeq > durableSeq) return pauseMs
-    thread ??= startThread(journalProjecting, {
-      folder: join(settings.dataDir, 'journal'),
-      keepYears: settings.journal.keepYears,
-      storage,
-    })
+    thread ??= await start()
     const notStoredSeq = nextSeq === 0 ? openedSeq : undefined
     const progress = await thread.ask({ lastSeq: durableSeq, notStoredSeq })
     nextSeq = progress.nextSeq
-    if (isFailing) log.info('decisions are copied to PostgreSQL again')
+    if (isFailing) log.info('decisions are copied again')
     isFailing = false
     return nextSeq > durableSeq ? pauseMs : 0
   }
   const onError = (err: unknown) => {
     if (isClosing || isFailing) return
     isFailing = true
-    log.warn('decisions could not be copied to PostgreSQL; trying again', { err })
+    log.warn('decisions could not be copied; trying again', { err })
   }
   const task = new BackgroundTask({ run, timers, onError, retryMs: 1_000 })
   return {

@@ -13,6 +13,7 @@ import { version } from '../../config/version.js'
 import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { Center } from '../../edge/center.js'
+import { createEdgeDecisionsRoute } from '../../edge/edge-decisions.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
 import { getErrorMessage } from '../../errors.js'
 import { encodeDecision } from '../../gate/decision-document.js'
@@ -232,6 +233,7 @@ export function openHttpServer(
     createPreviewRoute(callgate.dryRunGate, runtime.clock),
     ...journalRoutes(journal, callgate.sharedDecisions),
     ...edgeRoutes(new Center({ storage: callgate.storage, timers: runtime.timers })),
+    createEdgeDecisionsRoute(callgate.storage),
     createListFileRoute(callgate),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]

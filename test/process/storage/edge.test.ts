@@ -1,6 +1,7 @@
 /** An edge beside servers that share a PostgreSQL database: it decides as they do, or blocks. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
@@ -90,6 +91,18 @@ const untilReady = () => until('the edge is current', isReady)
 const untilDecided = (on: Serving, number: string, wanted: string) =>
   until(`${number} is decided: ${wanted}`, async () => (await decide(on, number)) === wanted)
 
+/** No call is allowed later than a second after the acknowledgement, which was just now. */
+async function untilEnforced(number: string): Promise<void> {
+  const acknowledgedAt = performance.now()
+  for (;;) {
+    const askedAt = performance.now()
+    const decision = await decide(edge, number)
+    if (decision === 'block internal-dnc') return
+    if (decision === 'block not-current') await pause(20)
+    else expect(askedAt - acknowledgedAt, decision).toBeLessThan(1_000)
+  }
+}
+
 it('has the opt-outs, keys and projects from before it started', async () => {
   expect(await decide(edge, '2125550100')).toBe('block internal-dnc')
   expect(await decide(edge, '7185550100')).toBe('block internal-dnc')
@@ -125,13 +138,7 @@ it('enforces an opt-out of the center within a second, and its end', async () =>
   for (const number of ['9175550100', '3475550100', '5165550100']) {
     expect(await decide(edge, number)).toBe('allow permitted')
     expect(await pdnc(second.serving, number)).toBe(200)
-    const acknowledgedAt = performance.now()
-    for (;;) {
-      const askedAt = performance.now()
-      const decision = await decide(edge, number)
-      if (decision === 'block internal-dnc') break
-      expect(askedAt - acknowledgedAt, decision).toBeLessThan(1_000)
-    }
+    await untilEnforced(number)
   }
   expect(await pdnc(first.serving, '9175550100', 'remove')).toBe(200)
   await untilDecided(edge, '9175550100', 'allow permitted')
@@ -215,17 +222,15 @@ it('catches up with many changes, and copies everything again if they are no lon
   for (const line of lines) line.pause()
   for (const number of numbers) expect(await pdnc(first.serving, number)).toBe(200)
   for (const line of lines) line.resume()
-  await untilReady()
-  expect(await decide(edge, numbers.at(-1) ?? '')).toBe('block internal-dnc')
+  await untilEnforced(numbers.at(-1) ?? '')
   for (const line of lines) line.pause()
   expect(await pdnc(first.serving, '7035550100')).toBe(200)
   // As after a failover to a server that had not received it, which then gave its number to another.
   await cluster.query('update changes set at = at + 1')
   await cluster.query(`delete from internal_dnc where number = '2125550100'`)
-  await until('the edge is cut off', async () => !(await isReady()))
+  await untilDecided(edge, '6465550100', 'block not-current')
   for (const line of lines) line.resume()
-  await untilReady()
-  expect(await decide(edge, '7035550100')).toBe('block internal-dnc')
+  await untilEnforced('7035550100')
   await untilDecided(edge, '2125550100', 'allow permitted')
 })
 
@@ -250,6 +255,50 @@ it('goes on with another server of the center when one is gone', async () => {
   expect(await pdnc(second.serving, '9085550100')).toBe(200)
   await untilDecided(edge, '9085550100', 'block internal-dnc')
   line?.resume()
+})
+
+it('sends its decisions to the center, also those it made while it was cut off', async () => {
+  const made = async () => {
+    const response = await send(edge, '/v1/decisions', { number: '6465550100', callKind: 'manual' })
+    return (await response.json()) as { id: string; reason: string }
+  }
+  const untilFound = async ({ id, reason }: { id: string; reason: string }, on: ClusterNode) =>
+    until(`${id} is at the center`, async () => {
+      const response = await fetch(`${on.serving.url}/v1/decisions/${id}`, {
+        headers: { loginId: cluster.key },
+      })
+      return response.ok && ((await response.json()) as { reason: string }).reason === reason
+    })
+  await untilFound(await made(), first)
+  for (const line of lines) line.pause()
+  await until('the edge is cut off', async () => !(await isReady()))
+  const withheld = await made()
+  expect(withheld.reason).toBe('not-current')
+  for (const line of lines) line.resume()
+  await untilFound(withheld, second)
+  await untilReady()
+})
+
+it('stores no decision of another account, and nothing in the journal of a server', async () => {
+  const [journal] = await cluster.query('select origin, next_seq from journals order by origin')
+  const origin = String(journal?.origin)
+  const stranger = await createKey('edge', 'main')
+  const post = async (records: readonly object[]) => {
+    const body = { origin, firstSeq: 1, records }
+    const response = await send(first.serving, '/v1/edge/decisions', body, stranger)
+    return { status: response.status, text: await response.text() }
+  }
+  expect(await post([])).toMatchObject({
+    status: 200,
+    text: expect.stringContaining('"nextSeq":1'),
+  })
+  const decision = JSON.stringify({ id: 'd', accountId: 'sandbox', whatIf: false })
+  const record = { seq: 1, kind: 'decision', at: 1, body: decision }
+  expect(await post([record])).toMatchObject({ status: 403 })
+  expect(await post([{ ...record, body: '{' }])).toMatchObject({ status: 400 })
+  expect(
+    await cluster.query('select origin, next_seq from journals order by origin'),
+  ).toContainEqual({ origin, next_seq: journal?.next_seq })
 })
 
 it('follows imports, which change any number', async () => {

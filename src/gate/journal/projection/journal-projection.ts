@@ -6,7 +6,7 @@
 import { systemClock } from '../../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../../runtime/thread.js'
 import { openDatabaseInThread } from '../../../storage/engine.js'
-import type { ThreadDatabase, ThreadStorageSettings } from '../../../storage/open-database.js'
+import type { ThreadStorageSettings } from '../../../storage/open-database.js'
 import { readBeginning } from '../journal-beginning.js'
 import { JournalReader, listSegments, readOrigin } from '../journal-reader.js'
 import { findCutoff } from '../removal/retention.js'
@@ -32,24 +32,29 @@ export interface ProjectionProgress {
   readonly nextSeq: number
 }
 
-class JournalProjection {
-  readonly #options: ProjectionOptions
+/** Where records are copied to; see {@link DecisionStore}. */
+export type RecordStore = Pick<DecisionStore, 'claim' | 'store' | 'removeBefore'>
+
+export class JournalProjection {
+  readonly #options: Omit<ProjectionOptions, 'storage'>
+  readonly #openStore: () => Promise<RecordStore>
   readonly #origin: string
-  #database: ThreadDatabase | undefined
-  #store: DecisionStore | undefined
+  #store: RecordStore | undefined
   #reader: JournalReader | undefined
   /** The newest segment when the expired months were removed. */
   #checkedSegment: number | undefined
 
-  constructor(options: ProjectionOptions) {
+  constructor(options: Omit<ProjectionOptions, 'storage'>, openStore: () => Promise<RecordStore>) {
     this.#options = options
+    this.#openStore = openStore
     this.#origin = readOrigin(options.folder, systemClock.now()).toString('hex')
   }
 
   /** Copies the next records, about two megabytes of them. */
   async handle({ lastSeq, notStoredSeq }: ProjectionRequest): Promise<ProjectionProgress> {
     try {
-      const store = await this.#openStore()
+      this.#store ??= await this.#openStore()
+      const store = this.#store
       this.#reader ??= await this.#openReader(store, notStoredSeq)
       const records = this.#reader.read(lastSeq)
       if (records.length > 0) await store.store({ origin: this.#origin, records })
@@ -62,22 +67,13 @@ class JournalProjection {
     }
   }
 
-  async #openStore(): Promise<DecisionStore> {
-    this.#database ??= await openDatabaseInThread({ ...this.#options.storage, port: undefined })
-    this.#store ??= new DecisionStore(this.#database.db)
-    return this.#store
-  }
-
-  async #openReader(
-    store: DecisionStore,
-    notStoredSeq: number | undefined,
-  ): Promise<JournalReader> {
+  async #openReader(store: RecordStore, notStoredSeq: number | undefined): Promise<JournalReader> {
     const { folder } = this.#options
     const { firstSeq } = readBeginning(folder)
     return new JournalReader(folder, await store.claim(this.#origin, firstSeq, notStoredSeq))
   }
 
-  async #removeExpired(store: DecisionStore): Promise<void> {
+  async #removeExpired(store: RecordStore): Promise<void> {
     const { folder, keepYears } = this.#options
     const segments = listSegments(folder)
     const newest = segments.at(-1)?.firstSeq
@@ -104,7 +100,11 @@ export const journalProjecting: ThreadWork<
 > = {
   module: import.meta.url,
   isBackground: true,
-  create: (options) => new JournalProjection(options),
+  create: ({ storage, ...options }) =>
+    new JournalProjection(options, async () => {
+      const { db } = await openDatabaseInThread({ ...storage, port: undefined })
+      return new DecisionStore(db)
+    }),
 }
 
 runInThread(journalProjecting)
