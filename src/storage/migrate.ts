@@ -16,7 +16,7 @@ import * as listVersions from './migrations/0012-list-versions-expand.js'
 import * as sharedLimits from './migrations/0013-shared-limits-expand.js'
 import * as edges from './migrations/0014-edges-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
-import { keepServersOut, limitLockWaits, readConnectedSchemas } from './postgres/schema-locks.js'
+import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -90,10 +90,13 @@ export async function migrateSchema({
   const { now, later } = planMigrations(pending, connected)
   const last = now.at(-1)
   if (last === undefined) return later
+  const wanted = Object.fromEntries(
+    Object.entries(migrations).filter(([name]) => !later.includes(name)),
+  )
   const provider: MigrationProvider = {
-    getMigrations: async () => (traits.isShared ? guardEach(migrations) : { ...migrations }),
+    getMigrations: async () => (traits.isShared ? guardMigrations(wanted) : wanted),
   }
-  const { error } = await new Migrator({ db, provider }).migrateTo(last)
+  const { error } = await new Migrator({ db, provider }).migrateToLatest()
   if (!error) return later
   const why = getErrorMessage(error)
   throw new Error(
@@ -116,10 +119,10 @@ function planMigrations(pending: readonly string[], connected: readonly number[]
   if (first < 0) return { now: pending, later: [] }
   const later = pending.slice(first)
   if (later.every(isContract)) return { now: pending.slice(0, first), later }
-  throw new Error(olderServers(later[0] ?? ''))
+  throw new Error(describeOlderServers(later[0] ?? ''))
 }
 
-function olderServers(name: string): string {
+function describeOlderServers(name: string): string {
   return (
     `the database schema cannot be updated to ${name} while servers of an older version are connected. ` +
     'Stop them first; in pg_stat_activity they are named callgate changes'
@@ -127,14 +130,15 @@ function olderServers(name: string): string {
 }
 
 /** A server may have connected since the plan was made; from here to the commit, none can. */
-function guardEach(all: Readonly<Record<string, Migration>>): Record<string, Migration> {
+function guardMigrations(all: Readonly<Record<string, Migration>>): Record<string, Migration> {
   const guarded = Object.entries(all).map(([name, migration]) => {
     const up: Migration['up'] = async (db) => {
       await limitLockWaits(db)
       if (!isExpand(name)) {
-        await keepServersOut(db)
+        await lockMigration(db)
         const connected = await readConnectedSchemas(db)
-        if (connected.some((number) => number < numberOf(name))) throw new Error(olderServers(name))
+        if (connected.some((number) => number < numberOf(name)))
+          throw new Error(describeOlderServers(name))
       }
       await migration.up(db)
     }

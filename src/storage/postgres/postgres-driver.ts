@@ -55,7 +55,7 @@ export interface DriverOptions {
   /** Called with each change that names its numbers, once it is committed. */
   readonly onChange?: (change: SeenChange) => void
   /** Makes the server answer a commit of that process of it which only waits for a standby. */
-  readonly endWaitForStandby: (processId: number) => void
+  readonly cancelStandbyWait: (processId: number) => void
 }
 
 /** As that of Kysely, and a connection that failed is not used again: its answer may still come. */
@@ -179,7 +179,7 @@ class PoolConnection implements DatabaseConnection {
       const query = this.#client.query(sql, parameters.map(toStorable))
       const { command, rowCount, rows } = await (sql.startsWith('select')
         ? query
-        : this.#untilConfirmed(query))
+        : this.#requireConfirmation(query))
       if (!changingCommands.has(command)) return { rows }
       return { rows, numAffectedRows: BigInt(rowCount ?? 0) }
     } catch (cause) {
@@ -190,10 +190,10 @@ class PoolConnection implements DatabaseConnection {
   }
 
   /** It may be committed then, but a failover would lose it, so it is not acknowledged. */
-  async #untilConfirmed(query: Promise<pg.QueryResult>): Promise<pg.QueryResult> {
+  async #requireConfirmation(query: Promise<pg.QueryResult>): Promise<pg.QueryResult> {
     this.#lacksStandby = false
     const { processID } = this.#client as { readonly processID?: number }
-    const timer = setTimeout(() => this.options.endWaitForStandby(processID ?? 0), waitForStandbyMs)
+    const timer = setTimeout(() => this.options.cancelStandbyWait(processID ?? 0), waitForStandbyMs)
     try {
       const result = await query
       if (this.#lacksStandby) throw new Error('it is stored, but no standby has confirmed it')

@@ -10,13 +10,13 @@ import { getErrorMessage } from '../../errors.js'
 import { systemClock, systemTimers } from '../../runtime/runtime.js'
 import { findNewerSchema, schemaNumber } from '../migrate.js'
 import type { ChangeFeed, FeedObserver, SeenChange } from '../open-database.js'
-import { announceServer } from './schema-locks.js'
+import { registerServer } from './schema-locks.js'
 
 export const standbyProblem = 'it is a standby, which may be behind its primary'
 
 const lookEveryMs = 100
 /** The name of the primary may have moved to another server while the old one goes on answering. */
-const followNameEveryMs = 2_000
+const checkNameEveryMs = 2_000
 /** Of one look. More, as after a long pause, and all answers are dropped instead. */
 const maxChanges = 1_000
 /** PostgreSQL ends a connection that asks nothing for so long, and another server becomes the leader. */
@@ -64,7 +64,7 @@ export class PostgresFeed implements ChangeFeed {
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> = Promise.resolve()
   #trimmedAtMs = Number.NEGATIVE_INFINITY
-  #followedAtMs = Number.NEGATIVE_INFINITY
+  #nameCheckedAtMs = Number.NEGATIVE_INFINITY
   #hasNameMoved = false
 
   /** `onConnect` is called before anything is read on a new connection. */
@@ -142,7 +142,7 @@ export class PostgresFeed implements ChangeFeed {
       this.#current = began
       this.#problem = undefined
       await this.#lead(this.#connection.client, began)
-      this.#followName(this.#connection, began)
+      this.#checkPrimaryName(this.#connection, began)
     } catch (cause) {
       this.#problem = getErrorMessage(cause)
       this.#isLeader = false
@@ -161,10 +161,10 @@ export class PostgresFeed implements ChangeFeed {
     try {
       await client.query(`set application_name = 'callgate changes'`)
       await client.query(`set idle_session_timeout = ${leaderTimeoutMs}`)
-      const executed = await announceServer(client, schemaNumber)
+      const executed = await registerServer(client, schemaNumber)
       this.#schemaProblem = findNewerSchema(executed, { isShared: true })
       if (this.#schemaProblem !== undefined) throw new Error(this.#schemaProblem)
-      await this.#findLost(connection)
+      await this.#reportLostChanges(connection)
       this.#onConnect()
       await observer.everythingChanged()
       return connection
@@ -175,7 +175,7 @@ export class PostgresFeed implements ChangeFeed {
   }
 
   /** Also where the same numbers stand for other changes. Old changes that were deleted are not lost. */
-  async #findLost({ client, seq: head }: FeedConnection): Promise<void> {
+  async #reportLostChanges({ client, seq: head }: FeedConnection): Promise<void> {
     if (this.#seen.size === 0) return
     const { rows } = await client.query<SeenChange>(
       `select ${columns} from changes where seq = any($1)`,
@@ -210,9 +210,9 @@ export class PostgresFeed implements ChangeFeed {
   }
 
   /** Beside the looks, which must not wait for it. */
-  #followName({ server }: FeedConnection, { monotonicMs }: ClockReading): void {
-    if (monotonicMs - this.#followedAtMs < followNameEveryMs) return
-    this.#followedAtMs = monotonicMs
+  #checkPrimaryName({ server }: FeedConnection, { monotonicMs }: ClockReading): void {
+    if (monotonicMs - this.#nameCheckedAtMs < checkNameEveryMs) return
+    this.#nameCheckedAtMs = monotonicMs
     this.#openPrimary().then(
       (found) => {
         this.#hasNameMoved = found.server !== server && this.#connection?.server === server

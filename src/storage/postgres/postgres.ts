@@ -81,7 +81,7 @@ function prepareClient(client: pg.PoolClient, done: (cause?: Error) => void): vo
 }
 
 /** On a connection of its own, since those of the pool may all be waiting. */
-async function endWaitForStandby(settings: PostgresSettings, processId: number): Promise<void> {
+async function cancelStandbyWait(settings: PostgresSettings, processId: number): Promise<void> {
   const client = new pg.Client(configureClient(settings, readMs))
   client.on('error', () => undefined)
   try {
@@ -241,7 +241,7 @@ function createDriverOptions(
 ): DriverOptions {
   return {
     findFault,
-    endWaitForStandby: (processId) => void endWaitForStandby(settings, processId),
+    cancelStandbyWait: (processId) => void cancelStandbyWait(settings, processId),
   }
 }
 
