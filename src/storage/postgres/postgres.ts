@@ -65,6 +65,8 @@ function createPool(settings: PostgresSettings, { max, queryMs, isThread }: Pool
   })
   // An idle connection that ends is replaced by the next query.
   pool.on('error', () => undefined)
+  // While it is being prepared and once it has been given back, nobody else listens, and its end would end the program.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 

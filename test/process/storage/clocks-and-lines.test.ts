@@ -89,3 +89,23 @@ it.each(['server', 'client'] as const)(
     expect(await pdnc(second, '7185550100')).toBe(200)
   },
 )
+
+it('a connection that is lost while it is being opened ends no server', async () => {
+  // A statement of every new connection; those that send it get no answer.
+  second.line.pause('synchronous_commit')
+  await cluster.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where pid <> pg_backend_pid() and application_name = 'callgate'`,
+  )
+  const decisions = [decide(second, '2125550100'), decide(second, '7185550100')]
+  await until('a connection waits', async () => {
+    const rows = await cluster.query(
+      `select 1 from pg_stat_activity where pid <> pg_backend_pid() and query like '%set_config(''synchronous_commit''%'`,
+    )
+    return rows.length > 1
+  })
+  second.line.cut()
+  second.line.resume()
+  await Promise.all(decisions)
+  await until('it is ready', async () => (await readyz(second)).startsWith('200'))
+})
