@@ -138,7 +138,13 @@ function observeEach(metrics) {
   metrics.countRecordFailure()
   metrics.setLists([{ name: 'us-dnc', entries: 0, asOf: 0 }])
   metrics.setListAgesReader(() => [
-    { name: 'us-dnc', ageSeconds: 0, maxAgeSeconds: 0, states: [listMetricStates[0]] },
+    {
+      name: 'us-dnc',
+      ageSeconds: 0,
+      maxAgeSeconds: 0,
+      states: [listMetricStates[0]],
+      isInForce: true,
+    },
   ])
   metrics.setAreaCodeMode('US', false)
   metrics.recordLookupRequest({

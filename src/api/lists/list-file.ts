@@ -12,8 +12,6 @@ const listFileRequest = fields({
     .optional(),
 })
 
-export type ListFileRequest = z.output<typeof listFileRequest>
-
 export const listFileEndpoint = defineEndpoint({
   name: 'list-file',
   summary:
@@ -30,5 +28,9 @@ export const listFileEndpoint = defineEndpoint({
   response: z.custom<Buffer>(),
   replyTypes: ['application/octet-stream'],
   encode: (bytes) => ({ bytes, contentType: 'application/octet-stream' }),
+  otherStatuses: {
+    403: 'Not a key of account main',
+    404: 'This server does not have the file',
+  },
   errors: 'problem',
 })
