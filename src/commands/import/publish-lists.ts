@@ -85,7 +85,9 @@ async function obtain(
   allowMissing: boolean,
 ): Promise<void> {
   const { keepVersions } = settings.lists
-  const options = { folder: getListsFolder(settings), files, keepVersions, clock: systemClock }
+  const folder = getListsFolder(settings)
+  const { signal } = new AbortController()
+  const options = { folder, files, keepVersions, clock: systemClock, signal }
   try {
     await obtainList(list, options)
   } catch (cause) {

@@ -44,7 +44,10 @@ export function watchData(callgate: Callgate): () => void {
     })
   }, checkIntervalMs)
   timer.unref()
-  return () => clearInterval(timer)
+  return () => {
+    clearInterval(timer)
+    fetcher.stop()
+  }
 }
 
 /** Logs a database fault once when it begins and once when it ends. */

@@ -10,6 +10,7 @@ import { readListsInForce, readStagedLists } from '../../storage/list-versions.j
 export class ListFetcher {
   readonly #callgate: Callgate
   readonly #files: ListFiles | undefined
+  readonly #stopping = new AbortController()
   #fetching: Promise<void> | undefined
 
   constructor(callgate: Callgate) {
@@ -19,21 +20,23 @@ export class ListFetcher {
 
   /** Begins in the background; what could not be fetched is tried again by the next call. */
   check(): void {
-    if (!this.#files || this.#fetching) return
+    if (!this.#files || this.#fetching || this.#stopping.signal.aborted) return
     this.#fetching = this.#fetchAll(this.#files).finally(() => {
       this.#fetching = undefined
     })
   }
 
+  /** Ends a fetch, which goes on at the next start. */
+  stop(): void {
+    this.#stopping.abort()
+  }
+
   async #fetchAll(files: ListFiles): Promise<void> {
     const { data, settings, runtime, storage } = this.#callgate
     const folder = getListsFolder(settings)
-    const options = {
-      folder,
-      files,
-      keepVersions: settings.lists.keepVersions,
-      clock: runtime.clock,
-    }
+    const { keepVersions } = settings.lists
+    const { signal } = this.#stopping
+    const options = { folder, files, keepVersions, clock: runtime.clock, signal }
     try {
       const inForce = data.lists.findInForce()
       for (const list of await readListsInForce(storage.reads)) {
@@ -56,6 +59,7 @@ export class ListFetcher {
       await work()
       log.info('a list was fetched', { list: name, version, from: this.#files?.place })
     } catch (err) {
+      if (this.#stopping.signal.aborted) return
       log.warn('a list could not be fetched; trying again', { list: name, version, err })
     }
   }

@@ -202,6 +202,12 @@ it('over S3, and goes on with a fetch after a kill', async () => {
   expect(code, err).toBe(0)
   await until('the second piece is asked for', async () => isHeld)
   expect(await checkLitigator(second, three)).toMatch(/^unknown .*is being fetched from http/)
+  const endedFrom = performance.now()
+  expect(await second.serving.end('SIGTERM')).toBe(0)
+  expect(performance.now() - endedFrom, 'ms until the end').toBeLessThan(30_000)
+  isHeld = false
+  await second.restart()
+  await until('the second piece is asked for', async () => isHeld)
   await second.serving.end('SIGKILL')
   s3.hold = async () => undefined
   s3.log.length = 0

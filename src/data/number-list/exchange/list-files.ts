@@ -17,9 +17,9 @@ export interface ListFiles {
   put(file: ListFile, path: string): Promise<void>
   /**
    * Some bytes from the offset `from` on, at least one and at most {@link pieceBytes}. Rejects with a message for
-   * people if the place does not have them.
+   * people if the place does not have them, and when `signal` is aborted.
    */
-  readPiece(file: ListFile, from: number): Promise<Uint8Array>
+  readPiece(file: ListFile, from: number, signal: AbortSignal): Promise<Uint8Array>
   /** Does nothing if it is not stored. */
   remove(file: ListFile): Promise<void>
 }
@@ -32,4 +32,8 @@ export function toFileName({ name, version }: ListFile): string {
 }
 
 /** Nothing comes from a server that has taken a request and stopped. */
-export const pieceTimeoutMs = 60_000
+const pieceTimeoutMs = 60_000
+
+export function withPieceTimeout(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(pieceTimeoutMs)])
+}

@@ -20,6 +20,8 @@ export interface ObtainOptions {
   readonly files: ListFiles
   readonly keepVersions: number
   readonly clock: Clock
+  /** Ends a fetch. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -40,13 +42,14 @@ export async function obtainList(file: ListFile, options: ObtainOptions): Promis
 /** As {@link obtainList}, but it is only kept, beside the list in use. */
 export async function fetchList(
   file: ListFile,
-  { folder, files }: Pick<ObtainOptions, 'folder' | 'files'>,
+  options: Pick<ObtainOptions, 'folder' | 'files' | 'signal'>,
 ): Promise<void> {
+  const { folder, files } = options
   const kept = resolveVersionPath(folder, file.name, file.version)
   if (await isIntact(kept, file)) return
   ensureFolder(resolveVersionsFolder(folder))
   const part = join(resolveVersionsFolder(folder), `.${toFileName(file)}.fetched`)
-  await readFile(file, files, part)
+  await readFile(file, part, options)
   if (!(await isIntact(part, file))) {
     rmSync(part, { force: true })
     throw new DataFileError(part, `${files.place} has another or a damaged file; it was deleted`)
@@ -66,12 +69,17 @@ async function isIntact(path: string, { sha256, bytes }: ListFile): Promise<bool
   }
 }
 
-async function readFile(file: ListFile, files: ListFiles, part: string): Promise<void> {
+async function readFile(
+  file: ListFile,
+  part: string,
+  { files, signal }: Pick<ObtainOptions, 'files' | 'signal'>,
+): Promise<void> {
   const target = await open(part, 'a')
   try {
     let { size } = await target.stat()
     while (size < file.bytes) {
-      const piece = await files.readPiece(file, size)
+      signal.throwIfAborted()
+      const piece = await files.readPiece(file, size, signal)
       if (piece.length === 0) throw new DataFileError(part, `${files.place} has only ${size} bytes`)
       await target.writeFile(piece)
       size += piece.length

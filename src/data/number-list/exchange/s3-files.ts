@@ -6,8 +6,8 @@ import {
   type ListFile,
   type ListFiles,
   pieceBytes,
-  pieceTimeoutMs,
   toFileName,
+  withPieceTimeout,
 } from './list-files.js'
 
 export interface S3Options {
@@ -41,12 +41,12 @@ export class S3Files implements ListFiles {
     await this.#send(file, { method: 'PUT', body: await openAsBlob(path) })
   }
 
-  async readPiece(file: ListFile, from: number): Promise<Uint8Array> {
+  async readPiece(file: ListFile, from: number, signal: AbortSignal): Promise<Uint8Array> {
     const last = Math.min(from + pieceBytes, file.bytes) - 1
     const response = await this.#send(file, {
       method: 'GET',
       headers: { range: `bytes=${from}-${last}` },
-      signal: AbortSignal.timeout(pieceTimeoutMs),
+      signal: withPieceTimeout(signal),
     })
     if (response.status === 206) return new Uint8Array(await response.arrayBuffer())
     await response.body?.cancel()

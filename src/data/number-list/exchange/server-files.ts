@@ -1,12 +1,18 @@
 /** Files of published lists on the servers that have them. */
 import { DataFileError, getErrorMessage } from '../../../errors.js'
-import { type ListFile, type ListFiles, pieceTimeoutMs } from './list-files.js'
+import { type ListFile, type ListFiles, withPieceTimeout } from './list-files.js'
 
 export interface ServerFilesOptions {
   /** Such as `http://10.0.0.1:8480`; this server may be among them. */
   readonly urls: readonly string[]
   /** API key that may read list files. */
   readonly key: string
+}
+
+interface PieceRequest {
+  readonly file: ListFile
+  readonly from: number
+  readonly signal: AbortSignal
 }
 
 export class ServerFiles implements ListFiles {
@@ -23,11 +29,11 @@ export class ServerFiles implements ListFiles {
   /** The server serves it from its own folder. */
   async put(): Promise<void> {}
 
-  async readPiece(file: ListFile, from: number): Promise<Uint8Array> {
+  async readPiece(file: ListFile, from: number, signal: AbortSignal): Promise<Uint8Array> {
     const failures: string[] = []
     for (const url of this.#options.urls) {
       try {
-        return await this.#readFrom(url, file, from)
+        return await this.#readFrom(url, { file, from, signal })
       } catch (cause) {
         failures.push(`${url}: ${getErrorMessage(cause)}`)
       }
@@ -37,10 +43,10 @@ export class ServerFiles implements ListFiles {
 
   async remove(): Promise<void> {}
 
-  async #readFrom(url: string, { sha256 }: ListFile, from: number): Promise<Uint8Array> {
-    const response = await fetch(`${url}/v1/list-files/${sha256}?from=${from}`, {
+  async #readFrom(url: string, { file, from, signal }: PieceRequest): Promise<Uint8Array> {
+    const response = await fetch(`${url}/v1/list-files/${file.sha256}?from=${from}`, {
       headers: { loginId: this.#options.key },
-      signal: AbortSignal.timeout(pieceTimeoutMs),
+      signal: withPieceTimeout(signal),
     })
     if (response.ok) return new Uint8Array(await response.arrayBuffer())
     await response.body?.cancel()
