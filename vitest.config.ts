@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: ['test/{api,contract,service}/**/*.test.ts'],
-          // Looks into the file of SQLite; callgate erase needs it as well.
+          // Looks into the file of SQLite.
           exclude: [...configDefaults.exclude, 'test/service/erasure.test.ts'],
           globalSetup: ['test/support/postgres.ts'],
           isolate: false,

@@ -63,7 +63,7 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
     for (let isDone = false; !isDone; ) {
       const startedAt = performance.now()
       const uncompressed = countUncompressed(folder)
-      const { nextSeq } = await indexer.handle(lastSeq)
+      const { nextSeq } = await indexer.handle({ lastSeq, erasures: [] })
       const hasCompressed = countUncompressed(folder) < uncompressed
       spent[hasCompressed ? 'compressing' : 'indexing'] += performance.now() - startedAt
       isDone = nextSeq > lastSeq && !hasCompressed

@@ -5,15 +5,14 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { AppContext } from '../app/app-context.js'
 import { openErasures } from '../app/journal/erasures.js'
-import { requireSqlite } from '../app/storage-settings.js'
+import { eraseInFolder, shipJournal } from '../app/journal/ship-journal.js'
 import { parseDialString } from '../domain/phone-number.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { DataFileError } from '../errors.js'
-import { DecisionIndex } from '../gate/journal/decision-index.js'
 import { readBeginning } from '../gate/journal/journal-beginning.js'
 import { JournalReader } from '../gate/journal/journal-reader.js'
+import { eraseStoredRows } from '../gate/journal/projection/erase-rows.js'
 import { NumberEraser } from '../gate/journal/removal/erase-records.js'
-import { PendingErasures } from '../gate/journal/removal/pending-erasures.js'
 import { sleep } from '../runtime/runtime.js'
 import type { ErasedRows } from '../service/erasure/erased-rows.js'
 import type { Erasure, ErasureRequest, Erasures } from '../service/erasure/erasure.js'
@@ -61,11 +60,6 @@ async function eraseNumber(
   options: EraseOptions,
   terminal: Terminal,
 ): Promise<void> {
-  requireSqlite(
-    context.settings,
-    'callgate erase',
-    'use SQLite where numbers must be erased on request',
-  )
   const request = toRequest(context, options)
   if (request.accountId !== undefined) await requireAccount(context, request.accountId)
   const erasures = openErasures(context)
@@ -137,6 +131,8 @@ function countDecisions(context: AppContext, request: ErasureRequest) {
 }
 
 const pollMs = 100
+/** Journals of years take longer. */
+const maxWaitMs = 60_000
 
 /** A running server erases in its journal, which it writes; without one this process does. */
 async function finishErasure(
@@ -144,13 +140,33 @@ async function finishErasure(
   erasures: Erasures,
   id: string,
 ): Promise<Erasure> {
-  for (;;) {
+  const { isShared } = context.storage.traits
+  if (isShared) await eraseShipped(context, id)
+  let isOwnDone = false
+  for (let waitedMs = 0; !isShared || waitedMs < maxWaitMs; waitedMs += pollMs) {
+    if (isShared) await erasures.finishShared(id)
     const erasure = await erasures.find(id)
     if (erasure === undefined) throw new CommandFailure(`erasure ${id} is gone from the database`)
     if (erasure.decisions !== undefined) return erasure
-    if (await lockJournal(context)) await eraseUnfinished(context, erasures)
-    else await sleep(pollMs)
+    if (!isOwnDone && (await lockJournal(context))) {
+      await eraseUnfinished(context, erasures)
+      isOwnDone = true
+    } else await sleep(pollMs)
   }
+  throw new CommandFailure(
+    `erasure ${id}: the database is done, but not the journals of all servers. It ends by itself once each server has ` +
+      'run for a while (callgate erase list). For a server that is gone, run: callgate decisions ship <its data folder>',
+  )
+}
+
+/** Nobody else looks after what is copied of a journal whose server is gone. */
+async function eraseShipped({ storage: { db } }: AppContext, id: string): Promise<void> {
+  const shipped = await db
+    .selectFrom('journals')
+    .select('origin')
+    .where('shipped', '=', 1)
+    .execute()
+  for (const { origin } of shipped) await eraseStoredRows(db, origin, id)
 }
 
 /** False while a server has it. */
@@ -165,25 +181,17 @@ async function lockJournal({ storage }: AppContext): Promise<boolean> {
 }
 
 async function eraseUnfinished(context: AppContext, erasures: Erasures): Promise<void> {
-  const { settings, storage } = context
   const folder = getJournalFolder(context)
-  const indexPath = join(settings.dataDir, 'index.sqlite')
-  const ids = await erasures.findUnfinished()
-  if (!existsSync(folder)) {
-    for (const id of ids) await erasures.finish(id, { erased: 0, kept: 0 })
+  const hasJournal = existsSync(folder)
+  if (context.storage.traits.isShared) {
+    if (hasJournal) await shipJournal(folder, context)
     return
   }
-  const index = existsSync(indexPath) ? new DecisionIndex(indexPath, folder) : undefined
-  try {
-    const pending = new PendingErasures(folder, storage.path, index)
-    for (const id of ids) pending.add({ id, beforeSeq: Number.POSITIVE_INFINITY })
-    while (pending.count > 0) {
-      const finished = pending.continue()
-      if (finished) await erasures.finish(finished.id, finished)
-    }
-  } finally {
-    index?.close()
-  }
+  const unfinished = await erasures.findUnfinished('')
+  const finish = (id: string, counts: { readonly erased: number; readonly kept: number }) =>
+    erasures.finishJournal(id, '', counts)
+  if (hasJournal) await eraseInFolder(folder, unfinished, finish)
+  else for (const { id } of unfinished) await finish(id, { erased: 0, kept: 0 })
 }
 
 const notReached = [

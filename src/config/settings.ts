@@ -127,7 +127,7 @@ const settingsShape = z.strictObject({
       maxConnections: wholeNumber(2, 200)
         .default(10)
         .describe(
-          'Connections to PostgreSQL at most, with one more for the changes of others and at most 2 for each service thread',
+          'Connections to PostgreSQL at most, with one more for the changes of others and at most 2 for each service thread and for the copy of decisions',
         ),
       lockWaitMs: milliseconds(1, 10_000)
         .default(100)

@@ -31,6 +31,7 @@ export interface Tables {
   edge_opt_outs: EdgeOptOutRow
   ebr_records: EbrRecordRow
   erasures: ErasureRow
+  erased_journals: ErasedJournalRow
   journals: JournalRow
   recorded_decisions: RecordedDecisionRow
   access_tokens: AccessTokenRow
@@ -335,6 +336,19 @@ interface JournalRow {
   next_seq: number
   /** Its server has removed the decisions before this instant, of all servers; 0 if it has removed none. */
   removed_before: number
+  /** 1 if its server is gone and all of it was copied, so that no erasure waits for its folder. */
+  shipped: number
+}
+
+/** How far an erasure has come with one of the journals; in PostgreSQL only. */
+interface ErasedJournalRow {
+  erasure_id: string
+  origin: string
+  /** 1 once what is copied of the journal no longer has the number. */
+  rows_done: number
+  /** Decisions in the journal; null until it is done. */
+  erased: number | null
+  kept: number | null
 }
 
 /** What a journal says about a decision; in PostgreSQL only. */

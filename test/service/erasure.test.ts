@@ -121,7 +121,7 @@ it('leaves the number in no column but those that are known', async () => {
   const id = await erasures().request(requestFor())
   expect((await erasures().find(id))?.rows).toEqual(preview)
   expect(findNumber()).toContain('erasures.number')
-  await erasures().finish(id, { erased: 3, kept: 1 })
+  await erasures().finishJournal(id, '', { erased: 3, kept: 1 })
   // That of the other request, which is not finished by this.
   database.prepare('update erasures set number = null where id <> ?').run(id)
   const known = Object.entries(kept).flatMap(([table, columns]) =>

@@ -1,8 +1,10 @@
 /** Connects the journal with the requests of `callgate erase`, and reports what happens to its segments. */
+import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { SegmentEvent, SegmentWork } from '../../gate/journal/index-writer.js'
 import type { Journal } from '../../gate/journal/journal.js'
+import { readOrigin } from '../../gate/journal/journal-reader.js'
 import type { Metrics } from '../../observability/metrics.js'
 import { BackgroundTask } from '../../service/background/background-task.js'
 import { Erasures } from '../../service/erasure/erasure.js'
@@ -15,7 +17,7 @@ const failures: Readonly<Record<SegmentWork, string>> = {
 }
 
 export function createSegmentObserver(
-  context: Pick<AppContext, 'storage' | 'runtime'>,
+  context: Pick<AppContext, 'settings' | 'storage' | 'runtime'>,
   metrics: Pick<Metrics, 'countRemovedDecisions'>,
 ): (event: SegmentEvent) => void {
   const erasures = openErasures(context)
@@ -39,12 +41,14 @@ export function createSegmentObserver(
         const { id, erased, kept } = event
         metrics.countRemovedDecisions('erasure', erased)
         log.info('a number was erased from the journal', { erasure: id, erased, kept })
-        void erasures.finish(id, { erased, kept }).catch((err: unknown) => {
-          log.error('an erasure could not be noted as done; it is repeated in a minute', {
-            erasure: id,
-            err,
+        void erasures
+          .finishJournal(id, readOwnOrigin(context), { erased, kept })
+          .catch((err: unknown) => {
+            log.error('an erasure could not be noted as done; it is repeated in a minute', {
+              erasure: id,
+              err,
+            })
           })
-        })
       }
     }
   }
@@ -55,7 +59,7 @@ const retryMs = 60_000
 
 /** Starts erasures in the journal of a running server, and deletes the records of erased numbers later. */
 export function createErasureTask(
-  context: Pick<AppContext, 'storage' | 'runtime' | 'changes'>,
+  context: Pick<AppContext, 'settings' | 'storage' | 'runtime' | 'changes'>,
   journal: Pick<Journal, 'erase'>,
 ): BackgroundTask {
   const erasures = openErasures(context)
@@ -63,10 +67,10 @@ export function createErasureTask(
   const requestedAt = new Map<string, Instant>()
   const run = async () => {
     const now = clock.now()
-    for (const id of await erasures.findUnfinished()) {
-      if (now - (requestedAt.get(id) ?? 0) < retryMs) continue
-      requestedAt.set(id, now)
-      journal.erase({ id })
+    for (const erasure of await erasures.findUnfinished(readOwnOrigin(context))) {
+      if (now - (requestedAt.get(erasure.id) ?? 0) < retryMs) continue
+      requestedAt.set(erasure.id, now)
+      journal.erase(erasure)
     }
     await erasures.deleteExpired()
     return retryMs
@@ -76,6 +80,11 @@ export function createErasureTask(
   const wake = () => task.wake()
   context.changes.subscribe({ numbersChanged: () => undefined, everythingChanged: wake })
   return task
+}
+
+/** In hex. */
+function readOwnOrigin({ settings, runtime }: Pick<AppContext, 'settings' | 'runtime'>): string {
+  return readOrigin(join(settings.dataDir, 'journal'), runtime.clock.now()).toString('hex')
 }
 
 export function openErasures({ storage, runtime }: Pick<AppContext, 'storage' | 'runtime'>) {

@@ -9,14 +9,18 @@ import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import { DecisionIndex, type ErasureNote } from './decision-index.js'
 import { readBeginning } from './journal-beginning.js'
 import { compressOldestSegment, JournalReader, type PlacedRecord } from './journal-reader.js'
-import { type FinishedErasure, PendingErasures } from './removal/pending-erasures.js'
+import {
+  type FinishedErasure,
+  PendingErasures,
+  type RequestedErasure,
+} from './removal/pending-erasures.js'
 import { type RemovedSegments, Retention } from './removal/retention.js'
 
 export interface IndexWriterOptions {
   /** Of the journal. */
   readonly folder: string
   readonly indexPath: string
-  /** Of the database that may hold decisions from before the journal, and has the requested erasures. */
+  /** Of the database that may hold decisions from before the journal. */
   readonly databasePath: string
   /** How long decisions are kept. */
   readonly keepYears: number
@@ -30,6 +34,13 @@ export type SegmentEvent =
 
 /** To erase a number, to remove what has expired, to compress. */
 export type SegmentWork = 'erase' | 'remove' | 'compress'
+
+export interface IndexRequest {
+  /** Number of the last record on disk. */
+  readonly lastSeq: number
+  /** Those that are not done. */
+  readonly erasures: readonly RequestedErasure[]
+}
 
 export interface IndexProgress {
   /** Number of the first record that is not in the index. */
@@ -54,11 +65,11 @@ class IndexWriter {
   readonly #nextAttemptSeconds = new Map<SegmentWork, number>()
 
   constructor(options: IndexWriterOptions) {
-    const { folder, databasePath, indexPath } = options
+    const { folder, indexPath } = options
     this.#options = options
     this.#index = new DecisionIndex(indexPath, folder)
     this.#retention = new Retention(options, this.#index)
-    this.#erasures = new PendingErasures(folder, databasePath, this.#index)
+    this.#erasures = new PendingErasures(folder, this.#index)
     // Decisions from before the journal are older than those that were removed.
     this.#hasOldDecisions = readBeginning(folder).firstSeq === 1
   }
@@ -67,7 +78,7 @@ class IndexWriter {
    * Adds the next records, up to and including number `lastSeq`, about two megabytes of them at a time,
    * and the next decisions from before the journal. When that is done, works on a complete segment.
    */
-  handle(lastSeq: number): IndexProgress {
+  handle({ lastSeq, erasures }: IndexRequest): IndexProgress {
     try {
       this.#reader ??= new JournalReader(this.#options.folder, this.#index.nextSeq)
       const records = this.#reader.read(lastSeq)
@@ -76,7 +87,7 @@ class IndexWriter {
         throw new DataFileError(this.#options.folder, `record ${nextSeq} cannot be read`)
       }
       this.#index.add(records)
-      this.#addErasures(records)
+      this.#addErasures(records, erasures)
       this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
       const isCurrent = nextSeq > lastSeq && !this.#hasOldDecisions
       const event = isCurrent ? this.#workOnSegment(nextSeq) : undefined
@@ -93,11 +104,13 @@ class IndexWriter {
     }
   }
 
-  #addErasures(records: readonly PlacedRecord[]): void {
+  /** One that this process has not requested is done, or will be requested again. */
+  #addErasures(records: readonly PlacedRecord[], requested: readonly RequestedErasure[]): void {
     for (const { kind, body, segment } of records) {
       if (kind !== 'erasure') continue
-      const { id }: ErasureNote = JSON.parse(body.toString())
-      this.#erasures.add({ id, beforeSeq: segment })
+      const note: ErasureNote = JSON.parse(body.toString())
+      const erasure = requested.find(({ id }) => id === note.id)
+      if (erasure) this.#erasures.add({ ...erasure, beforeSeq: segment })
     }
   }
 
@@ -141,7 +154,7 @@ class IndexWriter {
   }
 }
 
-export const indexWriting: ThreadWork<IndexWriterOptions, number, IndexProgress> = {
+export const indexWriting: ThreadWork<IndexWriterOptions, IndexRequest, IndexProgress> = {
   module: import.meta.url,
   isBackground: true,
   create: (options) => new IndexWriter(options),

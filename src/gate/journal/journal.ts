@@ -19,29 +19,14 @@ import type { OpenedFile } from '../../storage/open-files.js'
 import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-document.js'
 import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
 import { FrameBlocks, type OnWritten, selectBatch, type WaitingRecord } from './frame-blocks.js'
-import { type IndexProgress, indexWriting, type SegmentEvent } from './index-writer.js'
+import { type IndexProgress, type IndexRequest, indexWriting } from './index-writer.js'
 import { readBeginning } from './journal-beginning.js'
+import type { JournalObserver } from './journal-observer.js'
 import { readOrigin, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
+import type { RequestedErasure } from './removal/pending-erasures.js'
 import { type FrameRun, maxBodyLength, type RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
-
-interface JournalObserver {
-  /** With the instant of a record that is on disk. */
-  onWritten(at: Instant): void
-  /** Once for each decision whose first write failed. */
-  onFailure(): void
-  /** Once for each decision that may not be acted on, since it is not on record, and why. */
-  onUnrecorded(decisionId: string, cause: unknown): void
-  onLoss(count: number): void
-  /** With the seconds that a batch of records took until it was on disk. */
-  onFlushed(seconds: number): void
-  /** With the number of records on disk that are not in the index. */
-  onIndexLag(records: number): void
-  /** The index could not be brought up to date; it is tried again. */
-  onIndexFailure(cause: unknown): void
-  onSegmentEvent(event: SegmentEvent): void
-}
 
 export interface JournalOptions {
   /** Of the journal and its index; made when missing. */
@@ -91,9 +76,11 @@ export class Journal implements OutcomeRecorder {
   readonly #blocks: FrameBlocks
   #index: DecisionIndex | undefined
   #writer: Thread<FrameRun, boolean> | undefined
-  #indexer: Thread<number, IndexProgress> | undefined
+  #indexer: Thread<IndexRequest, IndexProgress> | undefined
   /** Number of the latest decision of each account. */
   readonly #lastSeqByAccount = new Map<string, number>()
+  /** Requested by this process and not done. */
+  readonly #erasures = new Map<string, RequestedErasure>()
   #nextSeq = 0
   #openedSeq = 0
   /** Number of the last record on disk. */
@@ -204,7 +191,9 @@ export class Journal implements OutcomeRecorder {
   }
 
   /** Has the number of an erasure taken out of what was appended so far. */
-  erase(note: ErasureNote): void {
+  erase(erasure: RequestedErasure): void {
+    this.#erasures.set(erasure.id, erasure)
+    const note: ErasureNote = { id: erasure.id }
     const body = JSON.stringify(note)
     this.#enqueue({ kind: 'erasure', at: this.#options.clock.now(), body })
     this.#flush()
@@ -433,13 +422,15 @@ export class Journal implements OutcomeRecorder {
   }
 
   /** A failure is not one of the journal: what is not in the index is read from it later. */
-  async #indexAll(indexer: Thread<number, IndexProgress>): Promise<void> {
+  async #indexAll(indexer: Thread<IndexRequest, IndexProgress>): Promise<void> {
     const { observer } = this.#options
     try {
       for (let isDone = false; !isDone; ) {
-        const progress = await indexer.ask(this.#durableSeq)
+        const erasures = [...this.#erasures.values()]
+        const progress = await indexer.ask({ lastSeq: this.#durableSeq, erasures })
         const { nextSeq, hasMore, event } = progress
         this.#indexProgress = progress
+        if (event?.kind === 'erased') this.#erasures.delete(event.id)
         if (event) observer.onSegmentEvent(event)
         this.#blocks.forgetBefore(nextSeq)
         observer.onIndexLag(this.#durableSeq + 1 - nextSeq)

@@ -30,6 +30,11 @@ export interface Erasure {
   readonly decisions: DecisionCounts | undefined
 }
 
+interface UnfinishedErasure extends Pick<ErasureRequest, 'accountId' | 'includesAllowed'> {
+  readonly id: string
+  readonly number: string
+}
+
 interface DecisionCounts {
   readonly erased: number
   readonly kept: number
@@ -93,19 +98,62 @@ export class Erasures {
     return id
   }
 
-  /** Ids of those whose decisions are not erased yet, oldest first. */
-  async findUnfinished(): Promise<readonly string[]> {
-    const rows = await this.#deps.storage.db
+  /**
+   * Those whose decisions are not erased yet, oldest first; without those that a journal is done with, if there are
+   * several.
+   */
+  async findUnfinished(origin: string): Promise<readonly UnfinishedErasure[]> {
+    const { db, traits } = this.#deps.storage
+    const done = db
+      .selectFrom('erased_journals')
+      .select('erasure_id')
+      .where('origin', '=', origin)
+      .where('erased', 'is not', null)
+    const rows = await db
       .selectFrom('erasures')
-      .select('id')
+      .select(['id', 'number', 'account_id', 'includes_allowed'])
       .where('finished_at', 'is', null)
+      .$if(traits.isShared, (query) => query.where('id', 'not in', done))
       .orderBy('requested_at')
       .execute()
-    return rows.map(({ id }) => id)
+    return rows.map(({ id, number, account_id, includes_allowed }) => ({
+      id,
+      number: number ?? '',
+      accountId: account_id ?? undefined,
+      includesAllowed: includes_allowed === 1,
+    }))
+  }
+
+  /** One journal no longer has the number. */
+  async finishJournal(id: string, origin: string, { erased, kept }: DecisionCounts): Promise<void> {
+    const counts = { erased, kept }
+    if (!this.#deps.storage.traits.isShared) return await this.#finish(id, counts)
+    const row = { erasure_id: id, origin, ...counts }
+    await this.#deps.storage.db
+      .insertInto('erased_journals')
+      .values({ ...row, rows_done: 0 })
+      .onConflict((conflict) => conflict.columns(['erasure_id', 'origin']).doUpdateSet(counts))
+      .execute()
+    await this.finishShared(id)
+  }
+
+  /** Finishes one of several journals if all of them no longer have the number, nor what is copied of them. */
+  async finishShared(id: string): Promise<void> {
+    const { db } = this.#deps.storage
+    const { rows } = await sql<DecisionCounts>`
+      select coalesce(sum(erased), 0)::int as erased, coalesce(sum(kept), 0)::int as kept
+      from (select 1) as always left join erased_journals on erasure_id = ${id} where not exists (
+        select 1 from journals where not exists (
+          select 1 from erased_journals as done
+          where done.erasure_id = ${id} and done.origin = journals.origin
+          and rows_done = 1 and (erased is not null or shipped = 1)))
+      having count(*) > 0`.execute(db)
+    const [counts] = rows
+    if (counts && (await this.find(id))?.decisions === undefined) await this.#finish(id, counts)
   }
 
   /** The decisions no longer have the number, and neither has the request from now on. */
-  async finish(id: string, { erased, kept }: DecisionCounts): Promise<void> {
+  async #finish(id: string, { erased, kept }: DecisionCounts): Promise<void> {
     const { storage, clock } = this.#deps
     await storage.retryWhileLocked(() =>
       storage.db

@@ -11,6 +11,16 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('origin', 'text', (column) => column.primaryKey())
     .addColumn('next_seq', 'bigint', (column) => column.notNull())
     .addColumn('removed_before', 'bigint', (column) => column.notNull())
+    .addColumn('shipped', 'integer', (column) => column.notNull())
+    .execute()
+  await db.schema
+    .createTable('erased_journals')
+    .addColumn('erasure_id', 'text', (column) => column.notNull())
+    .addColumn('origin', 'text', (column) => column.notNull())
+    .addColumn('rows_done', 'integer', (column) => column.notNull())
+    .addColumn('erased', 'integer')
+    .addColumn('kept', 'integer')
+    .addPrimaryKeyConstraint('erased_journals_key', ['erasure_id', 'origin'])
     .execute()
   // An id begins with its instant, so a range of ids is a month.
   await sql`create table recorded_decisions (

@@ -239,6 +239,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'change_head',
   'changes',
   'decisions',
+  'erased_journals',
   'flag_removals',
   'journals',
   'label_observations',

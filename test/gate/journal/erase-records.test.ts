@@ -36,7 +36,6 @@ beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'callgate-erase-'))
   const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
   database.exec(`
-    create table erasures (id text, number text, account_id text, includes_allowed integer);
     create table decisions (id text, account_id text, decided_at integer, what_if integer, body text);
     create table call_outcomes (decision_id text, state text, handed_over_at integer,
       not_carried_out_at integer, not_carried_out text, leg text, dialled_at integer,
@@ -48,14 +47,13 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-function requestErasure(erasure: Partial<NumberErasure> = {}): void {
-  const { accountId = null, includesAllowed = false } = erasure
-  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
-  database
-    .prepare('insert into erasures values (?, ?, ?, ?)')
-    .run('e1', number, accountId, includesAllowed ? 1 : 0)
-  database.close()
-}
+const requested = (more: Partial<NumberErasure> = {}) => ({
+  id: 'e1',
+  number,
+  accountId: undefined,
+  includesAllowed: false,
+  ...more,
+})
 
 const optedOut = fakeCompliance({
   internalDnc: () => answered({ onList: true, addedAt: noon, facts: `{"addedAt":${noon}}` }),
@@ -83,8 +81,7 @@ it('keeps each record in its place, and what does not concern the number', async
   await append(await blocked('d4', { dialed: '+1 (212) 555-0106' }))
   await append(await blocked('d5', { dialed: '2125550199', callerId: '1-212-555-0106' }))
   const before = recordsIn(dataDir)
-  requestErasure()
-  journal.erase({ id: 'e1' })
+  journal.erase(requested())
   await journal.drain()
   expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 3, kept: 1 }])
 
@@ -119,9 +116,8 @@ it('goes on after a restart, and through compressed segments', async () => {
   await journal.open()
   for (let index = 0; index < 40; index += 1) await append(await blocked(`d${index}`))
   for (let index = 0; index < 30; index += 1) await journal.drain()
-  requestErasure()
   // Ends before it has done any segment.
-  journal.erase({ id: 'e1' })
+  journal.erase(requested())
   await journal.close()
   expect(listSegments(folder()).filter(({ path }) => path.endsWith('.gz')).length).toBeGreaterThan(
     5,
@@ -130,7 +126,7 @@ it('goes on after a restart, and through compressed segments', async () => {
 
   const { journal: again, events } = testJournal(dataDir, () => noon, { maxSegmentBytes: 3_000 })
   await again.open()
-  again.erase({ id: 'e1' })
+  again.erase(requested())
   await again.drain()
   expect(events.filter(({ kind }) => kind === 'failed')).toEqual([])
   expect(events.filter(({ kind }) => kind === 'erased')).toHaveLength(1)
@@ -157,8 +153,7 @@ it('erases decisions of versions before the journal in the index', async () => {
   await journal.open()
   await journal.drain()
   expect(journal.find('main', '0old')?.number).toBe(number)
-  requestErasure()
-  journal.erase({ id: 'e1' })
+  journal.erase(requested())
   await journal.drain()
   expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 1, kept: 0 }])
   expect(journal.find('main', '0old')).toMatchObject({ reason: 'internal-dnc', number: '' })
@@ -171,8 +166,7 @@ it('erases allowed calls only when told so, what-ifs always, and only the accoun
   await append(await allowed('d1'))
   await append(await allowed('d2', { at: noon }))
   await append(await blocked('d3', { accountId: 'other' }))
-  requestErasure({ accountId: 'main' })
-  journal.erase({ id: 'e1' })
+  journal.erase(requested({ accountId: 'main' }))
   await journal.drain()
   expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 1, kept: 1 }])
   expect(journal.find('main', 'd2')?.number).toBe('')
@@ -216,11 +210,10 @@ it('does not hold up the index when a segment cannot be replaced, and goes on wi
   await journal.open()
   await append(await blocked('d1'))
   await journal.drain()
-  requestErasure()
   const [segment] = listSegments(folder())
   // The copy cannot be written where a folder is.
   mkdirSync(`${segment?.path}.erased`)
-  journal.erase({ id: 'e1' })
+  journal.erase(requested())
   await append(await blocked('d2'))
   await journal.drain()
   const reason = expect.stringMatching(/\.erased/)
@@ -230,8 +223,8 @@ it('does not hold up the index when a segment cannot be replaced, and goes on wi
   await journal.close()
 
   rmSync(`${segment?.path}.erased`, { recursive: true })
-  const pending = new PendingErasures(folder(), join(dataDir, 'callgate.sqlite'), undefined)
-  pending.add({ id: 'e1', beforeSeq: Number.POSITIVE_INFINITY })
+  const pending = new PendingErasures(folder(), undefined)
+  pending.add({ ...requested(), beforeSeq: Number.POSITIVE_INFINITY })
   const done = []
   while (pending.count > 0) done.push(pending.continue())
   expect(done.at(-1)).toEqual({ id: 'e1', erased: 2, kept: 0 })

@@ -62,9 +62,9 @@ export class DecisionStore {
     notStoredSeq = Number.MAX_SAFE_INTEGER,
   ): Promise<number> {
     const { rows } = await sql<{ readonly next_seq: number }>`
-      insert into journals (origin, next_seq, removed_before) values (${origin}, ${firstSeq}, 0)
+      insert into journals (origin, next_seq, removed_before, shipped) values (${origin}, ${firstSeq}, 0, 0)
       on conflict (origin) do update
-        set next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
+        set shipped = 0, next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
       returning next_seq`.execute(this.#db)
     return rows[0]?.next_seq ?? firstSeq
   }

@@ -41,6 +41,8 @@ export async function eraseStoredRows(
       and (body ~ ${pattern} or outcome ~ ${pattern})`.execute(db)
     for (const row of rows) await eraseRow(db, origin, { row, eraser })
   }
+  await sql`insert into erased_journals (erasure_id, origin, rows_done) values (${erasureId}, ${origin}, 1)
+    on conflict (erasure_id, origin) do update set rows_done = 1`.execute(db)
 }
 
 /** Instants of the first and last decision; the last one is before the first if there is none. */

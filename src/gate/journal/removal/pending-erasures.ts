@@ -1,10 +1,6 @@
-/**
- * Carries out erasures on the segments of a journal, one segment at a time: those that `callgate erase`
- * stored in the database, where the number is until they are done.
- */
+/** Carries out erasures on the segments of a journal, one segment at a time. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import type { DecisionIndex } from '../decision-index.js'
 import { listSegments } from '../journal-reader.js'
 import { eraseFromSegment, NumberEraser, type NumberErasure } from './erase-records.js'
@@ -17,8 +13,12 @@ export interface FinishedErasure {
   readonly kept: number
 }
 
-interface PendingErasure {
+/** As `callgate erase` stored it in the database, where the number is until it is done. */
+export interface RequestedErasure extends NumberErasure {
   readonly id: string
+}
+
+interface PendingErasure extends RequestedErasure {
   readonly beforeSeq: number
 }
 
@@ -31,16 +31,14 @@ interface StartedErasure {
 
 export class PendingErasures {
   readonly #folder: string
-  readonly #databasePath: string
   readonly #index: DecisionIndex | undefined
   readonly #pending: PendingErasure[] = []
   /** The first of the pending ones, once it has begun. */
   #started: StartedErasure | undefined
 
   /** The index is that of the journal, if it has one. */
-  constructor(folder: string, databasePath: string, index: DecisionIndex | undefined) {
+  constructor(folder: string, index: DecisionIndex | undefined) {
     this.#folder = folder
-    this.#databasePath = databasePath
     this.#index = index
   }
 
@@ -61,8 +59,8 @@ export class PendingErasures {
     const [pending] = this.#pending
     if (pending === undefined) return undefined
     this.#started ??= this.#start(pending)
-    const [firstSeq] = this.#started?.segments ?? []
-    if (this.#started !== undefined && firstSeq !== undefined) {
+    const [firstSeq] = this.#started.segments
+    if (firstSeq !== undefined) {
       this.#eraseFrom(firstSeq, this.#started.eraser)
       this.#started.segments.shift()
       return undefined
@@ -70,10 +68,7 @@ export class PendingErasures {
     return this.#finish()
   }
 
-  /** `undefined` for one that is done, as when it was requested once more. */
-  #start({ id, beforeSeq }: PendingErasure): StartedErasure | undefined {
-    const erasure = readErasure(this.#databasePath, id)
-    if (erasure === undefined) return undefined
+  #start({ id, beforeSeq, ...erasure }: PendingErasure): StartedErasure {
     // What a crash left of a segment that was compressed or replaced may have the number.
     for (const name of readdirSync(this.#folder)) {
       if (/\.(?:erased|tmp)$/.test(name)) rmSync(join(this.#folder, name), { force: true })
@@ -98,31 +93,5 @@ export class PendingErasures {
     this.#started = undefined
     this.#pending.shift()
     return started && { id: started.id, ...started.eraser.counts }
-  }
-}
-
-interface ErasureRow {
-  readonly number: string
-  readonly account_id: string | null
-  readonly includes_allowed: number
-}
-
-function readErasure(databasePath: string, id: string): NumberErasure | undefined {
-  const database = new Sqlite(databasePath, { readonly: true, timeout: 1_000 })
-  try {
-    const row = database
-      .prepare<[string], ErasureRow>(
-        'select number, account_id, includes_allowed from erasures where id = ? and number is not null',
-      )
-      .get(id)
-    if (row === undefined) return undefined
-    const { number, account_id, includes_allowed } = row
-    return {
-      number,
-      accountId: account_id ?? undefined,
-      includesAllowed: includes_allowed === 1,
-    }
-  } finally {
-    database.close()
   }
 }

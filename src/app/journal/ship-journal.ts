@@ -1,0 +1,74 @@
+/** Copies a whole journal to PostgreSQL whose server does not run, and erases in it what is to be erased. */
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DecisionIndex } from '../../gate/journal/decision-index.js'
+import { readBeginning } from '../../gate/journal/journal-beginning.js'
+import { JournalReader, readOrigin, recoverJournal } from '../../gate/journal/journal-reader.js'
+import { DecisionStore, type StoredRecords } from '../../gate/journal/projection/decision-store.js'
+import { eraseStoredRows } from '../../gate/journal/projection/erase-rows.js'
+import {
+  PendingErasures,
+  type RequestedErasure,
+} from '../../gate/journal/removal/pending-erasures.js'
+import type { Erasures } from '../../service/erasure/erasure.js'
+import type { AppContext } from '../app-context.js'
+import { openErasures } from './erasures.js'
+
+/**
+ * No server may write to the journal. Counts what was not stored before. Throws {@link DataFileError} with the place if
+ * the journal is damaged.
+ */
+export async function shipJournal(
+  folder: string,
+  context: Pick<AppContext, 'storage' | 'runtime'>,
+): Promise<StoredRecords & { readonly origin: string }> {
+  const { db } = context.storage
+  const name = readOrigin(folder, context.runtime.clock.now())
+  const origin = name.toString('hex')
+  const { firstSeq } = readBeginning(folder)
+  const { nextSeq: endSeq } = recoverJournal(folder, name, firstSeq)
+  const store = new DecisionStore(db)
+  const sum = { nextSeq: await store.claim(origin, firstSeq), decisions: 0, outcomes: 0 }
+  // A journal that was restored from a copy may end before what is stored of it.
+  const reader = new JournalReader(folder, Math.min(sum.nextSeq, endSeq))
+  try {
+    for (let records = reader.read(); records.length > 0; records = reader.read()) {
+      const stored = await store.store({ origin, records })
+      sum.nextSeq = stored.nextSeq
+      sum.decisions += stored.decisions
+      sum.outcomes += stored.outcomes
+    }
+  } finally {
+    reader.close()
+  }
+  const erasures = openErasures(context)
+  const unfinished = await erasures.findUnfinished(origin)
+  for (const { id } of unfinished) await eraseStoredRows(db, origin, id)
+  await eraseInFolder(folder, unfinished, (id, counts) =>
+    erasures.finishJournal(id, origin, counts),
+  )
+  return { ...sum, origin }
+}
+
+/** No server may write to the journal. */
+export async function eraseInFolder(
+  folder: string,
+  erasures: readonly RequestedErasure[],
+  onFinished: (
+    id: string,
+    counts: { readonly erased: number; readonly kept: number },
+  ) => ReturnType<Erasures['finishJournal']>,
+): Promise<void> {
+  const indexPath = join(dirname(folder), 'index.sqlite')
+  const index = existsSync(indexPath) ? new DecisionIndex(indexPath, folder) : undefined
+  try {
+    const pending = new PendingErasures(folder, index)
+    for (const erasure of erasures) pending.add({ ...erasure, beforeSeq: Number.POSITIVE_INFINITY })
+    while (pending.count > 0) {
+      const finished = pending.continue()
+      if (finished) await onFinished(finished.id, finished)
+    }
+  } finally {
+    index?.close()
+  }
+}
