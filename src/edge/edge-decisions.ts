@@ -3,8 +3,9 @@ import { type EdgeDecisionsRequest, edgeDecisionsEndpoint } from '../api/edges.j
 import { createRoute, type Route } from '../api/route.js'
 import { AppError, getErrorMessage, invalidRequest } from '../errors.js'
 import { readHead } from '../gate/journal/decision-index.js'
-import { DecisionStore, edgeOriginMark } from '../gate/journal/projection/decision-store.js'
+import { DecisionStore } from '../gate/journal/projection/decision-store.js'
 import type { JournalRecord } from '../gate/journal/segment-format.js'
+import { edgeOriginMark } from '../storage/edge-origins.js'
 import type { ThreadDatabase } from '../storage/open-database.js'
 import { requireAdministrator, servesNoEdges } from './center.js'
 

@@ -5,6 +5,7 @@
 import { sql } from 'kysely'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
+import { edgeOriginMark } from '../../storage/edge-origins.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ErasureRow } from '../../storage/tables.js'
 import { type ErasedRows, eraseRows, type RowErasure } from './erased-rows.js'
@@ -137,13 +138,16 @@ export class Erasures {
     await this.finishShared(id)
   }
 
-  /** Finishes one of several journals if all of them no longer have the number, nor what is copied of them. */
+  /**
+   * Finishes one of several journals if all of them no longer have the number, nor what is copied of them. The journals of
+   * edges know nothing of it.
+   */
   async finishShared(id: string): Promise<void> {
     const { db } = this.#deps.storage
     const { rows } = await sql<DecisionCounts>`
       select coalesce(sum(erased), 0)::int as erased, coalesce(sum(kept), 0)::int as kept
       from (select 1) as always left join erased_journals on erasure_id = ${id} where not exists (
-        select 1 from journals where not exists (
+        select 1 from journals where origin not like ${`%${edgeOriginMark}%`} and not exists (
           select 1 from erased_journals as done
           where done.erasure_id = ${id} and done.origin = journals.origin
           and rows_done = 1 and (erased is not null or shipped = 1)))

@@ -13,9 +13,6 @@ import type { JournalRecord } from '../segment-format.js'
 import { type DecisionMonth, monthOf, readIdInstant, toIdPrefix } from './decision-months.js'
 import { eraseStoredRows } from './erase-rows.js'
 
-/** In the origin of an edge's journal, between the account and the name. */
-export const edgeOriginMark = ' edge '
-
 export interface RecordBatch {
   /** SHA-256 of the name of the journal, in hex; for that of an edge, after the account and a mark. */
   readonly origin: string

@@ -1,6 +1,7 @@
 /** Takes the number of an erasure out of what a journal has stored in PostgreSQL, as it is taken out of its segments. */
 import { type Kysely, sql } from 'kysely'
 import { msPerDay } from '../../../domain/time/dates.js'
+import { edgeOriginMark } from '../../../storage/edge-origins.js'
 import type { Tables } from '../../../storage/tables.js'
 import { NumberEraser } from '../removal/erase-records.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'
@@ -33,6 +34,28 @@ export async function eraseStoredRows(
   })
   // Finds more than the eraser, which decides.
   const pattern = [...erasure.number].join('[^0-9A-Za-z]{0,4}')
+  for (const journal of [origin, ...(await listEdgeOrigins(db))]) {
+    await eraseInJournal(db, journal, { pattern, eraser })
+  }
+  await sql`insert into erased_journals (erasure_id, origin, rows_done) values (${erasureId}, ${origin}, 1)
+    on conflict (erasure_id, origin) do update set rows_done = 1`.execute(db)
+}
+
+/** What edges have sent is erased by each server, since their journals know nothing of it. */
+async function listEdgeOrigins(db: Kysely<Tables>): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('journals')
+    .select('origin')
+    .where('origin', 'like', `%${edgeOriginMark}%`)
+    .execute()
+  return rows.map((row) => row.origin)
+}
+
+async function eraseInJournal(
+  db: Kysely<Tables>,
+  origin: string,
+  { pattern, eraser }: { readonly pattern: string; readonly eraser: NumberEraser },
+): Promise<void> {
   const [first, last] = await findSpan(db, origin)
   // A day at a time, so that no statement reads for long.
   for (let day = first; day <= last; day += msPerDay) {
@@ -41,8 +64,6 @@ export async function eraseStoredRows(
       and (body ~ ${pattern} or outcome ~ ${pattern})`.execute(db)
     for (const row of rows) await eraseRow(db, origin, { row, eraser })
   }
-  await sql`insert into erased_journals (erasure_id, origin, rows_done) values (${erasureId}, ${origin}, 1)
-    on conflict (erasure_id, origin) do update set rows_done = 1`.execute(db)
 }
 
 /** Instants of the first and last decision; the last one is before the first if there is none. */
