@@ -27,7 +27,6 @@ import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import type { Service } from '../service/service.js'
 import type { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { routeWarmupByAccount, Warmer, type WarmupService } from '../sources/warming/warmer.js'
-import { readListsInForce } from '../storage/list-versions.js'
 import { writeLostChanges } from '../storage/lost-changes.js'
 import type { FeedObserver } from '../storage/open-database.js'
 import { createAccountServices, createFactServices } from './account-service.js'
@@ -37,7 +36,6 @@ import type { Configuration } from './configuration.js'
 import { type FactSources, openFactSources } from './fact-sources.js'
 import { createDecisionProjection, type DecisionProjection } from './journal/decision-projection.js'
 import { createErasureTask, createSegmentObserver } from './journal/erasures.js'
-import { openListFiles, toListInForce } from './lists/list-files.js'
 import type { RemoteStack } from './remote-stack.js'
 import {
   createAccountViews,
@@ -197,6 +195,8 @@ async function buildCallgate(
 async function followChanges(callgate: Callgate): Promise<void> {
   const { storage, settings, data, changes, runtime } = callgate
   if (!storage.traits.isShared && !storage.traits.isCopy) return
+  const { openListFiles, toListInForce } = await import('./lists/list-files.js')
+  const { readListsInForce } = await import('../storage/list-versions.js')
   const place = openListFiles(settings)?.place
   const readInForce = async () => {
     const inForce = await readListsInForce(storage.reads)

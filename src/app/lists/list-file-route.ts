@@ -1,10 +1,7 @@
 /** Serves the files of published lists to other servers. */
 import { listFileEndpoint } from '../../api/lists/list-file.js'
 import { createRoute, type Route } from '../../api/route.js'
-import { readPieceOf } from '../../data/number-list/exchange/read-piece.js'
-import { findVersions } from '../../data/number-list/list-version-files.js'
 import { AppError } from '../../errors.js'
-import { findPublishedList } from '../../storage/list-versions.js'
 import { mainAccountId } from '../app-context.js'
 import type { Callgate } from '../callgate.js'
 import { getListsFolder } from '../data-folders.js'
@@ -15,6 +12,9 @@ export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settin
       throw new AppError('forbidden', `list files need a key of account ${mainAccountId}`)
     }
     const { storage, settings } = callgate
+    const { readPieceOf } = await import('../../data/number-list/exchange/read-piece.js')
+    const { findVersions } = await import('../../data/number-list/list-version-files.js')
+    const { findPublishedList } = await import('../../storage/list-versions.js')
     const list = await findPublishedList(storage.reads, sha256)
     const found =
       list &&

@@ -1,15 +1,12 @@
 /** `callgate lists ...`: shows the imported data and its age, and rolls back to earlier versions. */
 import { type Command, Option } from 'commander'
 import { getListsFolder } from '../../app/data-folders.js'
-import { openListFiles, toListInForce } from '../../app/lists/list-files.js'
 import type { Settings } from '../../config/settings.js'
 import { describeNameRule, isListName } from '../../data/number-list/list-names.js'
 import { type KeptVersion, rollBackList, versionsOf } from '../../data/number-list/list-rollback.js'
 import type { ListInForce } from '../../data/number-list/list-store.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
-import { readListsInForce } from '../../storage/list-versions.js'
-import { withAppContext } from '../account-command.js'
 import {
   CommandFailure,
   formatTable,
@@ -19,7 +16,6 @@ import {
 } from '../command.js'
 import { formatCount, formatNumber } from '../format.js'
 import { describeAge } from '../import/import-summary.js'
-import { changeAndPublish } from '../import/publish-lists.js'
 import {
   type DataOverview,
   type DataRow,
@@ -67,7 +63,11 @@ async function showLists(
 }
 
 async function readInForce(command: Command, settings: Settings): Promise<readonly ListInForce[]> {
+  // The database is loaded only where it may say something.
   if (settings.storage.engine === 'sqlite') return []
+  const { openListFiles, toListInForce } = await import('../../app/lists/list-files.js')
+  const { withAppContext } = await import('../account-command.js')
+  const { readListsInForce } = await import('../../storage/list-versions.js')
   const place = openListFiles(settings)?.place
   const lists = await withAppContext(command, ({ storage }) => readListsInForce(storage.reads))
   return lists.map((list) => toListInForce(list, place))
@@ -190,6 +190,7 @@ function registerRollback(group: Command, terminal: Terminal): void {
     .action(async (name: string, { to }: { to?: string }, command: Command) => {
       const { lists: settings } = loadCommandSettings(command)
       const folder = requireListsFolder(name, command)
+      const { changeAndPublish } = await import('../import/publish-lists.js')
       const { from, to: now } = await changeAndPublish(command, {
         names: [name],
         allowMissing: to !== undefined,

@@ -12,7 +12,7 @@ import {
   ListAgeMonitor,
   measureListAges,
 } from './list-age-monitor.js'
-import { ListFetcher } from './list-fetcher.js'
+import type { ListFetcher } from './list-fetcher.js'
 import { WriteProbe } from './write-probe.js'
 
 const checkIntervalMs = 1_000
@@ -28,14 +28,14 @@ export function watchData(callgate: Callgate): () => void {
   callgate.metrics.setListAgesReader(() => measureListAges(callgate))
   const ages = new ListAgeMonitor(callgate)
   ages.check()
-  const fetcher = new ListFetcher(callgate)
+  const fetcher = callgate.storage.feed && openListFetcher(callgate)
   const reportFault = createFaultReporter(callgate)
   const clock = new ClockMonitor(callgate)
   void clock.check()
   let isRefreshing = false
   const timer = setInterval(() => {
     void reportFault()
-    fetcher.check()
+    void fetcher?.then((opened) => opened.check())
     if (isRefreshing) return
     isRefreshing = true
     void Promise.all([refreshData(callgate), clock.check()]).finally(() => {
@@ -46,8 +46,14 @@ export function watchData(callgate: Callgate): () => void {
   timer.unref()
   return () => {
     clearInterval(timer)
-    fetcher.stop()
+    void fetcher?.then((opened) => opened.stop())
   }
+}
+
+/** Loaded only where servers share lists. */
+async function openListFetcher(callgate: Callgate): Promise<ListFetcher> {
+  const { ListFetcher } = await import('./list-fetcher.js')
+  return new ListFetcher(callgate)
 }
 
 /** Logs a database fault once when it begins and once when it ends. */

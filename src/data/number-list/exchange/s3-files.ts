@@ -1,6 +1,5 @@
 /** Files of published lists in storage that has the API of Amazon S3. */
 import { openAsBlob } from 'node:fs'
-import { AwsV4Signer } from 'aws4fetch'
 import { DataFileError } from '../../../errors.js'
 import {
   type ListFile,
@@ -59,6 +58,7 @@ export class S3Files implements ListFiles {
 
   async #send(file: ListFile, { method, headers, body, signal }: S3Request): Promise<Response> {
     const { url, ...keys } = this.#options
+    const { AwsV4Signer } = await import('aws4fetch')
     const signer = new AwsV4Signer({
       ...keys,
       service: 's3',
