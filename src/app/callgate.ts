@@ -238,7 +238,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
       onIndexLag: metrics.setIndexLag,
       onIndexFailure: (cause) =>
         log.warn('the index of decisions could not be written; trying again', { err: cause }),
-      onSegmentEvent: createSegmentObserver(context, metrics),
+      onSegmentEvent: createSegmentObserver(context, metrics, () => journal.origin),
     },
   })
   storage.onFaultChange((fault) => journal.setFault(fault))

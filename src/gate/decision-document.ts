@@ -58,7 +58,7 @@ export interface PolicyDocument {
 }
 
 /** What happened to the call, as far as it is known. */
-export interface OutcomeDocument {
+interface OutcomeDocument {
   readonly state: OutcomeState
   readonly handedOverAt?: string | undefined
   readonly notCarriedOutAt?: string | undefined

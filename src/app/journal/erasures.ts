@@ -1,10 +1,8 @@
 /** Connects the journal with the requests of `callgate erase`, and reports what happens to its segments. */
-import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { SegmentEvent, SegmentWork } from '../../gate/journal/index-writer.js'
 import type { Journal } from '../../gate/journal/journal.js'
-import { readOrigin } from '../../gate/journal/journal-reader.js'
 import type { Metrics } from '../../observability/metrics.js'
 import { BackgroundTask } from '../../service/background/background-task.js'
 import { Erasures } from '../../service/erasure/erasure.js'
@@ -17,8 +15,9 @@ const failures: Readonly<Record<SegmentWork, string>> = {
 }
 
 export function createSegmentObserver(
-  context: Pick<AppContext, 'settings' | 'storage' | 'runtime'>,
+  context: Pick<AppContext, 'storage' | 'runtime'>,
   metrics: Pick<Metrics, 'countRemovedDecisions'>,
+  getOrigin: () => string,
 ): (event: SegmentEvent) => void {
   const erasures = openErasures(context)
   const { log } = context.runtime
@@ -41,14 +40,12 @@ export function createSegmentObserver(
         const { id, erased, kept } = event
         metrics.countRemovedDecisions('erasure', erased)
         log.info('a number was erased from the journal', { erasure: id, erased, kept })
-        void erasures
-          .finishJournal(id, readOwnOrigin(context), { erased, kept })
-          .catch((err: unknown) => {
-            log.error('an erasure could not be noted as done; it is repeated in a minute', {
-              erasure: id,
-              err,
-            })
+        void erasures.finishJournal(id, getOrigin(), { erased, kept }).catch((err: unknown) => {
+          log.error('an erasure could not be noted as done; it is repeated in a minute', {
+            erasure: id,
+            err,
           })
+        })
       }
     }
   }
@@ -59,15 +56,15 @@ const retryMs = 60_000
 
 /** Starts erasures in the journal of a running server, and deletes the records of erased numbers later. */
 export function createErasureTask(
-  context: Pick<AppContext, 'settings' | 'storage' | 'runtime' | 'changes'>,
-  journal: Pick<Journal, 'erase'>,
+  context: Pick<AppContext, 'storage' | 'runtime' | 'changes'>,
+  journal: Pick<Journal, 'erase' | 'origin'>,
 ): BackgroundTask {
   const erasures = openErasures(context)
   const { timers, log, clock } = context.runtime
   const requestedAt = new Map<string, Instant>()
   const run = async () => {
     const now = clock.now()
-    for (const erasure of await erasures.findUnfinished(readOwnOrigin(context))) {
+    for (const erasure of await erasures.findUnfinished(journal.origin)) {
       if (now - (requestedAt.get(erasure.id) ?? 0) < retryMs) continue
       requestedAt.set(erasure.id, now)
       journal.erase(erasure)
@@ -80,11 +77,6 @@ export function createErasureTask(
   const wake = () => task.wake()
   context.changes.subscribe({ numbersChanged: () => undefined, everythingChanged: wake })
   return task
-}
-
-/** In hex. */
-function readOwnOrigin({ settings, runtime }: Pick<AppContext, 'settings' | 'runtime'>): string {
-  return readOrigin(join(settings.dataDir, 'journal'), runtime.clock.now()).toString('hex')
 }
 
 export function openErasures({ storage, runtime }: Pick<AppContext, 'storage' | 'runtime'>) {

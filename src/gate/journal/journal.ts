@@ -83,6 +83,7 @@ export class Journal implements OutcomeRecorder {
   readonly #erasures = new Map<string, RequestedErasure>()
   #nextSeq = 0
   #openedSeq = 0
+  #origin = ''
   /** Number of the last record on disk. */
   #durableSeq = 0
   #writing: Promise<void> | undefined
@@ -112,6 +113,11 @@ export class Journal implements OutcomeRecorder {
   /** Records that are not on disk. */
   get waitingCount(): number {
     return this.#waiting.length
+  }
+
+  /** SHA-256 of its name, in hex. */
+  get origin(): string {
+    return this.#origin
   }
 
   /** Number of the first record of this process. */
@@ -149,6 +155,7 @@ export class Journal implements OutcomeRecorder {
     const index = this.#openIndex()
     index.claim(origin, readBeginning(folder))
     const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
+    this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq
     this.#openedSeq = nextSeq
     this.#durableSeq = nextSeq - 1
