@@ -11,7 +11,7 @@ import { BackgroundTask } from '../service/background/background-task.js'
 import { HourlyCleanup } from '../service/background/hourly-cleanup.js'
 import { LabelChecks } from '../service/reputation/label-checks.js'
 import { ScanWorker } from '../service/scans/scan-worker.js'
-import { deleteExpiredLimits } from '../storage/shared-limits.js'
+import { deleteExpiredLimits } from '../storage/cluster/shared-limits.js'
 import type { AppContext } from './app-context.js'
 import type { FactSources } from './fact-sources.js'
 

@@ -27,7 +27,7 @@ import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import type { Service } from '../service/service.js'
 import type { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { routeWarmupByAccount, Warmer, type WarmupService } from '../sources/warming/warmer.js'
-import { writeLostChanges } from '../storage/lost-changes.js'
+import { writeLostChanges } from '../storage/cluster/lost-changes.js'
 import type { FeedObserver } from '../storage/open-database.js'
 import { createAccountServices, createFactServices } from './account-service.js'
 import { type AppContext, type OpenAppOptions, openAppContext } from './app-context.js'
@@ -196,7 +196,7 @@ async function followChanges(callgate: Callgate): Promise<void> {
   const { storage, settings, data, changes, runtime } = callgate
   if (!storage.traits.isShared && !storage.traits.isCopy) return
   const { openListFiles, toListInForce } = await import('./lists/list-files.js')
-  const { readListsInForce } = await import('../storage/list-versions.js')
+  const { readListsInForce } = await import('../storage/cluster/list-versions.js')
   const place = openListFiles(settings)?.place
   const readInForce = async () => {
     const inForce = await readListsInForce(storage.reads)

@@ -287,5 +287,5 @@ export function requireAdministrator({ role, keyId, limits }: Caller): void {
 }
 
 export function servesNoEdges(): AppError {
-  return new AppError('not-available', 'only servers with storage.engine postgres serve edges')
+  return new AppError('not-found', 'only servers with storage.engine postgres serve edges')
 }

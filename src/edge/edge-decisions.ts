@@ -5,7 +5,7 @@ import { AppError, getErrorMessage, invalidRequest } from '../errors.js'
 import { readHead } from '../gate/journal/decision-index.js'
 import { DecisionStore } from '../gate/journal/projection/decision-store.js'
 import type { JournalRecord } from '../gate/journal/segment-format.js'
-import { edgeOriginMark } from '../storage/edge-origins.js'
+import { edgeOriginMark } from '../storage/cluster/edge-origins.js'
 import type { ThreadDatabase } from '../storage/open-database.js'
 import { requireAdministrator, servesNoEdges } from './center.js'
 

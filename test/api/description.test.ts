@@ -6,6 +6,7 @@ import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { Center } from '../../src/edge/center.js'
+import { createEdgeDecisionsRoute } from '../../src/edge/edge-decisions.js'
 import { edgeRoutes } from '../../src/edge/edge-routes.js'
 import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../../src/http/decision-routes.js'
@@ -39,6 +40,7 @@ function everyEndpoint() {
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes(journal),
       ...edgeRoutes(new Center({ storage, timers: systemTimers })),
+      createEdgeDecisionsRoute(storage),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),
   ]

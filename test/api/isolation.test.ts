@@ -144,8 +144,8 @@ const rndItem = { phoneNumber: consented, date: '2026-01-31' }
 /** Only servers over PostgreSQL have edges; `edge.test.ts` tries that they get nothing of another account. */
 const ofEdges = (path: string, query: Readonly<Record<string, string>> = {}): Try => ({
   ask: () => ({ path, query }),
-  theirs: status(503),
-  mine: status(503),
+  theirs: status(404),
+  mine: status(404),
 })
 
 const tries: Readonly<Record<string, Try | readonly Try[]>> = {
@@ -156,8 +156,8 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       path: '/v1/edge/decisions',
       json: { origin: '0'.repeat(64), firstSeq: 1, records: [] },
     }),
-    theirs: status(503),
-    mine: status(503),
+    theirs: status(404),
+    mine: status(404),
   },
   'edge-changes': ofEdges('/v1/edge/changes', { waitMs: '0' }),
   token: {

@@ -218,15 +218,15 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
   decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },
   // Only servers over PostgreSQL have edges.
-  'edge-account': { needs: ['edge'], status: 503, ask: { path: '/v1/edge/account' } },
+  'edge-account': { needs: ['edge'], status: 404, ask: { path: '/v1/edge/account' } },
   'edge-records': {
     needs: ['edge'],
-    status: 503,
+    status: 404,
     ask: { path: '/v1/edge/records', query: { table: 'internal_dnc' } },
   },
   'edge-decisions': {
     needs: ['edge'],
-    status: 503,
+    status: 404,
     ask: {
       path: '/v1/edge/decisions',
       json: { origin: '0'.repeat(64), firstSeq: 1, records: [] },
@@ -234,7 +234,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   },
   'edge-changes': {
     needs: ['edge'],
-    status: 503,
+    status: 404,
     ask: { path: '/v1/edge/changes', query: { waitMs: '0' } },
   },
   'list-file': {

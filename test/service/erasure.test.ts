@@ -94,6 +94,8 @@ const kept: Readonly<Record<string, string>> = {
   projects:
     'code name status notes san org_id webhook_url ftc_status ftc_message ftc_expires_on ftc_area_codes',
   scan_jobs: 'id status scan_type notification_url notification_key failure',
+  // Names an account, and no number.
+  shared_limits: 'key',
   state_registrations: 'project_code state status confirmation',
   webhook_attempts: 'event_id error',
   webhook_events: 'id kind subject event url lane api_key state',

@@ -1,8 +1,8 @@
 /** What several servers take of one limit at the same time. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { deleteExpiredLimits, takeShared } from '../../src/storage/cluster/shared-limits.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import type { OpenDatabase } from '../../src/storage/open-database.js'
-import { deleteExpiredLimits, takeShared } from '../../src/storage/shared-limits.js'
 import { useDatabase } from '../support/database.js'
 import { engineOf } from '../support/test-engine.js'
 

@@ -14,7 +14,7 @@ export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settin
     const { storage, settings } = callgate
     const { readPieceOf } = await import('../../data/number-list/exchange/read-piece.js')
     const { findVersions } = await import('../../data/number-list/list-version-files.js')
-    const { findPublishedList } = await import('../../storage/list-versions.js')
+    const { findPublishedList } = await import('../../storage/cluster/list-versions.js')
     const list = await findPublishedList(storage.reads, sha256)
     const found =
       list &&

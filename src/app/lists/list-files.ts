@@ -7,7 +7,7 @@ import { S3Files } from '../../data/number-list/exchange/s3-files.js'
 import { ServerFiles } from '../../data/number-list/exchange/server-files.js'
 import type { ListInForce } from '../../data/number-list/list-store.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import type { PublishedList } from '../../storage/list-versions.js'
+import type { PublishedList } from '../../storage/cluster/list-versions.js'
 
 /** `undefined` where each server imports its own lists. Throws {@link DataFileError} for a key that cannot be read. */
 export function openListFiles({

@@ -23,7 +23,7 @@ import {
   readListsInForce,
   stageList,
   withPublicationLock,
-} from '../../storage/list-versions.js'
+} from '../../storage/cluster/list-versions.js'
 import type { Db } from '../../storage/tables.js'
 import { withAppContext } from '../account-command.js'
 import { CommandFailure, loadCommandSettings } from '../command.js'

@@ -67,7 +67,7 @@ async function readInForce(command: Command, settings: Settings): Promise<readon
   if (settings.storage.engine === 'sqlite') return []
   const { openListFiles, toListInForce } = await import('../../app/lists/list-files.js')
   const { withAppContext } = await import('../account-command.js')
-  const { readListsInForce } = await import('../../storage/list-versions.js')
+  const { readListsInForce } = await import('../../storage/cluster/list-versions.js')
   const place = openListFiles(settings)?.place
   const lists = await withAppContext(command, ({ storage }) => readListsInForce(storage.reads))
   return lists.map((list) => toListInForce(list, place))

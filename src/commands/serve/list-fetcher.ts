@@ -5,7 +5,7 @@ import { openListFiles } from '../../app/lists/list-files.js'
 import type { ListFile, ListFiles } from '../../data/number-list/exchange/list-files.js'
 import { fetchList, obtainList } from '../../data/number-list/exchange/obtain-list.js'
 import { findVersions } from '../../data/number-list/list-version-files.js'
-import { readListsInForce, readStagedLists } from '../../storage/list-versions.js'
+import { readListsInForce, readStagedLists } from '../../storage/cluster/list-versions.js'
 
 export class ListFetcher {
   readonly #callgate: Callgate

@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
-import { edgeOriginMark } from '../../storage/edge-origins.js'
+import { edgeOriginMark } from '../../storage/cluster/edge-origins.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ErasureRow } from '../../storage/tables.js'
 import { type ErasedRows, eraseRows, type RowErasure } from './erased-rows.js'

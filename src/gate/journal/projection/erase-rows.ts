@@ -1,7 +1,7 @@
 /** Takes the number of an erasure out of what a journal has stored in PostgreSQL, as it is taken out of its segments. */
 import { type Kysely, sql } from 'kysely'
 import { msPerDay } from '../../../domain/time/dates.js'
-import { edgeOriginMark } from '../../../storage/edge-origins.js'
+import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
 import type { Tables } from '../../../storage/tables.js'
 import { NumberEraser } from '../removal/erase-records.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'

@@ -1,8 +1,8 @@
 /** Which version of each number list is in force for all servers of a PostgreSQL database. */
 import { sql } from 'kysely'
-import type { Instant } from '../domain/time/clock.js'
-import { AppError } from '../errors.js'
-import type { Db } from './tables.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { AppError } from '../../errors.js'
+import type { Db } from '../tables.js'
 
 export interface PublishedList {
   readonly name: string

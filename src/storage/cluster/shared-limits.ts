@@ -1,6 +1,6 @@
 /** What all servers of a database together may do a limited number of times: the database counts. */
-import type { Instant } from '../domain/time/clock.js'
-import type { Db } from './tables.js'
+import type { Instant } from '../../domain/time/clock.js'
+import type { Db } from '../tables.js'
 
 export interface SharedLimit {
   /** Of what is limited and in which period, such as `requests scrub main 29412345`. */

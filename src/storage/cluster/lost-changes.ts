@@ -1,8 +1,8 @@
 /** Changes that a server had seen in the database, and that are not in it after a failover or a restore. */
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { formatInstant } from '../domain/time/dates.js'
-import type { SeenChange } from './open-database.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import type { SeenChange } from '../open-database.js'
 
 /**
  * Adds a row `account,number,stored_at` for each number to `lost-changes.csv` in the data folder, for an operator; without a number
