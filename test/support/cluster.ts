@@ -8,6 +8,7 @@ import { openTcpProxy, type TcpProxy } from './tcp-proxy.js'
 
 export interface ClusterNode {
   readonly name: string
+  readonly isEdge: boolean
   /** To PostgreSQL. */
   readonly line: TcpProxy
   /** The process that was started last. */
@@ -41,6 +42,8 @@ export interface ClusterOptions {
   readonly atOnce?: boolean
   /** Instead of the built one. */
   readonly program?: string
+  /** With an edge after them, whose line is to the first of them. */
+  readonly hasEdge?: boolean
 }
 
 const movableClock = join(import.meta.dirname, 'movable-clock.mjs')
@@ -51,6 +54,7 @@ export async function openCluster({
   settings = {},
   atOnce = false,
   program,
+  hasEdge = false,
 }: ClusterOptions): Promise<Cluster> {
   let postgres: PostgresServer = await startPostgres()
   const ended: PostgresServer[] = []
@@ -77,11 +81,42 @@ export async function openCluster({
     let serving = await start()
     nodes.push({
       name,
+      isEdge: false,
       line,
       get serving() {
         return serving
       },
       setClock: (aheadMs) => writeFileSync(clock, String(aheadMs)),
+      async restart(other) {
+        serving = await start(other)
+        const edge = nodes.find(({ isEdge }) => isEdge)
+        if (name === names[0]) edge?.line.moveTo(portOfUrl(serving.url))
+      },
+    })
+  }
+  const startEdge = async ({ serving: center }: ClusterNode) => {
+    const line = await openTcpProxy(portOfUrl(center.url))
+    const keyFile = join(folder, 'edge-key')
+    writeFileSync(keyFile, center.keys.sandbox, { mode: 0o600 })
+    const environment = {
+      CALLGATE_DATA_DIR: join(folder, 'edge'),
+      CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
+      CALLGATE_EDGE_CENTERS: `[http://127.0.0.1:${line.port}]`,
+      CALLGATE_EDGE_LOGIN_ID_FILE: keyFile,
+      ...settings,
+    }
+    const start = (started = program) =>
+      serve(environment, [], started === undefined ? {} : { program: started })
+    let serving = await start()
+    nodes.push({
+      name: 'edge',
+      isEdge: true,
+      line,
+      get serving() {
+        return serving
+      },
+      // Its own clock is behind for itself alone.
+      setClock: () => undefined,
       async restart(other) {
         serving = await start(other)
       },
@@ -90,6 +125,8 @@ export async function openCluster({
   const names = Array.from({ length: count }, (_, index) => `node-${index + 1}`)
   if (atOnce) await Promise.all(names.map(startNode))
   else for (const name of names) await startNode(name)
+  const [first] = nodes
+  if (hasEdge && first) await startEdge(first)
   return {
     nodes,
     key: nodes.map(({ serving }) => serving.keys.sandbox).find((key) => key !== '') ?? '',
@@ -105,7 +142,7 @@ export async function openCluster({
       postgres.signal('SIGKILL')
       ended.push(postgres)
       await standby.promote()
-      for (const { line } of nodes) line.moveTo(portOf(standby))
+      for (const { line, isEdge } of nodes) if (!isEdge) line.moveTo(portOf(standby))
       postgres = standby
     },
     async close() {
@@ -117,8 +154,10 @@ export async function openCluster({
   }
 }
 
+const portOfUrl = (url: string) => Number(new URL(url).port)
+
 export function portOf({ address }: Pick<PostgresServer, 'address'>): number {
-  return Number(new URL(address).port)
+  return portOfUrl(address)
 }
 
 /** Of one server, as their callers see it. */

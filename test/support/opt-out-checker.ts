@@ -1,4 +1,4 @@
-/** Random opt-outs, removals and decisions on several servers, a fault meanwhile, and what the callers saw. */
+/** Random opt-outs, removals and decisions on several servers and an edge, a fault meanwhile, and what the callers saw. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { until } from '../e2e/asterisk/lab/until.js'
 import type { Cluster, ClusterNode } from './cluster.js'
@@ -51,7 +51,7 @@ export class Checker {
       (_, i) => lines[(from + i) % lines.length],
     )
     for (const number of numbers)
-      await this.#change(this.#pick(this.#cluster.nodes), 'remove', number ?? '')
+      await this.#change(this.#pickFor('remove'), 'remove', number ?? '')
     this.#onlyOnce = new Set(numbers.slice(0, linesOptedOutOnce))
     this.#once = new Set(this.#onlyOnce)
     let isOver = false
@@ -68,6 +68,12 @@ export class Checker {
     return undefined
   }
 
+  /** An edge takes nothing off a list. */
+  #pickFor(kind: 'add' | 'remove'): ClusterNode {
+    const { nodes } = this.#cluster
+    return this.#pick(kind === 'add' ? nodes : nodes.filter(({ isEdge }) => !isEdge))
+  }
+
   #pick<Value>(values: readonly Value[]): Value {
     return values[Math.floor(this.#random() * values.length)] as Value
   }
@@ -77,7 +83,8 @@ export class Checker {
     const chance = this.#random()
     if (chance < 0.7) return await this.#decide(node, number)
     const isOnce = this.#onlyOnce.has(number)
-    if (!isOnce) return await this.#change(node, chance < 0.94 ? 'add' : 'remove', number)
+    const kind = isOnce || chance < 0.94 ? 'add' : 'remove'
+    if (!isOnce) return await this.#change(this.#pickFor(kind), kind, number)
     if (this.#once.delete(number)) await this.#change(node, 'add', number)
   }
 
@@ -108,7 +115,8 @@ export class Checker {
     }
   }
 
-  async #change({ name, serving }: ClusterNode, kind: 'add' | 'remove', number: string) {
+  async #change(node: ClusterNode, kind: 'add' | 'remove', number: string) {
+    const { name, serving, isEdge: isAtEdge } = node
     const sentAt = Date.now()
     let acknowledgedAt = Number.POSITIVE_INFINITY
     try {
@@ -118,7 +126,7 @@ export class Checker {
     } catch {
       // It may be stored or not.
     }
-    this.history.push({ kind, number, server: name, sentAt, acknowledgedAt })
+    this.history.push({ kind, number, server: name, isAtEdge, sentAt, acknowledgedAt })
   }
 
   #send(url: string, path: string, body: object): Promise<Response> {

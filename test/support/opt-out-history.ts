@@ -5,6 +5,8 @@ export interface ListChange {
   readonly kind: 'add' | 'remove'
   readonly number: string
   readonly server: string
+  /** The server is an edge, which passes it on when it can; until then it holds there alone. */
+  readonly isAtEdge?: boolean
   readonly sentAt: number
   /** Infinity if it is not known whether it was stored, or when. */
   readonly acknowledgedAt: number
@@ -34,6 +36,7 @@ export function findForbiddenAllows(
     const optOut = ofNumber.find(
       (add) =>
         add.kind === 'add' &&
+        (!add.isAtEdge || add.server === allow.server) &&
         add.acknowledgedAt + promisedMs <= allow.notBefore &&
         !ofNumber.some((one) => mayUndo(one, add) && one.sentAt <= allow.receivedAt),
     )

@@ -1,5 +1,5 @@
 /**
- * Three servers over one PostgreSQL, random opt-outs, removals and decisions, and faults meanwhile: a line that is
+ * Three servers over one PostgreSQL and an edge, random opt-outs, removals and decisions, and faults meanwhile: a line that is
  * held up, cut or passes one way, a server that is killed or frozen or whose clock is set, PostgreSQL paused, all its
  * connections ended, its primary killed, or only the news of changes held up. Then what the callers saw is compared with the promise. The long form does a thousand rounds, and
  * must find each of five bugs that are planted on purpose.
@@ -20,7 +20,11 @@ interface Checked {
 }
 
 async function check(rounds: number, program?: string): Promise<Checked> {
-  const cluster = await openCluster({ count: 3, ...(program !== undefined && { program }) })
+  const cluster = await openCluster({
+    count: 3,
+    hasEdge: true,
+    ...(program !== undefined && { program }),
+  })
   const checker = new Checker(cluster, randomFrom(seed))
   const counts = { decisions: 0, allows: 0, optOuts: 0, removals: 0 }
   let broken: string | undefined
@@ -73,12 +77,12 @@ const plantedBugs: Readonly<
   ],
   'what is cached is kept over a reconnection': [
     'storage/postgres/postgres-feed.js',
-    'observer.everythingChanged();\n            return connection',
+    'await observer.everythingChanged();\n            return connection',
     'return connection',
   ],
   'an allow leaves however old the knowledge is': [
     'gate/gate.js',
-    'return ageMs <= this.#deps.settings.maxStalenessMs;',
+    'return computeAgeMs(currentAt, reading) <= maxAgeMs;',
     'return true;',
   ],
   'a write that failed is acknowledged': [
