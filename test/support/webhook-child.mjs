@@ -22,7 +22,7 @@ const storage = await openDatabase({
   lockWaitMs: 1_000,
   blockForLockMs: 1_000,
 })
-await migrateSchema(storage.db)
+await migrateSchema(storage)
 await storage.db
   .insertInto('accounts')
   .values({ id: 'main', kind: 'real', name: 'main', agents_may_remove: 0, created_at: 0 })

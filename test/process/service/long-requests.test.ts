@@ -147,6 +147,8 @@ const shortLists: ReadonlySet<string> = new Set([
   ...['project-get', 'project-save', 'project-update'],
   // The refused ones are at most 1,000; the projects and legal entities are those of one account.
   ...['warm-start', 'rpc-project', 'rpc-project-get', 'legal-entities'],
+  // At most a thousand rows; only over PostgreSQL. Long parts of a journal are parsed by a service thread.
+  ...['edge-account', 'edge-records', 'edge-changes', 'edge-decisions'],
 ])
 
 const hasList = (schema: z.ZodType) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
-import { callgate, startCallgate } from '../../support/program.js'
+import { callgate, serve, startCallgate } from '../../support/program.js'
 import { type S3Server, s3Keys, startS3Server } from '../../support/s3-server.js'
 
 let cluster: Cluster
@@ -43,7 +43,10 @@ afterAll(async () => {
 })
 
 /** What the check says of the number of a known litigator, or not. */
-async function checkLitigator({ serving }: ClusterNode, number: string): Promise<string> {
+async function checkLitigator(
+  { serving }: Pick<ClusterNode, 'serving'>,
+  number: string,
+): Promise<string> {
   const response = await fetch(`${serving.url}/v1/decisions`, {
     method: 'POST',
     headers: { loginId: mainKey, 'content-type': 'application/json', connection: 'close' },
@@ -58,7 +61,7 @@ async function checkLitigator({ serving }: ClusterNode, number: string): Promise
   return found ? `${found.verdict} ${found.detail ?? ''}` : `status ${response.status}`
 }
 
-const untilItSays = (on: ClusterNode, number: string, what: RegExp) =>
+const untilItSays = (on: Pick<ClusterNode, 'name' | 'serving'>, number: string, what: RegExp) =>
   until(
     `${on.name} says ${what} of ${number}`,
     async () => what.test(await checkLitigator(on, number)),
@@ -256,4 +259,26 @@ it('from the server that has imported it, with a key of account main only', asyn
     (await fetch(`${first.serving.url}/v1/list-files/${sha256}`, { headers: { loginId: key } }))
       .status
   expect([await get(mainKey), await get(cluster.key), await get('no')]).toEqual([200, 403, 401])
+})
+
+it('an edge uses the lists of its center, and the next version too', async () => {
+  const keyFile = join(folder, 'edge-key')
+  writeFileSync(keyFile, mainKey, { mode: 0o600 })
+  const serving = await serve({
+    CALLGATE_DATA_DIR: join(folder, 'edge'),
+    CALLGATE_GATE_DEADLINE_MS: '5000',
+    CALLGATE_EDGE_CENTERS: `[${first.serving.url}, ${second.serving.url}]`,
+    CALLGATE_EDGE_LOGIN_ID_FILE: keyFile,
+  })
+  const edge = { name: 'edge', serving }
+  try {
+    const listed = [one, two, three]
+    expect((await importLitigators(first, listed)).code).toBe(0)
+    await untilItSays(edge, three, /^deny/)
+    expect((await importLitigators(first, [...listed, '2125550104'])).code).toBe(0)
+    await untilItSays(edge, '2125550104', /^deny/)
+    await untilItSays(edge, '2125550105', /^pass/)
+  } finally {
+    await serving.end('SIGTERM')
+  }
 })
