@@ -63,7 +63,7 @@ const port = await new Promise((resolve) => {
 const unsafe = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 const options = [
   'listen_addresses=127.0.0.1',
-  `unix_socket_directories=${folder}`,
+  'unix_socket_directories=',
   'max_connections=200',
   ...process.argv.slice(2).flatMap((argument) => (argument === '--unsafe' ? unsafe : argument)),
 ].flatMap((option) => ['-c', option])

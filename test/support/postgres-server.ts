@@ -99,7 +99,7 @@ export async function startStandby(
   const [port] = await findFreePorts(1)
   const settings = [
     'listen_addresses=127.0.0.1',
-    `unix_socket_directories=${folder}`,
+    'unix_socket_directories=',
     'max_connections=200',
   ].flatMap((setting) => ['-c', setting])
   const child = startChild(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...settings], {
