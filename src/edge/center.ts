@@ -20,6 +20,7 @@ import { AppError } from '../errors.js'
 import { sleep } from '../runtime/runtime.js'
 import type { ChangeFeed, OpenDatabase } from '../storage/open-database.js'
 import type { Db } from '../storage/tables.js'
+import { servesNoEdges } from './edge-access.js'
 
 export interface CenterDeps {
   readonly storage: Pick<OpenDatabase, 'db' | 'feed' | 'traits'>
@@ -278,14 +279,3 @@ function readOptOutKey(after: string): readonly string[] {
 }
 
 const readConsentKey = (after: string) => (/^\d{1,15}$/.test(after) ? Number(after) : 0)
-
-/** The copy has everything about the account. */
-export function requireAdministrator({ role, keyId, limits }: Caller): void {
-  if (role === 'Administrator' && limits.projects === 'any') return
-  const rule = 'a copy of the account needs role Administrator and no limit to projects'
-  throw new AppError('forbidden', `key ${keyId}: ${rule}`)
-}
-
-export function servesNoEdges(): AppError {
-  return new AppError('not-found', 'only servers with storage.engine postgres serve edges')
-}

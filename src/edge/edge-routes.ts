@@ -2,7 +2,8 @@
 import { edgeAccountEndpoint, edgeChangesEndpoint, edgeRecordsEndpoint } from '../api/edges.js'
 import { createRoute, type Route } from '../api/route.js'
 import type { Caller } from '../domain/caller.js'
-import { type Center, requireAdministrator } from './center.js'
+import type { Center } from './center.js'
+import { requireAdministrator } from './edge-access.js'
 
 export function edgeRoutes(center: Center): readonly Route[] {
   const bind =
