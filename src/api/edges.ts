@@ -41,12 +41,15 @@ export interface AccountCopy {
 
 export interface RecordPageRequest {
   readonly table: NumberTable
+  /** All rows of these, instead of a page. */
+  readonly numbers?: readonly string[] | undefined
   /** The key of the last row of the page before; empty for the first page. */
   readonly after: string
 }
 
 /** Rows in the order of their keys. */
 export interface RecordPage {
+  readonly accountId: string
   readonly rows: readonly CopiedRow[]
   /** The key of the last row; null if there are no more rows. */
   readonly next: string | null
@@ -61,6 +64,9 @@ export interface ChangesRequest {
 
 /** What has changed after a cursor, as it is now. */
 export interface ChangesCopy {
+  readonly accountId: string
+  /** Number of the newest migration that the center knows. */
+  readonly schema: number
   /** Of the newest change in this answer. */
   readonly cursor: string
   /** The copy must be made again, since it is not known what has changed. */
@@ -130,11 +136,17 @@ export const edgeRecordsEndpoint = defineEndpoint<RecordPageRequest, RecordPage>
   request: fields({
     table: z.enum(numberTables, `must be one of ${numberTables.join(', ')}`),
     after: z.string().default('').describe('`next` of the page before'),
+    numbers: z
+      .string()
+      .regex(/^\d{10}(,\d{10}){0,499}$/, 'must be at most 500 numbers of ten digits')
+      .transform((text) => text.split(','))
+      .optional()
+      .describe('Only the rows of these numbers, separated by commas'),
   }),
-  response: z.object({ rows, next: z.string().nullable() }),
+  response: z.object({ accountId: z.string(), rows, next: z.string().nullable() }),
 })
 
-const maxWaitMs = 10_000
+const maxWaitMs = 1_000
 const waitRule = `must be a whole number of milliseconds from 0 to ${maxWaitMs}`
 
 export const edgeChangesEndpoint = defineEndpoint<ChangesRequest, ChangesCopy>({
@@ -153,6 +165,8 @@ export const edgeChangesEndpoint = defineEndpoint<ChangesRequest, ChangesCopy>({
       .describe('Wait so long for a change'),
   }),
   response: z.object({
+    accountId: z.string(),
+    schema: z.int(),
     cursor: z.string(),
     isUnknown: z.boolean(),
     hasMore: z.boolean(),

@@ -67,6 +67,7 @@ export async function openAppContext(
     const edge = runtime.canBlock ? undefined : await openEdge(settings, runtime, opened)
     const storage = edge ? { ...opened, feed: edge } : opened
     await migrateDatabase(storage, runtime)
+    await requireFolderOfKind(storage)
     storage.markInitialized()
     const { db, reads } = storage
     const changes = new ChangeNotifier()
@@ -131,6 +132,21 @@ async function migrateDatabase(storage: OpenDatabase, { log }: Runtime): Promise
     const why = getErrorMessage(cause)
     throw new DataFileError(path, why, cause)
   }
+}
+
+/** A copy must not be taken for a database of its own, nor the other way round. Throws {@link DataFileError}. */
+async function requireFolderOfKind({ db, traits, path }: OpenDatabase): Promise<void> {
+  if (traits.isShared) return
+  const copy = await db.selectFrom('edge_copy').select('account_id').executeTakeFirst()
+  if (copy && !traits.isCopy) {
+    const advice = 'Set edge.centers, or use another data folder'
+    throw new DataFileError(path, `it is the copy of an edge, but edge.centers is empty. ${advice}`)
+  }
+  if (copy || !traits.isCopy) return
+  const key = await db.selectFrom('api_keys').select('id').limit(1).executeTakeFirst()
+  if (key === undefined) return
+  const problem = 'it has keys and perhaps opt-outs of its own, which an edge would replace'
+  throw new DataFileError(path, `${problem}. Use a new data folder for the edge`)
 }
 
 /** Follows the center, if this server is an edge. */

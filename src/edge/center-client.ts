@@ -44,18 +44,23 @@ export class CenterClient {
     return this.#get(edgeRecordsEndpoint, { table, after })
   }
 
+  /** At most 500 numbers. */
+  optOutsOf(numbers: readonly string[]): Promise<RecordPage> {
+    const query = { table: 'internal_dnc', numbers: numbers.join(',') }
+    return this.#get(edgeRecordsEndpoint, query)
+  }
+
   /** Rejects unless all were stored. */
   async addOptOuts(list: string, numbers: readonly string[]): Promise<void> {
     const fields = { actionType: 'add', projId: list, phoneList: numbers.join(',') }
-    await this.#send('/app/main/rpc/pdnc', { method: 'POST', body: JSON.stringify(fields) })
+    const request = { method: 'POST', body: JSON.stringify(fields) }
+    await this.#send('/app/main/rpc/pdnc', request, () => undefined)
   }
 
-  storeRecords(batch: EdgeDecisionsRequest): Promise<EdgeDecisionsResponse> {
+  async storeRecords(batch: EdgeDecisionsRequest): Promise<EdgeDecisionsResponse> {
     const { paths, response } = edgeDecisionsEndpoint
     const request = { method: 'POST', body: JSON.stringify(batch) }
-    return this.#send(paths[0] ?? '', request).then(async (reply) =>
-      response.parse(await reply.json()),
-    )
+    return await this.#send(paths[0] ?? '', request, (text) => response.parse(JSON.parse(text)))
   }
 
   close(): void {
@@ -66,12 +71,16 @@ export class CenterClient {
     { paths, response }: Pick<Endpoint<never, Response>, 'paths' | 'response'>,
     query: Readonly<Record<string, string>>,
   ): Promise<Response> {
-    const reply = await this.#send(`${paths[0]}?${new URLSearchParams(query)}`, {})
-    return response.parse(await reply.json())
+    const parse = (text: string) => response.parse(JSON.parse(text))
+    return await this.#send(`${paths[0]}?${new URLSearchParams(query)}`, {}, parse)
   }
 
   /** After a failure, the next request goes to another server. */
-  async #send(path: string, request: RequestInit): Promise<globalThis.Response> {
+  async #send<Result>(
+    path: string,
+    request: RequestInit,
+    read: (text: string) => Result,
+  ): Promise<Result> {
     const { centers, loginId } = this.#options
     const center = centers[this.#current % centers.length] ?? ''
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)])
@@ -83,8 +92,9 @@ export class CenterClient {
         signal,
         redirect: 'error',
       })
-      if (reply.ok) return reply
-      throw new Error(`status ${reply.status}: ${truncate(await reply.text())}`)
+      const text = await reply.text()
+      if (reply.ok) return read(text)
+      throw new Error(`status ${reply.status}: ${truncate(text)}`)
     } catch (cause) {
       this.#current += 1
       const why = cause instanceof TypeError ? getErrorMessage(cause.cause) : getErrorMessage(cause)

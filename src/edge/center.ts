@@ -18,6 +18,7 @@ import type { Caller } from '../domain/caller.js'
 import type { Timers } from '../domain/time/clock.js'
 import { AppError } from '../errors.js'
 import { sleep } from '../runtime/runtime.js'
+import { schemaNumber } from '../storage/migrate.js'
 import type { ChangeFeed, OpenDatabase } from '../storage/open-database.js'
 import type { Db } from '../storage/tables.js'
 import { servesNoEdges } from './edge-access.js'
@@ -42,7 +43,7 @@ interface Change {
   readonly all_numbers: number
 }
 
-type CopiedChanges = Omit<ChangesCopy, 'knownAfterMs'>
+type CopiedChanges = Omit<ChangesCopy, 'accountId' | 'knownAfterMs' | 'schema'>
 
 export class Center {
   readonly #db: Db
@@ -86,12 +87,16 @@ export class Center {
 
   async readRecords({ accountId }: Caller, request: RecordPageRequest): Promise<RecordPage> {
     this.#requireFeed()
+    if (request.numbers) {
+      const rows = (await this.#readNumbers(accountId, request.numbers))[request.table]
+      return { accountId, rows, next: null }
+    }
     const rows =
       request.table === 'internal_dnc'
         ? await this.#readOptOuts(accountId, request.after)
         : await this.#readConsents(accountId, request.after)
     const last = rows.length < maxRows ? undefined : rows.at(-1)
-    return { rows, next: last ? formatRecordKey(request.table, last) : null }
+    return { accountId, rows, next: last ? formatRecordKey(request.table, last) : null }
   }
 
   async #readOptOuts(accountId: string, after: string): Promise<readonly CopiedRow[]> {
@@ -140,20 +145,20 @@ export class Center {
       const forget = () => this.#reading.delete(key)
       reading.then(forget, forget)
     }
-    return { ...(await reading), knownAfterMs }
+    return { ...(await reading), accountId, schema: schemaNumber, knownAfterMs }
   }
 
   /** Changes up to number `head`. */
   async #readUpTo(head: number, accountId: string, cursor: string): Promise<CopiedChanges> {
     const after = parseCursor(cursor)
-    const isUnknown = after === undefined || after.seq > head || !(await this.#isKnown(after))
-    if (isUnknown) return await this.#startAgain(head)
-    if (after.seq === head) return { ...nothing, cursor }
+    if (after === undefined || !(await this.#isKnown(after))) return await this.#startAgain(head)
+    // Another server may have told the edge of more than this one has read.
+    if (after.seq >= head) return { ...nothing, cursor }
     const changes = takeNumbers(await this.#readRows(after.seq, head))
     const last = changes.at(-1)
     if (last?.seq !== after.seq + changes.length) return await this.#startAgain(head)
     const own = changes.filter(({ account_id: id }) => id === null || id === accountId)
-    const numbers = [...new Set(own.flatMap((change) => change.numbers?.split(',') ?? []))]
+    const numbers = [...new Set(own.flatMap((change) => splitNumbers(change.numbers)))]
     return {
       cursor: formatCursor(last),
       isUnknown: false,
@@ -244,11 +249,13 @@ const nothing = {
   rows: { internal_dnc: [], ebr_records: [] },
 } as const
 
+const splitNumbers = (numbers: string | null) => numbers?.split(',').filter(Boolean) ?? []
+
 /** Those at the beginning that have at most {@link maxNumbers}, but at least one. */
 function takeNumbers(changes: readonly Change[]): readonly Change[] {
   let count = 0
   const end = changes.findIndex(({ numbers }, index) => {
-    count += numbers?.split(',').length ?? 0
+    count += splitNumbers(numbers).length
     return index > 0 && count > maxNumbers
   })
   return end === -1 ? changes : changes.slice(0, end)

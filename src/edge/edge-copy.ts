@@ -17,7 +17,7 @@ import type { Instant } from '../domain/time/clock.js'
 import type { OpenDatabase } from '../storage/open-database.js'
 import type { Db, Tables } from '../storage/tables.js'
 
-type OptOutRow = Tables['edge_opt_outs']
+export type OptOutRow = Tables['edge_opt_outs']
 
 /** What is still to be fetched; `after` is the key of the last row that was. */
 interface MissingPart {
@@ -62,11 +62,12 @@ export class EdgeCopy {
 
   /** Everything will be fetched again. Rows stay until they are replaced. */
   async startAgain(cursor: string, state: CopyState): Promise<CopyState> {
-    return await this.#change({ ...state, cursor, missing: everything }, async () => undefined)
+    const next = { ...state, cursor, missing: everything, currentAt: 0 }
+    return await this.#change(next, undefined, async () => undefined)
   }
 
   async storeCurrentAt(currentAt: Instant, state: CopyState): Promise<CopyState> {
-    return await this.#change({ ...state, currentAt }, async () => undefined)
+    return await this.#change({ ...state, currentAt }, undefined, async () => undefined)
   }
 
   async applyChanges(changes: ChangesCopy, state: CopyState): Promise<CopyState> {
@@ -74,8 +75,12 @@ export class EdgeCopy {
     const missing = ofAccount
       ? { account: true, records: ofAllNumbers ? allRecords : [] }
       : undefined
-    const next = { ...state, cursor, missing }
-    return await this.#change(next, async (transaction) => {
+    // While some records are missing, the copy is that of no moment.
+    const currentAt = ofAllNumbers ? 0 : state.currentAt
+    const next = { ...state, cursor, missing, currentAt }
+    const isTouched =
+      numbers.length === 0 ? undefined : sql<boolean>`number in (${sql.join(numbers)})`
+    return await this.#change(next, isTouched, async (transaction) => {
       if (numbers.length === 0) return
       for (const table of numberTables) {
         await transaction
@@ -90,13 +95,14 @@ export class EdgeCopy {
 
   /** Rows of other accounts, such as the sandbox, stay. */
   async replaceAccount({ accountId, tables }: AccountCopy, state: CopyState): Promise<CopyState> {
-    if (state.accountId !== '' && state.accountId !== accountId) {
-      const copied = `the data folder has a copy of account '${state.accountId}'`
-      throw new Error(`the key is of account '${accountId}', but ${copied}; use a new folder`)
-    }
     const next = { ...state, accountId, missing: toMissing({ account: false }, state.missing) }
-    return await this.#change(next, async (transaction) => {
+    return await this.#change(next, undefined, async (transaction) => {
       await sql`pragma defer_foreign_keys = on`.execute(transaction)
+      // Another account of this folder may have the same ids, which its own database has given.
+      const ids = tables.campaigns.map(({ id }) => Number(id))
+      if (ids.length > 0) {
+        await transaction.deleteFrom('campaigns').where('id', 'in', ids).execute()
+      }
       for (const table of accountTables) {
         const column = findAccountColumn(table)
         const isOwn = column === undefined ? sql`true` : sql`${sql.ref(column)} = ${accountId}`
@@ -112,42 +118,78 @@ export class EdgeCopy {
     if (!first) return state
     const rest = page.next === null ? [] : [{ table: first.table, after: page.next }]
     const missing = toMissing({ records: [...rest, ...others] }, state.missing)
-    return await this.#change({ ...state, missing }, async (transaction) => {
-      const range = keyRange(first.table, first.after, page.next)
+    const range = keyRange(first.table, first.after, page.next)
+    // A page of consents may have newer ones of any number.
+    const isTouched = first.table === 'internal_dnc' ? range : sql<boolean>`true`
+    return await this.#change({ ...state, missing }, isTouched, async (transaction) => {
       await sql`delete from ${sql.table(first.table)}
         where account_id = ${state.accountId} and ${range}`.execute(transaction)
       await this.#insert(transaction, first.table, page.rows)
     })
   }
 
-  /** Opt-outs that the center may not know. */
-  async readOptOuts(limit: number): Promise<readonly OptOutRow[]> {
+  /** Of opt-outs that the center may not know. */
+  async listOptOutLists(): Promise<readonly string[]> {
+    const rows = await this.#storage.db
+      .selectFrom('edge_opt_outs')
+      .select('list')
+      .distinct()
+      .execute()
+    return rows.map(({ list }) => list)
+  }
+
+  /** The oldest of a list. */
+  async readOptOuts(list: string, limit: number): Promise<readonly OptOutRow[]> {
     return await this.#storage.db
       .selectFrom('edge_opt_outs')
       .selectAll()
+      .where('list', '=', list)
       .orderBy('added_at')
       .limit(limit)
       .execute()
   }
 
-  /** They are in what the center has sent, unless they were added again since. */
-  async forgetOptOuts(optOuts: readonly OptOutRow[]): Promise<void> {
-    await this.#storage.retryWhileLocked(() =>
-      this.#storage.db.transaction().execute(async (transaction) => {
-        for (const { account_id, list, number, added_at } of optOuts) {
-          await transaction
-            .deleteFrom('edge_opt_outs')
-            .where('account_id', '=', account_id)
-            .where('list', '=', list)
-            .where('number', '=', number)
-            .where('added_at', '=', added_at)
-            .execute()
-        }
-      }),
+  /** Replaces what was kept for the center by its rows of these numbers, except opt-outs that were added again since. */
+  async forgetOptOuts(
+    optOuts: readonly OptOutRow[],
+    rows: readonly CopiedRow[],
+    state: CopyState,
+  ): Promise<CopyState> {
+    const numbers = optOuts.map(({ number }) => number)
+    const isTouched = sql<boolean>`number in (${sql.join(numbers)})`
+    const forget = async (transaction: Db) => {
+      for (const { account_id, list, number, added_at } of optOuts) {
+        await transaction
+          .deleteFrom('edge_opt_outs')
+          .where('account_id', '=', account_id)
+          .where('list', '=', list)
+          .where('number', '=', number)
+          .where('added_at', '=', added_at)
+          .execute()
+      }
+    }
+    return await this.#change(
+      state,
+      isTouched,
+      async (transaction) => {
+        await transaction
+          .deleteFrom('internal_dnc')
+          .where('account_id', '=', state.accountId)
+          .where(isTouched)
+          .execute()
+        await this.#insert(transaction, 'internal_dnc', rows)
+      },
+      forget,
     )
   }
 
-  async #change(next: CopyState, work: (transaction: Db) => Promise<void>): Promise<CopyState> {
+  /** `isTouched` selects the rows of `internal_dnc` that the work may replace. */
+  async #change(
+    next: CopyState,
+    isTouched: RawBuilder<boolean> | undefined,
+    work: (transaction: Db) => Promise<void>,
+    prepare?: (transaction: Db) => Promise<void>,
+  ): Promise<CopyState> {
     const row = {
       account_id: next.accountId,
       cursor: next.cursor,
@@ -162,13 +204,9 @@ export class EdgeCopy {
           .values({ id: 1, ...row })
           .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
           .execute()
-        // An opt-out that is given to this edge is then later than all that it knows.
-        const seq = Number(next.cursor.split('-', 1)[0] ?? 0)
-        await transaction
-          .updateTable('change_head')
-          .set({ seq: sql`max(seq, ${seq})` })
-          .execute()
-        const kept = await readKeptOptOuts(transaction)
+        await raiseSequence(transaction, Number(next.cursor.split('-', 1)[0] ?? 0))
+        await prepare?.(transaction)
+        const kept = isTouched ? await readKeptOptOuts(transaction, isTouched) : []
         await work(transaction)
         for (const optOut of kept) await keepOptOut(transaction, optOut)
       }),
@@ -183,6 +221,8 @@ export class EdgeCopy {
     const own = rows.map((row) =>
       Object.fromEntries(Object.entries(row).filter(([column]) => known.has(column))),
     )
+    const seqs = rows.map((row) => Number(row.stored_seq ?? row.opted_out_seq ?? 0))
+    await raiseSequence(transaction, Math.max(...seqs))
     const columns = Object.keys(own[0] ?? {})
     const perStatement = Math.floor(this.#storage.traits.maxParameters / columns.length)
     for (let from = 0; from < own.length; from += perStatement) {
@@ -213,29 +253,34 @@ function toMissing(
 }
 
 /** Of a page, whose last row is `last`; null if it is the last page. */
-function keyRange(table: NumberTable, after: string, last: string | null): RawBuilder<unknown> {
+function keyRange(table: NumberTable, after: string, last: string | null): RawBuilder<boolean> {
   if (table === 'ebr_records') {
-    const isAfter = sql`id > ${Number(after)}`
-    return last === null ? isAfter : sql`${isAfter} and id <= ${Number(last)}`
+    const isAfter = sql<boolean>`id > ${Number(after)}`
+    return last === null ? isAfter : sql<boolean>`${isAfter} and id <= ${Number(last)}`
   }
-  const isAfter = sql`(list, number) > (${after.slice(11)}, ${after.slice(0, 10)})`
+  const isAfter = sql<boolean>`(list, number) > (${after.slice(11)}, ${after.slice(0, 10)})`
   return last === null
     ? isAfter
-    : sql`${isAfter} and (list, number) <= (${last.slice(11)}, ${last.slice(0, 10)})`
+    : sql<boolean>`${isAfter} and (list, number) <= (${last.slice(11)}, ${last.slice(0, 10)})`
+}
+
+/** An opt-out that is given to this edge is then later than all that it has been sent. */
+async function raiseSequence(transaction: Db, seq: number): Promise<void> {
+  await transaction
+    .updateTable('change_head')
+    .set({ seq: sql`max(seq, ${seq})` })
+    .execute()
 }
 
 /** Rows of opt-outs that the center may not have. */
-async function readKeptOptOuts(transaction: Db): Promise<readonly Tables['internal_dnc'][]> {
-  return await transaction
-    .selectFrom('edge_opt_outs')
-    .innerJoin('internal_dnc', (join) =>
-      join
-        .onRef('internal_dnc.account_id', '=', 'edge_opt_outs.account_id')
-        .onRef('internal_dnc.list', '=', 'edge_opt_outs.list')
-        .onRef('internal_dnc.number', '=', 'edge_opt_outs.number'),
-    )
-    .selectAll('internal_dnc')
-    .execute()
+async function readKeptOptOuts(
+  transaction: Db,
+  isTouched: RawBuilder<boolean>,
+): Promise<readonly Tables['internal_dnc'][]> {
+  const { rows } = await sql<Tables['internal_dnc']>`
+    select internal_dnc.* from internal_dnc join edge_opt_outs using (account_id, list, number)
+    where ${isTouched}`.execute(transaction)
+  return rows
 }
 
 /** It counts as later than any consent that the center has sent. */

@@ -9,16 +9,20 @@ import { getErrorMessage } from '../errors.js'
 import type { Logger } from '../observability/log.js'
 import { computeBackoffMs } from '../runtime/backoff.js'
 import { sleep, systemClock, systemTimers } from '../runtime/runtime.js'
+import { schemaNumber } from '../storage/migrate.js'
 import type { ChangeFeed, FeedObserver } from '../storage/open-database.js'
 import { CenterClient, type CenterClientOptions } from './center-client.js'
-import { type CopyState, EdgeCopy } from './edge-copy.js'
+import { type CopyState, EdgeCopy, type OptOutRow } from './edge-copy.js'
 
 /** The center answers after so long, at the latest. */
 const waitMs = 100
 const backoff = { firstMs: 100, maxMs: 2_000 }
 const storeCurrentEveryMs = 5_000
-const maxOptOuts = 1_000
+/** Whose rows can be asked for at once. */
+const maxOptOuts = 500
 const retryOptOutsMs = 1_000
+
+const never: ClockReading = { now: 0, monotonicMs: Number.NEGATIVE_INFINITY }
 
 export interface EdgeFeedDeps extends CenterClientOptions {
   readonly storage: ConstructorParameters<typeof EdgeCopy>[0]
@@ -33,7 +37,10 @@ export class EdgeFeed implements ChangeFeed {
   readonly #log: Logger
   readonly #random: () => number
   #state: CopyState | undefined
-  #current: ClockReading = { now: 0, monotonicMs: Number.NEGATIVE_INFINITY }
+  #current = never
+  /** By list: the center has acknowledged them. */
+  readonly #delivered = new Map<string, readonly OptOutRow[]>()
+  #deliveryProblem: string | undefined
   #problem: string | undefined = 'nothing was copied from the center yet'
   readonly #closing = new AbortController()
   #following: Promise<unknown> = Promise.resolve()
@@ -63,18 +70,20 @@ export class EdgeFeed implements ChangeFeed {
     const state = await this.#copy.read()
     this.#state = state
     await observer.everythingChanged()
-    if (state.cursor !== '') {
-      const ageMs = systemClock.now() - state.currentAt
-      this.#current = {
-        now: state.currentAt,
-        monotonicMs: systemTimers.monotonicMs() - ageMs,
-      }
-    }
-    // The rest of the start needs the account, so it waits for it for a moment.
-    else await this.#copyAccount(observer)
+    if (state.cursor === '') await this.#copyAccount(observer)
+    else this.#restoreCurrent(state)
     this.#following = Promise.all([this.#keepCurrent(observer), this.#keepDelivering()])
   }
 
+  /** Never as if it were current: the clock may have been set meanwhile. */
+  #restoreCurrent({ currentAt }: CopyState): void {
+    const reading = { now: systemClock.now(), monotonicMs: systemTimers.monotonicMs() }
+    if (currentAt === 0 || currentAt > reading.now) return
+    const ageMs = Math.max(reading.now - currentAt, storeCurrentEveryMs)
+    this.#current = { now: reading.now - ageMs, monotonicMs: reading.monotonicMs - ageMs }
+  }
+
+  /** The rest of the start needs the account, so it waits for it for a moment. */
   async #copyAccount(observer: FeedObserver): Promise<void> {
     try {
       await this.#step(observer)
@@ -111,17 +120,26 @@ export class EdgeFeed implements ChangeFeed {
   async #step(observer: FeedObserver): Promise<void> {
     const state = this.#state ?? (await this.#copy.read())
     if (state.missing) {
-      this.#state = await this.#fetchMissing(state)
+      const next = await this.#fetchMissing(state)
       // Answers that were cached while rows were replaced.
-      if (this.#state.missing === undefined) await observer.everythingChanged()
+      if (next.missing === undefined) await observer.everythingChanged()
+      this.#state = next
+      return
+    }
+    if (this.#delivered.size > 0) {
+      this.#state = await this.#confirmDelivered(state, observer)
       return
     }
     const began = { now: systemClock.now(), monotonicMs: systemTimers.monotonicMs() }
     const changes = await this.#client.changes(state.cursor, waitMs)
+    requireCopyable(changes, state)
     if (changes.isUnknown) {
+      this.#current = never
       this.#state = await this.#copy.startAgain(changes.cursor, state)
       return
     }
+    // What follows replaces rows one after the other, so the copy is that of no moment.
+    if (changes.ofAllNumbers) this.#current = never
     this.#state = await this.#apply(changes, state, observer)
     if (this.#state.missing || changes.hasMore) return
     await this.#setCurrent(began, changes.knownAfterMs)
@@ -129,11 +147,29 @@ export class EdgeFeed implements ChangeFeed {
 
   async #fetchMissing(state: CopyState): Promise<CopyState> {
     if (state.missing?.account) {
-      return await this.#copy.replaceAccount(await this.#client.account(), state)
+      const account = await this.#client.account()
+      requireSameAccount(account, state)
+      return await this.#copy.replaceAccount(account, state)
     }
     const [first] = state.missing?.records ?? []
     if (!first) return state
-    return await this.#copy.replacePage(await this.#client.records(first.table, first.after), state)
+    const page = await this.#client.records(first.table, first.after)
+    requireSameAccount(page, state)
+    return await this.#copy.replacePage(page, state)
+  }
+
+  /** From now on the rows of the center are in force, which have been read after it had the opt-outs. */
+  async #confirmDelivered(state: CopyState, observer: FeedObserver): Promise<CopyState> {
+    let next = state
+    for (const [list, optOuts] of this.#delivered) {
+      const numbers = [...new Set(optOuts.map(({ number }) => number))]
+      const page = await this.#client.optOutsOf(numbers)
+      requireSameAccount(page, state)
+      next = await this.#copy.forgetOptOuts(optOuts, page.rows, next)
+      await observer.numbersChanged(state.accountId, numbers as PhoneNumber[])
+      this.#delivered.delete(list)
+    }
+    return next
   }
 
   async #apply(changes: ChangesCopy, state: CopyState, observer: FeedObserver): Promise<CopyState> {
@@ -150,42 +186,56 @@ export class EdgeFeed implements ChangeFeed {
     this.#current = { now: sent.now + knownMs, monotonicMs: sent.monotonicMs + knownMs }
     this.#problem = undefined
     const state = this.#state
-    if (state === undefined || this.#current.now - state.currentAt < storeCurrentEveryMs) return
+    if (state === undefined) return
+    if (Math.abs(this.#current.now - state.currentAt) < storeCurrentEveryMs) return
     this.#state = await this.#copy.storeCurrentAt(this.#current.now, state)
   }
 
   async #keepDelivering(): Promise<void> {
     const { signal } = this.#closing
     while (!signal.aborted) {
-      let pauseMs = waitMs
-      try {
-        await this.#deliver()
-      } catch (cause) {
-        if (signal.aborted) return
-        pauseMs = retryOptOutsMs
-        const problem = getErrorMessage(cause)
-        this.#log.warn('opt-outs could not be passed on to the center; trying again', { problem })
+      const problem = await this.#deliver()
+      if (signal.aborted) return
+      if (problem !== undefined && problem !== this.#deliveryProblem) {
+        const message = 'opt-outs could not be passed on to the center; trying again'
+        this.#log.error(message, { problem })
       }
-      await sleep(pauseMs, { signal })
+      this.#deliveryProblem = problem
+      await sleep(problem === undefined ? waitMs : retryOptOutsMs, { signal })
     }
   }
 
-  /** An opt-out is kept until the center's answer to a later request has it. */
-  async #deliver(): Promise<void> {
-    const optOuts = await this.#copy.readOptOuts(maxOptOuts)
-    for (const list of new Set(optOuts.map((optOut) => optOut.list))) {
-      const numbers = optOuts.filter((optOut) => optOut.list === list)
-      await this.#client.addOptOuts(
-        list,
-        numbers.map(({ number }) => number),
-      )
+  /** What the center refuses of one list does not hold up those of the others. Resolves to why it has refused, for people. */
+  async #deliver(): Promise<string | undefined> {
+    let problem: string | undefined
+    try {
+      for (const list of await this.#copy.listOptOutLists()) {
+        if (this.#delivered.has(list)) continue
+        const optOuts = await this.#copy.readOptOuts(list, maxOptOuts)
+        const numbers = optOuts.map(({ number }) => number)
+        await this.#client.addOptOuts(list, numbers).then(
+          () => this.#delivered.set(list, optOuts),
+          (cause: unknown) => {
+            problem = getErrorMessage(cause)
+          },
+        )
+      }
+    } catch (cause) {
+      problem = getErrorMessage(cause)
     }
-    if (optOuts.length === 0) return
-    const deliveredMs = systemTimers.monotonicMs()
-    const { signal } = this.#closing
-    while (!signal.aborted && this.#current.monotonicMs <= deliveredMs) {
-      await sleep(waitMs, { signal })
-    }
-    if (!signal.aborted) await this.#copy.forgetOptOuts(optOuts)
+    return problem
   }
+}
+
+function requireSameAccount({ accountId }: Pick<ChangesCopy, 'accountId'>, state: CopyState): void {
+  if (state.accountId === '' || state.accountId === accountId) return
+  const copied = `the data folder has a copy of account '${state.accountId}'`
+  throw new Error(`the key is of account '${accountId}', but ${copied}; use a new folder`)
+}
+
+/** An older program would leave out what only newer ones know, such as another rule of a project. */
+function requireCopyable(changes: ChangesCopy, state: CopyState): void {
+  requireSameAccount(changes, state)
+  if (changes.schema <= schemaNumber) return
+  throw new Error('the center has a newer schema than this edge knows; upgrade the edge first')
 }

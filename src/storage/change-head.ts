@@ -29,7 +29,7 @@ export interface Change {
 const maxNamedNumbers = 10_000
 
 function toColumns({ accountId, numbers }: Change) {
-  const isNamed = numbers !== undefined && numbers.length > 0 && numbers.length <= maxNamedNumbers
+  const isNamed = numbers !== undefined && numbers.length <= maxNamedNumbers
   return {
     account_id: accountId,
     numbers: isNamed ? numbers.join(',') : null,

@@ -98,7 +98,9 @@ function registerSet(group: Command, terminal: Terminal): void {
       ),
     )
     .action((id: string, changes: Partial<AccountSettings>, command: Command) =>
-      withAppContext(command, async ({ accounts }) => {
+      withAppContext(command, async (context) => {
+        requireOwnAccounts(context)
+        const { accounts } = context
         if (Object.keys(changes).length === 0) throw new CommandFailure(nothingToChange, 2)
         await requireAccount({ accounts }, id)
         await accounts.set(id, changes)
@@ -119,7 +121,9 @@ function registerWebhookSecret(group: Command, terminal: Terminal): void {
     .argument('<id>', 'the id shown by accounts list')
     .option('--rotate', 'create a new secret; receivers need it before the next webhook')
     .action((id: string, { rotate }: { rotate?: true }, command: Command) =>
-      withAppContext(command, async ({ accounts }) => {
+      withAppContext(command, async (context) => {
+        requireOwnAccounts(context)
+        const { accounts } = context
         await requireAccount({ accounts }, id)
         const secret = rotate ? accounts.rotateWebhookSecret(id) : accounts.webhookSecret(id)
         terminal.out(`${await secret}\n`)

@@ -234,7 +234,10 @@ export class PostgresFeed implements ChangeFeed {
     if (!isWhole || isBroad) await observer.everythingChanged()
     else {
       for (const { accountId, numbers } of changes) {
-        await observer.numbersChanged(accountId ?? '', (numbers ?? '').split(',') as PhoneNumber[])
+        await observer.numbersChanged(
+          accountId ?? '',
+          (numbers ?? '').split(',').filter(Boolean) as PhoneNumber[],
+        )
       }
     }
     connection.seq = head
@@ -251,7 +254,9 @@ export class PostgresFeed implements ChangeFeed {
     if (!this.#isLeader || monotonicMs - this.#trimmedAtMs < trimEveryMs) return
     this.#trimmedAtMs = monotonicMs
     const { rowCount } = await client.query(
-      `delete from changes where at < $1 and seq in (select seq from changes order by seq limit ${maxTrimmed})`,
+      // An edge recognizes the newest one.
+      `delete from changes where at < $1 and seq < (select seq from change_head)
+        and seq in (select seq from changes order by seq limit ${maxTrimmed})`,
       [systemClock.now() - keepChangesMs],
     )
     if (rowCount === maxTrimmed) this.#trimmedAtMs = Number.NEGATIVE_INFINITY

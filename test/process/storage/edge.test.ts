@@ -119,7 +119,7 @@ it('gives a key nothing of another account, and an Administrator alone', async (
   const account = await ask('account', stranger)
   expect(account).toMatchObject({ status: 200, body: { accountId: 'main' } })
   expect(JSON.stringify(account.body)).not.toContain('sandbox')
-  const none = { status: 200, body: { rows: [], next: null } }
+  const none = { status: 200, body: { accountId: 'main', rows: [], next: null } }
   expect(await ask('records?table=internal_dnc', stranger)).toEqual(none)
   expect(await ask('records?table=ebr_records', stranger)).toEqual(none)
   const changes = await ask('changes?waitMs=0', stranger)
@@ -247,6 +247,15 @@ it('goes on copying where it was killed', async () => {
   await serving.end('SIGTERM')
 })
 
+it('does not take an opt-out back that the center has taken off its list meanwhile', async () => {
+  for (let turn = 0; turn < 3; turn += 1) {
+    expect(await pdnc(edge, '8455550100')).toBe(200)
+    await untilDecided(first.serving, '8455550100', 'block internal-dnc')
+    expect(await pdnc(first.serving, '8455550100', 'remove')).toBe(200)
+    await untilDecided(edge, '8455550100', 'allow permitted')
+  }
+})
+
 it('goes on with another server of the center when one is gone', async () => {
   const [line] = lines
   line?.cut()
@@ -301,6 +310,42 @@ it('stores no decision of another account, and nothing in the journal of a serve
   ).toContainEqual({ origin, next_seq: journal?.next_seq })
 })
 
+it('does not trust what it finds in a folder', async () => {
+  const folder = join(cluster.folder, 'odd')
+  const odd = { ...edgeSettings, CALLGATE_DATA_DIR: folder }
+  const first = await serve(odd)
+  await untilDecided(first, '6465550100', 'allow permitted')
+  await first.end('SIGTERM')
+  // The clock was ahead when it was written, and the line is away now.
+  const { default: Sqlite } = await import('better-sqlite3')
+  const database = new Sqlite(join(folder, 'callgate.sqlite'))
+  database.prepare('update edge_copy set current_at = current_at + 3600000').run()
+  database.close()
+  for (const line of lines) line.pause()
+  const ahead = await serve(odd)
+  expect(await decide(ahead, '6465550100')).toBe('block not-current')
+  expect((await fetch(`${ahead.url}/readyz`)).status).toBe(503)
+  await ahead.end('SIGTERM')
+  for (const line of lines) line.resume()
+  // The key of another account.
+  const key = join(cluster.folder, 'main-key')
+  writeFileSync(key, `${await createKey('edge,records', 'main')}\n`)
+  const swapped = await serve({ ...odd, CALLGATE_EDGE_LOGIN_ID_FILE: key })
+  await until('it says why it is not ready', async () =>
+    (await (await fetch(`${swapped.url}/readyz`)).text()).includes(`copy of account 'sandbox'`),
+  )
+  expect(await decide(swapped, '6465550100')).toBe('block not-current')
+  await swapped.end('SIGTERM')
+  // Without the settings of an edge, and a folder that was none.
+  const alone = Object.fromEntries(
+    Object.entries(odd).filter(([name]) => !name.startsWith('CALLGATE_EDGE')),
+  )
+  await expect(serve(alone)).rejects.toThrow('it is the copy of an edge')
+  const own = join(cluster.folder, 'own')
+  await (await serve({ ...alone, CALLGATE_DATA_DIR: own })).end('SIGTERM')
+  await expect(serve({ ...odd, CALLGATE_DATA_DIR: own })).rejects.toThrow('it has keys')
+})
+
 it('follows imports, which change any number', async () => {
   const file = join(cluster.folder, 'opt-outs.csv')
   const numbers = Array.from(
@@ -325,6 +370,48 @@ it('follows imports, which change any number', async () => {
   expect(imported).toMatchObject({ err: '', code: 0 })
   expect(await decide(first.serving, '3035551234')).toBe('block internal-dnc')
   await untilDecided(edge, '3035551234', 'block internal-dnc')
+})
+
+it('blocks while the opt-outs that a project begins to inherit are copied', async () => {
+  const project = (inherits: boolean) =>
+    fetch(`${first.serving.url}/v1.5/projects/Q`, {
+      method: inherits ? 'PUT' : 'POST',
+      headers: { loginId: cluster.key, 'content-type': 'application/json' },
+      body: JSON.stringify({ ProjectCode: 'Q', ProjectName: 'Q', InheritInternalDnc: inherits }),
+    })
+  const made = await fetch(`${first.serving.url}/v1.5/projects`, {
+    method: 'POST',
+    headers: { loginId: cluster.key, 'content-type': 'application/json' },
+    body: JSON.stringify({ ProjectCode: 'Q', ProjectName: 'Q', InheritInternalDnc: false }),
+  })
+  expect(made.status, await made.text()).toBeLessThan(300)
+  const add = { phoneList: '6095550100', actionType: 'add', projId: 'Q' }
+  expect((await send(first.serving, '/app/main/rpc/pdnc', add)).status).toBe(200)
+  const ask = async () => {
+    const asked = { number: '6095550100', callKind: 'manual', projectId: 'Q' }
+    return ((await (await send(edge, '/v1/decisions', asked)).json()) as { decision: string })
+      .decision
+  }
+  await until('the edge knows the opt-out of the project', async () => (await ask()) === 'block')
+  expect((await project(true)).status).toBeLessThan(300)
+  const endAt = performance.now() + 2_000
+  while (performance.now() < endAt) expect(await ask()).toBe('block')
+})
+
+it('passes on other opt-outs while the center refuses those of one list', async () => {
+  for (const line of lines) line.pause()
+  const add = { phoneList: '2165550100', actionType: 'add', projId: 'Q' }
+  await cluster.query(`update projects set inherits_internal_dnc = 0 where code = 'Q'`)
+  for (const line of lines) line.resume()
+  await untilReady()
+  await pause(500)
+  for (const line of lines) line.pause()
+  expect((await send(edge, '/app/main/rpc/pdnc', add)).status).toBe(200)
+  await cluster.query(`update projects set status = 'inactive' where code = 'Q'`)
+  expect(await pdnc(edge, '5135550100')).toBe(200)
+  for (const line of lines) line.resume()
+  await untilDecided(second.serving, '5135550100', 'block internal-dnc')
+  await cluster.query(`update projects set status = 'active' where code = 'Q'`)
 })
 
 it('goes on for what an operator has signed for while it is cut off, and says so in the record', async () => {

@@ -5,6 +5,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
+import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
 import type { Db, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
 import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
@@ -125,10 +126,12 @@ export class DecisionStore {
   async find(accountId: string, id: string): Promise<DecisionDocument | undefined> {
     if (readIdInstant(id) === undefined) return undefined
     const rows = await this.#db.selectFrom(table).selectAll().where('id', '=', id).execute()
-    const decided = rows.find(({ body }) => body !== null)
-    if (decided?.account_id !== accountId) return undefined
+    const decided = rows.find((row) => row.body !== null && row.account_id === accountId)
+    if (decided === undefined) return undefined
     // Another server may have noted what became of the call.
-    const notes = [decided, ...rows.filter((row) => row !== decided)]
+    const mayNote = ({ origin }: (typeof rows)[number]) =>
+      !origin.includes(edgeOriginMark) || origin.startsWith(`${accountId}${edgeOriginMark}`)
+    const notes = [decided, ...rows.filter((row) => row !== decided && mayNote(row))]
     const outcome = notes.reduce<Partial<CallOutcome>>(
       (known, note) => mergeOutcome(known, note.outcome ? JSON.parse(note.outcome) : {}),
       {},
