@@ -144,14 +144,16 @@ async function finishErasure(
   if (isShared) await eraseShipped(context, id)
   let isOwnDone = false
   for (let waitedMs = 0; !isShared || waitedMs < maxWaitMs; waitedMs += pollMs) {
+    // Its own journal first: one that was never copied holds up nothing.
+    if (!isOwnDone && (await lockJournal(context))) {
+      await eraseUnfinished(context, erasures)
+      isOwnDone = true
+    }
     if (isShared) await erasures.finishShared(id)
     const erasure = await erasures.find(id)
     if (erasure === undefined) throw new CommandFailure(`erasure ${id} is gone from the database`)
     if (erasure.decisions !== undefined) return erasure
-    if (!isOwnDone && (await lockJournal(context))) {
-      await eraseUnfinished(context, erasures)
-      isOwnDone = true
-    } else await sleep(pollMs)
+    await sleep(pollMs)
   }
   throw new CommandFailure(
     `erasure ${id}: the database is done, but not the journals of all servers. It ends by itself once each server has ` +

@@ -24,6 +24,8 @@ import type { Db } from '../storage/tables.js'
 import { servesNoEdges } from './edge-access.js'
 
 export interface CenterDeps {
+  /** The account whose edges use the lists that are published. */
+  readonly listAccountId: string
   readonly storage: Pick<OpenDatabase, 'db' | 'feed' | 'traits'>
   readonly timers: Pick<Timers, 'monotonicMs'>
 }
@@ -49,10 +51,12 @@ export class Center {
   readonly #db: Db
   readonly #feed: ChangeFeed | undefined
   readonly #timers: CenterDeps['timers']
+  readonly #listAccountId: string
   /** By account, cursor and newest change: many edges ask the same at the same moment. */
   readonly #reading = new Map<string, Promise<CopiedChanges>>()
 
-  constructor({ storage, timers }: CenterDeps) {
+  constructor({ storage, timers, listAccountId }: CenterDeps) {
+    this.#listAccountId = listAccountId
     this.#db = storage.db
     this.#feed = storage.traits.isShared ? storage.feed : undefined
     this.#timers = timers
@@ -73,7 +77,7 @@ export class Center {
         project_hours: await read('project_hours'),
         state_registrations: await read('state_registrations'),
         internal_dnc_lists: await read('internal_dnc_lists'),
-        list_versions: await read('list_versions'),
+        list_versions: accountId === this.#listAccountId ? await read('list_versions') : [],
       },
     }
   }

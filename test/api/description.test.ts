@@ -39,7 +39,7 @@ function everyEndpoint() {
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes(journal),
-      ...edgeRoutes(new Center({ storage, timers: systemTimers })),
+      ...edgeRoutes(new Center({ storage, timers: systemTimers, listAccountId: 'main' })),
       createEdgeDecisionsRoute(storage),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),

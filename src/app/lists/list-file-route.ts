@@ -1,14 +1,16 @@
 /** Serves the files of published lists to other servers. */
 import { listFileEndpoint } from '../../api/lists/list-file.js'
 import { createRoute, type Route } from '../../api/route.js'
+import { requireAdministrator } from '../../edge/edge-access.js'
 import { AppError } from '../../errors.js'
 import { mainAccountId } from '../app-context.js'
 import type { Callgate } from '../callgate.js'
 import { getListsFolder } from '../data-folders.js'
 
 export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settings'>): Route {
-  return createRoute(listFileEndpoint, async ({ accountId }, { sha256, from = 0 }) => {
-    if (accountId !== mainAccountId) {
+  return createRoute(listFileEndpoint, async (caller, { sha256, from = 0 }) => {
+    requireAdministrator(caller)
+    if (caller.accountId !== mainAccountId) {
       throw new AppError('forbidden', `list files need a key of account ${mainAccountId}`)
     }
     const { storage, settings } = callgate

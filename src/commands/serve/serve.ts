@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
+import { mainAccountId } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { Reloader } from '../../app/reloader.js'
@@ -232,7 +233,13 @@ export function openHttpServer(
     // Its path would otherwise be that of a decision with the id 'preview'.
     createPreviewRoute(callgate.dryRunGate, runtime.clock),
     ...journalRoutes(journal, callgate.sharedDecisions),
-    ...edgeRoutes(new Center({ storage: callgate.storage, timers: runtime.timers })),
+    ...edgeRoutes(
+      new Center({
+        storage: callgate.storage,
+        timers: runtime.timers,
+        listAccountId: mainAccountId,
+      }),
+    ),
     createEdgeDecisionsRoute(callgate.storage),
     createListFileRoute(callgate),
     ...warmupRoutes(warmup, { serviceCodes }),

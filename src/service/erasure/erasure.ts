@@ -151,7 +151,8 @@ export class Erasures {
           select 1 from erased_journals as done
           where done.erasure_id = ${id} and done.origin = journals.origin
           and rows_done = 1 and (erased is not null or shipped = 1)))
-      having count(*) > 0`.execute(db)
+      having count(*) > 0 and exists (
+        select 1 from journals where origin not like ${`%${edgeOriginMark}%`})`.execute(db)
     const [counts] = rows
     if (counts && (await this.find(id))?.decisions === undefined) await this.#finish(id, counts)
   }

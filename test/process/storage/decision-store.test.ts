@@ -160,6 +160,16 @@ it('months that have expired are dropped, and no decision of theirs comes back',
   expect(await store.removeBefore('one', at('2021-11-01T00:00:00Z'))).toBe(0)
 })
 
+it('a month stays as long as another server keeps it', async () => {
+  const old = newId('2021-10-31T23:59:59.999Z')
+  await storeAll('one', [])
+  await storeAll('two', [decision(old)])
+  expect(await store.removeBefore('one', at('2024-01-01T00:00:00Z'))).toBe(0)
+  expect(await store.find('main', old)).toMatchObject({ id: old })
+  // With the month after it, which was made ahead.
+  expect(await store.removeBefore('two', at('2022-01-01T00:00:00Z'))).toBe(2)
+})
+
 it('an erasure is applied to what is stored of its journal, also to what comes in the same batch', async () => {
   const number = '2125550177'
   await query(

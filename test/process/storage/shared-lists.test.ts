@@ -273,7 +273,8 @@ it('an edge uses the lists of its center, and the next version too', async () =>
   const edge = { name: 'edge', serving }
   try {
     const listed = [one, two, three]
-    expect((await importLitigators(first, listed)).code).toBe(0)
+    const allow = '--allow-shrink'
+    expect((await importLitigators(first, listed, allow)).code).toBe(0)
     await untilItSays(edge, three, /^deny/)
     expect((await importLitigators(first, [...listed, '2125550104'])).code).toBe(0)
     await untilItSays(edge, '2125550104', /^deny/)

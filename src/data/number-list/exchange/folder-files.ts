@@ -1,5 +1,5 @@
 /** Files of published lists in a folder that all servers have mounted. */
-import { existsSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DataFileError, getErrorMessage } from '../../../errors.js'
@@ -20,7 +20,6 @@ export class FolderFiles implements ListFiles {
 
   async put(file: ListFile, path: string): Promise<void> {
     const target = this.#resolve(file)
-    if (existsSync(target)) return
     const aside = `${target}.${process.pid}.part`
     try {
       ensureFolder(this.#folder)

@@ -59,8 +59,11 @@ export class DecisionStore {
     firstSeq: number,
     notStoredSeq = Number.MAX_SAFE_INTEGER,
   ): Promise<number> {
+    // What the others have removed does not come back.
+    const removedBefore = await readRemovedBefore(this.#db)
     const { rows } = await sql<{ readonly next_seq: number }>`
-      insert into journals (origin, next_seq, removed_before, shipped) values (${origin}, ${firstSeq}, 0, 0)
+      insert into journals (origin, next_seq, removed_before, shipped)
+      values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0)
       on conflict (origin) do update
         set shipped = 0, next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
       returning next_seq`.execute(this.#db)
@@ -103,13 +106,14 @@ export class DecisionStore {
             `record ${position.next_seq} of journal ${origin} is the next one, not ${first.seq}`,
           )
         }
-        const rows = collectRows(fresh, position.removed_before)
+        const removedBefore = Math.max(position.removed_before, await readRemovedBefore(db))
+        const rows = collectRows(fresh, removedBefore)
         await addKnownOutcomes(db, origin, rows)
         await upsertRows(db, origin, rows)
         const nextSeq = last.seq + 1
         await db
           .updateTable('journals')
-          .set({ next_seq: nextSeq })
+          .set({ next_seq: nextSeq, shipped: 0 })
           .where('origin', '=', origin)
           .execute()
         const outcomes = fresh.filter(({ kind }) => kind === 'outcome').length
@@ -153,7 +157,9 @@ export class DecisionStore {
     const { rows } = await sql<{ readonly name: string }>`
       select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
       where inhparent = ${table}::regclass order by relname`.execute(this.#db)
-    const expired = rows.filter(({ name }) => name < tableOf(monthOf(before)))
+    // Another server may keep its decisions for longer.
+    const end = tableOf(monthOf(await readRemovedBefore(this.#db)))
+    const expired = rows.filter(({ name }) => name < end)
     for (const { name } of expired) {
       await sql`drop table if exists ${sql.table(name)}`.execute(this.#db)
     }
@@ -174,17 +180,25 @@ export class DecisionStore {
       }
     }
     if (missing.size === 0) return
-    const { rows } = await sql<{ readonly removed_before: number | null }>`
-      select max(removed_before) as removed_before from journals`.execute(this.#db)
-    for (const [name, { end }] of missing) {
-      if (end <= (rows[0]?.removed_before ?? 0)) missing.delete(name)
-    }
+    const removedBefore = await readRemovedBefore(this.#db)
+    for (const [name, { end }] of missing) if (end <= removedBefore) missing.delete(name)
     await this.#db.transaction().execute(async (db) => {
       await sql`select pg_advisory_xact_lock(${monthsLock})`.execute(db)
       for (const month of missing.values()) await makeMonth(db, month)
     })
     for (const name of missing.keys()) this.#months.add(name)
   }
+}
+
+/** What all servers that still write have removed; edges keep nothing there. */
+async function readRemovedBefore(db: Kysely<Tables>): Promise<Instant> {
+  const { removed } = await db
+    .selectFrom('journals')
+    .select((row) => row.fn.min('removed_before').as('removed'))
+    .where('shipped', '=', 0)
+    .where('origin', 'not like', `%${edgeOriginMark}%`)
+    .executeTakeFirstOrThrow()
+  return Number(removed ?? 0)
 }
 
 const tableOf = ({ name }: DecisionMonth) => `${table}_${name}`
@@ -197,8 +211,7 @@ async function makeMonth(db: Kysely<Tables>, month: DecisionMonth): Promise<void
 
 async function lockPosition(db: Kysely<Tables>, origin: string) {
   const { rows } = await sql<{ readonly next_seq: number; readonly removed_before: number }>`
-    select next_seq, (select max(removed_before) from journals) as removed_before
-    from journals where origin = ${origin} for update`.execute(db)
+    select next_seq, removed_before from journals where origin = ${origin} for update`.execute(db)
   const [position] = rows
   if (position === undefined) throw new Error(`journal ${origin} is not claimed`)
   return position

@@ -59,10 +59,14 @@ async function eraseInJournal(
   const [first, last] = await findSpan(db, origin)
   // A day at a time, so that no statement reads for long.
   for (let day = first; day <= last; day += msPerDay) {
-    const { rows } = await sql<StoredRow>`select id, body, outcome from recorded_decisions
+    await db.transaction().execute(async (transaction) => {
+      // Whoever copies records of the journal waits.
+      await sql`select from journals where origin = ${origin} for update`.execute(transaction)
+      const { rows } = await sql<StoredRow>`select id, body, outcome from recorded_decisions
       where origin = ${origin} and id >= ${toIdPrefix(day)} and id < ${toIdPrefix(day + msPerDay)}
-      and (body ~ ${pattern} or outcome ~ ${pattern})`.execute(db)
-    for (const row of rows) await eraseRow(db, origin, { row, eraser })
+      and (body ~ ${pattern} or outcome ~ ${pattern})`.execute(transaction)
+      for (const row of rows) await eraseRow(transaction, origin, { row, eraser })
+    })
   }
 }
 
