@@ -96,6 +96,8 @@ async function toCompressedReply(answer: unknown): Promise<BytesReply> {
   return { bytes, contentType: 'application/json', headers: { 'content-encoding': 'gzip' } }
 }
 
+const noEdges = 'Only servers over PostgreSQL serve edges'
+
 const shared = {
   spec: 'none; callgate only',
   method: 'GET',
@@ -104,6 +106,7 @@ const shared = {
   rights: ['edge'],
   scopes: 'none',
   errors: 'problem',
+  otherStatuses: { 404: noEdges },
   encode: toCompressedReply,
 } as const
 
@@ -219,6 +222,7 @@ export const edgeDecisionsEndpoint = defineEndpoint<EdgeDecisionsRequest, EdgeDe
   rights: ['edge'],
   scopes: 'none',
   errors: 'problem',
+  otherStatuses: { 404: noEdges },
   usesServiceThread: 'when-long',
   request: fields({
     origin: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower case hexadecimal digits'),
