@@ -236,7 +236,7 @@ it('catches up with many changes, and copies everything again if they are no lon
 
 it('goes on copying where it was killed', async () => {
   const other = { ...edgeSettings, CALLGATE_DATA_DIR: join(cluster.folder, 'killed') }
-  for (let kills = 0; kills < 5; kills += 1) {
+  for (let kills = 0; kills < 2; kills += 1) {
     const killed = await serve(other)
     await killed.end('SIGKILL')
   }
