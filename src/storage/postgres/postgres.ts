@@ -42,7 +42,7 @@ const idleInThreadMs = 30_000
 const lockMs = 10_000
 /** Moves of a host name are followed. */
 const maxLifetimeSeconds = 1_800
-/** In a service thread, which nobody tells of a move. */
+/** For a service thread, which is not told that the primary is another server now. */
 const threadLifetimeSeconds = 5
 const int8 = 20
 

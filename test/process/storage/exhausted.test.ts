@@ -138,7 +138,7 @@ it('while another program has locked the opt-outs, nothing is allowed that needs
 
 const isRoot = process.getuid?.() === 0
 it.skipIf(!isRoot)(
-  'opt-outs for which the disk has no room are refused, and stored when it has',
+  'opt-outs for which the disk has no room are refused, and stored when it has (root mounts the disk)',
   async () => {
     const disk = join(folder, 'disk')
     mkdirSync(disk)
