@@ -134,7 +134,14 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'cli-progress': ['commands/progress.ts'],
   commander: ['commands/', 'main.ts'],
   tar: ['commands/backup/'],
-  zod: ['api/', 'asterisk/ari/ari-events.ts', 'config/', 'data/', 'service/sandbox/'],
+  zod: [
+    'api/',
+    'asterisk/ari/ari-events.ts',
+    'config/',
+    'data/',
+    'service/accounts/key-rows.ts',
+    'service/sandbox/',
+  ],
   kysely: ['storage/', 'service/', 'gate/journal/', 'edge/'],
 }
 

@@ -15,6 +15,7 @@ export type CopiedRow = Readonly<Record<string, string | number | null>>
 export const accountTables = [
   'accounts',
   'api_keys',
+  'pauses',
   'projects',
   'campaigns',
   'project_hours',
@@ -121,6 +122,7 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
     tables: z.object({
       accounts: rows,
       api_keys: rows,
+      pauses: rows,
       projects: rows,
       campaigns: rows,
       project_hours: rows,

@@ -11,6 +11,8 @@ import { AppError, DataFileError, getErrorMessage } from '../errors.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { Accounts } from '../service/accounts/accounts.js'
 import { ApiKeys } from '../service/accounts/api-keys.js'
+import { Attempts } from '../service/accounts/attempts.js'
+import { PauseStore } from '../service/accounts/pauses.js'
 import { Projects } from '../service/projects/projects.js'
 import { GuardedSender } from '../service/webhooks/http-sender/guarded-sender.js'
 import type { WebhookObserver } from '../service/webhooks/webhook-deliveries.js'
@@ -36,6 +38,9 @@ export interface AppContext {
   readonly expiryClock: Clock
   readonly accounts: Accounts
   readonly keys: ApiKeys
+  readonly pauses: PauseStore
+  /** Counts the calls that keys were given. */
+  readonly attempts: Attempts
   readonly projects: Projects
   /** Stores webhook events; sends them once a server has started it. */
   readonly webhooks: Webhooks
@@ -79,6 +84,8 @@ export async function openAppContext(
     const expiryClock = changeHead.createExpiryClock(timers)
     const { randomBytes } = runtime
     const keys = new ApiKeys({ db, reads, clock: expiryClock, timers, randomBytes })
+    const pauses = new PauseStore({ storage, clock, timers })
+    const attempts = new Attempts(storage)
     const webhookObserver = new WebhookObserverRelay()
     const webhooks = createWebhooks({
       settings,
@@ -107,6 +114,8 @@ export async function openAppContext(
       expiryClock,
       accounts,
       keys,
+      pauses,
+      attempts,
       projects,
     }
     return { ...base, webhooks, webhookObserver, close }

@@ -36,7 +36,7 @@ export interface BackgroundDeps {
 const countEveryMs = 10_000
 
 export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps): BackgroundJobs {
-  const { runtime, projects, webhooks, storage } = context
+  const { runtime, projects, webhooks, storage, attempts } = context
   const worker = createScanWorker(context, deps, () => scans.wake())
   const checks = createLabelChecks(context, deps)
   const recurring = (what: string, run: () => Promise<number>, onFollow?: () => void) =>
@@ -62,7 +62,10 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     () => deps.metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 }),
   )
   const expiry = recurring('expiring registrations', () => projects.registrations.expireDue())
-  const cleanup = new HourlyCleanup((now) => deleteExpiredLimits(storage.db, now))
+  const cleanup = new HourlyCleanup(async (now) => {
+    await attempts.deleteOld(now)
+    return await deleteExpiredLimits(storage.db, now)
+  })
   const limits = recurring('deleting expired limits', async () =>
     (await cleanup.run(runtime.clock.now())) ? 0 : msPerHour,
   )

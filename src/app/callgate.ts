@@ -9,7 +9,8 @@ import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
 import { buildPolicy } from '../gate/build-policy.js'
 import { allChecks } from '../gate/checks.js'
-import { Gate, type GateDeps, type GateRules, withoutJournal } from '../gate/gate.js'
+import { Gate } from '../gate/gate.js'
+import { type GateDeps, type GateRules, withoutJournal } from '../gate/gate-deps.js'
 import { Journal } from '../gate/journal/journal.js'
 import { DecisionStore } from '../gate/journal/projection/decision-store.js'
 import { selectLegalTimeOptions } from '../gate/legal-time-options.js'
@@ -339,6 +340,7 @@ function createDryRunGate(deps: GateDeps): Gate {
     ...deps,
     ...toDryRunRules(deps),
     asksInBackground: true,
+    attempts: undefined,
     journal: withoutJournal,
     metrics: { recordDecision: () => undefined },
     log: silentLogger,
@@ -346,7 +348,7 @@ function createDryRunGate(deps: GateDeps): Gate {
 }
 
 function createGateDeps(
-  { settings, runtime, storage, changeHead }: AppContext,
+  { settings, runtime, storage, changeHead, pauses, attempts }: AppContext,
   deps: Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
 ): GateDeps {
   return {
@@ -356,6 +358,8 @@ function createGateDeps(
     clock: runtime.clock,
     watermark: changeHead,
     feed: storage.feed,
+    readPauses: () => pauses.read(),
+    attempts,
     timers: runtime.timers,
     newId: runtime.newDecisionId,
     log: runtime.log,

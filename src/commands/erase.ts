@@ -1,6 +1,5 @@
 /** `callgate erase ...`: takes a person's number out of the records, as far as the law allows. */
 import { existsSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { AppContext } from '../app/app-context.js'
@@ -19,6 +18,7 @@ import type { Erasure, ErasureRequest, Erasures } from '../service/erasure/erasu
 import { requireAccount, withAppContext } from './account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from './command.js'
 import { joinLines } from './format.js'
+import { findUser } from './option-values.js'
 
 interface EraseOptions {
   readonly number?: string
@@ -99,15 +99,6 @@ function toRequest({ settings }: AppContext, options: EraseOptions): ErasureRequ
     requestedBy: findUser(),
     keepYears: settings.journal.keepYears,
     eraseDecision: (body) => eraser.eraseDecision(Buffer.from(body))?.toString(),
-  }
-}
-
-/** Some containers run as a user that has no name. */
-function findUser(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return `user ${process.getuid?.()}`
   }
 }
 

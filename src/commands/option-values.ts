@@ -1,4 +1,5 @@
 /** Parses the values of command-line options. */
+import { userInfo } from 'node:os'
 import { Option } from 'commander'
 import type { Settings } from '../config/settings.js'
 import type { Instant } from '../domain/time/clock.js'
@@ -91,4 +92,13 @@ export function resolveServerUrl(
   }
   const host = http.host === '0.0.0.0' || http.host === '::' ? '127.0.0.1' : http.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`
+}
+
+/** Who runs the command; some containers run as a user that has no name. */
+export function findUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `user ${process.getuid?.()}`
+  }
 }

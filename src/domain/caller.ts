@@ -3,8 +3,7 @@
  * and campaign ids of requests.
  */
 
-import type { CallKind } from './decision.js'
-
+import type { CallKind, Mandate, ProjectLimit } from './mandate.js'
 import type { Instant } from './time/clock.js'
 
 /** Id of the sandbox account, which is created on the first start. */
@@ -26,16 +25,12 @@ export interface KeyLimits {
   readonly projects: ProjectLimit | 'any'
   /** The kinds of call that it may request decisions for. */
   readonly callKinds: ReadonlySet<CallKind> | 'any'
+  /** The key is refused before this instant; absent when it was valid from its creation. */
+  readonly notBefore?: Instant | undefined
   /** The key is refused at and after this instant; infinity when it does not expire. */
   readonly expiresAt: Instant
-}
-
-/** The projects that a limited key may use. */
-export interface ProjectLimit {
-  /** As stored; the Master Project's code is the account's id. */
-  readonly codes: ReadonlySet<string>
-  /** The campaigns of these projects. */
-  readonly campaignIds: ReadonlySet<number>
+  /** Everything that limits its calls; absent when nothing does. */
+  readonly mandate?: Mandate | undefined
 }
 
 /** An account's scrub settings beyond the published ones. */
@@ -106,7 +101,10 @@ export function parseCampaignId(text: string): number | undefined {
  * the Master Project applies (spec, "Resources and their fields").
  */
 export function canUseScope(
-  { accountId, limits: { projects } }: Caller,
+  {
+    accountId,
+    limits: { projects },
+  }: Pick<Caller, 'accountId'> & { readonly limits: Pick<KeyLimits, 'projects'> },
   { projectId = '', campaignId = '' }: ScopeChoice,
 ): boolean {
   if (projects === 'any') return true

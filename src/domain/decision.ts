@@ -2,16 +2,18 @@
  * A call to decide on, the findings of the checks, and the pure function from findings to ruling.
  */
 
+import type { CallKind, Mandate, RemainingAttempts } from './mandate.js'
 import type { ListVersion } from './number-set.js'
 import type { Instant } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
 
-/** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
-export const callKinds = ['manual', 'autodialed', 'ai'] as const
-export type CallKind = (typeof callKinds)[number]
+export { type CallKind, callKinds } from './mandate.js'
 
 export const checkNames = ['litigator', 'internal-dnc', 'permission', 'calling-hours'] as const
 export type CheckName = (typeof checkNames)[number]
+
+/** `mandate` is about the key that asks, and about pauses; no policy changes it. */
+export type FindingName = CheckName | 'mandate'
 
 /**
  * Why a call was allowed or blocked. The order is the rank: of several denying findings, the first
@@ -23,6 +25,15 @@ export const reasonTexts = {
   'not-current':
     'this server does not know what others have stored in the last moments, so the call is blocked',
   expired: 'the facts expired before the decision could be returned',
+  'ai-paused': 'an operator has paused all calls of AI agents on this installation',
+  'key-paused': 'an operator has paused the key',
+  'key-kind': 'the key may not ask for this kind of call',
+  'key-project': 'the key may not ask for calls of this project or campaign',
+  'key-caller-id': 'the key may not ask for calls from this caller ID',
+  'key-region': 'the key may not ask for calls to this state or province',
+  'key-concurrent': 'as many calls of the key are in progress as it may have at a time',
+  'key-attempts': 'the key has been given as many calls as it may ask for in this time',
+  'key-cool-down': 'the key has been given a call to this number too recently',
   'invalid-request': 'the facts of the call are invalid, so it was not checked',
   'invalid-number': 'the dialed text is not a telephone number',
   'foreign-number': 'the number belongs to another country; policy blocks those',
@@ -58,6 +69,8 @@ const reasonRank: ReadonlyMap<ReasonCode, number> = new Map(
 
 /** Reasons that end by themselves with time. */
 const temporaryReasons: ReadonlySet<ReasonCode> = new Set([
+  'key-attempts',
+  'key-cool-down',
   'restricted-day',
   'outside-calling-hours',
 ])
@@ -72,6 +85,8 @@ export interface CallRequest {
   readonly accountId: string
   /** Id of the API key; absent when none was used, as for calls from Asterisk. */
   readonly keyId?: string | undefined
+  /** The limits of that key, if it has any on calls. */
+  readonly mandate?: Mandate | undefined
   /** The number as received. */
   readonly dialed: string
   readonly callKind: CallKind
@@ -96,7 +111,7 @@ export type Verdict = 'pass' | 'deny' | 'unknown'
 
 /** The result of one check. */
 export interface Finding {
-  readonly check: CheckName
+  readonly check: FindingName
   readonly verdict: Verdict
   readonly reason: ReasonCode
   /** Explanation for people: the rule and its citation, the letter, the list. */
@@ -154,13 +169,15 @@ export function toShadowPolicy(policy: Policy): Policy {
 export const policyEffects = ['unknown-allowed', 'stale-allowed', 'shadowed'] as const
 
 export interface PolicyEffect {
-  readonly check: CheckName
+  readonly check: FindingName
   readonly effect: (typeof policyEffects)[number]
   /** The reason set in policy, why the source does not answer, or the detail of the finding. */
   readonly because: string
   /** For `unknown-allowed`: when unknown blocks again. */
   readonly until?: Instant | undefined
 }
+
+const enforced: CheckPolicy = { mode: 'enforce' }
 
 export interface Ruling {
   readonly decision: 'allow' | 'block'
@@ -192,6 +209,8 @@ export interface Decision extends Ruling {
   readonly judgedAt: Instant
   /** Current time of the account's clock; the age of findings is measured to it, also in a what-if. */
   readonly accountTime: Instant
+  /** On an allow by a key with limits on attempts. */
+  readonly remaining?: RemainingAttempts | undefined
   /** Additional explanation for a call that was refused without checks. */
   readonly detail?: string | undefined
   /** An allow may be acted on before this instant; a block remains valid until then. */
@@ -218,7 +237,7 @@ export function decide(findings: readonly Finding[], policy: Policy, at: Instant
   let holdsUntil = Number.POSITIVE_INFINITY
   let exceptionUntil = Number.POSITIVE_INFINITY
   for (const finding of findings) {
-    const checkPolicy = policy[finding.check]
+    const checkPolicy = finding.check === 'mandate' ? enforced : policy[finding.check]
     const isFreshPass = finding.verdict === 'pass' && finding.staleReason === undefined
     const effect = isFreshPass ? undefined : findPolicyEffect(finding, checkPolicy, at)
     if (effect) effects.push(effect)
@@ -268,12 +287,12 @@ function findPolicyEffect(
 export function listDegradedChecks({
   decision,
   effects,
-}: Pick<Ruling, 'decision' | 'effects'>): readonly CheckName[] {
+}: Pick<Ruling, 'decision' | 'effects'>): readonly FindingName[] {
   if (effects.length === 0 || decision === 'block') return noChecks
   return effects.filter(({ effect }) => effect !== 'shadowed').map(({ check }) => check)
 }
 
-const noChecks: readonly CheckName[] = []
+const noChecks: readonly FindingName[] = []
 
 /** The reason with the highest rank; without findings, no check was answered. */
 function pickReason(denials: readonly Finding[]): ReasonCode {

@@ -72,6 +72,7 @@ export class Center {
         // Webhooks are sent by the center.
         accounts: account ? [{ ...account, webhook_secret: null }] : [],
         api_keys: await read('api_keys'),
+        pauses: await read('pauses'),
         projects: await read('projects'),
         campaigns: await read('campaigns'),
         project_hours: await read('project_hours'),
@@ -84,7 +85,8 @@ export class Center {
 
   async #readTable(table: AccountTable, accountId: string): Promise<readonly CopiedRow[]> {
     const column = findAccountColumn(table)
-    const isOwn = column === undefined ? sql`true` : sql`${sql.ref(column)} = ${accountId}`
+    // A pause of all AI calls is of no account.
+    const isOwn = column === undefined ? sql`true` : sql`${sql.ref(column)} in (${accountId}, '')`
     const query = sql<CopiedRow>`select * from ${sql.table(table)} where ${isOwn}`
     return (await query.execute(this.#db)).rows
   }

@@ -105,9 +105,11 @@ export class EdgeCopy {
       }
       for (const table of accountTables) {
         const column = findAccountColumn(table)
-        const isOwn = column === undefined ? sql`true` : sql`${sql.ref(column)} = ${accountId}`
+        const isOwn =
+          column === undefined ? sql`true` : sql`${sql.ref(column)} in (${accountId}, '')`
         await sql`delete from ${sql.table(table)} where ${isOwn}`.execute(transaction)
-        await this.#insert(transaction, table, tables[table])
+        // A center of an earlier version does not have all tables.
+        await this.#insert(transaction, table, tables[table] ?? [])
       }
     })
   }

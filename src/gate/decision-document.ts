@@ -9,6 +9,7 @@ import {
   reasonTexts,
   type Verdict,
 } from '../domain/decision.js'
+import type { RemainingAttempts } from '../domain/mandate.js'
 import type { ListVersion } from '../domain/number-set.js'
 import { maskNumber } from '../domain/phone-number.js'
 import type { Instant } from '../domain/time/clock.js'
@@ -72,6 +73,12 @@ interface OutcomeDocument {
   readonly cause?: number | undefined
 }
 
+/** See {@link RemainingAttempts}. */
+interface MandateDocument {
+  readonly version: number
+  readonly remaining?: RemainingAttempts | undefined
+}
+
 export interface DecisionDocument {
   readonly id: string
   readonly decision: 'allow' | 'block'
@@ -94,6 +101,8 @@ export interface DecisionDocument {
   readonly accountId: string
   /** Id of the API key. */
   readonly keyId?: string | undefined
+  /** Version of the limits of the key, and what they leave after an allow; absent if nothing limits its calls. */
+  readonly mandate?: MandateDocument | undefined
   readonly via: string
   readonly dialed: string
   readonly trunk?: string | undefined
@@ -153,6 +162,7 @@ function formatDecision(decision: Decision): string {
     (policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`) +
     `,"findings":[${findings}]` +
     `,"accountId":${quote(decision.accountId)}${formatMember('keyId', request.keyId)}` +
+    formatMandate(decision) +
     `,"via":"${request.via}","dialed":${quote(request.dialed)}` +
     formatMember('trunk', request.trunk) +
     (channel === undefined ? '' : `,"channel":${JSON.stringify(channel)}`) +
@@ -163,6 +173,12 @@ function formatDecision(decision: Decision): string {
     formatMember('reference', request.reference) +
     `,"recordVersion":${recordVersion}}`
   )
+}
+
+function formatMandate({ request: { mandate }, remaining }: Decision): string {
+  if (mandate === undefined) return ''
+  const document: MandateDocument = { version: mandate.version, remaining }
+  return `,"mandate":${JSON.stringify(document)}`
 }
 
 function formatFinding(finding: Finding, decision: Decision): string {

@@ -5,7 +5,7 @@
  */
 
 import { sandboxAccountId } from '../domain/caller.js'
-import type { Compliance, MaybePromise } from '../domain/compliance.js'
+import type { MaybePromise } from '../domain/compliance.js'
 import {
   type CallKind,
   type CallRequest,
@@ -15,20 +15,18 @@ import {
   type Finding,
   type Policy,
   type ReasonCode,
+  type Ruling,
   toShadowPolicy,
 } from '../domain/decision.js'
+import type { Pauses } from '../domain/mandate.js'
 import { parseDialString } from '../domain/phone-number.js'
-import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
-import { createSampledLine, type Logger } from '../observability/log.js'
-import type { Metrics } from '../observability/metrics.js'
-import { type Check, runChecks } from './checks.js'
+import type { ClockReading, Instant } from '../domain/time/clock.js'
+import { createSampledLine } from '../observability/log.js'
+import { runChecks } from './checks.js'
 import { type MeasuredDecision, toLogFields } from './decision-document.js'
-import type { Journal } from './journal/journal.js'
-import {
-  type LegalTimeOptions,
-  type LegalTimeSettings,
-  prepareLegalTimeOptions,
-} from './legal-time-options.js'
+import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
+import { type LegalTimeOptions, prepareLegalTimeOptions } from './legal-time-options.js'
+import { countAttempt, judgeMandate, refuseByMandate } from './mandate.js'
 import {
   blockInstead,
   type CallRuling,
@@ -36,68 +34,7 @@ import {
   rulingWithoutFindings,
   type UncheckedDial,
 } from './pre-check-ruling.js'
-import { computeAgeMs, describeException, type StalenessRules } from './staleness.js'
-
-export interface GateSettings extends LegalTimeSettings, StalenessRules {
-  readonly deadlineMs: number
-  readonly maxPending: number
-  readonly nonNanp: 'block' | 'allow'
-  readonly serviceCodes: ReadonlySet<string>
-  /** Accounts and trunks for whose calls every check is in shadow mode. */
-  readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
-  readonly allowValidMs: number
-  readonly blockValidMs: number
-}
-
-/** The newest instant at which anything was stored, by the machine's clock. */
-interface StorageWatermark {
-  /** Milliseconds that the clock, which shows `now`, is behind it; 0 while the clock is plausible. */
-  getLagMs(now: Instant): number
-}
-
-type GateJournal = Pick<Journal, 'append' | 'amend'>
-
-/** What other servers have stored. */
-interface StoredElsewhere {
-  /** Everything until then is known here. */
-  readonly currentAt: ClockReading
-}
-
-/** For decisions that are not recorded, as in `callgate check`. */
-export const withoutJournal: GateJournal = {
-  append: (_, onWritten) => onWritten?.(),
-  amend: () => undefined,
-}
-
-/** What the gate needs of the account a call belongs to. */
-export interface GateAccount {
-  /** Now as the account sees it; the sandbox's clock may be fixed. */
-  readonly clock: Clock
-  /** Answers the questions about its calls. */
-  readonly compliance: Compliance
-}
-
-/** What a reload replaces. */
-export interface GateRules {
-  readonly policy: Policy
-  readonly settings: GateSettings
-}
-
-export interface GateDeps extends GateRules {
-  readonly checks: readonly Check[]
-  readonly journal: GateJournal
-  readonly clock: Clock
-  readonly watermark: StorageWatermark
-  /** Absent if no other server stores anything. */
-  readonly feed?: StoredElsewhere | undefined
-  readonly timers: Timers
-  readonly accounts: { readonly real: GateAccount; readonly sandbox: GateAccount }
-  /** Whether a provider answers its questions after those of other gates. */
-  readonly asksInBackground?: boolean
-  readonly newId: (at: number) => string
-  readonly metrics: Pick<Metrics, 'recordDecision'>
-  readonly log: Logger
-}
+import { computeAgeMs, describeException } from './staleness.js'
 
 /** Part of the deadline in which checks must answer; the rest is left for the record. */
 const checkDeadlineShare = 0.9
@@ -184,6 +121,11 @@ export class Gate {
       const decision = this.#decideImmediately(call, overloaded)
       return () => decision
     }
+    const refused = refuseByMandate(request, this.#deps.clock.now())
+    if (refused) {
+      const ruling = this.#decideNow(call, [refused])
+      return this.#recordRuling(call, { number, findings: [refused], ruling })
+    }
     const { at, callKind } = request
     const legalTimeOptions = this.#legalTimeOptions[callKind]
     const askedAt = account.clock.now()
@@ -235,6 +177,55 @@ export class Gate {
     number: string,
     findings: readonly Finding[],
   ): MaybePromise<DecisionFinalizer> {
+    const pauses = this.#deps.readPauses()
+    if (!(pauses instanceof Promise)) return this.#rule(call, number, findings, pauses)
+    const unknown = () => undefined
+    return pauses.catch(unknown).then((read) => this.#rule(call, number, findings, read))
+  }
+
+  #rule(
+    call: PendingCall,
+    number: string,
+    checked: readonly Finding[],
+    pauses: Pauses | undefined,
+  ): MaybePromise<DecisionFinalizer> {
+    const { request } = call
+    const mandate = judgeMandate(request, checked, { pauses, at: this.#deps.clock.now() })
+    const findings = mandate ? [mandate, ...checked] : checked
+    const ruling = this.#decideNow(call, findings)
+    const isAttempt = ruling.decision === 'allow' && request.at === undefined
+    return isAttempt && request.mandate?.attempts && this.#deps.attempts
+      ? this.#takeAttempt(call, { number, findings, ruling })
+      : this.#recordRuling(call, { number, findings, ruling })
+  }
+
+  /** An attempt is counted only when nothing else blocks the call, and taken back if the allow does not leave. */
+  async #takeAttempt(call: PendingCall, judged: CallRuling): Promise<DecisionFinalizer> {
+    const { clock, timers, newId, attempts: counter } = this.#deps
+    const { accountId, keyId = '', mandate } = call.request
+    if (!counter || !mandate?.attempts) throw new TypeError('attempts of this key are not limited')
+    const { number } = judged
+    const at = clock.now()
+    const id = newId(at)
+    const attempt = { decisionId: id, keyId, accountId, number, at }
+    const leftMs = Math.max(0, this.#remainingMs(call.arrivedAtMs, timers.monotonicMs()))
+    this.#pending += 1
+    const counting = { attempt, limits: mandate.attempts, counter }
+    const counted = await countAttempt(counting, { ms: leftMs * checkDeadlineShare, timers })
+    this.#pending -= 1
+    const { finding } = counted
+    const findings = finding ? [finding, ...judged.findings.slice(1)] : judged.findings
+    const ruling = this.#decideNow(call, findings)
+    const remaining = finding ? undefined : counted.remaining
+    const finalize = await this.#recordRuling(call, { number, findings, ruling, id, remaining })
+    return (isDelayed) => {
+      const final = finalize(isDelayed)
+      if (!finding && final.decision === 'block') counter.release(id).catch(() => undefined)
+      return final
+    }
+  }
+
+  #decideNow(call: PendingCall, findings: readonly Finding[]): Ruling {
     const { settings } = this.#deps
     const { accountId, trunk } = call.request
     const { accounts, trunks } = settings.shadow
@@ -245,11 +236,19 @@ export class Gate {
     // either of them does not apply.
     const instants = this.#readInstants(call.account)
     const policyAt = Math.max(instants.now, call.request.at ?? instants.accountNow)
-    const ruling = decide(findings, policy, policyAt)
+    return decide(findings, policy, policyAt)
+  }
+
+  #recordRuling(
+    call: PendingCall,
+    judged: Omit<CallRuling, 'detail'>,
+  ): MaybePromise<DecisionFinalizer> {
+    const { settings } = this.#deps
+    const { ruling } = judged
+    const instants = this.#readInstants(call.account)
     const mayBeExcepted = settings.whileCutOff !== undefined && ruling.decision === 'allow'
     const detail = mayBeExcepted ? this.#describeException(call, instants) : undefined
-    const judgment = { number, ruling, findings, detail }
-    return this.#record(call, judgment, instants)
+    return this.#record(call, { ...judged, detail }, instants)
   }
 
   #describeException({ request, currentAt }: PendingCall, { now }: Instants): string | undefined {
@@ -296,7 +295,9 @@ export class Gate {
 
   /** For service codes, extensions, foreign and invalid numbers. */
   #judgeWithoutChecks(call: PendingCall, dialed: UncheckedDial): MaybePromise<DecisionFinalizer> {
-    const judgment = ruleBeforeChecks(dialed, this.#deps.settings.nonNanp)
+    // What limits a key can only be judged for numbers of the plan.
+    const nonNanp = call.request.mandate ? 'block' : this.#deps.settings.nonNanp
+    const judgment = ruleBeforeChecks(dialed, nonNanp)
     if (judgment.ruling.reason === 'policy-allows') return this.#record(call, judgment)
     const decision = this.#decideImmediately(call, judgment)
     return () => decision
@@ -312,14 +313,14 @@ export class Gate {
 
   #createDecision(
     { request, account }: Pick<PendingCall, 'request' | 'account'>,
-    { number, ruling, findings, detail }: CallRuling,
+    { number, ruling, findings, detail, id, remaining }: CallRuling,
     { now: decidedAt, accountNow: accountTime } = this.#readInstants(account),
   ): Decision {
     const { newId, settings } = this.#deps
     const judgedAt = request.at ?? accountTime
     const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
     return {
-      id: newId(decidedAt),
+      id: id ?? newId(decidedAt),
       accountId: request.accountId,
       request,
       number,
@@ -327,6 +328,7 @@ export class Gate {
       decidedAt,
       judgedAt,
       accountTime,
+      remaining,
       detail,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
       encoded: undefined,

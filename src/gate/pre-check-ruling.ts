@@ -8,6 +8,9 @@ export interface CallRuling {
   readonly ruling: Ruling
   readonly findings: readonly Finding[]
   readonly detail?: string | undefined
+  /** Of the decision, if an attempt was counted for it. */
+  readonly id?: string | undefined
+  readonly remaining?: Decision['remaining']
 }
 
 /** Anything but an ordinary number of the North American plan. */

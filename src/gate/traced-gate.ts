@@ -2,7 +2,8 @@
 import { type MaybePromise, mapMaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Decision, DecisionFinalizer } from '../domain/decision.js'
 import type { Tracing } from '../observability/tracing.js'
-import { Gate, type GateDeps } from './gate.js'
+import { Gate } from './gate.js'
+import type { GateDeps } from './gate-deps.js'
 
 export class TracedGate extends Gate {
   readonly #tracing: Tracing

@@ -149,8 +149,7 @@ function createPlainAnswer(call: DecisionCall): AnswerPlain {
       return false
     }
     if (caller === undefined) return false
-    const { rights, projects, callKinds } = caller.limits
-    if (projects !== 'any' || callKinds !== 'any' || !rights.has('decide')) return false
+    if (!caller.limits.rights.has('decide')) return false
     judgePlain(call, { caller, fields, traceparent, socket }).catch(() => socket.destroy())
     return true
   }
@@ -276,7 +275,8 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   const caller = await identified
   requireSomeRight(caller, endpoint.rights)
   if (body.refusal !== undefined) throw body.refusal
-  const fields = await parseRequest(endpoint, readFields(request, endpoint, body), caller)
+  const given = withCallKind(readFields(request, endpoint, body), caller, via)
+  const fields = await parseRequest(endpoint, given, caller)
   if (fields.at !== undefined) requireInstantInRange(fields.at, options.clock.now())
   const judged = await options.gate.judge(
     toCallRequest(caller, { fields, via, traceparent }),
@@ -365,6 +365,18 @@ function readFields(
   return mergeFields([inAddress, inBody])
 }
 
+/** A key for one kind of call need not name it. */
+function withCallKind(
+  fields: RawFields,
+  { limits: { callKinds } }: Caller,
+  via: DecisionCall['via'],
+): RawFields {
+  const name = via === 'http' ? 'callKind' : 'kind'
+  if (callKinds === 'any' || callKinds.size !== 1 || fields[name] !== undefined) return fields
+  const [kind] = callKinds
+  return { ...fields, [name]: kind }
+}
+
 /** What the request says of its call. */
 interface SentCall {
   readonly fields: DecisionRequest
@@ -377,7 +389,8 @@ function toCallRequest(caller: Caller, { fields, via, traceparent }: SentCall): 
   const { number: dialed, keepSentNumber: _, ...rest } = fields
   const keyId = caller === anonymousCaller ? undefined : caller.keyId
   const trace = traceparent ? parseTraceparent(String(traceparent)) : undefined
-  return { dialed, accountId: caller.accountId, keyId, via, trace, ...rest }
+  const { mandate } = caller.limits
+  return { dialed, accountId: caller.accountId, keyId, mandate, via, trace, ...rest }
 }
 
 /** What is known of a call to a service code; it does not matter what is wrong with its other fields. */

@@ -8,7 +8,7 @@ import type { AnswerFailureReason, QuestionName } from '../domain/compliance.js'
 import type {
   CallKind,
   CallRequest,
-  CheckName,
+  FindingName,
   PolicyEffect,
   ReasonCode,
   Verdict,
@@ -29,7 +29,7 @@ interface DecisionMeasurement {
   readonly kind: CallKind
   readonly via: DecisionVia
   readonly seconds: number
-  readonly findings: readonly { readonly check: CheckName; readonly verdict: Verdict }[]
+  readonly findings: readonly { readonly check: FindingName; readonly verdict: Verdict }[]
   readonly effects: readonly PolicyEffect[]
 }
 

@@ -11,6 +11,8 @@ export interface AccessTokenRow {
   token_hash: string
   key_id: string
   expires_at: number
+  /** What limits its calls further than those of the key, as JSON. */
+  call_limits: string | null
 }
 
 export interface LegalEntityRow {

@@ -20,6 +20,9 @@ export type * from './service-tables.js'
 export interface Tables {
   accounts: AccountRow
   api_keys: ApiKeyRow
+  key_versions: KeyVersionRow
+  pauses: PauseRow
+  attempts: AttemptRow
   projects: ProjectRow
   campaigns: CampaignRow
   project_hours: ProjectHoursRow
@@ -90,7 +93,44 @@ export interface ApiKeyRow {
   projects: string | null
   /** Words separated by commas; null is any kind of call. */
   call_kinds: string | null
+  /** The key is refused before. */
+  not_before: number | null
   expires_at: number | null
+  /** What else limits its calls, as JSON; null is no limit. */
+  call_limits: string | null
+  /** Of its limits; see {@link KeyVersionRow}. */
+  version: Generated<number>
+}
+
+/** What a key was limited to, as evidence of what it could do when. */
+interface KeyVersionRow {
+  key_id: string
+  version: number
+  /** JSON. */
+  limits: string
+  changed_at: number
+  changed_by: string
+}
+
+interface PauseRow {
+  /** See `PauseSubject` in `src/domain/mandate.ts`. */
+  subject: string
+  /** Empty for all accounts. */
+  account_id: string
+  paused_at: number
+  paused_by: string
+  reason: string
+}
+
+/** An allow that a key with limits on attempts was given. */
+interface AttemptRow {
+  decision_id: string
+  key_id: string
+  account_id: string
+  number: string
+  at: number
+  /** Null while the call may be in progress. */
+  ended_at: number | null
 }
 
 export interface ProjectRow {

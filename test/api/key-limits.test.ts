@@ -125,7 +125,11 @@ describe('a key limited to a project', () => {
       /proj|"[^"]*campaign/i.test(JSON.stringify(toJsonSchema(request).properties) + paths.join()),
     )
     expect(taking.map(({ name }) => name).sort()).toEqual(Object.keys(scoped).sort())
-    expect(taking.filter(({ scopes }) => scopes === 'none')).toEqual([])
+    // These answer with a block instead, of which there is a record.
+    const blocking = ['decide', 'predial-get', 'predial-post']
+    expect(taking.filter(({ scopes }) => scopes === 'none').map(({ name }) => name)).toEqual(
+      blocking,
+    )
   })
 
   for (const [name, ask] of Object.entries(scoped)) {
@@ -134,11 +138,12 @@ describe('a key limited to a project', () => {
       for (const project of ['SALES', 'sales']) {
         expect(summary(await send(key, ask(project)))).toMatch(/^20\d /)
       }
-      const isLine = name.startsWith('predial')
       for (const project of ['OTHER', 'main', 'NOPE', 'SALES2', 'ſales']) {
         const answer = summary(await send(key, ask(project)))
-        if (isLine) expect(answer).toBe('403 block:forbidden:-:end\n')
-        else {
+        if (name.startsWith('predial')) expect(answer).toMatch(/^200 block:key-project:\w+:end\n$/)
+        else if (name === 'decide') {
+          expect(answer).toMatch(/^200 .*"reason":"key-project".*limited to the projects SALES/)
+        } else {
           expect(answer).toMatch(/^403 /)
           expect(answer).toContain(`key ${id} is limited to the projects SALES`)
         }
@@ -168,7 +173,7 @@ describe('a key limited to a project', () => {
   for (const [what, ask] of unnamed) {
     it(`needs the Master Project to name none: ${what}`, async () => {
       const { key } = await keyWith({ projects: ['SALES'] })
-      expect(summary(await send(key, ask))).toMatch(/^403 /)
+      expect(summary(await send(key, ask))).toMatch(/^403 |^200 .*key-project/)
       const { key: ofMaster } = await keyWith({ projects: ['SALES', 'MAIN'] })
       expect(summary(await send(ofMaster, ask))).toMatch(/^200 /)
     })
@@ -176,12 +181,24 @@ describe('a key limited to a project', () => {
 
   it('says what naming none means', async () => {
     const { id, key } = await keyWith({ projects: ['SALES', 'OTHER'] })
-    const answer = await send(key, decision({}))
+    const json = { numbers: [number], callKind: 'manual' }
+    const answer = await send(key, { path: '/v1/decisions/preview', json })
     expect(answer.json()).toMatchObject({
       detail:
         'no project is named, so the Master Project applies: ' +
         `key ${id} is limited to the projects SALES, OTHER; name one of them`,
     })
+  })
+
+  it('learns nothing about another by a decision', async () => {
+    const { key } = await keyWith({ projects: ['SALES'] })
+    const answer = await send(key, decision({ projectId: 'OTHER' }))
+    expect(answer.json()).toMatchObject({
+      decision: 'block',
+      findings: [{ check: 'mandate', verdict: 'deny', reason: 'key-project' }],
+    })
+    const { id } = answer.json() as { id: string }
+    expect((await send(accounts.owner, { path: `/v1/decisions/${id}` })).status).toBe(200)
   })
 
   it('changes no list or record of the Master Project that its project uses, nor whether it does', async () => {
@@ -217,14 +234,15 @@ describe('a key limited to a project', () => {
 
   it('may name its campaigns, and no other', async () => {
     const { key } = await keyWith({ projects: ['SALES'] })
-    const status = async (more: object) => (await send(key, decision(more))).status
-    expect(await status({ campaignId: campaigns.sales })).toBe(200)
-    expect(await status({ campaignId: `0${campaigns.sales}`, projectId: 'sales' })).toBe(200)
-    expect(await status({ campaignId: campaigns.other })).toBe(403)
-    expect(await status({ campaignId: campaigns.other, projectId: 'SALES' })).toBe(403)
-    expect(await status({ campaignId: campaigns.sales, projectId: 'OTHER' })).toBe(403)
-    expect(await status({ campaignId: 'x', projectId: 'SALES' })).toBe(403)
-    expect(await status({ campaignId: '99999999' })).toBe(403)
+    const isRefused = async (more: object) =>
+      (await send(key, decision(more))).text.includes('key-project')
+    expect(await isRefused({ campaignId: campaigns.sales })).toBe(false)
+    expect(await isRefused({ campaignId: `0${campaigns.sales}`, projectId: 'sales' })).toBe(false)
+    expect(await isRefused({ campaignId: campaigns.other })).toBe(true)
+    expect(await isRefused({ campaignId: campaigns.other, projectId: 'SALES' })).toBe(true)
+    expect(await isRefused({ campaignId: campaigns.sales, projectId: 'OTHER' })).toBe(true)
+    expect(await isRefused({ campaignId: 'x', projectId: 'SALES' })).toBe(true)
+    expect(await isRefused({ campaignId: '99999999' })).toBe(true)
   })
 
   it('may name a campaign made after it within a second', async () => {
@@ -233,8 +251,8 @@ describe('a key limited to a project', () => {
     expect((await send(key, decision({ projectId: 'SALES' }))).status).toBe(200)
     const made = { accountId: 'main', projectCode: 'SALES', name: 'Later' }
     const campaignId = await running.callgate.projects.createCampaign(made)
-    const status = async () => (await send(key, decision({ campaignId }))).status
-    await expect.poll(status, { timeout: 10_000 }).toBe(200)
+    const text = async () => (await send(key, decision({ campaignId }))).text
+    await expect.poll(text, { timeout: 10_000 }).not.toContain('key-project')
   })
 
   it('lists it alone', async () => {
@@ -291,27 +309,36 @@ describe('a key limited to a project', () => {
 
 describe('a key limited to kinds of call', () => {
   const kinds = [
-    ['manual', 200],
-    ['AI', 200],
-    ['autodialed', 403],
+    ['manual', false],
+    ['AI', false],
+    ['autodialed', true],
   ] as const
-  for (const [callKind, status] of kinds) {
-    it(`has ${callKind} calls answered with ${status}`, async () => {
+  for (const [callKind, isRefused] of kinds) {
+    it(`has ${callKind} calls ${isRefused ? 'blocked' : 'judged'}`, async () => {
       const { id, key } = await keyWith({ callKinds: ['manual', 'ai'] })
       const answer = await send(key, decision({ callKind }))
-      expect(answer.status).toBe(status)
-      if (status === 403) {
-        expect(answer.json()).toMatchObject({
-          detail: `kind 'autodialed': key ${id} is limited to calls of kind manual, ai`,
-        })
-      }
+      expect(answer.json()).toMatchObject({ keyId: id, mandate: { version: 1 } })
+      expect(answer.text.includes('"reason":"key-kind"')).toBe(isRefused)
+      if (isRefused) expect(answer.text).toContain('it is limited to manual, ai, not autodialed')
       for (const body of ['query', 'form'] as const) {
         const line = await send(key, { path: '/v1/predial', [body]: { number, kind: callKind } })
-        expect(line.status).toBe(status)
-        if (status === 403) expect(line.text).toBe('block:forbidden:-:end\n')
+        expect(line.status).toBe(200)
+        expect(/^block:key-kind:\w+:end\n$/.test(line.text)).toBe(isRefused)
       }
     })
   }
+
+  it('need not name the kind if there is one alone, and cannot name another', async () => {
+    const { key } = await keyWith({ callKinds: ['ai'] })
+    const answer = await send(key, { path: '/v1/decisions', json: { number } })
+    expect(answer.json()).toMatchObject({ callKind: 'ai' })
+    const line = await send(key, { path: '/v1/predial', query: { number } })
+    expect(line.text).toMatch(/^block:(?!key-)/)
+    const other = await send(key, decision({ callKind: 'manual' }))
+    expect(other.json()).toMatchObject({ decision: 'block', reason: 'key-kind' })
+    const { key: ofTwo } = await keyWith({ callKinds: ['ai', 'manual'] })
+    expect((await send(ofTwo, { path: '/v1/decisions', json: { number } })).status).toBe(400)
+  })
 })
 
 describe('a key that expires', () => {
@@ -387,8 +414,10 @@ describe('a token', () => {
     }
     const call = { number, callKind: 'ai', projectId: 'SALES' }
     expect(await post('/v1/decisions', call)).toMatch(new RegExp(`^200 .*"keyId":"${id}"`))
-    expect(await post('/v1/decisions', { ...call, callKind: 'manual' })).toMatch(/^403 .*kind/)
-    expect(await post('/v1/decisions', { ...call, projectId: 'OTHER' })).toMatch(/^403 .*project/)
+    expect(await post('/v1/decisions', { ...call, callKind: 'manual' })).toMatch(/^200 .*key-kind/)
+    expect(await post('/v1/decisions', { ...call, projectId: 'OTHER' })).toMatch(
+      /^200 .*key-project/,
+    )
     expect(await post(`${rpc}/scrub`, { phoneList: number, projId: 'SALES' })).toBe(
       `403 key ${id} lacks the right 'look-up'; it has decide; use a key created with that right (callgate keys create --can)`,
     )

@@ -32,7 +32,7 @@ async function listed(...args: string[]): Promise<string> {
 
 describe('callgate keys create', () => {
   it('makes a key that may do everything, as before, when nothing is said', async () => {
-    expect(await listed()).toMatch(/^key-\w+ main Administrator all any any \S+ in force$/)
+    expect(await listed()).toMatch(/^key-\w+ main Administrator all any any 1 \S+ in force$/)
   })
 
   it('takes an option that is given twice for both values', async () => {
@@ -64,7 +64,7 @@ describe('callgate keys create', () => {
       'dialer 1',
     )
     expect(line).toMatch(
-      /^key-\w+ main Agent decide,look-up SALES,main manual,ai \S+ in force dialer 1$/,
+      /^key-\w+ main Agent decide,look-up SALES,main manual,ai 1 \S+ in force dialer 1$/,
     )
   })
 
@@ -82,7 +82,7 @@ describe('callgate keys create', () => {
     )
     expect(out).toMatch(/^[\w-]{44}\n$/)
     expect(err).toMatch(
-      /^key-\w+: Administrator of account main; it can decide; projects SALES; kinds ai; expires 2070-01-31T00:00:00Z\. The key is not shown again\.\n$/,
+      /^key-\w+: Administrator of account main; can: decide; projects: SALES; kinds: ai; expires: 2070-01-31T00:00:00Z\. The key is not shown again\.\n$/,
     )
   })
 
@@ -122,6 +122,23 @@ describe('callgate keys create', () => {
     [['--projects', 'NOPE'], 1, "projects 'NOPE': is not a project of account main"],
     [['--projects', 'SALES,'], 1, "projects '': is not a project of account main"],
     [['--projects', 'SALES', '--account', 'sandbox'], 1, "projects 'SALES': is not a project of"],
+    [
+      ['--attempts-per-hour', 'many'],
+      2,
+      "--attempts-per-hour 'many': must be a whole number, or any",
+    ],
+    [
+      ['--attempts-per-hour', '0'],
+      1,
+      "attemptsPerHour '0': must be a whole number from 1 to 1000000",
+    ],
+    [['--cool-down', '8d'], 1, "coolDownSeconds '691200': must be a whole number from 1 to 604800"],
+    [['--cool-down', '1'], 2, "--cool-down '1': must be a time such as 1h or 30m, or any"],
+    [['--campaigns', '5'], 1, "campaigns '5': is not a campaign of account main"],
+    [['--caller-ids', '911'], 1, "callerIds '911': is not a number of the North American plan"],
+    [['--regions', 'XX'], 1, "regions 'XX': is not the code of a state or province, such as NY"],
+    [['--not-before', '2d', '--expires', '1d'], 1, 'must be before the key expires'],
+    [['--for', 'robot'], 2, 'Allowed choices are ai-agent, dialer, service'],
     [['--expires', 'soon'], 2, "--expires 'soon': must be a day such as 2027-01-31"],
     [['--expires', '90'], 2, "--expires '90': must be a day"],
     [['--expires', '2027-02-30'], 2, "--expires '2027-02-30': must be a day"],
@@ -139,4 +156,79 @@ describe('callgate keys create', () => {
       expect((await run('list')).out).toBe(before)
     })
   }
+})
+
+describe('callgate keys create --for', () => {
+  it('starts with the limits for such a client, each of which an option replaces', async () => {
+    const { err } = await run('create', '--for', 'ai-agent', '--cool-down', '2h', '--kinds', 'any')
+    expect(err).toMatch(
+      /: Agent of account main; can: decide, records; caller IDs: any valid number; attempts an hour: 60; attempts a number and day: 3; cool-down in seconds: 7200; expires: /,
+    )
+  })
+})
+
+async function created(...args: string[]): Promise<string> {
+  return /^key-[0-9a-f]+/.exec((await run('create', ...args)).err)?.[0] ?? 'none'
+}
+
+describe('callgate keys change', () => {
+  it('makes a new version, and keeps what the key was limited to before', async () => {
+    const id = await created('--kinds', 'ai', '--attempts-per-hour', '10')
+    const changed = await run('change', id, '--attempts-per-hour', '5', '--regions', 'ny, nj')
+    expect(changed.err).toBe(`${id}, version 2: kinds: ai; regions: NY, NJ; attempts an hour: 5\n`)
+    expect((await run('change', id, '--regions', 'any', '--kinds', 'any')).code).toBe(0)
+    const history = (await run('history', id)).out.replace(/ +/g, ' ')
+    expect(history).toMatch(/\n1 \S+ \S+ kinds: ai; attempts an hour: 10\n/)
+    expect(history).toMatch(/\n2 \S+ \S+ kinds: ai; regions: NY, NJ; attempts an hour: 5\n/)
+    expect(history).toMatch(/\n3 \S+ \S+ attempts an hour: 5\n/)
+  })
+
+  it('changes nothing when something is wrong', async () => {
+    const id = await created()
+    const wrong = await run('change', id, '--attempts-per-hour', '5', '--regions', 'XX')
+    expect(wrong.code).toBe(1)
+    expect((await run('change', id)).code).toBe(2)
+    expect((await run('change', 'key-none', '--kinds', 'ai')).err).toContain(
+      "active key 'key-none' not found",
+    )
+    await run('revoke', id)
+    expect((await run('change', id, '--kinds', 'ai')).code).toBe(1)
+    expect((await run('history', id)).out.trim().split('\n')).toHaveLength(2)
+  })
+})
+
+describe('callgate keys pause', () => {
+  it('pauses a key, the agents of an account or all AI calls, until they are resumed', async () => {
+    const id = await created()
+    for (const subject of [[id], ['--agents-of', 'main'], ['--ai']]) {
+      const pause = ['pause', ...subject, '--because', 'complaints']
+      expect((await run(...pause)).err).toMatch(/: paused\n$/)
+      expect((await run(...pause)).err).toMatch(/: paused already, nothing was changed\n$/)
+    }
+    const { out } = await run('list')
+    expect(out).toMatch(new RegExp(`${id}.* paused `))
+    expect(out).toMatch(/agents of account main: paused \S+ by \S+: complaints\n/)
+    expect(out).toMatch(/all AI calls: paused \S+ by \S+: complaints\n/)
+    for (const subject of [[id], ['--agents-of', 'main'], ['--ai']]) {
+      expect((await run('resume', ...subject)).code).toBe(0)
+      expect((await run('resume', ...subject)).err).toContain('not paused')
+    }
+    expect((await run('list')).out).not.toContain('paused')
+  })
+
+  it.each([
+    [[], 2, 'name one of: the id of a key, --agents-of, --ai'],
+    [['key-1', '--ai'], 2, 'name one of'],
+    [['key-none'], 1, "key 'key-none': not found"],
+    [['--agents-of', 'nobody'], 1, "account 'nobody': not found"],
+  ] as const)('refuses %j', async (args, code, text) => {
+    const ended = await run('pause', ...args, '--because', 'x')
+    expect(ended.code).toBe(code)
+    expect(ended.err).toContain(text)
+  })
+
+  it('needs a reason', async () => {
+    expect((await run('pause', '--ai')).err).toContain('--because')
+    expect((await run('pause', '--ai', '--because', ' ')).err).toContain('because')
+  })
 })

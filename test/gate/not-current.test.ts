@@ -1,7 +1,7 @@
 /** No allow leaves while the gate does not know what others have stored in the last moments. */
 import { expect, it } from 'vitest'
 import type { ClockReading } from '../../src/domain/time/clock.js'
-import type { GateSettings } from '../../src/gate/gate.js'
+import type { GateSettings } from '../../src/gate/gate-deps.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 import { virtualTime } from '../support/virtual-time.js'

@@ -2,7 +2,7 @@
 
 import type { QuestionName } from '../../src/domain/compliance.js'
 import type { Decision, Policy } from '../../src/domain/decision.js'
-import { withoutJournal } from '../../src/gate/gate.js'
+import { withoutJournal } from '../../src/gate/gate-deps.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import type { CacheSettings } from '../../src/sources/cache/cache-entry.js'
 import { CachedCompliance } from '../../src/sources/cache/cached-compliance.js'

@@ -4,7 +4,8 @@ import type { Compliance } from '../../src/domain/compliance.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
 import { allChecks } from '../../src/gate/checks.js'
-import { Gate, type GateDeps, type GateSettings } from '../../src/gate/gate.js'
+import { Gate } from '../../src/gate/gate.js'
+import type { GateDeps, GateSettings } from '../../src/gate/gate-deps.js'
 import { createMetrics } from '../../src/observability/metrics.js'
 import { silentLogger, systemTimers } from '../../src/runtime/runtime.js'
 import { noon } from './fake-compliance.js'
@@ -60,6 +61,7 @@ export function testGate(
     },
     clock: fixedClock(noon),
     watermark: { getLagMs: () => 0 },
+    readPauses: () => new Map(),
     timers: systemTimers,
     newId: () => `id${++ids}`,
     metrics,

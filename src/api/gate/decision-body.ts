@@ -138,6 +138,16 @@ export const decisionSchema = z.object({
     .describe(
       'Id of the API key, as shown by `callgate keys list`; absent for calls from Asterisk',
     ),
+  mandate: z
+    .object({
+      version: z.number().describe('Of the limits of the key; grows by one with each change'),
+      remaining: z
+        .object({ hour: z.number().optional(), day: z.number().optional() })
+        .optional()
+        .describe('Attempts that are left in this hour and in 24 hours, on an allow'),
+    })
+    .optional()
+    .describe('What limits the calls of the key; absent if nothing does'),
   via: z.string(),
   dialed: z.string(),
   trunk: z.string().optional().describe('The trunk that the dialplan named'),

@@ -15,7 +15,7 @@ import {
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, isWithinYears, parseInstant } from '../../domain/time/dates.js'
 import { invalidRequest } from '../../errors.js'
-import { defineEndpoint, maxSmallBodyBytes, singleScope, type TextReply } from '../endpoint.js'
+import { defineEndpoint, maxSmallBodyBytes, type TextReply } from '../endpoint.js'
 import { fields, optionalId, optionalText } from '../fields.js'
 import { decisionSchema } from './decision-body.js'
 
@@ -194,12 +194,11 @@ export function readPlainPredial(address: string): DecisionRequest | undefined {
   return request && { ...request, keepSentNumber: format === 'sent' }
 }
 
-/** Does not apply to emergency and service codes, which are allowed before these checks. */
-const decisionAccess = {
-  rights: ['decide'],
-  scopes: singleScope,
-  callKind: (request: DecisionRequest) => request.callKind,
-} as const
+/**
+ * Does not apply to emergency and service codes, which are allowed before these checks. What else limits the calls of a
+ * key is a finding of the decision, so that there is a record of what it has asked for.
+ */
+const decisionAccess = { rights: ['decide'], scopes: 'none' } as const
 
 export const decideEndpoint = defineEndpoint({
   name: 'decide',

@@ -2,9 +2,17 @@
 
 import { z } from 'zod'
 import { msPerHour } from '../../domain/time/dates.js'
-import { warmupStates } from '../../domain/warmup-state.js'
 import { defineEndpoint, singleScope } from '../endpoint.js'
 import { fields, optionalId } from '../fields.js'
+
+/**
+ * - `asking`: the first pass over the numbers is in progress;
+ * - `warm`: all numbers were looked up, and their answers are kept fresh;
+ * - `ended`: the time to keep them fresh is over;
+ * - `stopped`: the job was stopped before that.
+ */
+export const warmupStates = ['asking', 'warm', 'ended', 'stopped'] as const
+export type WarmupState = (typeof warmupStates)[number]
 
 const defaultKeepForMs = msPerHour
 const maxKeepForMs = 24 * defaultKeepForMs

@@ -1,67 +1,51 @@
-/** `callgate keys ...`: creates, lists and revokes API keys. A key is shown once and stored hashed. */
+/** `callgate keys ...`: creates, limits, pauses, lists and revokes API keys. A key is shown once and stored hashed. */
 import { type Command, Option } from 'commander'
 import { type Role, rights, roles } from '../../domain/caller.js'
-import { callKinds } from '../../domain/decision.js'
+import type { PauseSubject, Pauses } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { formatInstant, parseInstant } from '../../domain/time/dates.js'
-import type { ApiKeyInfo } from '../../service/accounts/api-keys.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import type { ApiKeyInfo, KeyVersionInfo } from '../../service/accounts/api-keys.js'
 import type { KeyGrant } from '../../service/accounts/key-rows.js'
 import { requireOwnAccounts, withAppContext } from '../account-command.js'
-import { CommandFailure, formatTable, type RegisterCommand } from '../command.js'
-import { parseDuration, parseWords } from '../option-values.js'
+import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
+import { findUser } from '../option-values.js'
+import {
+  addKeyOptions,
+  describeLimits,
+  type KeyOptions,
+  type PresetName,
+  parseKeyOptions,
+  presetNames,
+  presets,
+  toGrant,
+} from './key-options.js'
 
 export const registerKeys: RegisterCommand = (program, terminal) => {
   const group = program
     .command('keys')
     .description('API keys: the loginId of requests, or the client_secret of access tokens')
-
-  group
-    .command('create')
-    .description('create a key; standard output has only the key')
-    .option('--account <id>', 'account of the key', 'main')
-    .addOption(
-      new Option('--role <role>', 'an Agent may not remove numbers from the internal list')
-        .choices(roles)
-        .default('Administrator'),
-    )
-    .option('--label <text>', 'what the key is for', '')
-    .option(
-      '--can <rights>',
-      `only these rights, separated by commas: ${rights.join(', ')}`,
-      joinOptionValues,
-    )
-    .option('--projects <codes>', 'only these projects and their campaigns', joinOptionValues)
-    .option(
-      '--kinds <kinds>',
-      `only calls of these kinds: ${callKinds.join(', ')}`,
-      joinOptionValues,
-    )
-    .option(
-      '--expires <when>',
-      'when it expires: 2027-01-31 (midnight UTC), an instant, or 90d, 12h, 30m',
-    )
-    .action((options: CreateOptions, command: Command) =>
-      withAppContext(command, async (context) => {
-        requireOwnAccounts(context)
-        const { keys, runtime } = context
-        const { account: accountId, role, label } = options
-        const requestedGrant = parseGrant(options, runtime.clock.now())
-        const { id, key, grant } = await keys.create({ accountId, role, label, ...requestedGrant })
-        terminal.out(`${key}\n`)
-        const limits = describeLimits(grant)
-        terminal.note(
-          `${id}: ${role} of account ${accountId}${limits}. The key is not shown again.\n`,
-        )
-      }),
-    )
+  registerCreate(group, terminal)
+  registerChange(group, terminal)
+  registerPauses(group, terminal)
 
   group
     .command('list')
     .description('list the keys, without the key values')
     .option('--account <id>', 'only those of one account')
     .action((options: { account?: string }, command: Command) =>
-      withAppContext(command, async ({ keys, runtime }) => {
-        terminal.out(describeKeys(await keys.list(options.account), runtime.clock.now()))
+      withAppContext(command, async ({ keys, pauses, runtime }) => {
+        const now = runtime.clock.now()
+        terminal.out(describeKeys(await keys.list(options.account), await pauses.read(), now))
+      }),
+    )
+
+  group
+    .command('history')
+    .description('list what a key was limited to, version by version')
+    .argument('<id>', 'the id shown by keys list')
+    .action((id: string, _options, command: Command) =>
+      withAppContext(command, async ({ keys }) => {
+        terminal.out(describeHistory(await keys.listVersions(id)))
       }),
     )
 
@@ -72,60 +56,155 @@ export const registerKeys: RegisterCommand = (program, terminal) => {
     .action((id: string, _options, command: Command) =>
       withAppContext(command, async (context) => {
         requireOwnAccounts(context)
-        if (!(await context.keys.revoke(id))) {
-          throw new CommandFailure(`active key '${id}' not found (see: callgate keys list)`)
-        }
+        if (!(await context.keys.revoke(id))) throw keyNotFound(id)
         terminal.note(`${id} is revoked\n`)
       }),
     )
 }
 
-interface CreateOptions {
+interface CreateOptions extends KeyOptions {
   readonly account: string
-  readonly role: Role
+  readonly role?: Role
+  readonly for?: PresetName
   readonly label: string
-  readonly can?: string
-  readonly projects?: string
-  readonly kinds?: string
-  readonly expires?: string
 }
 
-function parseGrant({ can, projects, kinds, expires }: CreateOptions, now: Instant): KeyGrant {
-  return {
-    rights: can === undefined ? undefined : parseWords('--can', can, rights),
-    projects: projects?.split(',').map((code) => code.trim()),
-    callKinds: kinds === undefined ? undefined : parseWords('--kinds', kinds, callKinds),
-    expiresAt: expires === undefined ? undefined : parseExpiry(expires, now),
-  }
+function registerCreate(group: Command, terminal: Terminal): void {
+  const command = group
+    .command('create')
+    .description('create a key; standard output has only the key')
+    .option('--account <id>', 'account of the key', 'main')
+    .addOption(
+      new Option('--role <role>', 'an Agent may not remove numbers from the internal list').choices(
+        roles,
+      ),
+    )
+    .addOption(
+      new Option('--for <client>', 'start with the limits for such a client').choices(presetNames),
+    )
+    .option('--label <text>', 'what the key is for', '')
+  addKeyOptions(command).action((options: CreateOptions, self: Command) =>
+    withAppContext(self, async (context) => {
+      requireOwnAccounts(context)
+      const { keys, runtime } = context
+      const { account: accountId, label } = options
+      const now = runtime.clock.now()
+      const asked = parseKeyOptions(options, now)
+      const preset = options.for && presets[options.for]
+      const role = options.role ?? preset?.role ?? 'Administrator'
+      const requested: KeyGrant = {
+        ...(preset && toGrant(preset, now)),
+        ...asked,
+        ...(asked.calls && { calls: { ...preset?.calls, ...asked.calls } }),
+      }
+      const owner = { accountId, role, label, createdBy: findUser() }
+      const { id, key, grant } = await keys.create({ ...owner, ...requested })
+      terminal.out(`${key}\n`)
+      const limits = describeLimits(grant).map((limit) => `; ${limit}`)
+      terminal.note(
+        `${id}: ${role} of account ${accountId}${limits.join('')}. The key is not shown again.\n`,
+      )
+    }),
+  )
 }
 
-function parseExpiry(text: string, now: Instant): Instant {
-  const ms = parseDuration(text.trim(), ['m', 'h', 'd'])
-  const at = ms === undefined ? parseInstant(text) : now + ms
-  if (at !== undefined) return at
-  const rule =
-    'must be a day such as 2027-01-31, an instant such as 2027-01-31T17:00:00Z, or a time'
-  throw new CommandFailure(`--expires '${text}': ${rule} from now such as 90d, 12h or 30m`, 2)
+function registerChange(group: Command, terminal: Terminal): void {
+  const command = group
+    .command('change')
+    .description(
+      'change limits of a key; any ends a limit, and running servers follow within a second',
+    )
+    .argument('<id>', 'the id shown by keys list')
+  addKeyOptions(command).action((id: string, options: KeyOptions, self: Command) =>
+    withAppContext(self, async (context) => {
+      requireOwnAccounts(context)
+      const changes = parseKeyOptions(options, context.runtime.clock.now())
+      if (Object.keys(changes).length === 0) {
+        throw new CommandFailure('name a limit to change, such as --attempts-per-hour 30', 2)
+      }
+      const changed = await context.keys.change(id, { ...changes, by: findUser() })
+      if (!changed) throw keyNotFound(id)
+      const limits = describeLimits(changed.grant).join('; ') || 'no limits'
+      terminal.note(`${id}, version ${changed.version}: ${limits}\n`)
+    }),
+  )
 }
 
-function describeLimits({ rights: can, projects, callKinds: kinds, expiresAt }: KeyGrant): string {
-  return [
-    ...(can ? [`; it can ${can.join(', ')}`] : []),
-    ...(projects ? [`; projects ${projects.join(', ')}`] : []),
-    ...(kinds ? [`; kinds ${kinds.join(', ')}`] : []),
-    ...(expiresAt === undefined ? [] : [`; expires ${formatInstant(expiresAt)}`]),
-  ].join('')
+interface PauseOptions {
+  readonly agentsOf?: string
+  readonly ai?: boolean
 }
 
-function describeState({ revokedAt, expiresAt }: ApiKeyInfo, now: Instant): string {
+function registerPauses(group: Command, terminal: Terminal): void {
+  const withSubject = (command: Command) =>
+    command
+      .argument('[id]', 'the id shown by keys list')
+      .option('--agents-of <account>', 'instead of one: all keys of an account for AI calls alone')
+      .option('--ai', 'instead of one: all AI calls, whoever asks')
+
+  withSubject(group.command('pause'))
+    .description('allow no call that a key asks for; opt-outs are still accepted')
+    .requiredOption('--because <text>', 'why, for those who see the blocked calls')
+    .action((id: string | undefined, options: PauseOptions & { because: string }, self: Command) =>
+      withAppContext(self, async (context) => {
+        requireOwnAccounts(context)
+        const subject = readSubject(id, options)
+        const order = { subject, because: options.because, pausedBy: findUser() }
+        const isNew = await context.pauses.pause(order)
+        const name = describeSubject(subject)
+        terminal.note(
+          isNew ? `${name}: paused\n` : `${name}: paused already, nothing was changed\n`,
+        )
+      }),
+    )
+
+  withSubject(group.command('resume'))
+    .description('end a pause')
+    .action((id: string | undefined, options: PauseOptions, self: Command) =>
+      withAppContext(self, async (context) => {
+        requireOwnAccounts(context)
+        const subject = readSubject(id, options)
+        const name = describeSubject(subject)
+        if (!(await context.pauses.resume(subject))) throw new CommandFailure(`${name}: not paused`)
+        terminal.note(`${name}: resumed\n`)
+      }),
+    )
+}
+
+function readSubject(id: string | undefined, { agentsOf, ai }: PauseOptions): PauseSubject {
+  const subjects: readonly (PauseSubject | false)[] = [
+    id !== undefined && `key:${id}`,
+    agentsOf !== undefined && `agents:${agentsOf}`,
+    ai === true && 'ai',
+  ]
+  const [subject, ...more] = subjects.filter((one) => one !== false)
+  if (subject !== undefined && more.length === 0) return subject
+  throw new CommandFailure('name one of: the id of a key, --agents-of, --ai', 2)
+}
+
+function describeSubject(subject: PauseSubject): string {
+  if (subject === 'ai') return 'all AI calls'
+  const [kind, id = ''] = subject.split(/:(.*)/s)
+  return kind === 'key' ? id : `agents of account ${id}`
+}
+
+function keyNotFound(id: string): CommandFailure {
+  return new CommandFailure(`active key '${id}' not found (see: callgate keys list)`)
+}
+
+function describeState(key: ApiKeyInfo, pauses: Pauses, now: Instant): string {
+  const { revokedAt, notBefore, expiresAt } = key
   if (revokedAt !== undefined) return `revoked ${formatInstant(revokedAt)}`
+  const pause = pauses.get(`key:${key.id}`)
+  if (pause) return `paused ${formatInstant(pause.pausedAt)}`
+  if (notBefore !== undefined && now < notBefore) return `from ${formatInstant(notBefore)}`
   if (expiresAt === undefined) return 'in force'
   return `${now < expiresAt ? 'expires' : 'expired'} ${formatInstant(expiresAt)}`
 }
 
-function describeKeys(keys: readonly ApiKeyInfo[], now: Instant): string {
-  return formatTable(
-    ['id', 'account', 'role', 'can', 'projects', 'kinds', 'created', 'state', 'label'],
+function describeKeys(keys: readonly ApiKeyInfo[], pauses: Pauses, now: Instant): string {
+  const table = formatTable(
+    ['id', 'account', 'role', 'can', 'projects', 'kinds', 'version', 'created', 'state', 'label'],
     keys.map((key) => [
       key.id,
       key.accountId,
@@ -133,14 +212,28 @@ function describeKeys(keys: readonly ApiKeyInfo[], now: Instant): string {
       key.rights.length === rights.length ? 'all' : key.rights.join(','),
       key.projects?.join(',') ?? 'any',
       key.callKinds?.join(',') ?? 'any',
+      String(key.version),
       formatInstant(key.createdAt),
-      describeState(key, now),
+      describeState(key, pauses, now),
       key.label,
     ]),
   )
+  const wide = [...pauses].filter(([subject]) => !subject.startsWith('key:'))
+  const lines = wide.map(([subject, { pausedAt, pausedBy, because }]) => {
+    const name = describeSubject(subject as PauseSubject)
+    return `${name}: paused ${formatInstant(pausedAt)} by ${pausedBy}: ${because}\n`
+  })
+  return [table, ...lines].join('')
 }
 
-/** An option that is given twice combines both values. */
-function joinOptionValues(value: string, before: string | undefined): string {
-  return before === undefined ? value : `${before},${value}`
+function describeHistory(versions: readonly KeyVersionInfo[]): string {
+  return formatTable(
+    ['version', 'from', 'by', 'limits'],
+    versions.map(({ version, changedAt, changedBy, grant }) => [
+      String(version),
+      formatInstant(changedAt),
+      changedBy || '-',
+      describeLimits(grant).join('; ') || 'none',
+    ]),
+  )
 }

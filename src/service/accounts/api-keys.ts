@@ -13,6 +13,7 @@ import { invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { Db } from '../../storage/tables.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
+import { toCallLimits, validateCallLimits } from './call-limits.js'
 import { callerColumns, type KeyGrant, readCaller, readGrant, toGrantColumns } from './key-rows.js'
 
 /** 33 random bytes are exactly 44 URL-safe characters. */
@@ -25,6 +26,13 @@ export interface NewApiKey extends KeyGrant {
   readonly role: Role
   /** What the key is for, such as `dialer-1`. */
   readonly label: string
+  /** Who creates it, for people. */
+  readonly createdBy?: string
+}
+
+export interface KeyChanges extends KeyGrant {
+  /** Who changes it, for people. */
+  readonly by: string
 }
 
 export interface CreatedApiKey {
@@ -39,6 +47,14 @@ export interface ApiKeyInfo extends NewApiKey {
   readonly id: string
   readonly createdAt: Instant
   readonly revokedAt: Instant | undefined
+  readonly version: number
+}
+
+export interface KeyVersionInfo {
+  readonly version: number
+  readonly grant: KeyGrant
+  readonly changedAt: Instant
+  readonly changedBy: string
 }
 
 export interface ApiKeysOptions {
@@ -76,24 +92,72 @@ export class ApiKeys {
     const grant = await this.#validate(request)
     const key = this.#randomBytes(keyBytes).toString('base64url')
     const id = `key-${this.#randomBytes(5).toString('hex')}`
-    await this.#db
-      .insertInto('api_keys')
-      .values({
-        id,
-        account_id: request.accountId,
-        key_hash: hash('sha256', key),
-        label: request.label,
-        role: request.role,
-        created_at: this.#clock.now(),
-        revoked_at: null,
-        ...toGrantColumns(grant),
-      })
-      .execute()
+    const at = this.#clock.now()
+    await this.#db.transaction().execute(async (db) => {
+      await db
+        .insertInto('api_keys')
+        .values({
+          id,
+          account_id: request.accountId,
+          key_hash: hash('sha256', key),
+          label: request.label,
+          role: request.role,
+          created_at: at,
+          revoked_at: null,
+          ...toGrantColumns(grant),
+        })
+        .execute()
+      await keepVersion(db, { id, version: 1, grant, at, by: request.createdBy ?? '' })
+    })
     return { id, key, grant }
   }
 
+  /**
+   * Changes limits of a key, which get the next version. A limit that is absent stays, and `undefined` ends it. Takes effect
+   * immediately in this process and within a second in others. Returns the new version and all limits, or `undefined` when there is no
+   * such key in force. Throws `invalid-request` as {@link ApiKeys.create} does.
+   */
+  async change(
+    id: string,
+    { by, ...changes }: KeyChanges,
+  ): Promise<{ readonly version: number; readonly grant: KeyGrant } | undefined> {
+    const now = this.#clock.now()
+    const changed = await this.#db.transaction().execute(async (db) => {
+      const row = await db
+        .selectFrom('api_keys')
+        .selectAll()
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst()
+      if (!row) return undefined
+      const before = readGrant(row)
+      await keepVersion(db, { id, version: row.version, grant: before, at: row.created_at, by: '' })
+      const calls = toCallLimits({ ...before.calls, ...changes.calls })
+      const wanted = { ...before, ...changes, calls }
+      const grant = await validateGrant(db, row.account_id, { grant: wanted, now })
+      const version = row.version + 1
+      const { numUpdatedRows } = await db
+        .updateTable('api_keys')
+        .set({ ...toGrantColumns(grant), version })
+        .where('id', '=', id)
+        .where('version', '=', row.version)
+        .executeTakeFirst()
+      if (numUpdatedRows === 0n) throw changedMeanwhile(id)
+      await keepVersion(db, { id, version, grant, at: now, by })
+      return { version, grant }
+    })
+    this.#callers.clear()
+    return changed
+  }
+
   /** Returns the grant with project codes in their stored form. */
-  async #validate({ accountId, label, ...grant }: NewApiKey): Promise<KeyGrant> {
+  async #validate({
+    accountId,
+    label,
+    role: _,
+    createdBy: __,
+    ...grant
+  }: NewApiKey): Promise<KeyGrant> {
     if (label.length > maxLabelLength) {
       const rule = `must not be longer than ${maxLabelLength} characters`
       throw invalidRequest([{ field: 'label', value: label, rule }])
@@ -120,8 +184,22 @@ export class ApiKeys {
       label: row.label,
       createdAt: row.created_at,
       revokedAt: row.revoked_at ?? undefined,
+      version: row.version,
       ...readGrant(row),
     }))
+  }
+
+  /** What a key was limited to, oldest first; empty if it was created by an earlier version and never changed. */
+  async listVersions(id: string): Promise<readonly KeyVersionInfo[]> {
+    const rows = await this.#db
+      .selectFrom('key_versions')
+      .selectAll()
+      .where('key_id', '=', id)
+      .orderBy('version')
+      .execute()
+    return rows.map(({ version, limits, changed_at: changedAt, changed_by: changedBy }) => {
+      return { version, grant: readGrant(JSON.parse(limits)), changedAt, changedBy }
+    })
   }
 
   /** When the next key in force expires; `undefined` when none does. */
@@ -155,15 +233,20 @@ export class ApiKeys {
     if (key.length !== keyLength) return undefined
     const caller = this.#callers.get(key)
     if (!caller) return this.#lookUp(key)
-    const { expiresAt } = caller.limits
-    if (expiresAt === Number.POSITIVE_INFINITY) return caller
+    const { expiresAt, notBefore } = caller.limits
+    if (expiresAt === Number.POSITIVE_INFINITY && notBefore === undefined) return caller
     // A cached key may have expired after it was read.
-    return this.#clock.now() < expiresAt ? caller : undefined
+    return this.#isInForce(caller) ? caller : undefined
+  }
+
+  #isInForce({ limits: { expiresAt, notBefore = 0 } }: Caller): boolean {
+    const now = this.#clock.now()
+    return notBefore <= now && now < expiresAt
   }
 
   async #lookUp(key: string): Promise<Caller | undefined> {
     const caller = await this.#callers.fetch(key, () => this.#findCaller(key))
-    return caller && this.#clock.now() < caller.limits.expiresAt ? caller : undefined
+    return caller && this.#isInForce(caller) ? caller : undefined
   }
 
   async #findCaller(key: string): Promise<Caller | undefined> {
@@ -179,6 +262,34 @@ export class ApiKeys {
   }
 }
 
+interface KeyVersion {
+  readonly id: string
+  readonly version: number
+  readonly grant: KeyGrant
+  readonly at: Instant
+  readonly by: string
+}
+
+/** A key from before versions were kept has its first one when it is changed. */
+async function keepVersion(db: Db, { id, version, grant, at, by }: KeyVersion): Promise<void> {
+  await db
+    .insertInto('key_versions')
+    .values({
+      key_id: id,
+      version,
+      limits: JSON.stringify(toGrantColumns(grant)),
+      changed_at: at,
+      changed_by: by,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+function changedMeanwhile(id: string): AppError {
+  const rule = 'was changed by another command meanwhile; nothing was changed, try again'
+  return invalidRequest([{ field: 'key', value: id, rule }])
+}
+
 const maxProjects = 100
 
 const maxExpiryYears = 50
@@ -192,7 +303,7 @@ async function validateGrant(
   accountId: string,
   { grant, now }: { readonly grant: KeyGrant; readonly now: Instant },
 ): Promise<KeyGrant> {
-  const { rights, projects, callKinds, expiresAt } = grant
+  const { rights, projects, callKinds, calls, notBefore, expiresAt } = grant
   if (rights?.length === 0)
     throw invalidGrant({ field: 'can', rule: 'must name at least one right' })
   if (callKinds?.length === 0) {
@@ -205,7 +316,15 @@ async function validateGrant(
     const rule = `must be in the future, at most ${maxExpiryYears} years from now`
     throw invalidGrant({ field: 'expires', value: formatInstant(expiresAt), rule })
   }
-  return { ...grant, projects: projects && (await findProjectCodes(db, accountId, projects)) }
+  if (notBefore !== undefined && notBefore >= (expiresAt ?? Number.POSITIVE_INFINITY)) {
+    const rule = 'must be before the key expires'
+    throw invalidGrant({ field: 'notBefore', value: formatInstant(notBefore), rule })
+  }
+  return {
+    ...grant,
+    projects: projects && (await findProjectCodes(db, accountId, projects)),
+    calls: calls && (await validateCallLimits(db, accountId, calls)),
+  }
 }
 
 /** Inactive projects are accepted, since they may be reactivated. */

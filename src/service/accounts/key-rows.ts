@@ -1,16 +1,17 @@
 /** Converts between the limits of a key, the columns of its row, and the caller. */
 import type { Insertable, Selectable } from 'kysely'
+import { z } from 'zod'
 import {
   type Caller,
   defaultMaxScrubNumbers,
   type KeyLimits,
   noLimits,
-  type ProjectLimit,
   type Right,
   rights,
   type ScrubLimits,
 } from '../../domain/caller.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
+import type { CallLimits, Mandate, ProjectLimit } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import type { AccountRow, ApiKeyRow, Db } from '../../storage/tables.js'
 
@@ -20,11 +21,36 @@ export interface KeyGrant {
   /** Project codes in their stored form. */
   readonly projects?: readonly string[] | undefined
   readonly callKinds?: readonly CallKind[] | undefined
+  readonly calls?: CallLimits | undefined
+  /** The key is refused before. */
+  readonly notBefore?: Instant | undefined
   /** The key is refused at and after this instant. */
   readonly expiresAt?: Instant | undefined
 }
 
-type KeyLimitRow = Pick<ApiKeyRow, 'projects' | 'call_kinds' | 'expires_at'> & { rights: string }
+type KeyLimitRow = Pick<
+  ApiKeyRow,
+  'projects' | 'call_kinds' | 'call_limits' | 'not_before' | 'expires_at'
+> & { rights: string }
+
+const count = z.int().positive().optional()
+
+/** A limit that this version does not know must not be ignored, so an unknown member is an error. */
+const callLimitsSchema = z.strictObject({
+  campaigns: z.array(z.int()).readonly().optional(),
+  callerIds: z.union([z.literal('valid'), z.array(z.string()).readonly()]).optional(),
+  regions: z.array(z.string()).readonly().optional(),
+  attemptsPerHour: count,
+  attemptsPerDay: count,
+  attemptsPerNumberPerDay: count,
+  coolDownSeconds: count,
+  concurrent: count,
+})
+
+/** Throws for limits that this version cannot read. */
+export function readCallLimits(text: string | null): CallLimits | undefined {
+  return text === null ? undefined : callLimitsSchema.parse(JSON.parse(text))
+}
 
 /** Reads the grant of a row. Rights are always stored explicitly, even for a key without limits. */
 export function readGrant(row: KeyLimitRow): KeyGrant & { readonly rights: readonly Right[] } {
@@ -32,6 +58,8 @@ export function readGrant(row: KeyLimitRow): KeyGrant & { readonly rights: reado
     rights: parseKnownWords(row.rights, rights),
     projects: row.projects?.split(','),
     callKinds: row.call_kinds === null ? undefined : parseKnownWords(row.call_kinds, callKinds),
+    calls: readCallLimits(row.call_limits),
+    notBefore: row.not_before ?? undefined,
     expiresAt: row.expires_at ?? undefined,
   }
 }
@@ -41,6 +69,8 @@ export function toGrantColumns(grant: KeyGrant): Pick<Insertable<ApiKeyRow>, key
     rights: (grant.rights ?? rights).join(','),
     projects: grant.projects?.join(',') ?? null,
     call_kinds: grant.callKinds?.join(',') ?? null,
+    call_limits: grant.calls ? JSON.stringify(grant.calls) : null,
+    not_before: grant.notBefore ?? null,
     expires_at: grant.expiresAt ?? null,
   }
 }
@@ -61,26 +91,55 @@ export const callerColumns = [
   'api_keys.rights',
   'api_keys.projects',
   'api_keys.call_kinds',
+  'api_keys.call_limits',
+  'api_keys.not_before',
   'api_keys.expires_at',
+  'api_keys.version',
   'accounts.numbers_per_scrub',
   'accounts.ai_keeps_voice_windows',
 ] as const
 
 type ScrubTermsRow = Pick<Selectable<AccountRow>, 'numbers_per_scrub' | 'ai_keeps_voice_windows'>
-type CallerRow = Pick<Selectable<ApiKeyRow>, 'id' | 'account_id' | 'role' | keyof KeyLimitRow> &
+type CallerRow = Pick<
+  Selectable<ApiKeyRow>,
+  'id' | 'account_id' | 'role' | 'version' | keyof KeyLimitRow
+> &
   ScrubTermsRow
 
 /** The caller for a key's row; reads the campaigns of its projects in advance. */
 export async function readCaller(db: Db, row: CallerRow): Promise<Caller> {
   const { id: keyId, account_id: accountId, role } = row
   const grant = readGrant(row)
-  const limits: KeyLimits = Object.freeze({
-    rights: new Set(grant.rights),
+  const scope: Pick<KeyLimits, 'projects' | 'callKinds'> = {
     projects: grant.projects ? await readProjectLimit(db, accountId, grant.projects) : 'any',
     callKinds: grant.callKinds ? new Set(grant.callKinds) : 'any',
+  }
+  const limits: KeyLimits = Object.freeze({
+    ...scope,
+    rights: new Set(grant.rights),
+    notBefore: grant.notBefore,
     expiresAt: grant.expiresAt ?? noLimits.expiresAt,
+    mandate: toMandate(scope, grant.calls, row.version),
   })
   return Object.freeze({ accountId, role, keyId, limits, scrub: readScrubTerms(row) })
+}
+
+/** `undefined` if nothing limits the calls of the key. */
+function toMandate(
+  scope: Pick<KeyLimits, 'projects' | 'callKinds'>,
+  calls: CallLimits | undefined,
+  version: number,
+): Mandate | undefined {
+  if (scope.projects === 'any' && scope.callKinds === 'any' && !calls) return undefined
+  const { campaigns, callerIds, regions, ...attempts } = calls ?? {}
+  return Object.freeze({
+    ...scope,
+    version,
+    campaigns: campaigns ? new Set(campaigns) : 'any',
+    callerIds: callerIds === 'valid' ? callerIds : callerIds ? new Set(callerIds) : 'any',
+    regions: regions ? new Set(regions) : 'any',
+    attempts: Object.keys(attempts).length > 0 ? attempts : undefined,
+  })
 }
 
 function readScrubTerms(row: ScrubTermsRow): ScrubLimits | undefined {

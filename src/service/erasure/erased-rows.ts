@@ -145,6 +145,18 @@ const eraseWebhooks: EraseKind = async (db, { number, accountId }) => {
   ]
 }
 
+/** They are still counted, so that a key is given no more calls than before. */
+const eraseAttempts: EraseKind = async (db, { number, accountId }) => {
+  const { numUpdatedRows } = await db
+    .updateTable('attempts')
+    .set({ number: '' })
+    .where('number', '=', number)
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .executeTakeFirstOrThrow()
+  const why = 'without the number; deleted after seven days'
+  return [{ what: 'attempts of keys', count: Number(numUpdatedRows), result: 'reduced', why }]
+}
+
 /** Servers that have not read such a change yet drop all that they have cached. It is deleted after seven days anyway. */
 const eraseChanges: EraseKind = async (db, { number }) => {
   await db
@@ -189,6 +201,7 @@ const kinds: readonly EraseKind[] = [
   eraseConsents,
   deleteReputation,
   deleteScans,
+  eraseAttempts,
   eraseWebhooks,
   eraseChanges,
   eraseOldDecisions,

@@ -3,9 +3,9 @@
  * queue limits the rate and gives jobs their turns.
  */
 
+import type { WarmupState } from '../../api/gate/warmup.js'
 import type { ScopeChoice } from '../../domain/caller.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
-import type { WarmupState } from '../../domain/warmup-state.js'
 import { sleep } from '../../runtime/runtime.js'
 import type { WarmupResult } from '../cache/cached-compliance.js'
 import type { WarmupQueue } from './warmup-queue.js'

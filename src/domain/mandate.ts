@@ -1,0 +1,94 @@
+/** What limits the calls that a key may ask for, and the pauses that an operator may order. */
+import type { Instant } from './time/clock.js'
+
+/** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
+export const callKinds = ['manual', 'autodialed', 'ai'] as const
+export type CallKind = (typeof callKinds)[number]
+
+/** The projects that a limited key may use. */
+export interface ProjectLimit {
+  /** As stored; the Master Project's code is the account's id. */
+  readonly codes: ReadonlySet<string>
+  /** The campaigns of these projects. */
+  readonly campaignIds: ReadonlySet<number>
+}
+
+/** How many calls a key is given; only allows count, and no what-ifs. Absent means no limit. */
+export interface AttemptLimits {
+  readonly attemptsPerHour?: number | undefined
+  readonly attemptsPerDay?: number | undefined
+  /** For each number, in 24 hours. */
+  readonly attemptsPerNumberPerDay?: number | undefined
+  /** Between two calls to the same number. */
+  readonly coolDownSeconds?: number | undefined
+  /** Calls in progress: those that have neither ended nor been given back, for two hours at most. */
+  readonly concurrent?: number | undefined
+}
+
+/** What else limits the calls of a key; absent means no limit. */
+export interface CallLimits extends AttemptLimits {
+  readonly campaigns?: readonly number[] | undefined
+  /** Ten digits each. `valid`: any number of the North American plan, but there must be one. */
+  readonly callerIds?: readonly string[] | 'valid' | undefined
+  /** Codes of states and provinces. */
+  readonly regions?: readonly string[] | undefined
+}
+
+export interface Mandate {
+  /** Of the key; grows by one with each change of its limits. */
+  readonly version: number
+  readonly callKinds: ReadonlySet<CallKind> | 'any'
+  readonly projects: ProjectLimit | 'any'
+  readonly campaigns: ReadonlySet<number> | 'any'
+  /** See {@link CallLimits}. */
+  readonly callerIds: ReadonlySet<string> | 'valid' | 'any'
+  readonly regions: ReadonlySet<string> | 'any'
+  /** Absent when attempts are not counted. */
+  readonly attempts?: AttemptLimits | undefined
+}
+
+/** What is left after an allow; absent for what is not limited. */
+export interface RemainingAttempts {
+  readonly hour?: number | undefined
+  readonly day?: number | undefined
+}
+
+/** A call that a key asks for, to be counted. */
+export interface Attempt {
+  readonly decisionId: string
+  readonly keyId: string
+  readonly accountId: string
+  /** Ten digits. */
+  readonly number: string
+  readonly at: Instant
+}
+
+export type AttemptResult =
+  | { readonly remaining: RemainingAttempts; readonly refused?: undefined }
+  | { readonly refused: AttemptRefusal }
+
+export interface AttemptRefusal {
+  readonly reason: 'key-attempts' | 'key-cool-down' | 'key-concurrent'
+  readonly detail: string
+  /** When there is room again; absent when that depends on the end of another call. */
+  readonly opensAt?: Instant | undefined
+}
+
+/** Counts the attempts of keys, for all servers of a database. */
+export interface AttemptCounter {
+  /** Counts the attempt unless a limit is reached. Rejects if it cannot be counted. */
+  take(attempt: Attempt, limits: AttemptLimits): Promise<AttemptResult>
+  /** Takes an attempt back whose allow did not leave, or was not used. */
+  release(decisionId: string): Promise<void>
+}
+
+/** What is paused: one key, all keys of an account that may ask for AI calls alone, or all AI calls. */
+export type PauseSubject = `key:${string}` | `agents:${string}` | 'ai'
+
+export interface Pause {
+  readonly pausedAt: Instant
+  readonly pausedBy: string
+  readonly because: string
+}
+
+export type Pauses = ReadonlyMap<string, Pause>

@@ -1,0 +1,76 @@
+/** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
+import type { Compliance, MaybePromise } from '../domain/compliance.js'
+import type { Policy } from '../domain/decision.js'
+import type { AttemptCounter, Pauses } from '../domain/mandate.js'
+import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
+import type { Logger } from '../observability/log.js'
+import type { Metrics } from '../observability/metrics.js'
+import type { Check } from './checks.js'
+import type { Journal } from './journal/journal.js'
+import type { LegalTimeSettings } from './legal-time-options.js'
+import type { StalenessRules } from './staleness.js'
+
+export interface GateSettings extends LegalTimeSettings, StalenessRules {
+  readonly deadlineMs: number
+  readonly maxPending: number
+  readonly nonNanp: 'block' | 'allow'
+  readonly serviceCodes: ReadonlySet<string>
+  /** Accounts and trunks for whose calls every check is in shadow mode. */
+  readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
+  readonly allowValidMs: number
+  readonly blockValidMs: number
+}
+
+/** The newest instant at which anything was stored, by the machine's clock. */
+interface StorageWatermark {
+  /** Milliseconds that the clock, which shows `now`, is behind it; 0 while the clock is plausible. */
+  getLagMs(now: Instant): number
+}
+
+type GateJournal = Pick<Journal, 'append' | 'amend'>
+
+/** What other servers have stored. */
+interface StoredElsewhere {
+  /** Everything until then is known here. */
+  readonly currentAt: ClockReading
+}
+
+/** For decisions that are not recorded, as in `callgate check`. */
+export const withoutJournal: GateJournal = {
+  append: (_, onWritten) => onWritten?.(),
+  amend: () => undefined,
+}
+
+/** What the gate needs of the account a call belongs to. */
+export interface GateAccount {
+  /** Now as the account sees it; the sandbox's clock may be fixed. */
+  readonly clock: Clock
+  /** Answers the questions about its calls. */
+  readonly compliance: Compliance
+}
+
+/** What a reload replaces. */
+export interface GateRules {
+  readonly policy: Policy
+  readonly settings: GateSettings
+}
+
+export interface GateDeps extends GateRules {
+  readonly checks: readonly Check[]
+  readonly journal: GateJournal
+  readonly clock: Clock
+  readonly watermark: StorageWatermark
+  /** Absent if no other server stores anything. */
+  readonly feed?: StoredElsewhere | undefined
+  readonly timers: Timers
+  readonly accounts: { readonly real: GateAccount; readonly sandbox: GateAccount }
+  /** The pauses in force, at most a second old. */
+  readonly readPauses: () => MaybePromise<Pauses>
+  /** Absent for decisions that are no attempts. */
+  readonly attempts?: AttemptCounter | undefined
+  /** Whether a provider answers its questions after those of other gates. */
+  readonly asksInBackground?: boolean
+  readonly newId: (at: number) => string
+  readonly metrics: Pick<Metrics, 'recordDecision'>
+  readonly log: Logger
+}

@@ -1,0 +1,175 @@
+/** Whether a key may ask for this call at all, and whether an operator has paused such calls. */
+import { canUseScope } from '../domain/caller.js'
+import type { CallRequest, Finding, ReasonCode, Verdict } from '../domain/decision.js'
+import type {
+  Attempt,
+  AttemptCounter,
+  AttemptLimits,
+  Mandate,
+  Pause,
+  Pauses,
+  RemainingAttempts,
+} from '../domain/mandate.js'
+import { parseDialString } from '../domain/phone-number.js'
+import type { Instant, Timers } from '../domain/time/clock.js'
+import { formatInstant } from '../domain/time/dates.js'
+import { getErrorMessage } from '../errors.js'
+import { withTimeout } from '../runtime/runtime.js'
+
+type Judgment = Pick<Finding, 'verdict' | 'reason' | 'detail' | 'opensAt'>
+
+/**
+ * The `mandate` finding that refuses a call because of what it says, before anything is looked up: the answers about
+ * another project are not for this key.
+ */
+export function refuseByMandate(request: CallRequest, at: Instant): Finding | undefined {
+  const { mandate } = request
+  if (mandate === undefined) return undefined
+  const judgment =
+    judgeKind(request, mandate) ?? judgeScope(request, mandate) ?? judgeCallerId(request, mandate)
+  return judgment && createFinding(judgment, at)
+}
+
+/**
+ * The `mandate` finding of a call that was not refused before; `undefined` if nothing limits the key and nothing of the call
+ * is paused. `findings` are those of the checks, which say where the called person may be. `pauses` is `undefined` if they
+ * could not be read.
+ */
+export function judgeMandate(
+  request: CallRequest,
+  findings: readonly Finding[],
+  { pauses, at }: { readonly pauses: Pauses | undefined; readonly at: Instant },
+): Finding | undefined {
+  const judgment = judgePauses(request, pauses) ?? judgeRest(request, findings)
+  return judgment && createFinding(judgment, at)
+}
+
+/** What came of counting an attempt: how many are left, or the finding that blocks the call. */
+export type CountedAttempt =
+  | { readonly remaining: RemainingAttempts; readonly finding?: undefined }
+  | { readonly finding: Finding }
+
+export interface AttemptToCount {
+  readonly attempt: Attempt
+  readonly limits: AttemptLimits
+  readonly counter: AttemptCounter
+}
+
+/** Never rejects. An attempt that is counted later than in `ms` is taken back. */
+export async function countAttempt(
+  { attempt, limits, counter }: AttemptToCount,
+  { ms, timers }: { readonly ms: number; readonly timers: Timers },
+): Promise<CountedAttempt> {
+  const { at } = attempt
+  const taking = counter.take(attempt, limits)
+  try {
+    const taken = await withTimeout(
+      taking,
+      ms,
+      () => Promise.reject(new Error('no answer in time')),
+      { timers },
+    )
+    if (taken.refused === undefined) return taken
+    return { finding: createFinding({ verdict: 'deny', ...taken.refused }, at) }
+  } catch (cause) {
+    taking.then(() => counter.release(attempt.decisionId)).catch(() => undefined)
+    const detail = `the attempts of the key could not be counted: ${getErrorMessage(cause)}`
+    return {
+      finding: createFinding({ verdict: 'unknown', reason: 'check-unanswered', detail }, at),
+    }
+  }
+}
+
+function createFinding(judgment: Judgment, at: Instant): Finding {
+  const holdsUntil = Number.POSITIVE_INFINITY
+  return { check: 'mandate', source: 'keys', asOf: at, holdsUntil, ...judgment }
+}
+
+function judgePauses(request: CallRequest, pauses: Pauses | undefined): Judgment | undefined {
+  if (pauses === undefined) {
+    const detail = 'whether calls are paused could not be read'
+    return { verdict: 'unknown', reason: 'check-unanswered', detail }
+  }
+  if (pauses.size === 0) return undefined
+  const { accountId, keyId, mandate, callKind } = request
+  const ai = callKind === 'ai' ? pauses.get('ai') : undefined
+  if (ai) return deny('ai-paused', describePause(ai))
+  const key = keyId === undefined ? undefined : pauses.get(`key:${keyId}`)
+  if (key) return deny('key-paused', describePause(key))
+  const agents = mandate && isAgent(mandate) ? pauses.get(`agents:${accountId}`) : undefined
+  return agents && deny('key-paused', `all agents of the account are, ${describePause(agents)}`)
+}
+
+/** A key for AI calls alone. */
+const isAgent = ({ callKinds }: Mandate) =>
+  callKinds !== 'any' && callKinds.size === 1 && callKinds.has('ai')
+
+const describePause = ({ pausedAt, pausedBy, because }: Pause) =>
+  `since ${formatInstant(pausedAt)} by ${pausedBy}: ${because}`
+
+function judgeRest({ mandate }: CallRequest, findings: readonly Finding[]): Judgment | undefined {
+  if (mandate === undefined) return undefined
+  const detail = `within version ${mandate.version} of the limits of the key`
+  return judgeRegions(findings, mandate) ?? { verdict: 'pass', reason: 'permitted', detail }
+}
+
+function judgeKind({ callKind }: CallRequest, { callKinds }: Mandate): Judgment | undefined {
+  if (callKinds === 'any' || callKinds.has(callKind)) return undefined
+  return deny('key-kind', `it is limited to ${[...callKinds].join(', ')}, not ${callKind}`)
+}
+
+function judgeScope(request: CallRequest, mandate: Mandate): Judgment | undefined {
+  const { accountId, campaignId = '' } = request
+  const { projects, campaigns } = mandate
+  if (!canUseScope({ accountId, limits: mandate }, request)) {
+    const codes = projects === 'any' ? '' : [...projects.codes].join(', ')
+    return deny('key-project', `it is limited to the projects ${codes}; name one of them`)
+  }
+  if (campaigns === 'any' || campaigns.has(Number(campaignId.trim() || Number.NaN)))
+    return undefined
+  return deny('key-project', `it is limited to the campaigns ${[...campaigns].join(', ')}`)
+}
+
+const noCodes: ReadonlySet<string> = new Set()
+
+function judgeCallerId({ callerId }: CallRequest, mandate: Mandate): Judgment | undefined {
+  const { callerIds } = mandate
+  if (callerIds === 'any') return undefined
+  if (callerId === undefined) return deny('key-caller-id', 'it must name the caller ID')
+  const parsed = parseDialString(callerId, noCodes)
+  if (parsed.kind !== 'nanp') {
+    return deny('key-caller-id', 'the caller ID is not a number of the North American plan')
+  }
+  if (callerIds === 'valid' || callerIds.has(parsed.number)) return undefined
+  return deny('key-caller-id', 'the caller ID is not one of its own')
+}
+
+/** Every place where the called person may be must be in one of the regions. */
+function judgeRegions(findings: readonly Finding[], { regions }: Mandate): Judgment | undefined {
+  if (regions === 'any') return undefined
+  const found = findRegions(findings)
+  if (found.length === 0) return deny('key-region', 'the region of the number is not known')
+  const other = found.find((region) => !regions.has(region))
+  if (other === undefined) return undefined
+  return deny('key-region', `${other} is not one of ${[...regions].join(', ')}`)
+}
+
+/** As the facts of the finding on calling hours have them; those of a postal code, too. */
+function findRegions(findings: readonly Finding[]): readonly string[] {
+  const hours = findings.find(({ check }) => check === 'calling-hours')
+  const texts = [hours, ...(hours?.parts ?? [])].flatMap((one) => one?.facts ?? [])
+  return texts.flatMap((text) => {
+    const { places = [], postal }: RecordedPlaces = JSON.parse(text)
+    return [...places, ...(postal?.places ?? [])].map((place) => place.split(' ', 1)[0] ?? '')
+  })
+}
+
+/** Each place is a region and a time zone. */
+interface RecordedPlaces {
+  readonly places?: readonly string[]
+  readonly postal?: { readonly places?: readonly string[] }
+}
+
+function deny(reason: ReasonCode, detail: string): Judgment & { readonly verdict: Verdict } {
+  return { verdict: 'deny', reason, detail }
+}

@@ -1,0 +1,195 @@
+/**
+ * Counts the calls that keys were given. The database counts, so that two questions at the same time, on one server or on
+ * several, cannot both take the last one.
+ */
+import { type SqlBool, sql } from 'kysely'
+import type {
+  Attempt,
+  AttemptCounter,
+  AttemptLimits,
+  AttemptRefusal,
+  AttemptResult,
+} from '../../domain/mandate.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { msPerDay, msPerHour } from '../../domain/time/dates.js'
+import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
+import type { Db } from '../../storage/tables.js'
+
+/** A call whose end nobody reports does not hold its place for longer. */
+const longestCallMs = 2 * msPerHour
+
+/** The longest cool-down, and how long attempts are kept. */
+export const maxCoolDownSeconds = (7 * msPerDay) / 1000
+
+export type AttemptStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+
+export class Attempts implements AttemptCounter {
+  readonly #storage: AttemptStorage
+
+  constructor(storage: AttemptStorage) {
+    this.#storage = storage
+  }
+
+  async take(attempt: Attempt, limits: AttemptLimits): Promise<AttemptResult> {
+    const { db, traits, retryWhileLocked } = this.#storage
+    if (traits.isCopy) throw new Error('an edge does not count attempts; ask one of edge.centers')
+    return await retryWhileLocked(() =>
+      db.transaction().execute(async (transaction) => {
+        await lockKey(transaction, attempt.keyId, traits)
+        return await takeLocked(transaction, attempt, limits)
+      }),
+    )
+  }
+
+  async release(decisionId: string): Promise<void> {
+    const { db } = this.#storage
+    await db.deleteFrom('attempts').where('decision_id', '=', decisionId).execute()
+  }
+
+  /** The call has ended, so that another may take its place. */
+  async end(decisionId: string, at: Instant): Promise<void> {
+    await this.#storage.db
+      .updateTable('attempts')
+      .set({ ended_at: at })
+      .where('decision_id', '=', decisionId)
+      .where('ended_at', 'is', null)
+      .execute()
+  }
+
+  /** Deletes those that no limit counts any more. */
+  async deleteOld(now: Instant): Promise<void> {
+    const before = now - maxCoolDownSeconds * 1000
+    await this.#storage.db.deleteFrom('attempts').where('at', '<', before).execute()
+  }
+}
+
+/** In SQLite a write, since a transaction that begins with a read could not write if another process has written meanwhile. */
+async function lockKey(db: Db, keyId: string, { isShared }: EngineTraits): Promise<void> {
+  if (isShared) {
+    const key = db.selectFrom('api_keys').select('id').where('id', '=', keyId)
+    await key.forNoKeyUpdate().execute()
+  } else {
+    const update = db.updateTable('api_keys').set((row) => ({ version: row.ref('version') }))
+    await update.where('id', '=', keyId).execute()
+  }
+}
+
+/** No other attempt of the key is counted meanwhile. */
+async function takeLocked(db: Db, attempt: Attempt, limits: AttemptLimits): Promise<AttemptResult> {
+  const { decisionId, keyId, accountId, number, at } = attempt
+  const counts = await readCounts(db, attempt)
+  const refused =
+    findCoolDown(counts, at, limits) ??
+    findFullNumber(counts, limits) ??
+    (await findFullWindow(db, attempt, counts, limits)) ??
+    findConcurrent(counts, limits)
+  if (refused) return { refused }
+  await db
+    .insertInto('attempts')
+    .values({ decision_id: decisionId, key_id: keyId, account_id: accountId, number, at })
+    .execute()
+  const { attemptsPerHour, attemptsPerDay } = limits
+  const hour = attemptsPerHour && attemptsPerHour - counts.hour - 1
+  const day = attemptsPerDay && attemptsPerDay - counts.day - 1
+  return { remaining: { hour, day } }
+}
+
+interface Counts {
+  readonly hour: number
+  readonly day: number
+  readonly open: number
+  readonly ofNumber: number
+  /** The oldest to the number in a day, and the newest of all. */
+  readonly oldest: Instant | null
+  readonly latest: Instant | null
+}
+
+async function readCounts(db: Db, { keyId, number, at }: Attempt): Promise<Counts> {
+  const countIf = (condition: ReturnType<typeof sql<SqlBool>>) =>
+    sql<number>`coalesce(sum(case when ${condition} then 1 else 0 end), 0)`
+  const ofKey = await db
+    .selectFrom('attempts')
+    .select([
+      countIf(sql`at > ${at - msPerHour}`).as('hour'),
+      countIf(sql`true`).as('day'),
+      countIf(sql`ended_at is null and at > ${at - longestCallMs}`).as('open'),
+    ])
+    .where('key_id', '=', keyId)
+    .where('at', '>', at - msPerDay)
+    .executeTakeFirstOrThrow()
+  const ofNumber = await db
+    .selectFrom('attempts')
+    .select([
+      countIf(sql`at > ${at - msPerDay}`).as('ofNumber'),
+      sql<number | null>`min(case when at > ${at - msPerDay} then at end)`.as('oldest'),
+      ({ fn }) => fn.max('at').as('latest'),
+    ])
+    .where('key_id', '=', keyId)
+    .where('number', '=', number)
+    .executeTakeFirstOrThrow()
+  const { oldest, latest } = ofNumber
+  return {
+    hour: Number(ofKey.hour),
+    day: Number(ofKey.day),
+    open: Number(ofKey.open),
+    ofNumber: Number(ofNumber.ofNumber),
+    oldest: oldest === null ? null : Number(oldest),
+    latest: latest === null ? null : Number(latest),
+  }
+}
+
+function findCoolDown(
+  { latest }: Counts,
+  at: Instant,
+  { coolDownSeconds }: AttemptLimits,
+): AttemptRefusal | undefined {
+  if (coolDownSeconds === undefined || latest === null) return undefined
+  const opensAt = latest + coolDownSeconds * 1000
+  if (at >= opensAt) return undefined
+  const detail = `${coolDownSeconds} s must pass between two calls`
+  return { reason: 'key-cool-down', detail, opensAt }
+}
+
+function findFullNumber(
+  { ofNumber, oldest }: Counts,
+  { attemptsPerNumberPerDay: limit }: AttemptLimits,
+): AttemptRefusal | undefined {
+  if (limit === undefined || ofNumber < limit) return undefined
+  const detail = `${limit} to the same number in 24 hours`
+  // Exact for the limit that the key had since; after it was lowered, it is asked again then.
+  return { reason: 'key-attempts', detail, opensAt: (oldest ?? 0) + msPerDay }
+}
+
+async function findFullWindow(
+  db: Db,
+  { keyId }: Attempt,
+  counts: Counts,
+  { attemptsPerHour, attemptsPerDay }: AttemptLimits,
+): Promise<AttemptRefusal | undefined> {
+  const windows = [
+    { limit: attemptsPerDay, taken: counts.day, ms: msPerDay, text: 'in 24 hours' },
+    { limit: attemptsPerHour, taken: counts.hour, ms: msPerHour, text: 'in an hour' },
+  ]
+  for (const { limit, taken, ms, text } of windows) {
+    if (limit === undefined || taken < limit) continue
+    const leaving = await db
+      .selectFrom('attempts')
+      .select('at')
+      .where('key_id', '=', keyId)
+      .orderBy('at', 'desc')
+      .offset(limit - 1)
+      .limit(1)
+      .executeTakeFirst()
+    const opensAt = (leaving?.at ?? 0) + ms
+    return { reason: 'key-attempts', detail: `${limit} ${text}`, opensAt }
+  }
+  return undefined
+}
+
+function findConcurrent(
+  { open }: Counts,
+  { concurrent }: AttemptLimits,
+): AttemptRefusal | undefined {
+  if (concurrent === undefined || open < concurrent) return undefined
+  return { reason: 'key-concurrent', detail: `${concurrent} at a time` }
+}

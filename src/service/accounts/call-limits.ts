@@ -1,0 +1,87 @@
+/** Checks what an operator asks to limit the calls of a key to. */
+import { findRegionCountry } from '../../data/numbering/area-codes.js'
+import type { CallLimits } from '../../domain/mandate.js'
+import { parseDialString } from '../../domain/phone-number.js'
+import { type AppError, invalidRequest } from '../../errors.js'
+import type { Db } from '../../storage/tables.js'
+import { maxCoolDownSeconds } from './attempts.js'
+
+const maxListed = 100
+const maxCount = 1_000_000
+
+const counts = {
+  attemptsPerHour: maxCount,
+  attemptsPerDay: maxCount,
+  attemptsPerNumberPerDay: maxCount,
+  coolDownSeconds: maxCoolDownSeconds,
+  concurrent: maxCount,
+} as const
+
+/** Without those that are `undefined`; `undefined` if none is left. */
+export function toCallLimits(limits: CallLimits): CallLimits | undefined {
+  const set = Object.entries(limits).filter(([, value]) => value !== undefined)
+  return set.length === 0 ? undefined : Object.fromEntries(set)
+}
+
+/**
+ * Returns the limits with numbers of ten digits and codes in upper case. Throws `invalid-request` naming the limit, the value and
+ * the rule.
+ */
+export async function validateCallLimits(
+  db: Db,
+  accountId: string,
+  limits: CallLimits,
+): Promise<CallLimits | undefined> {
+  for (const name of Object.keys(counts) as (keyof typeof counts)[]) {
+    const value = limits[name]
+    if (value === undefined) continue
+    if (Number.isSafeInteger(value) && value >= 1 && value <= counts[name]) continue
+    throw invalid(name, value, `must be a whole number from 1 to ${counts[name]}`)
+  }
+  const { campaigns, callerIds, regions } = limits
+  for (const [field, list] of Object.entries({ campaigns, callerIds, regions })) {
+    if (!Array.isArray(list) || (list.length > 0 && list.length <= maxListed)) continue
+    throw invalid(field, list.length, `must name 1 to ${maxListed}`)
+  }
+  await requireCampaigns(db, accountId, campaigns ?? [])
+  return toCallLimits({
+    ...limits,
+    callerIds: Array.isArray(callerIds) ? callerIds.map(parseCallerId) : callerIds,
+    regions: regions?.map(parseRegion),
+  })
+}
+
+async function requireCampaigns(
+  db: Db,
+  accountId: string,
+  campaigns: readonly number[],
+): Promise<void> {
+  if (campaigns.length === 0) return
+  const rows = await db
+    .selectFrom('campaigns')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('id', 'in', campaigns)
+    .execute()
+  const known = new Set(rows.map(({ id }) => id))
+  const other = campaigns.find((id) => !known.has(id))
+  if (other !== undefined) {
+    throw invalid('campaigns', other, `is not a campaign of account ${accountId}`)
+  }
+}
+
+function parseCallerId(text: string): string {
+  const parsed = parseDialString(text, new Set())
+  if (parsed.kind === 'nanp') return parsed.number
+  throw invalid('callerIds', text, 'is not a number of the North American plan')
+}
+
+function parseRegion(text: string): string {
+  const region = text.trim().toUpperCase()
+  if (findRegionCountry(region) !== undefined) return region
+  throw invalid('regions', text, 'is not the code of a state or province, such as NY')
+}
+
+function invalid(field: string, value: unknown, rule: string): AppError {
+  return invalidRequest([{ field, value: String(value), rule }])
+}

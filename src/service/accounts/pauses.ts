@@ -1,0 +1,98 @@
+/** Pauses that an operator has ordered. They end only when an operator ends them. */
+import type { MaybePromise } from '../../domain/compliance.js'
+import type { Pause, PauseSubject, Pauses } from '../../domain/mandate.js'
+import type { Clock, Timers } from '../../domain/time/clock.js'
+import { invalidRequest } from '../../errors.js'
+import { TtlCache } from '../../runtime/ttl-cache.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import { readCacheLimits } from '../sql/read-cache-limits.js'
+
+export interface PausesOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'reads'>
+  readonly clock: Clock
+  readonly timers: Pick<Timers, 'monotonicMs'>
+}
+
+export interface PauseOrder extends Omit<Pause, 'pausedAt'> {
+  readonly subject: PauseSubject
+}
+
+const maxTextLength = 200
+
+export class PauseStore {
+  readonly #options: PausesOptions
+  readonly #cache: TtlCache<Pauses>
+
+  constructor(options: PausesOptions) {
+    this.#options = options
+    this.#cache = new TtlCache({ ...readCacheLimits, timers: options.timers })
+  }
+
+  /** Those in force; what another process has ordered a second ago is among them. */
+  read(): MaybePromise<Pauses> {
+    return this.#cache.get('all') ?? this.#readAll()
+  }
+
+  async #readAll(): Promise<Pauses> {
+    const pauses = await this.#cache.fetch('all', async () => {
+      const rows = await this.#options.storage.reads.selectFrom('pauses').selectAll().execute()
+      return new Map(
+        rows.map(({ subject, paused_at: pausedAt, paused_by: pausedBy, reason: because }) => [
+          subject,
+          { pausedAt, pausedBy, because },
+        ]),
+      )
+    })
+    if (pauses === undefined) throw new Error('the pauses could not be read')
+    return pauses
+  }
+
+  /**
+   * Takes effect at once in this process, and within a second in others. Returns `false` if it is paused already, which
+   * stays as it is. Throws `invalid-request` naming `because`, `key` or `account`.
+   */
+  async pause({ subject, pausedBy, because }: PauseOrder): Promise<boolean> {
+    if (because.trim() === '' || because.length > maxTextLength) {
+      const rule = `is required and must have at most ${maxTextLength} characters`
+      throw invalidRequest([{ field: 'because', value: because, rule }])
+    }
+    const { storage, clock } = this.#options
+    const accountId = await this.#findAccount(subject)
+    const { numInsertedOrUpdatedRows } = await storage.db
+      .insertInto('pauses')
+      .values({
+        subject,
+        account_id: accountId,
+        paused_at: clock.now(),
+        paused_by: pausedBy,
+        reason: because.trim(),
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst()
+    this.#cache.clear()
+    return (numInsertedOrUpdatedRows ?? 0n) > 0n
+  }
+
+  /** Returns `false` if it is not paused. */
+  async resume(subject: PauseSubject): Promise<boolean> {
+    const { db } = this.#options.storage
+    const deleted = await db.deleteFrom('pauses').where('subject', '=', subject).executeTakeFirst()
+    this.#cache.clear()
+    return deleted.numDeletedRows > 0n
+  }
+
+  /** The account that a pause is about; empty for all accounts. */
+  async #findAccount(subject: PauseSubject): Promise<string> {
+    if (subject === 'ai') return ''
+    const { db } = this.#options.storage
+    const [kind = '', id = ''] = subject.split(/:(.*)/s)
+    const account =
+      kind === 'key'
+        ? db.selectFrom('api_keys').select('account_id').where('id', '=', id)
+        : db.selectFrom('accounts').select('id as account_id').where('id', '=', id)
+    const found = await account.executeTakeFirst()
+    if (found) return found.account_id
+    const field = kind === 'key' ? 'key' : 'account'
+    throw invalidRequest([{ field, value: id, rule: 'not found' }])
+  }
+}

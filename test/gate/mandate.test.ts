@@ -1,0 +1,263 @@
+/** What limits the calls of a key, and what an operator has paused. */
+import { describe, expect, it } from 'vitest'
+import type { CallRequest } from '../../src/domain/decision.js'
+import type { AttemptResult, Mandate, Pauses } from '../../src/domain/mandate.js'
+import { answered, fakeCompliance, noon, openHours } from '../support/fake-compliance.js'
+import { aCall, type TestGateOptions, testGate } from '../support/test-gate.js'
+
+const nothing: Mandate = {
+  version: 3,
+  callKinds: 'any',
+  projects: 'any',
+  campaigns: 'any',
+  callerIds: 'any',
+  regions: 'any',
+}
+const compliance = (places = ['NY America/New_York'], postal?: object) =>
+  fakeCompliance({
+    legalTime: () => answered({ ...openHours, facts: JSON.stringify({ places, postal }) }),
+  })
+
+async function decide(
+  mandate: Partial<Mandate>,
+  call: Partial<CallRequest> = {},
+  {
+    asked = compliance(),
+    ...options
+  }: TestGateOptions & { asked?: ReturnType<typeof fakeCompliance> } = {},
+) {
+  const { gate, recorded } = testGate(asked, options)
+  const request = aCall({ keyId: 'key-1', mandate: { ...nothing, ...mandate }, ...call })
+  const { decision, reason, findings, remaining, nextAllowedAt } = await gate.decide(request)
+  expect(recorded).toHaveLength(1)
+  const [first] = findings
+  return { decision, reason, detail: first?.detail, first, remaining, nextAllowedAt, asked }
+}
+
+describe('a limit of a key', () => {
+  const call = { callerId: '+1 212 555 0199', campaignId: '7' }
+  const limits: readonly (readonly [string, Partial<Mandate>, Partial<CallRequest>, string])[] = [
+    ['a kind', { callKinds: new Set(['ai']) }, {}, 'key-kind'],
+    [
+      'a project',
+      { projects: { codes: new Set(['S']), campaignIds: new Set() } },
+      {},
+      'key-project',
+    ],
+    ['a campaign', { campaigns: new Set([8]) }, {}, 'key-project'],
+    [
+      'a campaign, with none',
+      { campaigns: new Set([8]) },
+      { campaignId: undefined },
+      'key-project',
+    ],
+    ['a campaign, with blanks', { campaigns: new Set([0]) }, { campaignId: ' ' }, 'key-project'],
+    ['a caller ID', { callerIds: new Set(['2125550198']) }, {}, 'key-caller-id'],
+    ['a caller ID, with none', { callerIds: 'valid' }, { callerId: undefined }, 'key-caller-id'],
+    ['a caller ID, with text', { callerIds: 'valid' }, { callerId: 'me' }, 'key-caller-id'],
+    ['a caller ID, with 911', { callerIds: 'valid' }, { callerId: '911' }, 'key-caller-id'],
+    ['a region', { regions: new Set(['NJ']) }, {}, 'key-region'],
+  ]
+  it.each(limits)('blocks what is beyond it: %s', async (_name, mandate, more, reason) => {
+    const result = await decide(mandate, { ...call, ...more })
+    expect(result).toMatchObject({ decision: 'block', reason, first: { check: 'mandate' } })
+  })
+
+  it('lets pass what is within it', async () => {
+    const mandate: Partial<Mandate> = {
+      callKinds: new Set(['manual']),
+      projects: { codes: new Set(['main']), campaignIds: new Set([7]) },
+      campaigns: new Set([7]),
+      callerIds: new Set(['2125550199']),
+      regions: new Set(['NY']),
+    }
+    expect(await decide(mandate, call)).toMatchObject({
+      decision: 'allow',
+      first: { check: 'mandate', verdict: 'pass' },
+    })
+  })
+
+  it('is not told what the lists of another project say', async () => {
+    const { asked } = await decide({ campaigns: new Set([8]) }, call)
+    expect(asked.asked).toEqual([])
+  })
+
+  it('to regions needs all places of the number to be in them, and blocks if none is known', async () => {
+    const regions = new Set(['NY'])
+    const two = compliance(['NY America/New_York', 'NJ America/New_York'])
+    expect(await decide({ regions }, {}, { asked: two })).toMatchObject({ reason: 'key-region' })
+    const postal = compliance(undefined, { places: ['CT America/New_York'] })
+    expect(await decide({ regions }, {}, { asked: postal })).toMatchObject({ reason: 'key-region' })
+    const unknown = fakeCompliance()
+    expect(await decide({ regions }, {}, { asked: unknown })).toMatchObject({
+      reason: 'key-region',
+    })
+  })
+
+  it('blocks numbers of other countries, which policy allows unchecked for others', async () => {
+    const settings = { nonNanp: 'allow' as const }
+    const foreign = { dialed: '+442071838750' }
+    const { gate } = testGate(compliance(), { settings })
+    expect(await gate.decide(aCall(foreign))).toMatchObject({ reason: 'policy-allows' })
+    const limited = { ...foreign, keyId: 'key-1', mandate: nothing }
+    expect(await gate.decide(aCall(limited))).toMatchObject({ reason: 'foreign-number' })
+  })
+
+  it('never blocks an emergency number', async () => {
+    const settings = { serviceCodes: new Set(['911']) }
+    const { gate } = testGate(compliance(), {
+      settings,
+      readPauses: () => paused('ai', 'key:key-1'),
+    })
+    const mandate = { ...nothing, callKinds: new Set(['manual'] as const) }
+    const request = aCall({ dialed: '911', keyId: 'key-1', mandate, callKind: 'ai' })
+    expect(await gate.decide(request)).toMatchObject({ decision: 'allow', reason: 'service-code' })
+  })
+
+  it('holds for an account in shadow mode', async () => {
+    const settings = { shadow: { accounts: ['main'], trunks: [] } }
+    const result = await decide({ callKinds: new Set(['ai']) }, {}, { settings })
+    expect(result).toMatchObject({ decision: 'block', reason: 'key-kind' })
+  })
+})
+
+function paused(...subjects: readonly string[]): Pauses {
+  const pause = { pausedAt: noon, pausedBy: 'ann', because: 'a test' }
+  return new Map(subjects.map((subject) => [subject, pause]))
+}
+
+describe('a pause', () => {
+  const ai = { callKinds: new Set(['ai'] as const) }
+  const cases: readonly (readonly [
+    string,
+    string,
+    Partial<Mandate>,
+    Partial<CallRequest>,
+    boolean,
+  ])[] = [
+    ['of the key', 'key:key-1', {}, {}, true],
+    ['of another key', 'key:key-2', {}, {}, false],
+    ['of the agents of the account', 'agents:main', ai, { callKind: 'ai' }, true],
+    ['of agents, for a key that is none', 'agents:main', {}, {}, false],
+    ['of the agents of another account', 'agents:other', ai, { callKind: 'ai' }, false],
+    ['of all AI calls', 'ai', {}, { callKind: 'ai' }, true],
+    ['of all AI calls, for a manual one', 'ai', {}, {}, false],
+  ]
+  const permissive = fakeCompliance({
+    scrub: () =>
+      answered({
+        letter: 'E',
+        reason: ';;;',
+        ebrType: 'P',
+        doNotCallToday: false,
+        allowed: { manual: true, autodialed: true, ai: true },
+        detail: undefined,
+      }),
+  })
+  it.each(cases)('%s', async (_name, subject, mandate, call, isBlocked) => {
+    const options = { asked: permissive, readPauses: () => paused(subject) }
+    const result = await decide(mandate, call, options)
+    expect(result.decision).toBe(isBlocked ? 'block' : 'allow')
+    if (isBlocked) expect(result.detail).toContain('since 2026-11-23T17:00:00Z by ann: a test')
+  })
+
+  it('of all AI calls holds for calls without a key', async () => {
+    const { gate } = testGate(permissive, { readPauses: async () => paused('ai') })
+    const call = aCall({ callKind: 'ai', via: 'asterisk' })
+    expect(await gate.decide(call)).toMatchObject({ reason: 'ai-paused' })
+  })
+
+  it('that cannot be read blocks', async () => {
+    const readPauses = () => Promise.reject(new Error('no database'))
+    const { gate } = testGate(permissive, { readPauses })
+    expect(await gate.decide(aCall())).toMatchObject({
+      decision: 'block',
+      reason: 'check-unanswered',
+    })
+  })
+})
+
+describe('the attempts of a key', () => {
+  const attempts = { attemptsPerHour: 5 }
+  /** Counts what it was asked. */
+  function counter(answer: () => Promise<AttemptResult>) {
+    const events: string[] = []
+    return {
+      events,
+      take: ({ decisionId }: { decisionId: string }) => {
+        events.push(`take ${decisionId}`)
+        return answer()
+      },
+      release: async (id: string) => void events.push(`release ${id}`),
+    }
+  }
+  const some = async () => ({ remaining: { hour: 4 } })
+
+  it('are counted for the decision that is recorded, and what is left is in it', async () => {
+    const attemptCounter = counter(some)
+    const { gate, recorded } = testGate(compliance(), { attempts: attemptCounter })
+    const call = aCall({ keyId: 'key-1', mandate: { ...nothing, attempts } })
+    expect(await gate.decide(call)).toMatchObject({ decision: 'allow', remaining: { hour: 4 } })
+    expect(attemptCounter.events).toEqual([`take ${recorded[0]?.id}`])
+  })
+
+  it('do not include what-ifs, blocks and calls of keys without limits', async () => {
+    const attemptCounter = counter(some)
+    const limited = { mandate: { ...nothing, attempts }, keyId: 'key-1' }
+    const { gate } = testGate(compliance(), { attempts: attemptCounter })
+    await gate.decide(aCall({ ...limited, at: noon }))
+    await gate.decide(aCall({ ...limited, callKind: 'ai' }))
+    await gate.decide(aCall({ keyId: 'key-1', mandate: nothing }))
+    expect(attemptCounter.events).toEqual([])
+  })
+
+  it('block when none is left, until there is room', async () => {
+    const refused = {
+      reason: 'key-attempts' as const,
+      detail: '5 in an hour',
+      opensAt: noon + 60_000,
+    }
+    const result = await decide({ attempts }, {}, { attempts: counter(async () => ({ refused })) })
+    expect(result).toMatchObject({
+      decision: 'block',
+      reason: 'key-attempts',
+      nextAllowedAt: noon + 60_000,
+      first: { verdict: 'deny' },
+    })
+  })
+
+  it('block when they cannot be counted', async () => {
+    const failing = counter(() => Promise.reject(new Error('no database')))
+    const result = await decide({ attempts }, {}, { attempts: failing })
+    expect(result).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
+    expect(result.detail).toContain('no database')
+  })
+
+  it('are taken back when they are counted too late, or the allow does not leave', async () => {
+    let count: (result: AttemptResult) => void = () => undefined
+    const late = counter(
+      () =>
+        new Promise((resolve) => {
+          count = resolve
+        }),
+    )
+    const settings = { deadlineMs: 20 }
+    const result = await decide({ attempts }, {}, { attempts: late, settings })
+    expect(result).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
+    expect(late.events).toHaveLength(1)
+    count({ remaining: {} })
+    await expect.poll(() => late.events).toEqual(['take id1', 'release id1'])
+
+    const unrecorded = counter(some)
+    const { gate } = testGate(compliance(), {
+      attempts: unrecorded,
+      journal: {
+        append: (_, onWritten) => onWritten?.(new Error('disk full')),
+        amend: () => undefined,
+      },
+    })
+    const call = aCall({ keyId: 'key-1', mandate: { ...nothing, attempts } })
+    expect(await gate.decide(call)).toMatchObject({ decision: 'block', reason: 'not-recorded' })
+    expect(unrecorded.events).toEqual(['take id1', 'release id1'])
+  })
+})
