@@ -14,6 +14,7 @@ export const statusByErrorKind = {
   'unsupported-media-type': 415,
   /** RFC 6749, section 5.2. */
   'unsupported-grant': 400,
+  'invalid-grant-details': 400,
   'rate-limited': 429,
   'not-available': 503,
   /** The server has too much to do right now; the same request may be sent again. */

@@ -122,7 +122,8 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
     tables: z.object({
       accounts: rows,
       api_keys: rows,
-      pauses: rows,
+      // A center of an earlier version has none.
+      pauses: rows.default([]),
       projects: rows,
       campaigns: rows,
       project_hours: rows,

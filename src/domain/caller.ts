@@ -3,7 +3,7 @@
  * and campaign ids of requests.
  */
 
-import type { CallKind, Mandate, ProjectLimit } from './mandate.js'
+import type { CallKind, Mandate, ProjectLimit, TokenGrant } from './mandate.js'
 import type { Instant } from './time/clock.js'
 
 /** Id of the sandbox account, which is created on the first start. */
@@ -122,12 +122,16 @@ export interface TokenRequest {
   readonly grantType: string
   readonly clientId: string
   readonly clientSecret: string
+  /** What the token is to be limited to. */
+  readonly grant?: TokenGrant | undefined
 }
 
 export interface TokenResponse {
   /** Appears only in this answer; stored hashed. */
   readonly token: string
   readonly expiresInSeconds: number
+  /** As in the request. */
+  readonly grant?: TokenGrant | undefined
 }
 
 /**

@@ -23,6 +23,8 @@ export interface AttemptLimits {
   readonly coolDownSeconds?: number | undefined
   /** Calls in progress: those that have neither ended nor been given back, for two hours at most. */
   readonly concurrent?: number | undefined
+  /** Of an access token: in all, until it expires. */
+  readonly inAll?: { readonly limit: number; readonly token: string; readonly expiresAt: Instant }
 }
 
 /** What else limits the calls of a key; absent means no limit. */
@@ -32,6 +34,13 @@ export interface CallLimits extends AttemptLimits {
   readonly callerIds?: readonly string[] | 'valid' | undefined
   /** Codes of states and provinces. */
   readonly regions?: readonly string[] | undefined
+}
+
+/** What an access token is limited to, beyond its key (RFC 9396): it can only be less. */
+export interface TokenGrant extends Pick<CallLimits, 'campaigns' | 'callerIds' | 'regions'> {
+  readonly kinds?: readonly CallKind[] | undefined
+  /** Calls in all, until the token expires. */
+  readonly attempts?: number | undefined
 }
 
 export interface Mandate {

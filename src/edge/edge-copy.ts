@@ -108,8 +108,7 @@ export class EdgeCopy {
         const isOwn =
           column === undefined ? sql`true` : sql`${sql.ref(column)} in (${accountId}, '')`
         await sql`delete from ${sql.table(table)} where ${isOwn}`.execute(transaction)
-        // A center of an earlier version does not have all tables.
-        await this.#insert(transaction, table, tables[table] ?? [])
+        await this.#insert(transaction, table, tables[table])
       }
     })
   }

@@ -66,6 +66,7 @@ const blockWords: Readonly<Record<number, string>> = {
 const oauthErrors: Readonly<Partial<Record<ErrorKind, string>>> = {
   unauthenticated: 'invalid_client',
   'unsupported-grant': 'unsupported_grant_type',
+  'invalid-grant-details': 'invalid_authorization_details',
   'not-available': 'temporarily_unavailable',
   overloaded: 'temporarily_unavailable',
 }

@@ -121,8 +121,13 @@ const rnd = { phoneNumber: number, date: '2026-01-31' }
 
 describe('a key limited to a project', () => {
   it('is tried on every endpoint that takes a project or campaign', () => {
-    const taking = [...endpoints.values()].filter(({ request, paths }) =>
-      /proj|"[^"]*campaign/i.test(JSON.stringify(toJsonSchema(request).properties) + paths.join()),
+    const taking = [...endpoints.values()].filter(
+      ({ name, request, paths }) =>
+        // It names campaigns to permit less.
+        name !== 'token' &&
+        /proj|"[^"]*campaign/i.test(
+          JSON.stringify(toJsonSchema(request).properties) + paths.join(),
+        ),
     )
     expect(taking.map(({ name }) => name).sort()).toEqual(Object.keys(scoped).sort())
     // These answer with a block instead, of which there is a record.
@@ -504,5 +509,44 @@ describe('the record of a decision', () => {
     const recorded = await send(key, { path: `/v1/decisions/${line.text.split(':')[2]}` })
     expect(recorded.json()).toMatchObject({ via: 'predial', keyId: id })
     expect(recorded.text).not.toContain(key)
+  })
+})
+
+describe('a token asked for with authorization_details', () => {
+  const ask = async (details: unknown) => {
+    const { key } = await keyWith({ callKinds: ['ai'] })
+    const text = typeof details === 'string' ? details : JSON.stringify(details)
+    const client = { grant_type: 'client_credentials', client_id: 'main', client_secret: key }
+    const form = { ...client, authorization_details: text }
+    return await send('', { path: '/oauth/token', form })
+  }
+
+  it('says what it was given', async () => {
+    const details = [{ type: 'callgate_dial', kinds: ['ai'], attempts: 10 }]
+    const answer = await ask(details)
+    expect(answer.json()).toMatchObject({ token_type: 'Bearer', authorization_details: details })
+  })
+
+  it('is refused more than its key has', async () => {
+    const answer = await ask([{ type: 'callgate_dial', kinds: ['manual'] }])
+    expect([answer.status, answer.json()]).toEqual([
+      400,
+      {
+        error: 'invalid_authorization_details',
+        error_description: "kinds 'manual': the key may not ask for that",
+      },
+    ])
+  })
+
+  it.each([
+    'x',
+    {},
+    [],
+    [{ type: 'other' }],
+    [{ type: 'callgate_dial', everything: true }],
+    [{ type: 'callgate_dial', attempts: 0 }],
+    [{ type: 'callgate_dial' }, { type: 'callgate_dial' }],
+  ])('is refused for %j', async (details) => {
+    expect((await ask(details)).json()).toMatchObject({ error: 'invalid_request' })
   })
 })

@@ -3,7 +3,9 @@
  * What each needs stands here once more, so that a descriptor cannot change or appear unnoticed.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { presets } from '../../src/commands/accounts/key-options.js'
 import { type Right, rights } from '../../src/domain/caller.js'
+import { callKinds } from '../../src/domain/decision.js'
 import { type Ask, openTwoAccounts, type TwoAccounts } from '../support/two-accounts.js'
 import { endpoints, isRefusalIn } from '../support/walk-endpoints.js'
 
@@ -311,4 +313,56 @@ describe('a key', () => {
       })
     }
   }
+})
+
+describe('the key of an AI agent', () => {
+  it('changes nothing by any call that lets it dial what it could not', async () => {
+    const { keys: store, projects } = accounts.running.callgate
+    const { role, expiresInMs: _, ...limits } = presets['ai-agent']
+    const agent = await store.create({ accountId: 'main', role, label: 'agent', ...limits })
+    await projects.create({ accountId: 'main', code: 'OPEN', name: 'Open' })
+    const onList = '2127365002'
+    const query = { phoneList: onList, actionType: 'add' }
+    await accounts.send(accounts.owner, { path: `${rpc}/pdnc`, query })
+    const callerId = '2125550199'
+    const calls: readonly object[] = [number, onList, '3125550142'].flatMap((to) =>
+      callKinds.flatMap((callKind) => [
+        { number: to, callKind, callerId },
+        { number: to, callKind, callerId, projectId: 'OPEN' },
+        { number: to, callKind },
+      ]),
+    )
+    const decisions = async () => {
+      const verdicts: string[] = []
+      for (const json of calls) {
+        const answer = await accounts.send(agent.key, { path: '/v1/decisions', json })
+        verdicts.push((answer.json() as { decision: string }).decision)
+      }
+      return verdicts
+    }
+    const before = await decisions()
+    expect(before).not.toContain('allow')
+    const bearer = async (ask: Ask) => {
+      for (const to of [number, onList]) {
+        const text = JSON.stringify(ask).replaceAll(number, to)
+        await accounts.send(agent.key, JSON.parse(text))
+      }
+    }
+    for (const ways of Object.values(rows)) {
+      for (const { ask } of [ways].flat()) await bearer(ask)
+    }
+    for (const actionType of ['add', 'remove']) {
+      await bearer({
+        path: `${rpc}/pdnc`,
+        query: { phoneList: number, actionType, projId: 'OPEN' },
+      })
+    }
+    expect(await decisions()).toEqual(before)
+    const consents = await accounts.running.callgate.storage.db
+      .selectFrom('ebr_records')
+      .select('id')
+      .where('key_id', '=', agent.id)
+      .execute()
+    expect(consents).toEqual([])
+  })
 })

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { CallKind, CallLimits, TokenGrant } from '../../src/domain/mandate.js'
 import { AppError } from '../../src/errors.js'
 import { AccessTokens } from '../../src/service/accounts/access-tokens.js'
 import { ApiKeys, createAuthenticator } from '../../src/service/accounts/api-keys.js'
@@ -394,5 +395,69 @@ describe('who shows a credential', () => {
     const { key } = await keys.create({ accountId: 'main', role: 'Agent', label: '' })
     expect(key).toMatch(/^cgt_/)
     expect(await createAuthenticator(keys, tokens)(key, 'bearer')).toMatchObject({ role: 'Agent' })
+  })
+})
+
+describe('a token that is to permit less than its key', () => {
+  async function limited() {
+    const parts = await build()
+    const { apiKeys, tokens } = parts
+    const create = (calls?: CallLimits, kinds?: readonly CallKind[]) =>
+      apiKeys.create({ accountId: 'main', role: 'Agent', label: '', calls, callKinds: kinds })
+    const ask = (clientSecret: string, grant: TokenGrant) =>
+      tokens.issue({ grantType: 'client_credentials', clientId: 'main', clientSecret, grant })
+    const mandateOf = async (token: string) => (await tokens.authenticate(token))?.limits.mandate
+    return { ...parts, create, ask, mandateOf }
+  }
+
+  test('permits what both permit', async () => {
+    const { create, ask, mandateOf } = await limited()
+    const { key } = await create({ regions: ['NY', 'NJ'], attemptsPerHour: 5 }, ['ai', 'manual'])
+    const grant: TokenGrant = { kinds: ['ai'], regions: ['NY'], callerIds: 'valid', attempts: 2 }
+    const { token, grant: granted } = await ask(key, grant)
+    expect(granted).toEqual(grant)
+    expect(await mandateOf(token)).toMatchObject({
+      version: 1,
+      callKinds: new Set(['ai']),
+      regions: new Set(['NY']),
+      callerIds: 'valid',
+      attempts: { attemptsPerHour: 5, inAll: { limit: 2 } },
+    })
+  })
+
+  test('is limited although its key is not', async () => {
+    const { create, ask, mandateOf } = await limited()
+    const { key } = await create()
+    const { token } = await ask(key, { kinds: ['ai'] })
+    expect(await mandateOf(token)).toMatchObject({ callKinds: new Set(['ai']), projects: 'any' })
+  })
+
+  test('is refused what the key may not ask for', async () => {
+    const { create, ask } = await limited()
+    const { key } = await create({ regions: ['NY'], callerIds: ['2125550199'] }, ['ai'])
+    for (const grant of [
+      { kinds: ['manual'] },
+      { regions: ['NY', 'CT'] },
+      { callerIds: ['2125550198'] },
+    ] as const) {
+      await expect(ask(key, grant)).rejects.toMatchObject({ kind: 'invalid-grant-details' })
+    }
+  })
+
+  test('loses what its key loses later', async () => {
+    const { clock, apiKeys, create, ask, mandateOf } = await limited()
+    const { id, key } = await create({ regions: ['NY', 'NJ'] })
+    const { token } = await ask(key, { regions: ['NY'] })
+    await apiKeys.change(id, { calls: { regions: ['NJ'] }, by: 'tester' })
+    clock.advance(1_000)
+    expect(await mandateOf(token)).toMatchObject({ version: 2, regions: new Set() })
+  })
+
+  test('is refused when this version cannot read what limits it', async () => {
+    const { create, ask, mandateOf } = await limited()
+    const { key } = await create()
+    const { token } = await ask(key, { kinds: ['ai'] })
+    await database.db.updateTable('access_tokens').set({ call_limits: '{"later":1}' }).execute()
+    await expect(mandateOf(token)).rejects.toThrow('later')
   })
 })

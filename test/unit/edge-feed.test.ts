@@ -31,6 +31,7 @@ const account: AccountCopy = {
   tables: {
     accounts: [{ id: accountId, kind: 'real', name: 'Main', agents_may_remove: 0, created_at: 0 }],
     api_keys: [],
+    pauses: [],
     projects: [],
     campaigns: [],
     project_hours: [],

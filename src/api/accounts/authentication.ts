@@ -5,23 +5,72 @@
 import { z } from 'zod'
 import type { TokenRequest, TokenResponse } from '../../domain/caller.js'
 import { type Role, roles } from '../../domain/caller.js'
+import { callKinds, type TokenGrant } from '../../domain/mandate.js'
 import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
 import { fields, optionalId } from '../fields.js'
 
 const requiredText = z.string('is required').min(1, 'is required and must not be empty')
 
+const grantRule =
+  'must be a JSON list with one object of type callgate_dial, with any of kinds, campaigns, callerIds, regions, attempts'
+
+/** Rich authorization requests (RFC 9396), for a token that permits less than its key. */
+const dialGrant = z.strictObject({
+  type: z.literal('callgate_dial'),
+  kinds: z.array(z.enum(callKinds)).min(1).optional(),
+  campaigns: z.array(z.int().positive()).min(1).max(100).optional(),
+  callerIds: z
+    .array(z.string().regex(/^\d{10}$/))
+    .min(1)
+    .max(100)
+    .optional(),
+  regions: z
+    .array(z.string().regex(/^[A-Z]{2}$/))
+    .min(1)
+    .max(100)
+    .optional(),
+  attempts: z.int().positive().max(1_000_000).optional(),
+})
+
+const grantDetails = z
+  .string(grantRule)
+  .transform((text, context): TokenGrant => {
+    const read = z.tuple([dialGrant]).safeParse(parseJson(text))
+    if (!read.success) {
+      context.addIssue(grantRule)
+      return z.NEVER
+    }
+    const [{ type: _, ...grant }] = read.data
+    return grant
+  })
+  .describe(
+    'Limits the token further than its key: a JSON list with one object of type `callgate_dial` and any of ' +
+      '`kinds`, `campaigns`, `callerIds` (ten digits), `regions`, and `attempts`, the calls in all',
+  )
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Names and values are case sensitive, and other fields, including `scope`, are ignored (RFC 6749,
- * section 3.2): a token has the rights of its key, so there are no scopes to choose from.
+ * section 3.2): a token has the rights of its key, so there are no scopes to choose from. What it may be limited to is in
+ * `authorization_details`.
  */
 const tokenRequest = z
   .object({
     grant_type: requiredText.describe('`client_credentials`'),
     client_id: requiredText.describe('The account’s id'),
     client_secret: requiredText.describe('An API key of that account'),
+    authorization_details: grantDetails.optional(),
   })
   .transform(
     (wire): TokenRequest => ({
+      grant: wire.authorization_details,
       grantType: wire.grant_type,
       clientId: wire.client_id,
       clientSecret: wire.client_secret,
@@ -33,6 +82,10 @@ const tokenResponse = z
     token_type: z.literal('Bearer'),
     expires_in: z.int().positive().describe('Seconds from now'),
     access_token: z.string().describe('Send it as `Authorization: Bearer`'),
+    authorization_details: z
+      .array(dialGrant)
+      .optional()
+      .describe('What the token is limited to, if the request said so'),
   })
   .transform(
     (wire): TokenResponse => ({ token: wire.access_token, expiresInSeconds: wire.expires_in }),
@@ -55,8 +108,13 @@ export const tokenEndpoint = defineEndpoint<TokenRequest, TokenResponse>({
   request: tokenRequest,
   response: tokenResponse,
   errors: 'oauth',
-  encode: ({ token, expiresInSeconds }) => ({
-    json: { token_type: 'Bearer', expires_in: expiresInSeconds, access_token: token },
+  encode: ({ token, expiresInSeconds, grant }) => ({
+    json: {
+      token_type: 'Bearer',
+      expires_in: expiresInSeconds,
+      access_token: token,
+      ...(grant && { authorization_details: [{ type: 'callgate_dial', ...grant }] }),
+    },
     headers: { Pragma: 'no-cache' },
   }),
 })

@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import type { Caller, TokenRequest, TokenResponse } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
+import type { TokenGrant } from '../../domain/mandate.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { AppError } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
@@ -13,7 +14,8 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { type ApiKeys, tokenPrefix } from './api-keys.js'
-import { callerColumns, readCaller } from './key-rows.js'
+import { findBeyond, narrow } from './call-limits.js'
+import { callerColumns, readCaller, readTokenGrant } from './key-rows.js'
 
 /** 33 random bytes are exactly 44 URL-safe characters. */
 const tokenBytes = 33
@@ -55,11 +57,11 @@ export class AccessTokens {
 
   /**
    * Issues a token for an account id and one of its keys. Throws `unsupported-grant` for any grant other
-   * than client credentials, `unauthenticated` for a key of another account; the errors do not repeat
+   * than client credentials, `invalid-grant-details` if it is to permit more than the key, `unauthenticated` for a key of another account; the errors do not repeat
    * the input. When a key has reached its maximum, its oldest token is revoked, so that a client that
    * requests a token before each call neither locks itself out nor fills the database.
    */
-  async issue({ grantType, clientId, clientSecret }: TokenRequest): Promise<TokenResponse> {
+  async issue({ grantType, clientId, clientSecret, grant }: TokenRequest): Promise<TokenResponse> {
     if (grantType !== 'client_credentials') {
       throw new AppError('unsupported-grant', 'grant_type: must be client_credentials')
     }
@@ -67,12 +69,15 @@ export class AccessTokens {
     if (caller?.accountId !== clientId) {
       throw new AppError('unauthenticated', 'client_id or client_secret is not valid')
     }
+    const beyond = grant && findBeyond(caller, grant)
+    if (beyond !== undefined) throw new AppError('invalid-grant-details', beyond)
     const token = tokenPrefix + this.#options.randomBytes(tokenBytes).toString('base64url')
     const now = this.#options.clock.now()
     // A token expires with its key at the latest.
     const expiresAt = Math.min(now + lifetimeMs, caller.limits.expiresAt)
-    await this.#store(hash('sha256', token), { keyId: caller.keyId, now, expiresAt })
-    return { token, expiresInSeconds: Math.max(1, Math.floor((expiresAt - now) / 1000)) }
+    await this.#store(hash('sha256', token), { keyId: caller.keyId, now, expiresAt, grant })
+    const expiresInSeconds = Math.max(1, Math.floor((expiresAt - now) / 1000))
+    return { token, expiresInSeconds, grant }
   }
 
   /** Also deletes invalid tokens: expired ones, and ones issued while the clock was ahead. */
@@ -82,7 +87,13 @@ export class AccessTokens {
       keyId,
       now,
       expiresAt,
-    }: { readonly keyId: string; readonly now: Instant; readonly expiresAt: Instant },
+      grant,
+    }: {
+      readonly keyId: string
+      readonly now: Instant
+      readonly expiresAt: Instant
+      readonly grant: TokenGrant | undefined
+    },
   ): Promise<void> {
     const { storage } = this.#options
     const write = () =>
@@ -106,7 +117,12 @@ export class AccessTokens {
         await this.#deleteOldest(transaction, keyId)
         await transaction
           .insertInto('access_tokens')
-          .values({ token_hash: tokenHash, key_id: keyId, expires_at: expiresAt })
+          .values({
+            token_hash: tokenHash,
+            key_id: keyId,
+            expires_at: expiresAt,
+            call_limits: grant ? JSON.stringify(grant) : null,
+          })
           .execute()
       })
     await storage.retryWhileLocked(write)
@@ -164,12 +180,22 @@ export class AccessTokens {
       .selectFrom('access_tokens')
       .innerJoin('api_keys', 'api_keys.id', 'access_tokens.key_id')
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
-      .select([...callerColumns, 'access_tokens.expires_at as token_expires_at'])
+      .select([
+        ...callerColumns,
+        'access_tokens.expires_at as token_expires_at',
+        'access_tokens.call_limits as token_limits',
+      ])
       .where('access_tokens.token_hash', '=', tokenHash)
       .where('api_keys.revoked_at', 'is', null)
       .executeTakeFirst()
     if (!row) return undefined
-    const caller = await readCaller(reads, row)
-    return { caller, expiresAt: Math.min(row.token_expires_at, caller.limits.expiresAt) }
+    const ofKey = await readCaller(reads, row)
+    const expiresAt = Math.min(row.token_expires_at, ofKey.limits.expiresAt)
+    if (row.token_limits === null) return { caller: ofKey, expiresAt }
+    const grant = readTokenGrant(row.token_limits)
+    const inAll = grant.attempts
+      ? { limit: grant.attempts, token: tokenHash, expiresAt: row.token_expires_at }
+      : undefined
+    return { caller: narrow(ofKey, grant, inAll), expiresAt }
   }
 }

@@ -12,6 +12,7 @@ import type {
 } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour } from '../../domain/time/dates.js'
+import { takeShared } from '../../storage/cluster/shared-limits.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 
@@ -84,6 +85,9 @@ async function takeLocked(db: Db, attempt: Attempt, limits: AttemptLimits): Prom
     (await findFullWindow(db, attempt, counts, limits)) ??
     findConcurrent(counts, limits)
   if (refused) return { refused }
+  if (!(await takeOfToken(db, limits))) {
+    return { refused: { reason: 'key-attempts', detail: 'all that the access token was given' } }
+  }
   await db
     .insertInto('attempts')
     .values({ decision_id: decisionId, key_id: keyId, account_id: accountId, number, at })
@@ -92,6 +96,13 @@ async function takeLocked(db: Db, attempt: Attempt, limits: AttemptLimits): Prom
   const hour = attemptsPerHour && attemptsPerHour - counts.hour - 1
   const day = attemptsPerDay && attemptsPerDay - counts.day - 1
   return { remaining: { hour, day } }
+}
+
+/** What is released does not come back to the token. */
+async function takeOfToken(db: Db, { inAll }: AttemptLimits): Promise<boolean> {
+  if (inAll === undefined) return true
+  const { token, limit, expiresAt } = inAll
+  return (await takeShared(db, { key: `attempts ${token}`, limit, expiresAt }, 1)) > 0
 }
 
 interface Counts {

@@ -1,6 +1,7 @@
 /** Checks what an operator asks to limit the calls of a key to. */
 import { findRegionCountry } from '../../data/numbering/area-codes.js'
-import type { CallLimits } from '../../domain/mandate.js'
+import type { Caller, KeyLimits } from '../../domain/caller.js'
+import type { AttemptLimits, CallLimits, Mandate, TokenGrant } from '../../domain/mandate.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
@@ -16,6 +17,76 @@ const counts = {
   coolDownSeconds: maxCoolDownSeconds,
   concurrent: maxCount,
 } as const
+
+/**
+ * A caller limited further by a token. What a token was given is what both permit, so it is no more than the key is given now.
+ */
+export function narrow(
+  caller: Caller,
+  { kinds, campaigns, callerIds, regions }: TokenGrant,
+  inAll: AttemptLimits['inAll'],
+): Caller {
+  const { limits } = caller
+  const before = limits.mandate ?? anyCall(limits)
+  const attempts = inAll ? { ...before.attempts, inAll } : before.attempts
+  const callKinds = intersect(before.callKinds, kinds)
+  const mandate: Mandate = Object.freeze({
+    ...before,
+    callKinds,
+    campaigns: intersect(before.campaigns, campaigns),
+    callerIds: narrowCallerIds(before.callerIds, callerIds),
+    regions: intersect(before.regions, regions),
+    ...(attempts && { attempts }),
+  })
+  return Object.freeze({ ...caller, limits: Object.freeze({ ...limits, callKinds, mandate }) })
+}
+
+/** What a key without limits may ask for. */
+const anyCall = ({ projects, callKinds }: KeyLimits): Mandate => {
+  return { version: 1, projects, callKinds, campaigns: 'any', callerIds: 'any', regions: 'any' }
+}
+
+function intersect<Value>(
+  before: ReadonlySet<Value> | 'any',
+  wanted: readonly Value[] | undefined,
+): ReadonlySet<Value> | 'any' {
+  if (wanted === undefined) return before
+  return new Set(before === 'any' ? wanted : wanted.filter((value) => before.has(value)))
+}
+
+function narrowCallerIds(
+  before: Mandate['callerIds'],
+  wanted: TokenGrant['callerIds'],
+): Mandate['callerIds'] {
+  if (wanted === 'valid') return before === 'any' ? wanted : before
+  return before === 'valid' ? intersect('any', wanted) : intersect(before, wanted)
+}
+
+/** What a token is asked to permit and its key does not, for people; `undefined` if there is nothing. */
+export function findBeyond({ limits }: Caller, grant: TokenGrant): string | undefined {
+  const mandate = limits.mandate ?? anyCall(limits)
+  const { kinds, campaigns, callerIds, regions } = grant
+  const lists: readonly (readonly [
+    string,
+    readonly unknown[] | undefined,
+    ReadonlySet<unknown> | 'any',
+  ])[] = [
+    ['kinds', kinds, mandate.callKinds],
+    ['campaigns', campaigns, mandate.campaigns],
+    [
+      'callerIds',
+      callerIds === 'valid' ? [] : callerIds,
+      mandate.callerIds === 'valid' ? 'any' : mandate.callerIds,
+    ],
+    ['regions', regions, mandate.regions],
+  ]
+  for (const [name, wanted, permitted] of lists) {
+    if (permitted === 'any') continue
+    const beyond = wanted?.find((value) => !permitted.has(value))
+    if (beyond !== undefined) return `${name} '${beyond}': the key may not ask for that`
+  }
+  return undefined
+}
 
 /** Without those that are `undefined`; `undefined` if none is left. */
 export function toCallLimits(limits: CallLimits): CallLimits | undefined {

@@ -11,7 +11,7 @@ import {
   type ScrubLimits,
 } from '../../domain/caller.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
-import type { CallLimits, Mandate, ProjectLimit } from '../../domain/mandate.js'
+import type { CallLimits, Mandate, ProjectLimit, TokenGrant } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import type { AccountRow, ApiKeyRow, Db } from '../../storage/tables.js'
 
@@ -46,6 +46,19 @@ const callLimitsSchema = z.strictObject({
   coolDownSeconds: count,
   concurrent: count,
 })
+
+const tokenGrantSchema = z.strictObject({
+  kinds: z.array(z.enum(callKinds)).readonly().optional(),
+  campaigns: callLimitsSchema.shape.campaigns,
+  callerIds: callLimitsSchema.shape.callerIds,
+  regions: callLimitsSchema.shape.regions,
+  attempts: count,
+})
+
+/** Throws for limits that this version cannot read. */
+export function readTokenGrant(text: string): TokenGrant {
+  return tokenGrantSchema.parse(JSON.parse(text))
+}
 
 /** Throws for limits that this version cannot read. */
 export function readCallLimits(text: string | null): CallLimits | undefined {
