@@ -10,6 +10,7 @@ export const statusByErrorKind = {
   forbidden: 403,
   'not-found': 404,
   'method-not-allowed': 405,
+  conflict: 409,
   'too-large': 413,
   'unsupported-media-type': 415,
   /** RFC 6749, section 5.2. */

@@ -22,7 +22,7 @@ export interface AccountServicesWithTokens extends AccountServices {
 }
 
 export function createAccountServices(context: AppContext): AccountServicesWithTokens {
-  const { storage, runtime, keys, projects, expiryClock: clock, settings } = context
+  const { storage, runtime, keys, projects, approvals, expiryClock: clock, settings } = context
   const { timers, randomBytes } = runtime
   const { tokensPerKey: maxPerKey } = settings.limits
   return {
@@ -30,6 +30,7 @@ export function createAccountServices(context: AppContext): AccountServicesWithT
     access: new AccessCheck(projects),
     projects: projects.records,
     projectRpc: projects.rpc,
+    approvals,
     legalEntities: new LegalEntities({ storage, clock }),
   }
 }

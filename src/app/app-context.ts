@@ -11,6 +11,7 @@ import { AppError, DataFileError, getErrorMessage } from '../errors.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { Accounts } from '../service/accounts/accounts.js'
 import { ApiKeys } from '../service/accounts/api-keys.js'
+import { Approvals } from '../service/accounts/approvals.js'
 import { Attempts } from '../service/accounts/attempts.js'
 import { PauseStore } from '../service/accounts/pauses.js'
 import { Projects } from '../service/projects/projects.js'
@@ -41,6 +42,7 @@ export interface AppContext {
   readonly pauses: PauseStore
   /** Counts the calls that keys were given. */
   readonly attempts: Attempts
+  readonly approvals: Approvals
   readonly projects: Projects
   /** Stores webhook events; sends them once a server has started it. */
   readonly webhooks: Webhooks
@@ -85,7 +87,6 @@ export async function openAppContext(
     const { randomBytes } = runtime
     const keys = new ApiKeys({ db, reads, clock: expiryClock, timers, randomBytes })
     const pauses = new PauseStore({ storage, clock, timers })
-    const attempts = new Attempts(storage)
     const webhookObserver = new WebhookObserverRelay()
     const webhooks = createWebhooks({
       settings,
@@ -94,6 +95,8 @@ export async function openAppContext(
       accounts,
       observer: webhookObserver,
     })
+    const attempts = new Attempts(storage, webhooks)
+    const approvals = new Approvals({ storage, clock })
     const projects = new Projects({ storage, clock, timers, changes, webhooks })
     const close = async () => {
       // A missing or locked database must not prevent the program from exiting.
@@ -116,6 +119,7 @@ export async function openAppContext(
       keys,
       pauses,
       attempts,
+      approvals,
       projects,
     }
     return { ...base, webhooks, webhookObserver, close }

@@ -2,7 +2,7 @@
  * A call to decide on, the findings of the checks, and the pure function from findings to ruling.
  */
 
-import type { CallKind, Mandate, RemainingAttempts } from './mandate.js'
+import type { CallKind, CountedCall, Mandate } from './mandate.js'
 import type { ListVersion } from './number-set.js'
 import type { Instant } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
@@ -34,6 +34,7 @@ export const reasonTexts = {
   'key-concurrent': 'as many calls of the key are in progress as it may have at a time',
   'key-attempts': 'the key has been given as many calls as it may ask for in this time',
   'key-cool-down': 'the key has been given a call to this number too recently',
+  'approval-needed': 'a person must approve this call of the key first',
   'invalid-request': 'the facts of the call are invalid, so it was not checked',
   'invalid-number': 'the dialed text is not a telephone number',
   'foreign-number': 'the number belongs to another country; policy blocks those',
@@ -95,6 +96,8 @@ export interface CallRequest {
   readonly postalCode?: string | undefined
   readonly callerId?: string | undefined
   readonly reference?: string | undefined
+  /** The approval of a person that the call is to use. */
+  readonly approvalId?: string | undefined
   /** A what-if: decided as of this instant, never counted as an attempt. */
   readonly at?: Instant | undefined
   /** Name of the trunk in the settings, if a dialplan said on which the call is to be placed. */
@@ -209,8 +212,8 @@ export interface Decision extends Ruling {
   readonly judgedAt: Instant
   /** Current time of the account's clock; the age of findings is measured to it, also in a what-if. */
   readonly accountTime: Instant
-  /** On an allow by a key with limits on attempts. */
-  readonly remaining?: RemainingAttempts | undefined
+  /** Of a key with limits on attempts. */
+  readonly counted?: CountedCall | undefined
   /** Additional explanation for a call that was refused without checks. */
   readonly detail?: string | undefined
   /** An allow may be acted on before this instant; a block remains valid until then. */

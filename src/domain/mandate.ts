@@ -23,6 +23,8 @@ export interface AttemptLimits {
   readonly coolDownSeconds?: number | undefined
   /** Calls in progress: those that have neither ended nor been given back, for two hours at most. */
   readonly concurrent?: number | undefined
+  /** A person must approve each call. */
+  readonly approval?: 'always' | undefined
   /** Of an access token: in all, until it expires. */
   readonly inAll?: { readonly limit: number; readonly token: string; readonly expiresAt: Instant }
 }
@@ -62,22 +64,51 @@ export interface RemainingAttempts {
   readonly day?: number | undefined
 }
 
+/** Exactly what a person approves. */
+export interface ApprovalSubject {
+  /** Ten digits. */
+  readonly number: string
+  readonly callKind: CallKind
+  readonly projectId?: string | undefined
+  readonly campaignId?: string | undefined
+  readonly callerId?: string | undefined
+}
+
+export const approvalStates = ['waiting', 'approved', 'refused', 'used', 'expired'] as const
+export type ApprovalState = (typeof approvalStates)[number]
+
+export const maxNoteLength = 500
+
+/** The approval that an allow rests on, or that a blocked call waits for. */
+export interface UsedApproval {
+  readonly id: string
+  /** When the waiting one expires, as ISO 8601. */
+  readonly expiresAt?: string | undefined
+  readonly approvedBy?: string | undefined
+  readonly approvedAt?: string | undefined
+}
+
 /** A call that a key asks for, to be counted. */
 export interface Attempt {
   readonly decisionId: string
   readonly keyId: string
   readonly accountId: string
-  /** Ten digits. */
-  readonly number: string
+  readonly subject: ApprovalSubject
+  /** That the request names. */
+  readonly approvalId?: string | undefined
   readonly at: Instant
 }
 
-export type AttemptResult =
-  | { readonly remaining: RemainingAttempts; readonly refused?: undefined }
-  | { readonly refused: AttemptRefusal }
+/** What came of an attempt, as the decision says it. */
+export interface CountedCall {
+  readonly remaining?: RemainingAttempts | undefined
+  readonly approval?: UsedApproval | undefined
+}
+
+export type AttemptResult = CountedCall & { readonly refused?: AttemptRefusal | undefined }
 
 export interface AttemptRefusal {
-  readonly reason: 'key-attempts' | 'key-cool-down' | 'key-concurrent'
+  readonly reason: 'key-attempts' | 'key-cool-down' | 'key-concurrent' | 'approval-needed'
   readonly detail: string
   /** When there is room again; absent when that depends on the end of another call. */
   readonly opensAt?: Instant | undefined

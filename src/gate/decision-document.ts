@@ -9,7 +9,7 @@ import {
   reasonTexts,
   type Verdict,
 } from '../domain/decision.js'
-import type { RemainingAttempts } from '../domain/mandate.js'
+import type { CountedCall } from '../domain/mandate.js'
 import type { ListVersion } from '../domain/number-set.js'
 import { maskNumber } from '../domain/phone-number.js'
 import type { Instant } from '../domain/time/clock.js'
@@ -73,10 +73,8 @@ interface OutcomeDocument {
   readonly cause?: number | undefined
 }
 
-/** See {@link RemainingAttempts}. */
-interface MandateDocument {
+interface MandateDocument extends CountedCall {
   readonly version: number
-  readonly remaining?: RemainingAttempts | undefined
 }
 
 export interface DecisionDocument {
@@ -175,9 +173,9 @@ function formatDecision(decision: Decision): string {
   )
 }
 
-function formatMandate({ request: { mandate }, remaining }: Decision): string {
+function formatMandate({ request: { mandate }, counted }: Decision): string {
   if (mandate === undefined) return ''
-  const document: MandateDocument = { version: mandate.version, remaining }
+  const document: MandateDocument = { version: mandate.version, ...counted }
   return `,"mandate":${JSON.stringify(document)}`
 }
 

@@ -202,22 +202,25 @@ export class Gate {
   /** An attempt is counted only when nothing else blocks the call, and taken back if the allow does not leave. */
   async #takeAttempt(call: PendingCall, judged: CallRuling): Promise<DecisionFinalizer> {
     const { clock, timers, newId, attempts: counter } = this.#deps
-    const { accountId, keyId = '', mandate } = call.request
+    const { accountId, keyId = '', mandate, approvalId } = call.request
     if (!counter || !mandate?.attempts) throw new TypeError('attempts of this key are not limited')
     const { number } = judged
     const at = clock.now()
     const id = newId(at)
-    const attempt = { decisionId: id, keyId, accountId, number, at }
+    const { callKind, projectId, campaignId, callerId } = call.request
+    const subject = { number, callKind, projectId, campaignId, callerId }
+    const attempt = { decisionId: id, keyId, accountId, subject, approvalId, at }
     const leftMs = Math.max(0, this.#remainingMs(call.arrivedAtMs, timers.monotonicMs()))
     this.#pending += 1
     const counting = { attempt, limits: mandate.attempts, counter }
-    const counted = await countAttempt(counting, { ms: leftMs * checkDeadlineShare, timers })
+    const { finding, ...counted } = await countAttempt(counting, {
+      ms: leftMs * checkDeadlineShare,
+      timers,
+    })
     this.#pending -= 1
-    const { finding } = counted
     const findings = finding ? [finding, ...judged.findings.slice(1)] : judged.findings
     const ruling = this.#decideNow(call, findings)
-    const remaining = finding ? undefined : counted.remaining
-    const finalize = await this.#recordRuling(call, { number, findings, ruling, id, remaining })
+    const finalize = await this.#recordRuling(call, { number, findings, ruling, id, counted })
     return (isDelayed) => {
       const final = finalize(isDelayed)
       if (!finding && final.decision === 'block') counter.release(id).catch(() => undefined)
@@ -313,7 +316,7 @@ export class Gate {
 
   #createDecision(
     { request, account }: Pick<PendingCall, 'request' | 'account'>,
-    { number, ruling, findings, detail, id, remaining }: CallRuling,
+    { number, ruling, findings, detail, id, counted }: CallRuling,
     { now: decidedAt, accountNow: accountTime } = this.#readInstants(account),
   ): Decision {
     const { newId, settings } = this.#deps
@@ -328,7 +331,7 @@ export class Gate {
       decidedAt,
       judgedAt,
       accountTime,
-      remaining,
+      counted,
       detail,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
       encoded: undefined,

@@ -5,10 +5,10 @@ import type {
   Attempt,
   AttemptCounter,
   AttemptLimits,
+  CountedCall,
   Mandate,
   Pause,
   Pauses,
-  RemainingAttempts,
 } from '../domain/mandate.js'
 import { parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
@@ -44,10 +44,8 @@ export function judgeMandate(
   return judgment && createFinding(judgment, at)
 }
 
-/** What came of counting an attempt: how many are left, or the finding that blocks the call. */
-export type CountedAttempt =
-  | { readonly remaining: RemainingAttempts; readonly finding?: undefined }
-  | { readonly finding: Finding }
+/** What came of counting an attempt, with the finding if it blocks the call. */
+export type CountedAttempt = CountedCall & { readonly finding?: Finding | undefined }
 
 export interface AttemptToCount {
   readonly attempt: Attempt
@@ -69,8 +67,9 @@ export async function countAttempt(
       () => Promise.reject(new Error('no answer in time')),
       { timers },
     )
-    if (taken.refused === undefined) return taken
-    return { finding: createFinding({ verdict: 'deny', ...taken.refused }, at) }
+    const { refused, ...counted } = taken
+    if (refused === undefined) return counted
+    return { ...counted, finding: createFinding({ verdict: 'deny', ...refused }, at) }
   } catch (cause) {
     taking.then(() => counter.release(attempt.decisionId)).catch(() => undefined)
     const detail = `the attempts of the key could not be counted: ${getErrorMessage(cause)}`

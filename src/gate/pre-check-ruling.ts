@@ -10,7 +10,7 @@ export interface CallRuling {
   readonly detail?: string | undefined
   /** Of the decision, if an attempt was counted for it. */
   readonly id?: string | undefined
-  readonly remaining?: Decision['remaining']
+  readonly counted?: Decision['counted']
 }
 
 /** Anything but an ordinary number of the North American plan. */

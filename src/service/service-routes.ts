@@ -10,6 +10,11 @@ import { rpcProject, rpcProjectGet } from '../api/accounts/rpc-project.js'
 import { legalCallTimes } from '../api/calling-hours/legal-call-times.js'
 import { createTimeLegalEndpoint } from '../api/calling-hours/time-legal.js'
 import { timeZoneInfo } from '../api/calling-hours/time-zone-info.js'
+import {
+  type ApprovalBody,
+  decideApprovalEndpoint,
+  listApprovalsEndpoint,
+} from '../api/gate/approvals.js'
 import { idPremium, realTimeDisconnect, resOrBusiness } from '../api/lookups/line-lookups.js'
 import { type LitigatorRequest, litigatorGet, litigatorPost } from '../api/lookups/litigator.js'
 import {
@@ -46,6 +51,8 @@ import { scanStatus, scanSubmit } from '../api/reputation/scans.js'
 import { createRoute, type Route } from '../api/route.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub/scrub.js'
 import type { Caller } from '../domain/caller.js'
+import { formatInstant } from '../domain/time/dates.js'
+import type { Approval } from './accounts/approvals.js'
 import type {
   AccountServices,
   BulkFactServices,
@@ -152,7 +159,7 @@ function internalDncActions(internalDnc: CallServices['internalDnc']) {
 }
 
 function listAccountRoutes(subjects: AccountServices): Route[] {
-  const { tokens, access, projects, projectRpc, legalEntities } = subjects
+  const { tokens, access, projects, projectRpc, legalEntities, approvals } = subjects
   return [
     createRoute(tokenEndpoint, (_nobody, request) => tokens.issue(request)),
     createRoute(accessCheckEndpoint, (caller, question) => access.check(caller, question)),
@@ -161,10 +168,27 @@ function listAccountRoutes(subjects: AccountServices): Route[] {
     createRoute(projectUpdate, (caller, request) => projects.update(caller, request)),
     createRoute(rpcProject, (caller, request) => projectRpc.handle(caller, request)),
     createRoute(rpcProjectGet, (caller, request) => projectRpc.handle(caller, request)),
+    createRoute(listApprovalsEndpoint, async (caller, { state }) => {
+      const listed = await approvals.list(caller, state)
+      return { approvals: listed.map(toApprovalBody) }
+    }),
+    createRoute(decideApprovalEndpoint, async (caller, verdict) => {
+      return toApprovalBody(await approvals.decide(caller, verdict, `key ${caller.keyId}`))
+    }),
     createRoute(legalEntitiesGet, (caller) => legalEntities.list(caller)),
     createRoute(legalEntityCreate, (caller, input) => legalEntities.create(caller, input)),
     createRoute(legalEntityUpdate, (caller, input) => legalEntities.update(caller, input)),
   ]
+}
+
+function toApprovalBody(approval: Approval): ApprovalBody {
+  const { requestedAt, expiresAt, decidedAt, ...rest } = approval
+  return {
+    ...rest,
+    requestedAt: formatInstant(requestedAt),
+    expiresAt: formatInstant(expiresAt),
+    decidedAt: decidedAt === undefined ? undefined : formatInstant(decidedAt),
+  }
 }
 
 function listFactRoutes(subjects: FactServices): Route[] {

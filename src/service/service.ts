@@ -2,6 +2,7 @@
 
 import type { AccessCheck } from './accounts/access-check.js'
 import type { AccessTokens } from './accounts/access-tokens.js'
+import type { Approvals } from './accounts/approvals.js'
 import type { LegalCallTimes } from './calling-hours/legal-call-times.js'
 import type { TimeLegalCheck } from './calling-hours/time-legal-check.js'
 import type { TimeZoneInfo } from './calling-hours/time-zone-info.js'
@@ -37,6 +38,7 @@ export interface AccountServices {
   readonly access: Pick<AccessCheck, 'check'>
   readonly projects: Pick<ProjectRecords, 'get' | 'save' | 'update'>
   readonly projectRpc: Pick<ProjectRpc, 'handle'>
+  readonly approvals: Pick<Approvals, 'list' | 'decide'>
   readonly legalEntities: Pick<LegalEntities, 'list' | 'create' | 'update'>
 }
 

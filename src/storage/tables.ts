@@ -23,6 +23,7 @@ export interface Tables {
   key_versions: KeyVersionRow
   pauses: PauseRow
   attempts: AttemptRow
+  approvals: ApprovalRow
   projects: ProjectRow
   campaigns: CampaignRow
   project_hours: ProjectHoursRow
@@ -120,6 +121,26 @@ interface PauseRow {
   paused_at: number
   paused_by: string
   reason: string
+}
+
+/** A call that a key asks for, which waits for a person, or waited. */
+export interface ApprovalRow {
+  id: string
+  account_id: string
+  key_id: string
+  /** Exactly what is approved, as JSON. */
+  subject: string
+  /** SHA-256 of it, in hex. */
+  subject_hash: string
+  state: 'waiting' | 'approved' | 'refused' | 'used'
+  requested_at: number
+  /** From then on it can be neither approved nor used. */
+  expires_at: number
+  decided_by: string | null
+  decided_at: number | null
+  note: string | null
+  /** That used it. */
+  decision_id: string | null
 }
 
 /** An allow that a key with limits on attempts was given. */

@@ -28,10 +28,10 @@ async function decide(
 ) {
   const { gate, recorded } = testGate(asked, options)
   const request = aCall({ keyId: 'key-1', mandate: { ...nothing, ...mandate }, ...call })
-  const { decision, reason, findings, remaining, nextAllowedAt } = await gate.decide(request)
+  const { decision, reason, findings, counted, nextAllowedAt } = await gate.decide(request)
   expect(recorded).toHaveLength(1)
   const [first] = findings
-  return { decision, reason, detail: first?.detail, first, remaining, nextAllowedAt, asked }
+  return { decision, reason, detail: first?.detail, first, counted, nextAllowedAt, asked }
 }
 
 describe('a limit of a key', () => {
@@ -197,7 +197,10 @@ describe('the attempts of a key', () => {
     const attemptCounter = counter(some)
     const { gate, recorded } = testGate(compliance(), { attempts: attemptCounter })
     const call = aCall({ keyId: 'key-1', mandate: { ...nothing, attempts } })
-    expect(await gate.decide(call)).toMatchObject({ decision: 'allow', remaining: { hour: 4 } })
+    expect(await gate.decide(call)).toMatchObject({
+      decision: 'allow',
+      counted: { remaining: { hour: 4 } },
+    })
     expect(attemptCounter.events).toEqual([`take ${recorded[0]?.id}`])
   })
 

@@ -1,11 +1,14 @@
 /** What keys are given within their limits, also when two servers are asked at the same time. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { noLimits } from '../../src/domain/caller.js'
 import type { AttemptLimits } from '../../src/domain/mandate.js'
+import { Approvals } from '../../src/service/accounts/approvals.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
+import type { NewWebhookEvent } from '../../src/service/webhooks/webhook-queue.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { useDatabase } from '../support/database.js'
-import { engineOf } from '../support/test-engine.js'
+import { engineOf, isPostgres } from '../support/test-engine.js'
 
 const database = useDatabase()
 let elsewhere: OpenDatabase
@@ -42,18 +45,49 @@ const start = Date.UTC(2026, 10, 23, 17)
 const hour = 3_600_000
 const number = '2125550100'
 let ids = 0
+/** Over SQLite there is only one. */
+const otherServer = () => (isPostgres() ? elsewhere : database.storage)
 
-function take(limits: AttemptLimits, at: number, { to = number, on = database.storage } = {}) {
+const events: string[] = []
+const webhooks = {
+  add: async (_: unknown, { event, url }: NewWebhookEvent) => {
+    events.push(`${event} ${url}`)
+    return ''
+  },
+  wake: () => undefined,
+}
+const attemptsOn = (storage: OpenDatabase) => new Attempts(storage, webhooks)
+
+interface TakeOptions {
+  readonly to?: string
+  readonly on?: OpenDatabase
+  readonly approvalId?: string | undefined
+  readonly callerId?: string
+}
+
+function take(
+  limits: AttemptLimits,
+  at: number,
+  { to = number, on = database.storage, approvalId, ...more }: TakeOptions = {},
+) {
   ids += 1
-  const attempt = { decisionId: `d${ids}`, keyId: 'key-1', accountId: 'main', number: to, at }
-  return new Attempts(on).take(attempt, limits)
+  const subject = { number: to, callKind: 'ai' as const, ...more }
+  const attempt = {
+    decisionId: `d${ids}`,
+    keyId: 'key-1',
+    accountId: 'main',
+    subject,
+    approvalId,
+    at,
+  }
+  return attemptsOn(on).take(attempt, limits)
 }
 
 describe('a limit on attempts', () => {
   it('is not passed by questions on two servers at the same time', async () => {
     const takings = Array.from({ length: 30 }, (_, index) =>
       take({ attemptsPerHour: 7 }, start + index, {
-        on: index % 2 === 0 ? database.storage : elsewhere,
+        on: index % 2 === 0 ? database.storage : otherServer(),
         to: `21255501${index + 10}`,
       }),
     )
@@ -98,7 +132,7 @@ describe('a limit on attempts', () => {
     expect(await take(limits, start)).toMatchObject({ remaining: {} })
     const first = `d${ids}`
     expect(await take(limits, start + 1)).toMatchObject({ refused: { reason: 'key-concurrent' } })
-    await new Attempts(elsewhere).end(first, start + 2)
+    await attemptsOn(elsewhere).end(first, start + 2)
     expect(await take(limits, start + 3)).toMatchObject({ remaining: {} })
     expect(await take(limits, start + 2 * hour)).toMatchObject({ refused: {} })
     expect(await take(limits, start + 2 * hour + 3)).toMatchObject({ remaining: {} })
@@ -107,7 +141,7 @@ describe('a limit on attempts', () => {
   it('gives back what is released', async () => {
     const limits = { attemptsPerHour: 1 }
     expect(await take(limits, start)).toMatchObject({ remaining: { hour: 0 } })
-    await new Attempts(elsewhere).release(`d${ids}`)
+    await attemptsOn(elsewhere).release(`d${ids}`)
     expect(await take(limits, start + 1)).toMatchObject({ remaining: { hour: 0 } })
   })
 
@@ -118,9 +152,155 @@ describe('a limit on attempts', () => {
 
   it('is forgotten after the longest cool-down', async () => {
     await take({ attemptsPerHour: 1 }, start)
-    await new Attempts(database.storage).deleteOld(start + 7 * 24 * hour)
+    await attemptsOn(database.storage).deleteOld(start + 7 * 24 * hour)
     expect(await take({ coolDownSeconds: 604_800 }, start + 1)).toMatchObject({ refused: {} })
-    await new Attempts(database.storage).deleteOld(start + 7 * 24 * hour + 1)
+    await attemptsOn(database.storage).deleteOld(start + 7 * 24 * hour + 1)
     expect(await take({ coolDownSeconds: 604_800 }, start + 1)).toMatchObject({ remaining: {} })
+  })
+})
+
+describe('an approval', () => {
+  const limits = { approval: 'always' as const }
+  let now = start
+  const clock = { now: () => now }
+  const person = {
+    accountId: 'main',
+    role: 'Supervisor' as const,
+    keyId: 'key-2',
+    limits: noLimits,
+  }
+  const approvals = () => new Approvals({ storage: elsewhere, clock })
+  const waiting = async () => {
+    const [first] = await approvals().list(person, 'waiting')
+    if (!first) throw new Error('no approval is waiting')
+    return first
+  }
+  const decide = async (verdict: 'approve' | 'refuse', more = {}) => {
+    const { id, subjectHash } = await waiting()
+    return await approvals().decide({ ...person, ...more }, { id, verdict, subjectHash }, 'ann')
+  }
+  beforeEach(() => {
+    now = start
+    events.length = 0
+  })
+
+  it('is asked for once for the same call, given by a person, and used once', async () => {
+    const asked = await take(limits, start)
+    const { id } = await waiting()
+    expect(asked).toMatchObject({ approval: { id }, refused: { reason: 'approval-needed' } })
+    expect(await take(limits, start + 1)).toMatchObject({ approval: { id } })
+    expect(await take(limits, start + 1, { approvalId: id })).toMatchObject({
+      refused: { detail: `approval ${id} has not been given yet` },
+    })
+    await decide('approve')
+    const used = await take(limits, start + 2, { approvalId: id })
+    expect(used).toMatchObject({ approval: { id, approvedBy: 'ann' } })
+    expect(used.refused).toBeUndefined()
+    expect(await take(limits, start + 3, { approvalId: id })).toMatchObject({
+      refused: { detail: `approval ${id} is used` },
+    })
+    expect(await approvals().list(person, 'used')).toMatchObject([
+      { id, decisionId: `d${ids - 1}` },
+    ])
+  })
+
+  it('is used once by two questions at the same time, and again if its allow did not leave', async () => {
+    await take(limits, start)
+    const { id: approvalId } = await decide('approve')
+    const results = await Promise.all(
+      [database.storage, otherServer()].map((on) => take(limits, start + 1, { on, approvalId })),
+    )
+    expect(results.filter(({ refused }) => refused === undefined)).toHaveLength(1)
+    const [used] = await approvals().list(person, 'used')
+    await attemptsOn(elsewhere).release(used?.decisionId ?? '')
+    expect((await take(limits, start + 2, { approvalId })).refused).toBeUndefined()
+  })
+
+  it('is for exactly the call that was shown', async () => {
+    await take(limits, start)
+    const { id: approvalId } = await decide('approve')
+    for (const other of [{ to: '2125550101' }, { callerId: '2125550199' }]) {
+      expect(await take(limits, start + 1, { approvalId, ...other })).toMatchObject({
+        refused: { detail: `approval ${approvalId} is for another call` },
+      })
+    }
+    expect(await take(limits, start + 1, { approvalId: 'ap-1' })).toMatchObject({
+      refused: { detail: 'approval ap-1 is not one of the key' },
+    })
+  })
+
+  it('waits for 15 minutes, and can be used for 10', async () => {
+    await take(limits, start)
+    const first = await waiting()
+    now = start + 15 * 60_000
+    const late = approvals().decide(person, { ...first, verdict: 'approve' }, 'ann')
+    await expect(late).rejects.toMatchObject({ kind: 'conflict' })
+    await take(limits, now)
+    const { id: approvalId, expiresAt } = await decide('approve')
+    expect(expiresAt).toBe(now + 10 * 60_000)
+    expect(await take(limits, expiresAt, { approvalId })).toMatchObject({
+      refused: { detail: `approval ${approvalId} is expired` },
+    })
+    now = expiresAt
+    expect(await approvals().list(person, 'expired')).toHaveLength(2)
+  })
+
+  it('is not given by the key that asks, an Agent, another account, or for a subject that was not shown', async () => {
+    await take(limits, start)
+    const forbidden = { kind: 'forbidden' }
+    await expect(decide('approve', { keyId: 'key-1' })).rejects.toMatchObject(forbidden)
+    await expect(decide('approve', { role: 'Agent' })).rejects.toMatchObject(forbidden)
+    await expect(decide('approve', { accountId: 'other' })).rejects.toMatchObject({
+      kind: 'not-found',
+    })
+    const projects = { codes: new Set(['SALES']), campaignIds: new Set<number>() }
+    const ofProject = { limits: { ...noLimits, projects } }
+    await expect(decide('approve', ofProject)).rejects.toMatchObject({ kind: 'not-found' })
+    const { id } = await waiting()
+    const shown = { id, verdict: 'approve' as const, subjectHash: 'other' }
+    await expect(approvals().decide(person, shown, 'ann')).rejects.toMatchObject({
+      kind: 'conflict',
+    })
+    expect((await decide('refuse')).state).toBe('refused')
+    await expect(decide('approve')).rejects.toThrow('no approval is waiting')
+  })
+
+  it('is one of at most 20 that wait for a key', async () => {
+    for (let index = 0; index < 20; index += 1) {
+      await take(limits, start, { to: `21255502${index + 10}` })
+    }
+    expect(await take(limits, start)).toMatchObject({
+      refused: { detail: '20 calls of the key are waiting for approval already' },
+    })
+  })
+
+  it('is announced to the webhook of the project, once', async () => {
+    const { db } = database.storage
+    await db
+      .insertInto('projects')
+      .values({
+        account_id: 'main',
+        code: 'main',
+        name: '',
+        status: 'active',
+        industry_exemption: 0,
+        voip_restricted: 0,
+        inherits_internal_dnc: 0,
+        inherits_ebr: 0,
+        webhook_url: 'https://hooks.example/approvals',
+        created_at: 0,
+        modified_at: 0,
+      })
+      .execute()
+    await take(limits, start)
+    await take(limits, start + 1)
+    expect(events).toEqual(['approval.requested https://hooks.example/approvals'])
+  })
+
+  it('costs no attempt while it waits', async () => {
+    const both = { ...limits, attemptsPerHour: 1 }
+    await take(both, start)
+    const { id: approvalId } = await decide('approve')
+    expect(await take(both, start + 1, { approvalId })).toMatchObject({ remaining: { hour: 0 } })
   })
 })

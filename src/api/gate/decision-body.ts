@@ -145,6 +145,15 @@ export const decisionSchema = z.object({
         .object({ hour: z.number().optional(), day: z.number().optional() })
         .optional()
         .describe('Attempts that are left in this hour and in 24 hours, on an allow'),
+      approval: z
+        .object({
+          id: z.string(),
+          expiresAt: z.string().optional().describe('Until then a person can approve the call'),
+          approvedBy: z.string().optional(),
+          approvedAt: z.string().optional(),
+        })
+        .optional()
+        .describe('The approval that the allow rests on, or that the blocked call waits for'),
     })
     .optional()
     .describe('What limits the calls of the key; absent if nothing does'),

@@ -8,6 +8,7 @@ import {
   callKinds,
   maxCallerIdLength,
   maxDialedLength,
+  maxIdLength,
   maxReferenceLength,
   postalCodePattern,
   postalCodeRule,
@@ -63,7 +64,10 @@ export const callFields = {
   at,
 }
 
-const decisionRequest = fields({ number: dialed, ...callFields })
+/** The approval that a call is to use. */
+const approvalId = optionalText(maxIdLength).describe('An approval of this call; used once')
+
+const decisionRequest = fields({ number: dialed, ...callFields, approvalId })
 
 export type DecisionRequest = z.output<typeof decisionRequest> & {
   /** The reply line contains the number as sent instead of the normalized one. */
@@ -132,6 +136,7 @@ function toPlainRequest(found: PlainFields): DecisionRequest | undefined {
     callerId,
     reference,
     at: undefined,
+    approvalId: undefined,
   }
 }
 
@@ -161,6 +166,7 @@ const predialRequest = fields({
     callerId: callerid,
     reference: ref,
     at: undefined,
+    approvalId: undefined,
     keepSentNumber: format === 'sent',
   }),
 )

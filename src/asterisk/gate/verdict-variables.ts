@@ -23,6 +23,7 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'key-concurrent': '21',
   'key-attempts': '21',
   'key-cool-down': '21',
+  'approval-needed': '21',
   'invalid-request': '42',
   'invalid-number': '21',
   'foreign-number': '21',

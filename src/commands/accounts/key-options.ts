@@ -50,6 +50,7 @@ export interface KeyOptions {
   readonly attemptsPerNumber?: string
   readonly coolDown?: string
   readonly concurrent?: string
+  readonly approval?: 'always'
   readonly notBefore?: string
   readonly expires?: string
 }
@@ -73,6 +74,9 @@ export function addKeyOptions(command: Command): Command {
     .option('--attempts-per-number <count>', 'at most so many allows for one number in 24 hours')
     .option('--cool-down <time>', 'between two allows for one number, such as 1h or 30m')
     .option('--concurrent <count>', 'at most so many calls in progress')
+    .addOption(
+      new Option('--approval <when>', 'a person must approve each call').choices(['always', 'any']),
+    )
     .option('--not-before <when>', 'when it becomes valid: a day, an instant, or a time from now')
     .option(
       '--expires <when>',
@@ -108,6 +112,7 @@ export function parseKeyOptions(options: KeyOptions, now: Instant): KeyGrant {
     ),
     ...read('coolDownSeconds', options.coolDown, parseSeconds),
     ...read('concurrent', options.concurrent, parseCount('--concurrent')),
+    ...read('approval', options.approval, () => 'always' as const),
   }
   return Object.keys(calls).length === 0 ? parts : { ...parts, calls }
 }
@@ -160,6 +165,7 @@ export function describeLimits(grant: KeyGrant): readonly string[] {
     ['attempts a number and day', calls.attemptsPerNumberPerDay],
     ['cool-down in seconds', calls.coolDownSeconds],
     ['calls in progress', calls.concurrent],
+    ['approval by a person', calls.approval],
     ['not before', notBefore === undefined ? undefined : formatInstant(notBefore)],
     ['expires', expiresAt === undefined ? undefined : formatInstant(expiresAt)],
   ]

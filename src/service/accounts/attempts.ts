@@ -15,6 +15,8 @@ import { msPerDay, msPerHour } from '../../domain/time/dates.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
+import type { WebhookQueue } from '../webhooks/webhook-queue.js'
+import { useApproval } from './approvals.js'
 
 /** A call whose end nobody reports does not hold its place for longer. */
 const longestCallMs = 2 * msPerHour
@@ -26,25 +28,36 @@ export type AttemptStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLoc
 
 export class Attempts implements AttemptCounter {
   readonly #storage: AttemptStorage
+  /** For approvals that are asked for. */
+  readonly #webhooks: Pick<WebhookQueue, 'add' | 'wake'>
 
-  constructor(storage: AttemptStorage) {
+  constructor(storage: AttemptStorage, webhooks: Pick<WebhookQueue, 'add' | 'wake'>) {
     this.#storage = storage
+    this.#webhooks = webhooks
   }
 
   async take(attempt: Attempt, limits: AttemptLimits): Promise<AttemptResult> {
     const { db, traits, retryWhileLocked } = this.#storage
     if (traits.isCopy) throw new Error('an edge does not count attempts; ask one of edge.centers')
-    return await retryWhileLocked(() =>
+    const webhooks = this.#webhooks
+    const result = await retryWhileLocked(() =>
       db.transaction().execute(async (transaction) => {
         await lockKey(transaction, attempt.keyId, traits)
-        return await takeLocked(transaction, attempt, limits)
+        return await takeLocked(transaction, attempt, { limits, webhooks })
       }),
     )
+    if (result.refused && result.approval) webhooks.wake()
+    return result
   }
 
   async release(decisionId: string): Promise<void> {
     const { db } = this.#storage
     await db.deleteFrom('attempts').where('decision_id', '=', decisionId).execute()
+    await db
+      .updateTable('approvals')
+      .set({ state: 'approved', decision_id: null })
+      .where('decision_id', '=', decisionId)
+      .execute()
   }
 
   /** The call has ended, so that another may take its place. */
@@ -60,7 +73,10 @@ export class Attempts implements AttemptCounter {
   /** Deletes those that no limit counts any more. */
   async deleteOld(now: Instant): Promise<void> {
     const before = now - maxCoolDownSeconds * 1000
-    await this.#storage.db.deleteFrom('attempts').where('at', '<', before).execute()
+    const { db } = this.#storage
+    await db.deleteFrom('attempts').where('at', '<', before).execute()
+    // Those that were used are in the records of the decisions.
+    await db.deleteFrom('approvals').where('expires_at', '<', before).execute()
   }
 }
 
@@ -76,8 +92,16 @@ async function lockKey(db: Db, keyId: string, { isShared }: EngineTraits): Promi
 }
 
 /** No other attempt of the key is counted meanwhile. */
-async function takeLocked(db: Db, attempt: Attempt, limits: AttemptLimits): Promise<AttemptResult> {
-  const { decisionId, keyId, accountId, number, at } = attempt
+async function takeLocked(
+  db: Db,
+  attempt: Attempt,
+  {
+    limits,
+    webhooks,
+  }: { readonly limits: AttemptLimits; readonly webhooks: Pick<WebhookQueue, 'add'> },
+): Promise<AttemptResult> {
+  const { decisionId, keyId, accountId, subject, at } = attempt
+  const { number } = subject
   const counts = await readCounts(db, attempt)
   const refused =
     findCoolDown(counts, at, limits) ??
@@ -85,6 +109,8 @@ async function takeLocked(db: Db, attempt: Attempt, limits: AttemptLimits): Prom
     (await findFullWindow(db, attempt, counts, limits)) ??
     findConcurrent(counts, limits)
   if (refused) return { refused }
+  const approved = limits.approval ? await useApproval(db, attempt, webhooks) : undefined
+  if (approved?.refused) return approved
   if (!(await takeOfToken(db, limits))) {
     return { refused: { reason: 'key-attempts', detail: 'all that the access token was given' } }
   }
@@ -95,7 +121,7 @@ async function takeLocked(db: Db, attempt: Attempt, limits: AttemptLimits): Prom
   const { attemptsPerHour, attemptsPerDay } = limits
   const hour = attemptsPerHour && attemptsPerHour - counts.hour - 1
   const day = attemptsPerDay && attemptsPerDay - counts.day - 1
-  return { remaining: { hour, day } }
+  return { remaining: { hour, day }, ...approved }
 }
 
 /** What is released does not come back to the token. */
@@ -115,7 +141,7 @@ interface Counts {
   readonly latest: Instant | null
 }
 
-async function readCounts(db: Db, { keyId, number, at }: Attempt): Promise<Counts> {
+async function readCounts(db: Db, { keyId, subject: { number }, at }: Attempt): Promise<Counts> {
   const countIf = (condition: ReturnType<typeof sql<SqlBool>>) =>
     sql<number>`coalesce(sum(case when ${condition} then 1 else 0 end), 0)`
   const ofKey = await db

@@ -45,6 +45,7 @@ const callLimitsSchema = z.strictObject({
   attemptsPerNumberPerDay: count,
   coolDownSeconds: count,
   concurrent: count,
+  approval: z.literal('always').optional(),
 })
 
 const tokenGrantSchema = z.strictObject({

@@ -235,6 +235,7 @@ function toStorable(value: unknown): unknown {
 /** No decision and no caller's rights depend on what is in them; a token is remembered for a second at most. */
 const otherTables: ReadonlySet<string> = new Set([
   'access_tokens',
+  'approvals',
   'attempts',
   'call_outcomes',
   'change_head',

@@ -1,0 +1,297 @@
+/**
+ * Calls of a key that a person must approve: exactly one call, by another key or at the command line, for a few minutes, and
+ * once. An approval lifts nothing but the need for it: everything else is judged when it is used.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import { type Caller, canUseScope, parseCampaignId, parseProjectCode } from '../../domain/caller.js'
+import {
+  type ApprovalState,
+  type ApprovalSubject,
+  type Attempt,
+  type AttemptResult,
+  maxNoteLength,
+} from '../../domain/mandate.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import { AppError, invalidRequest, truncate } from '../../errors.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import type { ApprovalRow, Db } from '../../storage/tables.js'
+import type { WebhookQueue } from '../webhooks/webhook-queue.js'
+
+const waitingMs = 15 * 60_000
+const approvedMs = 10 * 60_000
+/** So that nobody has to find the urgent one among hundreds. */
+const maxWaitingPerKey = 20
+const maxListed = 100
+
+export interface Approval {
+  readonly id: string
+  readonly keyId: string
+  readonly subject: ApprovalSubject
+  /** To be sent with the verdict, so that it is about what was shown. */
+  readonly subjectHash: string
+  readonly state: ApprovalState
+  readonly requestedAt: Instant
+  readonly expiresAt: Instant
+  readonly decidedBy: string | undefined
+  readonly decidedAt: Instant | undefined
+  readonly note: string | undefined
+  readonly decisionId: string | undefined
+}
+
+export interface ApprovalVerdict {
+  readonly id: string
+  readonly verdict: 'approve' | 'refuse'
+  readonly subjectHash: string
+  readonly note?: string | undefined
+}
+
+/** The members in one order, without those that are absent. */
+function toText({ number, callKind, projectId, campaignId, callerId }: ApprovalSubject): string {
+  return JSON.stringify({ number, callKind, projectId, campaignId, callerId })
+}
+
+/**
+ * Uses the approval that an attempt names, or asks for one. Two attempts cannot use the same, since no other attempt of the key is
+ * counted meanwhile.
+ */
+export async function useApproval(
+  db: Db,
+  attempt: Attempt,
+  webhooks: Pick<WebhookQueue, 'add'>,
+): Promise<AttemptResult> {
+  const { approvalId, keyId, subject, at, decisionId } = attempt
+  if (approvalId === undefined) return await requestApproval(db, attempt, webhooks)
+  const row = await db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('id', '=', approvalId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst()
+  const why = findUnusable(row, hash('sha256', toText(subject)), at)
+  if (row === undefined || why !== undefined) {
+    return { refused: { reason: 'approval-needed', detail: `approval ${approvalId} ${why}` } }
+  }
+  await db
+    .updateTable('approvals')
+    .set({ state: 'used', decision_id: decisionId })
+    .where('id', '=', row.id)
+    .execute()
+  const approvedAt = formatInstant(row.decided_at ?? at)
+  return { approval: { id: row.id, approvedBy: row.decided_by ?? '', approvedAt } }
+}
+
+function findUnusable(
+  row: ApprovalRow | undefined,
+  subjectHash: string,
+  at: Instant,
+): string | undefined {
+  if (row === undefined) return 'is not one of the key'
+  if (row.subject_hash !== subjectHash) return 'is for another call'
+  const state = stateOf(row, at)
+  if (state === 'waiting') return 'has not been given yet'
+  return state === 'approved' ? undefined : `is ${state}`
+}
+
+/** The same call that is asked for again waits for the same approval. */
+async function requestApproval(
+  db: Db,
+  attempt: Attempt,
+  webhooks: Pick<WebhookQueue, 'add'>,
+): Promise<AttemptResult> {
+  const { accountId, keyId, subject, at } = attempt
+  const text = toText(subject)
+  const subjectHash = hash('sha256', text)
+  const waiting = await db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('key_id', '=', keyId)
+    .where('account_id', '=', accountId)
+    .where('state', '=', 'waiting')
+    .where('expires_at', '>', at)
+    .execute()
+  const same = waiting.find((row) => row.subject_hash === subjectHash)
+  if (same) return waitFor(same.id, same.expires_at)
+  if (waiting.length >= maxWaitingPerKey) {
+    const detail = `${maxWaitingPerKey} calls of the key are waiting for approval already`
+    return { refused: { reason: 'approval-needed', detail } }
+  }
+  const id = `ap-${randomBytes(10).toString('hex')}`
+  const expiresAt = at + waitingMs
+  await db
+    .insertInto('approvals')
+    .values({
+      id,
+      account_id: accountId,
+      key_id: keyId,
+      subject: text,
+      subject_hash: subjectHash,
+      state: 'waiting',
+      requested_at: at,
+      expires_at: expiresAt,
+    })
+    .execute()
+  const project = await findProject(db, accountId, subject)
+  if (project?.webhook_url) {
+    const { code, webhook_url: url } = project
+    const data = { id, keyId, subject, subjectHash, expiresAt: formatInstant(expiresAt) }
+    const body = { ProjectCode: code, AcctId: accountId, Data: data }
+    const about = { accountId, kind: 'project', subject: code } as const
+    await webhooks.add(db, { ...about, event: 'approval.requested', url, body })
+  }
+  return waitFor(id, expiresAt)
+}
+
+function waitFor(id: string, expiresAt: Instant): AttemptResult {
+  const until = formatInstant(expiresAt)
+  const detail = `approval ${id} is waiting until ${until}; ask again with its id once it is given`
+  return { approval: { id, expiresAt: until }, refused: { reason: 'approval-needed', detail } }
+}
+
+/** Of the call; the Master Project if it names none. */
+async function findProject(
+  db: Db,
+  accountId: string,
+  { projectId = '', campaignId = '' }: ApprovalSubject,
+) {
+  const campaign = db
+    .selectFrom('campaigns')
+    .select('project_code')
+    .where('account_id', '=', accountId)
+    .where('id', '=', parseCampaignId(campaignId) ?? -1)
+  const named = parseProjectCode(accountId, projectId)
+  const code = named ?? (await campaign.executeTakeFirst())?.project_code ?? accountId
+  return await db
+    .selectFrom('projects')
+    .select(['code', 'webhook_url'])
+    .where('account_id', '=', accountId)
+    .where('code', '=', code)
+    .executeTakeFirst()
+}
+
+function stateOf({ state, expires_at }: ApprovalRow, at: Instant): ApprovalState {
+  const isOpen = state === 'waiting' || state === 'approved'
+  return isOpen && at >= expires_at ? 'expired' : state
+}
+
+export interface ApprovalsOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly clock: Clock
+}
+
+export class Approvals {
+  readonly #storage: ApprovalsOptions['storage']
+  readonly #clock: Clock
+
+  constructor({ storage, clock }: ApprovalsOptions) {
+    this.#storage = storage
+    this.#clock = clock
+  }
+
+  /** Of the account, the newest first; at most 100. */
+  async list(caller: Caller, state?: ApprovalState): Promise<readonly Approval[]> {
+    requirePerson(caller)
+    const now = this.#clock.now()
+    let query = this.#storage.db
+      .selectFrom('approvals')
+      .selectAll()
+      .where('account_id', '=', caller.accountId)
+      .orderBy('requested_at', 'desc')
+      .limit(maxListed)
+    if (state === 'expired') {
+      query = query.where('state', 'in', ['waiting', 'approved']).where('expires_at', '<=', now)
+    } else if (state !== undefined) {
+      query = query.where('state', '=', state)
+      if (state === 'waiting' || state === 'approved') query = query.where('expires_at', '>', now)
+    }
+    const approvals = (await query.execute()).map((row) => toApproval(row, now))
+    return approvals.filter(({ subject }) => canUseScope(caller, subject))
+  }
+
+  /**
+   * Approves or refuses a call that is waiting. `by` is who does, for people. Throws `not-found` when the account has no such
+   * approval, `forbidden` when the caller is the key that asked for it, and `conflict` when it is not waiting any more or its
+   * subject is another than the one that was shown.
+   */
+  async decide(
+    caller: Caller,
+    { id, verdict, subjectHash, note }: ApprovalVerdict,
+    by: string,
+  ): Promise<Approval> {
+    requirePerson(caller)
+    const { accountId, keyId } = caller
+    if (note !== undefined && note.length > maxNoteLength) {
+      const rule = `must not be longer than ${maxNoteLength} characters`
+      throw invalidRequest([{ field: 'note', value: note, rule }])
+    }
+    const { db, retryWhileLocked } = this.#storage
+    const now = this.#clock.now()
+    const find = () =>
+      db
+        .selectFrom('approvals')
+        .selectAll()
+        .where('id', '=', id)
+        .where('account_id', '=', accountId)
+        .executeTakeFirst()
+    const row = await find()
+    if (!row || !canUseScope(caller, JSON.parse(row.subject))) {
+      throw new AppError('not-found', `there is no approval '${truncate(id)}'`)
+    }
+    if (row.key_id === keyId) {
+      throw new AppError(
+        'forbidden',
+        `key ${keyId} asked for this call, so another key must approve it`,
+      )
+    }
+    if (row.subject_hash !== subjectHash) {
+      throw new AppError(
+        'conflict',
+        'subjectHash is not that of this approval; nothing was changed',
+      )
+    }
+    const change = {
+      state: verdict === 'approve' ? ('approved' as const) : ('refused' as const),
+      decided_by: by,
+      decided_at: now,
+      note: note ?? null,
+      ...(verdict === 'approve' && { expires_at: now + approvedMs }),
+    }
+    const { numUpdatedRows } = await retryWhileLocked(() =>
+      db
+        .updateTable('approvals')
+        .set(change)
+        .where('id', '=', id)
+        .where('state', '=', 'waiting')
+        .where('expires_at', '>', now)
+        .executeTakeFirstOrThrow(),
+    )
+    if (numUpdatedRows === 0n) {
+      const state = stateOf((await find()) ?? row, now)
+      throw new AppError('conflict', `approval ${id} is ${state}; nothing was changed`)
+    }
+    return toApproval({ ...row, ...change }, now)
+  }
+}
+
+/** Keys of role Agent are those of programs and of people who call. */
+function requirePerson({ role, keyId }: Caller): void {
+  if (role !== 'Agent') return
+  const rule = 'approving calls needs role Supervisor or Administrator'
+  throw new AppError('forbidden', `key ${keyId}: ${rule}`)
+}
+
+function toApproval(row: ApprovalRow, now: Instant): Approval {
+  return {
+    id: row.id,
+    keyId: row.key_id,
+    subject: JSON.parse(row.subject),
+    subjectHash: row.subject_hash,
+    state: stateOf(row, now),
+    requestedAt: row.requested_at,
+    expiresAt: row.expires_at,
+    decidedBy: row.decided_by ?? undefined,
+    decidedAt: row.decided_at ?? undefined,
+    note: row.note ?? undefined,
+    decisionId: row.decision_id ?? undefined,
+  }
+}
