@@ -57,6 +57,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/accounts/keys.js')).registerKeys,
   ],
   [
+    'approvals',
+    'approve the calls of keys that need a person',
+    async () => (await import('./commands/accounts/approvals.js')).registerApprovals,
+  ],
+  [
     'projects',
     'manage projects of an account',
     async () => (await import('./commands/accounts/projects.js')).registerProjects,

@@ -25,7 +25,7 @@ const monitored = '2127365003'
 const project = 'MINE'
 
 /** What the owner has; the ids are filled in before the first test. */
-const mine = { campaign: 0, entity: 0, scan: '', decision: '', warming: '' }
+const mine = { campaign: 0, entity: 0, scan: '', decision: '', warming: '', approval: '' }
 
 const send = (key: string | undefined, asked: Ask): Promise<Answer> => accounts.send(key, asked)
 
@@ -77,6 +77,16 @@ async function ownThings(): Promise<void> {
   mine.scan = scan.JobId
   const call = { number: consented, callKind: 'ai' }
   mine.decision = (await owned<{ id: string }>({ path: '/v1/decisions', json: call })).id
+  const asking = { rights: ['decide'], calls: { approval: 'always' } } as const
+  const { key } = await running.callgate.keys.create({
+    accountId: 'main',
+    role: 'Agent',
+    label: '',
+    ...asking,
+  })
+  const waiting = (await send(key, { path: '/v1/decisions', json: call })).json()
+  expect(waiting).toMatchObject({ decision: 'block', reason: 'approval-needed' })
+  mine.approval = (waiting as { mandate: { approval: { id: string } } }).mandate.approval.id
   mine.warming = (
     await owned<{ id: string }>({ path: '/v1/warm', json: { numbers: [consented] } })
   ).id
@@ -509,6 +519,19 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     ask: () => ({ path: `/v1/list-files/${'0'.repeat(64)}` }),
     theirs: status(403),
     mine: status(404),
+  },
+  approvals: {
+    ask: () => ({ path: '/v1/approvals' }),
+    theirs: holding('{"approvals":[]}'),
+    mine: holding('"state":"waiting"'),
+  },
+  'approval-verdict': {
+    ask: () => ({
+      path: `/v1/approvals/${mine.approval}`,
+      json: { verdict: 'refuse', subjectHash: '0'.repeat(64) },
+    }),
+    theirs: status(404),
+    mine: status(409),
   },
   'warm-start': {
     // A job is seen by the account that started it alone.

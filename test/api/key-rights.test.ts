@@ -244,6 +244,12 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: `/v1/list-files/${'0'.repeat(64)}` },
   },
+  approvals: { needs: manage, ask: { path: '/v1/approvals' } },
+  'approval-verdict': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/approvals/ap-1', json: { verdict: 'approve', subjectHash: 'x' } },
+  },
   'warm-start': {
     needs: decide,
     status: 202,

@@ -141,6 +141,7 @@ it('leaves the number in no column but those that are known', async () => {
     ['removed spam labels', 1, 'deleted'],
     ['numbers of ended scans', 1, 'deleted'],
     ['attempts of keys', 1, 'reduced'],
+    ['approvals of calls', 1, 'deleted'],
     ['webhook events', 1, 'reduced'],
     ['legal entities', 1, 'kept'],
   ])

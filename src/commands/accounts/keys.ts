@@ -97,7 +97,7 @@ function registerCreate(group: Command, terminal: Terminal): void {
         ...asked,
         ...(asked.calls && { calls: { ...preset?.calls, ...asked.calls } }),
       }
-      const owner = { accountId, role, label, createdBy: findUser() }
+      const owner = { accountId, role, label }
       const { id, key, grant } = await keys.create({ ...owner, ...requested })
       terminal.out(`${key}\n`)
       const limits = describeLimits(grant).map((limit) => `; ${limit}`)

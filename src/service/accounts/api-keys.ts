@@ -26,8 +26,6 @@ export interface NewApiKey extends KeyGrant {
   readonly role: Role
   /** What the key is for, such as `dialer-1`. */
   readonly label: string
-  /** Who creates it, for people. */
-  readonly createdBy?: string
 }
 
 export interface KeyChanges extends KeyGrant {
@@ -92,23 +90,19 @@ export class ApiKeys {
     const grant = await this.#validate(request)
     const key = this.#randomBytes(keyBytes).toString('base64url')
     const id = `key-${this.#randomBytes(5).toString('hex')}`
-    const at = this.#clock.now()
-    await this.#db.transaction().execute(async (db) => {
-      await db
-        .insertInto('api_keys')
-        .values({
-          id,
-          account_id: request.accountId,
-          key_hash: hash('sha256', key),
-          label: request.label,
-          role: request.role,
-          created_at: at,
-          revoked_at: null,
-          ...toGrantColumns(grant),
-        })
-        .execute()
-      await keepVersion(db, { id, version: 1, grant, at, by: request.createdBy ?? '' })
-    })
+    await this.#db
+      .insertInto('api_keys')
+      .values({
+        id,
+        account_id: request.accountId,
+        key_hash: hash('sha256', key),
+        label: request.label,
+        role: request.role,
+        created_at: this.#clock.now(),
+        revoked_at: null,
+        ...toGrantColumns(grant),
+      })
+      .execute()
     return { id, key, grant }
   }
 
@@ -151,13 +145,7 @@ export class ApiKeys {
   }
 
   /** Returns the grant with project codes in their stored form. */
-  async #validate({
-    accountId,
-    label,
-    role: _,
-    createdBy: __,
-    ...grant
-  }: NewApiKey): Promise<KeyGrant> {
+  async #validate({ accountId, label, role: _, ...grant }: NewApiKey): Promise<KeyGrant> {
     if (label.length > maxLabelLength) {
       const rule = `must not be longer than ${maxLabelLength} characters`
       throw invalidRequest([{ field: 'label', value: label, rule }])
@@ -189,7 +177,7 @@ export class ApiKeys {
     }))
   }
 
-  /** What a key was limited to, oldest first; empty if it was created by an earlier version and never changed. */
+  /** What a key was limited to, oldest first; empty if there is no such key. Who created it is not known. */
   async listVersions(id: string): Promise<readonly KeyVersionInfo[]> {
     const rows = await this.#db
       .selectFrom('key_versions')
@@ -197,9 +185,18 @@ export class ApiKeys {
       .where('key_id', '=', id)
       .orderBy('version')
       .execute()
-    return rows.map(({ version, limits, changed_at: changedAt, changed_by: changedBy }) => {
-      return { version, grant: readGrant(JSON.parse(limits)), changedAt, changedBy }
-    })
+    if (rows.length > 0) {
+      return rows.map(({ version, limits, changed_at: changedAt, changed_by: changedBy }) => {
+        return { version, grant: readGrant(JSON.parse(limits)), changedAt, changedBy }
+      })
+    }
+    const key = await this.#db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (!key) return []
+    return [{ version: 1, grant: readGrant(key), changedAt: key.created_at, changedBy: '' }]
   }
 
   /** When the next key in force expires; `undefined` when none does. */
@@ -270,7 +267,7 @@ interface KeyVersion {
   readonly by: string
 }
 
-/** A key from before versions were kept has its first one when it is changed. */
+/** The first version is kept when there is a second. */
 async function keepVersion(db: Db, { id, version, grant, at, by }: KeyVersion): Promise<void> {
   await db
     .insertInto('key_versions')

@@ -157,6 +157,17 @@ const eraseAttempts: EraseKind = async (db, { number, accountId }) => {
   return [{ what: 'attempts of keys', count: Number(numUpdatedRows), result: 'reduced', why }]
 }
 
+const deleteApprovals: EraseKind = async (db, { number, accountId }) => {
+  const { numDeletedRows } = await db
+    .deleteFrom('approvals')
+    .where((row) =>
+      row.or([row('subject', 'like', `%${number}%`), row('note', 'like', `%${number}%`)]),
+    )
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .executeTakeFirstOrThrow()
+  return [{ what: 'approvals of calls', count: Number(numDeletedRows), result: 'deleted' }]
+}
+
 /** Servers that have not read such a change yet drop all that they have cached. It is deleted after seven days anyway. */
 const eraseChanges: EraseKind = async (db, { number }) => {
   await db
@@ -202,6 +213,7 @@ const kinds: readonly EraseKind[] = [
   deleteReputation,
   deleteScans,
   eraseAttempts,
+  deleteApprovals,
   eraseWebhooks,
   eraseChanges,
   eraseOldDecisions,

@@ -143,6 +143,8 @@ async function send(endpoint: AnyEndpoint, request: LongRequest): Promise<Respon
 const shortLists: ReadonlySet<string> = new Set([
   // Checks of one call.
   ...['decide', 'predial-get', 'predial-post', 'decision'],
+  // The newest hundred.
+  'approvals',
   // At most 800 area codes.
   ...['project-get', 'project-save', 'project-update'],
   // The refused ones are at most 1,000; the projects and legal entities are those of one account.
