@@ -51,8 +51,8 @@ export class CenterClient {
   }
 
   /** Rejects unless all were stored. */
-  async addOptOuts(list: string, numbers: readonly string[]): Promise<void> {
-    const fields = { actionType: 'add', projId: list, phoneList: numbers.join(',') }
+  async addOptOuts(project: string, numbers: readonly string[]): Promise<void> {
+    const fields = { actionType: 'add', projId: project, phoneList: numbers.join(',') }
     const request = { method: 'POST', body: JSON.stringify(fields) }
     await this.#send('/app/main/rpc/pdnc', request, () => undefined)
   }

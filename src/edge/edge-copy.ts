@@ -15,7 +15,7 @@ import {
 } from '../api/edges.js'
 import type { Instant } from '../domain/time/clock.js'
 import type { OpenDatabase } from '../storage/open-database.js'
-import type { Db, Tables } from '../storage/tables.js'
+import type { Db, InternalDncRow, Tables } from '../storage/tables.js'
 
 export type OptOutRow = Tables['edge_opt_outs']
 
@@ -96,7 +96,9 @@ export class EdgeCopy {
   /** Rows of other accounts, such as the sandbox, stay. */
   async replaceAccount({ accountId, tables }: AccountCopy, state: CopyState): Promise<CopyState> {
     const next = { ...state, accountId, missing: toMissing({ account: false }, state.missing) }
-    return await this.#change(next, undefined, async (transaction) => {
+    // Projects may read other lists from now on.
+    const isTouched = sql<boolean>`true`
+    return await this.#change(next, isTouched, async (transaction) => {
       await sql`pragma defer_foreign_keys = on`.execute(transaction)
       // Another account of this folder may have the same ids, which its own database has given.
       const ids = tables.campaigns.map(({ id }) => Number(id))
@@ -129,22 +131,22 @@ export class EdgeCopy {
     })
   }
 
-  /** Of opt-outs that the center may not know. */
-  async listOptOutLists(): Promise<readonly string[]> {
+  /** With opt-outs that the center may not know. */
+  async listOptOutProjects(): Promise<readonly string[]> {
     const rows = await this.#storage.db
       .selectFrom('edge_opt_outs')
-      .select('list')
+      .select('project')
       .distinct()
       .execute()
-    return rows.map(({ list }) => list)
+    return rows.map(({ project }) => project)
   }
 
-  /** The oldest of a list. */
-  async readOptOuts(list: string, limit: number): Promise<readonly OptOutRow[]> {
+  /** The oldest of a project. */
+  async readOptOuts(project: string, limit: number): Promise<readonly OptOutRow[]> {
     return await this.#storage.db
       .selectFrom('edge_opt_outs')
       .selectAll()
-      .where('list', '=', list)
+      .where('project', '=', project)
       .orderBy('added_at')
       .limit(limit)
       .execute()
@@ -159,11 +161,11 @@ export class EdgeCopy {
     const numbers = optOuts.map(({ number }) => number)
     const isTouched = sql<boolean>`number in (${sql.join(numbers)})`
     const forget = async (transaction: Db) => {
-      for (const { account_id, list, number, added_at } of optOuts) {
+      for (const { account_id, project, number, added_at } of optOuts) {
         await transaction
           .deleteFrom('edge_opt_outs')
           .where('account_id', '=', account_id)
-          .where('list', '=', list)
+          .where('project', '=', project)
           .where('number', '=', number)
           .where('added_at', '=', added_at)
           .execute()
@@ -273,25 +275,45 @@ async function raiseSequence(transaction: Db, seq: number): Promise<void> {
     .execute()
 }
 
-/** Rows of opt-outs that the center may not have. */
+interface KeptOptOut extends InternalDncRow {
+  readonly project: string
+}
+
+/** Opt-outs that the center may not have, with their rows. */
 async function readKeptOptOuts(
   transaction: Db,
   isTouched: RawBuilder<boolean>,
-): Promise<readonly Tables['internal_dnc'][]> {
-  const { rows } = await sql<Tables['internal_dnc']>`
-    select internal_dnc.* from internal_dnc join edge_opt_outs using (account_id, list, number)
+): Promise<readonly KeptOptOut[]> {
+  const { rows } = await sql<KeptOptOut>`
+    select internal_dnc.*, project from internal_dnc join edge_opt_outs using (account_id, list, number)
     where ${isTouched}`.execute(transaction)
   return rows
 }
 
-/** It counts as later than any consent that the center has sent. */
-async function keepOptOut(transaction: Db, row: Tables['internal_dnc']): Promise<void> {
+/** On the list that its project reads now. It is later than any consent that the center has sent. */
+async function keepOptOut(transaction: Db, { project, ...row }: KeptOptOut): Promise<void> {
+  const { account_id: accountId, number } = row
+  const read = await transaction
+    .selectFrom('projects')
+    .select('inherits_internal_dnc')
+    .where('account_id', '=', accountId)
+    .where('code', '=', project)
+    .executeTakeFirst()
+  const own = read?.inherits_internal_dnc === 1 ? accountId : project
+  const list = read === undefined ? row.list : own
   const { seq } = await transaction
     .selectFrom('change_head')
     .select('seq')
     .executeTakeFirstOrThrow()
   await transaction
     .replaceInto('internal_dnc')
-    .values({ ...row, opted_out_seq: seq + 1 })
+    .values({ ...row, list, opted_out_seq: seq + 1 })
+    .execute()
+  await transaction
+    .updateTable('edge_opt_outs')
+    .set({ list })
+    .where('account_id', '=', accountId)
+    .where('project', '=', project)
+    .where('number', '=', number)
     .execute()
 }

@@ -38,7 +38,7 @@ export class EdgeFeed implements ChangeFeed {
   readonly #random: () => number
   #state: CopyState | undefined
   #current = never
-  /** By list: the center has acknowledged them. */
+  /** By project: the center has acknowledged them. */
   readonly #delivered = new Map<string, readonly OptOutRow[]>()
   #deliveryProblem: string | undefined
   #problem: string | undefined = 'nothing was copied from the center yet'
@@ -161,13 +161,13 @@ export class EdgeFeed implements ChangeFeed {
   /** From now on the rows of the center are in force, which have been read after it had the opt-outs. */
   async #confirmDelivered(state: CopyState, observer: FeedObserver): Promise<CopyState> {
     let next = state
-    for (const [list, optOuts] of this.#delivered) {
+    for (const [project, optOuts] of this.#delivered) {
       const numbers = [...new Set(optOuts.map(({ number }) => number))]
       const page = await this.#client.optOutsOf(numbers)
       requireSameAccount(page, state)
       next = await this.#copy.forgetOptOuts(optOuts, page.rows, next)
       await observer.numbersChanged(state.accountId, numbers as PhoneNumber[])
-      this.#delivered.delete(list)
+      this.#delivered.delete(project)
     }
     return next
   }
@@ -205,16 +205,16 @@ export class EdgeFeed implements ChangeFeed {
     }
   }
 
-  /** What the center refuses of one list does not hold up those of the others. Resolves to why it has refused, for people. */
+  /** What the center refuses of one project does not hold up those of the others. Resolves to why it has refused, for people. */
   async #deliver(): Promise<string | undefined> {
     let problem: string | undefined
     try {
-      for (const list of await this.#copy.listOptOutLists()) {
-        if (this.#delivered.has(list)) continue
-        const optOuts = await this.#copy.readOptOuts(list, maxOptOuts)
+      for (const project of await this.#copy.listOptOutProjects()) {
+        if (this.#delivered.has(project)) continue
+        const optOuts = await this.#copy.readOptOuts(project, maxOptOuts)
         const numbers = optOuts.map(({ number }) => number)
-        await this.#client.addOptOuts(list, numbers).then(
-          () => this.#delivered.set(list, optOuts),
+        await this.#client.addOptOuts(project, numbers).then(
+          () => this.#delivered.set(project, optOuts),
           (cause: unknown) => {
             problem = getErrorMessage(cause)
           },

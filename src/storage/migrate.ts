@@ -15,6 +15,7 @@ import * as decisions from './migrations/0011-decisions-expand.js'
 import * as listVersions from './migrations/0012-list-versions-expand.js'
 import * as sharedLimits from './migrations/0013-shared-limits-expand.js'
 import * as edges from './migrations/0014-edges-expand.js'
+import * as edgeProjects from './migrations/0015-edge-projects-expand.js'
 import * as mandates from './migrations/0016-mandates-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
@@ -35,6 +36,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0012-list-versions-expand': listVersions,
   '0013-shared-limits-expand': sharedLimits,
   '0014-edges-expand': edges,
+  '0015-edge-projects-expand': edgeProjects,
   '0016-mandates-expand': mandates,
 }
 

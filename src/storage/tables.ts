@@ -309,7 +309,9 @@ interface EdgeCopyRow {
 /** An opt-out that was given to an edge, until it is in what the center sends. */
 interface EdgeOptOutRow {
   account_id: string
-  /** Code of the project the list belongs to. */
+  /** Code of the project for which it was given. */
+  project: string
+  /** Where the edge has it: code of the project whose list that one reads. */
   list: string
   number: string
   added_at: number

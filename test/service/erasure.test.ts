@@ -85,7 +85,7 @@ const kept: Readonly<Record<string, string>> = {
   erasures: 'id requested_by reason rows',
   // Empty except on an edge. An opt-out is kept, and is there only until the center has it.
   edge_copy: 'cursor missing',
-  edge_opt_outs: 'list number',
+  edge_opt_outs: 'project list number',
   internal_dnc: 'list key_id number',
   internal_dnc_lists: 'list',
   key_versions: 'key_id limits changed_by',

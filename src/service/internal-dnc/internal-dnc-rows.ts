@@ -184,11 +184,11 @@ function toEntryRow(
   }
 }
 
-/** Of an edge: remembers opt-outs of its account until the center has them. */
+/** Of an edge: remembers opt-outs of a project of its account until the center has them. */
 export async function keepForCenter(
   db: Db,
   { owner, storedAt, traits }: RowWrite,
-  numbers: readonly PhoneNumber[],
+  { project, numbers }: { readonly project: string; readonly numbers: readonly PhoneNumber[] },
 ): Promise<void> {
   const copied = await db.selectFrom('edge_copy').select('account_id').executeTakeFirst()
   if (copied?.account_id !== owner.accountId) return
@@ -196,6 +196,7 @@ export async function keepForCenter(
     traits,
     toRow: (number) => ({
       account_id: owner.accountId,
+      project,
       list: owner.projectCode,
       number,
       added_at: storedAt,
@@ -208,9 +209,10 @@ const insertForCenter = insertInChunks((db, rows: readonly Tables['edge_opt_outs
     .insertInto('edge_opt_outs')
     .values(rows)
     .onConflict((conflict) =>
-      conflict
-        .columns(['account_id', 'list', 'number'])
-        .doUpdateSet((row) => ({ added_at: row.ref('excluded.added_at') })),
+      conflict.columns(['account_id', 'project', 'number']).doUpdateSet((row) => ({
+        list: row.ref('excluded.list'),
+        added_at: row.ref('excluded.added_at'),
+      })),
     ),
 )
 

@@ -103,7 +103,9 @@ export class InternalDnc implements InternalDncEntrySource {
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
     const add = async (transaction: Db, write: RowWrite) => {
-      if (write.traits.isCopy) await keepForCenter(transaction, write, numbers)
+      if (write.traits.isCopy) {
+        await keepForCenter(transaction, write, { project: scope.projectCode, numbers })
+      }
       const fixed = await this.#excludeStored(
         transaction,
         write.owner,
