@@ -38,6 +38,8 @@ export type NumberTable = (typeof numberTables)[number]
 export interface AccountCopy {
   readonly accountId: string
   readonly tables: Readonly<Record<AccountTable, readonly CopiedRow[]>>
+  /** All that it has of changes is of those up to this number; 0 from older servers. */
+  readonly seq: number
 }
 
 export interface RecordPageRequest {
@@ -68,7 +70,7 @@ export interface ChangesCopy {
   readonly accountId: string
   /** Number of the newest migration that the center knows. */
   readonly schema: number
-  /** Of the newest change in this answer. */
+  /** Of the newest change in this answer, which may have the first of its numbers alone. */
   readonly cursor: string
   /** The copy must be made again, since it is not known what has changed. */
   readonly isUnknown: boolean
@@ -131,6 +133,7 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
       internal_dnc_lists: rows,
       list_versions: rows,
     }),
+    seq: z.int().default(0),
   }),
 })
 

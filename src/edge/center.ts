@@ -80,7 +80,13 @@ export class Center {
         internal_dnc_lists: await read('internal_dnc_lists'),
         list_versions: accountId === this.#listAccountId ? await read('list_versions') : [],
       },
+      seq: await this.#readNewest(),
     }
+  }
+
+  async #readNewest(): Promise<number> {
+    const head = this.#db.selectFrom('change_head').select('seq').where('id', '=', 1)
+    return (await head.executeTakeFirstOrThrow()).seq
   }
 
   async #readTable(table: AccountTable, accountId: string): Promise<readonly CopiedRow[]> {
@@ -136,8 +142,9 @@ export class Center {
   async readChanges({ accountId }: Caller, request: ChangesRequest): Promise<ChangesCopy> {
     const feed = this.#requireFeed()
     const arrivedMs = this.#timers.monotonicMs()
-    const { seq } = parseCursor(request.after) ?? {}
-    await this.#waitForChange(feed, seq, arrivedMs + request.waitMs)
+    const { seq, sent } = parseCursor(request.after) ?? {}
+    const waitMs = sent === undefined ? request.waitMs : 0
+    await this.#waitForChange(feed, seq, arrivedMs + waitMs)
     const head = feed.position
     const knownAfterMs = feed.currentAt.monotonicMs - arrivedMs
     if (head === undefined) {
@@ -158,22 +165,49 @@ export class Center {
   async #readUpTo(head: number, accountId: string, cursor: string): Promise<CopiedChanges> {
     const after = parseCursor(cursor)
     if (after === undefined || !(await this.#isKnown(after))) return await this.#startAgain(head)
+    const { seq, sent } = after
+    const from = sent === undefined ? seq : seq - 1
     // Another server may have told the edge of more than this one has read.
-    if (after.seq >= head) return { ...nothing, cursor }
-    const changes = takeNumbers(await this.#readRows(after.seq, head))
-    const last = changes.at(-1)
-    if (last?.seq !== after.seq + changes.length) return await this.#startAgain(head)
-    const own = changes.filter(({ account_id: id }) => id === null || id === accountId)
-    const numbers = [...new Set(own.flatMap((change) => splitNumbers(change.numbers)))]
+    if (from >= head) return { ...nothing, cursor, hasMore: sent !== undefined }
+    const rows = await this.#readRows(from, head)
+    if (rows.at(-1)?.seq !== from + rows.length) return await this.#startAgain(head)
+    const part = await this.#limit(accountId, toOwnChanges(rows, accountId), sent ?? 0)
+    const numbers = [...new Set(part.numbers)]
     return {
-      cursor: formatCursor(last),
+      cursor: formatCursor(part.cursor),
       isUnknown: false,
-      hasMore: last.seq < head,
-      ofAccount: own.some((change) => change.numbers === null),
-      ofAllNumbers: own.some(({ all_numbers: all }) => all === 1),
+      hasMore: part.cursor.sent !== undefined || part.cursor.seq < head,
+      ofAccount: part.changes.some(({ ofAccount }) => ofAccount),
+      ofAllNumbers: part.changes.some(({ ofAllNumbers }) => ofAllNumbers),
       numbers,
       rows: await this.#readNumbers(accountId, numbers),
     }
+  }
+
+  /** A change may name ten thousand numbers, and a number may be on the list of each project. */
+  async #limit(
+    accountId: string,
+    changes: readonly OwnChange[],
+    sent: number,
+  ): Promise<ChangesPart> {
+    const part = takePart(changes, sent, { max: maxNumbers, weigh: () => 1 })
+    if (part.numbers.length < 2) return part
+    const counts = await this.#countRows(accountId, part.numbers)
+    return takePart(changes, sent, { max: maxRows, weigh: (number) => counts.get(number) ?? 1 })
+  }
+
+  async #countRows(
+    accountId: string,
+    numbers: readonly string[],
+  ): Promise<ReadonlyMap<string, number>> {
+    const { rows } = await sql<{ readonly number: string; readonly rows: number }>`
+      select number, count(*) as rows from (
+        select number from internal_dnc where account_id = ${accountId} and ${isOneOf(numbers)}
+        union all
+        select number from ebr_records
+          where account_id = ${accountId} and ${isOneOf(numbers)} and superseded_at is null
+      ) as found group by number`.execute(this.#db)
+    return new Map(rows.map(({ number, rows: count }) => [number, count]))
   }
 
   async #startAgain(head: number): Promise<CopiedChanges> {
@@ -193,7 +227,7 @@ export class Center {
   }
 
   async #readCursor(seq: number): Promise<string> {
-    return formatCursor({ seq, at: await this.#readAt(seq) })
+    return formatCursor({ seq, at: await this.#readAt(seq), sent: undefined })
   }
 
   /** 0 if the change is no longer known, as that of a database that was moved. */
@@ -255,30 +289,73 @@ const nothing = {
   rows: { internal_dnc: [], ebr_records: [] },
 } as const
 
-const splitNumbers = (numbers: string | null) => numbers?.split(',').filter(Boolean) ?? []
-
-/** Those at the beginning that have at most {@link maxNumbers}, but at least one. */
-function takeNumbers(changes: readonly Change[]): readonly Change[] {
-  let count = 0
-  const end = changes.findIndex(({ numbers }, index) => {
-    count += splitNumbers(numbers).length
-    return index > 0 && count > maxNumbers
-  })
-  return end === -1 ? changes : changes.slice(0, end)
+interface OwnChange extends Pick<Change, 'seq' | 'at'> {
+  readonly ofAccount: boolean
+  readonly ofAllNumbers: boolean
+  readonly numbers: readonly string[]
 }
 
-/** The number of a change, and when it was stored. */
+/** Those of other accounts change nothing. */
+function toOwnChanges(changes: readonly Change[], accountId: string): readonly OwnChange[] {
+  return changes.map(({ seq, at, account_id: of, numbers, all_numbers: all }) => {
+    const isOwn = of === null || of === accountId
+    return {
+      seq,
+      at,
+      ofAccount: isOwn && numbers === null,
+      ofAllNumbers: isOwn && all === 1,
+      numbers: isOwn ? (numbers?.split(',').filter(Boolean) ?? []) : [],
+    }
+  })
+}
+
+/** The beginning of some changes; the cursor names the last one, or the one whose numbers follow. */
+interface ChangesPart {
+  /** Without the one that was divided. */
+  readonly changes: readonly OwnChange[]
+  readonly numbers: readonly string[]
+  readonly cursor: Cursor
+}
+
+/** At least one number, and as many more as weigh at most `max`; of the first change, those after the first `sent`. */
+function takePart(
+  changes: readonly OwnChange[],
+  sent: number,
+  { max, weigh }: { readonly max: number; readonly weigh: (number: string) => number },
+): ChangesPart {
+  const numbers: string[] = []
+  let weight = 0
+  for (const [count, { seq, at, numbers: own }] of changes.entries()) {
+    for (let index = count === 0 ? sent : 0; index < own.length; index += 1) {
+      const number = own[index] ?? ''
+      weight += weigh(number)
+      if (weight > max && numbers.length > 0) {
+        return { changes: changes.slice(0, count), numbers, cursor: { seq, at, sent: index } }
+      }
+      numbers.push(number)
+    }
+  }
+  const { seq = 0, at = 0 } = changes.at(-1) ?? {}
+  return { changes, numbers, cursor: { seq, at, sent: undefined } }
+}
+
+/** A change that was sent. */
 interface Cursor {
   readonly seq: number
+  /** When it was stored. */
   readonly at: number
+  /** How many of its numbers, from the first one, if not all. */
+  readonly sent: number | undefined
 }
 
-const formatCursor = ({ seq, at }: Cursor) => `${seq}-${at}`
+const formatCursor = ({ seq, at, sent }: Cursor) =>
+  sent === undefined ? `${seq}-${at}` : `${seq}-${at}-${sent}`
 
 /** `undefined` for text that is none. */
 function parseCursor(text: string): Cursor | undefined {
-  const [, seq, at] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? []
-  return seq === undefined ? undefined : { seq: Number(seq), at: Number(at) }
+  const [, seq, at, sent] = /^(\d{1,15})-(\d{1,15})(?:-(\d{1,9}))?$/.exec(text) ?? []
+  if (seq === undefined) return undefined
+  return { seq: Number(seq), at: Number(at), sent: sent === undefined ? undefined : Number(sent) }
 }
 
 function formatRecordKey(table: NumberTable, row: CopiedRow): string {

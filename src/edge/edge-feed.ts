@@ -38,6 +38,8 @@ export class EdgeFeed implements ChangeFeed {
   readonly #random: () => number
   #state: CopyState | undefined
   #current = never
+  /** The account in the copy may be as of this change, and rows as of an earlier one. */
+  #accountSeq = 0
   /** By project: the center has acknowledged them. */
   readonly #delivered = new Map<string, readonly OptOutRow[]>()
   #deliveryProblem: string | undefined
@@ -142,6 +144,11 @@ export class EdgeFeed implements ChangeFeed {
     if (changes.ofAllNumbers) this.#current = never
     this.#state = await this.#apply(changes, state, observer)
     if (this.#state.missing || changes.hasMore) return
+    if (readSeq(this.#state) < this.#accountSeq) {
+      // This server of the center does not know the change yet, or a failover has lost it.
+      this.#state = { ...this.#state, missing: { account: true, records: [] } }
+      return
+    }
     await this.#setCurrent(began, changes.knownAfterMs)
   }
 
@@ -149,7 +156,11 @@ export class EdgeFeed implements ChangeFeed {
     if (state.missing?.account) {
       const account = await this.#client.account()
       requireSameAccount(account, state)
-      return await this.#copy.replaceAccount(account, state)
+      this.#accountSeq = account.seq
+      // A project may read a list already whose rows come with the next changes.
+      const isAhead = account.seq > readSeq(state)
+      if (isAhead) this.#current = never
+      return await this.#copy.replaceAccount(account, isAhead ? { ...state, currentAt: 0 } : state)
     }
     const [first] = state.missing?.records ?? []
     if (!first) return state
@@ -226,6 +237,8 @@ export class EdgeFeed implements ChangeFeed {
     return problem
   }
 }
+
+const readSeq = ({ cursor }: CopyState) => Number(cursor.split('-', 1)[0])
 
 function requireSameAccount({ accountId }: Pick<ChangesCopy, 'accountId'>, state: CopyState): void {
   if (state.accountId === '' || state.accountId === accountId) return

@@ -39,22 +39,43 @@ const account: AccountCopy = {
     internal_dnc_lists: [],
     list_versions: [],
   },
+  seq: 0,
 }
 const page: RecordPage = { accountId, rows: [], next: null }
 
-it('is not current while records of any number are missing, although its account is new already', async () => {
-  let next: Partial<ChangesCopy> = { isUnknown: true }
-  let isHeld = false
+interface Lab {
+  readonly feed: EdgeFeed
+  /** Of the requests so far. */
+  readonly asked: readonly string[]
+  /** To be answered later. */
+  readonly held: readonly ServerResponse[]
+  /** Instead of the answers that say that nothing has changed. */
+  answerWith(next: (path: string) => object | 'hold' | undefined): void
+}
+
+/** An edge and what its center answers, which is at first that everything must be copied. */
+async function withEdge(test: (lab: Lab) => Promise<void>): Promise<void> {
+  let cursor = noChange.cursor
+  let answer: (path: string) => object | 'hold' | undefined = () => undefined
+  let isKnown = false
   const held: ServerResponse[] = []
   const asked: string[] = []
   const center = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://center')
     asked.push(pathname)
-    if (pathname === '/v1/edge/records' && isHeld) return void held.push(response)
-    const changes = { ...noChange, ...next }
-    next = { cursor: changes.cursor }
+    const given = answer(pathname)
+    if (given === 'hold') {
+      held.push(response)
+      return
+    }
+    const changes = { ...noChange, cursor, isUnknown: !isKnown }
     const answers = { '/v1/edge/account': account, '/v1/edge/records': page } as const
-    response.end(JSON.stringify(answers[pathname as keyof typeof answers] ?? changes))
+    const reply = { ...(answers[pathname as keyof typeof answers] ?? changes), ...given }
+    if ('cursor' in reply) {
+      isKnown = true
+      cursor = String(reply.cursor)
+    }
+    response.end(JSON.stringify(reply))
   }).listen(0, '127.0.0.1')
   await once(center, 'listening')
   const { port } = center.address() as AddressInfo
@@ -69,17 +90,13 @@ it('is not current while records of any number are missing, although its account
     log: silentLogger,
     random: () => 0,
   })
+  const answerWith = (next: typeof answer) => {
+    answer = next
+  }
   try {
     await feed.follow({ numbersChanged: () => undefined, everythingChanged: () => undefined })
-    await until('it is current', () => Number.isFinite(feed.currentAt.monotonicMs))
-    isHeld = true
-    next = { cursor: '2-2', ofAccount: true, ofAllNumbers: true }
-    await until('records are asked for', () => held.length > 0)
-    expect(asked.lastIndexOf('/v1/edge/account')).toBeGreaterThan(asked.indexOf('/v1/edge/records'))
-    expect(feed.currentAt.monotonicMs).toBe(Number.NEGATIVE_INFINITY)
-    isHeld = false
-    for (const response of held) response.end(JSON.stringify(page))
-    await until('it is current again', () => Number.isFinite(feed.currentAt.monotonicMs))
+    await until('it is current', () => isCurrent(feed))
+    await test({ feed, asked, held, answerWith })
   } finally {
     await feed.close()
     await storage.close()
@@ -87,4 +104,60 @@ it('is not current while records of any number are missing, although its account
     center.close()
     rmSync(dataDir, { recursive: true })
   }
-})
+}
+
+const isCurrent = ({ currentAt }: EdgeFeed) => Number.isFinite(currentAt.monotonicMs)
+
+/** Gives the answer once, and then says that nothing has changed. */
+function giveOnce(changes: Partial<ChangesCopy>) {
+  let isGiven = false
+  return (path: string) => {
+    if (path !== '/v1/edge/changes' || isGiven) return undefined
+    isGiven = true
+    return changes
+  }
+}
+
+it('is not current while records of any number are missing, although its account is new already', () =>
+  withEdge(async ({ feed, asked, held, answerWith }) => {
+    const changes = giveOnce({ cursor: '2-2', ofAccount: true, ofAllNumbers: true })
+    answerWith((path) => (path === '/v1/edge/records' ? 'hold' : changes(path)))
+    await until('records are asked for', () => held.length > 0)
+    expect(asked.lastIndexOf('/v1/edge/account')).toBeGreaterThan(asked.indexOf('/v1/edge/records'))
+    expect(isCurrent(feed)).toBe(false)
+    answerWith(() => undefined)
+    for (const response of held) response.end(JSON.stringify(page))
+    await until('it is current again', () => isCurrent(feed))
+  }))
+
+it('is as current as before while the numbers of a change come in several answers', () =>
+  withEdge(async ({ feed, asked, answerWith }) => {
+    let sent = 0
+    let askedBefore = 0
+    answerWith((path) => {
+      if (path !== '/v1/edge/changes') return undefined
+      if (sent === 0) askedBefore = asked.length
+      sent += 1
+      return { cursor: `2-2-${sent}`, hasMore: true, numbers: ['2125550100'] }
+    })
+    await until('the first part has come', () => sent > 1)
+    const before = feed.currentAt
+    await until('others have come', () => sent > 10)
+    expect(feed.currentAt).toEqual(before)
+    expect(asked.slice(askedBefore)).not.toContain('/v1/edge/account')
+    answerWith(giveOnce({ cursor: '2-2', numbers: ['2125550100'] }))
+    await until('it is current', () => feed.currentAt.now > before.now)
+  }))
+
+it('is not current while its account may be newer than its records', () =>
+  withEdge(async ({ feed, asked, answerWith }) => {
+    const changes = giveOnce({ cursor: '2-2', ofAccount: true })
+    answerWith((path) => (path === '/v1/edge/account' ? { seq: 3 } : changes(path)))
+    const before = asked.length
+    const countAccounts = () =>
+      asked.slice(before).filter((path) => path === '/v1/edge/account').length
+    await until('the account has been asked for again', () => countAccounts() > 2)
+    expect(isCurrent(feed)).toBe(false)
+    answerWith(giveOnce({ cursor: '3-3', numbers: ['2125550100'] }))
+    await until('it is current', () => isCurrent(feed))
+  }))

@@ -1,4 +1,4 @@
-/** What an edge is given for a project holds for what that project reads at the center by then. */
+/** What an edge and its center tell each other: opt-outs of projects, and changes of many numbers. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
@@ -92,3 +92,56 @@ it.each([
     }
   },
 )
+
+interface Changes {
+  readonly cursor: string
+  readonly isUnknown: boolean
+  readonly hasMore: boolean
+  readonly numbers: readonly string[]
+  readonly rows: { readonly internal_dnc: readonly { readonly number: string }[] }
+}
+
+async function askChanges(after = ''): Promise<Changes> {
+  const url = `${center.serving.url}/v1/edge/changes?waitMs=500&after=${after}`
+  return (await (await fetch(url, { headers: { loginId: cluster.key } })).json()) as Changes
+}
+
+const maxRows = 1_000
+
+it('divides what changes many numbers, or a number on many lists, among answers', async () => {
+  const { cursor } = await askChanges()
+  const numbers = Array.from({ length: 3_500 }, (_, index) => `646555${1_000 + index}`)
+  const optOuts = { phoneList: numbers.join(','), actionType: 'add' }
+  expect((await send(center, '/app/main/rpc/pdnc', optOuts)).status).toBe(200)
+  // Each of the first hundred is on thirty lists.
+  const others =
+    'account_id, number, added_at, modified_at, removed_at, opted_out_at, stored_at, opted_out_seq, opted_out_by_date'
+  await cluster.query(`insert into internal_dnc (list, ${others})
+    select 'L' || list_number, ${others} from internal_dnc, generate_series(1, 30) as list_number
+    where number between '6465551000' and '6465551099'`)
+  const read = async (from: string) => {
+    const found = new Set<string>()
+    let answers = 0
+    for (let after = from; ; ) {
+      const changes = await askChanges(after)
+      answers += 1
+      expect(changes.isUnknown).toBe(false)
+      expect(changes.rows.internal_dnc.length).toBeLessThanOrEqual(maxRows)
+      expect(new Set(changes.rows.internal_dnc.map(({ number }) => number))).toEqual(
+        new Set(changes.numbers),
+      )
+      for (const number of changes.numbers) found.add(number)
+      if (!changes.hasMore) return { found, answers }
+      after = changes.cursor
+    }
+  }
+  const { found, answers } = await read(cursor)
+  expect(found).toEqual(new Set(numbers))
+  expect(answers).toBeGreaterThan(6)
+  // A failover that loses the change gives its number to another one, of which nothing was sent.
+  const part = await askChanges(cursor)
+  expect(part.hasMore).toBe(true)
+  await cluster.query(`update changes set at = at + 1 where seq = ${part.cursor.split('-', 1)[0]}`)
+  expect(await askChanges(part.cursor)).toMatchObject({ isUnknown: true })
+  await untilDecided(edge, '6465554499', 'block internal-dnc')
+})
