@@ -125,6 +125,8 @@ export interface Endpoint<Request, Response> {
    * body or query, or all of them, because their answer may be long whatever they ask.
    */
   readonly usesServiceThread?: 'when-long' | 'always'
+  /** Refused with 503 while this server may not know what others have stored in the last moments. */
+  readonly requiresCurrent?: boolean
   /** The rate limit that applies; no limit when absent. */
   readonly rateClass?: RateClass
   /**

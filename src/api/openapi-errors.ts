@@ -45,6 +45,8 @@ const errorBodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
 
 const forbiddenMeaning = 'the key lacks a right, or is limited to other projects or kinds of call'
 
+const notCurrentMeaning = 'this server does not know what others have stored in the last moments'
+
 function capitalize(parts: readonly (string | undefined)[]): string {
   const text = parts.filter((part) => part !== undefined).join('; or ')
   return text.charAt(0).toUpperCase() + text.slice(1)
@@ -55,6 +57,7 @@ export function createErrorResponses({
   errors,
   access,
   rateClass,
+  requiresCurrent,
   otherStatuses = {},
 }: EndpointDescription): Record<string, OpenApiResponse> {
   const meanings: Record<string, string> = {
@@ -64,6 +67,7 @@ export function createErrorResponses({
       429: 'Too many requests or numbers in a minute, or too many concurrent bulk calls',
     }),
     ...otherStatuses,
+    ...(requiresCurrent && { 503: capitalize([otherStatuses[503], notCurrentMeaning]) }),
     ...(access !== 'open' && { 403: capitalize([otherStatuses[403], forbiddenMeaning]) }),
   }
   const content = Object.fromEntries(

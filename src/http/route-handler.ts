@@ -58,6 +58,8 @@ export interface RouteHandlerDeps {
   /** Absent means no limits. */
   readonly limitRate?: RequestLimiter | undefined
   readonly admitNumbers?: NumberLimiter | undefined
+  /** Throws `not-available` while what others have stored may be missing; absent if nobody else stores anything. */
+  readonly requireCurrent?: (() => void) | undefined
   readonly maxBodyBytes: number
   /** Limits the bytes of all bodies in progress; absent means no limit. */
   readonly bodyBudget?: BodyBudget | undefined
@@ -190,9 +192,10 @@ async function answerRequest(
   state: RequestState,
 ): Promise<Reply | BytesReply | StreamedReply> {
   const { route, deps, sender, path } = state
-  const { errors: shape, name, usesServiceThread } = route.endpoint
+  const { errors: shape, name, usesServiceThread, requiresCurrent } = route.endpoint
   try {
     const received = await receiveRequest(request, state)
+    if (requiresCurrent) deps.requireCurrent?.()
     const events = createRequestEvents(received.caller, state)
     const length = (received.body?.length ?? 0) + (request.url?.length ?? 0)
     const usesThread =

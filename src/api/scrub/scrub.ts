@@ -146,6 +146,7 @@ const common = {
   rights: ['look-up', consentForRecords],
   scopes: singleScope,
   rateClass: 'scrub',
+  requiresCurrent: true,
   countNumbers: ({ items, relationships }) =>
     items.length + (relationships ? countRecordNumbers(relationships.records) : 0),
   /** The JSON form of version 8. */

@@ -16,10 +16,11 @@ import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
-import { getErrorMessage } from '../../errors.js'
+import { AppError, getErrorMessage } from '../../errors.js'
 import { encodeDecision } from '../../gate/decision-document.js'
 import { journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
+import { computeAgeMs } from '../../gate/staleness.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
 import { createDecisionRoutes, decisionEndpoints } from '../../http/decision-routes.js'
 import type { ReadinessCheck } from '../../http/health.js'
@@ -255,6 +256,7 @@ export function openHttpServer(
     metrics,
     routes,
     serviceThreads,
+    requireCurrent: () => requireCurrent(callgate),
     limitRate: (accountId, rate) => limits.takeRequest(accountId, rate),
     onIgnoredFields: createIgnoredFieldsReporter({
       count: (endpoint, fields) => metrics.countIgnoredFields(endpoint, fields),
@@ -282,6 +284,16 @@ export function openHttpServer(
       clock: runtime.clock,
     }),
   })
+}
+
+/** What others had stored `cluster.maxStalenessMs` before is known. Throws `not-available`. */
+function requireCurrent({ storage: { feed }, runtime, settings }: Callgate): void {
+  if (feed === undefined) return
+  const reading = { now: runtime.clock.now(), monotonicMs: runtime.timers.monotonicMs() }
+  if (computeAgeMs(feed.currentAt, reading) <= settings.cluster.maxStalenessMs) return
+  const problem = feed.problem ?? 'the latest look at it was too long ago'
+  const message = `This server does not know what others have stored in the last moments: ${problem}`
+  throw new AppError('not-available', message, { retryAfterSeconds: 1 })
 }
 
 /** A reload replaces the settings, so the limits are read for each request. */

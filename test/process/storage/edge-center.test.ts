@@ -145,3 +145,34 @@ it('divides what changes many numbers, or a number on many lists, among answers'
   expect(await askChanges(part.cursor)).toMatchObject({ isUnknown: true })
   await untilDecided(edge, '6465554499', 'block internal-dnc')
 })
+
+it.each([
+  ['center', 'callgate changes'],
+  ['edge', undefined],
+] as const)(
+  'the %s refuses to say that numbers are clear while it may not know of an opt-out',
+  async (name, mark) => {
+    const on = name === 'center' ? center : edge
+    const ask = async (path: string, fields: object) => {
+      const { status, text } = await send(on, path, fields)
+      return status === 503 ? text : `status ${status}`
+    }
+    const scrub = () => ask('/app/main/rpc/scrub', { phoneList: '6465550100' })
+    const many = Array.from({ length: 300 }, (_, index) => `646555${1_000 + index}`).join(',')
+    const scrubMany = () => ask('/app/main/rpc/scrub', { phoneList: many })
+    const litigator = () => ask('/v1.5/Scrub/litigator', { PhoneList: '6465550100' })
+    const asks = { scrub, scrubMany, litigator }
+    for (const [what, request] of Object.entries(asks)) {
+      await until(`it answers: ${what}`, async () => (await request()) === 'status 200')
+    }
+    on.line.pause(mark)
+    await untilDecided(on, '6465550100', 'block not-current')
+    for (const [what, request] of Object.entries(asks)) {
+      expect(await request(), what).toContain('does not know what others have stored')
+    }
+    on.line.resume()
+    for (const [what, request] of Object.entries(asks)) {
+      await until(`it answers: ${what}`, async () => (await request()) === 'status 200')
+    }
+  },
+)
