@@ -24,11 +24,15 @@ import { type Runtime, silentLogger } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
 import { createAuthenticator } from '../service/accounts/api-keys.js'
 import type { BackgroundTask } from '../service/background/background-task.js'
+import {
+  type AcknowledgedOptOut,
+  AcknowledgedOptOuts,
+} from '../service/internal-dnc/acknowledged-opt-outs.js'
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import type { Service } from '../service/service.js'
 import type { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { routeWarmupByAccount, Warmer, type WarmupService } from '../sources/warming/warmer.js'
-import { writeLostChanges } from '../storage/cluster/lost-changes.js'
+import { writeLostChanges, writeRewrittenOptOut } from '../storage/cluster/lost-changes.js'
 import type { FeedObserver } from '../storage/open-database.js'
 import { createAccountServices, createFactServices } from './account-service.js'
 import { type AppContext, type OpenAppOptions, openAppContext } from './app-context.js'
@@ -72,6 +76,8 @@ export interface Callgate extends AppContext {
   /** Copies the journal there; started by a server. */
   readonly projection: DecisionProjection | undefined
   readonly gate: Gate
+  /** Those of this server, if a failover may lose them. */
+  readonly acknowledgedOptOuts: AcknowledgedOptOuts
   /**
    * Decides like {@link Callgate.gate}, but does not record, count or log. It has more time for a
    * provider, which answers the questions of decisions first.
@@ -112,8 +118,10 @@ async function buildCallgate(
   const metrics = createMetrics({ version, processMetrics: runtime.processMetrics })
   const views = createAccountViews(foundation.settings, runtime, data)
   const viewOf = chooseByAccount(views)
+  const acknowledgedOptOuts = createAcknowledgedOptOuts(foundation, () => services)
+  const onOptOutStored = (optOut: AcknowledgedOptOut) => acknowledgedOptOuts.remember(optOut)
   const services = createDecisionServices(
-    { ...foundation, onOptOutEnforced: metrics.recordOptOutEnforced },
+    { ...foundation, onOptOutEnforced: metrics.recordOptOutEnforced, onOptOutStored },
     viewOf,
   )
   const embeddedFor = (kind: 'real' | 'sandbox') =>
@@ -162,11 +170,13 @@ async function buildCallgate(
     journal,
     sharedDecisions: storage.traits.isShared ? new DecisionStore(storage.db) : undefined,
     projection,
+    acknowledgedOptOuts,
     gate: tracing ? new TracedGate(gateDeps, tracing) : new Gate(gateDeps),
     dryRunGate: createDryRunGate(gateDeps),
     close: () =>
       closeInOrder([
         () => foundation.storage.abandonUnanswered(),
+        () => acknowledgedOptOuts.close(),
         () => warmup.close(),
         // Cancels pending requests to the provider, which would delay the shutdown.
         () => factSources.provider?.close(),
@@ -194,7 +204,7 @@ async function buildCallgate(
 
 /** Which lists are in force is known before the server is current again, and before answers are cached again. */
 async function followChanges(callgate: Callgate): Promise<void> {
-  const { storage, settings, data, changes, runtime } = callgate
+  const { storage, settings, data, changes, runtime, acknowledgedOptOuts } = callgate
   if (!storage.traits.isShared && !storage.traits.isCopy) return
   const { openListFiles, toListInForce } = await import('./lists/list-files.js')
   const { readListsInForce } = await import('../storage/cluster/list-versions.js')
@@ -215,6 +225,30 @@ async function followChanges(callgate: Callgate): Promise<void> {
   await storage.feed.follow(observer, (lost) => {
     const path = writeLostChanges(settings.dataDir, lost)
     runtime.log.error(`a failover has lost ${lost.length} changes of opt-outs or others`, { path })
+    acknowledgedOptOuts.writeAgain(lost)
+  })
+}
+
+function createAcknowledgedOptOuts(
+  { settings, storage, runtime: { log, clock } }: AppContext,
+  getServices: () => Pick<Service, 'internalDnc'>,
+): AcknowledgedOptOuts {
+  return new AcknowledgedOptOuts({
+    add: async (optOut) => {
+      const { projectCode: projectId, numbers } = optOut
+      await getServices().internalDnc.add(optOut, { projectId, numbers, ignoreInvalid: false })
+    },
+    feed: storage.feed,
+    onWritten: (optOut) => {
+      writeRewrittenOptOut(settings.dataDir, optOut, clock.now())
+      const { accountId, projectCode, numbers } = optOut
+      const fields = { account: accountId, project: projectCode, numbers: numbers.length }
+      log.warn('an opt-out that a failover had lost was written again', fields)
+    },
+    onRefused: ({ accountId, projectCode }, err) => {
+      const fields = { account: accountId, project: projectCode, err }
+      log.error('an opt-out that a failover has lost could not be written again', fields)
+    },
   })
 }
 

@@ -24,6 +24,7 @@ import { nodeRuntime } from '../runtime/runtime.js'
 import { lowerThreadPriority } from '../runtime/thread.js'
 import type { AccountView } from '../service/account-view.js'
 import { Accounts } from '../service/accounts/accounts.js'
+import type { AcknowledgedOptOut } from '../service/internal-dnc/acknowledged-opt-outs.js'
 import { CombinedComplaints } from '../service/lookups/combined-labels.js'
 import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
 import { ProjectScopes } from '../service/projects/project-scope.js'
@@ -110,6 +111,8 @@ export interface MainThreadFunctions {
   }): void
   /** With the seconds it took. */
   recordOptOutEnforced(seconds: number): void
+  /** Before it is acknowledged. */
+  rememberOptOut(optOut: AcknowledgedOptOut): void
   findReassigned(message: {
     readonly accountId: string
     readonly items: Parameters<LookupSource['reassigned']>[0]
@@ -175,6 +178,7 @@ class ServiceThread implements ServiceThreadFunctions {
       changes: this.#createChangeObserver(),
       changeHead: new ChangeHead(storage, clock),
       onOptOutEnforced: (seconds: number) => void this.#main.call('recordOptOutEnforced', seconds),
+      onOptOutStored: (optOut: AcknowledgedOptOut) => this.#main.call('rememberOptOut', optOut),
     }
     this.#views = createAccountViews(settings, nodeRuntime, this.#data)
     const viewOf = chooseByAccount(this.#views)

@@ -110,6 +110,7 @@ export class ServiceThreads implements RequestAnswerer {
 
   #start(): RunningThread {
     const { settings, storage, data, changes, metrics, runtime, factSources } = this.#callgate
+    const { acknowledgedOptOuts } = this.#callgate
     const storePort = storage.connectThread()
     const writes = listWrites(this.#callgate)
     /** The lists of writes whose items are being sent. */
@@ -134,6 +135,7 @@ export class ServiceThreads implements RequestAnswerer {
         this.#events.get(requestId)?.onIgnoredFields(names),
       numbersChanged: ({ accountId, numbers }) => changes.numbersChanged(accountId, numbers),
       recordOptOutEnforced: metrics.recordOptOutEnforced,
+      rememberOptOut: (optOut) => acknowledgedOptOuts.remember(optOut),
       findReassigned: ({ accountId, items }) =>
         factSources.sourcesFor(accountId).lookups.reassigned(items),
       addItems: ({ writeId, field, items }) => {

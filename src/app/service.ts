@@ -171,14 +171,16 @@ interface DecisionServicesDeps extends Pick<AppContext, 'accounts' | 'changeHead
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
   readonly onOptOutEnforced?: InternalDncOptions['onOptOutEnforced']
+  readonly onOptOutStored?: InternalDncOptions['onOptOutStored']
 }
 
 export function createDecisionServices(
-  { storage, projects, accounts, changes, changeHead, onOptOutEnforced }: DecisionServicesDeps,
+  { accounts, onOptOutEnforced, onOptOutStored, ...context }: DecisionServicesDeps,
   viewOf: (accountId: string) => AccountView,
 ): DecisionServices {
+  const { storage, projects, changes, changeHead } = context
   const shared = { storage, projects, changes, changeHead, viewOf }
-  const internalDnc = new InternalDnc({ ...shared, accounts, onOptOutEnforced })
+  const internalDnc = new InternalDnc({ ...shared, accounts, onOptOutEnforced, onOptOutStored })
   const consent = new Consent({ ...shared, internalDnc })
   const scrubDeps = { projects, internalDnc, consent, viewOf }
   const postalCodes = createPostalCodes()

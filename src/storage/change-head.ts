@@ -28,13 +28,14 @@ export interface Change {
 /** Dropping more of them one by one would take other servers longer than asking again. */
 const maxNamedNumbers = 10_000
 
+/** By comma; null if there are too many of them. */
+export function nameNumbers(numbers: readonly PhoneNumber[]): string | null {
+  return numbers.length <= maxNamedNumbers ? numbers.join(',') : null
+}
+
 function toColumns({ accountId, numbers }: Change) {
-  const isNamed = numbers !== undefined && numbers.length <= maxNamedNumbers
-  return {
-    account_id: accountId,
-    numbers: isNamed ? numbers.join(',') : null,
-    all_numbers: isNamed ? 0 : 1,
-  }
+  const named = numbers ? nameNumbers(numbers) : null
+  return { account_id: accountId, numbers: named, all_numbers: named === null ? 1 : 0 }
 }
 
 /**

@@ -85,6 +85,8 @@ export interface ChangeFeed {
   readonly problem: string | undefined
   /** Number of the newest change that has been passed on; `undefined` without a connection to the database. */
   readonly position: number | undefined
+  /** Of a change that this server has committed, before it is acknowledged: it is lost if it is not found later. */
+  remember?(change: SeenChange): void
 }
 
 export interface OpenDatabase extends ThreadDatabase {

@@ -13,7 +13,7 @@ import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { AppError, truncate } from '../../errors.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
-import type { ChangeHead } from '../../storage/change-head.js'
+import type { ChangeHead, ChangeStamp } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import type { FixedFacts, ViewOf } from '../account-view.js'
@@ -29,6 +29,7 @@ import {
 import { runAccountTransaction, runOptOutTransaction } from '../sql/account-transaction.js'
 import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
 import { NumberRowReader, type RowStorage } from '../sql/rows-by-number.js'
+import type { AcknowledgedOptOut } from './acknowledged-opt-outs.js'
 import type { InternalDncEntry, InternalDncEntrySource } from './internal-dnc-entry.js'
 import type { FixedEntry, InternalDncListEntry } from './internal-dnc-rows.js'
 import {
@@ -54,6 +55,8 @@ export interface InternalDncOptions {
   readonly changeHead: Pick<ChangeHead, 'takeNext'>
   /** With the seconds from an opt-out's arrival here until it was announced. */
   readonly onOptOutEnforced?: ((seconds: number) => void) | undefined
+  /** Before an opt-out is acknowledged, if several servers share the database. */
+  readonly onOptOutStored?: ((optOut: AcknowledgedOptOut) => MaybePromise<void>) | undefined
 }
 
 /** Numbers as received, in request order. */
@@ -98,7 +101,7 @@ export class InternalDnc implements InternalDncEntrySource {
    * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds.
    * Resolves when the change is on disk and announced.
    */
-  async add(caller: Caller, request: AddRequest): Promise<void> {
+  async add(caller: Pick<Caller, 'accountId' | 'keyId'>, request: AddRequest): Promise<void> {
     const startedSeconds = monotonicSeconds()
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
@@ -121,7 +124,13 @@ export class InternalDnc implements InternalDncEntrySource {
       await updateOptOut(transaction, write, numbers)
       return await insertEntries(transaction, write, numbers)
     }
-    await this.#write(caller, { scope, numbers, run: runOptOutTransaction }, add)
+    const write = { scope, numbers, run: runOptOutTransaction }
+    const { seq, storedAt: at } = await this.#write(caller, write, add)
+    if (this.#options.storage.traits.isShared) {
+      const { accountId, keyId } = caller
+      const optOut = { accountId, keyId, projectCode: scope.projectCode, numbers, seq, at }
+      await this.#options.onOptOutStored?.(optOut)
+    }
     await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
     this.#options.onOptOutEnforced?.(monotonicSeconds() - startedSeconds)
   }
@@ -256,22 +265,26 @@ export class InternalDnc implements InternalDncEntrySource {
 
   /** `work` returns how many rows it changed. */
   async #write(
-    { accountId, keyId }: Caller,
+    { accountId, keyId }: Pick<Caller, 'accountId' | 'keyId'>,
     { scope, numbers, run }: ListWrite,
     work: (transaction: Db, write: RowWrite) => Promise<number>,
-  ): Promise<void> {
+  ): Promise<ChangeStamp> {
     const { changeHead, viewOf, storage } = this.#options
     const at = viewOf(accountId).clock.now()
-    await run(storage, accountId, async (transaction) => {
+    return await run(storage, accountId, async (transaction) => {
       const { internalDncList } = await readCurrentLists(transaction, scope)
       const owner = { accountId, projectCode: internalDncList }
       const change = await changeHead.takeNext(transaction, { accountId, numbers })
       const write = { owner, at, keyId, traits: storage.traits, ...change }
       if ((await work(transaction, write)) > 0) await touchList(transaction, write)
+      return change
     })
   }
 
-  async #resolveScope(caller: Caller, choice: ScopeChoice): Promise<ProjectScope> {
+  async #resolveScope(
+    caller: Pick<Caller, 'accountId'>,
+    choice: ScopeChoice,
+  ): Promise<ProjectScope> {
     return await requireScope(this.#options.projects, caller.accountId, choice)
   }
 

@@ -1,6 +1,7 @@
 /** Changes that a server had seen in the database, and that are not in it after a failover or a restore. */
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { SeenChange } from '../open-database.js'
 
@@ -15,7 +16,30 @@ export function writeLostChanges(dataDir: string, changes: readonly SeenChange[]
       .split(',')
       .map((number) => `${accountId ?? ''},${number},${formatInstant(at)}\n`),
   )
-  const title = existsSync(path) ? '' : 'account,number,stored_at\n'
-  appendFileSync(path, title + rows.join(''), { mode: 0o600 })
+  appendRows(path, 'account,number,stored_at', rows)
   return path
+}
+
+/** Adds a row `account,project,number,stored_at,written_at` for each number to `written-again.csv` in the data folder. */
+export function writeRewrittenOptOut(
+  dataDir: string,
+  { accountId, projectCode, numbers, at }: RewrittenOptOut,
+  writtenAt: Instant,
+): void {
+  const times = `${formatInstant(at)},${formatInstant(writtenAt)}`
+  const rows = numbers.map((number) => `${accountId},${projectCode},${number},${times}\n`)
+  const title = 'account,project,number,stored_at,written_at'
+  appendRows(join(dataDir, 'written-again.csv'), title, rows)
+}
+
+interface RewrittenOptOut {
+  readonly accountId: string
+  readonly projectCode: string
+  readonly numbers: readonly string[]
+  readonly at: Instant
+}
+
+function appendRows(path: string, columns: string, rows: readonly string[]): void {
+  const title = existsSync(path) ? '' : `${columns}\n`
+  appendFileSync(path, title + rows.join(''), { mode: 0o600 })
 }

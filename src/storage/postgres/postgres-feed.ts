@@ -41,6 +41,9 @@ const selectChanges = `select head.seq as head, ${columns}
   from change_head as head left join changes on changes.seq > $1
   where head.id = 1 order by changes.seq limit ${maxChanges}`
 
+const isSameChange = (one: SeenChange, other: SeenChange) =>
+  one.at === other.at && one.numbers === other.numbers && one.accountId === other.accountId
+
 interface FeedConnection {
   readonly client: pg.Client
   /** When it was started, which no other server was in the same microsecond. */
@@ -56,6 +59,8 @@ export class PostgresFeed implements ChangeFeed {
   #onLost: (changes: readonly SeenChange[]) => void = () => undefined
   /** The latest, by their numbers. */
   readonly #seen = new Map<number, SeenChange>()
+  /** Their numbers stand for others now. */
+  #replaced: SeenChange[] = []
   #connection: FeedConnection | undefined
   #current: ClockReading = { now: 0, monotonicMs: Number.NEGATIVE_INFINITY }
   #isLeader = false
@@ -106,6 +111,9 @@ export class PostgresFeed implements ChangeFeed {
 
   /** Also for a change of this server, which is acknowledged before it is read. */
   remember(change: SeenChange): void {
+    const before = this.#seen.get(change.seq)
+    // Queries may have reached the new primary before the looks do.
+    if (before && !isSameChange(before, change)) this.#replaced.push(before)
     this.#seen.delete(change.seq)
     this.#seen.set(change.seq, change)
     const [oldest] = this.#seen.keys()
@@ -182,12 +190,13 @@ export class PostgresFeed implements ChangeFeed {
       [[...this.#seen.keys()]],
     )
     const found = new Map(rows.map((row) => [row.seq, row]))
-    const lost = [...this.#seen.values()].filter((seen) => {
+    const missing = [...this.#seen.values()].filter((seen) => {
       const row = found.get(seen.seq)
-      if (row === undefined) return seen.seq > head
-      return row.at !== seen.at || row.numbers !== seen.numbers || row.accountId !== seen.accountId
+      return row === undefined ? seen.seq > head : !isSameChange(row, seen)
     })
+    const lost = [...this.#replaced, ...missing]
     this.#seen.clear()
+    this.#replaced = []
     if (lost.length > 0) this.#onLost(lost)
   }
 

@@ -17,6 +17,8 @@ import { findForbiddenAllows } from '../../support/opt-out-history.js'
 import { type StandbyServer, startStandby } from '../../support/postgres-server.js'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.js'
 
+const again = 'written-again.csv'
+
 let cluster: Cluster
 let first: ClusterNode
 let second: ClusterNode
@@ -56,35 +58,57 @@ it('with a synchronous standby, no acknowledged opt-out is lost and no allow is 
   }
 })
 
-it('with an asynchronous one, what it had not received is lost, nothing else, and each server says what it was', async () => {
+it('with an asynchronous one, what it had not received is lost, nothing else, and each server says what it was and writes its opt-outs again', async () => {
   expect(await pdnc(first, '2125550100')).toBe(200)
+  expect(await pdnc(first, '3475550100')).toBe(200)
   await until('the standby has it', async () => {
     const rows = await standby.query(
-      `select 1 from internal_dnc where number = '2125550100'`,
+      `select 1 from internal_dnc where number = '3475550100'`,
       database,
     )
     return rows.length === 1
   })
   replication.pause()
+  expect(await pdnc(second, '3475550100', 'remove')).toBe(200)
   expect(await pdnc(first, '7185550100')).toBe(200)
   expect(await pdnc(second, '6465550100')).toBe(200)
+  // A service thread stores these.
+  const many = Array.from({ length: 300 }, (_, index) => `917555${1_000 + index}`)
+  expect(await pdnc(second, ['9175550102', ...many].join(','))).toBe(200)
   await cluster.failOver(standby)
   for (const on of [first, second]) {
     await until('it is ready', async () => (await readyz(on)).startsWith('200'))
     expect(await decide(on, '2125550100')).toBe('block internal-dnc')
-    expect(await decide(on, '7185550100')).toBe('allow permitted')
+    for (const number of ['7185550100', '6465550100', '9175550102']) {
+      await until(
+        `${number} is on the list again`,
+        async () => (await decide(on, number)) === 'block internal-dnc',
+      )
+    }
+    // Its removal is for people.
+    expect(await decide(on, '3475550100')).toBe('block internal-dnc')
   }
   // Each has those it acknowledged itself, also in the moment before.
   for (const [on, number] of [
     [first, '7185550100'],
     [second, '6465550100'],
+    [second, '9175550102'],
   ] as const) {
     await until('it says so', () => on.serving.output().includes('a failover has lost'))
     const lost = readFileSync(join(cluster.folder, on.name, 'lost-changes.csv'), 'utf8')
     expect(lost).toMatch(/^account,number,stored_at\n/)
     expect(lost).toMatch(new RegExp(`^sandbox,${number},20\\S+Z$`, 'm'))
     expect(lost).not.toContain('2125550100')
+    await until('it has a record of it', () => existsSync(join(cluster.folder, on.name, again)))
+    const written = readFileSync(join(cluster.folder, on.name, again), 'utf8')
+    expect(written).toMatch(/^account,project,number,stored_at,written_at\n/)
+    expect(written).toMatch(new RegExp(`^sandbox,sandbox,${number},20\\S+Z,20\\S+Z$`, 'm'))
+    expect(written).not.toContain('3475550100')
   }
+  const [row] = await cluster.query(
+    `select count(*) as rows, min(number) as number from internal_dnc where removed_at is null`,
+  )
+  expect(row).toEqual({ rows: '305', number: '2125550100' })
   // Numbers of changes are used again, for others.
   expect(await pdnc(second, '9175550100')).toBe(200)
   await until(
