@@ -22,6 +22,7 @@ export type FindingName = CheckName | 'mandate'
 export const reasonTexts = {
   'not-recorded': 'the decision could not be written to disk, so the call is blocked',
   'clock-behind': 'the clock is behind the newest stored record, so times are unreliable',
+  'clock-ahead': 'the clock is ahead of the clock of the database, so times are unreliable',
   'not-current':
     'this server does not know what others have stored in the last moments, so the call is blocked',
   expired: 'the facts expired before the decision could be returned',

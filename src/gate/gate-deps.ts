@@ -23,7 +23,7 @@ export interface GateSettings extends LegalTimeSettings, StalenessRules {
 
 /** The newest instant at which anything was stored, by the machine's clock. */
 interface StorageWatermark {
-  /** Milliseconds that the clock, which shows `now`, is behind it; 0 while the clock is plausible. */
+  /** Milliseconds that the clock, which shows `now`, is behind it; negative if it is ahead of the database's, 0 while plausible. */
   getLagMs(now: Instant): number
 }
 

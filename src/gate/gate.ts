@@ -354,7 +354,7 @@ export class Gate {
   ): MaybePromise<DecisionFinalizer> {
     const { journal, timers } = this.#deps
     const judged = this.#createDecision(call, judgment, instants)
-    const decision = this.#blockWhenClockIsBehind(judged, instants.now)
+    const decision = this.#blockWhenClockIsWrong(judged, instants.now)
     if (decision.decision !== 'allow') {
       journal.append(decision)
       return this.#createFinalizer(call, decision, true)
@@ -393,7 +393,7 @@ export class Gate {
       const isWithheld = decision.decision === 'allow' && reason !== undefined
       const final = isWithheld
         ? blockInstead(decision, reason)
-        : this.#blockWhenClockIsBehind(decision, instants.now)
+        : this.#blockWhenClockIsWrong(decision, instants.now)
       if (final !== decision) this.#deps.journal.amend(final)
       this.#measure(final, monotonicMs - call.arrivedAtMs)
       return final
@@ -417,12 +417,12 @@ export class Gate {
   }
 
   /** Calling hours and the age of facts cannot be judged by a clock that is known to be wrong. */
-  #blockWhenClockIsBehind(decision: Decision, now: Instant): Decision {
+  #blockWhenClockIsWrong(decision: Decision, now: Instant): Decision {
     if (decision.decision !== 'allow') return decision
     const lagMs = this.#deps.watermark.getLagMs(now)
     if (lagMs === 0) return decision
-    const detail = `by ${Math.ceil(lagMs / 1000)} s`
-    return { ...blockInstead(decision, 'clock-behind'), detail }
+    const detail = `by ${Math.ceil(Math.abs(lagMs) / 1000)} s`
+    return { ...blockInstead(decision, lagMs > 0 ? 'clock-behind' : 'clock-ahead'), detail }
   }
 
   #measure(final: Decision, tookMs: number): void {

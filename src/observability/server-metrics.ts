@@ -107,7 +107,7 @@ const plainGauges: readonly (readonly [string, string, SelectReading])[] = [
   ],
   [
     'callgate_clock_behind_seconds',
-    'How far the clock is behind the newest stored record; 0 up to two seconds. No call is allowed while it is greater.',
+    'How far the clock is behind the newest stored record, or from the clock of a shared database; 0 up to two seconds. No call is allowed while it is greater.',
     (from) => from.clockBehindSeconds,
   ],
   [

@@ -6,14 +6,14 @@
 import { sql } from 'kysely'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import { type Clock, type Instant, monotonicClock, type Timers } from '../domain/time/clock.js'
-import type { EngineTraits, ThreadDatabase } from './open-database.js'
+import type { ChangeFeed, EngineTraits, OpenDatabase, ThreadDatabase } from './open-database.js'
 import type { Db } from './tables.js'
 
 /** What a write stores with its rows. */
 export interface ChangeStamp {
   /** Greater than that of every change committed before. */
   readonly seq: number
-  /** By the machine's clock. */
+  /** By the machine's clock, or that of a shared database if the machine's is wrong. */
   readonly storedAt: Instant
   /** How far `storedAt` is behind the newest instant stored so far; 0 if the clock is right. */
   readonly clockLagMs: number
@@ -50,6 +50,7 @@ const writeBackAfterMs = 5_000
 export class ChangeHead {
   readonly #db: Db
   readonly #traits: EngineTraits
+  readonly #feed: Pick<ChangeFeed, 'getClockAheadMs'> | undefined
   readonly #clock: Clock
   /** Includes the decisions of this process; the row may be up to five seconds older. */
   #newestAt: Instant = 0
@@ -58,9 +59,17 @@ export class ChangeHead {
   #acceptances = 0
 
   /** The clock is the machine's, even if accounts have a fixed one. */
-  constructor({ db, traits }: Pick<ThreadDatabase, 'db' | 'traits'>, clock: Clock) {
+  constructor(
+    {
+      db,
+      traits,
+      feed,
+    }: Pick<ThreadDatabase, 'db' | 'traits'> & Partial<Pick<OpenDatabase, 'feed'>>,
+    clock: Clock,
+  ) {
     this.#db = db
     this.#traits = traits
+    this.#feed = feed
     this.#clock = clock
   }
 
@@ -70,14 +79,16 @@ export class ChangeHead {
    * transaction that fails leaves no gap. Other servers drop what they have cached about the numbers of the change.
    */
   async takeNext(transaction: Db, change: Change): Promise<ChangeStamp> {
-    const storedAt = this.#clock.now()
+    const before = this.#clock.now()
     const row = await transaction
       .updateTable('change_head')
-      .set({ seq: sql`seq + 1`, newest_at: atLeast(storedAt) })
+      .set({ seq: sql`seq + 1`, newest_at: this.#atLeast(before) })
       .where('id', '=', 1)
       .returning(['seq', 'newest_at', 'acceptances'])
+      .$if(this.#traits.isShared, (query) => query.returning(databaseNow.as('databaseNow')))
       .executeTakeFirstOrThrow()
     this.#follow(row)
+    const storedAt = correctInstant(before, this.#clock.now(), row.databaseNow)
     if (this.#traits.isShared) {
       const values = { seq: row.seq, at: storedAt, ...toColumns(change) }
       await transaction
@@ -86,7 +97,7 @@ export class ChangeHead {
         .returning(['seq', 'account_id as accountId', 'numbers', 'at'])
         .execute()
     }
-    return { seq: row.seq, storedAt, clockLagMs: Math.max(0, this.#newestAt - storedAt) }
+    return { seq: row.seq, storedAt, clockLagMs: Math.max(0, this.#newestAt - before) }
   }
 
   /** Number of the latest committed change. */
@@ -97,6 +108,7 @@ export class ChangeHead {
 
   /** To be called with the instant of everything stored, such as a decision. */
   observe(at: Instant): void {
+    if (this.#getAheadMs(at) > maxClockLagMs) return
     this.#newestAt = Math.max(this.#newestAt, at)
   }
 
@@ -123,12 +135,18 @@ export class ChangeHead {
   }
 
   /**
-   * How far the clock, which shows `now`, is behind {@link newestAt} if that is more than two seconds;
-   * otherwise 0.
+   * How far the clock, which shows `now`, is behind {@link newestAt} or the clock of a shared database if that is more than
+   * two seconds, otherwise 0. Negative if it is ahead of that of the database.
    */
   getLagMs(now = this.#clock.now()): number {
-    const ms = this.#newestAt - now
+    const aheadMs = this.#getAheadMs(now)
+    if (aheadMs > maxClockLagMs) return -aheadMs
+    const ms = Math.max(this.#newestAt - now, -aheadMs)
     return ms > maxClockLagMs ? ms : 0
+  }
+
+  #getAheadMs(now: Instant): number {
+    return this.#feed?.getClockAheadMs?.(now) ?? 0
   }
 
   /**
@@ -158,7 +176,7 @@ export class ChangeHead {
     this.#writtenAt = this.#newestAt
     await this.#db
       .updateTable('change_head')
-      .set({ newest_at: atLeast(this.#newestAt) })
+      .set({ newest_at: this.#atLeast(this.#newestAt) })
       .where('id', '=', 1)
       .execute()
   }
@@ -173,7 +191,7 @@ export class ChangeHead {
     return await this.#db.transaction().execute(async (transaction) => {
       await transaction
         .updateTable('change_head')
-        .set({ newest_at: now, acceptances: sql`acceptances + 1` })
+        .set({ newest_at: this.#bound(now), acceptances: sql`acceptances + 1` })
         .where('id', '=', 1)
         .execute()
       const { numUpdatedRows } = await transaction
@@ -187,8 +205,26 @@ export class ChangeHead {
       return Number(numUpdatedRows)
     })
   }
+
+  #atLeast(at: Instant) {
+    const bound = this.#bound(at)
+    return sql<number>`case when newest_at < ${bound} then ${bound} else newest_at end`
+  }
+
+  /** A server whose clock is ahead must not make the others block. */
+  #bound(at: Instant) {
+    if (!this.#traits.isShared) return sql<number>`${at}`
+    return sql<number>`least(cast(${at} as bigint), ${databaseNow})`
+  }
 }
 
-function atLeast(at: Instant) {
-  return sql<number>`case when newest_at < ${at} then ${at} else newest_at end`
+/** Of PostgreSQL, in milliseconds. */
+const databaseNow = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
+
+/** Of a clock that showed `before` when the database was asked for its time, and `after` when it had answered. */
+function correctInstant(before: Instant, after: Instant, database: Instant | undefined): Instant {
+  if (database === undefined) return before
+  const isAhead = before - database > maxClockLagMs
+  const isBehind = database - after > maxClockLagMs
+  return isAhead || isBehind ? database : before
 }

@@ -85,6 +85,8 @@ export interface ChangeFeed {
   readonly problem: string | undefined
   /** Number of the newest change that has been passed on; `undefined` without a connection to the database. */
   readonly position: number | undefined
+  /** By how much a clock that shows `now` is certainly ahead of that of the database; negative if it is behind, 0 if neither. */
+  getClockAheadMs?(now: Instant): number
   /** Of a change that this server has committed, before it is acknowledged: it is lost if it is not found later. */
   remember?(change: SeenChange): void
 }

@@ -12,6 +12,7 @@ type HangupCause = '' | '21' | '42'
 const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'not-recorded': '42',
   'clock-behind': '42',
+  'clock-ahead': '42',
   'not-current': '42',
   expired: '42',
   'ai-paused': '21',

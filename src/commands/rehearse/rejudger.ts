@@ -60,6 +60,7 @@ export type Rejudgment =
 const gateReasons: ReadonlySet<string> = new Set<ReasonCode>([
   'not-recorded',
   'clock-behind',
+  'clock-ahead',
   'not-current',
   'expired',
   'invalid-request',

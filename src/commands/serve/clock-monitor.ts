@@ -1,14 +1,14 @@
-/** Reports in `/readyz` and the log when the clock is behind the newest stored record. */
+/** Reports in `/readyz` and the log when the clock is behind the newest stored record, or not that of a shared database. */
 import type { Callgate } from '../../app/callgate.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Readiness } from '../../http/health.js'
 
 type ClockMonitorDeps = Pick<Callgate, 'changeHead' | 'runtime'>
 
-/** Logs when the clock falls behind and when it is correct again. */
+/** Logs when the clock is wrong and when it is correct again. */
 export class ClockMonitor {
   readonly #deps: ClockMonitorDeps
-  #wasBehind = false
+  #wasWrong = false
   #hasFailed = false
 
   constructor(deps: ClockMonitorDeps) {
@@ -31,12 +31,15 @@ export class ClockMonitor {
       this.#hasFailed = true
     }
     const { ready, detail } = checkClockReadiness(this.#deps)
-    if (ready !== this.#wasBehind) return
-    this.#wasBehind = !ready
-    if (ready) runtime.log.info('the clock is no longer behind the newest stored record')
-    else runtime.log.error(`the clock is behind: ${detail}`)
+    if (ready !== this.#wasWrong) return
+    this.#wasWrong = !ready
+    if (ready) runtime.log.info('the clock is plausible again')
+    else runtime.log.error(`the clock is wrong: ${detail}`)
   }
 }
+
+/** Between two readings of the clock. */
+const toleranceMs = 500
 
 export function checkClockReadiness({
   changeHead,
@@ -47,6 +50,16 @@ export function checkClockReadiness({
   const lagMs = changeHead.getLagMs()
   if (lagMs === 0) return { ready: true }
   const now = formatInstant(runtime.clock.now())
+  if (lagMs < 0 || changeHead.newestAt - runtime.clock.now() < lagMs - toleranceMs) {
+    const seconds = Math.ceil(Math.abs(lagMs) / 1000)
+    const where = lagMs < 0 ? 'ahead of' : 'behind'
+    return {
+      ready: false,
+      detail:
+        `the clock shows ${now}, ${seconds} s ${where} the clock of the database; no call is allowed until they agree. ` +
+        `Set the clock that is wrong`,
+    }
+  }
   const newest = formatInstant(changeHead.newestAt)
   return {
     ready: false,

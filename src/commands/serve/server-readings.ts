@@ -50,7 +50,7 @@ export function createServerReader(deps: ServerReaderDeps): () => Promise<Server
         lagSeconds: (monotonicSeconds() * 1000 - storage.feed.currentAt.monotonicMs) / 1000,
         isLeader: storage.feed.isLeader,
       },
-      clockBehindSeconds: changeHead.getLagMs() / 1000,
+      clockBehindSeconds: Math.abs(changeHead.getLagMs()) / 1000,
       policyExceptions: checkNames.flatMap((check) => {
         const { allowUnknown } = policy[check]
         return allowUnknown ? [{ check, until: allowUnknown.until }] : []

@@ -5,7 +5,7 @@
  */
 import pg from 'pg'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { ClockReading } from '../../domain/time/clock.js'
+import type { ClockReading, Instant } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
 import { systemClock, systemTimers } from '../../runtime/runtime.js'
 import { findNewerSchema, schemaNumber } from '../migrate.js'
@@ -32,14 +32,23 @@ const maxTrimmed = 1_000
 
 interface ChangeRow extends Omit<SeenChange, 'seq'> {
   readonly head: number
+  readonly databaseNow: number
   /** Null if there is no change after the cursor. */
   readonly seq: number | null
 }
 
 const columns = 'changes.seq, account_id as "accountId", numbers, at'
-const selectChanges = `select head.seq as head, ${columns}
+const selectChanges = `select head.seq as head, ${columns},
+  cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as "databaseNow"
   from change_head as head left join changes on changes.seq > $1
   where head.id = 1 order by changes.seq limit ${maxChanges}`
+
+/** What the clock of the database showed between two moments of the monotonic clock, at most a second apart. */
+interface DatabaseReading {
+  readonly databaseNow: Instant
+  readonly sentMs: number
+  readonly receivedMs: number
+}
 
 const isSameChange = (one: SeenChange, other: SeenChange) =>
   one.at === other.at && one.numbers === other.numbers && one.accountId === other.accountId
@@ -63,6 +72,7 @@ export class PostgresFeed implements ChangeFeed {
   #replaced: SeenChange[] = []
   #connection: FeedConnection | undefined
   #current: ClockReading = { now: 0, monotonicMs: Number.NEGATIVE_INFINITY }
+  #clock: DatabaseReading | undefined
   #isLeader = false
   #problem: string | undefined
   #schemaProblem: string | undefined
@@ -93,6 +103,15 @@ export class PostgresFeed implements ChangeFeed {
 
   get problem(): string | undefined {
     return this.#problem
+  }
+
+  getClockAheadMs(now: Instant): number {
+    if (this.#clock === undefined) return 0
+    const { databaseNow, sentMs, receivedMs } = this.#clock
+    const monotonicMs = systemTimers.monotonicMs()
+    const latest = databaseNow + monotonicMs - sentMs
+    const earliest = databaseNow + monotonicMs - receivedMs
+    return now > latest ? now - latest : Math.min(0, now - earliest)
   }
 
   /** Why the server cannot use the database any more, as of its latest connection. */
@@ -233,10 +252,15 @@ export class PostgresFeed implements ChangeFeed {
   }
 
   async #readChanges(connection: FeedConnection, observer: FeedObserver): Promise<void> {
+    const sentMs = systemTimers.monotonicMs()
     const { rows } = await connection.client.query<ChangeRow>(selectChanges, [connection.seq])
-    const head = rows[0]?.head
-    if (head === undefined) throw new Error('its table change_head has no row')
-    const changes = rows.flatMap(({ seq, ...row }) => (seq === null ? [] : { ...row, seq }))
+    const receivedMs = systemTimers.monotonicMs()
+    if (rows[0] === undefined) throw new Error('its table change_head has no row')
+    const { head, databaseNow } = rows[0]
+    this.#clock = { databaseNow, sentMs, receivedMs }
+    const changes = rows.flatMap(({ seq, accountId, numbers, at }) =>
+      seq === null ? [] : { seq, accountId, numbers, at },
+    )
     for (const change of changes) this.remember(change)
     const isWhole = connection.seq + changes.length === head
     const isBroad = changes.some(({ numbers }) => numbers === null)

@@ -289,6 +289,7 @@ describe('a call that is blocked', () => {
   const undecided: ReadonlySet<string> = new Set([
     'not-recorded',
     'clock-behind',
+    'clock-ahead',
     'not-current',
     'expired',
     'invalid-request',

@@ -8,7 +8,6 @@ import {
   callersOf,
   openCluster,
 } from '../../support/cluster.js'
-import { callgate } from '../../support/program.js'
 
 let cluster: Cluster
 let first: ClusterNode
@@ -47,19 +46,41 @@ it('a server whose clock is an hour behind blocks, and its opt-outs hold for the
   expect(await decide(second, '7185550100')).toBe('block internal-dnc')
 })
 
-it('one whose clock is an hour ahead makes the others block, until an operator accepts the clock', async () => {
+it('one whose clock is an hour ahead blocks, and no other, and goes on when its clock is right', async () => {
   second.setClock(hour)
+  await untilDecided(second, '2125550100', 'block clock-ahead')
+  expect(await readyz(second)).toMatch(
+    /^503 .*the clock shows .* 3600 s ahead of the clock of the database/,
+  )
   expect(await pdnc(second, '7185550100')).toBe(200)
-  await untilDecided(first, '2125550100', 'block clock-behind')
-  // Its next change would do it again.
+  await untilDecided(first, '7185550100', 'block internal-dnc')
+  // It stores the newest instant that it knows every few seconds, and when it ends.
+  expect(await second.serving.end('SIGTERM')).toBe(0)
+  const [stored] =
+    await cluster.query(`select newest_at <= extract(epoch from clock_timestamp()) * 1000 as "isPast",
+    (select max(at) from changes) <= extract(epoch from clock_timestamp()) * 1000 as "arePast" from change_head`)
+  expect(stored).toEqual({ isPast: true, arePast: true })
+  expect(await decide(first, '2125550100')).toBe('allow permitted')
+  await second.restart()
+  await untilDecided(second, '2125550100', 'block clock-ahead')
+  expect(await decide(first, '2125550100')).toBe('allow permitted')
   second.setClock(0)
-  await untilDecided(second, '2125550100', 'block clock-behind')
-  const { code, err } = await callgate(['clock', 'accept'], cluster.environment)
-  expect(code, err).toBe(0)
-  for (const on of [first, second]) {
-    await untilDecided(on, '2125550100', 'allow permitted')
-    expect(await decide(on, '7185550100')).toBe('block internal-dnc')
+  await untilDecided(second, '2125550100', 'allow permitted')
+  expect(await decide(second, '7185550100')).toBe('block internal-dnc')
+})
+
+it('no other server blocks when one stores something with a clock that is ahead', async () => {
+  const decisions: string[] = []
+  second.setClock(hour)
+  const endAt = performance.now() + 3_000
+  while (performance.now() < endAt) {
+    expect(await pdnc(second, '7185550100')).toBe(200)
+    decisions.push(await decide(second, '2125550100'), await decide(first, '2125550100'))
   }
+  expect(new Set(decisions.filter((_, index) => index % 2 === 1))).toEqual(
+    new Set(['allow permitted']),
+  )
+  expect(decisions.filter((_, index) => index % 2 === 0).slice(1)).not.toContain('allow permitted')
 })
 
 it.each(['server', 'client'] as const)(
