@@ -171,7 +171,7 @@ async function openEdge(
   if (loginIdFile === undefined || centers.length === 0) return undefined
   const loginId = readKeyFile(loginIdFile, 'edge.loginIdFile')
   const { EdgeFeed } = await import('../edge/edge-feed.js')
-  return new EdgeFeed({ centers, loginId, storage, log, random })
+  return new EdgeFeed({ centers, loginId, loginIdFile, storage, log, random })
 }
 
 /** Forwards webhook events to an observer that is set later. */

@@ -1,4 +1,5 @@
 /** Asks the servers at the center. */
+import { readFile } from 'node:fs/promises'
 import {
   type AccountCopy,
   type ChangesCopy,
@@ -18,6 +19,8 @@ export interface CenterClientOptions {
   /** Addresses of servers over the same database. */
   readonly centers: readonly string[]
   readonly loginId: string
+  /** With the key on its first line; it is read again when the key is refused. */
+  readonly loginIdFile: string
 }
 
 /** A line that answers later is as good as none. */
@@ -27,9 +30,11 @@ export class CenterClient {
   readonly #options: CenterClientOptions
   readonly #closing = new AbortController()
   #current = 0
+  #loginId: string
 
   constructor(options: CenterClientOptions) {
     this.#options = options
+    this.#loginId = options.loginId
   }
 
   changes(after: string, waitMs: number): Promise<ChangesCopy> {
@@ -75,13 +80,23 @@ export class CenterClient {
     return await this.#send(`${paths[0]}?${new URLSearchParams(query)}`, {}, parse)
   }
 
+  /** Whether the key was replaced in its file; it is used from now on. */
+  async #hasNewKey(): Promise<boolean> {
+    const text = await readFile(this.#options.loginIdFile, 'utf8').catch(() => '')
+    const key = text.split(/\r?\n/, 1)[0]?.trim() ?? ''
+    if (key === '' || key === this.#loginId) return false
+    this.#loginId = key
+    return true
+  }
+
   /** After a failure, the next request goes to another server. */
   async #send<Result>(
     path: string,
     request: RequestInit,
     read: (text: string) => Result,
   ): Promise<Result> {
-    const { centers, loginId } = this.#options
+    const { centers } = this.#options
+    const loginId = this.#loginId
     const center = centers[this.#current % centers.length] ?? ''
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)])
     const headers = { loginId, 'content-type': 'application/json' }
@@ -94,6 +109,9 @@ export class CenterClient {
       })
       const text = await reply.text()
       if (reply.ok) return read(text)
+      if (reply.status === 401 && (await this.#hasNewKey())) {
+        return await this.#send(path, request, read)
+      }
       throw new Error(`status ${reply.status}: ${truncate(text)}`)
     } catch (cause) {
       this.#current += 1

@@ -1,6 +1,6 @@
 /** When the copy of an edge counts as current. */
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -50,6 +50,10 @@ interface Lab {
   /** To be answered later. */
   readonly held: readonly ServerResponse[]
   /** Instead of the answers that say that nothing has changed. */
+  /** The center knows the key alone from now on. */
+  acceptOnly(key: string): void
+  /** Has the key of the edge. */
+  readonly keyFile: string
   answerWith(next: (path: string) => object | 'hold' | undefined): void
 }
 
@@ -58,11 +62,16 @@ async function withEdge(test: (lab: Lab) => Promise<void>): Promise<void> {
   let cursor = noChange.cursor
   let answer: (path: string) => object | 'hold' | undefined = () => undefined
   let isKnown = false
+  let accepted = 'key'
   const held: ServerResponse[] = []
   const asked: string[] = []
   const center = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://center')
     asked.push(pathname)
+    if (request.headers.loginid !== accepted) {
+      response.writeHead(401).end()
+      return
+    }
     const given = answer(pathname)
     if (given === 'hold') {
       held.push(response)
@@ -82,10 +91,13 @@ async function withEdge(test: (lab: Lab) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'callgate-edge-feed-'))
   const storage = await openDatabase({ dataDir, lockWaitMs: 100, blockForLockMs: 0 })
   await migrateSchema(storage)
+  const keyFile = join(dataDir, 'key')
+  writeFileSync(keyFile, 'key\n')
   const centers = [`http://127.0.0.1:${port}`]
   const feed = new EdgeFeed({
     centers,
     loginId: 'key',
+    loginIdFile: keyFile,
     storage,
     log: silentLogger,
     random: () => 0,
@@ -96,7 +108,10 @@ async function withEdge(test: (lab: Lab) => Promise<void>): Promise<void> {
   try {
     await feed.follow({ numbersChanged: () => undefined, everythingChanged: () => undefined })
     await until('it is current', () => isCurrent(feed))
-    await test({ feed, asked, held, answerWith })
+    const acceptOnly = (key: string) => {
+      accepted = key
+    }
+    await test({ feed, asked, held, answerWith, acceptOnly, keyFile })
   } finally {
     await feed.close()
     await storage.close()
@@ -160,4 +175,17 @@ it('is not current while its account may be newer than its records', () =>
     expect(isCurrent(feed)).toBe(false)
     answerWith(giveOnce({ cursor: '3-3', numbers: ['2125550100'] }))
     await until('it is current', () => isCurrent(feed))
+  }))
+
+it('uses the new key of its file when the old one is revoked, and says why if there is none', () =>
+  withEdge(async ({ feed, acceptOnly, keyFile }) => {
+    writeFileSync(keyFile, 'second\n')
+    acceptOnly('second')
+    const { now } = feed.currentAt
+    await until('it goes on', () => feed.currentAt.now > now)
+    expect(feed.problem).toBeUndefined()
+    acceptOnly('third')
+    await until('it says why', () => feed.problem?.includes('status 401') === true)
+    writeFileSync(keyFile, 'third\n# of the edge in Denver\n')
+    await until('it goes on', () => feed.problem === undefined)
   }))

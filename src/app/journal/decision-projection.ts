@@ -37,7 +37,7 @@ function chooseThread(
     const loginId = readKeyFile(loginIdFile, 'edge.loginIdFile')
     return async () => {
       const { journalShipping } = await import('../../edge/ship-journal.js')
-      return startThread(journalShipping, { ...journal, centers, loginId })
+      return startThread(journalShipping, { ...journal, centers, loginId, loginIdFile })
     }
   }
   if (storage.postgres === undefined) return undefined

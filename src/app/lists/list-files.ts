@@ -27,10 +27,9 @@ export function openListFiles({
     return new S3Files({ url, region, accessKeyId, secretAccessKey })
   }
   if (loginIdFile === undefined || servers.length === 0) return undefined
-  return new ServerFiles({
-    urls: servers,
-    key: readKeyFile(loginIdFile, 'lists.files.loginIdFile'),
-  })
+  const readKey = () => readKeyFile(loginIdFile, 'lists.files.loginIdFile')
+  readKey()
+  return new ServerFiles({ urls: servers, readKey })
 }
 
 export function toListInForce(

@@ -5,8 +5,8 @@ import { type ListFile, type ListFiles, withPieceTimeout } from './list-files.js
 export interface ServerFilesOptions {
   /** Such as `http://10.0.0.1:8480`; this server may be among them. */
   readonly urls: readonly string[]
-  /** API key that may read list files. */
-  readonly key: string
+  /** API key that may read list files; asked for each piece, since it may be replaced. */
+  readonly readKey: () => string
 }
 
 interface PieceRequest {
@@ -45,7 +45,7 @@ export class ServerFiles implements ListFiles {
 
   async #readFrom(url: string, { file, from, signal }: PieceRequest): Promise<Uint8Array> {
     const response = await fetch(`${url}/v1/list-files/${file.sha256}?from=${from}`, {
-      headers: { loginId: this.#options.key },
+      headers: { loginId: this.#options.readKey() },
       signal: withPieceTimeout(signal),
     })
     if (response.ok) return new Uint8Array(await response.arrayBuffer())
