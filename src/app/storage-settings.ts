@@ -1,5 +1,4 @@
 /** Where the database is, by the settings. */
-import { SettingsError } from '../config/load.js'
 import { readFirstLine, readWholeFile } from '../config/secret-file.js'
 import type { Settings } from '../config/settings.js'
 import type { StorageSettings } from '../storage/open-database.js'
@@ -25,16 +24,4 @@ export function readStorageSettings({
     lockWaitMs,
     postgres: { url, password, tls, certificateAuthorities, maxConnections },
   }
-}
-
-/** Throws {@link SettingsError} for what works only with the database in the data folder. */
-export function requireSqlite(
-  { storage }: Pick<Settings, 'storage'>,
-  what: string,
-  instead: string,
-): void {
-  if (storage.engine === 'sqlite') return
-  throw new SettingsError([
-    `storage.engine: is ${storage.engine}, with which ${what} does not work yet; ${instead}`,
-  ])
 }

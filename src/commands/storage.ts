@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { readStorageSettings } from '../app/storage-settings.js'
 import { openDatabase } from '../storage/engine.js'
 import { migrateSchema } from '../storage/migrate.js'
-import { moveToPostgres } from '../storage/postgres/move-to-postgres.js'
+import { copyTables } from '../storage/postgres/table-copy.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'
 
 export const registerStorage: RegisterCommand = (program, terminal) => {
@@ -31,7 +31,9 @@ export const registerStorage: RegisterCommand = (program, terminal) => {
         const target = await openDatabase({ ...folder, ...waits, postgres })
         try {
           await migrateSchema(target)
-          const moved = await moveToPostgres(source.db, target)
+          const moved = await target.db
+            .transaction()
+            .execute((transaction) => copyTables(source.db, transaction, target))
           for (const { name, rows } of moved) terminal.out(`${name} ${rows}\n`)
           terminal.note(
             `every row is the same in ${target.path}; start callgate serve, then put ${source.path} away: ` +

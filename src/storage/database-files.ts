@@ -46,11 +46,7 @@ export function refuseUnwantedDatabase(
     throw new DataFileError(path, 'the database exists already; start without --init')
   }
   if (hasContent || init) return
-  const restoring = resolveRestoringPath(dirname(path))
-  if (existsSync(restoring)) {
-    const why = 'a restore into this folder did not end, so it has no database'
-    throw new DataFileError(restoring, `${why}. Run it again: callgate restore <backup>`)
-  }
+  requireRestored(dirname(path))
   const whatToDo =
     'Restore a backup or mount the right volume. To start over with an empty database and new ' +
     'keys, run: callgate serve --init'
@@ -61,6 +57,14 @@ export function refuseUnwantedDatabase(
   if (createDatabase) return
   const why = 'there is no database, and storage.createDatabase: false prevents creating one'
   throw new DataFileError(path, `${why}. ${whatToDo}`)
+}
+
+/** Throws {@link DataFileError} for a folder in which a restore was killed. */
+export function requireRestored(dataDir: string): void {
+  const path = resolveRestoringPath(dataDir)
+  if (!existsSync(path)) return
+  const why = 'a restore into this folder did not end, so its data is missing'
+  throw new DataFileError(path, `${why}. Run it again: callgate restore <backup>`)
 }
 
 /** Writes the marker that {@link findDatabaseEvidence} looks for; it is on disk when this returns. */

@@ -1,6 +1,8 @@
 /** Brings the schema up to this program's version, under Kysely's lock. */
-import { type Migration, type MigrationProvider, Migrator } from 'kysely'
+import { type Migration, type MigrationProvider, Migrator, sql } from 'kysely'
+import { formatInstant } from '../domain/time/dates.js'
 import { getErrorMessage, truncate } from '../errors.js'
+import { systemClock } from '../runtime/runtime.js'
 import * as initial from './migrations/0001-initial.js'
 import * as callOutcomes from './migrations/0002-call-outcomes.js'
 import * as wholeService from './migrations/0003-whole-service.js'
@@ -110,6 +112,19 @@ export async function migrateSchema({
   )
 }
 
+/** Runs migrations as a part of a transaction, so that nobody sees their tables before its commit. */
+export async function runMigrations(transaction: Db, names: readonly string[]): Promise<void> {
+  await sql`create table if not exists kysely_migration
+    (name varchar(255) not null primary key, timestamp varchar(255) not null)`.execute(transaction)
+  for (const name of names) {
+    await migrations[name]?.up(transaction)
+    const at = formatInstant(systemClock.now())
+    await sql`insert into kysely_migration (name, timestamp) values (${name}, ${at})`.execute(
+      transaction,
+    )
+  }
+}
+
 interface MigrationPlan {
   readonly now: readonly string[]
   readonly later: readonly string[]
@@ -158,7 +173,7 @@ interface SchemaState {
   readonly executed: readonly string[]
 }
 
-async function readSchemaState(db: Db): Promise<SchemaState> {
+export async function readSchemaState(db: Db): Promise<SchemaState> {
   const all = await db.introspection.getTables({ withInternalKyselyTables: true })
   // PostgreSQL shows the tables of all schemas, which may be those of other programs.
   const own = all.filter(({ schema }) => schema === undefined || schema === 'public')

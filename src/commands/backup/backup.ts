@@ -1,11 +1,23 @@
 /** `callgate backup` and `callgate restore`: a data folder, copied while it is in use, and brought back. */
 import { dirname, resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { formatGivenSettings } from '../../config/load.js'
-import { findConfigOption, loadCommandSettings, type RegisterCommand } from '../command.js'
+import type { Settings } from '../../config/settings.js'
+import {
+  CommandFailure,
+  findConfigOption,
+  loadCommandSettings,
+  type RegisterCommand,
+} from '../command.js'
 import type { BackupManifest } from './manifest.js'
 import { restoreBackup, verifyBackup } from './restore-backup.js'
+import { restoreDatabase } from './stored-database.js'
 import { createBackup, findUnfinished } from './write-backup.js'
+
+interface BackupFlags {
+  readonly withSecrets?: boolean
+  readonly withoutDecisions?: boolean
+}
 
 export const registerBackup: RegisterCommand = (program, terminal) => {
   const backup = program
@@ -15,9 +27,11 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
     )
     .argument('<target>', 'a new or empty folder, or a new file that ends with .tgz')
     .option('--with-secrets', 'also copy the permit key, webhook secrets and provider credentials')
-    .action(async (target: string, options: { withSecrets?: true }, command: Command) => {
+    .option('--without-decisions', 'with PostgreSQL: leave out the decisions that are stored there')
+    .action(async (target: string, options: BackupFlags, command: Command) => {
       const settings = loadCommandSettings(command)
-      const withSecrets = options.withSecrets === true
+      const { withSecrets = false, withoutDecisions = false } = options
+      if (withoutDecisions) requirePostgres(settings, '--without-decisions')
       for (const path of findUnfinished(dirname(resolve(target)))) {
         terminal.note(
           `${path}: left by a backup or a check that was killed; remove it, unless one is running\n`,
@@ -25,6 +39,7 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
       }
       const manifest = await createBackup(settings, resolve(target), {
         withSecrets,
+        withDecisions: !withoutDecisions,
         settingsText: formatGivenSettings({ file: findConfigOption(command) }, { withSecrets }),
       })
       terminal.out(`${target}: ${describe(manifest)}`)
@@ -44,17 +59,57 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
 export const registerRestore: RegisterCommand = (program, terminal) => {
   program
     .command('restore')
-    .description('restore a backup into the empty or missing folder that CALLGATE_DATA_DIR names')
+    .description(
+      'restore a backup into the empty or missing folder that CALLGATE_DATA_DIR names, and into the empty ' +
+        'database of storage.url, if there is one',
+    )
     .argument('<backup>', 'the folder, or the .tgz file')
-    .action(async (path: string, _options, command: Command) => {
-      const { dataDir } = loadCommandSettings(command)
-      const manifest = await restoreBackup(resolve(path), dataDir)
-      terminal.out(`${dataDir}: restored ${describe(manifest)}`)
-      terminal.note(describeLoss(manifest, dataDir))
+    .addOption(
+      new Option('--only <part>', 'with PostgreSQL: restore just one of the two').choices([
+        'database',
+        'folder',
+      ]),
+    )
+    .action(async (path: string, { only }: { only?: RestoredPart }, command: Command) => {
+      const settings = loadCommandSettings(command)
+      if (only !== undefined) requirePostgres(settings, '--only')
+      const manifest = await restore(settings, resolve(path), only)
+      const { dataDir } = settings
+      const name = only === 'database' ? `${settings.storage.url}` : dataDir
+      terminal.out(`${name}: restored ${describe(manifest)}`)
+      terminal.note(describeLoss(manifest, settings, only))
     })
 }
 
-function describe({ at, version, database, journal, hasSecrets, files }: BackupManifest): string {
+type RestoredPart = 'database' | 'folder'
+
+async function restore(
+  settings: Settings,
+  path: string,
+  only: RestoredPart | undefined,
+): Promise<BackupManifest> {
+  const { dataDir, storage } = settings
+  const restoreStored = (folder: string, { database }: BackupManifest) =>
+    restoreDatabase(settings, folder, database.migrations)
+  if (storage.engine === 'sqlite') return await restoreBackup(path, { dataDir, hasDatabase: true })
+  if (only === 'database') return await verifyBackup(path, restoreStored)
+  return await restoreBackup(path, {
+    dataDir,
+    hasDatabase: false,
+    ...(only === undefined && { restoreOthers: restoreStored }),
+  })
+}
+
+function requirePostgres({ storage }: Settings, option: string): void {
+  if (storage.engine === 'postgres') return
+  throw new CommandFailure(
+    `${option}: is for storage.engine postgres, but it is sqlite, where everything is in the data folder`,
+    2,
+  )
+}
+
+function describe(manifest: BackupManifest): string {
+  const { at, version, database, journal, storedDecisions, hasSecrets, files } = manifest
   const { rows } = database
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   return (
@@ -62,16 +117,28 @@ function describe({ at, version, database, journal, hasSecrets, files }: BackupM
     `  ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB, ${hasSecrets ? 'with' : 'without'} secrets\n` +
     `  ${rows.internal_dnc} opt-outs, ${rows.ebr_records} consents and relationships, ` +
     `${rows.accounts} accounts, ${rows.projects} projects, ${rows.api_keys} keys\n` +
-    `  ${journal.lastSeq - journal.firstSeq + 1} records of decisions and calls, up to number ${journal.lastSeq}\n`
+    `  ${journal.lastSeq - journal.firstSeq + 1} records of decisions and calls, up to number ${journal.lastSeq}\n` +
+    (storedDecisions === undefined ? '' : `  ${storedDecisions} decisions of all servers\n`)
   )
 }
 
-function describeLoss({ at, hasSecrets }: BackupManifest, dataDir: string): string {
+function describeLoss(
+  { at, hasSecrets, storedDecisions }: BackupManifest,
+  { dataDir, storage }: Settings,
+  only: RestoredPart | undefined,
+): string {
+  if (only === 'folder') return describeSettings(dataDir)
   const secrets = 'The backup has no secrets: new permit keys and webhook secrets will be made.\n'
+  const left =
+    'The decisions of other servers in it were not restored: they need storage.engine postgres.\n'
   return (
     `What was stored after ${at} is not in the backup. Before you place calls, add the opt-outs since then ` +
     'again: your dialer, your web forms and the receivers of your webhooks have them.\n' +
-    `The settings of the backup are in ${dataDir}/settings; they are not in use.\n` +
+    (only === 'database' ? '' : describeSettings(dataDir)) +
+    (storage.engine === 'sqlite' && storedDecisions !== undefined ? left : '') +
     (hasSecrets ? '' : secrets)
   )
 }
+
+const describeSettings = (dataDir: string) =>
+  `The settings of the backup are in ${dataDir}/settings; they are not in use.\n`

@@ -33,6 +33,8 @@ export interface BackupManifest {
   readonly at: string
   readonly database: DatabaseContent
   readonly journal: JournalExtent
+  /** How many decisions of all servers are in it; absent without those of PostgreSQL. */
+  readonly storedDecisions?: number
   /** Whether secrets are in it, such as the key that signs permits. */
   readonly hasSecrets: boolean
   readonly files: readonly BackedUpFile[]

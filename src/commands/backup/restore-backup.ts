@@ -26,16 +26,29 @@ import {
   manifestFiles,
   verifyFolder,
 } from './manifest.js'
+import { decisionsName } from './stored-database.js'
 import { syncTree } from './write-backup.js'
 
-/** Checks a backup as {@link verifyFolder} does. An archive is unpacked beside itself for that. */
-export async function verifyBackup(path: string): Promise<BackupManifest> {
+type UseFolder = (folder: string, manifest: BackupManifest) => Promise<void>
+
+/**
+ * Checks a backup as {@link verifyFolder} does, and then uses its folder. An archive is unpacked beside itself for that.
+ */
+export async function verifyBackup(
+  path: string,
+  use: UseFolder = async () => undefined,
+): Promise<BackupManifest> {
   requireBackup(path)
-  if (!isArchive(path)) return await verifyFolder(path)
+  const verify = async (folder: string) => {
+    const manifest = await verifyFolder(folder)
+    await use(folder, manifest)
+    return manifest
+  }
+  if (!isArchive(path)) return await verify(path)
   const folder = mkdtempSync(`${path}.unpacked-`)
   try {
     await unpack(path, folder)
-    return await verifyFolder(folder)
+    return await verify(folder)
   } catch (cause) {
     throw new CommandFailure(describeFailureIn(folder, path, cause))
   } finally {
@@ -59,12 +72,21 @@ async function unpack(path: string, folder: string): Promise<void> {
   }
 }
 
+/** What {@link restoreBackup} restores. */
+export interface RestoreTarget {
+  readonly dataDir: string
+  /** Whether the database is in the folder. */
+  readonly hasDatabase: boolean
+  /** Called with the checked backup before anything is moved into the folder, to restore what is elsewhere. */
+  readonly restoreOthers?: UseFolder
+}
+
 /**
  * Restores a backup into an empty or missing folder, or into one in which an earlier restore did not end. Until
- * the last step the folder has no database and says that it is being restored, so no server starts on it. If
- * anything fails, it is empty again.
+ * the last step the folder says that it is being restored, so no server starts on it. If anything fails, it is empty again.
  */
-export async function restoreBackup(path: string, dataDir: string): Promise<BackupManifest> {
+export async function restoreBackup(path: string, target: RestoreTarget): Promise<BackupManifest> {
+  const { dataDir, hasDatabase } = target
   requireBackup(path)
   if (!/^\.\.(?:\/|$)/.test(relative(dataDir, path))) {
     const advice =
@@ -75,25 +97,30 @@ export async function restoreBackup(path: string, dataDir: string): Promise<Back
   requireRestorable(dataDir)
   const lock = lockFolder(dataDir)
   const partial = resolveRestoringPath(dataDir)
+  let restored = 'nothing was restored'
   try {
     // Another restore may have ended since.
     requireRestorable(dataDir)
     empty(dataDir, isLock)
     mkdirSync(partial)
-    markInitialized(dataDir)
+    if (hasDatabase) markInitialized(dataDir)
     if (isArchive(path)) await unpack(path, partial)
     else {
       await verifyFolder(path)
       cpSync(path, partial, { recursive: true })
     }
     const manifest = await verifyFolder(partial)
-    moveInto(dataDir, partial)
+    await target.restoreOthers?.(partial, manifest)
+    if (target.restoreOthers) {
+      restored = 'only the database was restored (restore the folder with --only folder)'
+    }
+    moveInto(dataDir, partial, hasDatabase)
     return manifest
   } catch (cause) {
     if (cause instanceof CommandFailure) throw cause
     empty(dataDir)
     const why = describeFailureIn(partial, path, cause)
-    throw new CommandFailure(`dataDir '${dataDir}': nothing was restored, and it is empty: ${why}`)
+    throw new CommandFailure(`dataDir '${dataDir}': ${restored}, and it is empty: ${why}`)
   } finally {
     lock.close()
   }
@@ -130,14 +157,15 @@ function empty(dataDir: string, isKept: (name: string) => boolean = () => false)
   }
 }
 
-/** The database comes last: with it, the folder is restored. */
-function moveInto(dataDir: string, partial: string): void {
+/** The database comes last: with it, or without the folder of the restore, the data folder is restored. */
+function moveInto(dataDir: string, partial: string, hasDatabase: boolean): void {
   syncTree(partial)
   const last = 'callgate.sqlite'
-  const names = readdirSync(partial).filter((name) => !manifestFiles.has(name) && name !== last)
+  const others = new Set([...manifestFiles, last, decisionsName])
+  const names = readdirSync(partial).filter((name) => !others.has(name))
   for (const name of names) renameSync(join(partial, name), join(dataDir, name))
   syncFolder(dataDir)
-  renameSync(join(partial, last), join(dataDir, last))
+  if (hasDatabase) renameSync(join(partial, last), join(dataDir, last))
   rmSync(partial, { recursive: true, force: true })
   syncFolder(dataDir)
 }

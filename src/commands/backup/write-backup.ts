@@ -21,7 +21,6 @@ import {
   getNumberingFolder,
   resolveLastBackupPath,
 } from '../../app/data-folders.js'
-import { requireSqlite } from '../../app/storage-settings.js'
 import { resolveShippedFile } from '../../config/load.js'
 import { listSecretFiles } from '../../config/secret-file.js'
 import type { Settings } from '../../config/settings.js'
@@ -46,11 +45,14 @@ import {
   listFiles,
   writeManifest,
 } from './manifest.js'
+import { backUpDatabase } from './stored-database.js'
 
 interface BackupOptions {
   /** A settings file. */
   readonly settingsText: string
   readonly withSecrets: boolean
+  /** Whether those that are in PostgreSQL are copied; the journal always is. */
+  readonly withDecisions: boolean
 }
 
 /** Of a file that is packed; larger parts would take several times their size in memory. */
@@ -65,7 +67,6 @@ export async function createBackup(
   target: string,
   options: BackupOptions,
 ): Promise<BackupManifest> {
-  requireSqlite(settings, 'callgate backup', 'copy the data folder, and the database with pg_dump')
   refuseTarget(settings, target)
   // The name is unique, since another backup may be running.
   const partial = mkdtempSync(`${target}.partial-`)
@@ -150,14 +151,17 @@ const findPreparedFolders = (settings: Settings) => ({
 async function writeContent(
   settings: Settings,
   target: string,
-  { withSecrets, settingsText }: BackupOptions,
+  { withSecrets, withDecisions, settingsText }: BackupOptions,
 ): Promise<BackupManifest> {
   const { dataDir } = settings
   const at = formatInstant(systemClock.now())
-  const database = resolveDatabasePath(dataDir)
-  if (!existsSync(database)) throw new DataFileError(database, 'there is no database to back up')
+  const isShared = settings.storage.engine === 'postgres'
+  if (!isShared) requireDatabase(dataDir)
   const journal = copyRecords(dataDir, target)
-  copySqliteFile(database, resolveDatabasePath(target))
+  if (!isShared) copySqliteFile(resolveDatabasePath(dataDir), resolveDatabasePath(target))
+  const storedDecisions = isShared
+    ? await backUpDatabase(settings, target, { withDecisions })
+    : undefined
   if (!withSecrets) removeStoredSecrets(resolveDatabasePath(target))
   for (const [name, folder] of Object.entries(findPreparedFolders(settings))) {
     copyPreparedFiles(folder, join(target, name))
@@ -174,12 +178,18 @@ async function writeContent(
     at,
     database: inspectDatabase(resolveDatabasePath(target)),
     journal,
+    ...(storedDecisions !== undefined && { storedDecisions }),
     hasSecrets: withSecrets,
     files: await describeFiles(target),
   }
   writeManifest(target, manifest)
   syncTree(target)
   return manifest
+}
+
+function requireDatabase(dataDir: string): void {
+  const path = resolveDatabasePath(dataDir)
+  if (!existsSync(path)) throw new DataFileError(path, 'there is no database to back up')
 }
 
 function copyRecords(dataDir: string, target: string) {

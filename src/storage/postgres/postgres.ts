@@ -5,6 +5,7 @@
 import { Kysely } from 'kysely'
 import pg from 'pg'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
+import { requireRestored } from '../database-files.js'
 import type {
   EngineConnection,
   EngineThreadConnection,
@@ -140,6 +141,8 @@ export async function openPostgres(
   settings: PostgresSettings,
   { isCommand, dataDir }: { readonly isCommand: boolean; readonly dataDir: string },
 ): Promise<EngineConnection> {
+  // A server would make new tables, and a later restore would find them.
+  if (!isCommand) requireRestored(dataDir)
   const path = describeServer(settings)
   const half = Math.floor(settings.maxConnections / 2)
   const most = settings.maxConnections - half

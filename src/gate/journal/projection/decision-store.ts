@@ -203,7 +203,7 @@ async function readRemovedBefore(db: Kysely<Tables>): Promise<Instant> {
 
 const tableOf = ({ name }: DecisionMonth) => `${table}_${name}`
 
-async function makeMonth(db: Kysely<Tables>, month: DecisionMonth): Promise<void> {
+export async function makeMonth(db: Kysely<Tables>, month: DecisionMonth): Promise<void> {
   const [from, to] = [month.start, month.end].map((at) => sql.lit(toIdPrefix(at)))
   await sql`create table if not exists ${sql.table(tableOf(month))}
     partition of ${sql.table(table)} for values from (${from}) to (${to})`.execute(db)
