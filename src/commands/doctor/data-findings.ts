@@ -170,6 +170,10 @@ async function findStoredFindings(
   try {
     const { db } = database
     return [
+      // First, since calls are blocked for a list of which another version is in force.
+      ...((storage.postgres || storage.isCopy) && data
+        ? await findForceFindings(settings, { data, db })
+        : []),
       ...(await findCalls(db)),
       ...(await findKeyFindings(db, clock)),
       ...(await findClockFindings(database, clock)),
@@ -177,6 +181,27 @@ async function findStoredFindings(
   } finally {
     await database.close()
   }
+}
+
+/** Of lists whose version in force is not in the folder. Only those in force are used from then on. */
+async function findForceFindings(
+  settings: Settings,
+  { data: { lists }, db }: { readonly data: ReferenceData; readonly db: Db },
+): Promise<readonly HealthFinding[]> {
+  const { openListFiles, toListInForce } = await import('../../app/lists/list-files.js')
+  const { readListsInForce } = await import('../../storage/cluster/list-versions.js')
+  const place = openListFiles(settings)?.place
+  const inForce = await readListsInForce(db)
+  lists.setInForce(inForce.map((list) => toListInForce(list, place)))
+  const fix =
+    place === undefined
+      ? 'set lists.files as on the server that imported it'
+      : 'start callgate serve, which fetches it; import the list again if its file is gone'
+  const isLoaded = lists.findInForce()
+  return lists
+    .problems()
+    .filter(({ name }) => name !== undefined && isLoaded.get(name) === false)
+    .map(({ detail: problem }) => ({ level: 'now', subject: 'lists', problem, fix }))
 }
 
 async function findCallFindings(

@@ -124,9 +124,16 @@ it('a server that lacks the version in force blocks and says why, and refuses a 
   const shown = await callgate(['lists'], on(second))
   expect(shown.code).toBe(1)
   expect(shown.out).toMatch(new RegExp(`litigators: version ${version} .*is in force`))
+  const missing = `[NOW ] lists: version ${version} as of `
+  const diagnosis = await callgate(['doctor'], on(second))
+  expect([diagnosis.code, diagnosis.out]).toEqual([2, expect.stringContaining(missing)])
+  expect(diagnosis.out).toContain(
+    `fetched from the folder ${shared}\n       -> start callgate serve`,
+  )
   writeFileSync(file, good)
   await untilItSays(second, three, /^pass/)
   await untilItSays(second, two, /^deny/)
+  expect((await callgate(['doctor'], on(second))).out).not.toContain('] lists: version')
   expect((await callgate(['lists'], on(second))).out).toMatch(/litigators .*in force/)
 })
 
