@@ -376,3 +376,22 @@ it('says which options and databases it is not for', async () => {
   const empty = await callgate(['backup', join(work, 'b')], environment)
   expectFailure(empty, 'there is no database to back up')
 })
+
+it('needs no more memory for many rows', async () => {
+  await cluster.query(
+    `insert into internal_dnc (account_id, list, number, added_at, modified_at, opted_out_at, stored_at, opted_out_seq,
+        opted_out_by_date, key_id)
+      select 'main', 'main', (2120000000 + i)::text, 1, 1, 1, 1, i, 0, repeat('x', 4000) from generate_series(1, 20000) i`,
+  )
+  const small = { NODE_OPTIONS: '--max-old-space-size=48' }
+  const target = join(work, 'many')
+  const made = await callgate(['backup', target], { ...environmentOfFirst(), ...small })
+  expect(made.code, made.err).toBe(0)
+  const environment = { ...(await prepareOther()), ...small }
+  const restored = await callgate(['restore', target, '--only', 'database'], environment)
+  expect(restored.code, restored.err).toBe(0)
+  const [row] = await queryOther(
+    `select count(*)::int as rows from internal_dnc where account_id = 'main'`,
+  )
+  expect(row?.rows).toBe(20_000)
+})
