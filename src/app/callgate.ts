@@ -206,12 +206,12 @@ async function buildCallgate(
 async function followChanges(callgate: Callgate): Promise<void> {
   const { storage, settings, data, changes, runtime, acknowledgedOptOuts } = callgate
   if (!storage.traits.isShared && !storage.traits.isCopy) return
-  const { openListFiles, toListInForce } = await import('./lists/list-files.js')
+  const { openListFiles, putInForce } = await import('./lists/list-files.js')
   const { readListsInForce } = await import('../storage/cluster/list-versions.js')
   const place = openListFiles(settings)?.place
   const readInForce = async () => {
     const inForce = await readListsInForce(storage.reads)
-    data.lists.setInForce(inForce.map((list) => toListInForce(list, place)))
+    putInForce(inForce, { data, settings, place })
   }
   // A command has no feed.
   if (!storage.feed) return await readInForce()

@@ -9,6 +9,7 @@ import type { Route } from '../api/route.js'
 import { type FactStore, openFactStore } from '../data/facts/fact-store.js'
 import { ImportedFacts } from '../data/facts/imported-facts.js'
 import { type ListsMessage, SharedLists } from '../data/number-list/shared-lists.js'
+import type { NumberingInForce } from '../data/numbering/numbering-files.js'
 import { type Caller, sandboxAccountId } from '../domain/caller.js'
 import type { ChangeObserver } from '../domain/change-notifier.js'
 import type { MaybePromise } from '../domain/compliance.js'
@@ -54,6 +55,7 @@ import {
 /** What a thread starts with. The main thread has read the files, which may have changed since. */
 export interface ServiceThreadOptions extends Configuration {
   readonly lists: ListsMessage
+  readonly numberingInForce: NumberingInForce
   readonly storage: Omit<ThreadStorageSettings, 'port'>
   /** Of the database, which the main thread has open, if its engine has one. */
   readonly storePort: MessagePort | undefined
@@ -90,8 +92,8 @@ export interface ServiceThreadFunctions {
   /** Of a reply whose client has gone. */
   endParts(requestId: number): Promise<void>
   replaceLists(lists: ListsMessage): void
-  /** Projects have changed. */
-  forgetScopes(): void
+  /** Projects, and which prefixes are in force. */
+  everythingChanged(numberingInForce: NumberingInForce): void
   /** The settings have been reloaded. */
   reconfigure(configuration: Configuration): void
 }
@@ -163,12 +165,13 @@ class ServiceThread implements ServiceThreadFunctions {
   constructor(
     port: MessagePort,
     storage: ThreadDatabase,
-    { lists, ...configuration }: ServiceThreadOptions,
+    { lists, numberingInForce, ...configuration }: ServiceThreadOptions,
   ) {
     const { settings } = configuration
     const { clock, timers, randomBytes } = nodeRuntime
     this.#projects = new ProjectScopes(storage.reads, timers)
     this.#data = openCallData(configuration, nodeRuntime, new SharedLists(lists))
+    this.#data.plan.setInForce(numberingInForce)
     this.#facts = openFactStore({ folder: getFactsFolder(settings) })
     const accounts = new Accounts({ storage, clock, randomBytes })
     const context = {
@@ -240,8 +243,9 @@ class ServiceThread implements ServiceThreadFunctions {
     this.#data.lists.replace(lists)
   }
 
-  forgetScopes(): void {
+  everythingChanged(numberingInForce: NumberingInForce): void {
     this.#projects.clear()
+    this.#data.plan.setInForce(numberingInForce)
   }
 
   reconfigure(configuration: Configuration): void {

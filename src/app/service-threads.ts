@@ -59,7 +59,10 @@ export class ServiceThreads implements RequestAnswerer {
       }),
       changes.subscribe({
         numbersChanged: () => undefined,
-        everythingChanged: () => this.#send((calls) => calls.call('forgetScopes', undefined)),
+        everythingChanged: () => {
+          const { inForce } = data.plan
+          this.#send((calls) => calls.call('everythingChanged', inForce))
+        },
       }),
     ]
   }
@@ -118,6 +121,7 @@ export class ServiceThreads implements RequestAnswerer {
     const workerData: ServiceThreadOptions = {
       settings,
       lists: shareLists(data.lists),
+      numberingInForce: data.plan.inForce,
       storage: this.#storageSettings,
       rules: data.rules.document,
       sandboxFile: data.sandbox.file,

@@ -1,7 +1,9 @@
 /** The folders and files that callgate writes to. */
+import { randomUUID } from 'node:crypto'
 import {
   type BigIntStats,
   closeSync,
+  constants,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -12,8 +14,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { DataFileError, getErrorCode } from '../errors.js'
 import { cleanUpOnSignal } from './signals.js'
 
@@ -62,6 +64,30 @@ function syncHandle(handle: number): void {
 export function moveIntoPlace(aside: string, path: string): void {
   renameSync(aside, path)
   syncFolder(dirname(path))
+}
+
+/** Replaces `path` by a copy, as {@link moveIntoPlace} does, without waiting for the disk. */
+export async function copyIntoPlace(from: string, path: string): Promise<void> {
+  // Hosts that share the folder may have the same process ids.
+  const aside = join(dirname(path), `.${basename(path)}.${randomUUID()}.part`)
+  try {
+    await copyFile(from, aside, constants.COPYFILE_FICLONE)
+    await syncInBackground(aside, 'r+')
+    await rename(aside, path)
+    await syncInBackground(dirname(path), 'r')
+  } catch (cause) {
+    await rm(aside, { force: true })
+    throw cause
+  }
+}
+
+async function syncInBackground(path: string, flags: string): Promise<void> {
+  const file = await open(path, flags)
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
 }
 
 /**

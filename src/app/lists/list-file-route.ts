@@ -5,7 +5,6 @@ import { requireAdministrator } from '../../edge/edge-access.js'
 import { AppError } from '../../errors.js'
 import { mainAccountId } from '../app-context.js'
 import type { Callgate } from '../callgate.js'
-import { getListsFolder } from '../data-folders.js'
 
 export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settings'>): Route {
   return createRoute(listFileEndpoint, async (caller, { sha256, from = 0 }) => {
@@ -14,16 +13,17 @@ export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settin
       throw new AppError('forbidden', `list files need a key of account ${mainAccountId}`)
     }
     const { storage, settings } = callgate
-    const { readPieceOf } = await import('../../data/number-list/exchange/read-piece.js')
-    const { findVersions } = await import('../../data/number-list/list-version-files.js')
+    const { readPieceOfVersion } = await import('../../data/number-list/exchange/read-piece.js')
+    const { locateFile } = await import('./local-files.js')
     const { findPublishedList } = await import('../../storage/cluster/list-versions.js')
     const list = await findPublishedList(storage.reads, sha256)
-    const found =
-      list &&
-      findVersions(getListsFolder(settings), list.name).find(
-        ({ version }) => version === list.version,
-      )
-    if (!found) throw new AppError('not-found', `this server does not have the list file ${sha256}`)
-    return await readPieceOf(found.path, from)
+    if (list) {
+      const { kept, inUse } = locateFile(list, settings)
+      for (const path of [kept, inUse]) {
+        const piece = await readPieceOfVersion(path, list, from)
+        if (piece) return piece
+      }
+    }
+    throw new AppError('not-found', `this server does not have the list file ${sha256}`)
   })
 }

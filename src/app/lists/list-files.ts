@@ -6,8 +6,14 @@ import type { ListFiles } from '../../data/number-list/exchange/list-files.js'
 import { S3Files } from '../../data/number-list/exchange/s3-files.js'
 import { ServerFiles } from '../../data/number-list/exchange/server-files.js'
 import type { ListInForce } from '../../data/number-list/list-store.js'
+import {
+  describeNumberingInForce,
+  isNumberingFileName,
+} from '../../data/numbering/published-numbering.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { PublishedList } from '../../storage/cluster/list-versions.js'
+import { getNumberingFolder } from '../data-folders.js'
+import type { ReferenceData } from '../service.js'
 
 /** `undefined` where each server imports its own lists. Throws {@link DataFileError} for a key that cannot be read. */
 export function openListFiles({
@@ -30,6 +36,31 @@ export function openListFiles({
   const readKey = () => readKeyFile(loginIdFile, 'lists.files.loginIdFile')
   readKey()
   return new ServerFiles({ urls: servers, readKey })
+}
+
+/** Nothing else is used from now on. */
+export function putInForce(
+  versions: readonly PublishedList[],
+  {
+    data: { lists, plan },
+    settings,
+    place,
+  }: {
+    readonly data: Pick<ReferenceData, 'lists' | 'plan'>
+    readonly settings: Settings
+    readonly place: string | undefined
+  },
+): void {
+  const folder = getNumberingFolder(settings)
+  const numbering = versions.flatMap((version) => {
+    const { name, sha256 } = version
+    if (!isNumberingFileName(name)) return []
+    const { whenMissing } = toListInForce(version, place)
+    return [describeNumberingInForce(folder, name, { sha256, whenMissing })]
+  })
+  plan.setInForce(new Map(numbering))
+  const ofLists = versions.filter(({ name }) => !isNumberingFileName(name))
+  lists.setInForce(ofLists.map((list) => toListInForce(list, place)))
 }
 
 export function toListInForce(

@@ -39,7 +39,7 @@ import {
   parseWholeNumber,
 } from './import-options.js'
 import { describeAge, describeChanges, describeList } from './import-summary.js'
-import { changeAndPublish, type PublicationOptions } from './publish-lists.js'
+import { publishImport } from './publish-lists.js'
 
 interface ListOptions extends ImportOptions {
   readonly areaCodes?: string
@@ -56,18 +56,6 @@ export function registerListImports(group: Command, terminal: Terminal): void {
   for (const list of wholeLists) registerImportFeed(group, terminal, toListFeed(list))
   registerImportFeed(group, terminal, changesFeed)
   registerImportFeed(group, terminal, portedFeed)
-}
-
-/** A dry run replaces nothing. */
-async function publishImport<Result>(
-  { command, options, settings }: ListRequest,
-  names: readonly string[],
-  work: Pick<PublicationOptions<Result>, 'change' | 'listVersions'>,
-): Promise<Result> {
-  if (options.dryRun) return await work.change()
-  const allowMissing = options.allowOlder === true
-  const { stageSeconds } = settings.lists.files
-  return await changeAndPublish(command, { ...work, names, allowMissing, stageSeconds })
 }
 
 interface WholeList {

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { getNumberingFolder } from '../../app/data-folders.js'
 import type { PrefixFeedReport } from '../../data/feeds/numbering/prefix-feed.js'
+import { toVersion } from '../../data/number-list/format/number-list-format.js'
 import { defaultMaxBadRows } from '../../data/numbering/import/import-limits.js'
 import {
   type ImportChanges,
@@ -13,6 +14,7 @@ import {
   type PrefixImportSummary,
   type TableImportSummary,
 } from '../../data/numbering/import/numbering-import.js'
+import type { NumberingFileName } from '../../data/numbering/published-numbering.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import type { Terminal } from '../command.js'
@@ -26,6 +28,7 @@ import {
   type ImportOptions,
   parseWholeNumber,
 } from './import-options.js'
+import { publishImport } from './publish-lists.js'
 
 type NumberingFeed<Summary> = ImportFeed<ImportOptions, Summary>
 
@@ -42,6 +45,11 @@ function toImportOptions({ settings, options }: ImportRequest<ImportOptions>) {
     badLinesAllowed: parseWholeNumber('--bad-lines', options.badLines),
     dryRun: options.dryRun,
   }
+}
+
+function listVersions(name: NumberingFileName, summary: ImportChanges | undefined) {
+  const sha256 = summary?.sha256OfFile
+  return sha256 === undefined ? [] : [{ name, version: toVersion(sha256) }]
 }
 
 /** Bad rows are accepted by default, since reports often have a few and they affect no other numbers. */
@@ -63,7 +71,15 @@ const prefixFeed: NumberingFeed<NumberingImportSummary> = {
     'Once they are imported, a prefix that is not in them is treated as unassigned.\n',
   run: (request, observer) => {
     const [nanpa, cnac] = request.args
-    return importNumbering({ nanpa, cnac, ...toImportOptions(request), ...observer })
+    const change = () => importNumbering({ nanpa, cnac, ...toImportOptions(request), ...observer })
+    const names = ['numbering-us', ...(cnac === undefined ? [] : ['numbering-ca'])]
+    return publishImport(request, names, {
+      change,
+      listVersions: ({ US, CA }) => [
+        ...listVersions('numbering-us', US),
+        ...listVersions('numbering-ca', CA),
+      ],
+    })
   },
   countRows: (summary) => listCountries(summary).reduce((sum, { read }) => sum + read, 0),
   describe: (summary) => listCountries(summary).flatMap(describePrefixes),
@@ -106,7 +122,10 @@ const blockFeed: NumberingFeed<TableImportSummary> = {
     'kind of line, and its rate center, if different, the place.\n',
   run: (request, observer) => {
     const [file = ''] = request.args
-    return importBlocks({ file, ...toImportOptions(request), ...observer })
+    return publishImport(request, ['blocks-us'], {
+      change: () => importBlocks({ file, ...toImportOptions(request), ...observer }),
+      listVersions: (summary) => listVersions('blocks-us', summary),
+    })
   },
   countRows: ({ read }) => read,
   describe: (summary) => [
@@ -124,7 +143,10 @@ const ocnFeed: NumberingFeed<OcnImportSummary> = {
   options: [...badRowsOptions, dryRunOption],
   run: (request, observer) => {
     const [file = ''] = request.args
-    return importOcnClasses({ file, ...toImportOptions(request), ...observer })
+    return publishImport(request, ['ocn'], {
+      change: () => importOcnClasses({ file, ...toImportOptions(request), ...observer }),
+      listVersions: (summary) => listVersions('ocn', summary),
+    })
   },
   countRows: ({ read }) => read,
   describe: (summary) => [

@@ -1,32 +1,38 @@
 /**
- * Puts imported versions of lists in force for all servers of a PostgreSQL database. Without it nothing is added to an
+ * Puts imported versions of lists and numbering files in force for all servers of a PostgreSQL database. Without it nothing is added to an
  * import.
  */
-import { statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
-import { getListsFolder } from '../../app/data-folders.js'
+import { getListsFolder, getNumberingFolder } from '../../app/data-folders.js'
 import { openListFiles } from '../../app/lists/list-files.js'
+import { locateFile } from '../../app/lists/local-files.js'
 import type { Settings } from '../../config/settings.js'
 import { readCheckedHeader } from '../../data/files/checked-file.js'
 import type { ListFiles } from '../../data/number-list/exchange/list-files.js'
 import { obtainList } from '../../data/number-list/exchange/obtain-list.js'
-import { numberListFile } from '../../data/number-list/format/number-list-format.js'
+import { hasVersion } from '../../data/number-list/exchange/read-piece.js'
+import { numberListFile, toVersion } from '../../data/number-list/format/number-list-format.js'
 import { findVersions } from '../../data/number-list/list-version-files.js'
+import { isNumberingFileName, keepImportedFile } from '../../data/numbering/published-numbering.js'
 import { getErrorMessage } from '../../errors.js'
 import { sleep, systemClock } from '../../runtime/runtime.js'
 import {
   findRetiredLists,
   forgetPublishedList,
   type PublishedList,
-  publishList,
+  publishLists,
   readListsInForce,
-  stageList,
+  stageLists,
+  withdrawStagedLists,
   withPublicationLock,
 } from '../../storage/cluster/list-versions.js'
 import type { Db } from '../../storage/tables.js'
 import { withAppContext } from '../account-command.js'
 import { CommandFailure, loadCommandSettings } from '../command.js'
+import type { ImportRequest } from './import-feed.js'
+import type { ImportOptions } from './import-options.js'
 
 interface ImportedVersion {
   readonly name: string
@@ -45,6 +51,19 @@ export interface PublicationOptions<Result> {
   readonly listVersions: (result: Result) => readonly ImportedVersion[]
 }
 
+/** A dry run replaces nothing. */
+export async function publishImport<Result>(
+  { command, options, settings }: ImportRequest<ImportOptions>,
+  names: readonly string[],
+  work: Pick<PublicationOptions<Result>, 'change' | 'listVersions'>,
+): Promise<Result> {
+  if (options.dryRun) return await work.change()
+  // A numbering file is always imported whole, so there is nothing to add it to.
+  const allowMissing = options.allowOlder === true || names.every(isNumberingFileName)
+  const { stageSeconds } = settings.lists.files
+  return await changeAndPublish(command, { ...work, names, allowMissing, stageSeconds })
+}
+
 /** Throws {@link CommandFailure} or `not-available` before anything is changed if the lists cannot be published. */
 export async function changeAndPublish<Result>(
   command: Command,
@@ -61,10 +80,11 @@ export async function changeAndPublish<Result>(
         for (const { name } of inForce) throw notShared(name)
         return await options.change()
       }
+      for (const one of await withdrawStagedLists(db, options.names)) await files.remove(one)
       for (const list of inForce) await obtain(list, settings, files, options.allowMissing)
       const result = await options.change()
       const stageSeconds = inForce.length === 0 ? 0 : options.stageSeconds
-      await publish(options.listVersions(result), { db, settings, files, stageSeconds })
+      await publish(options.listVersions(result), { db, settings, files, stageSeconds, inForce })
       return result
     }),
   )
@@ -72,8 +92,8 @@ export async function changeAndPublish<Result>(
 
 function notShared(name: string): CommandFailure {
   return new CommandFailure(
-    `the list '${name}' is shared by the servers of the database, and lists.files is not set here; ` +
-      'set it as on the server that imported the list',
+    `'${name}' is shared by the servers of the database, and lists.files is not set here; ` +
+      'set it as on the server that imported it',
     2,
   )
 }
@@ -84,12 +104,9 @@ async function obtain(
   files: ListFiles,
   allowMissing: boolean,
 ): Promise<void> {
-  const { keepVersions } = settings.lists
-  const folder = getListsFolder(settings)
   const { signal } = new AbortController()
-  const options = { folder, files, keepVersions, clock: systemClock, signal }
   try {
-    await obtainList(list, options)
+    await obtainList(list, { local: locateFile(list, settings), files, signal })
   } catch (cause) {
     if (allowMissing) return
     throw new CommandFailure(
@@ -104,21 +121,30 @@ interface PublishTools {
   readonly settings: Settings
   readonly files: ListFiles
   readonly stageSeconds: number
+  /** What the imported versions replace. */
+  readonly inForce: readonly PublishedList[]
 }
 
 async function publish(
   imported: readonly ImportedVersion[],
-  { db, settings, files, stageSeconds }: PublishTools,
+  { db, settings, files, stageSeconds, inForce }: PublishTools,
 ): Promise<void> {
   try {
-    const lists = imported.map((one) => describeFile(one, getListsFolder(settings)))
-    for (const list of lists) {
-      await files.put(list, list.path)
-      if (stageSeconds > 0) await stageList(db, list)
+    const lists: ListToPublish[] = []
+    for (const one of imported) lists.push(await describeFile(one, settings))
+    for (const list of lists) await files.put(list, list.path)
+    if (stageSeconds > 0) {
+      await restoreNumbering(inForce, settings)
+      await stageLists(db, lists)
+      await sleep(stageSeconds * 1_000)
     }
-    await sleep(stageSeconds * 1_000)
+    const publishedAt = systemClock.now()
+    await publishLists(
+      db,
+      lists.map((list) => ({ ...list, publishedAt })),
+    )
     for (const list of lists) {
-      await publishList(db, { ...list, publishedAt: systemClock.now() })
+      if (isNumberingFileName(list.name)) await locateFile(list, settings).use()
       await removeRetired(db, list.name, settings, files)
     }
   } catch (cause) {
@@ -142,22 +168,48 @@ async function removeRetired(
   }
 }
 
-function describeFile(
-  { name, version }: ImportedVersion,
-  folder: string,
-): PublishedList & { readonly path: string } {
-  const file = findVersions(folder, name).find((one) => one.version === version)
-  if (!file) throw new CommandFailure('it was removed in the meantime')
-  const { path, size: entries, asOf } = file
-  return {
-    name,
-    version,
-    sha256: readCheckedHeader(path, numberListFile).digest,
-    bytes: statSync(path).size,
-    entries,
-    asOf,
-    publishedAt: systemClock.now(),
-    publishedBy: hostname(),
-    path,
+/**
+ * Until the imported files are in force, threads and servers that start read those that are. A list waits in its place
+ * instead, since only the main thread reads it.
+ */
+async function restoreNumbering(
+  inForce: readonly PublishedList[],
+  settings: Settings,
+): Promise<void> {
+  for (const list of inForce.filter(({ name }) => isNumberingFileName(name))) {
+    const local = locateFile(list, settings)
+    if (await hasVersion(local.kept, list)) await local.use()
   }
 }
+
+interface ListToPublish extends PublishedList {
+  readonly path: string
+}
+
+async function describeFile(
+  { name, version }: ImportedVersion,
+  settings: Settings,
+): Promise<ListToPublish> {
+  const { keepVersions } = settings.lists
+  const found = isNumberingFileName(name)
+    ? await keepImportedFile({
+        folder: getNumberingFolder(settings),
+        name,
+        version,
+        keepVersions,
+      })
+    : findImportedList(getListsFolder(settings), { name, version })
+  if (toVersion(found.sha256) !== version) throw replacedMeanwhile()
+  const bytes = (await stat(found.path)).size
+  const publishedAt = systemClock.now()
+  return { ...found, name, version, bytes, publishedAt, publishedBy: hostname() }
+}
+
+function findImportedList(folder: string, { name, version }: ImportedVersion) {
+  const file = findVersions(folder, name).find((one) => one.version === version)
+  if (!file) throw replacedMeanwhile()
+  const { path, size: entries, asOf } = file
+  return { path, sha256: readCheckedHeader(path, numberListFile).digest, entries, asOf }
+}
+
+const replacedMeanwhile = () => new CommandFailure('it was replaced or removed in the meantime')

@@ -12,10 +12,12 @@ import {
   factFeeds,
   resolveFactFilePath,
 } from '../../data/facts/fact-feeds.js'
+import { readCheckedHeader } from '../../data/files/checked-file.js'
 import { openNumberListInBackground } from '../../data/number-list/format/number-list.js'
 import {
   numberListExtension,
   readNumberListHeader,
+  toVersion,
 } from '../../data/number-list/format/number-list-format.js'
 import { createListAges, type ListAges } from '../../data/number-list/list-ages.js'
 import {
@@ -24,8 +26,17 @@ import {
   nationalListNames,
 } from '../../data/number-list/list-names.js'
 import type { ListInForce } from '../../data/number-list/list-store.js'
-import { readOcnClasses, resolveOcnFilePath } from '../../data/numbering/line-class.js'
-import { numberingTableNames, readNumberingTable } from '../../data/numbering/numbering-table.js'
+import { ocnFileKind, readOcnClasses, resolveOcnFilePath } from '../../data/numbering/line-class.js'
+import {
+  getTableFileKind,
+  numberingTableNames,
+  readNumberingTable,
+  resolveTablePath,
+} from '../../data/numbering/numbering-table.js'
+import {
+  isNumberingFileName,
+  type NumberingFileName,
+} from '../../data/numbering/published-numbering.js'
 import type { ListVersion } from '../../domain/number-set.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
@@ -75,12 +86,16 @@ export interface OverviewOptions {
 
 export async function readDataOverview(options: OverviewOptions): Promise<DataOverview> {
   const { settings } = options
-  const lists = addInForce(await listRows(options), options.inForce)
+  const ofLists = options.inForce.filter(({ name }) => !isNumberingFileName(name))
+  const ofNumbering = options.inForce.flatMap((version) =>
+    isNumberingFileName(version.name) ? { ...version, name: numberingRowNames[version.name] } : [],
+  )
+  const lists = addInForce(await listRows(options), ofLists)
   const needed = [...Object.values(nationalListNames), litigatorListName]
   const expected = settings.source.kind === 'remote' ? [] : needed
   return {
     lists,
-    numbering: numberingRows(options),
+    numbering: addInForce(numberingRows(options), ofNumbering),
     facts: factRows(options),
     missing: expected.filter((name) => !lists.some((row) => row.name === name)),
   }
@@ -147,8 +162,9 @@ async function listRows({ settings, now, verify }: OverviewOptions): Promise<Dat
   return rows
 }
 
-/** Lists that are in force and have no file are added. */
-function addInForce(rows: readonly DataRow[], inForce: readonly ListInForce[]): DataRow[] {
+/** Files that are in force and missing are added. */
+function addInForce(rows: readonly DataRow[], inForce: readonly ListInForce[]): readonly DataRow[] {
+  if (inForce.length === 0) return rows
   const added = new Map(rows.map((row) => [row.name, row]))
   for (const { name, version, whenMissing: problem } of inForce) {
     const row = added.get(name) ?? { ...blankRow, name, state: 'not-in-force' }
@@ -196,7 +212,17 @@ function toListRow(
 interface DataFileReader {
   readonly name: string
   /** `undefined` when there is no such file. */
-  readonly read: () => (ContentTimes & { readonly entries: number }) | undefined
+  readonly read: () =>
+    | (ContentTimes & { readonly entries: number; readonly version?: string })
+    | undefined
+}
+
+/** By the names under which they are published. */
+const numberingRowNames: Readonly<Record<NumberingFileName, string>> = {
+  'numbering-us': 'US',
+  'numbering-ca': 'CA',
+  'blocks-us': 'blocks',
+  ocn: 'ocn',
 }
 
 function numberingRows({ settings, now }: OverviewOptions): DataRow[] {
@@ -204,12 +230,18 @@ function numberingRows({ settings, now }: OverviewOptions): DataRow[] {
   const tables = numberingTableNames.map((name): DataFileReader => {
     const read = () => {
       const table = readNumberingTable(folder, name)
-      return table && { ...table, entries: table.keys.length }
+      if (!table) return undefined
+      const { digest } = readCheckedHeader(resolveTablePath(folder, name), getTableFileKind(name))
+      return { ...table, entries: table.keys.length, version: toVersion(digest) }
     }
     return { name, read }
   })
-  const ocn = () =>
-    existsSync(resolveOcnFilePath(folder)) ? { entries: readOcnClasses(folder).size } : undefined
+  const ocn = () => {
+    const path = resolveOcnFilePath(folder)
+    if (!existsSync(path)) return undefined
+    const version = toVersion(readCheckedHeader(path, ocnFileKind).digest)
+    return { entries: readOcnClasses(folder).size, version }
+  }
   return [...tables, { name: 'ocn', read: ocn }].flatMap((file) => toDataRow(file, now))
 }
 
@@ -217,8 +249,9 @@ function toDataRow({ name, read }: DataFileReader, now: Instant): DataRow[] {
   try {
     const file = read()
     if (!file) return []
-    const { entries } = file
-    return [{ ...blankRow, name, entries, ...formatTimes(file, now), state: 'in-use' }]
+    const { entries, version = null } = file
+    const times = formatTimes(file, now)
+    return [{ ...blankRow, name, entries, version, ...times, state: 'in-use' }]
   } catch (cause) {
     return [toDamagedRow(name, cause)]
   }

@@ -147,7 +147,9 @@ export function checkNumberingReadiness({ data: { plan } }: Pick<Callgate, 'data
     return blocked.length > 0 ? `${detail}; calls to ${blocked.join(', ')} are blocked` : detail
   })
   const ready = problems.length === 0
-  const advice = ready ? [] : ['import it again (callgate import numbering, blocks or ocn)']
+  const isFetched = [...plan.findInForce().values()].includes(false)
+  const advice =
+    ready || isFetched ? [] : ['import it again (callgate import numbering, blocks or ocn)']
   return { ready, detail: [...problems, ...advice, modes.join(', ')].join('; ') }
 }
 

@@ -39,12 +39,12 @@ export function resolveOcnFilePath(folder: string): string {
   return join(folder, 'ocn.cg')
 }
 
-/** Replaces the imported table in `folder` completely or leaves it unchanged. */
-export async function writeOcnClasses(folder: string, report: OcnReport): Promise<void> {
+/** Replaces the imported table in `folder` completely or leaves it unchanged. Resolves to its SHA-256 in hex. */
+export async function writeOcnClasses(folder: string, report: OcnReport): Promise<string> {
   const { path, sha256, read, classes } = report
   const header = { source: { path, sha256, rows: read }, companies: classes.size }
   const lines = [...classes].map(([ocn, lineClass]) => `${ocn} ${lineClass}\n`)
-  await writeCheckedFile(resolveOcnFilePath(folder), ocnFileKind, header, [
+  return await writeCheckedFile(resolveOcnFilePath(folder), ocnFileKind, header, [
     Buffer.from(lines.join('')),
   ])
 }

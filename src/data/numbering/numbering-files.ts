@@ -27,11 +27,26 @@ export interface NumberingProblem {
   readonly blocked: readonly Country[]
 }
 
+/** The only version of a file that may be used, since several servers share it. */
+export interface NumberingVersion {
+  /** In hex. */
+  readonly sha256: string
+  /** For people: what is wrong while the folder does not have it. */
+  readonly whenMissing: string
+  /** Countries whose numbers are unknown without it. */
+  readonly blocks: readonly Country[]
+}
+
+/** By the path of the file. */
+export type NumberingInForce = ReadonlyMap<string, NumberingVersion>
+
 export interface NumberingFiles {
   /** Excludes the countries that a problem blocks. */
   readonly imported: ReadonlyMap<Country, ImportedPrefixes>
   readonly blocks: PrefixBlocks | undefined
   readonly classes: OcnClasses
+  /** SHA-256 of the files in use, in hex, by their paths. */
+  readonly digests: ReadonlyMap<string, string>
   readonly problems: readonly NumberingProblem[]
 }
 
@@ -46,10 +61,14 @@ export function loadNumbering(folder: string): NumberingFiles {
   }
 }
 
-/** Like {@link loadNumbering}, but yields to other work. A damaged file leaves its part of `older` in use. */
+/**
+ * Like {@link loadNumbering}, but yields to other work. A damaged file leaves its part of `older` in use; so does one
+ * that is not in force, while that part is.
+ */
 export async function loadNumberingInBackground(
   folder: string,
   older: NumberingFiles,
+  inForce: NumberingInForce,
 ): Promise<NumberingFiles> {
   const read = await readPreparedFilesInBackground([
     ...numberingTableNames.map(
@@ -57,7 +76,7 @@ export async function loadNumberingInBackground(
     ),
     [resolveOcnFilePath(folder), ocnFileKind],
   ])
-  const steps = loadSteps(folder, read, older)
+  const steps = loadSteps(folder, read, { older, inForce })
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
@@ -72,11 +91,18 @@ export async function loadNumberingInBackground(
  */
 function* loadSteps(
   folder: string,
-  read: PreparedFileReader,
-  older?: NumberingFiles,
+  readFile: PreparedFileReader,
+  { older, inForce }: { readonly older?: NumberingFiles; readonly inForce?: NumberingInForce } = {},
 ): Generator<void, NumberingFiles> {
   const problems: NumberingProblem[] = []
-  const part = <Part>(source: FilePart<Part>) => loadPart(source, { older, problems })
+  const digests = new Map<string, string>()
+  const read: PreparedFileReader = (path, kind) => {
+    const file = readFile(path, kind)
+    if (file) digests.set(path, file.digest)
+    return file
+  }
+  const part = <Part>(source: FilePart<Part>) =>
+    loadPart(source, { older, inForce, problems, digests })
   const ofClasses = part({
     path: resolveOcnFilePath(folder),
     of: [],
@@ -103,7 +129,7 @@ function* loadSteps(
     load: () => PrefixBlocks.load(folder, { classes, read }),
   })
   for (const country of listBlockedCountries(problems).keys()) imported.delete(country)
-  return { imported, blocks, classes, problems }
+  return { imported, blocks, classes, digests, problems }
 }
 
 interface FilePart<Part> {
@@ -116,16 +142,25 @@ interface FilePart<Part> {
 
 interface LoadState {
   readonly older: NumberingFiles | undefined
+  readonly inForce: NumberingInForce | undefined
   readonly problems: NumberingProblem[]
+  readonly digests: Map<string, string>
 }
 
 /** Loads a part, or returns what remains in use instead. */
 function loadPart<Part>(
   { path, of, load, older: olderPart }: FilePart<Part>,
-  { older, problems }: LoadState,
+  { older, inForce, problems, digests }: LoadState,
 ): Part | undefined {
+  const olderDigest = older?.digests.get(path)
+  const keepOlder = () => {
+    if (olderDigest !== undefined) digests.set(path, olderDigest)
+    return olderPart
+  }
   try {
-    return load()
+    const part = load()
+    const wanted = inForce?.get(path)?.sha256
+    return wanted !== undefined && wanted === olderDigest ? keepOlder() : part
   } catch (cause) {
     // While the program runs, a failed read is retried by the caller, since it may succeed later.
     if (!(cause instanceof DataFileError) && older) throw cause
@@ -133,8 +168,19 @@ function loadPart<Part>(
     const wasBlocked = listBlockedCountries(older?.problems ?? [])
     const olderInUse = older !== undefined && !of.some((country) => wasBlocked.has(country))
     problems.push({ path, detail, olderInUse, blocked: olderInUse ? [] : of })
-    return olderInUse ? olderPart : undefined
+    return olderInUse ? keepOlder() : undefined
   }
+}
+
+/** The versions in force that are not in use. */
+export function listMissingVersions(
+  inForce: NumberingInForce,
+  { digests }: Pick<NumberingFiles, 'digests'>,
+): readonly NumberingProblem[] {
+  return [...inForce].flatMap(([path, { sha256, whenMissing, blocks }]) => {
+    if (digests.get(path) === sha256) return []
+    return [{ path, detail: `${path}: ${whenMissing}`, olderInUse: false, blocked: blocks }]
+  })
 }
 
 /** The blocked countries, with the problem of their files. */

@@ -21,9 +21,11 @@ import {
   computeFingerprint,
   computeFingerprintInBackground,
   listBlockedCountries,
+  listMissingVersions,
   loadNumbering,
   loadNumberingInBackground,
   type NumberingFiles,
+  type NumberingInForce,
   type NumberingProblem,
 } from './numbering-files.js'
 import type { SplitPrefix } from './prefix-blocks.js'
@@ -46,8 +48,10 @@ export function openNumberingPlan(options: NumberingPlanOptions): ReloadableNumb
 export class ReloadableNumberingPlan implements NumberingPlan {
   readonly #options: NumberingPlanOptions
   #files: NumberingFiles
+  #inForce: NumberingInForce = new Map()
+  #problems: readonly NumberingProblem[] = []
   /** The blocked countries, with the problem of their files. */
-  #blocked: ReadonlyMap<Country, string>
+  #blocked: ReadonlyMap<Country, string> = new Map()
   /** By area code and exchange, filled on first use; facts are shared where possible. */
   #facts: (NumberFacts | SplitPrefix | undefined)[][] = []
   #areaCodes = new Map<string, AreaCodeFacts>()
@@ -57,7 +61,7 @@ export class ReloadableNumberingPlan implements NumberingPlan {
     this.#options = options
     this.#fingerprint = computeFingerprint(options.folder)
     this.#files = loadNumbering(options.folder)
-    this.#blocked = listBlockedCountries(this.#files.problems)
+    this.#select()
   }
 
   lookup(number: PhoneNumber): NumberFacts {
@@ -74,7 +78,33 @@ export class ReloadableNumberingPlan implements NumberingPlan {
 
   /** The prepared files that cannot be used. */
   problems(): readonly NumberingProblem[] {
-    return this.#files.problems
+    return this.#problems
+  }
+
+  /**
+   * Of the files named here, no other version is used from now on: without it, the numbers that it describes are
+   * unknown. Files that are not named are used as they are.
+   */
+  setInForce(inForce: NumberingInForce): void {
+    const before = [...this.#inForce].map(([path, { sha256 }]) => `${path} ${sha256}`)
+    const after = [...inForce].map(([path, { sha256 }]) => `${path} ${sha256}`)
+    if (before.join() === after.join()) return
+    this.#inForce = inForce
+    // Its file may already be in the folder.
+    this.#fingerprint = ''
+    this.#select()
+  }
+
+  get inForce(): NumberingInForce {
+    return this.#inForce
+  }
+
+  /** Whether the version of each file of {@link setInForce} is loaded, by path. */
+  findInForce(): ReadonlyMap<string, boolean> {
+    const { digests } = this.#files
+    return new Map(
+      [...this.#inForce].map(([path, { sha256 }]) => [path, digests.get(path) === sha256]),
+    )
   }
 
   /**
@@ -86,12 +116,20 @@ export class ReloadableNumberingPlan implements NumberingPlan {
     const { folder } = this.#options
     const found = await computeFingerprintInBackground(folder)
     if (found === this.#fingerprint) return false
-    this.#files = await loadNumberingInBackground(folder, this.#files)
-    this.#fingerprint = found
-    this.#blocked = listBlockedCountries(this.#files.problems)
+    const inForce = this.#inForce
+    this.#files = await loadNumberingInBackground(folder, this.#files, inForce)
+    // If another version was put in force meanwhile, its file may be one that was not taken.
+    this.#fingerprint = inForce === this.#inForce ? found : ''
+    this.#select()
+    return true
+  }
+
+  #select(): void {
+    const missing = listMissingVersions(this.#inForce, this.#files)
+    this.#problems = [...this.#files.problems, ...missing]
+    this.#blocked = listBlockedCountries(this.#problems)
     this.#areaCodes = new Map()
     this.#facts = []
-    return true
   }
 
   #coverageOf(country: Country): NumberingCoverage {
@@ -114,7 +152,7 @@ export class ReloadableNumberingPlan implements NumberingPlan {
 
   #resolveListed(prefix: number): NumberFacts | SplitPrefix | undefined {
     for (const [country, imported] of this.#files.imported) {
-      const facts = imported.find(prefix)
+      const facts = this.#blocked.has(country) ? undefined : imported.find(prefix)
       if (facts && country === 'US') return this.#files.blocks?.split(prefix, facts) ?? facts
       if (facts) return facts
     }

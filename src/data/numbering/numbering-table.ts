@@ -164,11 +164,11 @@ export class NumberingTableBuilder {
     )
   }
 
-  /** Replaces the file in `folder` completely or leaves it unchanged. */
+  /** Replaces the file in `folder` completely or leaves it unchanged. Resolves to its SHA-256 in hex. */
   async write(
     folder: string,
     { importedAt, report }: { readonly importedAt: Instant; readonly report: PrefixFeedReport },
-  ): Promise<void> {
+  ): Promise<string> {
     const { country, rows, fileKind } = this.#table
     const dated = rows === 'prefixes' ? { country, asOf: report.asOf ?? null } : {}
     const header: Header = {
@@ -180,7 +180,8 @@ export class NumberingTableBuilder {
       localities: this.#localities.values,
       carriers: this.#carriers.values,
     }
-    await writeCheckedFile(resolveTablePath(folder, this.#name), fileKind, header, [this.#body()])
+    const path = resolveTablePath(folder, this.#name)
+    return await writeCheckedFile(path, fileKind, header, [this.#body()])
   }
 
   #body(): Uint8Array {

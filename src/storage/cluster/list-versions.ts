@@ -56,20 +56,24 @@ function selectVersions(db: Db) {
     .select(['as_of as asOf', 'published_at as publishedAt', 'published_by as publishedBy'])
 }
 
-/** Lets servers fetch a version before it is in force. */
-export async function stageList(db: Db, list: PublishedList): Promise<void> {
-  await insertVersion(db, list, 0)
+/** Lets servers fetch versions before they are in force. */
+export async function stageLists(db: Db, lists: readonly PublishedList[]): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    for (const list of lists) await insertVersion(transaction, list, 0)
+  })
 }
 
-/** Puts a version in force, which is announced to all servers by the commit. */
-export async function publishList(db: Db, list: PublishedList): Promise<void> {
+/** Puts versions in force, all of them by one commit, which announces them to all servers. */
+export async function publishLists(db: Db, lists: readonly PublishedList[]): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    await transaction
-      .updateTable('list_versions')
-      .set({ in_force: 0 })
-      .where('name', '=', list.name)
-      .execute()
-    await insertVersion(transaction, list, 1)
+    for (const list of lists) {
+      await transaction
+        .updateTable('list_versions')
+        .set({ in_force: 0 })
+        .where('name', '=', list.name)
+        .execute()
+      await insertVersion(transaction, list, 1)
+    }
   })
 }
 
@@ -81,6 +85,19 @@ async function insertVersion(db: Db, list: PublishedList, inForce: 0 | 1): Promi
     .values({ name, version, sha256, bytes, entries, as_of: asOf, ...publication })
     .onConflict((conflict) => conflict.columns(['name', 'version']).doUpdateSet(publication))
     .execute()
+}
+
+/**
+ * Takes back what was announced of these lists, which is left by an import that was killed: a list has one import at a
+ * time. Returns what was taken back.
+ */
+export async function withdrawStagedLists(
+  db: Db,
+  names: readonly string[],
+): Promise<readonly PublishedList[]> {
+  const staged = (await readStagedLists(db)).filter(({ name }) => names.includes(name))
+  for (const list of staged) await forgetPublishedList(db, list)
+  return staged
 }
 
 /** Versions of a list that are not in force, except the `keep` that were published last. */

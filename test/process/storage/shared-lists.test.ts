@@ -2,7 +2,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nanpaText } from '../../data/sample-feeds.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 import { callgate, serve, startCallgate } from '../../support/program.js'
@@ -42,10 +43,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What the check says of the number of a known litigator, or not. */
+/** What a check says of a number; by default of that of a known litigator, or not. */
 async function checkLitigator(
   { serving }: Pick<ClusterNode, 'serving'>,
   number: string,
+  name = 'litigator',
 ): Promise<string> {
   const response = await fetch(`${serving.url}/v1/decisions`, {
     method: 'POST',
@@ -57,7 +59,7 @@ async function checkLitigator(
     findings?: { check: string; verdict: string; detail?: string }[]
   }
   expect(decision).not.toBe('allow')
-  const found = findings.find(({ check }) => check === 'litigator')
+  const found = findings.find(({ check }) => check === name)
   return found ? `${found.verdict} ${found.detail ?? ''}` : `status ${response.status}`
 }
 
@@ -80,9 +82,9 @@ function importLitigators(node: ClusterNode, numbers: readonly string[], ...opti
 }
 
 const readInForce = async () =>
-  (await cluster.query(`select * from list_versions where in_force = 1`))[0] as Readonly<
-    Record<string, string>
-  >
+  (
+    await cluster.query(`select * from list_versions where in_force = 1 and name = 'litigators'`)
+  )[0] as Readonly<Record<string, string>>
 
 const fileInForce = async () => `litigators.${(await readInForce()).version}.cglist`
 
@@ -177,6 +179,9 @@ it('a version is fetched before it is in force', async () => {
   setFiles({ folder: shared })
   // The version in force is put back first, and nothing of the other is left.
   expect((await importLitigators(first, [one, two, '2125550104'])).code).toBe(0)
+  const announced = await cluster.query('select * from list_versions')
+  expect(announced.map(({ version }) => `litigators.${version}.cglist`)).not.toContain(staged)
+  expect(readdirSync(shared)).not.toContain(staged)
   for (const node of [first, second]) {
     await untilItSays(node, '2125550104', /^deny/)
     await untilItSays(node, three, /^pass/)
@@ -268,6 +273,128 @@ it('from the server that has imported it, with a key of account main only', asyn
   expect([await get(mainKey), await get(cluster.key), await get('no')]).toEqual([200, 403, 401])
 })
 
+it('all lists of an import are in force by one commit', async () => {
+  setFiles({ folder: shared })
+  const files = ['WIRELINE-TO-WIRELESS.txt', 'WIRELESS-TO-WIRELINE.txt'].map((name) =>
+    join(folder, name),
+  )
+  files.forEach((file, index) => {
+    writeFileSync(file, `${[one, two][index]}\n`)
+  })
+  const { code, err } = await callgate(['import', 'ported', ...files], on(first))
+  expect(code, err).toBe(0)
+  const query = `select xmin::text as commit from list_versions where in_force = 1 and name like 'ported-%'`
+  const [wireless, wireline] = await cluster.query(query)
+  expect(wireline).toEqual(wireless)
+})
+
+describe('prefixes', () => {
+  const known = '8505510123'
+  const added = '8505570123'
+  const checkHours = (node: Pick<ClusterNode, 'serving'>, number: string) =>
+    checkLitigator(node, number, 'calling-hours')
+  const untilHours = (node: ClusterNode, number: string, what: RegExp) =>
+    until(
+      `${node.name} says ${what} of ${number}`,
+      async () => what.test(await checkHours(node, number)),
+      { withinMs: 60_000 },
+    )
+
+  function importPrefixes(node: ClusterNode, prefixes: readonly string[]) {
+    const file = join(folder, `${node.name}-nanpa.txt`)
+    const rows = prefixes.map((prefix) => ['FL', prefix, 'ZZ02', 'EXAMPLE TEL CO', 'PENSACOLA'])
+    writeFileSync(file, nanpaText(rows))
+    return callgate(['import', 'numbering', file], on(node))
+  }
+
+  const findInForce = async () =>
+    (
+      await cluster.query(
+        `select * from list_versions where in_force = 1 and name = 'numbering-us'`,
+      )
+    )[0] as Readonly<Record<string, string>>
+
+  const isPlaced = /^(pass|deny (?!.*(not among|cannot be used)))/
+  const isUnlisted = /^deny .*not among the exchanges/
+
+  it('of one server are those of the other, also the next ones', async () => {
+    setFiles({ folder: shared })
+    await second.serving.end('SIGTERM')
+    await second.restart()
+    expect(await checkHours(second, added)).toMatch(isPlaced)
+    const { code, err } = await importPrefixes(first, ['850-551'])
+    expect(code, err).toBe(0)
+    for (const node of [first, second]) {
+      await untilHours(node, added, isUnlisted)
+      await untilHours(node, known, isPlaced)
+    }
+    expect((await importPrefixes(second, ['850-551', '850-557'])).code).toBe(0)
+    for (const node of [first, second]) await untilHours(node, added, isPlaced)
+    const { version } = await findInForce()
+    for (const node of [first, second]) {
+      const shown = await callgate(['lists', '--json'], on(node))
+      expect(JSON.parse(shown.out).numbering).toEqual([
+        expect.objectContaining({ name: 'US', version, inForce: version, state: 'in-use' }),
+      ])
+    }
+  })
+
+  it('that are announced wait until they are in force, on a server that starts as well', async () => {
+    setFiles({ folder: shared, stageSeconds: 3_600 })
+    const before = await findInForce()
+    const file = join(folder, 'staged-nanpa.txt')
+    writeFileSync(file, nanpaText([['FL', '850-551', 'ZZ02', 'EXAMPLE TEL CO', 'PENSACOLA']]))
+    const importing = startCallgate(['import', 'numbering', file], on(first))
+    const staged = await until('it is staged', async () => {
+      const [row] = await cluster.query(
+        `select * from list_versions where in_force = 0 and name = 'numbering-us'
+         and published_at > ${before.published_at}`,
+      )
+      return row && `numbering-us.${row.version}.cg`
+    })
+    const versions = join(cluster.folder, second.name, 'numbering', 'versions')
+    await until('it was fetched', () => readdirSync(versions).includes(staged))
+    await first.serving.end('SIGTERM')
+    await first.restart()
+    for (const node of [first, second]) expect(await checkHours(node, added)).toMatch(isPlaced)
+    expect(await findInForce()).toEqual(before)
+    await importing.end('SIGKILL')
+    setFiles({ folder: shared })
+  })
+
+  it('that are in force and missing block every number, and are fetched less and less often', async () => {
+    await second.serving.end('SIGTERM')
+    expect((await importPrefixes(first, ['850-551', '850-557', '850-558'])).code).toBe(0)
+    const { version } = await findInForce()
+    const file = join(shared, `numbering-us.${version}.cglist`)
+    const good = readFileSync(file)
+    const bad = Buffer.from(good)
+    bad[bad.length - 40] = (bad[bad.length - 40] ?? 0) ^ 1
+    writeFileSync(file, bad)
+    await second.restart()
+    const missing = new RegExp(`^deny .*version ${version}.* is in force`)
+    for (const number of [known, added]) expect(await checkHours(second, number)).toMatch(missing)
+    const ready = await fetch(`${second.serving.url}/readyz`)
+    expect([ready.status, await ready.text()]).toEqual([
+      503,
+      expect.stringContaining(version ?? ''),
+    ])
+    const shown = await callgate(['lists'], on(second))
+    expect([shown.code, shown.out]).toEqual([
+      1,
+      expect.stringMatching(/US: version .* is in force/),
+    ])
+    const pauses = await until('it was tried three times', () => {
+      const found = [...second.serving.output().matchAll(/"retryInSeconds":(\d+)/g)]
+      return found.length >= 3 && found.map(([, seconds]) => Number(seconds))
+    })
+    expect(pauses[2]).toBeGreaterThanOrEqual(2)
+    writeFileSync(file, good)
+    await untilHours(second, '8505580123', isPlaced)
+    await untilHours(second, '8505590123', isUnlisted)
+  })
+})
+
 it('an edge uses the lists of its center, and the next version too', async () => {
   const keyFile = join(folder, 'edge-key')
   writeFileSync(keyFile, mainKey, { mode: 0o600 })
@@ -286,6 +413,8 @@ it('an edge uses the lists of its center, and the next version too', async () =>
     expect((await importLitigators(first, [...listed, '2125550104'])).code).toBe(0)
     await untilItSays(edge, '2125550104', /^deny/)
     await untilItSays(edge, '2125550105', /^pass/)
+    const unlisted = /^deny .*not among the exchanges/
+    expect(await checkLitigator(edge, '8505590123', 'calling-hours')).toMatch(unlisted)
   } finally {
     await serving.end('SIGTERM')
   }

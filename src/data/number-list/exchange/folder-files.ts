@@ -1,9 +1,8 @@
 /** Files of published lists in a folder that all servers have mounted. */
-import { rmSync } from 'node:fs'
-import { copyFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DataFileError, getErrorMessage } from '../../../errors.js'
-import { ensureFolder, moveIntoPlace, syncFile } from '../../../runtime/folders.js'
+import { copyIntoPlace, ensureFolder } from '../../../runtime/folders.js'
 import { type ListFile, type ListFiles, toFileName } from './list-files.js'
 import { readPieceOf } from './read-piece.js'
 
@@ -20,14 +19,10 @@ export class FolderFiles implements ListFiles {
 
   async put(file: ListFile, path: string): Promise<void> {
     const target = this.#resolve(file)
-    const aside = `${target}.${process.pid}.part`
     try {
       ensureFolder(this.#folder)
-      await copyFile(path, aside)
-      syncFile(aside)
-      moveIntoPlace(aside, target)
+      await copyIntoPlace(path, target)
     } catch (cause) {
-      rmSync(aside, { force: true })
       throw new DataFileError(target, `cannot be written: ${getErrorMessage(cause)}`, cause)
     }
   }
@@ -36,8 +31,11 @@ export class FolderFiles implements ListFiles {
     return await readPieceOf(this.#resolve(file), from)
   }
 
+  /** There is no other place. */
+  avoidSource(): void {}
+
   async remove(file: ListFile): Promise<void> {
-    rmSync(this.#resolve(file), { force: true })
+    await rm(this.#resolve(file), { force: true })
   }
 
   #resolve(file: ListFile): string {

@@ -20,6 +20,8 @@ export interface ListFiles {
    * people if the place does not have them, and when `signal` is aborted.
    */
   readPiece(file: ListFile, from: number, signal: AbortSignal): Promise<Uint8Array>
+  /** What was read last was damaged: reads from another source from now on, if there are several. */
+  avoidSource(): void
   /** Does nothing if it is not stored. */
   remove(file: ListFile): Promise<void>
 }
@@ -32,8 +34,8 @@ export function toFileName({ name, version }: ListFile): string {
 }
 
 /** Nothing comes from a server that has taken a request and stopped. */
-const pieceTimeoutMs = 60_000
+export const pieceTimeoutMs = 60_000
 
-export function withPieceTimeout(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(pieceTimeoutMs)])
+export function withPieceTimeout(signal: AbortSignal, timeoutMs = pieceTimeoutMs): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
 }

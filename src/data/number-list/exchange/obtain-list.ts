@@ -1,25 +1,24 @@
-/** Puts a published version of a list in use in a folder: a kept one, or one that is fetched. */
-import { rmSync, statSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Clock } from '../../../domain/time/clock.js'
+/** Puts a published version in use on this server: a kept one, or one that is fetched. */
+import { type FileHandle, open, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
 import { verifyCheckedFile } from '../../files/checked-file.js'
-import { rollBackList } from '../list-rollback.js'
-import {
-  findVersions,
-  resolveListPath,
-  resolveVersionPath,
-  resolveVersionsFolder,
-} from '../list-version-files.js'
-import { type ListFile, type ListFiles, toFileName } from './list-files.js'
+import type { ListFile, ListFiles } from './list-files.js'
+
+/** Where a server has a published file. */
+export interface LocalFile {
+  /** The file that is loaded, of whichever version. */
+  readonly inUse: string
+  /** This version beside it. */
+  readonly kept: string
+  /** Puts the kept file in use. */
+  readonly use: () => Promise<void>
+}
 
 export interface ObtainOptions {
-  readonly folder: string
+  readonly local: LocalFile
   readonly files: ListFiles
-  readonly keepVersions: number
-  readonly clock: Clock
   /** Ends a fetch. */
   readonly signal: AbortSignal
 }
@@ -29,38 +28,45 @@ export interface ObtainOptions {
  * message for people if the file cannot be fetched, or is not the one that was published; it is then deleted.
  */
 export async function obtainList(file: ListFile, options: ObtainOptions): Promise<void> {
-  const { folder, keepVersions: keep, clock } = options
-  const { name, version } = file
-  const path = resolveListPath(folder, name)
-  if (await isIntact(path, file)) return
-  await fetchList(file, options)
-  // A damaged file of this version is not one to go back to.
-  if (findVersions(folder, name).some((one) => one.inUse && one.version === version)) rmSync(path)
-  await rollBackList({ folder, name, to: version, keep, clock })
+  const { inUse, use } = options.local
+  if (await isIntact(inUse, file)) return
+  try {
+    await fetchList(file, options)
+    await use()
+  } catch (cause) {
+    // Another server with the same folder may have put it in use meanwhile.
+    if (!(await isIntact(inUse, file))) throw cause
+  }
 }
 
-/** As {@link obtainList}, but it is only kept, beside the list in use. */
+/** As {@link obtainList}, but it is only kept, beside the file in use. */
 export async function fetchList(
   file: ListFile,
-  options: Pick<ObtainOptions, 'folder' | 'files' | 'signal'>,
+  { local: { kept }, files, signal }: ObtainOptions,
 ): Promise<void> {
-  const { folder, files } = options
-  const kept = resolveVersionPath(folder, file.name, file.version)
   if (await isIntact(kept, file)) return
-  ensureFolder(resolveVersionsFolder(folder))
-  const part = join(resolveVersionsFolder(folder), `.${toFileName(file)}.fetched`)
-  await readFile(file, part, options)
+  const folder = dirname(kept)
+  ensureFolder(folder)
+  const part = join(folder, `.${basename(kept)}.fetched`)
+  await readFile(file, part, { files, signal })
   if (!(await isIntact(part, file))) {
-    rmSync(part, { force: true })
+    // Another server with the same folder may have moved it into place, or begun again.
+    if (await isIntact(kept, file)) return
+    if (((await findSize(part)) ?? 0) >= file.bytes) await rm(part, { force: true })
+    files.avoidSource()
     throw new DataFileError(part, `${files.place} has another or a damaged file; it was deleted`)
   }
-  moveIntoPlace(part, kept)
+  try {
+    moveIntoPlace(part, kept)
+  } catch (cause) {
+    if (getErrorCode(cause) !== 'ENOENT' || !(await isIntact(kept, file))) throw cause
+  }
 }
 
 /** Whether the file on disk is the published one. */
 async function isIntact(path: string, { sha256, bytes }: ListFile): Promise<boolean> {
-  if (statSync(path, { throwIfNoEntry: false })?.size !== bytes) return false
   try {
+    if ((await findSize(path)) !== bytes) return false
     await verifyCheckedFile(path, sha256)
     return true
   } catch (cause) {
@@ -69,23 +75,46 @@ async function isIntact(path: string, { sha256, bytes }: ListFile): Promise<bool
   }
 }
 
+async function findSize(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size
+  } catch (cause) {
+    if (getErrorCode(cause) === 'ENOENT') return undefined
+    throw cause
+  }
+}
+
+/**
+ * Servers with the same folder may fetch it at once: each writes its pieces where they belong, which are the same bytes,
+ * and goes on where the file ends by then.
+ */
 async function readFile(
   file: ListFile,
   part: string,
   { files, signal }: Pick<ObtainOptions, 'files' | 'signal'>,
 ): Promise<void> {
-  const target = await open(part, 'a')
+  const target = await openPart(part)
   try {
-    let { size } = await target.stat()
-    while (size < file.bytes) {
+    for (let { size } = await target.stat(); size < file.bytes; { size } = await target.stat()) {
       signal.throwIfAborted()
       const piece = await files.readPiece(file, size, signal)
-      if (piece.length === 0) throw new DataFileError(part, `${files.place} has only ${size} bytes`)
-      await target.writeFile(piece)
-      size += piece.length
+      if (piece.length === 0) {
+        files.avoidSource()
+        throw new DataFileError(part, `${files.place} has only ${size} bytes`)
+      }
+      for (let at = 0; at < piece.length; ) {
+        at += (await target.write(piece, at, piece.length - at, size + at)).bytesWritten
+      }
     }
     await target.sync()
   } finally {
     await target.close()
   }
+}
+
+/** Opened for writing anywhere, created if it is missing, never emptied. */
+async function openPart(part: string): Promise<FileHandle> {
+  const created = await open(part, 'a')
+  await created.close()
+  return await open(part, 'r+')
 }

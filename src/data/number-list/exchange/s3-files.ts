@@ -5,6 +5,7 @@ import {
   type ListFile,
   type ListFiles,
   pieceBytes,
+  pieceTimeoutMs,
   toFileName,
   withPieceTimeout,
 } from './list-files.js'
@@ -15,20 +16,24 @@ export interface S3Options {
   readonly region: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
+  /** For a request with at most {@link pieceBytes}, and for each piece of a file that is stored. */
+  readonly timeoutMs?: number | undefined
 }
 
 interface S3Request {
   readonly method: 'GET' | 'PUT' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Blob
-  readonly signal?: AbortSignal
+  readonly signal: AbortSignal
 }
 
 export class S3Files implements ListFiles {
-  readonly #options: S3Options
+  readonly #options: Omit<S3Options, 'timeoutMs'>
+  readonly #timeoutMs: number
 
-  constructor(options: S3Options) {
+  constructor({ timeoutMs = pieceTimeoutMs, ...options }: S3Options) {
     this.#options = options
+    this.#timeoutMs = timeoutMs
   }
 
   get place(): string {
@@ -37,7 +42,9 @@ export class S3Files implements ListFiles {
 
   async put(file: ListFile, path: string): Promise<void> {
     // A blob has a length, without which S3 takes no file, and is read while it is sent.
-    await this.#send(file, { method: 'PUT', body: await openAsBlob(path) })
+    const body = await openAsBlob(path)
+    const signal = AbortSignal.timeout(this.#timeoutMs * Math.ceil(body.size / pieceBytes))
+    await this.#send(file, { method: 'PUT', body, signal })
   }
 
   async readPiece(file: ListFile, from: number, signal: AbortSignal): Promise<Uint8Array> {
@@ -45,15 +52,18 @@ export class S3Files implements ListFiles {
     const response = await this.#send(file, {
       method: 'GET',
       headers: { range: `bytes=${from}-${last}` },
-      signal: withPieceTimeout(signal),
+      signal: withPieceTimeout(signal, this.#timeoutMs),
     })
     if (response.status === 206) return new Uint8Array(await response.arrayBuffer())
     await response.body?.cancel()
     throw this.#refusal(file, `status ${response.status} where 206 (a part of it) is expected`)
   }
 
+  /** There is no other place. */
+  avoidSource(): void {}
+
   async remove(file: ListFile): Promise<void> {
-    await this.#send(file, { method: 'DELETE' })
+    await this.#send(file, { method: 'DELETE', signal: AbortSignal.timeout(this.#timeoutMs) })
   }
 
   async #send(file: ListFile, { method, headers, body, signal }: S3Request): Promise<Response> {
@@ -71,7 +81,7 @@ export class S3Files implements ListFiles {
       method,
       headers: signed.headers,
       ...(body && { body }),
-      ...(signal && { signal }),
+      signal,
     })
     if (response.ok) return response
     // An XML document, of which the code says what is wrong.

@@ -17,6 +17,8 @@ interface PieceRequest {
 
 export class ServerFiles implements ListFiles {
   readonly #options: ServerFilesOptions
+  /** Index of the server that is asked first. */
+  #first = 0
 
   constructor(options: ServerFilesOptions) {
     this.#options = options
@@ -31,14 +33,20 @@ export class ServerFiles implements ListFiles {
 
   async readPiece(file: ListFile, from: number, signal: AbortSignal): Promise<Uint8Array> {
     const failures: string[] = []
-    for (const url of this.#options.urls) {
+    const { urls } = this.#options
+    for (const url of [...urls.slice(this.#first), ...urls.slice(0, this.#first)]) {
       try {
+        this.#first = urls.indexOf(url)
         return await this.#readFrom(url, { file, from, signal })
       } catch (cause) {
         failures.push(`${url}: ${getErrorMessage(cause)}`)
       }
     }
     throw new DataFileError(`${file.name} ${file.version}`, failures.join('; '))
+  }
+
+  avoidSource(): void {
+    this.#first = (this.#first + 1) % this.#options.urls.length
   }
 
   async remove(): Promise<void> {}

@@ -58,6 +58,8 @@ export interface ImportChanges {
   /** Count of entries that only the last import had; `undefined` like `added`. */
   readonly removed: number | undefined
   readonly dryRun: boolean
+  /** SHA-256 of the prepared file in hex; `undefined` in a dry run. */
+  readonly sha256OfFile?: string | undefined
 }
 
 export interface NumberingImportOptions extends NumberingImportChoices {
@@ -102,13 +104,14 @@ export async function importNumbering(
   }
   const us = await read('US', nanpa)
   const ca = await read('CA', cnac)
-  for (const gathered of options.dryRun ? [] : [us, ca]) {
-    await gathered?.builder.write(folder, { importedAt, report: gathered.summary })
+  const write = async (country: Country, gathered: GatheredTable | undefined) => {
+    if (!gathered) return undefined
+    const { builder, summary } = gathered
+    if (options.dryRun) return { country, ...summary }
+    const sha256OfFile = await builder.write(folder, { importedAt, report: summary })
+    return { country, ...summary, sha256OfFile }
   }
-  return {
-    US: us && { country: 'US', ...us.summary },
-    CA: ca && { country: 'CA', ...ca.summary },
-  }
+  return { US: await write('US', us), CA: await write('CA', ca) }
 }
 
 export interface BlocksImportOptions extends NumberingImportChoices {
@@ -130,8 +133,8 @@ export async function importBlocks(options: BlocksImportOptions): Promise<TableI
     const onBlock = (row: AssignedBlock) => add(row.block, row)
     return readBlocks({ path, today, badLinesAllowed, onBlock, rejects, onProgress })
   })
-  if (!options.dryRun) await builder.write(folder, { importedAt, report: summary })
-  return summary
+  if (options.dryRun) return summary
+  return { ...summary, sha256OfFile: await builder.write(folder, { importedAt, report: summary }) }
 }
 
 interface GatheredTable {
@@ -185,9 +188,9 @@ export async function importOcnClasses(options: OcnImportOptions): Promise<OcnIm
     before,
     preparedFile: resolveOcnFilePath(folder),
   })
-  if (!dryRun) await writeOcnClasses(folder, { ...report, classes })
+  const sha256OfFile = dryRun ? undefined : await writeOcnClasses(folder, { ...report, classes })
   const changed = last && last.size > 0 ? computeDifference(last, classes) : noDifference
-  return { ...report, ...changed, dryRun }
+  return { ...report, ...changed, dryRun, sha256OfFile }
 }
 
 function computeDifference(last: OcnClasses, classes: OcnClasses): ImportDifference {
