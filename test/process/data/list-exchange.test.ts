@@ -58,7 +58,7 @@ it('after a damaged file, another server is asked', async () => {
   const bad = Buffer.from(good)
   bad[100] = 1
   const urls = [await startServer(bad), await startServer(good)]
-  const files = new ServerFiles({ urls, key: 'key' })
+  const files = new ServerFiles({ urls, readKey: () => 'key' })
   const local = openLocal('one')
   await expect(obtainList(published, { local, files, signal })).rejects.toThrow('damaged file')
   await obtainList(published, { local, files, signal })
