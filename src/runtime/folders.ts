@@ -1,5 +1,4 @@
 /** The folders and files that callgate writes to. */
-import { randomUUID } from 'node:crypto'
 import {
   type BigIntStats,
   closeSync,
@@ -15,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { DataFileError, getErrorCode } from '../errors.js'
 import { cleanUpOnSignal } from './signals.js'
@@ -69,7 +69,10 @@ export function moveIntoPlace(aside: string, path: string): void {
 /** Replaces `path` by a copy, as {@link moveIntoPlace} does, without waiting for the disk. */
 export async function copyIntoPlace(from: string, path: string): Promise<void> {
   // Hosts that share the folder may have the same process ids.
-  const aside = join(dirname(path), `.${basename(path)}.${randomUUID()}.part`)
+  const aside = join(
+    dirname(path),
+    `.${basename(path)}.${process.pid}-${hostname().replaceAll('.', '-')}.part`,
+  )
   try {
     await copyFile(from, aside, constants.COPYFILE_FICLONE)
     await syncInBackground(aside, 'r+')
