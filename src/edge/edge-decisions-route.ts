@@ -3,12 +3,16 @@ import { edgeDecisionsEndpoint } from '../api/edges.js'
 import { createRoute, type Route } from '../api/route.js'
 import type { ThreadDatabase } from '../storage/open-database.js'
 import { requireAdministrator, servesNoEdges } from './edge-access.js'
+import type { EdgeDecisionStore } from './edge-decisions.js'
 
 export function createEdgeDecisionsRoute(storage: Pick<ThreadDatabase, 'db' | 'traits'>): Route {
+  let opened: Promise<EdgeDecisionStore> | undefined
   return createRoute(edgeDecisionsEndpoint, async (caller, request) => {
     requireAdministrator(caller)
     if (!storage.traits.isShared) throw servesNoEdges()
-    const { storeEdgeDecisions } = await import('./edge-decisions.js')
-    return await storeEdgeDecisions(storage.db, caller, request)
+    opened ??= import('./edge-decisions.js').then(
+      (module) => new module.EdgeDecisionStore(storage.db),
+    )
+    return await (await opened).store(caller, request)
   })
 }

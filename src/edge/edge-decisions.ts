@@ -3,6 +3,7 @@ import type { EdgeDecisionsRequest, EdgeDecisionsResponse } from '../api/edges.j
 import type { Caller } from '../domain/caller.js'
 import { msPerDay } from '../domain/time/dates.js'
 import { AppError, getErrorMessage, invalidRequest } from '../errors.js'
+import type { DecisionDocument } from '../gate/decision-document.js'
 import { type OutcomeNote, readHead } from '../gate/journal/decision-index.js'
 import { readIdInstant } from '../gate/journal/projection/decision-months.js'
 import { DecisionStore } from '../gate/journal/projection/decision-store.js'
@@ -11,20 +12,23 @@ import { systemClock } from '../runtime/runtime.js'
 import { edgeOriginMark } from '../storage/cluster/edge-origins.js'
 import type { Db } from '../storage/tables.js'
 
-export async function storeEdgeDecisions(
-  db: Db,
-  caller: Caller,
-  request: EdgeDecisionsRequest,
-): Promise<EdgeDecisionsResponse> {
-  const store = new DecisionStore(db)
-  // An edge cannot touch the journal of a server, nor that of another account's edge.
-  const origin = `${caller.accountId}${edgeOriginMark}${request.origin}`
-  const records = request.records.map((record, index) =>
-    readRecord(record, index, caller.accountId),
-  )
-  if (records.length > 0) return await store.store({ origin, records })
-  const nextSeq = await store.claim(origin, request.firstSeq, request.notStoredSeq)
-  return { nextSeq, decisions: 0, outcomes: 0 }
+export class EdgeDecisionStore {
+  readonly #store: DecisionStore
+
+  constructor(db: Db) {
+    this.#store = new DecisionStore(db)
+  }
+
+  async store(caller: Caller, request: EdgeDecisionsRequest): Promise<EdgeDecisionsResponse> {
+    // An edge cannot touch the journal of a server, nor that of another account's edge.
+    const origin = `${caller.accountId}${edgeOriginMark}${request.origin}`
+    const records = request.records.map((record, index) =>
+      readRecord(record, index, caller.accountId),
+    )
+    if (records.length > 0) return await this.#store.store({ origin, records })
+    const nextSeq = await this.#store.claim(origin, request.firstSeq, request.notStoredSeq)
+    return { nextSeq, decisions: 0, outcomes: 0 }
+  }
 }
 
 /** 2020-01-01. */
@@ -37,21 +41,44 @@ function readRecord(
 ): JournalRecord {
   const record = { seq, kind, at, body: Buffer.from(body) }
   const field = `records[${index}].body`
-  try {
-    JSON.parse(body)
-  } catch (cause) {
-    throw invalidRequest([{ field, rule: `must be JSON: ${getErrorMessage(cause)}` }])
-  }
+  const invalid = (rule: string) => invalidRequest([{ field, rule }])
+  const content = parseBody(body, invalid)
   if (kind === 'opened') return record
   const { id, accountId: of } =
-    kind === 'outcome' ? { ...(JSON.parse(body) as OutcomeNote), accountId } : readHead(record.body)
+    kind === 'outcome' ? { id: content.id, accountId } : readHead(record.body)
+  if (typeof id !== 'string') throw invalid('must have an id')
+  if (kind === 'outcome' && !isObject(content.outcome)) throw invalid('must have an outcome')
+  if (kind !== 'outcome' && !canBeErased(content)) {
+    throw invalid('must have a number, what was dialed, and findings')
+  }
   const madeAt = readIdInstant(id)
   // A month is made for each instant, so not for any.
   if (madeAt !== undefined && (madeAt < earliest || madeAt > systemClock.now() + msPerDay)) {
-    throw invalidRequest([
-      { field, rule: 'must have an id of a decision made after 2019, and not later than now' },
-    ])
+    throw invalid('must have an id of a decision made after 2019, and not later than now')
   }
   if (of === accountId) return record
   throw new AppError('forbidden', `${field}: must be a decision of account ${accountId}`)
 }
+
+function parseBody(
+  body: string,
+  invalid: (rule: string) => AppError,
+): Partial<Record<keyof OutcomeNote | keyof DecisionDocument, unknown>> {
+  let content: unknown
+  try {
+    content = JSON.parse(body)
+  } catch (cause) {
+    throw invalid(`must be JSON: ${getErrorMessage(cause)}`)
+  }
+  if (!isObject(content)) throw invalid('must be a JSON object')
+  return content
+}
+
+/** Whether it has what an erasure looks at: one of a later number would fail, again and again. */
+function canBeErased(content: Partial<Record<keyof DecisionDocument, unknown>>): boolean {
+  const { number, dialed, findings } = content
+  const isText = typeof number === 'string' && typeof dialed === 'string'
+  return isText && Array.isArray(findings) && findings.every(isObject)
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

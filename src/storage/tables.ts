@@ -374,7 +374,7 @@ export interface EbrRecordRow {
 export interface ErasureRow {
   /** `e` and random digits. */
   id: string
-  /** Null once the decisions no longer have it. */
+  /** Null once the decisions no longer have it, and those that edges send need not be looked through any more. */
   number: string | null
   /** Null for all accounts. */
   account_id: string | null
@@ -415,7 +415,7 @@ interface ErasedJournalRow {
 }
 
 /** What a journal says about a decision; in PostgreSQL only. */
-interface RecordedDecisionRow {
+export interface RecordedDecisionRow {
   id: string
   origin: string
   /** Null, as the body, if the decision is of another journal, and this one only says what became of the call. */

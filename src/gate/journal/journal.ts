@@ -211,7 +211,11 @@ export class Journal implements OutcomeRecorder {
    * account has none of that id. Finds what was appended, on disk or not. Throws `not-available` when it
    * finds none while the index is not complete, as after a crash or an upgrade.
    */
-  find(accountId: string, id: string): DecisionDocument | undefined {
+  find(
+    accountId: string,
+    id: string,
+    noted: Partial<CallOutcome> = {},
+  ): DecisionDocument | undefined {
     const indexed = this.index?.find(id)
     let document = indexed?.document
     let outcome = indexed?.outcome ?? {}
@@ -224,7 +228,9 @@ export class Journal implements OutcomeRecorder {
       const problem = 'The index of decisions is being brought up to date; ask again in a moment'
       throw new AppError('not-available', problem)
     }
-    return document?.accountId === accountId ? withOutcome(document, outcome) : undefined
+    return document?.accountId === accountId
+      ? withOutcome(document, mergeOutcome(outcome, noted))
+      : undefined
   }
 
   /** Whether a decision may be neither in the index nor in memory. */

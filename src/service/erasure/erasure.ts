@@ -5,6 +5,7 @@
 import { sql } from 'kysely'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
+import { msPerDay } from '../../domain/time/dates.js'
 import { edgeOriginMark } from '../../storage/cluster/edge-origins.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ErasureRow } from '../../storage/tables.js'
@@ -46,6 +47,9 @@ interface ErasureDeps {
   readonly clock: Clock
   readonly randomBytes: (count: number) => Uint8Array
 }
+
+/** An edge that was cut off for longer may send decisions with the number. */
+const keptForEdgesMs = 30 * msPerDay
 
 export class Erasures {
   readonly #deps: ErasureDeps
@@ -157,14 +161,18 @@ export class Erasures {
     if (counts && (await this.find(id))?.decisions === undefined) await this.#finish(id, counts)
   }
 
-  /** The decisions no longer have the number, and neither has the request from now on. */
+  /**
+   * The decisions no longer have the number, and neither has the request from now on, unless an edge may still send
+   * decisions with it.
+   */
   async #finish(id: string, { erased, kept }: DecisionCounts): Promise<void> {
     const { storage, clock } = this.#deps
+    const hasEdges = storage.traits.isShared && (await this.#hasEdges())
     await storage.retryWhileLocked(() =>
       storage.db
         .updateTable('erasures')
         .set({
-          number: null,
+          ...(!hasEdges && { number: null }),
           decisions_erased: erased,
           decisions_kept: kept,
           finished_at: clock.now(),
@@ -173,6 +181,16 @@ export class Erasures {
         .execute(),
     )
     await storage.emptyLog()
+  }
+
+  async #hasEdges(): Promise<boolean> {
+    const edge = await this.#deps.storage.db
+      .selectFrom('journals')
+      .select('origin')
+      .where('origin', 'like', `%${edgeOriginMark}%`)
+      .limit(1)
+      .executeTakeFirst()
+    return edge !== undefined
   }
 
   async find(id: string): Promise<Erasure | undefined> {
@@ -194,10 +212,16 @@ export class Erasures {
     return rows.map(toErasure)
   }
 
-  /** Deletes the records about erased numbers that need not be kept any longer. */
+  /** Deletes the records about erased numbers that need not be kept any longer, and numbers kept for edges. */
   async deleteExpired(): Promise<void> {
     const { storage, clock } = this.#deps
     await storage.db.deleteFrom('ebr_records').where('erase_at', '<=', clock.now()).execute()
+    await storage.db
+      .updateTable('erasures')
+      .set({ number: null })
+      .where('number', 'is not', null)
+      .where('finished_at', '<=', clock.now() - keptForEdgesMs)
+      .execute()
   }
 
   /** Deletes decisions of versions before the journal; all of them are older than what it has removed. */

@@ -1,7 +1,11 @@
 /** Decisions in PostgreSQL: by month, each record once. */
+import type { KyselyPlugin } from 'kysely'
+import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { CallOutcome } from '../../../src/domain/call-outcome.js'
+import { createOperatorCaller } from '../../../src/domain/caller.js'
 import { formatInstant, parseInstant } from '../../../src/domain/time/dates.js'
+import { createEdgeDecisionsRoute } from '../../../src/edge/edge-decisions-route.js'
 import { DecisionStore } from '../../../src/gate/journal/projection/decision-store.js'
 import type { JournalRecord, RecordKind } from '../../../src/gate/journal/segment-format.js'
 import { nodeRuntime } from '../../../src/runtime/runtime.js'
@@ -29,7 +33,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   for (const name of await monthTables()) await query(`drop table ${name}`)
-  await query('truncate journals')
+  await query('truncate journals, erasures')
   store = new DecisionStore(storage.db)
 })
 
@@ -104,6 +108,15 @@ it('the same records again change nothing; what is after them is stored', async 
   })
 })
 
+it('a decision is stored as it is in the journal, whatever is in it', async () => {
+  const id = newId('2026-11-10T12:00:00Z')
+  const odd = decision(id, 'São Paulo “quoted” \\ "{}" NULL 📞 \u0000\n')
+  await storeAll('one', [odd])
+  const rows = await query('select body, outcome from recorded_decisions')
+  expect(rows).toEqual([{ body: odd.body.toString(), outcome: null }])
+  expect(await store.find('main', id)).toEqual(JSON.parse(odd.body.toString()))
+})
+
 it('records with a gap before them, or of a journal that is not claimed, are refused', async () => {
   const [one, , three] = [0, 1, 2].map(() => decision(newId('2026-11-10T12:00:00Z')))
   if (!one || !three) throw new Error('there are no records')
@@ -137,6 +150,20 @@ it('what another server has noted of a call is part of its decision, in whatever
   })
 })
 
+it('what others have noted is found without what the journal itself has, and without edges of other accounts', async () => {
+  const id = newId('2026-11-10T12:00:00Z')
+  await storeAll('one', [decision(id), note(id, { state: 'handed-over', handedOverAt: 1 })])
+  expect(await store.findNotes('main', id, 'one')).toEqual({})
+  await storeAll('two', [note(id, { state: 'answered', answeredAt: 3 }, false)])
+  await storeAll('main edge 1', [note(id, { endedAt: 4 }, false)])
+  await storeAll('other edge 1', [note(id, { cause: 17 }, false)])
+  expect(await store.findNotes('main', id, 'one')).toEqual({
+    state: 'answered',
+    answeredAt: 3,
+    endedAt: 4,
+  })
+})
+
 it('a note of something that is no decision holds nothing up', async () => {
   const id = newId('2026-11-10T12:00:00Z')
   await storeAll('one', [note('elsewhere', { state: 'dialled' }, false), decision(id)])
@@ -148,7 +175,7 @@ it('months that have expired are dropped, and no decision of theirs comes back',
   if (!old || !kept) throw new Error('there are no ids')
   const records = [decision(old), decision(kept)]
   await storeAll('one', records)
-  expect(await store.removeBefore('one', at('2021-11-01T00:00:00Z'))).toBe(1)
+  expect(await store.removeBefore('one', at('2021-11-01T00:00:00Z'))).toBe(true)
   expect(await store.find('main', old)).toBeUndefined()
   expect(await store.find('main', kept)).toMatchObject({ id: kept })
   // As from the folder of another server.
@@ -157,17 +184,18 @@ it('months that have expired are dropped, and no decision of theirs comes back',
   await other.store({ origin: 'two', records })
   expect(await other.find('main', old)).toBeUndefined()
   expect(await monthTables()).not.toContain('recorded_decisions_2021_10')
-  expect(await store.removeBefore('one', at('2021-11-01T00:00:00Z'))).toBe(0)
+  expect(await store.removeBefore('one', at('2021-11-01T00:00:00Z'))).toBe(true)
 })
 
 it('a month stays as long as another server keeps it', async () => {
   const old = newId('2021-10-31T23:59:59.999Z')
   await storeAll('one', [])
   await storeAll('two', [decision(old)])
-  expect(await store.removeBefore('one', at('2024-01-01T00:00:00Z'))).toBe(0)
+  expect(await store.removeBefore('one', at('2024-01-01T00:00:00Z'))).toBe(true)
   expect(await store.find('main', old)).toMatchObject({ id: old })
   // With the month after it, which was made ahead.
-  expect(await store.removeBefore('two', at('2022-01-01T00:00:00Z'))).toBe(2)
+  expect(await store.removeBefore('two', at('2022-01-01T00:00:00Z'))).toBe(true)
+  expect(await monthTables()).toEqual([])
 })
 
 it('an erasure is applied to what is stored of its journal, also to what comes in the same batch', async () => {
@@ -223,6 +251,93 @@ it('an erasure is applied to what is stored of its journal, also to what comes i
     blocked.map((one) => one.record),
   )
   expect(await query('select * from recorded_decisions order by id')).toEqual(before)
+})
+
+it('whoever reads for long holds up neither a new month nor, for long, the removal of an old one', async () => {
+  const [old, current] = ['2021-10-31T12:00:00Z', '2026-11-10T12:00:00Z'].map(newId)
+  await storeAll('one', [decision(old ?? '')])
+  const reader = new pg.Client(`${server.address}/${database}`)
+  await reader.connect()
+  try {
+    await reader.query('begin; select count(*) from recorded_decisions')
+    const started = performance.now()
+    await store.store({ origin: 'one', records: [decision(current ?? '')] })
+    expect(await monthTables()).toContain('recorded_decisions_2026_12')
+    const removal = store.removeBefore('one', at('2022-01-01T00:00:00Z'))
+    // It waits for the reader, and this one for it.
+    expect(await store.find('main', current ?? '')).toMatchObject({ id: current })
+    expect(await removal).toBe(false)
+    // Any other statement would wait ten seconds for a lock.
+    expect(performance.now() - started).toBeLessThan(8_000)
+    expect(await monthTables()).toContain('recorded_decisions_2021_10')
+  } finally {
+    await reader.end()
+  }
+  expect(await store.removeBefore('one', at('2022-01-01T00:00:00Z'))).toBe(true)
+  expect(await monthTables()).toEqual(['recorded_decisions_2026_11', 'recorded_decisions_2026_12'])
+})
+
+it('what an edge sends after an erasure is without the number, but not what it has recorded since', async () => {
+  const number = '2125550166'
+  const requestedAt = at('2026-11-20T00:00:00Z')
+  await query(
+    `insert into erasures (id, number, includes_allowed, requested_by, requested_at, rows, account_id, finished_at)
+     values ('e2', '${number}', 0, 'test', ${requestedAt}, '[]', null, ${requestedAt}),
+       ('e3', '2125550165', 0, 'test', ${requestedAt}, '[]', 'another', null)`,
+  )
+  const call = (day: string, more: object = {}) => {
+    const id = newId(`${day}T12:00:00Z`)
+    const fixed = { whatIf: false, findings: [], accountId: 'main', via: 'http' }
+    const body = { id, decision: 'block', number, dialed: number, ...fixed, ...more }
+    return { id, record: { ...record('decision', body), at: at(`${day}T12:00:00Z`) } }
+  }
+  const blocked = call('2026-11-10')
+  const allowed = call('2026-11-10', { decision: 'allow' })
+  const ofAnother = call('2026-11-10', { number: '2125550165', dialed: '2125550165' })
+  const later = call('2026-11-21')
+  const noted = { ...note(blocked.id, { state: 'dialled', leg: `SIP/${number}` }), at: requestedAt }
+  const records = [...[blocked, allowed, ofAnother, later].map((one) => one.record), noted]
+  await storeAll(
+    'main edge 1',
+    records.map((one, index) => ({ ...one, seq: (records[0]?.seq ?? 0) + index })),
+  )
+  expect(await store.find('main', blocked.id)).toMatchObject({ number: '', erased: true })
+  const [row] = await query(
+    `select body, outcome from recorded_decisions where id = '${blocked.id}'`,
+  )
+  expect(JSON.stringify(row)).not.toContain(number)
+  for (const { id } of [allowed, later])
+    expect(await store.find('main', id)).toMatchObject({ number })
+  expect(await store.find('main', ofAnother.id)).toMatchObject({ number: '2125550165' })
+})
+
+it('a route of edges looks for its months once', async () => {
+  const read: string[] = []
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      if (node.kind === 'RawNode') read.push(node.sqlFragments.join(' '))
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  const route = createEdgeDecisionsRoute({
+    db: storage.db.withPlugin(plugin),
+    traits: storage.traits,
+  })
+  const origin = '0'.repeat(64)
+  const send = (records: readonly object[]) =>
+    route.handle(
+      { origin, firstSeq: 1, records },
+      { caller: createOperatorCaller('main'), jsonRequested: true },
+    )
+  await send([])
+  for (const number of [1, 2, 3]) {
+    const id = newId('2026-11-10T12:00:00Z')
+    const body = { id, whatIf: false, number: '', dialed: '', findings: [], accountId: 'main' }
+    await send([{ seq: number, kind: 'decision', at: 1, body: JSON.stringify(body) }])
+  }
+  expect(await query('select id from recorded_decisions')).toHaveLength(3)
+  expect(read.filter((text) => text.includes('pg_advisory_xact_lock'))).toHaveLength(1)
 })
 
 it('several servers make the same months at once', async () => {

@@ -74,6 +74,26 @@ it('a decision of one server is read on another, and none of the rows of changes
   expect((await read(second, 'none')).status).toBe(404)
 })
 
+it('the server that made a decision shows what another one has noted about its call', async () => {
+  const { id } = await decide(first)
+  await readProjected(second, id)
+  const noted = JSON.stringify({ state: 'answered', answeredAt: 1 })
+  await cluster.query(
+    `insert into recorded_decisions (id, origin, outcome) values ('${id}', 'another', '${noted}')`,
+  )
+  const outcome = { state: 'answered', answeredAt: '1970-01-01T00:00:00.001Z' }
+  for (const on of [first, second]) {
+    expect((await read(on, id)).body).toMatchObject({ id, outcome })
+  }
+  first.line.pause()
+  try {
+    const { status, body } = await read(first, id)
+    expect([status, body.id]).toEqual([200, id])
+  } finally {
+    first.line.resume()
+  }
+})
+
 it('the journal goes on without PostgreSQL, and what it has is there afterwards', async () => {
   let ids: readonly string[] = []
   try {

@@ -61,7 +61,7 @@ async function createKey(
   return /\b\S{44}\b/.exec(made.out)?.[0] ?? ''
 }
 
-function send({ url }: Pick<Serving, 'url'>, path: string, body: object, key = cluster.key) {
+function send({ url }: Pick<Serving, 'url'>, path: string, body: object | null, key = cluster.key) {
   return fetch(`${url}${path}`, {
     method: 'POST',
     headers: { loginId: key, 'content-type': 'application/json', connection: 'close' },
@@ -305,6 +305,29 @@ it('stores no decision of another account, and nothing in the journal of a serve
   const record = { seq: 1, kind: 'decision', at: 1, body: decision }
   expect(await post([record])).toMatchObject({ status: 403 })
   expect(await post([{ ...record, body: '{' }])).toMatchObject({ status: 400 })
+  const id = '0mwx1pqpn212a8fbc7589c139bbbc'
+  const accountId = 'main'
+  for (const [kind, body] of [
+    ['decision', null],
+    ['opened', null],
+    ['outcome', null],
+    ['decision', []],
+    ['decision', 'text'],
+    ['decision', { id: 5, accountId }],
+    // It could not be erased.
+    ['decision', { id, accountId, number: '2125550100', findings: [] }],
+    ['amendment', { id, accountId, number: '2125550100', dialed: '2125550100', findings: [null] }],
+    ['outcome', { outcome: {} }],
+    ['outcome', { id }],
+    ['outcome', { id, outcome: 5 }],
+  ] as const) {
+    expect(await post([{ ...record, kind, body: JSON.stringify(body) }])).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('records[0].body'),
+    })
+  }
+  const empty = await send(first.serving, '/v1/edge/decisions', null, stranger)
+  expect(empty.status).toBe(400)
   expect(
     await cluster.query('select origin, next_seq from journals order by origin'),
   ).toContainEqual({ origin, next_seq: journal?.next_seq })

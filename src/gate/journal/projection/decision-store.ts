@@ -5,14 +5,15 @@
 import { type Kysely, sql } from 'kysely'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
-import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
-import type { Db, Tables } from '../../../storage/tables.js'
+import { getErrorCode } from '../../../errors.js'
+import { edgeOriginMark, findEdgeAccount } from '../../../storage/cluster/edge-origins.js'
+import type { Db, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
 import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
 import type { JournalRecord } from '../segment-format.js'
 import { type DecisionMonth, monthOf, readIdInstant, toIdPrefix } from './decision-months.js'
-import { eraseStoredRows } from './erase-rows.js'
+import { eraseArriving, eraseStoredRows } from './erase-rows.js'
 
 export interface RecordBatch {
   /** SHA-256 of the name of the journal, in hex; for that of an edge, after the account and a mark. */
@@ -29,10 +30,21 @@ export interface StoredRecords {
   readonly outcomes: number
 }
 
+/** What a record says about a decision. */
+interface Entry {
+  readonly seq: number
+  readonly id: string
+  readonly madeAt: Instant
+  /** Of a decision: with its account, as it is in the journal. */
+  readonly accountId?: string
+  readonly body?: Buffer
+  readonly outcome?: Partial<CallOutcome>
+}
+
 /** What the records of a batch say about one decision. */
 interface BatchRow {
   accountId: string | null
-  body: string | null
+  body: Buffer | null
   outcome: Partial<CallOutcome> | undefined
 }
 
@@ -91,7 +103,8 @@ export class DecisionStore {
   }
 
   async #storePart(origin: string, records: readonly JournalRecord[]): Promise<StoredRecords> {
-    await this.#prepareMonths(records)
+    const entries = records.flatMap((record) => readEntry(record) ?? [])
+    await this.#prepareMonths(entries)
     try {
       return await this.#db.transaction().execute(async (db) => {
         const position = await lockPosition(db, origin)
@@ -107,7 +120,11 @@ export class DecisionStore {
           )
         }
         const removedBefore = Math.max(position.removed_before, await readRemovedBefore(db))
-        const rows = collectRows(fresh, removedBefore)
+        const erased = await eraseArriving(db, origin, fresh)
+        const freshEntries = erased ? erased.flatMap((record) => readEntry(record) ?? []) : entries
+        const rows = collectRows(
+          freshEntries.filter(({ seq, madeAt }) => seq >= first.seq && madeAt >= removedBefore),
+        )
         await addKnownOutcomes(db, origin, rows)
         await upsertRows(db, origin, rows)
         const nextSeq = last.seq + 1
@@ -128,53 +145,53 @@ export class DecisionStore {
 
   /** `undefined` when the account has none of that id. */
   async find(accountId: string, id: string): Promise<DecisionDocument | undefined> {
-    if (readIdInstant(id) === undefined) return undefined
-    const rows = await this.#db.selectFrom(table).selectAll().where('id', '=', id).execute()
+    const rows = await this.#readRows(accountId, id)
     const decided = rows.find((row) => row.body !== null && row.account_id === accountId)
     if (decided === undefined) return undefined
-    // Another server may have noted what became of the call.
-    const mayNote = ({ origin }: (typeof rows)[number]) =>
-      !origin.includes(edgeOriginMark) || origin.startsWith(`${accountId}${edgeOriginMark}`)
-    const notes = [decided, ...rows.filter((row) => row !== decided && mayNote(row))]
-    const outcome = notes.reduce<Partial<CallOutcome>>(
-      (known, note) => mergeOutcome(known, note.outcome ? JSON.parse(note.outcome) : {}),
-      {},
-    )
-    return withOutcome(JSON.parse(decided.body ?? ''), outcome)
+    const others = rows.filter((row) => row !== decided)
+    return withOutcome(JSON.parse(decided.body ?? ''), mergeRows([decided, ...others]))
+  }
+
+  /** What journals other than that of `origin` have noted about the call of a decision. */
+  async findNotes(accountId: string, id: string, origin: string): Promise<Partial<CallOutcome>> {
+    const rows = await this.#readRows(accountId, id)
+    return mergeRows(rows.filter((row) => row.origin !== origin))
+  }
+
+  /** Without those of edges of other accounts. */
+  async #readRows(accountId: string, id: string): Promise<readonly RecordedDecisionRow[]> {
+    if (readIdInstant(id) === undefined) return []
+    const rows = await this.#db.selectFrom(table).selectAll().where('id', '=', id).execute()
+    return rows.filter(({ origin }) => (findEdgeAccount(origin) ?? accountId) === accountId)
   }
 
   /**
-   * Removes the months that end at or before an instant, and stores none of their decisions any more. Returns how
-   * many months there were.
+   * Removes the months that end at or before an instant, and stores none of their decisions any more. False if some of
+   * them are being read, so that it has to be called again.
    */
-  async removeBefore(origin: string, before: Instant): Promise<number> {
+  async removeBefore(origin: string, before: Instant): Promise<boolean> {
     await this.#db
       .updateTable('journals')
       .set({ removed_before: before })
       .where('origin', '=', origin)
       .where('removed_before', '<', before)
       .execute()
-    const { rows } = await sql<{ readonly name: string }>`
-      select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
-      where inhparent = ${table}::regclass order by relname`.execute(this.#db)
     // Another server may keep its decisions for longer.
     const end = tableOf(monthOf(await readRemovedBefore(this.#db)))
-    const expired = rows.filter(({ name }) => name < end)
-    for (const { name } of expired) {
-      await sql`drop table if exists ${sql.table(name)}`.execute(this.#db)
+    for (const name of await listMonthTables(this.#db)) {
+      if (name < end && !(await dropMonth(this.#db, name))) return false
     }
-    return expired.length
+    return true
   }
 
   /** Those of the records, and the next one, so that the first decision of a month does not wait. */
-  async #prepareMonths(records: readonly JournalRecord[]): Promise<void> {
-    const months = new Map<string, DecisionMonth>()
-    for (const id of idsOf(records)) {
-      const month = monthOf(readIdInstant(id) ?? 0)
-      months.set(month.name, month)
-    }
+  async #prepareMonths(entries: readonly Entry[]): Promise<void> {
     const missing = new Map<string, DecisionMonth>()
-    for (const month of months.values()) {
+    let month: DecisionMonth | undefined
+    for (const { madeAt } of entries) {
+      // Almost all of a batch are of one month.
+      if (month && madeAt >= month.start && madeAt < month.end) continue
+      month = monthOf(madeAt)
       for (const one of [month, monthOf(month.end)]) {
         if (!this.#months.has(one.name)) missing.set(one.name, one)
       }
@@ -182,9 +199,12 @@ export class DecisionStore {
     if (missing.size === 0) return
     const removedBefore = await readRemovedBefore(this.#db)
     for (const [name, { end }] of missing) if (end <= removedBefore) missing.delete(name)
+    const made = new Set<string>()
     await this.#db.transaction().execute(async (db) => {
       await sql`select pg_advisory_xact_lock(${monthsLock})`.execute(db)
-      for (const month of missing.values()) await makeMonth(db, month)
+      for (const name of await listMonthTables(db)) made.add(name)
+      for (const month of missing.values())
+        if (!made.has(tableOf(month))) await makeMonth(db, month)
     })
     for (const name of missing.keys()) this.#months.add(name)
   }
@@ -203,10 +223,36 @@ async function readRemovedBefore(db: Kysely<Tables>): Promise<Instant> {
 
 const tableOf = ({ name }: DecisionMonth) => `${table}_${name}`
 
+async function listMonthTables(db: Kysely<Tables>): Promise<readonly string[]> {
+  const { rows } = await sql<{ readonly name: string }>`
+    select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent = ${table}::regclass order by relname`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** `create table ... partition of` would wait for all who read the parent, and everybody else would wait for it. */
 export async function makeMonth(db: Kysely<Tables>, month: DecisionMonth): Promise<void> {
+  const name = sql.table(tableOf(month))
   const [from, to] = [month.start, month.end].map((at) => sql.lit(toIdPrefix(at)))
-  await sql`create table if not exists ${sql.table(tableOf(month))}
-    partition of ${sql.table(table)} for values from (${from}) to (${to})`.execute(db)
+  await sql`create table ${name} (like ${sql.table(table)} including all)`.execute(db)
+  await sql`alter table ${sql.table(table)} attach partition ${name}
+    for values from (${from}) to (${to})`.execute(db)
+}
+
+const lockNotAvailable = '55P03'
+
+/** It waits for all who read the parent, and whoever reads or copies then waits for it, so not for long. */
+async function dropMonth(db: Db, name: string): Promise<boolean> {
+  try {
+    await db.transaction().execute(async (transaction) => {
+      await sql`set local lock_timeout = '500ms'`.execute(transaction)
+      await sql`drop table if exists ${sql.table(name)}`.execute(transaction)
+    })
+    return true
+  } catch (cause) {
+    if (getErrorCode(cause) !== lockNotAvailable) throw cause
+    return false
+  }
 }
 
 async function lockPosition(db: Kysely<Tables>, origin: string) {
@@ -215,6 +261,13 @@ async function lockPosition(db: Kysely<Tables>, origin: string) {
   const [position] = rows
   if (position === undefined) throw new Error(`journal ${origin} is not claimed`)
   return position
+}
+
+function mergeRows(rows: readonly RecordedDecisionRow[]): Partial<CallOutcome> {
+  return rows.reduce<Partial<CallOutcome>>(
+    (known, { outcome }) => mergeOutcome(known, outcome ? JSON.parse(outcome) : {}),
+    {},
+  )
 }
 
 /** Each erasure begins a part: what is before it is stored when it is applied. */
@@ -227,38 +280,23 @@ function splitAtErasures(records: readonly JournalRecord[]): readonly JournalRec
   return parts.filter(({ length }) => length > 0)
 }
 
-/** Of decisions that can be stored. */
-function* idsOf(records: readonly JournalRecord[]): Generator<string> {
-  for (const { kind, body } of records) {
-    if (kind === 'opened' || kind === 'erasure') continue
-    const { id } =
-      kind === 'outcome' ? (JSON.parse(body.toString()) as OutcomeNote) : readHead(body)
-    if (readIdInstant(id) !== undefined) yield id
-  }
+/** `undefined` if it says nothing about a decision, as a note of an id that is none of a decision. */
+function readEntry({ seq, kind, body }: JournalRecord): Entry | undefined {
+  if (kind === 'opened' || kind === 'erasure') return undefined
+  const about =
+    kind === 'outcome' ? (JSON.parse(body.toString()) as OutcomeNote) : { ...readHead(body), body }
+  const madeAt = readIdInstant(about.id)
+  return madeAt === undefined ? undefined : { ...about, seq, madeAt }
 }
 
-/** Leaves out what is before an instant, and what was noted of an id that is none of a decision. */
-function collectRows(
-  records: readonly JournalRecord[],
-  removedBefore: Instant,
-): Map<string, BatchRow> {
+function collectRows(entries: readonly Entry[]): Map<string, BatchRow> {
   const rows = new Map<string, BatchRow>()
-  const rowOf = (id: string): BatchRow => {
-    const known = rows.get(id)
-    if (known) return known
-    const row: BatchRow = { accountId: null, body: null, outcome: undefined }
-    if ((readIdInstant(id) ?? -1) >= removedBefore) rows.set(id, row)
-    return row
-  }
-  for (const { kind, body } of records) {
-    if (kind === 'decision' || kind === 'amendment') {
-      const { id, accountId } = readHead(body)
-      Object.assign(rowOf(id), { accountId, body: body.toString() })
-    } else if (kind === 'outcome') {
-      const note: OutcomeNote = JSON.parse(body.toString())
-      const row = rowOf(note.id)
-      row.outcome = mergeOutcome(row.outcome ?? {}, note.outcome)
-    }
+  for (const { id, accountId, body, outcome } of entries) {
+    const row = rows.get(id) ?? { accountId: null, body: null, outcome: undefined }
+    if (accountId !== undefined) row.accountId = accountId
+    if (body !== undefined) row.body = body
+    if (outcome !== undefined) row.outcome = mergeOutcome(row.outcome ?? {}, outcome)
+    rows.set(id, row)
   }
   return rows
 }
@@ -288,13 +326,40 @@ async function upsertRows(
 ): Promise<void> {
   const all = [...rows.values()]
   if (all.length === 0) return
-  const outcomes = all.map(({ outcome }) => (outcome ? JSON.stringify(outcome) : null))
+  const ids = encodeTexts([...rows.keys()])
+  const accountIds = encodeTexts(all.map(({ accountId }) => accountId))
+  const bodies = encodeTexts(all.map(({ body }) => body))
+  const outcomes = encodeTexts(all.map(({ outcome }) => (outcome ? JSON.stringify(outcome) : null)))
   await sql`insert into recorded_decisions (id, origin, account_id, body, outcome)
     select id, ${origin}, account_id, body, outcome from unnest(
-      ${[...rows.keys()]}::text[], ${all.map(({ accountId }) => accountId)}::text[],
-      ${all.map(({ body }) => body)}::text[], ${outcomes}::text[]) as batch (id, account_id, body, outcome)
+      ${ids}::text[], ${accountIds}::text[], ${bodies}::text[], ${outcomes}::text[]
+    ) as batch (id, account_id, body, outcome)
     on conflict (id, origin) do update set
       account_id = coalesce(excluded.account_id, recorded_decisions.account_id),
       body = coalesce(excluded.body, recorded_decisions.body),
       outcome = coalesce(excluded.outcome, recorded_decisions.outcome)`.execute(db)
+}
+
+const textOid = 25
+
+/**
+ * A `text[]` in the binary form of PostgreSQL, which takes bytes as they are. Of strings, the driver would make one text with
+ * each quotation mark escaped, which takes several times as long as the rest of a copy. Buffers must be UTF-8.
+ */
+function encodeTexts(texts: readonly (string | Buffer | null)[]): Buffer {
+  const sizes = texts.map((text) => (text === null ? 0 : Buffer.byteLength(text)))
+  const array = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + 4 + size, 20))
+  // One dimension, with nulls, and the first one has number 1.
+  for (const [index, value] of [1, 1, textOid, texts.length, 1].entries())
+    array.writeInt32BE(value, index * 4)
+  let offset = 20
+  for (const [index, text] of texts.entries()) {
+    const size = sizes[index] ?? 0
+    array.writeInt32BE(text === null ? -1 : size, offset)
+    offset += 4
+    if (typeof text === 'string') array.write(text, offset)
+    else text?.copy(array, offset)
+    offset += size
+  }
+  return array
 }

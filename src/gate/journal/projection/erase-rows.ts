@@ -1,9 +1,10 @@
 /** Takes the number of an erasure out of what a journal has stored in PostgreSQL, as it is taken out of its segments. */
 import { type Kysely, sql } from 'kysely'
 import { msPerDay } from '../../../domain/time/dates.js'
-import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
-import type { Tables } from '../../../storage/tables.js'
+import { edgeOriginMark, findEdgeAccount } from '../../../storage/cluster/edge-origins.js'
+import type { ErasureRow, Tables } from '../../../storage/tables.js'
 import { NumberEraser } from '../removal/erase-records.js'
+import type { JournalRecord } from '../segment-format.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'
 
 interface StoredRow {
@@ -27,11 +28,7 @@ export async function eraseStoredRows(
     .where('id', '=', erasureId)
     .executeTakeFirst()
   if (erasure === undefined || erasure.number === null) return
-  const eraser = new NumberEraser({
-    number: erasure.number,
-    accountId: erasure.account_id ?? undefined,
-    includesAllowed: erasure.includes_allowed === 1,
-  })
+  const eraser = createEraser(erasure, erasure.number)
   // Finds more than the eraser, which decides.
   const pattern = [...erasure.number].join('[^0-9A-Za-z]{0,4}')
   for (const journal of [origin, ...(await listEdgeOrigins(db))]) {
@@ -39,6 +36,52 @@ export async function eraseStoredRows(
   }
   await sql`insert into erased_journals (erasure_id, origin, rows_done) values (${erasureId}, ${origin}, 1)
     on conflict (erasure_id, origin) do update set rows_done = 1`.execute(db)
+}
+
+/**
+ * Records that come from an edge, without the numbers that were erased after they were made; `undefined` if no number
+ * is to be erased. The journal must be locked: what is stored before an erasure is requested is found by that.
+ */
+export async function eraseArriving(
+  db: Kysely<Tables>,
+  origin: string,
+  records: readonly JournalRecord[],
+): Promise<readonly JournalRecord[] | undefined> {
+  const accountId = findEdgeAccount(origin)
+  if (accountId === undefined) return undefined
+  const erasures = await db
+    .selectFrom('erasures')
+    .select(['number', 'account_id', 'includes_allowed', 'requested_at'])
+    .where('number', 'is not', null)
+    .where((where) =>
+      where.or([where('account_id', 'is', null), where('account_id', '=', accountId)]),
+    )
+    .execute()
+  if (erasures.length === 0) return undefined
+  const erasers = erasures.map((erasure) => ({
+    requestedAt: erasure.requested_at,
+    eraser: createEraser(erasure, erasure.number ?? ''),
+  }))
+  return records.map((record) => {
+    let { body } = record
+    for (const { requestedAt, eraser } of erasers) {
+      if (record.at <= requestedAt) body = eraser.eraseRecord({ ...record, body }) ?? body
+    }
+    return body === record.body ? record : { ...record, body: withoutPadding(body) }
+  })
+}
+
+const withoutPadding = (body: Buffer) => Buffer.from(body.toString().trimEnd())
+
+function createEraser(
+  erasure: Pick<ErasureRow, 'account_id' | 'includes_allowed'>,
+  number: string,
+): NumberEraser {
+  return new NumberEraser({
+    number,
+    accountId: erasure.account_id ?? undefined,
+    includesAllowed: erasure.includes_allowed === 1,
+  })
 }
 
 /** What edges have sent is erased by each server, since their journals know nothing of it. */
@@ -56,18 +99,25 @@ async function eraseInJournal(
   origin: string,
   { pattern, eraser }: { readonly pattern: string; readonly eraser: NumberEraser },
 ): Promise<void> {
-  const [first, last] = await findSpan(db, origin)
+  const [first, last] = await db.transaction().execute(async (transaction) => {
+    await lockJournal(transaction, origin)
+    return await findSpan(transaction, origin)
+  })
   // A day at a time, so that no statement reads for long.
   for (let day = first; day <= last; day += msPerDay) {
     await db.transaction().execute(async (transaction) => {
-      // Whoever copies records of the journal waits.
-      await sql`select from journals where origin = ${origin} for update`.execute(transaction)
+      await lockJournal(transaction, origin)
       const { rows } = await sql<StoredRow>`select id, body, outcome from recorded_decisions
       where origin = ${origin} and id >= ${toIdPrefix(day)} and id < ${toIdPrefix(day + msPerDay)}
       and (body ~ ${pattern} or outcome ~ ${pattern})`.execute(transaction)
       for (const row of rows) await eraseRow(transaction, origin, { row, eraser })
     })
   }
+}
+
+/** Whoever copies records of the journal waits. */
+async function lockJournal(db: Kysely<Tables>, origin: string): Promise<void> {
+  await sql`select from journals where origin = ${origin} for update`.execute(db)
 }
 
 /** Instants of the first and last decision; the last one is before the first if there is none. */
@@ -96,7 +146,7 @@ async function eraseRow(
   await db
     .updateTable('recorded_decisions')
     .set({
-      ...(erasedBody && { body: erasedBody.toString().trimEnd() }),
+      ...(erasedBody && { body: withoutPadding(erasedBody).toString() }),
       outcome: erasedOutcome?.toString() ?? null,
     })
     .where('origin', '=', origin)

@@ -3,7 +3,7 @@
  * the records are read from the disk again, and are large.
  */
 
-import { systemClock } from '../../../runtime/runtime.js'
+import { monotonicSeconds, systemClock } from '../../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../../runtime/thread.js'
 import { openDatabaseInThread } from '../../../storage/engine.js'
 import type { ThreadStorageSettings } from '../../../storage/open-database.js'
@@ -35,6 +35,9 @@ export interface ProjectionProgress {
 /** Where records are copied to; see {@link DecisionStore}. */
 export type RecordStore = Pick<DecisionStore, 'claim' | 'store' | 'removeBefore'>
 
+/** Others wait for a removal, which somebody who reads for long holds up. */
+const retryRemovalSeconds = 60
+
 export class JournalProjection {
   readonly #options: Omit<ProjectionOptions, 'storage'>
   readonly #openStore: () => Promise<RecordStore>
@@ -43,6 +46,7 @@ export class JournalProjection {
   #reader: JournalReader | undefined
   /** The newest segment when the expired months were removed. */
   #checkedSegment: number | undefined
+  #removeAgainAtSeconds = 0
 
   constructor(options: Omit<ProjectionOptions, 'storage'>, openStore: () => Promise<RecordStore>) {
     this.#options = options
@@ -78,9 +82,11 @@ export class JournalProjection {
     const segments = listSegments(folder)
     const newest = segments.at(-1)?.firstSeq
     if (newest === this.#checkedSegment) return
+    if (monotonicSeconds() < this.#removeAgainAtSeconds) return
     const cutoff = findCutoff(segments, keepYears)
-    if (cutoff !== undefined) await store.removeBefore(this.#origin, cutoff)
-    this.#checkedSegment = newest
+    if (cutoff === undefined || (await store.removeBefore(this.#origin, cutoff))) {
+      this.#checkedSegment = newest
+    } else this.#removeAgainAtSeconds = monotonicSeconds() + retryRemovalSeconds
   }
 
   #closeReader(): void {
