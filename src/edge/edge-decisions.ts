@@ -48,16 +48,18 @@ function readRecord(
     kind === 'outcome' ? { id: content.id, accountId } : readHead(record.body)
   if (typeof id !== 'string') throw invalid('must have an id')
   if (kind === 'outcome' && !isObject(content.outcome)) throw invalid('must have an outcome')
-  if (kind !== 'outcome' && !canBeErased(content)) {
-    throw invalid('must have a number, what was dialed, and findings')
-  }
   const madeAt = readIdInstant(id)
   // A month is made for each instant, so not for any.
   if (madeAt !== undefined && (madeAt < earliest || madeAt > systemClock.now() + msPerDay)) {
     throw invalid('must have an id of a decision made after 2019, and not later than now')
   }
-  if (of === accountId) return record
-  throw new AppError('forbidden', `${field}: must be a decision of account ${accountId}`)
+  if (of !== accountId) {
+    throw new AppError('forbidden', `${field}: must be a decision of account ${accountId}`)
+  }
+  if (kind !== 'outcome' && !canBeErased(content)) {
+    throw invalid('must have a number, what was dialed, and findings')
+  }
+  return record
 }
 
 function parseBody(

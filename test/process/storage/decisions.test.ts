@@ -85,17 +85,11 @@ it('the server that made a decision shows what another one has noted about its c
   for (const on of [first, second]) {
     expect((await read(on, id)).body).toMatchObject({ id, outcome })
   }
-  first.line.pause()
-  try {
-    const { status, body } = await read(first, id)
-    expect([status, body.id]).toEqual([200, id])
-  } finally {
-    first.line.resume()
-  }
 })
 
 it('the journal goes on without PostgreSQL, and what it has is there afterwards', async () => {
   let ids: readonly string[] = []
+  const { id: own } = await decide(first)
   try {
     // A slow machine may read the key anew meanwhile, and then nothing is recorded.
     await until('decisions are recorded', async () => {
@@ -113,6 +107,8 @@ it('the journal goes on without PostgreSQL, and what it has is there afterwards'
       },
       { withinMs: 10_000 },
     )
+    // What others have noted is left out.
+    expect((await read(first, own)).body).toMatchObject({ id: own })
   } finally {
     first.line.resume()
   }
