@@ -4,11 +4,14 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { CallOutcome } from '../../../src/domain/call-outcome.js'
 import { createOperatorCaller } from '../../../src/domain/caller.js'
-import { formatInstant, parseInstant } from '../../../src/domain/time/dates.js'
+import { toPhoneNumber } from '../../../src/domain/phone-number.js'
+import { formatInstant, msPerDay, parseInstant } from '../../../src/domain/time/dates.js'
 import { createEdgeDecisionsRoute } from '../../../src/edge/edge-decisions-route.js'
 import { DecisionStore } from '../../../src/gate/journal/projection/decision-store.js'
+import { eraseStoredRows } from '../../../src/gate/journal/projection/erase-rows.js'
 import type { JournalRecord, RecordKind } from '../../../src/gate/journal/segment-format.js'
 import { nodeRuntime } from '../../../src/runtime/runtime.js'
+import { Erasures } from '../../../src/service/erasure/erasure.js'
 import { openDatabase } from '../../../src/storage/engine.js'
 import { migrateSchema } from '../../../src/storage/migrate.js'
 import type { OpenDatabase } from '../../../src/storage/open-database.js'
@@ -309,6 +312,40 @@ it('what an edge sends after an erasure is without the number, but not what it h
   for (const { id } of [allowed, later])
     expect(await store.find('main', id)).toMatchObject({ number })
   expect(await store.find('main', ofAnother.id)).toMatchObject({ number: '2125550165' })
+})
+
+it('the number of an erasure that is done is kept for thirty days if there are edges', async () => {
+  let now = at('2026-11-20T00:00:00Z')
+  const clock = { now: () => now }
+  const { randomBytes } = nodeRuntime
+  const erasures = new Erasures({ storage, clock, randomBytes })
+  const readNumbers = async () =>
+    (await query('select number from erasures')).map(({ number }) => number)
+  const eraseOnce = async () => {
+    const number = toPhoneNumber('2125550166')
+    const who = { accountId: undefined, requestedBy: 'test', reason: undefined, keepYears: 5 }
+    const id = await erasures.request({
+      ...who,
+      number,
+      includesAllowed: false,
+      eraseDecision: () => undefined,
+    })
+    await eraseStoredRows(storage.db, 'one', id)
+    await erasures.finishJournal(id, 'one', { erased: 0, kept: 0 })
+    expect((await erasures.find(id))?.decisions).toEqual({ erased: 0, kept: 0 })
+  }
+  await storeAll('one', [])
+  await eraseOnce()
+  expect(await readNumbers()).toEqual([null])
+  await query('truncate erasures')
+  await storeAll('main edge 1', [])
+  await eraseOnce()
+  now += 30 * msPerDay - 1
+  await erasures.deleteExpired()
+  expect(await readNumbers()).toEqual(['2125550166'])
+  now += 1
+  await erasures.deleteExpired()
+  expect(await readNumbers()).toEqual([null])
 })
 
 it('a route of edges looks for its months once', async () => {
