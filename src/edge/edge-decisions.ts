@@ -3,8 +3,7 @@ import type { EdgeDecisionsRequest, EdgeDecisionsResponse } from '../api/edges.j
 import type { Caller } from '../domain/caller.js'
 import { msPerDay } from '../domain/time/dates.js'
 import { AppError, getErrorMessage, invalidRequest } from '../errors.js'
-import type { DecisionDocument } from '../gate/decision-document.js'
-import { type OutcomeNote, readHead } from '../gate/journal/decision-index.js'
+import { readHead } from '../gate/journal/decision-index.js'
 import { readIdInstant } from '../gate/journal/projection/decision-months.js'
 import { DecisionStore } from '../gate/journal/projection/decision-store.js'
 import type { JournalRecord } from '../gate/journal/segment-format.js'
@@ -65,7 +64,7 @@ function readRecord(
 function parseBody(
   body: string,
   invalid: (rule: string) => AppError,
-): Partial<Record<keyof OutcomeNote | keyof DecisionDocument, unknown>> {
+): Readonly<Record<string, unknown>> {
   let content: unknown
   try {
     content = JSON.parse(body)
@@ -77,10 +76,10 @@ function parseBody(
 }
 
 /** Whether it has what an erasure looks at: one of a later number would fail, again and again. */
-function canBeErased(content: Partial<Record<keyof DecisionDocument, unknown>>): boolean {
-  const { number, dialed, findings } = content
+function canBeErased({ number, dialed, findings }: Readonly<Record<string, unknown>>): boolean {
   const isText = typeof number === 'string' && typeof dialed === 'string'
   return isText && Array.isArray(findings) && findings.every(isObject)
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null

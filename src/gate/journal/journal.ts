@@ -209,13 +209,9 @@ export class Journal implements OutcomeRecorder {
   /**
    * The record of one decision with the outcome of its call, if one is known; `undefined` when the
    * account has none of that id. Finds what was appended, on disk or not. Throws `not-available` when it
-   * finds none while the index is not complete, as after a crash or an upgrade.
+   * finds none while the index is not complete, as after a crash or an upgrade. `noted` is what others know.
    */
-  find(
-    accountId: string,
-    id: string,
-    noted: Partial<CallOutcome> = {},
-  ): DecisionDocument | undefined {
+  find(accountId: string, id: string, noted: Partial<CallOutcome> = {}) {
     const indexed = this.index?.find(id)
     let document = indexed?.document
     let outcome = indexed?.outcome ?? {}
