@@ -108,7 +108,7 @@ export class ChangeHead {
 
   /** To be called with the instant of everything stored, such as a decision. */
   observe(at: Instant): void {
-    if (this.#getAheadMs(at) > maxClockLagMs) return
+    if ((this.#feed?.getClockAheadMs?.(at) ?? 0) > maxClockLagMs) return
     this.#newestAt = Math.max(this.#newestAt, at)
   }
 
@@ -139,14 +139,10 @@ export class ChangeHead {
    * two seconds, otherwise 0. Negative if it is ahead of that of the database.
    */
   getLagMs(now = this.#clock.now()): number {
-    const aheadMs = this.#getAheadMs(now)
+    const aheadMs = this.#feed?.getClockAheadMs?.(now) ?? 0
     if (aheadMs > maxClockLagMs) return -aheadMs
     const ms = Math.max(this.#newestAt - now, -aheadMs)
     return ms > maxClockLagMs ? ms : 0
-  }
-
-  #getAheadMs(now: Instant): number {
-    return this.#feed?.getClockAheadMs?.(now) ?? 0
   }
 
   /**
