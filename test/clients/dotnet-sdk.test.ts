@@ -3,7 +3,7 @@
  * that hold `!` and values of a form are not percent-encoded, as it sends them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { toCsvLine } from '../../src/api/scrub/scrub-row.js'
+import { toCsvText } from '../../src/api/scrub/scrub-row.js'
 import { formatCarrier } from '../../src/service/scrub/result-letter.js'
 import { openRaw, type RawReply } from '../fake-vendor/raw-client.js'
 import { scrubRow } from '../support/fake-service.js'
@@ -204,7 +204,7 @@ describe('its reader gets through every row', () => {
     ['"EXAMPLE"; BELL', 'EXAMPLE   BELL'],
   ])('with the company %s', (company, name) => {
     const carrierInfo = formatCarrier({ ocn: '9740', company }, 'wireline')
-    const lines = toCsvLine({ ...scrubRow, letter: 'C', ebrType: '', carrierInfo }, 5)
+    const lines = toCsvText([{ ...scrubRow, letter: 'C', ebrType: '', carrierInfo }], 5)
     const [row] = readSdkRows(lines)
     expect(row?.carrier?.map((part) => part.replaceAll('"', ''))).toEqual([
       '9740',

@@ -34,13 +34,14 @@ const ebrList = numbers.map((phoneNumber) => ({
 
 /**
  * The least turns are one per row for each time the list is gone through, of which not one may be at
- * a stretch, and one per statement. The first row of a list gives way to nobody.
+ * a stretch, and one per statement. The first row of a list gives way to nobody. The rows of a scrub are
+ * written in parts, which take less than half a millisecond.
  */
 const perRow = 998
 
 test.each<[name: string, fields: object, leastTurns: number]>([
-  ['scrub-post', { phoneList, version: '8', output: 'json' }, 6 * perRow + 12],
-  ['scrub-post', { phoneList }, 6 * perRow + 12],
+  ['scrub-post', { phoneList, version: '8', output: 'json' }, 5 * perRow + 12],
+  ['scrub-post', { phoneList }, 5 * perRow + 12],
   ['pdnc-post', { phoneList, actionType: 'add' }, 2 * perRow + 24],
   ['pdnc-post', { phoneList, actionType: 'status' }, 5 * perRow + 6],
   ['pdnc-post', { phoneList, actionType: 'remove' }, 2 * perRow + 6],

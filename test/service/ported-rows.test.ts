@@ -72,7 +72,7 @@ describe('WirelessPortDate on the wire', () => {
     ['0', ''],
   ])("'%s' is read as '%s'", async (written, read) => {
     const row = await rowOf({ lineClass: 'wireless', ported: wireless(on) })
-    const wire = JSON.parse(toJsonText(row, 8))
+    const wire = JSON.parse(toJsonText([row], 8))
     expect(wire.WirelessPortDate).toBe(formatDay(on ?? 0))
     const { wirelessPortDate } = wireScrubRow.parse({ ...wire, WirelessPortDate: written })
     expect(wirelessPortDate).toBe(read)

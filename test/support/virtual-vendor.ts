@@ -215,7 +215,7 @@ function scrubbed(phone: string, facts: VendorFacts, time: VirtualTime): unknown
     utcOffsetMinutes: toLocalTime(newYork, time.now()).offsetMinutes,
     allowed: { manual: permitted, autodialed: permitted, ai: false },
   }
-  return JSON.parse(toJsonText(row, 8))
+  return JSON.parse(toJsonText([row], 8))
 }
 
 function legalTime(number: string, time: VirtualTime): unknown {

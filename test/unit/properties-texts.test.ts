@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { fields, phoneList } from '../../src/api/fields.js'
 import { formatPredialLine, predialGet } from '../../src/api/gate/decisions.js'
 import { scrubGet, scrubPost } from '../../src/api/scrub/scrub.js'
-import { toCsvLine, toJsonText } from '../../src/api/scrub/scrub-row.js'
+import { toCsvText, toJsonText } from '../../src/api/scrub/scrub-row.js'
 import { parseDialString, parsePhoneNumber } from '../../src/domain/phone-number.js'
 import type { ScrubRow } from '../../src/domain/scrub-row.js'
 import { scrubRow } from '../support/fake-service.js'
@@ -131,8 +131,12 @@ describe('CSV rows', () => {
         fc.array(row, { maxLength: 6 }),
         fc.constantFrom(1, 2, 3, 5, 8),
         (rows, version) => {
-          const wanted = rows.map((one) => Object.values(JSON.parse(toJsonText(one, version as 8))))
-          expect(readCsv(rows.map((one) => toCsvLine(one, version as 8)).join(''))).toEqual(wanted)
+          const wanted = rows.map((one) =>
+            Object.values(JSON.parse(toJsonText([one], version as 8))),
+          )
+          expect(readCsv(rows.map((one) => toCsvText([one], version as 8)).join(''))).toEqual(
+            wanted,
+          )
         },
       ),
     )
@@ -141,7 +145,7 @@ describe('CSV rows', () => {
   test('columns 1 and 2 need no reader of CSV', () => {
     holds(
       fc.property(tenDigits, row, (phone, texts) => {
-        const [line = ''] = toCsvLine({ ...texts, phone }, 5).split('\n')
+        const [line = ''] = toCsvText([{ ...texts, phone }], 5).split('\n')
         expect(line.split(',').slice(0, 2)).toEqual([phone, scrubRow.letter])
       }),
     )

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createScrubReply } from '../../src/api/scrub/scrub-reply.js'
-import { toCsvLine, toJsonText } from '../../src/api/scrub/scrub-row.js'
+import { toCsvText, toJsonText } from '../../src/api/scrub/scrub-row.js'
 import { type ScrubRow, scrubVersions } from '../../src/domain/scrub-row.js'
 import { holdsInTime } from './properties-support.js'
 
@@ -49,8 +49,8 @@ test('a reply is the text of all rows', async () => {
         const rows = Array.from({ length: times }, () => some).flat()
         const expected =
           output === 'json'
-            ? `[${rows.map((one) => toJsonText(one, version)).join(',')}]`
-            : rows.map((one) => toCsvLine(one, version)).join('')
+            ? `[${rows.map((one) => toJsonText([one], version)).join(',')}]`
+            : rows.map((one) => toCsvText([one], version)).join('')
         for (const given of [rows, inBatches(rows, batchSize)]) {
           const reply = await createScrubReply(given, { version, output, isStreamed: false })
           expect('bytes' in reply && reply.bytes.toString() === expected).toBe(true)

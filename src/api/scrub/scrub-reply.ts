@@ -3,7 +3,7 @@ import type { ScrubRow, ScrubVersion } from '../../domain/scrub-row.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { BytesReply, Reply, StreamedReply } from '../endpoint.js'
 import { createWarningHeaders, warningHeader, warningReplyHeader } from '../warnings.js'
-import { toCsvLine, toJsonText } from './scrub-row.js'
+import { toCsvText, toJsonText } from './scrub-row.js'
 
 /** The rows in request order; those of a long request come in batches, at least one. */
 export type ScrubRows = readonly ScrubRow[] | AsyncIterable<readonly ScrubRow[]>
@@ -58,8 +58,8 @@ async function startParts(parts: AsyncGenerator<string>): Promise<AsyncIterable<
   })()
 }
 
-/** A larger text or buffer gets memory of its own, fresh from the system. */
-const maxPartLength = 65_536
+/** About 64 KiB: a larger text or buffer gets memory of its own, fresh from the system. */
+const rowsPerPart = { json: 128, csv: 512 }
 
 async function* writeParts(
   batches: AsyncIterable<readonly ScrubRow[]> | Iterable<readonly ScrubRow[]>,
@@ -67,22 +67,17 @@ async function* writeParts(
   collector: ReplyHeaderCollector,
 ): AsyncGenerator<string> {
   const isJson = output === 'json'
-  let before = '['
-  let part = ''
+  const toText = isJson ? toJsonText : toCsvText
+  let before = isJson ? '[' : ''
   for await (const batch of batches) {
-    for (const row of batch) {
+    for (let from = 0; from < batch.length; from += rowsPerPart[output]) {
       const turn = yieldToEventLoop()
       if (turn) await turn
-      collector.add(row)
-      part += isJson ? before + toJsonText(row, version) : toCsvLine(row, version)
-      before = ','
-      if (part.length < maxPartLength) continue
-      yield part
-      part = ''
+      const rows = batch.slice(from, from + rowsPerPart[output])
+      for (const row of rows) collector.add(row)
+      yield before + toText(rows, version)
+      before = isJson ? ',' : ''
     }
-    if (part === '') continue
-    yield part
-    part = ''
   }
   if (isJson) yield before === '[' ? '[]' : ']'
 }

@@ -49,11 +49,19 @@ function flag(value: boolean | undefined): string {
   return value ? '1' : '0'
 }
 
-/** Encodes a row as the text of a JSON object. */
-export function toJsonText(row: ScrubRow, version: ScrubVersion): string {
-  const columns = toColumns(row)
-  if (version >= 8) return JSON.stringify(columns)
-  return JSON.stringify(columns, Object.keys(columns).slice(0, oldColumnCount))
+/** Encodes rows, at least one, as JSON objects separated by commas. */
+export function toJsonText(rows: readonly ScrubRow[], version: ScrubVersion): string {
+  const objects = rows.map(toColumns)
+  const names = version < 8 ? Object.keys(objects[0] ?? {}).slice(0, oldColumnCount) : null
+  // Many rows in one call: a call takes as long as several rows.
+  return JSON.stringify(objects, names).slice(1, -1)
+}
+
+/** Encodes rows as CSV lines. */
+export function toCsvText(rows: readonly ScrubRow[], version: ScrubVersion): string {
+  let text = ''
+  for (const row of rows) text += toCsvLine(row, version)
+  return text
 }
 
 /**
@@ -61,7 +69,7 @@ export function toJsonText(row: ScrubRow, version: ScrubVersion): string {
  * commas without following CSV rules, so a field is quoted only if it contains a comma or line break or
  * begins with a quote, and quotes in other fields are not doubled.
  */
-export function toCsvLine(row: ScrubRow, version: ScrubVersion): string {
+function toCsvLine(row: ScrubRow, version: ScrubVersion): string {
   const values = Object.values(toColumns(row))
   if (version < 8) values.length = oldColumnCount
   return `${values.map(toCsvField).join(',')}\n`

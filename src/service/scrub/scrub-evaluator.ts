@@ -85,6 +85,8 @@ export interface ScrubCase {
   readonly record: EbrRecord | undefined
   /** The AI flag also respects the windows for recorded voices. */
   readonly aiKeepsVoiceWindows?: boolean | undefined
+  /** The verdict also needs `opensAt` and `facts`, which a scrub row does not show. */
+  readonly isForDecision?: boolean
 }
 
 /** A number in service, with the places that determine its calling hours. */
@@ -155,7 +157,7 @@ export class ScrubEvaluator {
     const { internalDnc, consent } = this.#deps
     const now = account.clock.now()
     const at = question.at ?? now
-    const known = { account, scope, number, postalCode, now, at }
+    const known = { account, scope, number, postalCode, now, at, isForDecision: true }
     const entry = internalDnc.findEntry(accountId, internalDncList, number, fixedFacts)
     const record = consent.findRecord(accountId, ebrProject, number, fixedFacts)
     return entry instanceof Promise || record instanceof Promise
@@ -236,8 +238,9 @@ export class ScrubEvaluator {
       callingHours.evaluate({ ...hours, recordedVoice: true }).permitted
     const { ebrType, expiresOn, optOut } = records
     const midnight = findNextMidnight(everywhere, at)
-    const unusual = listUnusualFacts(query, found, { postal, everywhere, midnight })
     const timeAllows = insideWindow && !doNotCallToday
+    const { detail, isListStale } = buildDetail(found, facts)
+    // One literal: built from parts, an object takes many times as long.
     return {
       verdict: {
         letter,
@@ -251,11 +254,17 @@ export class ScrubEvaluator {
           insideWindow,
           insideVoiceWindow,
         }),
-        ...buildDetail(found, facts),
-        ...(optOut && { optOut: optOut.effect }),
+        detail,
+        isListStale,
+        optOut: optOut?.effect,
         lists: this.#mergeLists([national.lists, state.lists, litigator.lists, ported.lists]),
-        opensAt: timeAllows ? undefined : this.#findOpening(hours, query, everywhere, records),
-        facts: formatFacts(facts, unusual),
+        opensAt:
+          timeAllows || !query.isForDecision
+            ? undefined
+            : this.#findOpening(hours, query, everywhere, records),
+        facts: query.isForDecision
+          ? formatFacts(facts, listUnusualFacts(query, found, { postal, everywhere, midnight }))
+          : undefined,
       },
       holdsUntil: Math.min(
         window.holdsUntil,
