@@ -104,7 +104,6 @@ function listChangedSecrets(
 
 export const reloadWork: ThreadWork<undefined, ReloadRequest, ReloadPlan> = {
   module: import.meta.url,
-  isBackground: true,
   create: () => ({ handle: planReload, close: () => undefined }),
 }
 

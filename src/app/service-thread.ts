@@ -3,6 +3,7 @@
  * same services as in the main thread, with its own connection to the database for reads. Started by
  * `service-threads.ts`.
  */
+import { getPriority, platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { BytesReply, StreamedReply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
@@ -22,7 +23,6 @@ import { answerReceived, type ReceivedRequest } from '../http/route-handler.js'
 import { encodeReply } from '../http/send-reply.js'
 import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
 import { nodeRuntime } from '../runtime/runtime.js'
-import { lowerThreadPriority } from '../runtime/thread.js'
 import type { AccountView } from '../service/account-view.js'
 import { Accounts } from '../service/accounts/accounts.js'
 import type { AcknowledgedOptOut } from '../service/internal-dnc/acknowledged-opt-outs.js'
@@ -337,11 +337,12 @@ class ServiceThread implements ServiceThreadFunctions {
   }
 }
 
-/** Decisions are more urgent. */
-const niceness = 10
+/** Decisions are more urgent. A process that has a lower priority keeps it: raising one may be forbidden. */
+const niceness = Math.max(10, getPriority())
 
 if (parentPort) {
-  lowerThreadPriority(niceness)
+  // Elsewhere it would be that of the whole process.
+  if (platform() === 'linux') setPriority(niceness)
   const { storage: stored, storePort }: ServiceThreadOptions = workerData
   const storage = await openDatabaseInThread({ ...stored, port: storePort })
   new ServiceThread(parentPort, storage, workerData)

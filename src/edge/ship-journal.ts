@@ -58,7 +58,6 @@ class CenterStore implements RecordStore {
 
 export const journalShipping: ThreadWork<ShippingOptions, ProjectionRequest, ProjectionProgress> = {
   module: import.meta.url,
-  isBackground: true,
   create: ({ folder, keepYears, ...center }) =>
     new JournalProjection({ folder, keepYears }, async () => new CenterStore(center)),
 }

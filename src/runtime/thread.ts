@@ -2,7 +2,6 @@
  * A thread for work that waits for a disk or takes long, so that the thread that decides never does. Requests
  * are carried out one at a time, in their order.
  */
-import { platform, setPriority } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 
 export interface Thread<Request, Reply> {
@@ -18,8 +17,6 @@ export interface Thread<Request, Reply> {
 export interface ThreadWork<Options, Request, Reply> {
   /** The module that calls {@link runInThread} with this work, as its `import.meta.url`. */
   readonly module: string
-  /** Runs at a lower priority than the other threads. */
-  readonly isBackground?: boolean
   create(options: Options): {
     handle(request: Request): Reply | Promise<Reply>
     close(): void | Promise<void>
@@ -125,14 +122,6 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
 
 const closeRequest = 'close'
 
-/** On a busy processor, about a third of the time that another thread gets. */
-const backgroundNiceness = 5
-
-/** Of the calling thread. Only Linux has a priority for each thread; elsewhere it would be the process's. */
-export function lowerThreadPriority(niceness: number): void {
-  if (platform() === 'linux') setPriority(niceness)
-}
-
 /** Does the work if this module was started as a thread for it; otherwise nothing. */
 export function runInThread<Options, Request, Reply>(
   work: ThreadWork<Options, Request, Reply>,
@@ -140,7 +129,6 @@ export function runInThread<Options, Request, Reply>(
   const started: StartData<Options> | undefined = workerData
   const port = parentPort
   if (port === null || started?.threadModule !== work.module) return
-  if (work.isBackground) lowerThreadPriority(backgroundNiceness)
   const worker = work.create(started.options)
   let last = Promise.resolve()
   port.on('message', (request: Request | typeof closeRequest) => {

@@ -6,7 +6,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -24,6 +24,8 @@ interface Call {
 /** What the probe writes. */
 interface Report {
   readonly calls: readonly Call[]
+  /** The nice values of the process's threads while it had work. */
+  readonly niceness: readonly number[]
   /** Processor time of the longest stretch of each round, without the garbage collector. */
   readonly longestStretchMsOfRounds: readonly number[]
 }
@@ -236,4 +238,14 @@ it('does nothing for longer than 10 ms', () => {
     `longest stretch of each round: ${longest.map((ms) => `${ms.toFixed(1)} ms`).join(', ')}`,
   )
   expect(Math.min(...longest)).toBeLessThan(maxStretchMs)
+})
+
+/**
+ * A thread that is interrupted while it posts a message holds a lock of Node.js that the main thread then
+ * waits for, and one with a lower priority gets the processor back late.
+ */
+it('gets no messages from threads with a lower priority, except for those of long requests', () => {
+  const ownNiceness = getPriority()
+  const serviceThreads = Math.max(10, ownNiceness)
+  expect(new Set(report.niceness)).toEqual(new Set([ownNiceness, serviceThreads]))
 })

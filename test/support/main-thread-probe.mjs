@@ -9,7 +9,7 @@ import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 import { measureStretches } from './stretches.mjs'
 
-const { writeFileSync, writeSync } = fs
+const { readdirSync, readFileSync, writeFileSync, writeSync } = fs
 const maxStackFrames = 30
 
 /** How often each call was made, by its name and stack. */
@@ -65,11 +65,21 @@ function wrapDatabaseCalls() {
   }
 }
 
+/** The nice values of the process's threads, of each value one. */
+function readNiceness() {
+  const tasks = '/proc/self/task'
+  const stats = readdirSync(tasks).map((id) => readFileSync(`${tasks}/${id}/stat`, 'utf8'))
+  return [...new Set(stats.map((stat) => Number(stat.split(') ')[1].split(' ')[16])))]
+}
+
+let niceness = []
+
 if (isMainThread) {
   wrapFileCalls()
   wrapDatabaseCalls()
   const stretches = measureStretches()
   process.on('SIGUSR2', () => {
+    niceness = readNiceness()
     isRecording = true
     const longestMs = stretches.longestOfRounds().at(-1) ?? 0
     stretches.beginRound()
@@ -81,6 +91,7 @@ if (isMainThread) {
   })
   process.on('exit', () => {
     const report = {
+      niceness,
       longestStretchMsOfRounds: stretches.longestOfRounds().slice(0, -1),
       calls: [...calls].map(([key, count]) => ({ ...JSON.parse(key), count })),
     }

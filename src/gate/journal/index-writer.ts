@@ -156,7 +156,6 @@ class IndexWriter {
 
 export const indexWriting: ThreadWork<IndexWriterOptions, IndexRequest, IndexProgress> = {
   module: import.meta.url,
-  isBackground: true,
   create: (options) => new IndexWriter(options),
 }
 

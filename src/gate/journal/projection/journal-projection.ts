@@ -105,7 +105,6 @@ export const journalProjecting: ThreadWork<
   ProjectionProgress
 > = {
   module: import.meta.url,
-  isBackground: true,
   create: ({ storage, ...options }) =>
     new JournalProjection(options, async () => {
       const { db } = await openDatabaseInThread({ ...storage, port: undefined })
