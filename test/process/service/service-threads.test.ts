@@ -3,10 +3,12 @@
  * main thread, and with the data of this moment. A thread that ends takes only its requests with it.
  */
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { environmentOf } from '../../support/program.js'
+import { environmentOf, serve } from '../../support/program.js'
 
 interface Answer {
   readonly status: number
@@ -105,5 +107,20 @@ describe('service threads', () => {
 
   it('finish what is in progress when the server stops', () => {
     expect(results.stop.status).toBe(200)
+  })
+
+  it('answer when the server has a low priority, which its user may not raise', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'callgate-low-priority-'))
+    const preload = join(import.meta.dirname, '../../support/low-priority.mjs')
+    const { url, keys, end } = await serve({ CALLGATE_DATA_DIR: dataDir }, [], { preload })
+    const phoneList = Array.from({ length: 1_000 }, (_, index) => 2_122_000_000 + index).join(',')
+    const { status } = await fetch(`${url}/app/main/rpc/scrub`, {
+      method: 'POST',
+      headers: { loginId: keys.sandbox, 'content-type': 'application/json' },
+      body: JSON.stringify({ phoneList }),
+    })
+    await end('SIGTERM')
+    rmSync(dataDir, { recursive: true })
+    expect(status).toBe(200)
   })
 })
