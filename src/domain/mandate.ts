@@ -59,7 +59,7 @@ export interface Mandate {
 }
 
 /** What is left after an allow; absent for what is not limited. */
-export interface RemainingAttempts {
+interface RemainingAttempts {
   readonly hour?: number | undefined
   readonly day?: number | undefined
 }
@@ -80,7 +80,7 @@ export type ApprovalState = (typeof approvalStates)[number]
 export const maxNoteLength = 500
 
 /** The approval that an allow rests on, or that a blocked call waits for. */
-export interface UsedApproval {
+interface UsedApproval {
   readonly id: string
   /** When the waiting one expires, as ISO 8601. */
   readonly expiresAt?: string | undefined

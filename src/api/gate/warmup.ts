@@ -11,7 +11,7 @@ import { fields, optionalId } from '../fields.js'
  * - `ended`: the time to keep them fresh is over;
  * - `stopped`: the job was stopped before that.
  */
-export const warmupStates = ['asking', 'warm', 'ended', 'stopped'] as const
+const warmupStates = ['asking', 'warm', 'ended', 'stopped'] as const
 export type WarmupState = (typeof warmupStates)[number]
 
 const defaultKeepForMs = msPerHour

@@ -62,7 +62,7 @@ export function readTokenGrant(text: string): TokenGrant {
 }
 
 /** Throws for limits that this version cannot read. */
-export function readCallLimits(text: string | null): CallLimits | undefined {
+function readCallLimits(text: string | null): CallLimits | undefined {
   return text === null ? undefined : callLimitsSchema.parse(JSON.parse(text))
 }
 
