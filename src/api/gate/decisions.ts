@@ -136,7 +136,6 @@ function toPlainRequest(found: PlainFields): DecisionRequest | undefined {
     callerId,
     reference,
     at: undefined,
-    approvalId: undefined,
   }
 }
 
@@ -166,7 +165,6 @@ const predialRequest = fields({
     callerId: callerid,
     reference: ref,
     at: undefined,
-    approvalId: undefined,
     keepSentNumber: format === 'sent',
   }),
 )
