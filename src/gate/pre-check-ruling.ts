@@ -1,6 +1,7 @@
 /** Rulings without checks: on service codes and unusual numbers, and on allows that may not leave. */
 import type { Decision, Finding, ReasonCode, Ruling } from '../domain/decision.js'
 import type { ParsedDialString } from '../domain/phone-number.js'
+import type { Instant } from '../domain/time/clock.js'
 
 /** The ruling on a dialed text, before it is recorded. */
 export interface CallRuling {
@@ -54,4 +55,16 @@ function createRuling(decision: 'allow' | 'block', reason: ReasonCode): Ruling {
     holdsUntil: Number.POSITIVE_INFINITY,
     nextAllowedAt: undefined,
   }
+}
+
+/** Why an allow may no longer leave. */
+export function findBlockReason(
+  { request, holdsUntil }: Decision,
+  accountNow: Instant,
+  states: { readonly isRecorded: boolean; readonly isLate: boolean; readonly isCurrent: boolean },
+): ReasonCode | undefined {
+  if (!states.isRecorded) return 'not-recorded'
+  if (states.isLate) return 'overloaded'
+  if (!states.isCurrent) return 'not-current'
+  return request.at === undefined && holdsUntil <= accountNow ? 'expired' : undefined
 }
