@@ -78,6 +78,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'storage/',
     'errors.ts',
   ],
+  'proxy/': [
+    'api/gate/',
+    'domain/',
+    'http/request/',
+    'observability/log.ts',
+    'runtime/',
+    'errors.ts',
+  ],
   'storage/': ['domain/', 'runtime/', 'errors.ts'],
   'fake-vendor/': [
     'api/',
@@ -120,7 +128,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/resources': ['observability/tracing.ts'],
   '@opentelemetry/sdk-trace': ['observability/tracing.ts'],
   aws4fetch: ['data/number-list/exchange/s3-files.ts'],
-  undici: ['sources/remote/client/http-transport.ts'],
+  undici: ['sources/remote/client/http-transport.ts', 'proxy/upstream.ts'],
   'lru-cache': ['sources/cache/', 'runtime/ttl-cache.ts'],
   'csv-parse': ['data/feeds/cells.ts'],
   luxon: ['domain/time/'],
