@@ -15,6 +15,7 @@ import * as decisions from './migrations/0011-decisions-expand.js'
 import * as listVersions from './migrations/0012-list-versions-expand.js'
 import * as sharedLimits from './migrations/0013-shared-limits-expand.js'
 import * as edges from './migrations/0014-edges-expand.js'
+import * as optOutStatements from './migrations/0015-opt-out-statements-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -34,6 +35,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0012-list-versions-expand': listVersions,
   '0013-shared-limits-expand': sharedLimits,
   '0014-edges-expand': edges,
+  '0015-opt-out-statements-expand': optOutStatements,
 }
 
 /** In order. */

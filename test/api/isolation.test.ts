@@ -505,6 +505,25 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: holding('"id"'),
   },
+  outcome: {
+    ask: () => ({ path: `/v1/decisions/${mine.decision}/outcome`, json: { state: 'answered' } }),
+    theirs: async (answer) => {
+      status(404)(answer)
+      const path = `/v1/decisions/${mine.decision}`
+      lacking('"outcome"')(await send(owner, { path }))
+    },
+    mine: holding('recorded'),
+  },
+  'opt-out': {
+    ask: () => ({ path: '/v1/opt-outs', json: { decisionId: mine.decision } }),
+    theirs: async (answer) => {
+      status(404)(answer)
+      const query = { phoneList: consented, actionType: 'status' }
+      const listed = await send(owner, { path: '/app/main/rpc/pdnc', query })
+      holding(/^\d{10},,$/)(listed)
+    },
+    mine: holding('recorded'),
+  },
   'list-file': {
     ask: () => ({ path: `/v1/list-files/${'0'.repeat(64)}` }),
     theirs: status(403),

@@ -121,7 +121,7 @@ describe('scheduled calls', () => {
     ] as const
 
   async function send(
-    [platform, path, body]: ReturnType<typeof vapi> | ReturnType<typeof retell>,
+    [platform, path, body]: readonly ['vapi' | 'retell', string, object],
     allowScheduled: boolean,
   ) {
     const proxy = await openTestProxy({

@@ -19,12 +19,17 @@ afterAll(async () => {
   await callgate.end()
 })
 
-const allowed = ['+12125550106', '+13055550106', '+16025550106']
+const allowed = ['+12125550106', '+13055550106', '+12165550106']
 const optedOut = ['+13035550106', '+17185550106']
 /** No text of a test has these digits but where a callee may be. */
 const refused = ['+12125550100', '+14155550103', ...optedOut]
 const list = optedOut.map((number) => number.slice(2)).join(',')
 expect((await callgate.get(`/app/main/rpc/pdnc?phoneList=${list}&actionType=add`)).status).toBe(200)
+
+for (const one of allowed) {
+  const decided = await callgate.postJson('/v1/decisions', { number: one, callKind: 'ai' })
+  expect(await decided.json()).toMatchObject({ decision: 'allow' })
+}
 
 const names = Object.keys(platforms) as PlatformName[]
 
