@@ -80,6 +80,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'proxy/': [
     'api/gate/',
+    'data/files/',
     'domain/',
     'http/request/',
     'observability/log.ts',

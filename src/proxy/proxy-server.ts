@@ -1,10 +1,10 @@
 /** The gating proxy: forwards a request that places calls only after the gate has allowed each of them. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Timers } from '../domain/time/clock.js'
 import { getErrorCode } from '../errors.js'
 import type { Logger } from '../observability/log.js'
 import type { GateClient } from './gate-client.js'
+import { listenOn, type RunningProxy } from './listen.js'
 import type { CallPlan, JsonObject, Platform, PlatformRoute } from './platforms/platform.js'
 import { Refusal } from './refusal.js'
 import { type EncodedBody, encodeFields, parseFields, readBytes } from './request-body.js'
@@ -23,18 +23,9 @@ export interface ProxyOptions {
   readonly log: Logger
 }
 
-export interface RunningProxy {
-  /** `http://host:port`, without a slash at the end. */
-  readonly url: string
-  /** Waits for the requests in progress. */
-  close(): Promise<void>
-}
-
 const maxCalls = 100
-const maxConnections = 1_000
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
-const closeGraceMs = 10_000
 
 /** Rejects when it cannot listen, such as on a port in use. */
 export async function openProxy(options: ProxyOptions): Promise<RunningProxy> {
@@ -42,7 +33,6 @@ export async function openProxy(options: ProxyOptions): Promise<RunningProxy> {
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
   })
-  server.maxConnections = maxConnections
   server.on('request', (request, response) => void answer(request, response, options))
   // Without listeners `http` closes these connections; with one the client is told why.
   for (const event of ['upgrade', 'connect'] as const) {
@@ -51,22 +41,11 @@ export async function openProxy(options: ProxyOptions): Promise<RunningProxy> {
       socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
     })
   }
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, options.host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-  const { address, port } = server.address() as AddressInfo
+  const running = await listenOn(server, options)
   return {
-    url: `http://${address.includes(':') ? `[${address}]` : address}:${port}`,
+    url: running.url,
     async close() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeIdleConnections()
-      const cutOff = setTimeout(() => server.closeAllConnections(), closeGraceMs)
-      await closed
-      clearTimeout(cutOff)
+      await running.close()
       await options.upstream.close()
     },
   }

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Retell from 'retell-sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startChild } from '../../../scripts/children.mjs'
 import { callRequests } from '../../proxy/platform-requests.js'
@@ -19,8 +20,9 @@ let proxy: { readonly url: string; readonly child: ChildProcess; output(): strin
 beforeAll(async () => {
   server = await serve({ CALLGATE_DATA_DIR: dataDir, CALLGATE_SANDBOX_AT: midday })
   upstream = await openFakePlatform()
+  const events = ['--events-listen', '127.0.0.1:0']
   proxy = await startProxy(
-    ['--platform', 'retell', '--gate', server.url, '--upstream', upstream.url],
+    ['--platform', 'retell', '--gate', server.url, '--upstream', upstream.url, ...events],
     server.keys.sandbox,
   )
 })
@@ -35,13 +37,16 @@ async function startProxy(options: readonly string[], key: string) {
   const child = startChild(
     process.execPath,
     [program, 'proxy', '--listen', '127.0.0.1:0', ...options],
-    { env: environmentOf({ CALLGATE_KEY: key }), stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      env: environmentOf({ CALLGATE_KEY: key, CALLGATE_EVENTS_SECRET: 'events-secret' }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
   )
   let output = ''
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout?.on('data', (bytes: Buffer) => {
       output += bytes.toString()
-      const [, found] = /listens on (\S+)\n/.exec(output) ?? []
+      const [, found] = /listens on (\S+)\n[\s\S]*\n/.exec(output) ?? []
       if (found !== undefined) resolve(found)
     })
     child.once('exit', (code) => reject(new Error(`the proxy ended with ${code}:\n${output}`)))
@@ -67,8 +72,28 @@ describe('the proxy', () => {
     expect(blocked.status).toBe(403)
     expect(JSON.parse(blocked.body)).toMatchObject({ reason: 'no-consent' })
     expect(upstream.received).toHaveLength(1)
+    expect(proxy.output()).toContain('call forwarded')
     expect(proxy.output()).not.toContain('platform-secret')
     expect(proxy.output()).not.toContain(server.keys.sandbox)
+  })
+
+  test('takes what is said in a call for an opt-out', async () => {
+    expect((await sendRaw(proxy.url, call('+12165550106'))).status).toBe(200)
+    const { metadata } = JSON.parse(upstream.received.at(-1)?.body ?? '')
+    const transcript_object = [{ role: 'user', content: 'Take me off your list' }]
+    const event = { event: 'call_ended', call: { call_id: 'c', metadata, transcript_object } }
+    const text = JSON.stringify(event)
+    const [, address = ''] = /come in on (\S+)\n/.exec(proxy.output()) ?? []
+    const signature = await Retell.sign(text, 'events-secret')
+    const headers = { 'content-type': 'application/json', 'x-retell-signature': signature }
+    const unsigned = { 'content-type': 'application/json' }
+    const send = (more: Record<string, string>) =>
+      fetch(address, { method: 'POST', body: text, headers: more })
+    expect((await send(unsigned)).status).toBe(401)
+    expect((await sendRaw(proxy.url, call('+12165550106'))).status).toBe(200)
+    expect((await send(headers)).status).toBe(200)
+    expect((await sendRaw(proxy.url, call('+12165550106'))).status).toBe(403)
+    expect(proxy.output()).not.toContain('events-secret')
   })
 
   test('an opt-out is in force with the very next call', async () => {
@@ -104,6 +129,21 @@ test.each([
 ])('%j is refused', async (options, message) => {
   const args = ['proxy', '--gate', 'http://127.0.0.1:1', ...options]
   const { code, err } = await callgate(args, { CALLGATE_KEY: 'key' })
+  expect([code, err]).toEqual([2, expect.stringMatching(message)])
+})
+
+test.each([
+  ['vapi', {}, /set CALLGATE_EVENTS_SECRET/],
+  ['twilio', { CALLGATE_EVENTS_SECRET: 'x' }, /--events-url is missing/],
+  ['livekit', { CALLGATE_EVENTS_SECRET: 'x' }, /<API key>:<API secret>/],
+  ['telnyx', { CALLGATE_EVENTS_SECRET: 'x' }, /public key/],
+] as const)('the events of %s are refused with %j', async (platform, environment, message) => {
+  const upstreamOption = ['--upstream', 'https://a.example']
+  const args = ['proxy', '--gate', 'http://127.0.0.1:1', '--platform', platform, ...upstreamOption]
+  const { code, err } = await callgate([...args, '--events-listen', '127.0.0.1:0'], {
+    CALLGATE_KEY: 'key',
+    ...environment,
+  })
   expect([code, err]).toEqual([2, expect.stringMatching(message)])
 })
 
