@@ -33,6 +33,8 @@ export interface ConsentRecord {
 export interface OptOutStatement {
   /** Of the call in which it was heard. The same words about it are the same opt-out, however often they are sent. */
   readonly decisionId?: string | undefined
+  /** The sender's id of what it was heard in, for a call without a decision. */
+  readonly reference?: string | undefined
   /** The words of the person. */
   readonly said?: string | undefined
   /** Where they were heard, such as `transcript`. */

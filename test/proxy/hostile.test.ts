@@ -256,6 +256,7 @@ describe('another callee', () => {
     '<!DOCTYPE x [<!ENTITY d "Dial">]><Response/>',
     '<?xml version="1.0" encoding="UTF-7"?>+ADw-Dial+AD4-',
     '<Response><![CDATA[<Dial>]]></Response>',
+    '+12125550100',
   ])('twilio: %s', async (twiml) => {
     const body = new URLSearchParams({ To: allowed, From: allowed, Twiml: twiml }).toString()
     await expectRefused('twilio', callOf('twilio', { body }), 'other-callee')
@@ -308,6 +309,12 @@ describe('other requests that place calls', () => {
     upstream.received.length = 0
     await expectRefused('twilio', update('Twiml=%3CResponse%3E%3CDial%3E'))
     await expectRefused('twilio', update('Status=completed&Url=https%3A%2F%2Fa.example'))
+  })
+
+  test('a harmless request may be without a body', async () => {
+    const path = '/v2/calls/v3:abc/actions/hangup'
+    expect((await sendRaw(proxies.telnyx.url, { path })).status).toBe(200)
+    expect(upstream.received).toMatchObject([{ url: path, body: '' }])
   })
 
   test('a running call of Telnyx is not given an agent that transfers it', async () => {

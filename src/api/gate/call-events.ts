@@ -59,6 +59,7 @@ export interface OptOutRequest {
   /** Ten digits; absent if the decision has it. */
   readonly number?: string | undefined
   readonly decisionId?: string | undefined
+  readonly reference?: string | undefined
   /** The words of the person. */
   readonly said?: string | undefined
   /** Where they were heard. */
@@ -78,6 +79,9 @@ const optOutRequest: z.ZodType<OptOutRequest> = fields({
     })
     .optional(),
   decisionId: decisionId.optional(),
+  reference: optionalText(200).describe(
+    'Your id of the call or event: with it, the same words about the number are stored once',
+  ),
   said: optionalText(500).describe('What the person said'),
   source: z
     .string('must be text')

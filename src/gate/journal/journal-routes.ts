@@ -40,14 +40,14 @@ export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
       return { recorded: true } as const
     }),
     createRoute(optOutEndpoint, async (caller, request) => {
-      const { decisionId, said, source } = request
+      const { decisionId, reference, said, source } = request
       const call = decisionId ? await findCall(deps, caller, decisionId) : request
       await optOuts.add(caller, {
         numbers: [call.number ?? ''],
         projectId: request.projectId ?? call.projectId,
         campaignId: request.campaignId ?? (request.projectId ? undefined : call.campaignId),
         ignoreInvalid: false,
-        statement: { decisionId, said, source },
+        statement: { decisionId, reference, said, source },
       })
       return { recorded: true } as const
     }),

@@ -3,7 +3,7 @@ import { formatInstant } from '../../domain/time/dates.js'
 import { isObject, type JsonObject } from '../platforms/platform.js'
 
 /** With the fields of `POST /v1/decisions/{id}/outcome`. */
-export interface HeardOutcome {
+interface HeardOutcome {
   readonly state: 'dialled' | 'answered' | 'failed'
   readonly leg?: string | undefined
   readonly dialledAt?: string | undefined
@@ -18,6 +18,8 @@ export interface CallEvent {
   readonly decisionId?: string | undefined
   /** Of the person called, in the words of the platform. */
   readonly number?: string | undefined
+  /** The platform's id of the call. */
+  readonly callId?: string | undefined
   readonly outcome?: HeardOutcome | undefined
   /** What the person called has said; empty if the event has no transcript. */
   readonly utterances: readonly string[]

@@ -32,10 +32,10 @@ export class EventClient {
    * By the number of the decision; without one, by the number in the event. False if there is neither.
    * Resolves when the opt-out is on disk at the gate.
    */
-  async optOut({ decisionId, number = '' }: CallEvent, words: string): Promise<boolean> {
+  async optOut({ decisionId, callId, number = '' }: CallEvent, words: string): Promise<boolean> {
     const { projectId } = this.#options
     const said = words.trim().slice(0, maxSaidLength)
-    const statement = { said, source: 'transcript' }
+    const statement = { reference: callId, said, source: 'transcript' }
     if (decisionId && (await this.#post('/v1/opt-outs', { decisionId, ...statement }))) return true
     if (!/^(?:\+?1)?\d{10}$/.test(number)) return false
     return await this.#post('/v1/opt-outs', { number, projectId, ...statement })

@@ -33,13 +33,14 @@ const readVapi: ReadEvent = (fields) => {
   const call = objectAt(message, 'call')
   const { number } = { ...objectAt(call, 'customer'), ...objectAt(message, 'customer') }
   const { callgateDecision } = objectAt(call, 'assistantOverrides', 'metadata')
+  const leg = statusOf(call.id)
   const event = {
     type,
     decisionId: decisionOf(callgateDecision, number),
     number: textOf(number),
+    callId: leg,
     utterances: [],
   }
-  const leg = statusOf(call.id)
   if (type === 'status-update') {
     const state = ({ ringing: 'dialled', 'in-progress': 'answered' } as const)[
       String(message.status)
@@ -69,13 +70,14 @@ const readRetell: ReadEvent = (fields) => {
   const type = textOf(fields.event) ?? 'unknown'
   const call = objectAt(fields, 'call')
   const number = textOf(call.to_number)
+  const leg = statusOf(call.call_id)
   const event = {
     type,
     decisionId: decisionOf(objectAt(call, 'metadata').callgate_decision, number),
     number,
+    callId: leg,
     utterances: [],
   }
-  const leg = statusOf(call.call_id)
   if (type === 'call_started') return { ...event, outcome: { state: 'dialled', leg } }
   if (type !== 'call_ended' && type !== 'call_analyzed') return event
   const reason = statusOf(call.disconnection_reason)
@@ -99,13 +101,14 @@ const readTelnyx: ReadEvent = (fields) => {
   const type = textOf(data.event_type) ?? 'unknown'
   const payload = objectAt(data, 'payload')
   const number = textOf(payload.to)
+  const leg = statusOf(payload.call_control_id)
   const event = {
     type,
     decisionId: decisionOf(readClientState(payload.client_state), number),
     number,
+    callId: leg,
     utterances: [],
   }
-  const leg = statusOf(payload.call_control_id)
   if (type === 'call.initiated') return { ...event, outcome: { state: 'dialled', leg } }
   if (type === 'call.answered') return { ...event, outcome: { state: 'answered', leg } }
   if (type === 'call.transcription') {
@@ -146,6 +149,7 @@ const readTwilio: ReadEvent = (fields, query) => {
     type: status ?? textOf(fields.TranscriptionEvent) ?? 'unknown',
     decisionId: decisionOf(query.get('callgateDecision'), undefined),
     number: textOf(fields.To),
+    callId: statusOf(fields.CallSid),
     ...(state && { outcome: { state, leg: statusOf(fields.CallSid), dialStatus: status } }),
     utterances: readTwilioTranscript(fields.TranscriptionData, fields.Track),
   }
@@ -165,13 +169,14 @@ const readLivekit: ReadEvent = (fields) => {
   const type = textOf(fields.event) ?? 'unknown'
   const participant = objectAt(fields, 'participant')
   const attributes = objectAt(participant, 'attributes')
+  const leg = statusOf(attributes['sip.callID'] ?? participant.sid)
   const event = {
     type,
     decisionId: decisionOf(attributes['callgate.decision'], undefined),
     number: textOf(attributes['sip.phoneNumber']),
+    callId: leg,
     utterances: [],
   }
-  const leg = statusOf(attributes['sip.callID'] ?? participant.sid)
   if (type === 'participant_joined') return { ...event, outcome: { state: 'dialled', leg } }
   if (type !== 'participant_left' && type !== 'participant_connection_aborted') return event
   const reason = statusOf(participant.disconnectReason ?? participant.disconnect_reason)

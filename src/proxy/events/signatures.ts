@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Instant } from '../../domain/time/clock.js'
 import { isObject } from '../platforms/platform.js'
 
-export interface SignedEvent {
+interface SignedEvent {
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
   /** As the platform knows it, with its query. */

@@ -92,6 +92,9 @@ const harmlessElements = new Set([
 function requireHarmlessTwiml(text: string): void {
   // As the SDK writes it; another encoding could hide elements.
   const elements = text.replace(/^<\?xml version="1\.0" encoding="UTF-8"\?>/, '')
+  if (!/^\s*<Response[\s/>]/.test(elements)) {
+    throw new Refusal('other-callee', 'Twiml: must begin with <Response>')
+  }
   for (const [, name = ''] of elements.matchAll(/<\/?([^\s/>]*)/g)) {
     if (harmlessElements.has(name)) continue
     const message = `Twiml: the element <${name.slice(0, 20)}> may bring in another callee`

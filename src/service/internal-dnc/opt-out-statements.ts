@@ -12,10 +12,12 @@ export async function insertStatement(
   db: Db,
   { owner, at, seq, keyId }: RowWrite,
   number: string,
-  { decisionId, said, source }: OptOutStatement,
+  { decisionId, reference, said, source }: OptOutStatement,
 ): Promise<boolean> {
-  const words = JSON.stringify([decisionId, source, said])
-  const id = decisionId ? createHash('sha256').update(words).digest('hex') : `change-${seq}`
+  const isRepeatable = decisionId !== undefined || reference !== undefined
+  const content = JSON.stringify([number, decisionId, reference, source, said])
+  const hash = createHash('sha256').update(content).digest('hex')
+  const id = isRepeatable ? hash : `change-${seq}`
   const inserted = await db
     .insertInto('opt_out_statements')
     .values({

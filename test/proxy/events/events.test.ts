@@ -344,6 +344,15 @@ describe.each(speaking)('an opt-out in a transcript of %s', (name) => {
       `/app/main/rpc/pdnc?phoneList=${number.slice(2)}&actionType=status`,
     )
     expect(await status.text()).toContain('2026-11-23')
+    const stored = () =>
+      callgate.callgate.storage.db
+        .selectFrom('opt_out_statements')
+        .select('said')
+        .where('number', '=', number.slice(2))
+        .execute()
+    expect(await stored()).toEqual([{ said: 'remove me' }])
+    expect(await send(url, path, await signed(body, now, path))).toBe(200)
+    expect(await stored()).toHaveLength(1)
   })
 })
 
