@@ -122,6 +122,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/warm/warm.js')).registerWarm,
   ],
   [
+    'proxy',
+    'stand before an AI voice platform and forward only allowed calls',
+    async () => (await import('./commands/proxy/proxy.js')).registerProxy,
+  ],
+  [
     'compare',
     'compare the answers of a provider with those of callgate',
     async () => (await import('./commands/compare/compare.js')).registerCompare,

@@ -57,6 +57,8 @@ function toVariableName(path: readonly string[]): string {
 const nonSettingVariables: ReadonlySet<string> = new Set([
   'CALLGATE_CONFIG',
   'CALLGATE_LOGIN_ID',
+  'CALLGATE_KEY',
+  'CALLGATE_EVENTS_SECRET',
   'CALLGATE_TEST_DATA',
   'CALLGATE_E2E_CACHE',
   'CALLGATE_E2E_MIRROR',
@@ -148,6 +150,16 @@ export function readLoginIdFromEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): string | undefined {
   return environment.CALLGATE_LOGIN_ID?.trim() || undefined
+}
+
+/** The API key with which the proxy asks the gate, and the secret of the platform's events. */
+export function readProxySecrets(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): { readonly key: string | undefined; readonly eventsSecret: string | undefined } {
+  return {
+    key: environment.CALLGATE_KEY?.trim() || undefined,
+    eventsSecret: environment.CALLGATE_EVENTS_SECRET?.trim() || undefined,
+  }
 }
 
 /** Whether systemd waits for a message that the service is ready (sd_notify(3)). */

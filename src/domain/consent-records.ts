@@ -28,3 +28,15 @@ export interface ConsentRecord {
   /** Id of the key that stored it, or `import:<source>`; null for records from before this was stored. */
   readonly recordedBy: string | null
 }
+
+/** How an opt-out was heard, kept beside the entry of the list as evidence. */
+export interface OptOutStatement {
+  /** Of the call in which it was heard. The same words about it are the same opt-out, however often they are sent. */
+  readonly decisionId?: string | undefined
+  /** The sender's id of what it was heard in, for a call without a decision. */
+  readonly reference?: string | undefined
+  /** The words of the person. */
+  readonly said?: string | undefined
+  /** Where they were heard, such as `transcript`. */
+  readonly source: string
+}

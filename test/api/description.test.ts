@@ -38,7 +38,7 @@ function everyEndpoint() {
     listFileEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
-      ...journalRoutes(journal),
+      ...journalRoutes({ journal, optOuts: service.internalDnc }),
       ...edgeRoutes(new Center({ storage, timers: systemTimers, listAccountId: 'main' })),
       createEdgeDecisionsRoute(storage),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),

@@ -22,10 +22,12 @@ let stranger: string
 const listed = '2127365001'
 const consented = '2127365002'
 const monitored = '2127365003'
+/** There is a decision about it. */
+const called = '2127365008'
 const project = 'MINE'
 
 /** What the owner has; the ids are filled in before the first test. */
-const mine = { campaign: 0, entity: 0, scan: '', decision: '', warming: '', approval: '' }
+const mine = { campaign: 0, entity: 0, scan: '', decision: '', call: '', warming: '', approval: '' }
 
 const send = (key: string | undefined, asked: Ask): Promise<Answer> => accounts.send(key, asked)
 
@@ -87,6 +89,8 @@ async function ownThings(): Promise<void> {
   const waiting = (await send(key, { path: '/v1/decisions', json: call })).json()
   expect(waiting).toMatchObject({ decision: 'block', reason: 'approval-needed' })
   mine.approval = (waiting as { mandate: { approval: { id: string } } }).mandate.approval.id
+  const other = { number: called, callKind: 'manual' }
+  mine.call = (await owned<{ id: string }>({ path: '/v1/decisions', json: other })).id
   mine.warming = (
     await owned<{ id: string }>({ path: '/v1/warm', json: { numbers: [consented] } })
   ).id
@@ -515,6 +519,34 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: holding('"id"'),
   },
+  outcome: {
+    ask: () => ({ path: `/v1/decisions/${mine.decision}/outcome`, json: { state: 'answered' } }),
+    theirs: async (answer) => {
+      status(404)(answer)
+      const path = `/v1/decisions/${mine.decision}`
+      lacking('"outcome"')(await send(owner, { path }))
+    },
+    mine: holding('recorded'),
+  },
+  'opt-out': [
+    {
+      about: 'decision',
+      ask: () => ({ path: '/v1/opt-outs', json: { decisionId: mine.call } }),
+      theirs: async (answer) => {
+        status(404)(answer)
+        const query = { phoneList: called, actionType: 'status' }
+        const listing = await send(owner, { path: '/app/main/rpc/pdnc', query })
+        holding(/^\d{10},,$/)(listing)
+      },
+      mine: holding('recorded'),
+    },
+    {
+      about: 'project',
+      ask: () => ({ path: '/v1/opt-outs', json: { number: called, projectId: project } }),
+      theirs: unknownProject,
+      mine: holding('recorded'),
+    },
+  ],
   'list-file': {
     ask: () => ({ path: `/v1/list-files/${'0'.repeat(64)}` }),
     theirs: status(403),

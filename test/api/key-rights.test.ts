@@ -219,6 +219,12 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   'predial-get': { needs: decide, ask: { path: '/v1/predial', query: { number, kind: 'manual' } } },
   'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
   decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },
+  outcome: {
+    needs: decide,
+    status: 404,
+    ask: { path: '/v1/decisions/unknown/outcome', json: { state: 'failed' } },
+  },
+  'opt-out': { needs: ['records'], ask: { path: '/v1/opt-outs', json: { number } } },
   // Only servers over PostgreSQL have edges.
   'edge-account': { needs: ['edge'], status: 404, ask: { path: '/v1/edge/account' } },
   'edge-records': {

@@ -93,6 +93,7 @@ const kept: Readonly<Record<string, string>> = {
     'legal_name ein street_address city state zip country_code primary_phone_number more',
   list_versions: 'name version sha256 published_by',
   pauses: 'subject paused_by reason',
+  opt_out_statements: 'id list number decision_id source key_id',
   project_hours: 'project_code region mon_fri sat sun effective_from effective_until',
   projects:
     'code name status notes san org_id webhook_url ftc_status ftc_message ftc_expires_on ftc_area_codes',
@@ -135,6 +136,7 @@ it('leaves the number in no column but those that are known', async () => {
   expect(findNumber().toSorted()).toEqual(known.toSorted())
   expect(preview.map(({ what, count, result }) => [what, count, result])).toEqual([
     ['opt-outs (internal do-not-call list)', 1, 'kept'],
+    ['statements of opt-outs', 1, 'reduced'],
     ['relationship and consent records', 1, 'reduced'],
     ['monitored numbers', 1, 'deleted'],
     ['observations of spam labels', 1, 'deleted'],

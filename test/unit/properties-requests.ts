@@ -40,6 +40,7 @@ const likelyValues: readonly (readonly [RegExp, readonly unknown[]])[] = [
   [/campaign/i, [1, '1', '2']],
   [/kind$/i, ['manual', 'autodialed', 'ai']],
   [/^type$/i, ['S', 'I', 'P', 'T']],
+  [/^source$/i, ['transcript', 'api']],
   [/jobid|^id$/i, ['00000000-0000-4000-8000-000000000000']],
   [/scantype/i, ['carrier', 'carrierandapps']],
   [/url$/i, ['http://127.0.0.1:9/x', 'https://receiver.invalid/x', 'http://169.254.169.254/']],

@@ -233,7 +233,11 @@ export function openHttpServer(
     ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
     // Its path would otherwise be that of a decision with the id 'preview'.
     createPreviewRoute(callgate.dryRunGate, runtime.clock),
-    ...journalRoutes(journal, callgate.sharedDecisions),
+    ...journalRoutes({
+      journal,
+      shared: callgate.sharedDecisions,
+      optOuts: service.internalDnc,
+    }),
     ...edgeRoutes(
       new Center({
         storage: callgate.storage,

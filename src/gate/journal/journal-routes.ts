@@ -1,31 +1,85 @@
-/** The route that reads a record; the routes that decide are in `http/decision-routes.ts`. */
+/**
+ * The routes about a decision that was made: its record, what became of the call, and an opt-out of the
+ * person called. The routes that decide are in `http/decision-routes.ts`.
+ */
 
+import { type OptOutRequest, optOutEndpoint, outcomeEndpoint } from '../../api/gate/call-events.js'
 import { readDecisionEndpoint } from '../../api/gate/decisions.js'
 import { createRoute, type Route, requireScopeAllowed } from '../../api/route.js'
 import type { CallOutcome } from '../../domain/call-outcome.js'
+import type { Caller, ScopeChoice } from '../../domain/caller.js'
+import type { OptOutStatement } from '../../domain/consent-records.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import { AppError } from '../../errors.js'
+import { AppError, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { Journal } from './journal.js'
 import type { DecisionStore } from './projection/decision-store.js'
 
 type SharedDecisions = Pick<DecisionStore, 'find' | 'findNotes'>
 
-/** `shared` has the decisions of all servers, if there may be several. */
-export function journalRoutes(
-  journal: Pick<Journal, 'find' | 'index' | 'origin'>,
-  shared?: SharedDecisions,
-): readonly Route[] {
+export interface JournalRoutesDeps {
+  readonly journal: Pick<Journal, 'find' | 'index' | 'origin' | 'record'>
+  /** Has the decisions of all servers, if there may be several. */
+  readonly shared?: SharedDecisions | undefined
+  readonly optOuts: {
+    add(
+      caller: Caller,
+      request: ScopeChoice & {
+        readonly numbers: readonly string[]
+        readonly ignoreInvalid: boolean
+        readonly statement: OptOutStatement
+      },
+    ): Promise<void>
+  }
+}
+
+export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
+  const { journal, optOuts } = deps
   return [
-    createRoute(readDecisionEndpoint, async (caller, { id }) => {
-      const found = await findDecision(journal, shared, { accountId: caller.accountId, id })
-      if (found) {
-        requireScopeAllowed(caller, found)
-        return found
-      }
-      throw new AppError('not-found', `id '${id}': ${describeMissing(id, journal.index)}`)
+    createRoute(readDecisionEndpoint, (caller, { id }) => requireDecision(deps, caller, id)),
+    createRoute(outcomeEndpoint, async (caller, { id, ...outcome }) => {
+      await requireDecision(deps, caller, id)
+      journal.record(id, outcome, journal.find(caller.accountId, id) !== undefined)
+      return { recorded: true } as const
+    }),
+    createRoute(optOutEndpoint, async (caller, request) => {
+      const { decisionId, reference, said, source } = request
+      const call = decisionId ? await findCall(deps, caller, decisionId) : request
+      await optOuts.add(caller, {
+        numbers: [call.number ?? ''],
+        projectId: request.projectId ?? call.projectId,
+        campaignId: request.campaignId ?? (request.projectId ? undefined : call.campaignId),
+        ignoreInvalid: false,
+        statement: { decisionId, reference, said, source },
+      })
+      return { recorded: true } as const
     }),
   ]
+}
+
+/** The number is that of the record, whatever an event of a platform says. */
+async function findCall(
+  deps: JournalRoutesDeps,
+  caller: Caller,
+  id: string,
+): Promise<Pick<OptOutRequest, 'number' | 'projectId' | 'campaignId'>> {
+  const { number, projectId, campaignId } = await requireDecision(deps, caller, id)
+  if (/^\d{10}$/.test(number)) return { number, projectId, campaignId }
+  const rule = 'its decision is not about a number of ten digits; send the number'
+  throw invalidRequest([{ field: 'decisionId', value: id, rule }])
+}
+
+async function requireDecision(
+  { journal, shared }: JournalRoutesDeps,
+  caller: Caller,
+  id: string,
+): Promise<DecisionDocument> {
+  const found = await findDecision(journal, shared, { accountId: caller.accountId, id })
+  if (found) {
+    requireScopeAllowed(caller, found)
+    return found
+  }
+  throw new AppError('not-found', `id '${id}': ${describeMissing(id, journal.index)}`)
 }
 
 async function findDecision(

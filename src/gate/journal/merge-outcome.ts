@@ -6,7 +6,7 @@ const legStates: ReadonlySet<OutcomeState | undefined> = new Set(['dialled', 'an
 
 /**
  * The note's fields replace known ones. The state of a leg is not replaced by a late note about the
- * handover, nor its end by its beginning. Another leg, such as a second trunk after the first failed,
+ * handover, nor its end by its beginning or by another end. Another leg, such as a second trunk after the first failed,
  * starts over, but no leg replaces the one that answered. Pure and associative: merging notes with each
  * other first gives the same result.
  */
@@ -34,7 +34,7 @@ function mergeState(
   if (noted === undefined) return known
   if (!legStates.has(noted)) return legStates.has(known) ? known : noted
   const ended = known === 'answered' || known === 'failed'
-  return noted === 'dialled' && ended && !otherLeg ? known : noted
+  return ended && !otherLeg ? known : noted
 }
 
 function mergeLeg(known: Partial<CallOutcome>, note: Partial<CallOutcome>): Partial<CallOutcome> {

@@ -50,6 +50,19 @@ const keepOptOuts: EraseKind = async (db, { number, accountId }) => {
   return [{ what: 'opt-outs (internal do-not-call list)', count: rows.length, result: 'kept', why }]
 }
 
+const eraseStatements: EraseKind = async (db, { number, accountId }) => {
+  const { numUpdatedRows } = await db
+    .updateTable('opt_out_statements')
+    .set({ said: null })
+    .where('number', '=', number)
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .executeTakeFirstOrThrow()
+  const why =
+    'without the words; the rest shows how the opt-out was made, and is kept as long as it'
+  const what = 'statements of opt-outs'
+  return [{ what, count: Number(numUpdatedRows), result: 'reduced', why }]
+}
+
 /** Ended, so that no call rests on them anymore. */
 const eraseConsents: EraseKind = async (db, erasure) => {
   const { number, accountId, at, keepYears } = erasure
@@ -209,6 +222,7 @@ const reportLegalEntities: EraseKind = async (db, { number, accountId }) => {
 
 const kinds: readonly EraseKind[] = [
   keepOptOuts,
+  eraseStatements,
   eraseConsents,
   deleteReputation,
   deleteScans,

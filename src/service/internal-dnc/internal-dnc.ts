@@ -7,6 +7,7 @@
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { MaybePromise } from '../../domain/compliance.js'
+import type { OptOutStatement } from '../../domain/consent-records.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
@@ -44,6 +45,7 @@ import {
   touchList,
   updateOptOut,
 } from './internal-dnc-rows.js'
+import { insertStatement } from './opt-out-statements.js'
 
 export interface InternalDncOptions {
   readonly storage: RowStorage & Pick<OpenDatabase, 'retryWhileLocked'>
@@ -67,6 +69,8 @@ export interface InternalDncNumbers extends ScopeChoice {
 export interface AddRequest extends InternalDncNumbers {
   /** Skip entries that are not ten digits instead of rejecting the whole request. */
   readonly ignoreInvalid: boolean
+  /** Of a request with one number. A statement that is stored already changes nothing. */
+  readonly statement?: OptOutStatement | undefined
 }
 
 /** Spec, "Internal DNC status item". Days are UTC. */
@@ -105,7 +109,11 @@ export class InternalDnc implements InternalDncEntrySource {
     const startedSeconds = monotonicSeconds()
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
+    const { statement } = request
     const add = async (transaction: Db, write: RowWrite) => {
+      if (statement && !(await insertStatement(transaction, write, numbers[0] ?? '', statement))) {
+        return 0
+      }
       if (write.traits.isCopy) {
         await keepForCenter(transaction, write, { project: scope.projectCode, numbers })
       }

@@ -1,0 +1,115 @@
+/** What is heard of a call after its decision: its outcome, and an opt-out of the person called. */
+import { z } from 'zod'
+import { parseInstant } from '../../domain/time/dates.js'
+import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
+import { fields, optionalId, optionalText } from '../fields.js'
+
+const maxIdLength = 64
+const decisionId = z
+  .string('must be text')
+  .max(maxIdLength, 'must not be longer than 64 characters')
+
+const instant = z
+  .string('must be text')
+  .transform((text, context) => {
+    const at = parseInstant(text)
+    if (at !== undefined) return at
+    context.addIssue('must be an instant such as 2026-11-23T17:00:00Z')
+    return z.NEVER
+  })
+  .optional()
+
+const word = (maxLength: number) =>
+  z
+    .string('must be text')
+    .regex(/^[\w.:/@ -]+$/, 'must be letters, digits and . : / @ _ - or spaces')
+    .max(maxLength, `must not be longer than ${maxLength} characters`)
+    .optional()
+
+/** The fields are those of `outcome` in the record of a decision. */
+export const outcomeEndpoint = defineEndpoint({
+  name: 'outcome',
+  summary:
+    'Notes what became of a call. The first of answered and failed stays; a later note adds what it has besides.',
+  spec: 'the gate',
+  method: 'POST',
+  paths: ['/v1/decisions/:id/outcome'],
+  accepts: ['json'],
+  maxBodyBytes: maxSmallBodyBytes,
+  keyAlsoIn: [],
+  rights: ['decide'],
+  // The handler checks the key's limits after it has found the record.
+  scopes: 'none',
+  request: fields({
+    id: decisionId,
+    state: z.enum(['dialled', 'answered', 'failed'], 'must be dialled, answered or failed'),
+    leg: word(100).describe('The platform’s id of the call'),
+    dialledAt: instant,
+    answeredAt: instant,
+    failedAt: instant,
+    endedAt: instant,
+    dialStatus: word(100).describe('Why it ended, in the words of the platform'),
+    cause: z.int('must be a whole number').min(0).max(127, 'must be a Q.850 cause').optional(),
+  }),
+  response: z.object({ recorded: z.literal(true) }),
+  errors: 'problem',
+})
+
+export interface OptOutRequest {
+  /** Ten digits; absent if the decision has it. */
+  readonly number?: string | undefined
+  readonly decisionId?: string | undefined
+  readonly reference?: string | undefined
+  /** The words of the person. */
+  readonly said?: string | undefined
+  /** Where they were heard. */
+  readonly source: string
+  readonly projectId?: string | undefined
+  readonly campaignId?: string | undefined
+}
+
+const optOutRequest: z.ZodType<OptOutRequest> = fields({
+  number: z
+    .string('must be text')
+    .transform((text, context) => {
+      const [, number] = /^(?:\+?1)?(\d{10})$/.exec(text) ?? []
+      if (number !== undefined) return number
+      context.addIssue('must be ten digits, with or without +1')
+      return z.NEVER
+    })
+    .optional(),
+  decisionId: decisionId.optional(),
+  reference: optionalText(200).describe(
+    'Your id of the call or event: with it, the same words about the number are stored once',
+  ),
+  said: optionalText(500).describe('What the person said'),
+  source: z
+    .string('must be text')
+    .regex(/^[\w.:-]{1,40}$/, 'must be 1 to 40 letters, digits and . : _ -')
+    .default('api')
+    .describe('Where it was heard, such as transcript'),
+  projectId: optionalId,
+  campaignId: optionalId,
+}).refine(({ number, decisionId: id }) => (number === undefined) !== (id === undefined), {
+  message: 'send either number or decisionId',
+})
+
+export const optOutEndpoint = defineEndpoint<OptOutRequest, { readonly recorded: true }>({
+  name: 'opt-out',
+  summary:
+    'Puts the person called on the internal do-not-call list, by the number or by the decision about the call. ' +
+    'It is on disk and in force when the answer is sent. The same words about the same decision are stored once.',
+  spec: 'the gate',
+  method: 'POST',
+  paths: ['/v1/opt-outs'],
+  accepts: ['json'],
+  maxBodyBytes: maxSmallBodyBytes,
+  keyAlsoIn: [],
+  rights: ['records'],
+  // A decision implies its project, which the handler compares with the key.
+  scopes: (request) =>
+    request.decisionId && !request.projectId && !request.campaignId ? [] : [request],
+  request: optOutRequest,
+  response: z.object({ recorded: z.literal(true) }),
+  errors: 'problem',
+})

@@ -1,0 +1,201 @@
+/** The gating proxy: forwards a request that places calls only after the gate has allowed each of them. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Timers } from '../domain/time/clock.js'
+import { getErrorCode } from '../errors.js'
+import type { Logger } from '../observability/log.js'
+import type { GateClient } from './gate-client.js'
+import { listenOn, type RunningProxy } from './listen.js'
+import type { CallPlan, JsonObject, Platform, PlatformRoute } from './platforms/platform.js'
+import { Refusal } from './refusal.js'
+import { type EncodedBody, encodeFields, parseFields, readBytes } from './request-body.js'
+import { forwardedHeaders, readTarget, requireClearHeaders } from './request-head.js'
+import { sendAnswer, type Upstream } from './upstream.js'
+
+export interface ProxyOptions {
+  readonly platform: Platform
+  readonly gate: Pick<GateClient, 'judge'>
+  readonly upstream: Upstream
+  readonly allowScheduled: boolean
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  readonly timers: Timers
+  readonly log: Logger
+}
+
+const maxCalls = 100
+const headersTimeoutMs = 10_000
+const requestTimeoutMs = 30_000
+
+/** Rejects when it cannot listen, such as on a port in use. */
+export async function openProxy(options: ProxyOptions): Promise<RunningProxy> {
+  const server = createServer({
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+  })
+  server.on('request', (request, response) => void answer(request, response, options))
+  // Without listeners `http` closes these connections; with one the client is told why.
+  for (const event of ['upgrade', 'connect'] as const) {
+    server.on(event, (_request, socket) => {
+      socket.on('error', () => undefined)
+      socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    })
+  }
+  const running = await listenOn(server, options)
+  return {
+    url: running.url,
+    async close() {
+      await running.close()
+      await options.upstream.close()
+    },
+  }
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ProxyOptions,
+): Promise<void> {
+  try {
+    await forward(request, response, options)
+  } catch (cause) {
+    if (cause instanceof Refusal) return sendRefusal(response, cause, options)
+    options.log.error('the request failed', { code: getErrorCode(cause) ?? 'bug' })
+    response.destroy()
+  } finally {
+    // What was not read of a refused request.
+    request.resume()
+  }
+}
+
+async function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ProxyOptions,
+): Promise<void> {
+  requireClearHeaders(request)
+  const { path, query } = readTarget(request)
+  const route = options.platform.routes.find(
+    (one) => one.method === request.method && one.path.test(path),
+  )
+  if (!route) {
+    const message = `${request.method} ${path}: is not forwarded, since the proxy does not know whether it places calls`
+    throw new Refusal('unknown-request', message)
+  }
+  if (query !== '' && route.body) {
+    throw new Refusal('ambiguous-request', 'fields in the address are not forwarded; use the body')
+  }
+  const { body, plan } = await readBody(request, route, options)
+  const allowed = plan && (await requireAllowed(plan, options))
+  // An allow that has expired or that nobody waits for any more must not become a call.
+  if (allowed && options.timers.monotonicMs() >= allowed.untilMs) {
+    throw new Refusal('expired', 'the decision expired before the request was forwarded')
+  }
+  if (response.destroyed) return
+  const headers = forwardedHeaders(request)
+  const sent = { method: route.method, path: path + query, headers, body: body?.() }
+  const started = options.upstream.send(sent)
+  await relay(started, { response, options, placesCall: plan !== undefined, ids: allowed?.ids })
+}
+
+interface RequestContent {
+  /** Written when it is sent, after the ids of the decisions are in it. */
+  readonly body?: () => EncodedBody
+  readonly plan?: CallPlan | undefined
+}
+
+async function readBody(
+  request: IncomingMessage,
+  route: PlatformRoute,
+  { allowScheduled }: ProxyOptions,
+): Promise<RequestContent> {
+  const bytes = await readBytes(request)
+  const form = route.body
+  if (bytes.length === 0 && !route.readCalls) return {}
+  if (!form) {
+    throw new Refusal('ambiguous-request', 'this request must not have a body')
+  }
+  const fields: JsonObject = await parseFields(bytes, form, request.headers['content-type'])
+  route.requireHarmless?.(fields)
+  const plan = route.readCalls?.(fields)
+  if (plan && plan.calls.length > maxCalls) {
+    throw new Refusal(
+      'ambiguous-request',
+      `at most ${maxCalls} numbers may be called by one request`,
+    )
+  }
+  if (!allowScheduled && plan?.calls.some(({ at }) => at !== undefined)) {
+    const advice = 'place the call when it is due, or start the proxy with --allow-scheduled'
+    throw new Refusal('scheduled-call', `scheduled calls are refused; ${advice}`)
+  }
+  return { body: () => encodeFields(fields, form), plan }
+}
+
+async function requireAllowed({ calls, addDecisions }: CallPlan, { gate }: ProxyOptions) {
+  const judged = await gate.judge(calls)
+  if (!('ids' in judged)) throw Refusal.ofCalls(judged, calls.length)
+  addDecisions(judged.ids)
+  return judged
+}
+
+interface RelayContext {
+  readonly response: ServerResponse
+  readonly options: ProxyOptions
+  readonly placesCall: boolean
+  readonly ids?: readonly string[] | undefined
+}
+
+async function relay(
+  started: ReturnType<Upstream['send']>,
+  { response, options, placesCall, ids }: RelayContext,
+): Promise<void> {
+  const { platform, log } = options
+  try {
+    const answer = await started
+    const { statusCode: status } = answer
+    if (placesCall) log.info('call forwarded', { platform: platform.name, status, decisions: ids })
+    await sendAnswer(answer, response)
+  } catch (cause) {
+    const code = getErrorCode(cause) ?? 'no code'
+    log.warn('no answer of the platform', { platform: platform.name, code, decisions: ids })
+    if (response.headersSent || response.destroyed) return void response.destroy()
+    // The call may have been placed. Clients repeat a request after a 502, but not after a 424.
+    sendError(response, options, {
+      status: placesCall ? 424 : 502,
+      reason: 'no-answer',
+      message: `the platform did not answer (${code})`,
+      details: {},
+    })
+  }
+}
+
+function sendRefusal(response: ServerResponse, refusal: Refusal, options: ProxyOptions): void {
+  const { reason, message, calls } = refusal
+  const refused = calls.map(({ message: _text, ...call }) => call)
+  const decisionId = calls[0]?.decisionId
+  const { platform, log } = options
+  log.info('request refused', { platform: platform.name, reason, refused })
+  sendError(response, options, {
+    status: 403,
+    reason,
+    message,
+    decisionId,
+    details: { decisionId, ...(calls.length > 0 && { refused }) },
+  })
+}
+
+function sendError(
+  response: ServerResponse,
+  { platform }: ProxyOptions,
+  error: Parameters<Platform['encodeError']>[0],
+): void {
+  if (response.destroyed || response.headersSent) return
+  response.writeHead(error.status, {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'x-should-retry': 'false',
+    // The rest of a refused body is not worth reading.
+    ...(!response.req.complete && { connection: 'close' }),
+  })
+  response.end(JSON.stringify(platform.encodeError(error)))
+}

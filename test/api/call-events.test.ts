@@ -1,0 +1,124 @@
+/** What is heard of a call after its decision: outcomes and opt-outs. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+let running: TestCallgate
+beforeAll(async () => {
+  running = await openTestCallgate()
+})
+afterAll(() => running.end())
+
+async function decide(number: string, more: object = {}) {
+  const response = await running.postJson('/v1/decisions', { number, callKind: 'ai', ...more })
+  return (await response.json()) as { id: string; decision: string; reason: string }
+}
+
+const optOut = (body: object) => running.postJson('/v1/opt-outs', body)
+const statements = () =>
+  running.callgate.storage.db.selectFrom('opt_out_statements').selectAll().execute()
+
+describe('an outcome', () => {
+  const note = (id: string, body: object) => running.postJson(`/v1/decisions/${id}/outcome`, body)
+  const outcomeOf = async (id: string) =>
+    ((await (await running.get(`/v1/decisions/${id}`)).json()) as { outcome?: object }).outcome
+
+  it('is in the record; the first end stays, and a late beginning changes nothing', async () => {
+    const { id } = await decide('2125550106')
+    expect(await outcomeOf(id)).toBeUndefined()
+    const answeredAt = '2026-11-23T17:00:05Z'
+    await note(id, { state: 'answered', leg: 'CA1', answeredAt })
+    await note(id, { state: 'dialled', leg: 'CA1', dialledAt: '2026-11-23T17:00:01Z' })
+    const last = { state: 'failed', leg: 'CA1', dialStatus: 'user hangup', cause: 16 }
+    expect((await note(id, last)).status).toBe(200)
+    expect(await outcomeOf(id)).toEqual({
+      ...{ state: 'answered', leg: 'CA1', dialledAt: '2026-11-23T17:00:01Z', answeredAt },
+      ...{ dialStatus: 'user hangup', cause: 16 },
+    })
+  })
+
+  it('is on disk: another start reads it', async () => {
+    const { id } = await decide('2125550106')
+    await note(id, { state: 'failed', dialStatus: 'busy' })
+    await running.callgate.journal.drain()
+    expect(running.callgate.journal.index?.find(id)?.outcome).toMatchObject({ dialStatus: 'busy' })
+  })
+
+  it.each([
+    {},
+    { state: 'handed-over' },
+    { state: 'dialed' },
+    { state: 'failed', cause: 300 },
+    { state: 'failed', leg: 'a\nb' },
+    { state: 'failed', answeredAt: 'yesterday' },
+    { state: 'failed', more: 1 },
+  ])('is refused as %j', async (body) => {
+    const { id } = await decide('2125550106')
+    expect((await note(id, body)).status).toBe(400)
+    expect(await outcomeOf(id)).toBeUndefined()
+  })
+
+  it('of an unknown decision is refused with 404', async () => {
+    expect((await note('unknown', { state: 'failed' })).status).toBe(404)
+  })
+})
+
+describe('an opt-out', () => {
+  it('by decision is about the number of its record, in force with the next decision, and kept with the words', async () => {
+    const { id } = await decide('+1 305 555 0106')
+    const words = { said: 'take me off your list', source: 'transcript' }
+    expect((await optOut({ decisionId: id, ...words })).status).toBe(200)
+    expect(await decide('3055550106')).toMatchObject({ reason: 'consent-revoked' })
+    expect((await statements()).filter(({ number }) => number === '3055550106')).toMatchObject([
+      { account_id: 'sandbox', decision_id: id, ...words, key_id: expect.stringMatching(/^key-/) },
+    ])
+  })
+
+  it('that is sent again does not end a consent that was given after it', async () => {
+    const { id } = await decide('2165550106')
+    const event = { decisionId: id, said: 'stop calling', source: 'transcript' }
+    await optOut(event)
+    expect(await decide('2165550106')).toMatchObject({ decision: 'block' })
+    running.clock.at += 60_000
+    await running.get('/app/main/rpc/pdnc?phoneList=2165550106&actionType=remove')
+    const ebrList = [{ phoneNumber: '2165550106', type: 'P', dateOfLastContact: '11/23/2026' }]
+    await running.postJson('/app/main/rpc/ebr', { ebrList })
+    expect(await decide('2165550106')).toMatchObject({ reason: 'permitted' })
+    expect((await optOut(event)).status).toBe(200)
+    expect(await decide('2165550106')).toMatchObject({ decision: 'allow' })
+    const other = { ...event, said: 'do not call' }
+    expect((await optOut(other)).status).toBe(200)
+    expect(await decide('2165550106')).toMatchObject({ decision: 'block' })
+  })
+
+  it('that is sent by many at once is stored once', async () => {
+    const { id } = await decide('7185550106')
+    const event = { decisionId: id, said: 'remove me' }
+    const all = await Promise.all(Array.from({ length: 8 }, () => optOut(event)))
+    expect(all.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    const stored = (await statements()).filter(({ decision_id }) => decision_id === id)
+    expect(stored).toMatchObject([{ source: 'api' }])
+  })
+
+  it('by number may be without words', async () => {
+    expect((await optOut({ number: '+14155550106' })).status).toBe(200)
+    expect(await decide('4155550106')).toMatchObject({ reason: 'consent-revoked' })
+  })
+
+  it.each([
+    {},
+    { number: '212555010' },
+    { number: '+442071838750' },
+    { number: '2125550106', decisionId: 'x' },
+    { number: '2125550106', source: 'a b' },
+    { number: '2125550106', said: 'x'.repeat(501) },
+    { number: ['2125550106'] },
+  ])('is refused as %j', async (body) => {
+    expect((await optOut(body)).status).toBe(400)
+  })
+
+  it('about an unknown decision is refused with 404, and about a service code with 400', async () => {
+    expect((await optOut({ decisionId: 'unknown' })).status).toBe(404)
+    const { id } = await decide('611')
+    expect((await optOut({ decisionId: id })).status).toBe(400)
+  })
+})
