@@ -136,6 +136,10 @@ describe('callgate keys create', () => {
     [['--cool-down', '1'], 2, "--cool-down '1': must be a time such as 1h or 30m, or any"],
     [['--campaigns', '5'], 1, "campaigns '5': is not a campaign of account main"],
     [['--caller-ids', '911'], 1, "callerIds '911': is not a number of the North American plan"],
+    ...['1111111111', '212-055-0199', '911-555-0199', '212-411-0199'].map((number) => {
+      const text = `callerIds '${number}': is not a number of the North American plan`
+      return [['--caller-ids', number], 1, text] as const
+    }),
     [['--regions', 'XX'], 1, "regions 'XX': is not the code of a state or province, such as NY"],
     [['--not-before', '2d', '--expires', '1d'], 1, 'must be before the key expires'],
     [['--for', 'robot'], 2, 'Allowed choices are ai-agent, dialer, service'],

@@ -2,7 +2,7 @@
 import { findRegionCountry } from '../../data/numbering/area-codes.js'
 import type { Caller, KeyLimits, Right } from '../../domain/caller.js'
 import type { AttemptLimits, CallLimits, Mandate, TokenGrant } from '../../domain/mandate.js'
-import { parseDialString } from '../../domain/phone-number.js'
+import { isPossibleNumber, parseDialString } from '../../domain/phone-number.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import { maxCoolDownSeconds } from './attempts.js'
@@ -152,7 +152,7 @@ async function requireCampaigns(
 
 function parseCallerId(text: string): string {
   const parsed = parseDialString(text, new Set())
-  if (parsed.kind === 'nanp') return parsed.number
+  if (parsed.kind === 'nanp' && isPossibleNumber(parsed.number)) return parsed.number
   throw invalid('callerIds', text, 'is not a number of the North American plan')
 }
 
