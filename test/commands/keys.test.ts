@@ -201,6 +201,36 @@ describe('callgate keys change', () => {
   })
 })
 
+describe('a key with limits that this version cannot read', () => {
+  const damaged = async () => {
+    const id = await created('--kinds', 'ai')
+    const database = new Database(join(dataDir, 'callgate.sqlite'))
+    const limits = '{"attemptsPerWeek":5}'
+    database.prepare('update api_keys set call_limits = ? where id = ?').run(limits, id)
+    database.close()
+    return id
+  }
+
+  it('is listed as such beside the others, and can be revoked', async () => {
+    const id = await damaged()
+    const state = async () => (await run('list')).out.split('\n').find((one) => one.startsWith(id))
+    expect(await state()).toMatch(/ refused: unreadable limits$/)
+    expect((await run('history', id)).out).toMatch(/ unreadable\n/)
+    expect((await run('revoke', id)).code).toBe(0)
+    expect(await state()).toMatch(/ revoked \S+$/)
+  })
+
+  it('is not changed, since limits could be lost, and it is said what to do', async () => {
+    const id = await damaged()
+    const { code, err } = await run('change', id, '--kinds', 'ai')
+    expect(code).toBe(1)
+    expect(err).toBe(
+      `key ${id} is refused, since this version cannot read its limits (attemptsPerWeek '5': is not a known field); ` +
+        'change it with the version that has set them, or revoke it and create another',
+    )
+  })
+})
+
 describe('callgate keys pause', () => {
   it('pauses a key, the agents of an account or all AI calls, until they are resumed', async () => {
     const id = await created()

@@ -3,7 +3,7 @@
  * on creation; only its SHA-256 is stored. A key in use is in memory for the second that its caller is.
  */
 import { hash } from 'node:crypto'
-import type { Caller, Right, Role } from '../../domain/caller.js'
+import type { Caller, Role } from '../../domain/caller.js'
 import { parseProjectCode } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
@@ -14,7 +14,15 @@ import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { Db } from '../../storage/tables.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { toCallLimits, validateCallLimits } from './call-limits.js'
-import { callerColumns, type KeyGrant, readCaller, readGrant, toGrantColumns } from './key-rows.js'
+import {
+  callerColumns,
+  type KeyGrant,
+  readCaller,
+  readGrant,
+  readStoredGrant,
+  type StoredGrant,
+  toGrantColumns,
+} from './key-rows.js'
 
 /** 33 random bytes are exactly 44 URL-safe characters. */
 const keyBytes = 33
@@ -39,8 +47,7 @@ export interface CreatedApiKey {
   readonly grant: KeyGrant
 }
 
-export interface ApiKeyInfo extends NewApiKey {
-  readonly rights: readonly Right[]
+export interface ApiKeyInfo extends Omit<NewApiKey, keyof StoredGrant>, StoredGrant {
   /** A short id that reveals nothing about the key. */
   readonly id: string
   readonly createdAt: Instant
@@ -50,7 +57,7 @@ export interface ApiKeyInfo extends NewApiKey {
 
 export interface KeyVersionInfo {
   readonly version: number
-  readonly grant: KeyGrant
+  readonly grant: StoredGrant
   readonly changedAt: Instant
   readonly changedBy: string
 }
@@ -109,7 +116,7 @@ export class ApiKeys {
   /**
    * Changes limits of a key, which get the next version. A limit that is absent stays, and `undefined` ends it. Takes effect
    * immediately in this process and within a second in others. Returns the new version and all limits, or `undefined` when there is no
-   * such key in force. Throws `invalid-request` as {@link ApiKeys.create} does.
+   * such key in force. Throws `invalid-request` as {@link ApiKeys.create} does, and `unreadable-key`.
    */
   async change(
     id: string,
@@ -124,7 +131,7 @@ export class ApiKeys {
         .where('revoked_at', 'is', null)
         .executeTakeFirst()
       if (!row) return undefined
-      const before = readGrant(row)
+      const before = readGrant(row, id)
       await keepVersion(db, { id, version: row.version, grant: before, at: row.created_at, by: '' })
       const calls = toCallLimits({ ...before.calls, ...changes.calls })
       const wanted = { ...before, ...changes, calls }
@@ -173,7 +180,7 @@ export class ApiKeys {
       createdAt: row.created_at,
       revokedAt: row.revoked_at ?? undefined,
       version: row.version,
-      ...readGrant(row),
+      ...readStoredGrant(row),
     }))
   }
 
@@ -187,7 +194,7 @@ export class ApiKeys {
       .execute()
     if (rows.length > 0) {
       return rows.map(({ version, limits, changed_at: changedAt, changed_by: changedBy }) => {
-        return { version, grant: readGrant(JSON.parse(limits)), changedAt, changedBy }
+        return { version, grant: readStoredGrant(JSON.parse(limits)), changedAt, changedBy }
       })
     }
     const key = await this.#db
@@ -196,7 +203,7 @@ export class ApiKeys {
       .where('id', '=', id)
       .executeTakeFirst()
     if (!key) return []
-    return [{ version: 1, grant: readGrant(key), changedAt: key.created_at, changedBy: '' }]
+    return [{ version: 1, grant: readStoredGrant(key), changedAt: key.created_at, changedBy: '' }]
   }
 
   /** When the next key in force expires; `undefined` when none does. */
@@ -225,7 +232,10 @@ export class ApiKeys {
     return changed.numUpdatedRows > 0n
   }
 
-  /** The caller of this key; `undefined` when it is unknown, revoked, expired or malformed. */
+  /**
+   * The caller of this key; `undefined` when it is unknown, revoked, expired or malformed. Rejects with `unreadable-key` when its
+   * limits cannot be read.
+   */
   authenticate(key: string): MaybePromise<Caller | undefined> {
     if (key.length !== keyLength) return undefined
     const caller = this.#callers.get(key)
