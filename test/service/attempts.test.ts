@@ -63,6 +63,8 @@ interface TakeOptions {
   readonly on?: OpenDatabase
   readonly approvalId?: string | undefined
   readonly callerId?: string
+  readonly projectId?: string
+  readonly campaignId?: string
 }
 
 function take(
@@ -227,6 +229,32 @@ describe('an approval', () => {
     expect(await take(limits, start + 1, { approvalId: 'ap-1' })).toMatchObject({
       refused: { detail: 'approval ap-1 is not one of the key' },
     })
+  })
+
+  it('is for the same call however its caller ID, project and campaign are written', async () => {
+    const shown = { callerId: '+1 (212) 555-0199', projectId: ' p1 ', campaignId: '07' }
+    await take(limits, start, shown)
+    await take(limits, start, { callerId: '2125550199', projectId: 'P1', campaignId: ' 7' })
+    const { subject } = await waiting()
+    expect(subject).toEqual({
+      number,
+      callKind: 'ai',
+      callerId: '2125550199',
+      projectId: 'P1',
+      campaignId: '7',
+    })
+    expect(await approvals().list(person, 'waiting')).toHaveLength(1)
+    const { id: approvalId } = await decide('approve')
+    const written = { callerId: '1-212-555-0199', projectId: 'p1', campaignId: '7' }
+    const used = await take(limits, start + 1, { approvalId, ...written })
+    expect(used.refused).toBeUndefined()
+  })
+
+  it('is for the same call if a blank member is left out', async () => {
+    await take(limits, start, { projectId: ' ', campaignId: '', callerId: ' ' })
+    const { id: approvalId } = await decide('approve')
+    const used = await take(limits, start + 1, { approvalId })
+    expect(used.refused).toBeUndefined()
   })
 
   it('waits for 15 minutes, and can be used for 10', async () => {

@@ -11,6 +11,7 @@ import {
   type AttemptResult,
   maxNoteLength,
 } from '../../domain/mandate.js'
+import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest, truncate } from '../../errors.js'
@@ -46,9 +47,23 @@ export interface ApprovalVerdict {
   readonly note?: string | undefined
 }
 
-/** The members in one order, without those that are absent. */
-function toText({ number, callKind, projectId, campaignId, callerId }: ApprovalSubject): string {
-  return JSON.stringify({ number, callKind, projectId, campaignId, callerId })
+/** What is stored, shown and hashed: the same text for the same call, however a request writes it. */
+function normalizeSubject({ accountId, subject }: Attempt): ApprovalSubject {
+  const { number, callKind, projectId = '', campaignId = '', callerId = '' } = subject
+  const campaign = parseCampaignId(campaignId) ?? campaignId.trim()
+  return {
+    number,
+    callKind,
+    projectId: parseProjectCode(accountId, projectId),
+    campaignId: campaign === '' ? undefined : String(campaign),
+    callerId: normalizeCallerId(callerId),
+  }
+}
+
+function normalizeCallerId(text: string): string | undefined {
+  const parsed = parseDialString(text)
+  if (parsed.kind === 'nanp') return parsed.number
+  return parsed.kind === 'foreign' ? parsed.digits : text.trim() || undefined
 }
 
 /**
@@ -60,7 +75,7 @@ export async function useApproval(
   attempt: Attempt,
   webhooks: Pick<WebhookQueue, 'add'>,
 ): Promise<AttemptResult> {
-  const { approvalId, keyId, subject, at, decisionId } = attempt
+  const { approvalId, keyId, at, decisionId } = attempt
   if (approvalId === undefined) return await requestApproval(db, attempt, webhooks)
   const row = await db
     .selectFrom('approvals')
@@ -68,7 +83,7 @@ export async function useApproval(
     .where('id', '=', approvalId)
     .where('key_id', '=', keyId)
     .executeTakeFirst()
-  const why = findUnusable(row, hash('sha256', toText(subject)), at)
+  const why = findUnusable(row, hash('sha256', JSON.stringify(normalizeSubject(attempt))), at)
   if (row === undefined || why !== undefined) {
     return { refused: { reason: 'approval-needed', detail: `approval ${approvalId} ${why}` } }
   }
@@ -99,8 +114,9 @@ async function requestApproval(
   attempt: Attempt,
   webhooks: Pick<WebhookQueue, 'add'>,
 ): Promise<AttemptResult> {
-  const { accountId, keyId, subject, at } = attempt
-  const text = toText(subject)
+  const { accountId, keyId, at } = attempt
+  const subject = normalizeSubject(attempt)
+  const text = JSON.stringify(subject)
   const subjectHash = hash('sha256', text)
   const waiting = await db
     .selectFrom('approvals')
