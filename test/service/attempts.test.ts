@@ -293,6 +293,39 @@ describe('an approval', () => {
     await expect(decide('approve')).rejects.toThrow('no approval is waiting')
   })
 
+  it('of a project is listed for a key of that project behind hundreds of others, the newest first', async () => {
+    const { db } = database.storage
+    const row = (index: number, projectId: string) => ({
+      id: `ap-${projectId}-${index}`,
+      account_id: 'main',
+      key_id: 'key-1',
+      subject: JSON.stringify({ number, callKind: 'ai', projectId }),
+      subject_hash: 'x',
+      state: 'waiting' as const,
+      // Several of the same instant.
+      requested_at: start + Math.floor(index / 7),
+      expires_at: start + hour,
+    })
+    const others = Array.from({ length: 650 }, (_, index) => row(index + 300, 'OTHER'))
+    const own = Array.from({ length: 120 }, (_, index) => row(index, 'SALES'))
+    for (const rows of [others, own]) {
+      await db.insertInto('approvals').values(rows).execute()
+    }
+    const projects = { codes: new Set(['SALES']), campaignIds: new Set<number>() }
+    const ofSales = { ...person, limits: { ...noLimits, projects } }
+    const listed = await approvals().list(ofSales, 'waiting')
+    expect(new Set(listed.map(({ id }) => id)).size).toBe(100)
+    expect(listed.every(({ subject: { projectId } }) => projectId === 'SALES')).toBe(true)
+    expect(listed[0]?.requestedAt).toBe(start + 17)
+    expect(listed.at(-1)?.requestedAt).toBe(start + 2)
+    expect(await approvals().list(person, 'waiting')).toHaveLength(100)
+    const oldest = await approvals().find(ofSales, 'ap-SALES-0')
+    expect(oldest).toMatchObject({ state: 'waiting', subjectHash: 'x' })
+    await expect(approvals().find(ofSales, 'ap-OTHER-300')).rejects.toMatchObject({
+      kind: 'not-found',
+    })
+  })
+
   it('is one of at most 20 that wait for a key', async () => {
     for (let index = 0; index < 20; index += 1) {
       await take(limits, start, { to: `21255502${index + 10}` })
