@@ -152,12 +152,31 @@ describe('a limit on attempts', () => {
     expect(await take({ attemptsPerHour: 1 }, start)).toMatchObject({ refused: {} })
   })
 
-  it('is forgotten after the longest cool-down', async () => {
-    await take({ attemptsPerHour: 1 }, start)
-    await attemptsOn(database.storage).deleteOld(start + 7 * 24 * hour)
-    expect(await take({ coolDownSeconds: 604_800 }, start + 1)).toMatchObject({ refused: {} })
-    await attemptsOn(database.storage).deleteOld(start + 7 * 24 * hour + 1)
-    expect(await take({ coolDownSeconds: 604_800 }, start + 1)).toMatchObject({ remaining: {} })
+  const day = 24 * hour
+  const coolDown = { coolDownSeconds: 604_800 }
+  const deleteOld = (now: number) => attemptsOn(database.storage).deleteOld(now)
+  const takeOn = (days: readonly number[]) =>
+    Promise.all(days.map((index) => take({}, start + index * day, { to: '2125550101' })))
+
+  it('is forgotten after the longest cool-down, by the earliest of the last eight days with attempts', async () => {
+    await take(coolDown, start)
+    await takeOn([7, 8, 9, 10, 11, 12, 13])
+    await deleteOld(start + 20 * day)
+    expect(await take(coolDown, start + 1)).toMatchObject({ refused: {} })
+    await takeOn([14, 15])
+    await deleteOld(start + 20 * day)
+    expect(await take(coolDown, start + 1)).toMatchObject({ remaining: {} })
+  })
+
+  it('is not forgotten by a clock that is far ahead for less than eight days, or was', async () => {
+    await take(coolDown, start)
+    await deleteOld(start + 365 * day)
+    await takeOn([365, 366, 367, 368, 369, 370, 371])
+    await deleteOld(start + 371 * day)
+    expect(await take(coolDown, start + 1)).toMatchObject({ refused: {} })
+    await takeOn([372, 373])
+    await deleteOld(start + day)
+    expect(await take(coolDown, start + 1)).toMatchObject({ refused: {} })
   })
 })
 

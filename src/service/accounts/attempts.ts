@@ -11,7 +11,7 @@ import type {
   AttemptResult,
 } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { msPerDay, msPerHour } from '../../domain/time/dates.js'
+import { msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
@@ -21,7 +21,7 @@ import { useApproval } from './approvals.js'
 /** A call whose end nobody reports does not hold its place for longer. */
 const longestCallMs = 2 * msPerHour
 
-/** The longest cool-down, and how long attempts are kept. */
+/** The longest cool-down, and how long attempts are kept at least. */
 export const maxCoolDownSeconds = (7 * msPerDay) / 1000
 
 export type AttemptStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
@@ -70,14 +70,46 @@ export class Attempts implements AttemptCounter {
       .execute()
   }
 
-  /** Deletes those that no limit counts any more. */
+  /**
+   * Deletes those that no limit counts any more. A clock that is ahead must not, so the time is taken from the attempts, as the
+   * earliest of the last eight days that have any, if it is before `now`.
+   */
   async deleteOld(now: Instant): Promise<void> {
-    const before = now - maxCoolDownSeconds * 1000
     const { db } = this.#storage
-    await db.deleteFrom('attempts').where('at', '<', before).execute()
-    // Those that were used are in the records of the decisions.
-    await db.deleteFrom('approvals').where('expires_at', '<', before).execute()
+    const keptMs = maxCoolDownSeconds * 1000
+    const today = await findToday(db)
+    if (today !== undefined) {
+      await db
+        .deleteFrom('attempts')
+        .where('at', '<', Math.min(today, now) - keptMs)
+        .execute()
+    }
+    // Those that were used are in the records of the decisions. Without one, nothing is approved.
+    await db
+      .deleteFrom('approvals')
+      .where('expires_at', '<', now - keptMs)
+      .execute()
   }
+}
+
+/** A clock that is ahead for fewer days deletes no attempts. */
+const daysOfClock = 8
+
+/** The beginning, in UTC, of the earliest of the last eight days with attempts; `undefined` if there are fewer. */
+async function findToday(db: Db): Promise<Instant | undefined> {
+  let beginning: Instant = Number.MAX_SAFE_INTEGER
+  for (let day = 0; day < daysOfClock; day += 1) {
+    const latest = await db
+      .selectFrom('attempts')
+      .select('at')
+      .where('at', '<', beginning)
+      .orderBy('at', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    if (!latest) return undefined
+    beginning = toUtcDay(latest.at) * msPerDay
+  }
+  return beginning
 }
 
 /** In SQLite a write, since a transaction that begins with a read could not write if another process has written meanwhile. */
