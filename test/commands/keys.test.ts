@@ -201,6 +201,16 @@ describe('callgate keys change', () => {
   })
 })
 
+describe('callgate keys change --expires', () => {
+  it('names what would outlast the key, and changes nothing', async () => {
+    const id = await created('--not-before', '2d', '--expires', '9d')
+    const { err, code } = await run('change', id, '--expires', '1d')
+    expect(code).toBe(1)
+    expect(err).toMatch(/^notBefore '2\S+': must be before the key expires$/)
+    expect((await run('history', id)).out).not.toContain('\n2 ')
+  })
+})
+
 describe('a key with limits that this version cannot read', () => {
   const damaged = async () => {
     const id = await created('--kinds', 'ai')

@@ -11,6 +11,7 @@ import { formatInstant, isWithinYears } from '../../domain/time/dates.js'
 import type { AppError, FieldProblem } from '../../errors.js'
 import { invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { toCallLimits, validateCallLimits } from './call-limits.js'
@@ -66,6 +67,7 @@ export interface ApiKeysOptions {
   readonly db: Db
   /** For authentication, which a decision waits for. */
   readonly reads: Db
+  readonly retryWhileLocked: OpenDatabase['retryWhileLocked']
   /** Must be monotonic, so that an expired key stays expired when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
@@ -76,11 +78,13 @@ export interface ApiKeysOptions {
 export class ApiKeys {
   readonly #db: Db
   readonly #reads: Db
+  readonly #retryWhileLocked: OpenDatabase['retryWhileLocked']
   readonly #clock: Clock
   readonly #randomBytes: (size: number) => Buffer
   readonly #callers: TtlCache<Caller>
 
-  constructor({ db, reads, clock, timers, randomBytes }: ApiKeysOptions) {
+  constructor({ db, reads, retryWhileLocked, clock, timers, randomBytes }: ApiKeysOptions) {
+    this.#retryWhileLocked = retryWhileLocked
     this.#db = db
     this.#reads = reads
     this.#clock = clock
@@ -120,33 +124,13 @@ export class ApiKeys {
    */
   async change(
     id: string,
-    { by, ...changes }: KeyChanges,
+    changes: KeyChanges,
   ): Promise<{ readonly version: number; readonly grant: KeyGrant } | undefined> {
-    const now = this.#clock.now()
-    const changed = await this.#db.transaction().execute(async (db) => {
-      const row = await db
-        .selectFrom('api_keys')
-        .selectAll()
-        .where('id', '=', id)
-        .where('revoked_at', 'is', null)
-        .executeTakeFirst()
-      if (!row) return undefined
-      const before = readGrant(row, id)
-      await keepVersion(db, { id, version: row.version, grant: before, at: row.created_at, by: '' })
-      const calls = toCallLimits({ ...before.calls, ...changes.calls })
-      const wanted = { ...before, ...changes, calls }
-      const grant = await validateGrant(db, row.account_id, { grant: wanted, now })
-      const version = row.version + 1
-      const { numUpdatedRows } = await db
-        .updateTable('api_keys')
-        .set({ ...toGrantColumns(grant), version })
-        .where('id', '=', id)
-        .where('version', '=', row.version)
-        .executeTakeFirst()
-      if (numUpdatedRows === 0n) throw changedMeanwhile(id)
-      await keepVersion(db, { id, version, grant, at: now, by })
-      return { version, grant }
-    })
+    const changed = await this.#retryWhileLocked(() =>
+      this.#db
+        .transaction()
+        .execute((db) => changeKey(db, id, { ...changes, now: this.#clock.now() })),
+    )
     this.#callers.clear()
     return changed
   }
@@ -267,6 +251,35 @@ export class ApiKeys {
       .executeTakeFirst()
     return row && (await readCaller(this.#reads, row))
   }
+}
+
+interface KeyChange extends KeyChanges {
+  readonly now: Instant
+}
+
+async function changeKey(db: Db, id: string, { by, now, ...changes }: KeyChange) {
+  const row = await db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  if (!row) return undefined
+  const before = readGrant(row, id)
+  await keepVersion(db, { id, version: row.version, grant: before, at: row.created_at, by: '' })
+  const calls = toCallLimits({ ...before.calls, ...changes.calls })
+  const wanted = { ...before, ...changes, calls }
+  const grant = await validateGrant(db, row.account_id, { grant: wanted, now })
+  const version = row.version + 1
+  const { numUpdatedRows } = await db
+    .updateTable('api_keys')
+    .set({ ...toGrantColumns(grant), version })
+    .where('id', '=', id)
+    .where('version', '=', row.version)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw changedMeanwhile(id)
+  await keepVersion(db, { id, version, grant, at: now, by })
+  return { version, grant }
 }
 
 interface KeyVersion {
