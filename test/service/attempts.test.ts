@@ -129,15 +129,17 @@ describe('a limit on attempts', () => {
     })
   })
 
-  it('on calls in progress ends with a call, or two hours after it', async () => {
-    const limits = { concurrent: 1 }
+  it('on calls in progress counts each for two hours, and says when there is room', async () => {
+    const limits = { concurrent: 2 }
     expect(await take(limits, start)).toMatchObject({ remaining: {} })
-    const first = `d${ids}`
-    expect(await take(limits, start + 1)).toMatchObject({ refused: { reason: 'key-concurrent' } })
-    await attemptsOn(elsewhere).end(first, start + 2)
-    expect(await take(limits, start + 3)).toMatchObject({ remaining: {} })
-    expect(await take(limits, start + 2 * hour)).toMatchObject({ refused: {} })
-    expect(await take(limits, start + 2 * hour + 3)).toMatchObject({ remaining: {} })
+    expect(await take(limits, start + 2)).toMatchObject({ remaining: {} })
+    const refused = { reason: 'key-concurrent', detail: '2 at a time', opensAt: start + 2 * hour }
+    expect(await take(limits, start + 3)).toEqual({ refused })
+    expect(await take(limits, start + 2 * hour - 1)).toEqual({ refused })
+    expect(await take(limits, start + 2 * hour)).toMatchObject({ remaining: {} })
+    expect(await take(limits, start + 2 * hour + 1)).toMatchObject({
+      refused: { opensAt: start + 2 * hour + 2 },
+    })
   })
 
   it('gives back what is released', async () => {

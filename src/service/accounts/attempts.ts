@@ -18,8 +18,8 @@ import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { useApproval } from './approvals.js'
 
-/** A call whose end nobody reports does not hold its place for longer. */
-const longestCallMs = 2 * msPerHour
+/** How long a call is taken to be in progress, since nobody reports its end. */
+const callMs = 2 * msPerHour
 
 /** The longest cool-down, and how long attempts are kept at least. */
 export const maxCoolDownSeconds = (7 * msPerDay) / 1000
@@ -57,16 +57,6 @@ export class Attempts implements AttemptCounter {
       .updateTable('approvals')
       .set({ state: 'approved', decision_id: null })
       .where('decision_id', '=', decisionId)
-      .execute()
-  }
-
-  /** The call has ended, so that another may take its place. */
-  async end(decisionId: string, at: Instant): Promise<void> {
-    await this.#storage.db
-      .updateTable('attempts')
-      .set({ ended_at: at })
-      .where('decision_id', '=', decisionId)
-      .where('ended_at', 'is', null)
       .execute()
   }
 
@@ -138,8 +128,7 @@ async function takeLocked(
   const refused =
     findCoolDown(counts, at, limits) ??
     findFullNumber(counts, limits) ??
-    (await findFullWindow(db, attempt, counts, limits)) ??
-    findConcurrent(counts, limits)
+    (await findFullWindow(db, attempt, counts, limits))
   if (refused) return { refused }
   const approved = limits.approval ? await useApproval(db, attempt, webhooks) : undefined
   if (approved?.refused) return approved
@@ -181,7 +170,7 @@ async function readCounts(db: Db, { keyId, subject: { number }, at }: Attempt): 
     .select([
       countIf(sql`at > ${at - msPerHour}`).as('hour'),
       countIf(sql`true`).as('day'),
-      countIf(sql`ended_at is null and at > ${at - longestCallMs}`).as('open'),
+      countIf(sql`at > ${at - callMs}`).as('open'),
     ])
     .where('key_id', '=', keyId)
     .where('at', '>', at - msPerDay)
@@ -233,13 +222,21 @@ async function findFullWindow(
   db: Db,
   { keyId }: Attempt,
   counts: Counts,
-  { attemptsPerHour, attemptsPerDay }: AttemptLimits,
+  { attemptsPerHour, attemptsPerDay, concurrent }: AttemptLimits,
 ): Promise<AttemptRefusal | undefined> {
+  const reason = 'key-attempts' as const
   const windows = [
-    { limit: attemptsPerDay, taken: counts.day, ms: msPerDay, text: 'in 24 hours' },
-    { limit: attemptsPerHour, taken: counts.hour, ms: msPerHour, text: 'in an hour' },
+    { limit: attemptsPerDay, taken: counts.day, ms: msPerDay, reason, text: 'in 24 hours' },
+    { limit: attemptsPerHour, taken: counts.hour, ms: msPerHour, reason, text: 'in an hour' },
+    {
+      limit: concurrent,
+      taken: counts.open,
+      ms: callMs,
+      reason: 'key-concurrent' as const,
+      text: 'at a time',
+    },
   ]
-  for (const { limit, taken, ms, text } of windows) {
+  for (const { limit, taken, ms, reason, text } of windows) {
     if (limit === undefined || taken < limit) continue
     const leaving = await db
       .selectFrom('attempts')
@@ -250,15 +247,7 @@ async function findFullWindow(
       .limit(1)
       .executeTakeFirst()
     const opensAt = (leaving?.at ?? 0) + ms
-    return { reason: 'key-attempts', detail: `${limit} ${text}`, opensAt }
+    return { reason, detail: `${limit} ${text}`, opensAt }
   }
   return undefined
-}
-
-function findConcurrent(
-  { open }: Counts,
-  { concurrent }: AttemptLimits,
-): AttemptRefusal | undefined {
-  if (concurrent === undefined || open < concurrent) return undefined
-  return { reason: 'key-concurrent', detail: `${concurrent} at a time` }
 }
