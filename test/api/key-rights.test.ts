@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { presets } from '../../src/commands/accounts/key-options.js'
 import { type Right, rights } from '../../src/domain/caller.js'
 import { callKinds } from '../../src/domain/decision.js'
+import { isPostgres } from '../support/test-engine.js'
 import { type Ask, openTwoAccounts, type TwoAccounts } from '../support/two-accounts.js'
 import { endpoints, isRefusalIn } from '../support/walk-endpoints.js'
 
@@ -231,7 +232,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   },
   'edge-decisions': {
     needs: ['edge'],
-    status: 404,
+    status: isPostgres() ? 200 : 404,
     ask: {
       path: '/v1/edge/decisions',
       json: { origin: '0'.repeat(64), firstSeq: 1, records: [] },
