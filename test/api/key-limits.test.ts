@@ -116,6 +116,7 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
   }),
   'predial-post': (project) => ({ path: '/v1/predial', form: { number, kind: 'manual', project } }),
   'warm-start': (projectId) => ({ path: '/v1/warm', json: { numbers: [number], projectId } }),
+  'opt-out': (projectId) => ({ path: '/v1/opt-outs', json: { number, projectId } }),
 }
 const rnd = { phoneNumber: number, date: '2026-01-31' }
 
