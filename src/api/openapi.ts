@@ -6,6 +6,7 @@ import { createErrorResponses, type OpenApiResponse } from './openapi-errors.js'
 import { nameSchemas } from './openapi-schemas.js'
 import type { EndpointDescription } from './route.js'
 import { ignoredFieldsHeader } from './unknown-fields.js'
+import { webhookDescriptions } from './webhook-payloads.js'
 
 export interface OpenApiOptions {
   readonly version: string
@@ -20,6 +21,8 @@ export interface OpenApiDocument {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   /** By path as in OpenAPI, `/v1/decisions/{id}`, then by method in lower case. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  /** By name, then by method. */
+  readonly webhooks: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly components: {
     readonly securitySchemes: Readonly<Record<string, unknown>>
     readonly schemas: Readonly<Record<string, JsonSchema>>
@@ -64,7 +67,7 @@ export function createOpenApiDocument({ version, endpoints }: OpenApiOptions): O
       paths[name] = operations
     }
   }
-  const { described, schemas } = nameSchemas(paths)
+  const { described, schemas } = nameSchemas({ paths, webhooks: describeWebhooks() })
   const sections = [...new Set(endpoints.map(({ spec }) => spec))]
   return {
     openapi: '3.1.0',
@@ -80,9 +83,35 @@ export function createOpenApiDocument({ version, endpoints }: OpenApiOptions): O
     servers: [{ url: '/' }],
     tags: sections.map((name) => ({ name })),
     security: [{ loginId: [] }, { token: [] }],
-    paths: described,
+    ...described,
     components: { securitySchemes, schemas },
   }
+}
+
+/** What a receiver of events must take. */
+function describeWebhooks(): OpenApiDocument['webhooks'] {
+  const described = Object.entries(webhookDescriptions).map(([name, { summary, payload }]) => [
+    name,
+    {
+      post: {
+        operationId: name,
+        summary,
+        security: [],
+        parameters: ['webhook-id', 'webhook-timestamp', 'callgate-signature'].map((header) => ({
+          name: header,
+          in: 'header',
+          required: true,
+          schema: { type: 'string' },
+        })),
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: toJsonSchema(payload) } },
+        },
+        responses: { '2XX': { description: 'Taken. After any other answer it is sent again' } },
+      },
+    },
+  ])
+  return Object.fromEntries(described)
 }
 
 const securitySchemes = {

@@ -51,6 +51,19 @@ describe('named schemas', () => {
   })
 })
 
+describe('webhooks', () => {
+  it('are the events that are sent', () => {
+    const payloads = Object.entries(document.webhooks).map(([name, one]) => [
+      name,
+      JSON.stringify(one.post),
+    ])
+    expect(payloads).toEqual([
+      ['scanEnded', expect.stringContaining('#/components/schemas/ScanEvent')],
+      ['projectChanged', expect.stringContaining('#/components/schemas/ProjectEvent')],
+    ])
+  })
+})
+
 describe('examples', () => {
   const parses = async (schema: z.ZodType, values: object | undefined) => {
     const all = Object.values(values ?? {})
