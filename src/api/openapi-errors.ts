@@ -1,4 +1,5 @@
 /** Describes the error responses of the endpoints. */
+import { statusByErrorKind } from '../errors.js'
 import type { ErrorShape } from './endpoint.js'
 import type { JsonSchema } from './fields.js'
 
@@ -18,6 +19,19 @@ function object(...names: readonly string[]): JsonSchema {
 
 const plain: ErrorBody = { type: 'text/plain', schema: text }
 
+/** RFC 9457. */
+const problem = {
+  type: 'object',
+  properties: {
+    type: text,
+    title: text,
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'The field, its value and the rule' },
+    instance: text,
+  },
+  required: ['type', 'title', 'status', 'detail', 'instance'],
+}
+
 const errorBodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
   'reason-phrase': [{ type: 'application/json', schema: object('ReasonPhrase') }],
   text: [plain],
@@ -28,17 +42,7 @@ const errorBodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
   problem: [
     {
       type: 'application/problem+json',
-      schema: {
-        type: 'object',
-        properties: {
-          type: text,
-          title: text,
-          status: { type: 'integer' },
-          detail: text,
-          instance: text,
-        },
-        required: ['type', 'title', 'status', 'detail', 'instance'],
-      },
+      schema: { $ref: '#/$defs/Problem', $defs: { Problem: problem } },
     },
   ],
 }
@@ -56,13 +60,23 @@ function capitalize(parts: readonly (string | undefined)[]): string {
 export function createErrorResponses({
   errors,
   access,
+  method,
   rateClass,
   requiresCurrent,
   otherStatuses = {},
 }: EndpointDescription): Record<string, OpenApiResponse> {
+  const status = statusByErrorKind
   const meanings: Record<string, string> = {
-    400: 'The request is invalid; the text names field, value and rule',
-    401: 'The key or token is missing, not valid, revoked or expired',
+    [status['invalid-request']]: 'The request is invalid; the text names field, value and rule',
+    [status.unauthenticated]: 'The key or token is missing, not valid, revoked or expired',
+    ...(method !== 'GET' && { [status['too-large']]: 'The body is too long' }),
+    // RFC 6749, section 5.2, has 400 for that.
+    ...(method !== 'GET' &&
+      errors !== 'oauth' && {
+        [status['unsupported-media-type']]: 'The body is of a type that is not read here',
+      }),
+    500: 'The request failed; the cause is in the log of the server',
+    [status.overloaded]: 'The server has too much to do, or cannot use its database',
     ...(rateClass !== undefined && {
       429: 'Too many requests or numbers in a minute, or too many concurrent bulk calls',
     }),
