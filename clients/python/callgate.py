@@ -25,7 +25,20 @@ import unicodedata
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+from types import MappingProxyType
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+)
 from urllib.parse import quote, urlsplit
 
 __all__ = [
@@ -37,6 +50,7 @@ __all__ = [
     "DialRefused",
     "Finding",
     "Undecided",
+    "WaitingApproval",
 ]
 
 T = TypeVar("T")
@@ -97,6 +111,8 @@ class Allowed:
     # What is to be dialed: ten digits, a service code, or what policy allows unchecked.
     number: str
     degraded: Tuple[str, ...]
+    # Calls that the key may still ask for: "hour" and "day", if they are limited.
+    remaining: Mapping[str, float]
     _since: _Moment = field(repr=False)
     _valid_seconds: float = field(repr=False)
     _proof: InitVar[object]
@@ -127,6 +143,15 @@ class Allowed:
 
 
 @dataclass(frozen=True)
+class WaitingApproval:
+    """The approval that a call waits for: ask again with its id once a person has given it."""
+
+    id: str
+    # A person can give it before then; ISO 8601, UTC.
+    expires_at: str
+
+
+@dataclass(frozen=True)
 class Blocked:
     """The call must not be placed."""
 
@@ -137,6 +162,7 @@ class Blocked:
     findings: Tuple[Finding, ...]
     # When the call may be asked about again, if only the time blocks it; ISO 8601, UTC.
     next_allowed_at: Optional[str]
+    approval: Optional[WaitingApproval] = None
 
     may_dial = False
 
@@ -166,7 +192,10 @@ Decision = Union[Allowed, Blocked, Undecided]
 
 
 class Client:
-    """One callgate and one key. May be used by several threads; each request has its own connection."""
+    """One callgate and one key. May be used by several threads; each request has its own connection.
+
+    ``key`` is an API key, or an access token, which may permit less than its key.
+    """
 
     def __init__(self, url: str, key: str, *, deadline_ms: float = 1_000) -> None:
         # What else a header may not hold would be refused with a message that repeats it.
@@ -185,9 +214,13 @@ class Client:
         postal_code: Optional[str] = None,
         caller_id: Optional[str] = None,
         reference: Optional[str] = None,
+        approval_id: Optional[str] = None,
         deadline_ms: Optional[float] = None,
     ) -> Decision:
-        """Asks about one call. Raises only for misuse. Never asks twice."""
+        """Asks about one call. Raises only for misuse. Never asks twice.
+
+        ``approval_id`` is the approval of exactly this call, named by ``Blocked.approval`` before.
+        """
         if not isinstance(number, str):
             raise TypeError("number must be text")
         if call_kind not in CALL_KINDS:
@@ -205,6 +238,7 @@ class Client:
             "postalCode": postal_code,
             "callerId": caller_id,
             "reference": reference,
+            "approvalId": approval_id,
         }
         body = {name: value for name, value in fields.items() if value is not None}
         try:
@@ -339,9 +373,11 @@ def _read_decision(asked: str, call_kind: str, answer: _Answer) -> Decision:
     if not of_number or not of_kind or body.get("whatIf") is not False:
         return Undecided("wrong-call", "the answer is about another call", answer.status)
     answered = (id, reason, message, valid_until, findings)
+    mandate = _read_dict(body.get("mandate"))
     if decision == "block":
         next_allowed_at = body.get("nextAllowedAt")
-        return Blocked(*answered, next_allowed_at if isinstance(next_allowed_at, str) else None)
+        opens_at = next_allowed_at if isinstance(next_allowed_at, str) else None
+        return Blocked(*answered, opens_at, _read_approval(mandate.get("approval")))
     degraded = body.get("degraded")
     valid_seconds = _read_valid_seconds(body, date)
     if decision != "allow" or body.get("dial") != number or valid_seconds is None:
@@ -351,9 +387,34 @@ def _read_decision(asked: str, call_kind: str, answer: _Answer) -> Decision:
     if _elapsed(answer.sent_at) >= valid_seconds:
         message = f"the allow was valid until {valid_until}"
         return Undecided("expired", message, answer.status)
+    remaining = _read_remaining(mandate.get("remaining"))
     return Allowed(
-        *answered, number, tuple(degraded), answer.sent_at, valid_seconds, _made_by_decide
+        *answered,
+        number,
+        tuple(degraded),
+        remaining,
+        answer.sent_at,
+        valid_seconds,
+        _made_by_decide,
     )
+
+
+def _read_dict(value: Any) -> Dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _read_approval(value: Any) -> Optional[WaitingApproval]:
+    members = _read_dict(value)
+    id, expires_at = members.get("id"), members.get("expiresAt")
+    if not isinstance(id, str) or not id or not isinstance(expires_at, str):
+        return None
+    return WaitingApproval(id, expires_at)
+
+
+def _read_remaining(value: Any) -> Mapping[str, float]:
+    members = {name: _read_dict(value).get(name) for name in ("hour", "day")}
+    numbers = {name: one for name, one in members.items() if type(one) in (int, float)}
+    return MappingProxyType(numbers)
 
 
 def _read_findings(value: Any) -> Optional[Tuple[Finding, ...]]:
@@ -493,7 +554,7 @@ class _Server:
         # Neither follows redirects nor reads the addresses of proxies from the environment.
         connection = http.client.HTTPConnection(self.host, self.port)
         headers = {
-            "loginId": self.key,
+            **_credential_header(self.key),
             "Accept": "application/json",
             # A compressed answer may be a thousand times as long as it looks.
             "Accept-Encoding": "identity",
@@ -526,6 +587,11 @@ class _Server:
                 connection.close()
                 failure = error
         raise failure or OSError("the host has no address")
+
+
+def _credential_header(key: str) -> Dict[str, str]:
+    """The server reads a token only there, and a key in its own header with less work."""
+    return {"Authorization": f"Bearer {key}"} if key.startswith("cgt_") else {"loginId": key}
 
 
 def _read_answer(response: http.client.HTTPResponse, sent_at: _Moment) -> _Answer:

@@ -12,10 +12,19 @@ import unittest
 from unittest import mock
 
 import callgate
-from callgate import Allowed, Blocked, CallgateError, Client, DialRefused, Undecided
+from callgate import (
+    Allowed,
+    Blocked,
+    CallgateError,
+    Client,
+    DialRefused,
+    Undecided,
+    WaitingApproval,
+)
 
 URL = os.environ["CALLGATE_TEST_URL"]
 KEY = os.environ["CALLGATE_TEST_KEY"]
+TOKEN = os.environ["CALLGATE_TEST_TOKEN"]
 HOSTILE_URL = os.environ["CALLGATE_TEST_HOSTILE_URL"]
 HOSTILE_KEY = os.environ["CALLGATE_TEST_HOSTILE_KEY"]
 HOSTILE_CASES = json.loads(os.environ["CALLGATE_TEST_HOSTILE_CASES"])
@@ -74,6 +83,14 @@ class Hostile(unittest.TestCase):
             asked.set()
         self.assertEqual(kind_of(result), "timeout")
 
+    def test_names_the_approval_that_a_call_waits_for(self):
+        waiting = hostile("waits").decide(NUMBER, "ai")
+        self.assertEqual(waiting.approval, WaitingApproval("ap-1", "2026-11-23T17:15:00.000Z"))
+        allowed = hostile("waits").decide(NUMBER, "ai", approval_id=waiting.approval.id)
+        self.assertEqual((bool(allowed), dict(allowed.remaining)), (True, {"hour": 2}))
+        self.assertEqual(dict(hostile("strange-mandate").decide(NUMBER, "ai").remaining), {})
+        self.assertIsNone(hostile("block-of-strange-mandate").decide(NUMBER, "ai").approval)
+
     def test_proxies_of_the_environment_are_not_used(self):
         with mock.patch.dict(os.environ, {"http_proxy": "http://127.0.0.1:1"}):
             self.assertTrue(hostile("sound").decide(NUMBER, "ai"))
@@ -96,6 +113,11 @@ class Running(unittest.TestCase):
         self.assertEqual(result.reason, "no-consent")
         self.assertIn("permission", [finding.check for finding in result.findings])
         self.assertEqual(self.client.explain(result.id)["id"], result.id)
+
+    def test_asks_with_a_token_that_permits_less(self):
+        client = Client(URL, TOKEN, deadline_ms=20_000)
+        self.assertIsInstance(client.decide(NUMBER, "ai"), Allowed)
+        self.assertEqual(client.decide(NUMBER, "manual").reason, "key-kind")
 
     def test_returns_undecided_for_what_is_refused(self):
         self.assertEqual(Client(URL, "a" * 44).decide(NUMBER, "ai").status, 401)
@@ -147,7 +169,7 @@ class AnAllow(unittest.TestCase):
     def test_cannot_be_made_by_anyone_else(self):
         allowed = allow()
         with self.assertRaises(TypeError):
-            Allowed("d1", "permitted", "", "", (), NUMBER, (), None, 60.0, object())
+            Allowed("d1", "permitted", "", "", (), NUMBER, (), {}, None, 60.0, object())
         with self.assertRaises((TypeError, ValueError)):
             dataclasses.replace(allowed, number="2125550199")
         with self.assertRaises(dataclasses.FrozenInstanceError):

@@ -32,19 +32,33 @@ const problem = {
   required: ['type', 'title', 'status', 'detail', 'instance'],
 }
 
+/** RFC 6749, section 5.2. */
+const oauthError = {
+  type: 'object',
+  properties: {
+    error: {
+      ...text,
+      description:
+        'Such as `invalid_client`, or `invalid_authorization_details` (RFC 9396) for limits of a token ' +
+        'that cannot be read',
+    },
+    error_description: text,
+  },
+  required: ['error', 'error_description'],
+}
+
+function named(name: string, schema: JsonSchema): JsonSchema {
+  return { $ref: `#/$defs/${name}`, $defs: { [name]: schema } }
+}
+
 const errorBodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
   'reason-phrase': [{ type: 'application/json', schema: object('ReasonPhrase') }],
   text: [plain],
   'text-or-error': [plain, { type: 'application/json', schema: object('error') }],
-  oauth: [{ type: 'application/json', schema: object('error', 'error_description') }],
+  oauth: [{ type: 'application/json', schema: named('OAuthError', oauthError) }],
   'reason-line': [plain],
   'block-line': [plain],
-  problem: [
-    {
-      type: 'application/problem+json',
-      schema: { $ref: '#/$defs/Problem', $defs: { Problem: problem } },
-    },
-  ],
+  problem: [{ type: 'application/problem+json', schema: named('Problem', problem) }],
 }
 
 const forbiddenMeaning = 'the key lacks a right, or is limited to other projects or kinds of call'
@@ -66,6 +80,7 @@ export function createErrorResponses({
   otherStatuses = {},
 }: EndpointDescription): Record<string, OpenApiResponse> {
   const status = statusByErrorKind
+  const overloadedMeaning = 'The server has too much to do, or cannot use its database'
   const meanings: Record<string, string> = {
     [status['invalid-request']]: 'The request is invalid; the text names field, value and rule',
     [status.unauthenticated]: 'The key or token is missing, not valid, revoked or expired',
@@ -76,12 +91,14 @@ export function createErrorResponses({
         [status['unsupported-media-type']]: 'The body is of a type that is not read here',
       }),
     500: 'The request failed; the cause is in the log of the server',
-    [status.overloaded]: 'The server has too much to do, or cannot use its database',
+    [status.overloaded]: overloadedMeaning,
     ...(rateClass !== undefined && {
       429: 'Too many requests or numbers in a minute, or too many concurrent bulk calls',
     }),
     ...otherStatuses,
-    ...(requiresCurrent && { 503: capitalize([otherStatuses[503], notCurrentMeaning]) }),
+    ...(requiresCurrent && {
+      503: capitalize([otherStatuses[503] ?? overloadedMeaning, notCurrentMeaning]),
+    }),
     ...(access !== 'open' && { 403: capitalize([otherStatuses[403], forbiddenMeaning]) }),
   }
   const content = Object.fromEntries(

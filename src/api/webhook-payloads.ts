@@ -1,6 +1,7 @@
 /** The bodies of the events that are sent to customers' addresses, for the description (spec, "Events"). */
 import { z } from 'zod'
 import { ftcValidation, projectStatus, stateRegistration } from './accounts/projects.js'
+import { approvalRequest } from './gate/approvals.js'
 import { scanResult } from './reputation/scans.js'
 
 interface WebhookDescription {
@@ -45,6 +46,7 @@ const projectPayload = z
         Previous: z.string().nullable(),
       }),
     ),
+    projectEvent('approval.requested', z.object(approvalRequest)),
   ])
   .meta({ id: 'ProjectEvent' })
 
@@ -55,7 +57,9 @@ export const webhookDescriptions = {
     payload: scanPayload,
   },
   projectChanged: {
-    summary: 'A status of a project has changed. Sent to the WebhookUrl of the project.',
+    summary:
+      'A status of a project has changed, or one of its calls waits for a person. Sent to the WebhookUrl ' +
+      'of the project.',
     payload: projectPayload,
   },
 } satisfies Readonly<Record<string, WebhookDescription>>

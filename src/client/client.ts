@@ -21,14 +21,17 @@ export type {
   CallKind,
   Decision,
   Finding,
+  RemainingAttempts,
   Undecided,
   UndecidedCause,
+  WaitingApproval,
 } from './decision.js'
 export { DialRefused } from './decision.js'
 
 export interface ClientOptions {
   /** Where callgate listens, such as `http://127.0.0.1:8480`. */
   readonly url: string | URL
+  /** An API key, or an access token, which may permit less than its key. */
   readonly key: string
   /** The time for one request and its whole answer; 1,000 by default. */
   readonly deadlineMs?: number | undefined
@@ -98,8 +101,10 @@ export function createClient(options: ClientOptions): Client {
         const rule = 'must be digits, with an optional + and spaces or ( ) . - / between them'
         return undecided('unsupported-number', `the number ${rule}`)
       }
-      const { number, callKind, projectId, campaignId, postalCode, callerId, reference } = call
-      const json = { number, callKind, projectId, campaignId, postalCode, callerId, reference }
+      const { number, callKind, projectId, campaignId, postalCode, callerId } = call
+      const { reference, approvalId } = call
+      const about = { projectId, campaignId, postalCode, callerId, reference, approvalId }
+      const json = { number, callKind, ...about }
       const answer = await ask({ method: 'POST', path: 'v1/decisions', json }, given)
       if (!answer.ok) return undecided(answer.cause, answer.message)
       if (answer.status === 200) return readDecision(call, answer)

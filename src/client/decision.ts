@@ -14,6 +14,8 @@ export interface Call {
   readonly postalCode?: string | undefined
   readonly callerId?: string | undefined
   readonly reference?: string | undefined
+  /** The approval of exactly this call by a person, named by {@link Blocked.approval} before. */
+  readonly approvalId?: string | undefined
 }
 
 /** The result of one check. New values may come with any release of the service. */
@@ -39,6 +41,20 @@ export interface Blocked extends Answered {
   readonly mayDial: false
   /** When the call may be asked about again, if only the time blocks it; ISO 8601, UTC. */
   readonly nextAllowedAt: string | undefined
+  /** The approval that the call waits for: ask again with its id once a person has given it. */
+  readonly approval: WaitingApproval | undefined
+}
+
+export interface WaitingApproval {
+  readonly id: string
+  /** A person can give it before then; ISO 8601, UTC. */
+  readonly expiresAt: string
+}
+
+/** Calls that the key may still ask for in this hour and in 24 hours; absent for what is not limited. */
+export interface RemainingAttempts {
+  readonly hour?: number
+  readonly day?: number
 }
 
 /**
@@ -90,6 +106,7 @@ export class Allowed implements Answered {
   readonly number: string
   /** Checks without a fresh answer that policy allowed. */
   readonly degraded: readonly string[]
+  readonly remaining: RemainingAttempts
   readonly #validity: Validity
   #isUsed = false
 
@@ -99,11 +116,13 @@ export class Allowed implements Answered {
       answered,
       number,
       degraded,
+      remaining,
       validity,
     }: {
       readonly answered: Answered
       readonly number: string
       readonly degraded: readonly string[]
+      readonly remaining: RemainingAttempts
       readonly validity: Validity
     },
   ) {
@@ -115,6 +134,7 @@ export class Allowed implements Answered {
     this.findings = answered.findings
     this.number = number
     this.degraded = degraded
+    this.remaining = remaining
     this.#validity = validity
     Object.freeze(this)
   }
@@ -170,9 +190,11 @@ export function readDecision(call: Call, answer: HttpAnswer): Decision {
   if (!isSound || !isOfKind || memberOf(body, 'whatIf') !== false) {
     return undecided('wrong-call', 'the answer is about another call', status)
   }
+  const mandate = objectOf(body, 'mandate')
   if (decision === 'block') {
     const nextAllowedAt = textOf(body, 'nextAllowedAt')
-    return Object.freeze({ kind: 'blocked', mayDial: false, ...answered, nextAllowedAt })
+    const approval = readApproval(memberOf(mandate, 'approval'))
+    return Object.freeze({ kind: 'blocked', mayDial: false, ...answered, nextAllowedAt, approval })
   }
   const degraded = textsOf(memberOf(body, 'degraded'))
   const validMs = readValidMs(body, date)
@@ -184,11 +206,12 @@ export function readDecision(call: Call, answer: HttpAnswer): Decision {
   ) {
     return undecided('unreadable', 'the answer is not a decision of callgate', status)
   }
+  const remaining = readRemaining(objectOf(mandate, 'remaining'))
   const validity = { since: answer.sentAt, forMs: validMs }
   if (elapsedMs(validity.since) >= validMs) {
     return undecided('expired', `the allow was valid until ${answered.validUntil}`, status)
   }
-  return new Allowed(onlyHere, { answered, number, degraded, validity })
+  return new Allowed(onlyHere, { answered, number, degraded, remaining, validity })
 }
 
 /** The body if it is a JSON object, by its type and its text. */
@@ -226,6 +249,28 @@ function readFinding(value: unknown): Finding | undefined {
   if (check === undefined || verdict === undefined) return undefined
   if (reason === undefined || detail === undefined) return undefined
   return Object.freeze({ check, verdict, reason, detail })
+}
+
+function readApproval(value: unknown): WaitingApproval | undefined {
+  if (!isObject(value)) return undefined
+  const id = textOf(value, 'id')
+  const expiresAt = textOf(value, 'expiresAt')
+  if (!id || expiresAt === undefined) return undefined
+  return Object.freeze({ id, expiresAt })
+}
+
+function readRemaining(value: JsonObject): RemainingAttempts {
+  const numbers = (['hour', 'day'] as const).flatMap((name) => {
+    const member = memberOf(value, name)
+    return typeof member === 'number' ? [[name, member]] : []
+  })
+  return Object.freeze(Object.fromEntries(numbers))
+}
+
+/** Empty if it is none. */
+function objectOf(value: JsonObject, name: string): JsonObject {
+  const member = memberOf(value, name)
+  return isObject(member) ? member : {}
 }
 
 function textsOf(value: unknown): readonly string[] | undefined {

@@ -61,7 +61,7 @@ export async function send(
     const response = await fetch(new URL(path, base), {
       method,
       headers: {
-        loginId: key,
+        ...credentialHeader(key),
         accept: 'application/json',
         // A compressed answer may be a thousand times as long as it looks.
         'accept-encoding': 'identity',
@@ -84,6 +84,11 @@ export async function send(
     // Closes the connection of an answer that was not read to its end.
     controller.abort()
   }
+}
+
+/** The server reads a token only there, and a key in its own header with less work. */
+function credentialHeader(key: string): Readonly<Record<string, string>> {
+  return key.startsWith('cgt_') ? { authorization: `Bearer ${key}` } : { loginId: key }
 }
 
 async function readBody(response: Response): Promise<string> {

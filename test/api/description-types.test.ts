@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { decideEndpoint, predialGet, predialPost } from '../../src/api/gate/decisions.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { callKinds, checkNames, reasonTexts } from '../../src/domain/decision.js'
+import { approvalStates } from '../../src/domain/mandate.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -26,6 +27,17 @@ describe('named schemas', () => {
     expect(schemas).toMatchObject({
       CallKind: { type: 'string', enum: [...callKinds] },
       CheckName: { type: 'string', enum: [...checkNames] },
+      FindingName: { anyOf: [{ enum: [...checkNames, 'mandate'] }, { type: 'string' }] },
+      Mandate: { required: ['version'] },
+      ApprovalState: { enum: [...approvalStates] },
+      Approval: {
+        properties: {
+          subject: { $ref: '#/components/schemas/ApprovalSubject' },
+          expiresAt: { format: 'date-time' },
+        },
+      },
+      DialGrant: { properties: { kinds: { items: { $ref: '#/components/schemas/CallKind' } } } },
+      OAuthError: { required: ['error', 'error_description'] },
       Verdict: { enum: ['pass', 'deny', 'unknown'] },
       Via: { enum: ['http', 'predial', 'asterisk', 'check'] },
       ReasonCode: { anyOf: [{ enum: Object.keys(reasonTexts) }, { type: 'string' }] },
@@ -51,6 +63,35 @@ describe('named schemas', () => {
   })
 })
 
+describe('limits of keys', () => {
+  it('are in what a call asks for and is answered', () => {
+    const { schemas } = document.components
+    const asked = document.paths['/v1/decisions']?.post?.requestBody?.content['application/json']
+    expect(asked?.schema.properties).toHaveProperty('approvalId')
+    for (const name of ['Allow', 'Block', 'DecisionRecord']) {
+      expect(schemas[name]?.properties).toMatchObject({ mandate: expect.anything() })
+      expect(JSON.stringify(schemas[name])).toContain('#/components/schemas/Mandate')
+    }
+    const token = document.paths['/oauth/token']?.post
+    expect(JSON.stringify(token?.responses['200'])).toContain('#/components/schemas/DialGrant')
+    expect(JSON.stringify(token?.responses['400'])).toContain('#/components/schemas/OAuthError')
+  })
+
+  it('have every name in the description of the call for approvals', () => {
+    const list = document.paths['/v1/approvals']?.get
+    expect(list?.parameters).toMatchObject([
+      { name: 'state', schema: { $ref: '#/components/schemas/ApprovalState' } },
+    ])
+    for (const [path, method] of [
+      ['/v1/approvals', 'get'],
+      ['/v1/approvals/{id}', 'post'],
+    ] as const) {
+      const answer = document.paths[path]?.[method]?.responses['200']
+      expect(JSON.stringify(answer), path).toContain('#/components/schemas/Approval"')
+    }
+  })
+})
+
 describe('webhooks', () => {
   it('are the events that are sent', () => {
     const payloads = Object.entries(document.webhooks).map(([name, one]) => [
@@ -61,6 +102,7 @@ describe('webhooks', () => {
       ['scanEnded', expect.stringContaining('#/components/schemas/ScanEvent')],
       ['projectChanged', expect.stringContaining('#/components/schemas/ProjectEvent')],
     ])
+    expect(JSON.stringify(document.components.schemas.ProjectEvent)).toContain('approval.requested')
   })
 })
 
@@ -140,6 +182,11 @@ describe('statuses', () => {
         expect(Object.keys(responses), `${path}: ${what} ${status}`).toContain(String(status))
       }
     }
+  })
+
+  it('say all that a 503 can mean', () => {
+    const { responses } = document.paths['/app/main/rpc/scrub']?.get ?? {}
+    expect(responses?.['503']?.description).toMatch(/too much to do.*what others have stored/)
   })
 
   it('include those of a server that fails, for every call', () => {

@@ -14,6 +14,7 @@ export const hostileKey = 'hostile-key-0123456789-0123456789-0123456789'
 interface Asked {
   readonly number: string
   readonly callKind: string
+  readonly approvalId?: string | undefined
 }
 
 type Answer = string | Buffer | ((socket: Socket) => void)
@@ -142,6 +143,27 @@ export const hostileCases: Readonly<Record<string, HostileCase>> = {
       }),
   },
   block: allowWith({ decision: 'block', reason: 'no-consent', dial: undefined }, 'blocked'),
+  // Allowed once the request names the approval.
+  waits: {
+    expected: 'blocked',
+    answer: (asked) => {
+      const approval = { id: 'ap-1', expiresAt: '2026-11-23T17:15:00.000Z' }
+      const waiting = { reason: 'approval-needed', decision: 'block', dial: undefined }
+      const changes =
+        asked.approvalId === approval.id
+          ? { mandate: { version: 1, remaining: { hour: 2 }, approval } }
+          : { ...waiting, mandate: { version: 1, approval } }
+      return reply(JSON.stringify(soundBody(asked, changes)))
+    },
+  },
+  'strange-mandate': allowWith(
+    { mandate: { remaining: { hour: '9', day: null }, approval: ['ap-1'] } },
+    'allowed',
+  ),
+  'block-of-strange-mandate': allowWith(
+    { decision: 'block', dial: undefined, mandate: { approval: { id: 1 }, decision: 'allow' } },
+    'blocked',
+  ),
   'block-of-no-number': allowWith(
     { decision: 'block', reason: 'invalid-number', number: '', dial: undefined },
     'blocked',

@@ -4,7 +4,7 @@ import { handoverFailures, outcomeStates } from '../../domain/call-outcome.js'
 import { callKinds, checkNames, policyEffects, reasonTexts } from '../../domain/decision.js'
 
 /** Values that are read as any text, and described as what they are. */
-const instant = z.string().meta({ format: 'date-time' })
+export const instant = z.string().meta({ format: 'date-time' })
 
 export const callKindMeta = {
   id: 'CallKind',
@@ -12,6 +12,12 @@ export const callKindMeta = {
   description: 'manual: a person dials; autodialed: a machine dials; ai: an AI agent speaks',
 }
 const checkName = z.string().meta({ id: 'CheckName', enum: [...checkNames] })
+const findingName = z.string().meta({
+  id: 'FindingName',
+  description:
+    'A check, or `mandate`: what limits the key, and pauses. New ones may come with any release',
+  anyOf: [{ enum: [...checkNames, 'mandate'] }, { type: 'string' }],
+})
 const reasonCode = z.string().meta({
   id: 'ReasonCode',
   description:
@@ -20,7 +26,7 @@ const reasonCode = z.string().meta({
 })
 
 const sourceFindingSchema = z.object({
-  check: checkName,
+  check: findingName,
   verdict: z.enum(['pass', 'deny', 'unknown']).meta({ id: 'Verdict' }),
   reason: reasonCode,
   detail: z.string(),
@@ -111,6 +117,25 @@ const outcomeSchema = z
   })
   .describe('Outcome of the call, if known; only when the record is read')
 
+const mandateSchema = z
+  .object({
+    version: z.number().describe('Of the limits of the key; grows by one with each change'),
+    remaining: z
+      .object({ hour: z.number().optional(), day: z.number().optional() })
+      .optional()
+      .describe('Attempts that are left in this hour and in 24 hours, on an allow'),
+    approval: z
+      .object({
+        id: z.string(),
+        expiresAt: instant.optional().describe('Until then a person can approve the call'),
+        approvedBy: z.string().optional(),
+        approvedAt: instant.optional(),
+      })
+      .optional()
+      .describe('The approval that the allow rests on, or that the blocked call waits for'),
+  })
+  .meta({ id: 'Mandate' })
+
 /** The decision as it is recorded; instants are ISO 8601 in UTC. */
 export const decisionSchema = z.object({
   id: z
@@ -154,23 +179,7 @@ export const decisionSchema = z.object({
     .describe(
       'Id of the API key, as shown by `callgate keys list`; absent for calls from Asterisk',
     ),
-  mandate: z
-    .object({
-      version: z.number().describe('Of the limits of the key; grows by one with each change'),
-      remaining: z
-        .object({ hour: z.number().optional(), day: z.number().optional() })
-        .optional()
-        .describe('Attempts that are left in this hour and in 24 hours, on an allow'),
-      approval: z
-        .object({
-          id: z.string(),
-          expiresAt: z.string().optional().describe('Until then a person can approve the call'),
-          approvedBy: z.string().optional(),
-          approvedAt: z.string().optional(),
-        })
-        .optional()
-        .describe('The approval that the allow rests on, or that the blocked call waits for'),
-    })
+  mandate: mandateSchema
     .optional()
     .describe('What limits the calls of the key; absent if nothing does'),
   via: z.string().meta({ id: 'Via', enum: ['http', 'predial', 'asterisk', 'check'] }),

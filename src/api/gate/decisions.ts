@@ -257,6 +257,26 @@ const decisionExamples = {
       ],
       dialed: '2125550100',
     },
+    waits: {
+      ...common,
+      decision: 'block',
+      reason: 'approval-needed',
+      message: 'a person must approve this call of the key first',
+      number: '2125550106',
+      validUntil: '2026-11-23T17:10:00.000Z',
+      findings: [
+        {
+          check: 'mandate',
+          verdict: 'deny',
+          reason: 'approval-needed',
+          detail: 'approval ap-1 is waiting until 2026-11-23T17:15:00.000Z',
+          source: 'keys',
+          ageMs: 0,
+        },
+      ],
+      mandate: { version: 1, approval: { id: 'ap-1', expiresAt: '2026-11-23T17:15:00.000Z' } },
+      dialed: '2125550106',
+    },
   },
 }
 

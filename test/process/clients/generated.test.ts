@@ -19,6 +19,10 @@ export function handle(answer: Answer): string {
 }
 export const kind: components['schemas']['CallKind'] = 'manual'
 export const reason: components['schemas']['ReasonCode'] = 'a-code-of-next-year'
+export const used: Request = { number: '2125550106', callKind: 'ai', approvalId: 'ap-1' }
+export const waitsFor = (answer: Answer): string | undefined => answer.mandate?.approval?.id
+export const isGiven = ({ state }: components['schemas']['Approval']): boolean => state === 'approved'
+export const grant: components['schemas']['DialGrant'] = { type: 'callgate_dial', kinds: ['ai'] }
 // @ts-expect-error: no kind of call
 export const robot: components['schemas']['CallKind'] = 'robot'
 export function wrong(answer: Answer): string {
