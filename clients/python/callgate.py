@@ -639,7 +639,10 @@ def _resolve(host: str, port: int, deadline: float) -> List[Any]:
             failure.append(OSError("the host is unknown"))
 
     thread = threading.Thread(target=look_up, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:
+        raise OSError("no thread for the look-up of the host") from None
     thread.join(_remaining(deadline))
     if failure:
         raise failure[0]

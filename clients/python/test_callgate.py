@@ -83,6 +83,10 @@ class Hostile(unittest.TestCase):
             asked.set()
         self.assertEqual(kind_of(result), "timeout")
 
+    def test_is_undecided_when_no_thread_can_be_started(self):
+        with mock.patch("threading.Thread.start", side_effect=RuntimeError("can't start new thread")):
+            self.assertEqual(hostile("sound").decide(NUMBER, "ai").cause, "network")
+
     def test_names_the_approval_that_a_call_waits_for(self):
         waiting = hostile("waits").decide(NUMBER, "ai")
         self.assertEqual(waiting.approval, WaitingApproval("ap-1", "2026-11-23T17:15:00.000Z"))

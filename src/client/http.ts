@@ -72,6 +72,8 @@ export async function send(
       ...(json && { body: JSON.stringify(json) }),
     })
     const text = await readBody(response)
+    // An abort while the last bytes were read does not reject.
+    controller.signal.throwIfAborted()
     return { ok: true, status: response.status, headers: response.headers, text, sentAt }
   } catch (error) {
     if (error instanceof UnreadableBody) {

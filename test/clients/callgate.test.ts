@@ -4,7 +4,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Allowed, type Call, type Client, createClient } from '../../src/client/client.js'
-import { type HostileGate, hostileKey, openHostileGate } from '../support/hostile-gate.js'
+import {
+  type HostileGate,
+  hostileKey,
+  openHostileGate,
+  soundBody,
+} from '../support/hostile-gate.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -92,6 +97,26 @@ describe('decide', () => {
     const early = await silent.decide(call, { signal: AbortSignal.abort() })
     expect(early).toMatchObject({ mayDial: false, cause: 'aborted' })
   })
+})
+
+it.each([
+  [false, { kind: 'allowed' }],
+  [true, { kind: 'undecided', cause: 'aborted' }],
+])('when the caller gives up while the last bytes are read (%s)', async (givesUp, expected) => {
+  const controller = new AbortController()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(stream) {
+        stream.enqueue(Buffer.from(JSON.stringify(soundBody(call))))
+        stream.close()
+        if (givesUp) controller.abort()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const headers = { date: new Date().toUTCString(), 'content-type': 'application/json' }
+  vi.spyOn(globalThis, 'fetch').mockResolvedValue(new Response(body, { headers }))
+  expect(await client.decide(call, { signal: controller.signal })).toMatchObject(expected)
 })
 
 describe('a key with limits', () => {

@@ -1,5 +1,5 @@
 /** The client as it is published: alone in its package, and with types that forget no case. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -92,7 +92,18 @@ const programs: Readonly<Record<string, readonly [text: string, error?: string]>
   ],
 }
 
-test('code that forgets a case does not compile', async () => {
+/** What the example of the documentation takes from the dialer. */
+const ofDialer = `declare const process: { env: Record<string, string | undefined> }
+declare function placeCall(number: string): Promise<string>
+declare function scheduleAt(instant: string): void
+declare function retryLater(cause: string): void
+`
+
+test('code that forgets a case does not compile, and that of the documentation does', async () => {
+  const page = readFileSync(join(root, 'docs/clients.md'), 'utf8')
+  const example = /```ts\n(.*?)```/s.exec(page)?.[1] ?? ''
+  expect(example).toContain('createClient')
+  writeFileSync(join(folder, 'documentation.ts'), example + ofDialer)
   for (const [name, [text]] of Object.entries(programs)) {
     writeFileSync(join(folder, `${name}.ts`), `${head}${text}\nexport {}\n`)
   }
@@ -105,7 +116,7 @@ test('code that forgets a case does not compile', async () => {
     noImplicitReturns: true,
     types: [],
   }
-  const files = Object.keys(programs).map((name) => `${name}.ts`)
+  const files = [...Object.keys(programs), 'documentation'].map((name) => `${name}.ts`)
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }))
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const { out } = await runChild(process.execPath, [tsc, '--pretty', 'false', '-p', folder], {
