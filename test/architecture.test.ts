@@ -46,6 +46,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': [],
   'runtime/': ['domain/time/', 'errors.ts', 'observability/log.ts'],
   'domain/': [],
+  'client/': [],
   'observability/': ['domain/'],
   'config/': ['domain/', 'runtime/parse-url.ts', 'errors.ts'],
   'api/': ['domain/', 'runtime/', 'errors.ts'],
@@ -194,7 +195,11 @@ describe('architecture', () => {
   })
 
   const places: readonly (readonly [string, RegExp, readonly string[]])[] = [
-    ['the machine’s time', /\bDate\.now\(|performance\.now\(/, ['runtime/runtime.ts']],
+    [
+      'the machine’s time',
+      /\bDate\.now\(|performance\.now\(/,
+      ['runtime/runtime.ts', 'client/clock.ts'],
+    ],
     ['Date objects', /\bnew Date\(/, ['domain/time/dates.ts']],
     ['the environment', /process\.env/, ['config/load.ts']],
     ['chance', /Math\.random\(|\brandomUUID\(/, ['runtime/runtime.ts']],

@@ -99,7 +99,7 @@ export interface ReplyContext<Request> {
 }
 
 export interface Endpoint<Request, Response> {
-  /** Label of the metrics and anchor of the documents, such as `scrub-post`. */
+  /** Label of the metrics, such as `scrub-post`; `scrubPost` is its id in the description. */
   readonly name: string
   readonly summary: string
   /** The section of the specification it implements. */
@@ -153,6 +153,13 @@ export interface Endpoint<Request, Response> {
   readonly successStatus?: number
   /** Additional statuses with their meaning, for the description. */
   readonly otherStatuses?: Readonly<Record<number, string>>
+  /** Regular expression of a text answer, for the description. */
+  readonly replyPattern?: string
+  /** By name, for the description. Requests as JSON; replies as JSON, or as text by `replyTypes`. */
+  readonly examples?: {
+    readonly requests?: Readonly<Record<string, object>>
+    readonly replies?: Readonly<Record<string, unknown>>
+  }
   /** Encodes the answer; JSON with status 200 when absent. */
   readonly encode?: (
     response: Response,

@@ -98,6 +98,7 @@ export const optionalId = z
     return text === '' ? undefined : text
   })
   .optional()
+  .meta({ canonicalType: 'string', maxLength: maxIdLength })
 
 /** One of a few words, ignoring letter case; absent, `null` and empty give `defaultWord`. */
 export function optionalEnum<const Word extends string>(words: readonly Word[], defaultWord: Word) {

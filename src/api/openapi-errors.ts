@@ -1,4 +1,5 @@
 /** Describes the error responses of the endpoints. */
+import { statusByErrorKind } from '../errors.js'
 import type { ErrorShape } from './endpoint.js'
 import type { JsonSchema } from './fields.js'
 
@@ -18,29 +19,46 @@ function object(...names: readonly string[]): JsonSchema {
 
 const plain: ErrorBody = { type: 'text/plain', schema: text }
 
+/** RFC 9457. */
+const problem = {
+  type: 'object',
+  properties: {
+    type: text,
+    title: text,
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'The field, its value and the rule' },
+    instance: text,
+  },
+  required: ['type', 'title', 'status', 'detail', 'instance'],
+}
+
+/** RFC 6749, section 5.2. */
+const oauthError = {
+  type: 'object',
+  properties: {
+    error: {
+      ...text,
+      description:
+        'Such as `invalid_client`, or `invalid_authorization_details` (RFC 9396) for limits of a token ' +
+        'that cannot be read',
+    },
+    error_description: text,
+  },
+  required: ['error', 'error_description'],
+}
+
+function named(name: string, schema: JsonSchema): JsonSchema {
+  return { $ref: `#/$defs/${name}`, $defs: { [name]: schema } }
+}
+
 const errorBodies: Readonly<Record<ErrorShape, readonly ErrorBody[]>> = {
   'reason-phrase': [{ type: 'application/json', schema: object('ReasonPhrase') }],
   text: [plain],
   'text-or-error': [plain, { type: 'application/json', schema: object('error') }],
-  oauth: [{ type: 'application/json', schema: object('error', 'error_description') }],
+  oauth: [{ type: 'application/json', schema: named('OAuthError', oauthError) }],
   'reason-line': [plain],
   'block-line': [plain],
-  problem: [
-    {
-      type: 'application/problem+json',
-      schema: {
-        type: 'object',
-        properties: {
-          type: text,
-          title: text,
-          status: { type: 'integer' },
-          detail: text,
-          instance: text,
-        },
-        required: ['type', 'title', 'status', 'detail', 'instance'],
-      },
-    },
-  ],
+  problem: [{ type: 'application/problem+json', schema: named('Problem', problem) }],
 }
 
 const forbiddenMeaning = 'the key lacks a right, or is limited to other projects or kinds of call'
@@ -56,18 +74,31 @@ function capitalize(parts: readonly (string | undefined)[]): string {
 export function createErrorResponses({
   errors,
   access,
+  method,
   rateClass,
   requiresCurrent,
   otherStatuses = {},
 }: EndpointDescription): Record<string, OpenApiResponse> {
+  const status = statusByErrorKind
+  const overloadedMeaning = 'The server has too much to do, or cannot use its database'
   const meanings: Record<string, string> = {
-    400: 'The request is invalid; the text names field, value and rule',
-    401: 'The key or token is missing, not valid, revoked or expired',
+    [status['invalid-request']]: 'The request is invalid; the text names field, value and rule',
+    [status.unauthenticated]: 'The key or token is missing, not valid, revoked or expired',
+    ...(method !== 'GET' && { [status['too-large']]: 'The body is too long' }),
+    // RFC 6749, section 5.2, has 400 for that.
+    ...(method !== 'GET' &&
+      errors !== 'oauth' && {
+        [status['unsupported-media-type']]: 'The body is of a type that is not read here',
+      }),
+    500: 'The request failed; the cause is in the log of the server',
+    [status.overloaded]: overloadedMeaning,
     ...(rateClass !== undefined && {
       429: 'Too many requests or numbers in a minute, or too many concurrent bulk calls',
     }),
     ...otherStatuses,
-    ...(requiresCurrent && { 503: capitalize([otherStatuses[503], notCurrentMeaning]) }),
+    ...(requiresCurrent && {
+      503: capitalize([otherStatuses[503] ?? overloadedMeaning, notCurrentMeaning]),
+    }),
     ...(access !== 'open' && { 403: capitalize([otherStatuses[403], forbiddenMeaning]) }),
   }
   const content = Object.fromEntries(

@@ -3,8 +3,10 @@
 import { type FieldSource, ignoresUnknownFields } from './endpoint.js'
 import { type JsonSchema, toJsonSchema } from './fields.js'
 import { createErrorResponses, type OpenApiResponse } from './openapi-errors.js'
+import { nameSchemas } from './openapi-schemas.js'
 import type { EndpointDescription } from './route.js'
 import { ignoredFieldsHeader } from './unknown-fields.js'
+import { webhookDescriptions } from './webhook-payloads.js'
 
 export interface OpenApiOptions {
   readonly version: string
@@ -19,11 +21,17 @@ export interface OpenApiDocument {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   /** By path as in OpenAPI, `/v1/decisions/{id}`, then by method in lower case. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: Readonly<Record<string, unknown>>
+  /** By name, then by method. */
+  readonly webhooks: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly components: {
+    readonly securitySchemes: Readonly<Record<string, unknown>>
+    readonly schemas: Readonly<Record<string, JsonSchema>>
+  }
 }
 
 export interface Operation {
-  readonly operationId: string
+  /** Absent for the other paths of the same call. */
+  readonly operationId?: string
   readonly summary: string
   readonly tags: readonly string[]
   readonly description?: string
@@ -31,9 +39,14 @@ export interface Operation {
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: {
     readonly required: boolean
-    readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>>
+    readonly content: Readonly<Record<string, MediaType>>
   }
   readonly responses: Readonly<Record<string, OpenApiResponse>>
+}
+
+interface MediaType {
+  readonly schema: JsonSchema
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>
 }
 
 interface Parameter {
@@ -54,6 +67,7 @@ export function createOpenApiDocument({ version, endpoints }: OpenApiOptions): O
       paths[name] = operations
     }
   }
+  const { described, schemas } = nameSchemas({ paths, webhooks: describeWebhooks() })
   const sections = [...new Set(endpoints.map(({ spec }) => spec))]
   return {
     openapi: '3.1.0',
@@ -69,9 +83,35 @@ export function createOpenApiDocument({ version, endpoints }: OpenApiOptions): O
     servers: [{ url: '/' }],
     tags: sections.map((name) => ({ name })),
     security: [{ loginId: [] }, { token: [] }],
-    paths,
-    components: { securitySchemes },
+    ...described,
+    components: { securitySchemes, schemas },
   }
+}
+
+/** What a receiver of events must take. */
+function describeWebhooks(): OpenApiDocument['webhooks'] {
+  const described = Object.entries(webhookDescriptions).map(([name, { summary, payload }]) => [
+    name,
+    {
+      post: {
+        operationId: name,
+        summary,
+        security: [],
+        parameters: ['webhook-id', 'webhook-timestamp', 'callgate-signature'].map((header) => ({
+          name: header,
+          in: 'header',
+          required: true,
+          schema: { type: 'string' },
+        })),
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: toJsonSchema(payload) } },
+        },
+        responses: { '2XX': { description: 'Taken. After any other answer it is sent again' } },
+      },
+    },
+  ])
+  return Object.fromEntries(described)
 }
 
 const securitySchemes = {
@@ -87,9 +127,13 @@ function operationOf(endpoint: EndpointDescription, path: string, index: number)
   const schema = requestSchema(endpoint)
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const parameters = parametersOf(endpoint, { schema, inPath })
-  const description = describeAccess(endpoint)
+  const [first = ''] = endpoint.paths
+  const description =
+    index === 0
+      ? describeAccess(endpoint)
+      : `The same as \`${first}\`. ${describeAccess(endpoint)}`.trim()
   return {
-    operationId: index === 0 ? endpoint.name : `${endpoint.name}-${index + 1}`,
+    ...(index === 0 && { operationId: toCamelCase(endpoint.name) }),
     summary: endpoint.summary,
     tags: [endpoint.spec],
     ...(description !== '' && { description }),
@@ -98,6 +142,10 @@ function operationOf(endpoint: EndpointDescription, path: string, index: number)
     ...(endpoint.method !== 'GET' && { requestBody: bodyOf(endpoint, { schema, inPath }) }),
     responses: responsesOf(endpoint),
   }
+}
+
+function toCamelCase(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function requestSchema(endpoint: EndpointDescription): JsonSchema {
@@ -189,7 +237,7 @@ const mediaTypes: Readonly<Record<Exclude<FieldSource, 'query'>, string>> = {
 }
 
 function bodyOf(
-  { accepts, bareListField }: EndpointDescription,
+  { accepts, bareListField, examples }: EndpointDescription,
   { schema, inPath }: RequestSchema,
 ) {
   const body = withoutFields(schema, inPath)
@@ -197,11 +245,17 @@ function bodyOf(
   const isOnlyList = list !== undefined && propertiesOf(body).length === 1
   const json = list === undefined ? body : isOnlyList ? list : { anyOf: [body, list] }
   const forms = accepts.filter((source) => source !== 'query')
-  const content = forms.map((source): [string, { schema: JsonSchema }] => [
+  const content = forms.map((source): [string, MediaType] => [
     mediaTypes[source],
-    { schema: source === 'json' ? json : body },
+    { schema: source === 'json' ? json : body, ...describeExamples(examples?.requests) },
   ])
   return { required: !accepts.includes('query'), content: Object.fromEntries(content) }
+}
+
+function describeExamples(examples: Readonly<Record<string, unknown>> | undefined) {
+  if (examples === undefined) return {}
+  const named = Object.entries(examples).map(([name, value]) => [name, { value }])
+  return { examples: Object.fromEntries(named) as NonNullable<MediaType['examples']> }
 }
 
 function withoutFields(schema: JsonSchema, names: readonly string[]): JsonSchema {
@@ -230,10 +284,14 @@ const ignoredFields = {
 }
 
 function successOf(endpoint: EndpointDescription): Record<string, OpenApiResponse> {
-  const { replyTypes = ['application/json'], replyHeaders = {}, response } = endpoint
-  const content = replyTypes.map((type): [string, { schema: JsonSchema }] => [
+  const { replyTypes = ['application/json'], replyHeaders = {}, response, examples } = endpoint
+  const text = { type: 'string', ...(endpoint.replyPattern && { pattern: endpoint.replyPattern }) }
+  const content = replyTypes.map((type): [string, MediaType] => [
     type,
-    { schema: type === 'application/json' ? toJsonSchema(response) : { type: 'string' } },
+    {
+      schema: type === 'application/json' ? toJsonSchema(response) : text,
+      ...describeExamples(examples?.replies),
+    },
   ])
   const named = ignoresUnknownFields(endpoint)
     ? { ...replyHeaders, ...ignoredFields }

@@ -61,6 +61,8 @@ export type EndpointDescription = EndpointDescriptor &
     | 'replyHeaders'
     | 'successStatus'
     | 'otherStatuses'
+    | 'replyPattern'
+    | 'examples'
   >
 
 export interface Route {

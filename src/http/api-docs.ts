@@ -18,7 +18,7 @@ interface Call {
 }
 
 function renderDocsPage(document: OpenApiDocument): string {
-  const calls = Object.entries(document.paths).flatMap(([path, operations]) =>
+  const calls = Object.entries(insertNamedSchemas(document)).flatMap(([path, operations]) =>
     Object.entries(operations).map(
       ([method, operation]): Call => ({ method: method.toUpperCase(), path, operation }),
     ),
@@ -47,13 +47,32 @@ function renderDocsPage(document: OpenApiDocument): string {
   ].join('')
 }
 
+/** The paths with each named schema in its place; no schema refers to itself. */
+function insertNamedSchemas({ paths, components }: OpenApiDocument): OpenApiDocument['paths'] {
+  const insert = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(insert)
+    if (typeof value !== 'object' || value === null) return value
+    const { $ref, ...more } = value as JsonSchema
+    const named = components.schemas[String($ref).replace('#/components/schemas/', '')]
+    const entries = Object.entries({ ...named, ...more })
+    return Object.fromEntries(
+      entries.map(([name, one]) => [name, name === 'examples' ? one : insert(one)]),
+    )
+  }
+  return insert(paths) as OpenApiDocument['paths']
+}
+
+function idOf({ method, path, operation }: Call): string {
+  return escapeHtml(operation.operationId ?? `${method} ${path}`.replace(/\W+/g, '-'))
+}
+
 function renderLink({ method, path, operation }: Call): string {
-  const id = escapeHtml(operation.operationId)
+  const id = idOf({ method, path, operation })
   return `<li><a href="#${id}"><code>${method}</code> ${escapeHtml(path)}</a></li>`
 }
 
 function renderCall({ method, path, operation }: Call): string {
-  const { operationId, summary, description = '', parameters = [], requestBody } = operation
+  const { summary, description = '', parameters = [], requestBody } = operation
   const fields = parameters.map(({ name, in: place, required, schema, ...more }) =>
     renderRow([
       `<code>${escapeHtml(name)}</code>`,
@@ -65,7 +84,7 @@ function renderCall({ method, path, operation }: Call): string {
   )
   const bodies = Object.entries(requestBody?.content ?? {})
   return [
-    `<article id="${escapeHtml(operationId)}"><h3><span>${method}</span> ${escapeHtml(path)}</h3>`,
+    `<article id="${idOf({ method, path, operation })}"><h3><span>${method}</span> ${escapeHtml(path)}</h3>`,
     `<p>${renderMarkup(summary)}${description === '' ? '' : ` ${renderMarkup(description)}`}</p>`,
     fields.length > 0 ? renderTable(['Field', 'In', '', 'Type', ''], fields) : '',
     bodies.length > 0 ? renderBody(bodies) : '',

@@ -46,6 +46,13 @@ function everyEndpoint() {
   ]
 }
 
+function endpointOf(path: string, method: string) {
+  const bound = path.replace(/\{(\w+)\}/g, ':$1')
+  return everyEndpoint().find(
+    (one) => one.method === method.toUpperCase() && one.paths.includes(bound),
+  )
+}
+
 describe('/openapi.json', () => {
   it('is built once, since anonymous clients may request it often', async () => {
     const written = vi.spyOn(JSON, 'stringify')
@@ -76,8 +83,13 @@ describe('/openapi.json', () => {
   })
 
   it('names each operation once', () => {
-    const ids = operations.map(([, , { operationId }]) => operationId)
-    expect(new Set(ids).size).toBe(ids.length)
+    const ids = operations.flatMap(([, , { operationId }]) => operationId ?? [])
+    expect(ids.toSorted()).toEqual(
+      everyEndpoint()
+        .map(({ name }) => name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase()))
+        .toSorted(),
+    )
+    for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z0-9]*$/)
   })
 
   it('has path parameters exactly where the path has them', () => {
@@ -113,17 +125,16 @@ describe('/openapi.json', () => {
     const limited = new Set(
       everyEndpoint().flatMap(({ rateClass, name }) => (rateClass ? [name] : [])),
     )
-    for (const [path, , { responses, operationId, security }] of operations) {
+    for (const [path, method, { responses, security }] of operations) {
       if (!security) expect(Object.keys(responses), path).toContain('401')
-      const name = operationId.replace(/-\d+$/, '')
-      if (limited.has(name)) expect(Object.keys(responses), path).toContain('429')
+      if (limited.has(endpointOf(path, method)?.name ?? ''))
+        expect(Object.keys(responses), path).toContain('429')
     }
   })
 
   it('names the rights of every call that needs some, with the 403 of a key that lacks them', () => {
-    const needing = new Map(everyEndpoint().map((one) => [one.name, one.rights] as const))
-    for (const [path, , { responses, operationId, description = '', security }] of operations) {
-      const rights = needing.get(operationId.replace(/-\d+$/, '')) ?? []
+    for (const [path, method, { responses, description = '', security }] of operations) {
+      const rights = endpointOf(path, method)?.rights ?? []
       for (const one of rights) {
         const wanted =
           typeof one === 'string' ? `\`${one}\`` : `\`${one.right}\` (if ${one.condition})`
@@ -140,7 +151,13 @@ describe('/openapi.json', () => {
   })
 
   it('refers to nothing outside itself', () => {
-    expect(JSON.stringify(document)).not.toMatch(/\$ref|https?:\/\//)
+    const text = JSON.stringify(document)
+    expect(text).not.toMatch(/https?:\/\/|\$defs|canonicalType/)
+    const named = Object.keys(document.components.schemas)
+    const used = [...text.matchAll(/"\$ref":"([^"]*)"/g)].map(([, target]) => target)
+    expect([...new Set(used)].sort()).toEqual(
+      named.map((name) => `#/components/schemas/${name}`).sort(),
+    )
   })
 })
 
@@ -159,10 +176,13 @@ describe('/docs', () => {
   })
 
   it('shows every call', () => {
+    const ids = [...page.matchAll(/<article id="([^"]*)"/g)].map(([, id]) => id)
+    expect(new Set(ids).size).toBe(operations.length)
     for (const [path, , { operationId }] of operations) {
-      expect(page).toContain(`id="${operationId}"`)
+      if (operationId) expect(ids).toContain(operationId)
       expect(page).toContain(path)
     }
+    for (const [, target] of page.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(target)
   })
 
   it('closes what it opens', () => {

@@ -1,5 +1,6 @@
 /** What keys are given within their limits, also when two servers are asked at the same time. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { webhookDescriptions } from '../../src/api/webhook-payloads.js'
 import { noLimits } from '../../src/domain/caller.js'
 import type { AttemptLimits } from '../../src/domain/mandate.js'
 import { Approvals } from '../../src/service/accounts/approvals.js'
@@ -50,7 +51,10 @@ const otherServer = () => (isPostgres() ? elsewhere : database.storage)
 
 const events: string[] = []
 const webhooks = {
-  add: async (_: unknown, { event, url }: NewWebhookEvent) => {
+  add: async (_: unknown, { event, url, body }: NewWebhookEvent) => {
+    const delivery = { EventId: 'evt_1', Event: event, Attempt: 1, SentOn: '2026-11-23T17:00:00Z' }
+    // Throws unless it is as the API describes it.
+    webhookDescriptions.projectChanged.payload.parse({ ...delivery, ...body })
     events.push(`${event} ${url}`)
     return ''
   },

@@ -1,5 +1,7 @@
 /** Projects over a database, with a queue that keeps notifications in a table there and sends none. */
+
 import { sql } from 'kysely'
+import { webhookDescriptions } from '../../src/api/webhook-payloads.js'
 import { invalidRequest } from '../../src/errors.js'
 import { Projects } from '../../src/service/projects/projects.js'
 import type {
@@ -84,7 +86,13 @@ export async function keptEvents(db: Db) {
   const { rows } = await sql<{ event: string }>`select event from kept_events order by id`.execute(
     db,
   )
-  return rows.map((row) => JSON.parse(row.event) as KeptEvent)
+  const events = rows.map((row) => JSON.parse(row.event) as KeptEvent)
+  for (const { event, body } of events) {
+    const delivery = { EventId: 'evt_1', Event: event, Attempt: 1, SentOn: '2026-11-23T17:00:00Z' }
+    // Throws unless it is as the API describes it.
+    webhookDescriptions.projectChanged.payload.parse({ ...delivery, ...body })
+  }
+  return events
 }
 
 type KeptEvent = Omit<NewWebhookEvent, 'body'> & {

@@ -1,6 +1,8 @@
 /** Scans over a test database, with books that say what a test wants and a queue that only writes. */
+
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
+import { webhookDescriptions } from '../../src/api/webhook-payloads.js'
 import { type PhoneNumber, toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { ScanResult } from '../../src/domain/reputation.js'
 import type { Complaint, LabelIssuer, NumberLabels } from '../../src/domain/spam-labels.js'
@@ -215,7 +217,8 @@ export async function eventsOf(
     event,
     url,
     apiKey: api_key,
-    body: JSON.parse(body) as KeptEvent['body'],
+    // Throws unless it is as the API describes it.
+    body: webhookDescriptions.scanEnded.payload.parse(JSON.parse(body)) as KeptEvent['body'],
   }))
 }
 

@@ -8,6 +8,7 @@ import { type Role, roles } from '../../domain/caller.js'
 import { callKinds, type TokenGrant } from '../../domain/mandate.js'
 import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
 import { fields, optionalId } from '../fields.js'
+import { callKindMeta } from '../gate/decision-body.js'
 
 const requiredText = z.string('is required').min(1, 'is required and must not be empty')
 
@@ -15,22 +16,24 @@ const grantRule =
   'must be a JSON list with one object of type callgate_dial, with any of kinds, campaigns, callerIds, regions, attempts'
 
 /** Rich authorization requests (RFC 9396), for a token that permits less than its key. */
-const dialGrant = z.strictObject({
-  type: z.literal('callgate_dial'),
-  kinds: z.array(z.enum(callKinds)).min(1).optional(),
-  campaigns: z.array(z.int().positive()).min(1).max(100).optional(),
-  callerIds: z
-    .array(z.string().regex(/^\d{10}$/))
-    .min(1)
-    .max(100)
-    .optional(),
-  regions: z
-    .array(z.string().regex(/^[A-Z]{2}$/))
-    .min(1)
-    .max(100)
-    .optional(),
-  attempts: z.int().positive().max(1_000_000).optional(),
-})
+const dialGrant = z
+  .strictObject({
+    type: z.literal('callgate_dial'),
+    kinds: z.array(z.enum(callKinds).meta(callKindMeta)).min(1).optional(),
+    campaigns: z.array(z.int().positive()).min(1).max(100).optional(),
+    callerIds: z
+      .array(z.string().regex(/^\d{10}$/))
+      .min(1)
+      .max(100)
+      .optional(),
+    regions: z
+      .array(z.string().regex(/^[A-Z]{2}$/))
+      .min(1)
+      .max(100)
+      .optional(),
+    attempts: z.int().positive().max(1_000_000).optional(),
+  })
+  .meta({ id: 'DialGrant' })
 
 const grantDetails = z
   .string(grantRule)

@@ -63,7 +63,7 @@ const addressCode = z.string().describe('As returned when the project was create
 
 const instant = z.string().describe('UTC, ISO 8601')
 
-const ftcValidation = z.object({
+export const ftcValidation = z.object({
   Status: z
     .enum(['pending', 'validated', 'failed', 'expired'], 'must be a status')
     .describe('Also pending without OrgId and San'),
@@ -76,7 +76,7 @@ const ftcValidation = z.object({
   AreaCodes: z.array(z.string()).readonly(),
 })
 
-const stateRegistration = z.object({
+export const stateRegistration = z.object({
   Status: z.enum(['draft', 'submitted', 'approved', 'rejected', 'expired'], 'must be a status'),
   Confirmation: z.string().nullable(),
   SubmittedOn: instant.nullable(),
@@ -90,12 +90,14 @@ const lastDelivery = z.object({
   SentOn: instant,
 })
 
+export const projectStatus = z.enum(['active', 'inactive'], 'must be active or inactive')
+
 /** Reads a project (spec, "Project"). Its objects are always present; unknown values are null. */
 const projectSchema = z.object({
   ProjectCode: z.string().describe('Includes any account prefix'),
   ProjectName: z.string(),
   AcctId: z.string(),
-  Status: z.enum(['active', 'inactive'], 'must be active or inactive'),
+  Status: projectStatus,
   DefaultCampaignId: z.int(),
   FtcValidation: ftcValidation,
   StateRegistrations: z.record(z.string(), stateRegistration).describe('By two-letter state'),

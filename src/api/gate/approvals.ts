@@ -4,28 +4,40 @@ import { callKinds } from '../../domain/decision.js'
 import { approvalStates, maxNoteLength } from '../../domain/mandate.js'
 import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
 import { fields, optionalText } from '../fields.js'
+import { callKindMeta, instant } from './decision-body.js'
 
-const approvalSchema = z.object({
+const approvalState = z
+  .enum(approvalStates, `must be one of ${approvalStates.join(', ')}`)
+  .meta({ id: 'ApprovalState' })
+
+/** What an approval, and the event that asks for it, say of the call. */
+export const approvalRequest = {
   id: z.string(),
-  state: z.enum(approvalStates),
   keyId: z.string().describe('The key that asks for the call'),
   subject: z
     .object({
       number: z.string(),
-      callKind: z.enum(callKinds),
+      callKind: z.enum(callKinds).meta(callKindMeta),
       projectId: z.string().optional(),
       campaignId: z.string().optional(),
       callerId: z.string().optional(),
     })
-    .describe('Exactly the call that is approved'),
+    .meta({ id: 'ApprovalSubject', description: 'Exactly the call that is approved' }),
   subjectHash: z.string().describe('Of the subject; to be sent with the verdict'),
-  requestedAt: z.string(),
-  expiresAt: z.string().describe('From then on it can be neither approved nor used'),
-  decidedBy: z.string().optional().describe('The key, or the user at the command line'),
-  decidedAt: z.string().optional(),
-  note: z.string().optional(),
-  decisionId: z.string().optional().describe('The decision that used it'),
-})
+  expiresAt: instant.describe('From then on it can be neither approved nor used'),
+}
+
+const approvalSchema = z
+  .object({
+    ...approvalRequest,
+    state: approvalState,
+    requestedAt: instant,
+    decidedBy: z.string().optional().describe('The key, or the user at the command line'),
+    decidedAt: instant.optional(),
+    note: z.string().optional(),
+    decisionId: z.string().optional().describe('The decision that used it'),
+  })
+  .meta({ id: 'Approval' })
 export type ApprovalBody = z.output<typeof approvalSchema>
 
 const common = {
@@ -43,9 +55,7 @@ export const listApprovalsEndpoint = defineEndpoint({
   method: 'GET',
   paths: ['/v1/approvals'],
   accepts: ['query'],
-  request: fields({
-    state: z.enum(approvalStates, `must be one of ${approvalStates.join(', ')}`).optional(),
-  }),
+  request: fields({ state: approvalState.optional() }),
   response: z.object({ approvals: z.array(approvalSchema).readonly() }),
 })
 

@@ -1,12 +1,34 @@
 /** A decision in the API: the answer of the decision endpoint, and the record that can be read later. */
 import { z } from 'zod'
 import { handoverFailures, outcomeStates } from '../../domain/call-outcome.js'
-import { policyEffects } from '../../domain/decision.js'
+import { callKinds, checkNames, policyEffects, reasonTexts } from '../../domain/decision.js'
+
+/** Values that are read as any text, and described as what they are. */
+export const instant = z.string().meta({ format: 'date-time' })
+
+export const callKindMeta = {
+  id: 'CallKind',
+  enum: [...callKinds],
+  description: 'manual: a person dials; autodialed: a machine dials; ai: an AI agent speaks',
+}
+const checkName = z.string().meta({ id: 'CheckName', enum: [...checkNames] })
+const findingName = z.string().meta({
+  id: 'FindingName',
+  description:
+    'A check, or `mandate`: what limits the key, and pauses. New ones may come with any release',
+  anyOf: [{ enum: [...checkNames, 'mandate'] }, { type: 'string' }],
+})
+const reasonCode = z.string().meta({
+  id: 'ReasonCode',
+  description:
+    'New codes may come with any release: treat one that you do not know as its decision',
+  anyOf: [{ enum: Object.keys(reasonTexts) }, { type: 'string' }],
+})
 
 const sourceFindingSchema = z.object({
-  check: z.string(),
-  verdict: z.enum(['pass', 'deny', 'unknown']),
-  reason: z.string(),
+  check: findingName,
+  verdict: z.enum(['pass', 'deny', 'unknown']).meta({ id: 'Verdict' }),
+  reason: reasonCode,
   detail: z.string(),
   source: z.string(),
   ageMs: z.number().describe('Age of the fact when it was used, in milliseconds'),
@@ -16,13 +38,13 @@ const sourceFindingSchema = z.object({
     .describe(
       'The answer is older than its maximum age; the detail says why there is no newer one',
     ),
-  opensAt: z.string().optional(),
+  opensAt: instant.optional(),
   lists: z
     .array(
       z.object({
         name: z.string(),
         version: z.string().describe('Names this exact content of the list'),
-        asOf: z.string(),
+        asOf: instant,
       }),
     )
     .readonly()
@@ -36,8 +58,7 @@ const sourceFindingSchema = z.object({
     .string()
     .optional()
     .describe('Why its source does not give a newer answer; only with stale'),
-  holdsUntil: z
-    .string()
+  holdsUntil: instant
     .optional()
     .describe(
       'The finding must not be relied on from then on; absent if that is more than a day ahead or ' +
@@ -51,16 +72,18 @@ const sourceFindingSchema = z.object({
     ),
 })
 
-const findingSchema = sourceFindingSchema.extend({
-  parts: z
-    .array(sourceFindingSchema)
-    .readonly()
-    .optional()
-    .describe('The findings of each source alone, if several were asked'),
-})
+const findingSchema = sourceFindingSchema
+  .extend({
+    parts: z
+      .array(sourceFindingSchema)
+      .readonly()
+      .optional()
+      .describe('The findings of each source alone, if several were asked'),
+  })
+  .meta({ id: 'Finding' })
 
 const policyEffectSchema = z.object({
-  check: z.string(),
+  check: checkName,
   effect: z
     .enum(policyEffects)
     .describe(
@@ -72,35 +95,54 @@ const policyEffectSchema = z.object({
     .describe(
       'The reason set in policy, why the source does not answer, or the detail of the finding',
     ),
-  until: z.string().optional().describe('When an unknown blocks again'),
+  until: instant.optional().describe('When an unknown blocks again'),
 })
 
 const outcomeSchema = z
   .object({
     state: z.enum(outcomeStates),
-    handedOverAt: z.string().optional().describe('When the dialplan received the verdict'),
-    notCarriedOutAt: z.string().optional(),
+    handedOverAt: instant.optional().describe('When the dialplan received the verdict'),
+    notCarriedOutAt: instant.optional(),
     notCarriedOut: z
       .enum(handoverFailures)
       .optional()
       .describe('Why the verdict did not reach its channel'),
     leg: z.string().optional().describe('Channel on the trunk'),
-    dialledAt: z.string().optional(),
-    answeredAt: z.string().optional(),
-    failedAt: z.string().optional(),
-    endedAt: z.string().optional(),
+    dialledAt: instant.optional(),
+    answeredAt: instant.optional(),
+    failedAt: instant.optional(),
+    endedAt: instant.optional(),
     dialStatus: z.string().optional().describe('As reported by Asterisk, such as ANSWER or BUSY'),
     cause: z.number().optional().describe('Q.850 cause of the end of the leg'),
   })
   .describe('Outcome of the call, if known; only when the record is read')
 
-/** The decision answer and record; instants are ISO 8601 in UTC. */
+const mandateSchema = z
+  .object({
+    version: z.number().describe('Of the limits of the key; grows by one with each change'),
+    remaining: z
+      .object({ hour: z.number().optional(), day: z.number().optional() })
+      .optional()
+      .describe('Attempts that are left in this hour and in 24 hours, on an allow'),
+    approval: z
+      .object({
+        id: z.string(),
+        expiresAt: instant.optional().describe('Until then a person can approve the call'),
+        approvedBy: z.string().optional(),
+        approvedAt: instant.optional(),
+      })
+      .optional()
+      .describe('The approval that the allow rests on, or that the blocked call waits for'),
+  })
+  .meta({ id: 'Mandate' })
+
+/** The decision as it is recorded; instants are ISO 8601 in UTC. */
 export const decisionSchema = z.object({
   id: z
     .string()
     .describe('`-` when there is no record: an emergency or service code without a valid key'),
   decision: z.enum(['allow', 'block']),
-  reason: z.string(),
+  reason: reasonCode,
   message: z.string(),
   number: z
     .string()
@@ -112,17 +154,16 @@ export const decisionSchema = z.object({
       'Only on an allow: dial exactly this, not the text of the request. Ten digits, a service code, ' +
         'or what policy allows unchecked: an extension, or a foreign number with its + or 011',
     ),
-  callKind: z.string(),
-  decidedAt: z.string(),
-  judgedAt: z.string().describe('The instant the rules were applied to'),
-  validUntil: z.string().describe('Do not act on an allow at or after this instant'),
-  nextAllowedAt: z
-    .string()
+  callKind: z.string().meta(callKindMeta),
+  decidedAt: instant,
+  judgedAt: instant.describe('The instant the rules were applied to'),
+  validUntil: instant.describe('Do not act on an allow at or after this instant'),
+  nextAllowedAt: instant
     .optional()
     .describe('When the call may be placed, if only the time blocks it'),
   whatIf: z.boolean(),
   degraded: z
-    .array(z.string())
+    .array(checkName)
     .readonly()
     .describe('Checks without a fresh answer that policy allowed'),
   policy: z
@@ -138,26 +179,10 @@ export const decisionSchema = z.object({
     .describe(
       'Id of the API key, as shown by `callgate keys list`; absent for calls from Asterisk',
     ),
-  mandate: z
-    .object({
-      version: z.number().describe('Of the limits of the key; grows by one with each change'),
-      remaining: z
-        .object({ hour: z.number().optional(), day: z.number().optional() })
-        .optional()
-        .describe('Attempts that are left in this hour and in 24 hours, on an allow'),
-      approval: z
-        .object({
-          id: z.string(),
-          expiresAt: z.string().optional().describe('Until then a person can approve the call'),
-          approvedBy: z.string().optional(),
-          approvedAt: z.string().optional(),
-        })
-        .optional()
-        .describe('The approval that the allow rests on, or that the blocked call waits for'),
-    })
+  mandate: mandateSchema
     .optional()
     .describe('What limits the calls of the key; absent if nothing does'),
-  via: z.string(),
+  via: z.string().meta({ id: 'Via', enum: ['http', 'predial', 'asterisk', 'check'] }),
   dialed: z.string(),
   trunk: z.string().optional().describe('The trunk that the dialplan named'),
   channel: z
@@ -179,3 +204,24 @@ export const decisionSchema = z.object({
     .describe('The number and what else was said about the person were erased'),
   outcome: outcomeSchema.optional(),
 })
+
+/** Its members are those of the answer to a request for a decision. */
+export const decisionRecordSchema = decisionSchema.meta({ id: 'DecisionRecord' })
+
+const { dial, ...common } = decisionSchema.omit({ outcome: true, erased: true }).shape
+
+/** The answer to a request for a decision: a program can tell by `decision` which members there are. */
+export const decisionAnswerSchema: z.ZodType<z.output<typeof decisionSchema>> = z
+  .discriminatedUnion('decision', [
+    z
+      .object({ ...common, decision: z.literal('allow'), dial: dial.unwrap() })
+      .meta({ id: 'Allow' }),
+    z.object({ ...common, decision: z.literal('block') }).meta({ id: 'Block' }),
+  ])
+  .meta({
+    id: 'Decision',
+    discriminator: {
+      propertyName: 'decision',
+      mapping: { allow: '#/components/schemas/Allow', block: '#/components/schemas/Block' },
+    },
+  })

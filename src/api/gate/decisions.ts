@@ -18,11 +18,16 @@ import { formatInstant, isWithinYears, parseInstant } from '../../domain/time/da
 import { invalidRequest } from '../../errors.js'
 import { defineEndpoint, maxSmallBodyBytes, type TextReply } from '../endpoint.js'
 import { fields, optionalId, optionalText } from '../fields.js'
-import { decisionSchema } from './decision-body.js'
+import { callKindMeta, decisionAnswerSchema, decisionRecordSchema } from './decision-body.js'
 
 const kindRule = `is required and must be one of ${callKinds.join(', ')}`
 
-const callKind = z.string(kindRule).trim().toLowerCase().pipe(z.enum(callKinds, kindRule))
+const callKind = z
+  .string(kindRule)
+  .trim()
+  .toLowerCase()
+  .pipe(z.enum(callKinds, kindRule))
+  .meta(callKindMeta)
 
 const dialed = z
   .string('is required and must be text')
@@ -49,6 +54,7 @@ const at = z
     return z.NEVER
   })
   .optional()
+  .meta({ format: 'date-time' })
 
 /** The number of a call, and what is known of the called person's place. */
 export const numberFields = { number: dialed, postalCode }
@@ -204,6 +210,76 @@ export function readPlainPredial(address: string): DecisionRequest | undefined {
  */
 const decisionAccess = { rights: ['decide'], scopes: 'none' } as const
 
+const common = {
+  id: '0miorbb7lkr8h4z5w1xq2n3p',
+  callKind: 'ai',
+  decidedAt: '2026-11-23T17:00:00.000Z',
+  judgedAt: '2026-11-23T17:00:00.000Z',
+  whatIf: false,
+  degraded: [],
+  accountId: 'sandbox',
+  keyId: 'k1',
+  via: 'http',
+  recordVersion: 2,
+}
+
+const decisionExamples = {
+  requests: { agent: { number: '+1 (212) 555-0106', callKind: 'ai', reference: 'lead-7' } },
+  replies: {
+    allow: {
+      ...common,
+      decision: 'allow',
+      reason: 'permitted',
+      message: 'every check passed',
+      number: '2125550106',
+      dial: '2125550106',
+      validUntil: '2026-11-23T17:01:00.000Z',
+      findings: [],
+      dialed: '+1 (212) 555-0106',
+      reference: 'lead-7',
+    },
+    block: {
+      ...common,
+      decision: 'block',
+      reason: 'no-consent',
+      message: 'this kind of call requires a permission record, and there is no current one',
+      number: '2125550100',
+      validUntil: '2026-11-23T17:10:00.000Z',
+      findings: [
+        {
+          check: 'permission',
+          verdict: 'deny',
+          reason: 'no-consent',
+          detail: 'an AI call needs a permission record',
+          source: 'sandbox',
+          ageMs: 0,
+        },
+      ],
+      dialed: '2125550100',
+    },
+    waits: {
+      ...common,
+      decision: 'block',
+      reason: 'approval-needed',
+      message: 'a person must approve this call of the key first',
+      number: '2125550106',
+      validUntil: '2026-11-23T17:10:00.000Z',
+      findings: [
+        {
+          check: 'mandate',
+          verdict: 'deny',
+          reason: 'approval-needed',
+          detail: 'approval ap-1 is waiting until 2026-11-23T17:15:00.000Z',
+          source: 'keys',
+          ageMs: 0,
+        },
+      ],
+      mandate: { version: 1, approval: { id: 'ap-1', expiresAt: '2026-11-23T17:15:00.000Z' } },
+      dialed: '2125550106',
+    },
+  },
+}
+
 export const decideEndpoint = defineEndpoint({
   name: 'decide',
   summary:
@@ -217,7 +293,8 @@ export const decideEndpoint = defineEndpoint({
   keyAlsoIn: [],
   ...decisionAccess,
   request: decisionRequest,
-  response: decisionSchema,
+  response: decisionAnswerSchema,
+  examples: decisionExamples,
   errors: 'problem',
 })
 
@@ -256,6 +333,14 @@ const predialCommon = {
     degraded: z.array(z.string()).readonly(),
   }),
   replyTypes: ['text/plain'],
+  replyPattern: '^(?:allow:\\+?[0-9]+|block:[a-z-]+):[0-9A-Za-z-]+:end\\n$',
+  examples: {
+    requests: { agent: { number: '2125550106', kind: 'ai', ref: '1700000000.42' } },
+    replies: {
+      allow: 'allow:2125550106:0miorbb7lkr8h4z5w1xq2n3p:end\n',
+      block: 'block:no-consent:0miorbb7lkr8h4z5w1xq2n3p:end\n',
+    },
+  },
   errors: 'block-line',
   encode: encodePredialReply,
 } as const
@@ -303,6 +388,6 @@ export const readDecisionEndpoint = defineEndpoint({
   // The handler checks the key's limits after it has found the record.
   scopes: 'none',
   request: fields({ id: z.string().max(64, 'must not be longer than 64 characters') }),
-  response: decisionSchema,
+  response: decisionRecordSchema,
   errors: 'problem',
 })

@@ -150,7 +150,7 @@ const labelState = z.enum(['Clean', 'Flagged']).nullable()
 const appState = labelState.describe('null unless the scan type is carrierandapps')
 
 /** One number of a scan (spec, "One-time scan job"). */
-const wireScanResult = z.object({
+export const scanResult = z.object({
   Phone: z.string(),
   CurrScore: z.enum(['Clean', 'Medium', 'High']),
   CarrierAScore: labelState,
@@ -181,7 +181,7 @@ const wireStatus = wireObject({
   results: [
     'Results',
     z
-      .array(wireScanResult)
+      .array(scanResult)
       .optional()
       .describe('In the order of the request; only when Status is Complete'),
   ],
