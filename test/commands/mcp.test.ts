@@ -321,6 +321,8 @@ describe('a gate with permits and opt-outs', () => {
     expect(refused.structuredContent).toMatchObject({ status: 'refused', reason: 'internal-dnc' })
     expect(refused.structuredContent).not.toHaveProperty('permit')
     expect(textOf(await ask(decision))).toMatch(/^Do not dial: /)
+    const emergency = await ask({ ...decision, reason: 'service-code' })
+    expect(emergency.structuredContent).toMatchObject({ status: 'granted', reason: 'service-code' })
   })
 
   it('says which approval the call waits for', async () => {
