@@ -57,6 +57,7 @@ function toVariableName(path: readonly string[]): string {
 const nonSettingVariables: ReadonlySet<string> = new Set([
   'CALLGATE_CONFIG',
   'CALLGATE_LOGIN_ID',
+  'CALLGATE_KEY',
   'CALLGATE_TEST_DATA',
   'CALLGATE_E2E_CACHE',
   'CALLGATE_E2E_MIRROR',
@@ -148,6 +149,13 @@ export function readLoginIdFromEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): string | undefined {
   return environment.CALLGATE_LOGIN_ID?.trim() || undefined
+}
+
+/** The API key of an AI agent, from `CALLGATE_KEY`. */
+export function readAgentKeyFromEnvironment(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  return environment.CALLGATE_KEY?.trim() || undefined
 }
 
 /** Whether systemd waits for a message that the service is ready (sd_notify(3)). */
