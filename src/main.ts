@@ -127,6 +127,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/proxy/proxy.js')).registerProxy,
   ],
   [
+    'mcp',
+    'give an AI agent the tools of a gate over MCP',
+    async () => (await import('./commands/mcp/mcp.js')).registerMcp,
+  ],
+  [
     'compare',
     'compare the answers of a provider with those of callgate',
     async () => (await import('./commands/compare/compare.js')).registerCompare,

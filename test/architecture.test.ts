@@ -116,6 +116,8 @@ function allowedFor(path: string): readonly string[] | undefined {
 const doors: Readonly<Record<string, readonly string[]>> = {
   'ari-client': ['asterisk/ari/ari-client.ts'],
   express: ['http/router.ts'],
+  '@modelcontextprotocol/server': ['commands/mcp/'],
+  '@modelcontextprotocol/node': ['commands/mcp/mcp-http.ts'],
   '@fastify/busboy': ['http/request/multipart-body.ts'],
   'better-sqlite3': ['storage/', 'gate/journal/'],
   pg: [
@@ -147,6 +149,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   zod: [
     'api/',
     'asterisk/ari/ari-events.ts',
+    'commands/mcp/',
     'config/',
     'data/',
     'service/accounts/key-rows.ts',

@@ -4,6 +4,8 @@
  */
 import { z } from 'zod'
 import { maxIdLength } from '../domain/decision.js'
+import type { Instant } from '../domain/time/clock.js'
+import { parseInstant } from '../domain/time/dates.js'
 import { mapInSlices, mapLongListInSlices } from '../runtime/yield-to-event-loop.js'
 
 /** Reading an object stops after this many problems. */
@@ -43,6 +45,14 @@ export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
     }),
   )
 }
+
+/** An instant in an answer, as ISO 8601 in UTC. */
+export const instant = z.string().transform((text, context): Instant => {
+  const at = parseInstant(text)
+  if (at !== undefined) return at
+  context.addIssue('must be an instant such as 2026-11-24T13:00:00Z')
+  return z.NEVER
+})
 
 /**
  * Reads each item after the list's own rules, such as its length, are checked. The items are read in

@@ -21,13 +21,16 @@ export interface AccountServicesWithTokens extends AccountServices {
   readonly tokens: AccessTokens
 }
 
-export function createAccountServices(context: AppContext): AccountServicesWithTokens {
+export function createAccountServices(
+  context: AppContext,
+  viewOf: (accountId: string) => AccountView,
+): AccountServicesWithTokens {
   const { storage, runtime, keys, projects, approvals, expiryClock: clock, settings } = context
   const { timers, randomBytes } = runtime
   const { tokensPerKey: maxPerKey } = settings.limits
   return {
     tokens: new AccessTokens({ storage, clock, timers, randomBytes, keys, maxPerKey }),
-    access: new AccessCheck(projects),
+    access: new AccessCheck(projects, viewOf),
     projects: projects.records,
     projectRpc: projects.rpc,
     approvals,

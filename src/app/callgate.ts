@@ -129,7 +129,7 @@ async function buildCallgate(
   const embedded = { real: embeddedFor('real'), sandbox: embeddedFor('sandbox') }
   const { settings } = foundation
   const factSources = await openFactSources({ settings, runtime, data, metrics })
-  const accountSubjects = createAccountServices(foundation)
+  const accountSubjects = createAccountServices(foundation, viewOf)
   const facts = createFactServices(foundation, { viewOf, factSources, metrics })
   foundation.webhookObserver.setObserver({
     onAttempt: (outcome) => metrics.countWebhookAttempt(outcome),

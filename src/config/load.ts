@@ -152,14 +152,18 @@ export function readLoginIdFromEnvironment(
   return environment.CALLGATE_LOGIN_ID?.trim() || undefined
 }
 
-/** The API key with which the proxy asks the gate, and the secret of the platform's events. */
-export function readProxySecrets(
+/** The API key with which an agent's process asks the gate, from `CALLGATE_KEY`. */
+export function readAgentKeyFromEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): { readonly key: string | undefined; readonly eventsSecret: string | undefined } {
-  return {
-    key: environment.CALLGATE_KEY?.trim() || undefined,
-    eventsSecret: environment.CALLGATE_EVENTS_SECRET?.trim() || undefined,
-  }
+): string | undefined {
+  return environment.CALLGATE_KEY?.trim() || undefined
+}
+
+/** What the events of a voice platform are signed with, from `CALLGATE_EVENTS_SECRET`. */
+export function readEventsSecretFromEnvironment(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  return environment.CALLGATE_EVENTS_SECRET?.trim() || undefined
 }
 
 /** Whether systemd waits for a message that the service is ready (sd_notify(3)). */

@@ -34,6 +34,12 @@ const multipart = (form: Record<string, string>) => {
   return data
 }
 const validate = '/v1.5/Auth/Validate'
+/** What a key without limits may do. */
+const unlimited = {
+  Rights: ['decide', 'look-up', 'records', 'consent', 'manage', 'edge'],
+  CallKinds: ['manual', 'autodialed', 'ai'],
+  Now: '2026-11-20T12:00:00Z',
+}
 
 describe('a token is issued', () => {
   test.each([
@@ -258,7 +264,12 @@ describe('a token is accepted', () => {
     const { key } = await newKey('main', 'Supervisor')
     const token = await tokenFor(key)
     const answer = await app.send(validate, bearer(token))
-    expect(answer.json()).toEqual({ AcctId: 'main', IsValid: true, Role: 'Supervisor' })
+    expect(answer.json()).toEqual({
+      AcctId: 'main',
+      IsValid: true,
+      Role: 'Supervisor',
+      ...unlimited,
+    })
     const pdnc = '/app/main/rpc/pdnc'
     const elsewhere = [
       app.send(validate, { key: token }),
@@ -419,11 +430,12 @@ describe('the authentication check', () => {
       const answer = await app.send(path, { key: path.includes('?') ? null : key })
       expect([answer.status, answer.json()]).toEqual([
         200,
-        { AcctId: 'other', IsValid: true, Role: role },
+        { AcctId: 'other', IsValid: true, Role: role, ...unlimited },
       ])
-      expect(accessCheckEndpoint.response.parse(answer.json())).toEqual({
+      expect(accessCheckEndpoint.response.parse(answer.json())).toMatchObject({
         accountId: 'other',
         role,
+        now: Date.parse(unlimited.Now),
       })
     }
   })

@@ -39,7 +39,7 @@ export async function openAccessApp(
     keys: apiKeys,
     maxPerKey: 100,
   })
-  const access = new AccessCheck(projects)
+  const access = new AccessCheck(projects, () => ({ clock }))
   const authenticate = createAuthenticator(apiKeys, tokens)
   const listed = listActions(internalDnc)
   const routes: readonly Route[] = [

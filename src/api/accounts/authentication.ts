@@ -4,10 +4,12 @@
  */
 import { z } from 'zod'
 import type { TokenRequest, TokenResponse } from '../../domain/caller.js'
-import { type Role, roles } from '../../domain/caller.js'
-import { callKinds, type TokenGrant } from '../../domain/mandate.js'
+import { type Right, type Role, rights, roles } from '../../domain/caller.js'
+import { type CallKind, callKinds, type TokenGrant } from '../../domain/mandate.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
 import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
-import { fields, optionalId } from '../fields.js'
+import { fields, instant, optionalId } from '../fields.js'
 import { callKindMeta } from '../gate/decision-body.js'
 
 const requiredText = z.string('is required').min(1, 'is required and must not be empty')
@@ -134,6 +136,11 @@ export interface AccessCheckRequest {
 export interface AccessCheckResult {
   readonly accountId: string
   readonly role: Role
+  /** Of the key, or of the token. */
+  readonly rights: readonly Right[]
+  readonly callKinds: readonly CallKind[]
+  /** By the clock of the account. */
+  readonly now: Instant
 }
 
 const accessRequest = fields({
@@ -168,8 +175,26 @@ export const accessCheckEndpoint = defineEndpoint<AccessCheckRequest, AccessChec
       AcctId: z.string().describe('The account of the key'),
       IsValid: z.literal(true),
       Role: z.enum(roles),
+      Rights: z.array(z.enum(rights)).describe('What the key may do'),
+      CallKinds: z.array(z.enum(callKinds)).describe('The kinds of call that it may ask for'),
+      Now: instant.describe('The time of the account; that of the sandbox may be a fixed one'),
     })
-    .transform((wire) => ({ accountId: wire.AcctId, role: wire.Role })),
+    .transform((wire) => ({
+      accountId: wire.AcctId,
+      role: wire.Role,
+      rights: wire.Rights,
+      callKinds: wire.CallKinds,
+      now: wire.Now,
+    })),
   errors: 'problem',
-  encode: ({ accountId, role }) => ({ json: { AcctId: accountId, IsValid: true, Role: role } }),
+  encode: ({ accountId, role, now, ...key }) => ({
+    json: {
+      AcctId: accountId,
+      IsValid: true,
+      Role: role,
+      Rights: key.rights,
+      CallKinds: key.callKinds,
+      Now: formatInstant(now),
+    },
+  }),
 })

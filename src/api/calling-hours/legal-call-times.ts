@@ -4,11 +4,10 @@
  */
 import { z } from 'zod'
 import type { CallTimesItem, CallTimesRow } from '../../domain/calling-hours.js'
-import type { Instant } from '../../domain/time/clock.js'
-import { formatInstant, parseInstant } from '../../domain/time/dates.js'
+import { formatInstant } from '../../domain/time/dates.js'
 import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import { defineEndpoint, maxListBodyBytes } from '../endpoint.js'
-import { eachItem, fields } from '../fields.js'
+import { eachItem, fields, instant } from '../fields.js'
 import { wireObject } from '../wire-object.js'
 import { anyPhone, anyValue, batchItem, batchSchema, listScopes, rowStatus } from './batch.js'
 
@@ -35,13 +34,6 @@ const request = fields({ LegalCallTimesForDate: eachItem(batchSchema, item) }).t
     })),
   }),
 )
-
-const instant = z.string().transform((text, context): Instant => {
-  const at = parseInstant(text)
-  if (at !== undefined) return at
-  context.addIssue('must be an instant such as 2026-11-24T13:00:00Z')
-  return z.NEVER
-})
 
 const period = wireObject({
   from: ['StartInUTC', instant, formatInstant],

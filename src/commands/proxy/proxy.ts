@@ -1,6 +1,10 @@
 /** `callgate proxy`: stands between an AI voice platform and its clients until a signal arrives. */
 import { type Command, Option } from 'commander'
-import { readProxySecrets, resolveShippedFile } from '../../config/load.js'
+import {
+  readAgentKeyFromEnvironment,
+  readEventsSecretFromEnvironment,
+  resolveShippedFile,
+} from '../../config/load.js'
 import { apiKeyRule, isApiKey } from '../../config/secret-file.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import { getErrorMessage } from '../../errors.js'
@@ -92,7 +96,7 @@ type EventOptions = NonNullable<ReturnType<typeof parseEventOptions>>
 function parseEventOptions(options: ProxyCommandOptions) {
   const { platform, eventsListen, eventsUrl } = options
   if (eventsListen === undefined) return undefined
-  const { eventsSecret: secret } = readProxySecrets()
+  const secret = readEventsSecretFromEnvironment()
   if (secret === undefined) {
     throw new CommandFailure('--events-listen: set CALLGATE_EVENTS_SECRET', 2)
   }
@@ -191,7 +195,7 @@ function parseListen(
 }
 
 function readKey(): string {
-  const { key } = readProxySecrets()
+  const key = readAgentKeyFromEnvironment()
   if (key === undefined) {
     throw new CommandFailure('an API key is required: set CALLGATE_KEY', 2)
   }
