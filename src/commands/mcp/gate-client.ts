@@ -78,13 +78,13 @@ export class GateClient {
           }
     try {
       const response = await fetch(`${url}${path}`, { ...request, redirect: 'error', signal })
-      return { status: response.status, text: await response.text() }
+      return { status: response.status, text: await readText(response) }
     } catch (cause) {
       if (signal.aborted) {
         throw new GateFailure(`the gate did not answer within ${timeoutMs / 1_000} s`)
       }
       const why = cause instanceof Error && cause.cause ? cause.cause : cause
-      throw new GateFailure(`the gate cannot be reached: ${this.#quote(getErrorMessage(why))}`)
+      throw new GateFailure(`the gate did not answer: ${this.#quote(getErrorMessage(why))}`)
     }
   }
 
@@ -94,12 +94,26 @@ export class GateClient {
   }
 }
 
-const maxTextLength = 500
+/** Several times the longest answer of a gate. */
+const maxAnswerBytes = 1_048_576
 
-/** Text that came from data, for a model: short, and on one line. */
+/** Throws if the answer is too long, so that a gate that never stops sending fills no memory. */
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > maxAnswerBytes) throw new Error(`its answer is longer than ${maxAnswerBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+export const maxTextLength = 500
+
+/** Text that came from data, for a model: short, on one line, and without characters that a person does not see. */
 export function boundText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+  const line = text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
   return line.length <= maxTextLength ? line : `${line.slice(0, maxTextLength)}...`
 }
 

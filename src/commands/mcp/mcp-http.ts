@@ -15,6 +15,8 @@ export interface McpHttpOptions {
 /** Tools take a few short texts. */
 const maxRequestBodySize = 65_536
 const maxConnections = 500
+/** For a whole request. */
+const requestTimeout = 30_000
 const metadataPath = '/.well-known/oauth-protected-resource/mcp'
 
 export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions): Server {
@@ -57,7 +59,7 @@ export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions
     await handle(request as IncomingMessage & { method: string; url: string }, response)
   }
 
-  const server = createServer((request, response) => {
+  const server = createServer({ requestTimeout }, (request, response) => {
     if (!isHost(request, response) || !isOrigin(request, response)) return
     const [path] = (request.url ?? '').split('?', 1)
     if (path === metadataPath && request.method === 'GET') return send(response, 200, metadata)

@@ -1,5 +1,9 @@
 /** The tools that an AI agent has over MCP. None removes an opt-out, stores a consent or approves a call. */
-import { type CallToolResult, McpServer } from '@modelcontextprotocol/server'
+import {
+  type CallToolResult,
+  McpServer,
+  type StandardSchemaWithJSON,
+} from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { AccessCheckResult } from '../../api/accounts/authentication.js'
 import { decisionSchema } from '../../api/gate/decision-body.js'
@@ -8,7 +12,13 @@ import { version } from '../../config/version.js'
 import type { CallKind } from '../../domain/mandate.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import { boundText, type GateClient, GateFailure, type GateFeatures } from './gate-client.js'
+import {
+  boundText,
+  type GateClient,
+  GateFailure,
+  type GateFeatures,
+  maxTextLength,
+} from './gate-client.js'
 
 export interface McpSession {
   readonly client: GateClient
@@ -69,6 +79,7 @@ const decisionOutput = {
   reason: z.string(),
   message: z.string(),
   decisionId: z.string(),
+  number: z.string().describe('The number that was judged; empty if the text is no number'),
   nextAllowedAt: instantText
     .optional()
     .describe('When the call may be placed, if only time blocks it'),
@@ -89,7 +100,7 @@ function addMayIDial(server: McpServer, { client }: McpSession): void {
         'Ask immediately before every call, never answer from memory or an earlier answer. It asks what would be ' +
         'decided: it is recorded as a what-if, counts as no attempt, and is no permission where the telephone ' +
         'system asks for a permit. If allowed is false or there is an error, do not dial.',
-      inputSchema: z.strictObject(callInput),
+      inputSchema: keepInvalid(z.strictObject(callInput)),
       outputSchema: z.object({
         allowed: z.boolean(),
         ...decisionOutput,
@@ -97,13 +108,13 @@ function addMayIDial(server: McpServer, { client }: McpSession): void {
       }),
       annotations: { ...readOnly, idempotentHint: false },
     },
-    (call) =>
-      answer('Do not dial', async () => {
+    (input) =>
+      answer('Do not dial', input, async (call) => {
         // Afresh: the time of the account, which may not be that of this machine, makes it a what-if.
         const access = await client.readKey()
         const request = { ...call, callKind: findCallKind(access), at: formatInstant(access.now) }
         const decision = await client.ask('/v1/decisions', decisionSchema, request)
-        if (!decision.whatIf) throw new GateFailure('the gate answered another question')
+        requireAnswerTo({ ...request, whatIf: true }, decision)
         const { decision: verdict, validUntil } = decision
         return { allowed: verdict === 'allow', ...toDecisionOutput(decision), validUntil }
       }),
@@ -117,16 +128,19 @@ function addRequestPermit(server: McpServer, { client }: McpSession): void {
       title: 'Permit for one call',
       description:
         'Asks for the permit of one call, right before it is placed; the telephone system takes a permit once, within ' +
-        'a minute. Counts as an attempt. granted: dial that number from that callerId, and send the permit unchanged in its header. ' +
+        'a minute. Counts as an attempt. granted: dial the number in dial from that callerId, and send the permit unchanged in its header. ' +
         'refused: do not dial. approval_needed: do not dial; a person must approve first, then ask again with approvalId.',
-      inputSchema: z.strictObject({
-        ...callInput,
-        edge: short(63).optional().describe('Name of the SIP edge, if there are several'),
-        approvalId: short(64).optional().describe('Of an earlier answer approval_needed'),
-      }),
+      inputSchema: keepInvalid(
+        z.strictObject({
+          ...callInput,
+          edge: short(63).optional().describe('Name of the SIP edge, if there are several'),
+          approvalId: short(64).optional().describe('Of an earlier answer approval_needed'),
+        }),
+      ),
       outputSchema: z.object({
         status: z.enum(['granted', 'refused', 'approval_needed']),
         ...decisionOutput,
+        dial: z.string().optional().describe('Only if granted: dial exactly this'),
         permit: z
           .string()
           .optional()
@@ -143,31 +157,45 @@ function addRequestPermit(server: McpServer, { client }: McpSession): void {
         openWorldHint: true,
       },
     },
-    (call) =>
-      answer('Do not dial', async () => {
-        const callKind = findCallKind(await client.readKey())
-        const decision = await client.ask('/v1/permits', permitAnswer, { ...call, callKind })
+    (input) =>
+      answer('Do not dial', input, async (call) => {
+        const request = { ...call, callKind: findCallKind(await client.readKey()) }
+        const decision = await client.ask('/v1/permits', permitAnswer, request)
+        requireAnswerTo({ ...request, whatIf: false }, decision)
         return toPermitOutput(decision)
       }),
   )
 }
 
+/** Throws unless the gate recorded a decision about exactly this call. */
+function requireAnswerTo(
+  asked: { readonly number: string; readonly callKind: CallKind; readonly whatIf: boolean },
+  decision: z.output<typeof decisionSchema>,
+): void {
+  const { id, dialed, callKind, whatIf, reason } = decision
+  const isRecorded = id !== '' && (id !== '-' || reason === 'service-code')
+  const isSame = dialed === asked.number.trim() && callKind === asked.callKind
+  if (isRecorded && isSame && whatIf === asked.whatIf) return
+  throw new GateFailure('the gate answered another question')
+}
+
 const permitAnswer = decisionSchema.extend({
   permit: z
-    .object({ value: z.string(), header: z.string().optional(), expiresAt: z.string() })
+    .object({ value: z.string().min(1), header: z.string().optional(), expiresAt: z.string() })
     .optional(),
 })
 
 function toPermitOutput(decision: z.output<typeof permitAnswer>) {
   const output = toDecisionOutput(decision)
-  const { permit, mandate } = decision
+  const { permit, mandate, dial } = decision
   if (decision.decision === 'allow') {
+    if (dial === undefined) throw new GateFailure('the gate allowed the call without a number')
     if (permit === undefined) {
-      if (decision.reason === 'service-code') return { status: 'granted', ...output }
+      if (decision.reason === 'service-code') return { status: 'granted', ...output, dial }
       throw new GateFailure('the gate allowed the call without a permit')
     }
     const { value, header, expiresAt } = permit
-    return { status: 'granted', ...output, permit: value, header, expiresAt }
+    return { status: 'granted', ...output, dial, permit: value, header, expiresAt }
   }
   const approval = decision.reason === 'approval-needed' ? mandate?.approval : undefined
   if (approval === undefined) return { status: 'refused', ...output }
@@ -184,7 +212,7 @@ function addExplainDecision(server: McpServer, { client }: McpSession): void {
     {
       title: 'Why was this decided?',
       description: 'Says what each check found for an earlier decision. Permits nothing.',
-      inputSchema: z.strictObject({ decisionId }),
+      inputSchema: keepInvalid(z.strictObject({ decisionId })),
       outputSchema: z.object({
         decision: z.enum(['allow', 'block']),
         reason: z.string(),
@@ -201,8 +229,8 @@ function addExplainDecision(server: McpServer, { client }: McpSession): void {
       }),
       annotations: { ...readOnly, idempotentHint: true },
     },
-    (call) =>
-      answer('Do not dial', async () => {
+    (input) =>
+      answer('Do not dial', input, async (call) => {
         const read = await readDecision(client, call.decisionId)
         const { decision, reason, message, decidedAt } = read
         const findings = read.findings.map((one) => ({
@@ -224,7 +252,7 @@ function addNextAllowedTime(server: McpServer, { client }: McpSession): void {
       title: 'When may this number be called?',
       description:
         'For planning a later call. Permits nothing and records nothing: ask may_i_dial immediately before the call.',
-      inputSchema: z.strictObject({ number, ...details }),
+      inputSchema: keepInvalid(z.strictObject({ number, ...details })),
       outputSchema: z.object({
         allowedNow: z.boolean(),
         nextAllowedAt: instantText
@@ -234,8 +262,8 @@ function addNextAllowedTime(server: McpServer, { client }: McpSession): void {
       }),
       annotations: { ...readOnly, idempotentHint: true },
     },
-    (call) =>
-      answer('Do not dial', async () => {
+    (input) =>
+      answer('Do not dial', input, async (call) => {
         const { number: dialed, postalCode, ...rest } = call
         const callKind = findCallKind(await client.readKey())
         const numbers = [{ number: dialed, postalCode }]
@@ -246,7 +274,9 @@ function addNextAllowedTime(server: McpServer, { client }: McpSession): void {
           request,
         )
         const [row] = rows
-        if (row === undefined) throw new GateFailure('the gate answered nothing about the number')
+        if (row?.dialed !== dialed.trim()) {
+          throw new GateFailure('the gate answered nothing about the number')
+        }
         const { decision, message, nextAllowedAt = null } = row
         return { allowedNow: decision === 'allow', nextAllowedAt, because: boundText(message) }
       }),
@@ -261,23 +291,32 @@ function addRecordOptOut(server: McpServer, session: McpSession): void {
       description:
         'Call at once when a person asks in any words not to be called, before the call ends. Give the number or the ' +
         'decisionId of the call. It cannot be undone with these tools. On an error, tell a person.',
-      inputSchema: z
-        .strictObject({
-          number: number.optional(),
-          decisionId: decisionId.optional(),
-          said: z.string().max(500).optional().describe('What the person said, word for word'),
-          scope: z
-            .enum(['project', 'account'])
-            .default('project')
-            .describe(
-              'project: the list of the project of the call. account: the list of the Master Project, which ' +
-                'other projects may inherit',
-            ),
-          projectId: callInput.projectId.describe('With a number: the project of the call'),
-        })
-        .refine((call) => (call.number === undefined) !== (call.decisionId === undefined), {
-          message: 'send either number or decisionId',
-        }),
+      inputSchema: keepInvalid(
+        z
+          .strictObject({
+            number: number.optional(),
+            decisionId: decisionId.optional(),
+            said: z
+              .string()
+              // Long words must not keep an opt-out from being recorded.
+              .transform((text) => text.slice(0, maxTextLength))
+              .optional()
+              .describe(
+                `What the person said, word for word; ${maxTextLength} characters are stored`,
+              ),
+            scope: z
+              .enum(['project', 'account'])
+              .default('project')
+              .describe(
+                'project: the list of the project of the call. account: the list of the Master Project, which ' +
+                  'other projects may inherit',
+              ),
+            projectId: callInput.projectId.describe('With a number: the project of the call'),
+          })
+          .refine((call) => (call.number === undefined) !== (call.decisionId === undefined), {
+            message: 'send either number or decisionId',
+          }),
+      ),
       outputSchema: z.object({
         recorded: z.literal(true),
         number: z.string().optional().describe('Ten digits'),
@@ -290,9 +329,11 @@ function addRecordOptOut(server: McpServer, session: McpSession): void {
         openWorldHint: false,
       },
     },
-    (call) =>
-      answer('The opt-out is NOT recorded; tell a person, and do not dial the number', () =>
-        recordOptOut(call, session),
+    (input) =>
+      answer(
+        'The opt-out is NOT recorded; tell a person, and do not dial the number',
+        input,
+        (call) => recordOptOut(call, session),
       ),
   )
 }
@@ -331,22 +372,46 @@ async function recordOptOut(call: OptOutCall, { client, features }: McpSession) 
   return { recorded: true, number: listed, wordsStored }
 }
 
-function readDecision(client: GateClient, id: string) {
-  return client.ask(`/v1/decisions/${encodeURIComponent(id)}`, decisionSchema)
+async function readDecision(client: GateClient, id: string) {
+  const decision = await client.ask(`/v1/decisions/${encodeURIComponent(id)}`, decisionSchema)
+  if (decision.id === id) return decision
+  throw new GateFailure('the gate answered another question')
 }
 
 function toDecisionOutput(decision: z.output<typeof decisionSchema>) {
-  const { reason, message, id, nextAllowedAt } = decision
-  return { reason, message: boundText(message), decisionId: id, nextAllowedAt }
+  const { reason, message, id, number: judged, nextAllowedAt } = decision
+  return { reason, message: boundText(message), decisionId: id, number: judged, nextAllowedAt }
+}
+
+/**
+ * The schema, except that invalid input reaches the tool as a {@link GateFailure}: the library's own answer to it does not
+ * say that the call must not be placed, or that nothing was recorded.
+ */
+function keepInvalid<Schema extends z.ZodType>(schema: Schema) {
+  const { jsonSchema, ...standard } = schema['~standard']
+  type Input = z.input<Schema>
+  type Output = z.output<Schema> | GateFailure
+  const validate = (value: unknown) => {
+    const read = schema.safeParse(value)
+    if (read.success) return { value: read.data }
+    const rules = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+    return { value: new GateFailure(`invalid input: ${boundText(rules.join('; '))}`) }
+  }
+  const kept: StandardSchemaWithJSON<Input, Output> = {
+    '~standard': { version: standard.version, vendor: standard.vendor, jsonSchema, validate },
+  }
+  return kept
 }
 
 /** The same twice, since not every client reads structured content. A failure begins with what to do. */
-async function answer(
+async function answer<Call>(
   onFailure: string,
-  find: () => Promise<Record<string, unknown>>,
+  input: Call | GateFailure,
+  find: (call: Call) => Promise<Record<string, unknown>>,
 ): Promise<CallToolResult> {
   try {
-    const structuredContent = await find()
+    if (input instanceof GateFailure) throw input
+    const structuredContent = await find(input)
     return {
       content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
       structuredContent,

@@ -48,6 +48,35 @@ describe.each(clientKinds)('client %s', (kind) => {
 })
 
 describe('the program', () => {
+  it('records an opt-out although its input ends before the answer', async () => {
+    const key = gate.keys.sandbox
+    const child = startChild(process.execPath, [program, 'mcp', '--url', gate.url], {
+      env: environmentOf({ CALLGATE_KEY: key }),
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    const clientInfo = { name: 'test', version: '1' }
+    const number = '2125550146'
+    const messages = [
+      {
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+      },
+      { method: 'notifications/initialized' },
+      { id: 2, method: 'tools/call', params: { name: 'record_opt_out', arguments: { number } } },
+    ]
+    const lines = messages.map((message) => JSON.stringify({ jsonrpc: '2.0', ...message }))
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.stdin.end(`${lines.join('\n')}\n`)
+    expect(await ended).toBe(0)
+    const reply = await fetch(`${gate.url}/v1/decisions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ number, callKind: 'ai' }),
+    })
+    expect(await reply.json()).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
+  })
+
   it('writes nothing but messages to standard output, and ends with its input', async () => {
     const child = startChild(process.execPath, [program, 'mcp', '--url', gate.url], {
       env: environmentOf({ CALLGATE_KEY: gate.keys.sandbox }),
