@@ -78,6 +78,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'storage/',
     'errors.ts',
   ],
+  'permits/': [
+    'api/',
+    'config/permits.ts',
+    'domain/',
+    'observability/',
+    'runtime/',
+    'storage/',
+    'errors.ts',
+  ],
   'storage/': ['domain/', 'runtime/', 'errors.ts'],
   'fake-vendor/': [
     'api/',

@@ -19,6 +19,8 @@ import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
 import type { Tracing } from '../observability/tracing.js'
+import { PermitKeys } from '../permits/permit-keys.js'
+import { Permits } from '../permits/permits.js'
 import { closeInOrder } from '../runtime/close-in-order.js'
 import { type Runtime, silentLogger } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
@@ -83,6 +85,7 @@ export interface Callgate extends AppContext {
    * provider, which answers the questions of decisions first.
    */
   readonly dryRunGate: Gate
+  readonly permits: Permits
   /**
    * Judges by another configuration from the next question on; what needs a restart must be the same in
    * it. Throws as {@link replaceRules} does, and changes nothing then.
@@ -154,8 +157,10 @@ async function buildCallgate(
   const projection = createDecisionProjection(foundation, journal, metrics)
   const { storage } = foundation
   const gateDeps = createGateDeps(foundation, { accounts, metrics, journal })
+  const recheckGate = createRecheckGate(gateDeps)
   const callgate: Callgate = {
     ...foundation,
+    permits: createPermits(foundation, { recheck: recheckGate, metrics }),
     data,
     service: { ...services, ...accountSubjects, ...facts.subjects },
     authenticate: createAuthenticator(foundation.keys, accountSubjects.tokens),
@@ -194,6 +199,7 @@ async function buildCallgate(
       const rules = createGateRules(next.settings)
       callgate.gate.replaceRules(rules)
       callgate.dryRunGate.replaceRules(toDryRunRules(rules))
+      recheckGate.replaceRules(toRecheckRules(rules))
       // Answers by the old rules, also those that are still being computed, are not cached.
       changes.everythingChanged()
     },
@@ -375,10 +381,39 @@ function createDryRunGate(deps: GateDeps): Gate {
     ...toDryRunRules(deps),
     asksInBackground: true,
     attempts: undefined,
-    journal: withoutJournal,
-    metrics: { recordDecision: () => undefined },
-    log: silentLogger,
+    ...unrecorded,
   })
+}
+
+/** The use of a permit is not refused because its database takes longer than a decision may. */
+const minRecheckMs = 1_000
+
+function toRecheckRules({ policy, settings }: GateRules): GateRules {
+  return {
+    policy,
+    settings: { ...settings, deadlineMs: Math.max(settings.deadlineMs, minRecheckMs) },
+  }
+}
+
+const unrecorded = {
+  journal: withoutJournal,
+  metrics: { recordDecision: () => undefined },
+  log: silentLogger,
+}
+
+function createRecheckGate(deps: GateDeps): Gate {
+  return new Gate({ ...deps, ...toRecheckRules(deps), ...unrecorded })
+}
+
+function createPermits(
+  { settings, storage, runtime, expiryClock }: AppContext,
+  { recheck, metrics }: { readonly recheck: Gate; readonly metrics: Metrics },
+): Permits {
+  const { clock, timers, randomBytes, log } = runtime
+  const keys = new PermitKeys({ storage, clock, timers })
+  const countEvent = metrics.countPermitEvent
+  const deps = { storage, keys, recheck, clock, expiryClock, randomBytes, countEvent, log }
+  return new Permits({ ...deps, settings: settings.permits })
 }
 
 function createGateDeps(

@@ -28,8 +28,10 @@ import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
 import { type LegalTimeOptions, prepareLegalTimeOptions } from './legal-time-options.js'
 import { countAttempt, judgeMandate, refuseByMandate } from './mandate.js'
 import {
+  type AlsoRecord,
   blockInstead,
   type CallRuling,
+  findBlockReason,
   ruleBeforeChecks,
   rulingWithoutFindings,
   type UncheckedDial,
@@ -58,6 +60,7 @@ interface PendingCall {
   readonly arrivedAtMs: number
   /** What was stored until then is in what the call was judged by. */
   readonly currentAt: ClockReading | undefined
+  readonly alsoRecord?: AlsoRecord | undefined
 }
 
 export class Gate {
@@ -102,16 +105,25 @@ export class Gate {
   }
 
   /**
-   * Judges and records; at once if neither a source nor the disk has to be waited for. Never rejects: a
-   * failure is a block with its reason. `arrivedAtMs` is when the request arrived, on the monotonic
-   * clock of the timers; now when absent.
+   * Judges and records; at once if neither a source nor the disk has to be waited for. Never rejects: a failure is a
+   * block with its reason. `arrivedAtMs` is on the monotonic clock of the timers; now when absent.
    */
-  judge(request: CallRequest, arrivedAtMs?: number): MaybePromise<DecisionFinalizer> {
+  judge(
+    request: CallRequest,
+    arrivedAtMs?: number,
+    alsoRecord?: AlsoRecord,
+  ): MaybePromise<DecisionFinalizer> {
     const { settings, checks, timers } = this.#deps
     const account = this.#accountOf(request)
     const monotonicMs = timers.monotonicMs()
     const currentAt = this.#deps.feed?.currentAt
-    const call = { request, account, arrivedAtMs: arrivedAtMs ?? monotonicMs, currentAt }
+    const call = {
+      request,
+      account,
+      arrivedAtMs: arrivedAtMs ?? monotonicMs,
+      currentAt,
+      alsoRecord,
+    }
     const dialed = parseDialString(request.dialed, settings.serviceCodes)
     if (dialed.kind !== 'nanp') return this.#judgeWithoutChecks(call, dialed)
     const { number } = dialed
@@ -168,7 +180,8 @@ export class Gate {
     } finally {
       this.#pending -= 1
     }
-    if (this.#deps !== deps) return await this.judge(call.request, call.arrivedAtMs)
+    const { request, arrivedAtMs, alsoRecord } = call
+    if (this.#deps !== deps) return await this.judge(request, arrivedAtMs, alsoRecord)
     return await this.#conclude(call, number, await answering)
   }
 
@@ -357,20 +370,26 @@ export class Gate {
     const decision = this.#blockWhenClockIsWrong(judged, instants.now)
     if (decision.decision !== 'allow') {
       journal.append(decision)
-      return this.#createFinalizer(call, decision, true)
+      return this.#createFinalizer(call, decision)
     }
     return new Promise((resolve) => {
       let isWaiting = true
       let cancel: (() => void) | undefined
-      const end = (failure?: unknown) => {
+      const end = (failure?: unknown, blockReason?: ReasonCode) => {
         if (!isWaiting) return
         isWaiting = false
         this.#pending -= 1
         cancel?.()
-        resolve(this.#createFinalizer(call, decision, failure === undefined))
+        const reason = failure === undefined ? blockReason : 'not-recorded'
+        resolve(this.#createFinalizer(call, decision, reason))
       }
+      const { alsoRecord } = call
+      const recordMore = (failure?: unknown) =>
+        failure === undefined && alsoRecord !== undefined
+          ? void alsoRecord(decision).then((blockReason) => end(undefined, blockReason), end)
+          : end(failure)
       this.#pending += 1
-      journal.append(decision, end)
+      journal.append(decision, alsoRecord === undefined ? end : recordMore)
       // What is not recorded has ended by now.
       if (!isWaiting) return
       const remainingMs = Math.max(0, this.#remainingMs(call.arrivedAtMs, timers.monotonicMs()))
@@ -378,7 +397,7 @@ export class Gate {
     })
   }
 
-  #createFinalizer(call: PendingCall, decision: Decision, isRecorded: boolean): DecisionFinalizer {
+  #createFinalizer(call: PendingCall, decision: Decision, failed?: ReasonCode): DecisionFinalizer {
     return (isDelayed = false) => {
       const instants = this.#readInstants(call.account)
       const monotonicMs = this.#deps.timers.monotonicMs()
@@ -386,7 +405,7 @@ export class Gate {
       const reason = isDelayed
         ? 'overloaded'
         : findBlockReason(decision, instants.accountNow, {
-            isRecorded,
+            failed,
             isLate,
             isCurrent: this.#isCurrent(call, decision, { now: instants.now, monotonicMs }),
           })
@@ -441,16 +460,4 @@ export class Gate {
     })
     this.#logDecision({ final, via, seconds })
   }
-}
-
-/** Why an allow may no longer leave. */
-function findBlockReason(
-  { request, holdsUntil }: Decision,
-  accountNow: Instant,
-  states: { readonly isRecorded: boolean; readonly isLate: boolean; readonly isCurrent: boolean },
-): ReasonCode | undefined {
-  if (!states.isRecorded) return 'not-recorded'
-  if (states.isLate) return 'overloaded'
-  if (!states.isCurrent) return 'not-current'
-  return request.at === undefined && holdsUntil <= accountNow ? 'expired' : undefined
 }

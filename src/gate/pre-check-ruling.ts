@@ -1,6 +1,7 @@
 /** Rulings without checks: on service codes and unusual numbers, and on allows that may not leave. */
 import type { Decision, Finding, ReasonCode, Ruling } from '../domain/decision.js'
 import type { ParsedDialString } from '../domain/phone-number.js'
+import type { Instant } from '../domain/time/clock.js'
 
 /** The ruling on a dialed text, before it is recorded. */
 export interface CallRuling {
@@ -12,6 +13,12 @@ export interface CallRuling {
   readonly id?: string | undefined
   readonly counted?: Decision['counted']
 }
+
+/**
+ * Stores something else with an allow that has been recorded, by the same deadline. Resolves to why the call must be
+ * blocked instead; a rejection blocks as well.
+ */
+export type AlsoRecord = (allow: Decision) => Promise<ReasonCode | undefined>
 
 /** Anything but an ordinary number of the North American plan. */
 export type UncheckedDial = Exclude<ParsedDialString, { readonly kind: 'nanp' }>
@@ -54,4 +61,20 @@ function createRuling(decision: 'allow' | 'block', reason: ReasonCode): Ruling {
     holdsUntil: Number.POSITIVE_INFINITY,
     nextAllowedAt: undefined,
   }
+}
+
+/** Why an allow may no longer leave. */
+export function findBlockReason(
+  { request, holdsUntil }: Decision,
+  accountNow: Instant,
+  states: {
+    readonly failed: ReasonCode | undefined
+    readonly isLate: boolean
+    readonly isCurrent: boolean
+  },
+): ReasonCode | undefined {
+  if (states.failed !== undefined) return states.failed
+  if (states.isLate) return 'overloaded'
+  if (!states.isCurrent) return 'not-current'
+  return request.at === undefined && holdsUntil <= accountNow ? 'expired' : undefined
 }

@@ -10,12 +10,14 @@ import {
   decideEndpoint,
   encodePredialReply,
   formatPredialLine,
+  type PermitChoice,
   predialGet,
   predialPost,
   readPlainDecision,
   readPlainPredial,
   requireInstantInRange,
 } from '../api/gate/decisions.js'
+import { permitEndpoint } from '../api/gate/permits.js'
 import { type EndpointDescription, parseRequest, requireSomeRight } from '../api/route.js'
 import { anonymousCaller, type Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
@@ -24,6 +26,7 @@ import {
   type Decision,
   type DecisionFinalizer,
   listDegradedChecks,
+  type ReasonCode,
 } from '../domain/decision.js'
 import { parseDialString } from '../domain/phone-number.js'
 import type { Clock } from '../domain/time/clock.js'
@@ -45,9 +48,16 @@ export interface DecisionRoutesOptions
   extends Pick<RouteHandlerDeps, 'authenticate' | 'keysInAddress' | 'maxBodyBytes' | 'logger'> {
   readonly gate: {
     /** Judges a call whose request arrived at that instant of the monotonic clock. */
-    judge(call: CallRequest, arrivedAtMs: number): MaybePromise<DecisionFinalizer>
+    judge(
+      call: CallRequest,
+      arrivedAtMs: number,
+      alsoRecord?: PendingPermit['record'],
+    ): MaybePromise<DecisionFinalizer>
     /** Allows a call to a service code of which no record can be kept. */
     allowUnrecorded(call: CallRequest): Decision
+  }
+  readonly permits: {
+    prepare(caller: Caller, call: DecisionRequest, choice: PermitChoice): Promise<PendingPermit>
   }
   /** The decision as the HTTP caller reads it, in JSON. */
   readonly encode: (decision: Decision) => string
@@ -55,11 +65,20 @@ export interface DecisionRoutesOptions
   readonly clock: Clock
 }
 
+/** A permit that is given with an allow. */
+interface PendingPermit {
+  /** Resolves to why there can be none. */
+  record(allow: Decision): Promise<ReasonCode | undefined>
+  /** Its JSON; empty if there is none. */
+  finish(final: Decision): string
+}
+
 /** Those answered here. */
 export const decisionEndpoints: readonly EndpointDescription[] = [
   decideEndpoint,
   predialGet,
   predialPost,
+  permitEndpoint,
 ]
 
 const jsonType = 'application/json; charset=utf-8'
@@ -92,6 +111,7 @@ export function createDecisionRoutes(options: DecisionRoutesOptions): readonly H
     { endpoint: decideEndpoint, via: 'http', options, warnUnrecorded },
     { endpoint: predialGet, via: 'predial', options, warnUnrecorded },
     { endpoint: predialPost, via: 'predial', options, warnUnrecorded },
+    { endpoint: permitEndpoint, via: 'http', options, warnUnrecorded },
   ]
   return calls.map((call) => ({
     endpoint: call.endpoint,
@@ -278,29 +298,43 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   const given = withCallKind(readFields(request, endpoint, body), caller, via)
   const fields = await parseRequest(endpoint, given, caller)
   if (fields.at !== undefined) requireInstantInRange(fields.at, options.clock.now())
+  const permit = fields.permit && (await options.permits.prepare(caller, fields, fields.permit))
   const judged = await options.gate.judge(
     toCallRequest(caller, { fields, via, traceparent }),
     arrivedAtMs,
+    permit?.record,
   )
-  answer(response, judged, { call, fields })
+  answer(response, judged, { call, fields, permit })
+}
+
+interface AnsweredCall {
+  readonly call: DecisionCall
+  readonly fields: DecisionRequest
+  readonly permit?: PendingPermit | undefined
 }
 
 function answer(
   response: ServerResponse,
   finalize: DecisionFinalizer,
-  { call, fields }: { readonly call: DecisionCall; readonly fields: DecisionRequest },
+  { call, fields, permit }: AnsweredCall,
 ): void {
   // An earlier answer on the same connection is not finished, so this one cannot leave yet.
   const isQueued = response.socket === null && !response.destroyed
-  sendReply(response, createReply(finalize(isQueued), call, fields))
+  const decision = finalize(isQueued)
+  sendReply(response, createReply(decision, call, fields, permit?.finish(decision)))
 }
 
 function createReply(
   decision: Decision,
   { via, options }: DecisionCall,
   { keepSentNumber }: DecisionRequest,
+  permit = '',
 ): TextReply {
-  if (via === 'http') return { text: options.encode(decision), contentType: jsonType }
+  if (via === 'http') {
+    const text = options.encode(decision)
+    const withPermit = permit === '' ? text : `${text.slice(0, -1)},"permit":${permit}}`
+    return { text: withPermit, contentType: jsonType }
+  }
   const { dialed } = decision.request
   // What else a URI or punctuation holds would not stay one part of the line.
   const number = keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number
@@ -386,7 +420,7 @@ interface SentCall {
 }
 
 function toCallRequest(caller: Caller, { fields, via, traceparent }: SentCall): CallRequest {
-  const { number: dialed, keepSentNumber: _, ...rest } = fields
+  const { number: dialed, keepSentNumber: _, permit: __, ...rest } = fields
   const keyId = caller === anonymousCaller ? undefined : caller.keyId
   const trace = traceparent ? parseTraceparent(String(traceparent)) : undefined
   const { mandate } = caller.limits

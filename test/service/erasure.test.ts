@@ -93,6 +93,7 @@ const kept: Readonly<Record<string, string>> = {
     'legal_name ein street_address city state zip country_code primary_phone_number more',
   list_versions: 'name version sha256 published_by',
   pauses: 'subject paused_by reason',
+  permit_keys: 'edge private_key',
   project_hours: 'project_code region mon_fri sat sun effective_from effective_until',
   projects:
     'code name status notes san org_id webhook_url ftc_status ftc_message ftc_expires_on ftc_area_codes',
@@ -139,6 +140,7 @@ it('leaves the number in no column but those that are known', async () => {
     ['monitored numbers', 1, 'deleted'],
     ['observations of spam labels', 1, 'deleted'],
     ['removed spam labels', 1, 'deleted'],
+    ['permits', 1, 'deleted'],
     ['numbers of ended scans', 1, 'deleted'],
     ['attempts of keys', 1, 'reduced'],
     ['approvals of calls', 1, 'deleted'],

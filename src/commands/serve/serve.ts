@@ -27,9 +27,11 @@ import type { ReadinessCheck } from '../../http/health.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
+import type { Page } from '../../http/router.js'
 import { openServer, type RunningServer } from '../../http/server.js'
 import { type LineWriter, openLog } from '../../observability/log.js'
 import type { Tracing } from '../../observability/tracing.js'
+import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.js'
 import { closeInOrder } from '../../runtime/close-in-order.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
@@ -242,6 +244,7 @@ export function openHttpServer(
       }),
     ),
     createEdgeDecisionsRoute(callgate.storage),
+    ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]
@@ -264,7 +267,10 @@ export function openHttpServer(
       log: runtime.log,
     }),
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
-    pages: createApiDocsPages({ version, endpoints }),
+    pages: new Map<string, Page>([
+      ...createApiDocsPages({ version, endpoints }),
+      ...createPermitKeyPages(callgate.permits),
+    ]),
     ops: {
       checks: [
         ...listDataReadinessChecks(callgate),
@@ -279,6 +285,7 @@ export function openHttpServer(
     decisionRoutes: createDecisionRoutes({
       ...shared,
       gate,
+      permits: callgate.permits,
       encode: encodeDecision,
       serviceCodes,
       clock: runtime.clock,
