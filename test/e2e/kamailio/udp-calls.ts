@@ -1,0 +1,164 @@
+/** A caller and a trunk over plain UDP, for more calls than SIPp can tell apart, each as exact as the test writes it. */
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { freeUdpPort } from '../asterisk/lab/ports.js'
+
+export interface TrunkInvite {
+  /** Of the request line. */
+  readonly uri: string
+  readonly text: string
+}
+
+export interface UdpTrunk {
+  readonly port: number
+  /** Each once, in their order. */
+  readonly invites: readonly TrunkInvite[]
+  close(): void
+}
+
+/** Rejects each call with a status: 486 shows a caller that his call has arrived. */
+export async function openUdpTrunk(status = 486): Promise<UdpTrunk> {
+  const port = await freeUdpPort()
+  const socket = createSocket('udp4')
+  socket.bind(port, '127.0.0.1')
+  await once(socket, 'listening')
+  const invites: TrunkInvite[] = []
+  const known = new Set<string>()
+  socket.on('message', (bytes, from) => {
+    const text = bytes.toString('latin1')
+    const [, method, uri = ''] = /^([A-Z]+) (\S+) SIP\/2\.0/.exec(text) ?? []
+    if (method !== 'INVITE') return
+    const branch = /^Via:.*branch=([^;\s]+)/im.exec(text)?.[1] ?? ''
+    if (!known.has(branch)) invites.push({ uri, text })
+    known.add(branch)
+    socket.send(answerTo(text, status), from.port, from.address)
+  })
+  return { port, invites, close: () => void socket.close() }
+}
+
+function answerTo(request: string, status: number): string {
+  const copied = request
+    .split('\r\n')
+    .filter((line) => /^(?:via|from|to|call-id|cseq|record-route):/i.test(line))
+    .map((line) => (/^to:/i.test(line) ? `${line};tag=trunk` : line))
+  return [`SIP/2.0 ${status} Trunk`, ...copied, 'Content-Length: 0', '', ''].join('\r\n')
+}
+
+export interface UdpCall {
+  /** User part of the request URI. */
+  readonly number: string
+  /** User part of From. */
+  readonly callerId: string
+  /** Further header lines, such as that of a permit. */
+  readonly headers?: readonly string[]
+  /** The whole request URI. */
+  readonly uri?: string
+  /** `<sip:anyone@127.0.0.1>` unless given. */
+  readonly to?: string
+}
+
+/** Of a final answer. */
+export interface UdpAnswer {
+  readonly status: number
+  readonly reason: string
+}
+
+export interface UdpCaller {
+  /** Resolves to the final answer. Sends again while there is none, as a telephone does. */
+  call(call: UdpCall): Promise<UdpAnswer>
+  /** Sends an INVITE several times, and resolves to all final answers within the time. */
+  repeat(call: UdpCall, times: number, forMs: number): Promise<readonly UdpAnswer[]>
+  close(): void
+}
+
+const repeatAfterMs = 1_000
+const giveUpAfterMs = 15_000
+
+export async function openUdpCaller(edgePort: number): Promise<UdpCaller> {
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 4_000_000 })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  const waiting = new Map<string, (answer: UdpAnswer) => void>()
+  socket.on('message', (bytes) => {
+    const text = bytes.toString('latin1')
+    const [, status = '0', reason = ''] = /^SIP\/2\.0 (\d+) (.*)\r\n/.exec(text) ?? []
+    if (Number(status) < 200) return
+    const id = /^Call-ID: *(\S+)/im.exec(text)?.[1] ?? ''
+    socket.send(ackTo(text), edgePort, '127.0.0.1')
+    waiting.get(id)?.({ status: Number(status), reason })
+  })
+  let calls = 0
+  const newId = () => {
+    calls += 1
+    return `${process.pid}-${socket.address().port}-${calls}`
+  }
+  return {
+    async call(call) {
+      const id = newId()
+      const text = invite(socket, call, id)
+      let repeating: NodeJS.Timeout | undefined
+      let givingUp: NodeJS.Timeout | undefined
+      try {
+        return await new Promise<UdpAnswer>((resolve, reject) => {
+          waiting.set(id, resolve)
+          const send = () => socket.send(text, edgePort, '127.0.0.1')
+          repeating = setInterval(send, repeatAfterMs)
+          givingUp = setTimeout(() => reject(new Error(`no answer to ${id}`)), giveUpAfterMs)
+          send()
+        })
+      } finally {
+        clearInterval(repeating)
+        clearTimeout(givingUp)
+        waiting.delete(id)
+      }
+    },
+    async repeat(call, times, forMs) {
+      const id = newId()
+      const answers: UdpAnswer[] = []
+      waiting.set(id, (answer) => answers.push(answer))
+      const text = invite(socket, call, id)
+      for (let sent = 0; sent < times; sent += 1) socket.send(text, edgePort, '127.0.0.1')
+      await new Promise((resolve) => setTimeout(resolve, forMs))
+      waiting.delete(id)
+      return answers
+    },
+    close: () => void socket.close(),
+  }
+}
+
+function invite(socket: Socket, call: UdpCall, id: string): string {
+  const { port } = socket.address()
+  const {
+    number,
+    callerId,
+    headers = [],
+    uri = `sip:${number}@127.0.0.1`,
+    to = '<sip:anyone@127.0.0.1>',
+  } = call
+  return [
+    `INVITE ${uri} SIP/2.0`,
+    `Via: SIP/2.0/UDP 127.0.0.1:${port};branch=z9hG4bK-${id}`,
+    `From: <sip:${callerId}@127.0.0.1>;tag=${id}`,
+    `To: ${to}`,
+    `Call-ID: ${id}`,
+    'CSeq: 1 INVITE',
+    `Contact: <sip:caller@127.0.0.1:${port}>`,
+    'Max-Forwards: 70',
+    ...headers,
+    'Content-Length: 0',
+    '',
+    '',
+  ].join('\r\n')
+}
+
+function ackTo(answer: string): string {
+  const line = (name: string) => new RegExp(`^${name}:.*$`, 'im').exec(answer)?.[0] ?? ''
+  const head = [
+    'ACK sip:ack@127.0.0.1 SIP/2.0',
+    line('Via'),
+    line('From'),
+    line('To'),
+    line('Call-ID'),
+  ]
+  return [...head, 'CSeq: 1 ACK', 'Max-Forwards: 70', 'Content-Length: 0', '', ''].join('\r\n')
+}
