@@ -78,15 +78,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'storage/',
     'errors.ts',
   ],
-  'permits/': [
-    'api/',
-    'config/permits.ts',
-    'domain/',
-    'observability/',
-    'runtime/',
-    'storage/',
-    'errors.ts',
-  ],
+  'permits/': ['api/', 'domain/', 'observability/', 'runtime/', 'storage/', 'errors.ts'],
   'storage/': ['domain/', 'runtime/', 'errors.ts'],
   'fake-vendor/': [
     'api/',

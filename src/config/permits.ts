@@ -28,5 +28,3 @@ export const permitsSchema = z
       addProblem(context, ['issuer'], 'is required with permits.edges')
     }
   })
-
-export type PermitSettings = z.output<typeof permitsSchema>

@@ -30,7 +30,7 @@ export interface PermitSigner {
 }
 
 /** Where the public key of an edge is. */
-export const permitKeyUrl = (issuer: string, edge: string) => `${issuer}/permits/${edge}.pem`
+const permitKeyUrl = (issuer: string, edge: string) => `${issuer}/permits/${edge}.pem`
 
 export function formatPermit(
   format: PermitFormat,

@@ -5,7 +5,6 @@
 import type { DecisionRequest, PermitChoice, PermitFormat } from '../api/gate/decisions.js'
 import { type PermitDocument, type PermitUse, permitHeader } from '../api/gate/permits.js'
 import { requireScopeAllowed } from '../api/route.js'
-import type { PermitSettings } from '../config/permits.js'
 import type { Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Decision, DecisionFinalizer, ReasonCode } from '../domain/decision.js'
@@ -15,7 +14,7 @@ import {
   parseDialString,
   parsePhoneNumber,
 } from '../domain/phone-number.js'
-import type { Clock } from '../domain/time/clock.js'
+import type { Clock, Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { AppError, invalidRequest } from '../errors.js'
 import type { Logger } from '../observability/log.js'
@@ -25,7 +24,14 @@ import type { OpenDatabase } from '../storage/open-database.js'
 import type { PermitRow } from '../storage/tables.js'
 import { formatPermit, isSignedBy, type PermitSigner, parsePermit } from './permit-format.js'
 import type { PermitKeys } from './permit-keys.js'
-import { insertPermit, movePermit, readPermit } from './permit-rows.js'
+import { claimPermit, insertPermit, movePermit, readPermit } from './permit-rows.js'
+
+interface PermitSettings {
+  /** Base URL of this callgate; absent without edges. */
+  readonly issuer?: string | undefined
+  /** By name; the freshness is in seconds. */
+  readonly edges: Readonly<Record<string, { readonly freshness: number }>>
+}
 
 export interface PermitsDeps {
   readonly settings: PermitSettings
@@ -47,6 +53,15 @@ export interface PendingPermit {
   record(allow: Decision): Promise<ReasonCode | undefined>
   /** The JSON of the permit that may leave with the allow; empty if there is none, as for emergency calls. */
   finish(final: Decision): string
+}
+
+/** A leg of a call that says it dials by a used permit. */
+interface PermitClaim {
+  readonly id: string
+  readonly number: string
+  readonly server: string
+  readonly channelId: string
+  readonly usedAfter: Instant
 }
 
 const minPermitMs = 5_000
@@ -291,6 +306,17 @@ export class Permits {
     const now = this.#toDocument((await this.#find(caller, id)) ?? row)
     if (now.state === 'released') return now
     throw new AppError('conflict', `Permit '${id}' is ${now.state}`)
+  }
+
+  /** The decision of a used permit, for the channel of an Asterisk that dials by it; see {@link claimPermit}. */
+  async claim(accountId: string, claim: PermitClaim): Promise<string | undefined> {
+    const { storage } = this.#deps
+    const { server, channelId, ...used } = claim
+    const channel = `${server}/${channelId}`
+    const row = await storage.retryWhileLocked(() =>
+      claimPermit(storage.db, { ...used, accountId, channel }),
+    )
+    return row?.decision_id
   }
 
   async read(caller: Caller, { id }: { readonly id: string }): Promise<PermitDocument> {

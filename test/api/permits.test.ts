@@ -10,6 +10,7 @@ import {
 } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Right } from '../../src/domain/caller.js'
+import { permitEvents } from '../../src/observability/service-metrics.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 const noon = '2026-11-23T17:00:00Z'
@@ -372,7 +373,7 @@ it('signs with keys of its own: a permit of another key is refused', async () =>
 
 it('counts and logs what happens to permits, without their numbers', async () => {
   const { body } = await app.callgate.metrics.render()
-  for (const event of ['issued', 'used', 'refused', 'released', 'void']) {
+  for (const event of permitEvents) {
     expect(body).toMatch(new RegExp(`callgate_permits_total\\{event="${event}"\\} [1-9]`))
   }
   const lines = app.logLines.filter((line) => line.includes('"permit '))

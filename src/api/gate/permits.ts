@@ -11,7 +11,7 @@ import { callFields, type DecisionRequest, numberFields, permitFormats } from '.
 export const permitHeader = 'X-Callgate-Permit'
 
 /** States of a permit; only the first one can still be used. */
-export const permitStates = ['issued', 'used', 'released', 'expired', 'void'] as const
+const permitStates = ['issued', 'used', 'released', 'expired', 'void'] as const
 
 /** A number of the North American plan as people write it, in ten digits. */
 const nanpNumber = z

@@ -187,6 +187,7 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     accountId,
     serviceCodes: new Set(serviceCodes),
     dataDir: settings.dataDir,
+    claimUsedPermit: (claim) => callgate.permits.claim(accountId, claim),
     gate,
     outcomes: journal,
     metrics,

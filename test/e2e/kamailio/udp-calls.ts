@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { freeUdpPort } from '../asterisk/lab/ports.js'
 
-export interface TrunkInvite {
+interface TrunkInvite {
   /** Of the request line. */
   readonly uri: string
   readonly text: string
@@ -44,7 +44,7 @@ function answerTo(request: string, status: number): string {
   return [`SIP/2.0 ${status} Trunk`, ...copied, 'Content-Length: 0', '', ''].join('\r\n')
 }
 
-export interface UdpCall {
+interface UdpCall {
   /** User part of the request URI. */
   readonly number: string
   /** User part of From. */
@@ -58,7 +58,7 @@ export interface UdpCall {
 }
 
 /** Of a final answer. */
-export interface UdpAnswer {
+interface UdpAnswer {
   readonly status: number
   readonly reason: string
 }
