@@ -1,5 +1,7 @@
 /** Permits over the API: given with an allow, used once, and not after an opt-out or without their key. */
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import {
   calculateJwkThumbprint,
   decodeJwt,
@@ -12,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Right } from '../../src/domain/caller.js'
 import { permitEvents } from '../../src/observability/service-metrics.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+import { isPostgres } from '../support/test-engine.js'
 
 const noon = '2026-11-23T17:00:00Z'
 const environment = {
@@ -190,6 +193,17 @@ describe('a permit', () => {
     const record = await (await late.get(`/v1/decisions/${body.id}`)).json()
     expect(record).toMatchObject({ decision: 'block', reason: 'permit-too-short' })
     await late.end()
+  })
+
+  it.skipIf(isPostgres())('is not given when it cannot be stored', async () => {
+    const locking = new Sqlite(join(app.dataDir, 'callgate.sqlite'))
+    locking.exec('begin immediate')
+    const { body } = await ask()
+    locking.exec('rollback')
+    locking.close()
+    expect(body).toMatchObject({ decision: 'block', reason: 'not-recorded' })
+    expect(body).not.toHaveProperty('permit')
+    expect((await getPermit()).id).not.toBe('')
   })
 
   it('names its decision and its key, and is read by its account alone', async () => {

@@ -411,4 +411,4 @@ it(`over two edges, ${replays} replays: each permit passes once, at its own edge
   expect(arrived).toEqual([passed / 2, passed / 2])
   expect(passed).toBe(Math.ceil(replays / (10 * triesOfEach)) * 10)
   await Promise.all(edges.map((one) => one.close()))
-})
+}, 600_000)
