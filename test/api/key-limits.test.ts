@@ -106,6 +106,10 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     query: { project_code, notes: 'n' },
   }),
   decide: (projectId) => decision({ projectId }),
+  permit: (projectId) => ({
+    path: '/v1/permits',
+    json: { number, callKind: 'manual', callerId: number, projectId },
+  }),
   preview: (projectId) => ({
     path: '/v1/decisions/preview',
     json: { numbers: [number], callKind: 'manual', projectId },

@@ -73,8 +73,10 @@ const use = (value: string, more: object = {}, key?: string) =>
 const read = async (id: string) => (await (await app.get(`/v1/permits/${id}`)).json()) as Body
 const stateOf = async (id: string) => (await read(id)).state
 
-const newKey = (accountId: string, more: { rights?: Right[]; expiresAt?: number } = {}) =>
-  app.callgate.keys.create({ accountId, role: 'Administrator', label: '', ...more })
+const newKey = (
+  accountId: string,
+  more: { rights?: Right[]; projects?: string[]; expiresAt?: number } = {},
+) => app.callgate.keys.create({ accountId, role: 'Administrator', label: '', ...more })
 
 const readKeys = async () => {
   const response = await fetch(`${app.url}/.well-known/jwks.json`)
@@ -273,6 +275,16 @@ describe('a use', () => {
     expect((await use(value, {}, lookUp.key)).status).toBe(403)
     const decide = await newKey('sandbox', { rights: ['decide'] })
     expect((await use(value, {}, decide.key)).status).toBe(200)
+  })
+
+  it('by a key that is limited to other projects is refused, and does not use it up', async () => {
+    await app.postJson('/v1.5/projects', { ProjectCode: 'SALES', ProjectName: 'Sales' })
+    const { id, value } = await getPermit()
+    const { key } = await newKey('sandbox', { projects: ['SALES'] })
+    expect((await use(value, {}, key)).status).toBe(403)
+    expect((await send(`/v1/permits/${id}/release`, {}, key)).status).toBe(403)
+    expect((await app.get(`/v1/permits/${id}`, key)).status).toBe(403)
+    expect((await use(value)).status).toBe(200)
   })
 
   it('is refused after an opt-out of the number, for good', async () => {
