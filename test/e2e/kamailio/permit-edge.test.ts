@@ -106,7 +106,7 @@ describe('an edge, with callgate switched off', () => {
     const [value = ''] = permits
     const before = edge.trunk.invites.length
     expect(await statusOf(value)).toBe(dialed)
-    expect(await call(value)).toEqual({ status: refused, reason: 'permit used before' })
+    expect(await call(value)).toMatchObject({ status: refused, reason: 'permit used before' })
     const [arrived, ...more] = edge.trunk.invites.slice(before)
     expect(more).toEqual([])
     const payload = Buffer.from(value.split('.')[1] ?? '', 'base64url').toString()
@@ -119,7 +119,7 @@ describe('an edge, with callgate switched off', () => {
 
   it('dials nothing without a permit, except emergency and service codes', async () => {
     const before = edge.trunk.invites.length
-    expect(await call(undefined)).toEqual({ status: refused, reason: 'not one permit' })
+    expect(await call(undefined)).toMatchObject({ status: refused, reason: 'not one permit' })
     for (const code of ['911', '933', '988', '411', '+911']) {
       expect(await statusOf(undefined, { number: code }), code).toBe(dialed)
     }
@@ -221,7 +221,10 @@ describe('an edge, with callgate switched off', () => {
 
   it('refuses a permit from before its start, since it does not remember those that were used', async () => {
     const old = forge({ iat: nowSeconds() - 50 })
-    expect(await call(old)).toEqual({ status: refused, reason: 'permit from before the start' })
+    expect(await call(old)).toMatchObject({
+      status: refused,
+      reason: 'permit from before the start',
+    })
   })
 
   // Trap 7: read by name.
@@ -265,6 +268,30 @@ describe('an edge, with callgate switched off', () => {
     expect(await statusOf(undefined, { to })).toBe(481)
     expect(await statusOf(undefined, { to, headers: [route] })).toBe(481)
     expect(edge.trunk.invites).toHaveLength(before)
+  })
+
+  it('carries an answered call to its end, and nothing that would dial again', async () => {
+    const answering = await startPermitEdge({
+      publicKey: createPublicKey(privateKey),
+      trunkStatus: 200,
+    })
+    const place = (value: string) =>
+      answering.caller.call({ number, callerId, headers: [permitLine(value)] })
+    await until('it takes permits', async () => (await place(forge())).status === 200, {
+      withinMs: 30_000,
+    })
+    const { caller, trunk } = answering
+    const before = trunk.invites.length
+    const answered = await place(forge())
+    expect(answered.status).toBe(200)
+    expect((await caller.request('REFER', answered, true)).status).toBe(403)
+    expect((await caller.request('BYE', answered, false)).status).toBe(481)
+    expect(trunk.withinCalls).not.toContain('BYE')
+    expect((await caller.request('BYE', answered, true)).status).toBe(200)
+    expect(trunk.withinCalls).toContain('BYE')
+    expect((await caller.request('INVITE', answered, true)).status).toBe(403)
+    expect(trunk.invites).toHaveLength(before + 1)
+    await answering.close()
   })
 
   // Trap 9.
