@@ -150,7 +150,6 @@ function toPlainRequest(found: PlainFields): DecisionRequest | undefined {
     callerId,
     reference,
     at: undefined,
-    approvalId: undefined,
   }
 }
 
@@ -180,7 +179,6 @@ const predialRequest = fields({
     callerId: callerid,
     reference: ref,
     at: undefined,
-    approvalId: undefined,
     keepSentNumber: format === 'sent',
   }),
 )
