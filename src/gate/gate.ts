@@ -22,6 +22,7 @@ import type { Pauses } from '../domain/mandate.js'
 import { parseDialString } from '../domain/phone-number.js'
 import type { ClockReading, Instant } from '../domain/time/clock.js'
 import { createSampledLine } from '../observability/log.js'
+import { withTimeout } from '../runtime/runtime.js'
 import { runChecks } from './checks.js'
 import { type MeasuredDecision, toLogFields } from './decision-document.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
@@ -192,8 +193,12 @@ export class Gate {
   ): MaybePromise<DecisionFinalizer> {
     const pauses = this.#deps.readPauses()
     if (!(pauses instanceof Promise)) return this.#rule(call, number, findings, pauses)
+    const { timers } = this.#deps
+    const leftMs = Math.max(0, this.#remainingMs(call.arrivedAtMs, timers.monotonicMs()))
     const unknown = () => undefined
-    return pauses.catch(unknown).then((read) => this.#rule(call, number, findings, read))
+    return withTimeout(pauses, leftMs * checkDeadlineShare, unknown, { timers })
+      .catch(unknown)
+      .then((read) => this.#rule(call, number, findings, read))
   }
 
   #rule(

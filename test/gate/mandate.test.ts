@@ -167,6 +167,12 @@ describe('a pause', () => {
     expect(await gate.decide(call)).toMatchObject({ reason: 'ai-paused' })
   })
 
+  it('that is not known by the deadline blocks', async () => {
+    const readPauses = () => new Promise<Pauses>(() => undefined)
+    const { gate } = testGate(permissive, { readPauses, settings: { deadlineMs: 20 } })
+    expect(await gate.decide(aCall())).toMatchObject({ decision: 'block' })
+  })
+
   it('that cannot be read blocks', async () => {
     const readPauses = () => Promise.reject(new Error('no database'))
     const { gate } = testGate(permissive, { readPauses })

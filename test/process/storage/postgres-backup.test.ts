@@ -162,10 +162,10 @@ it('brings back what was acknowledged before it began, and all servers and edges
   const numbers = new Set(rows.map(({ number }) => number))
   expect(before.filter((number) => !numbers.has(number))).toEqual([])
   for (const on of cluster.nodes) {
-    await untilDecided(on, late, allowed)
+    await untilDecided(on, late, blocked)
     await untilDecided(on, kept, blocked)
   }
-  // Those that were lost are known to who had acknowledged them.
+  // Those that were lost are known to who had acknowledged them, and written again by it.
   const lost = readFileSync(join(cluster.folder, first.name, 'lost-changes.csv'), 'utf8')
   expect(lost).toContain(late)
 
