@@ -17,7 +17,7 @@ import {
   readPlainPredial,
   requireInstantInRange,
 } from '../api/gate/decisions.js'
-import { permitEndpoint } from '../api/gate/permits.js'
+import { type PendingPermit, permitEndpoint } from '../api/gate/permits.js'
 import { type EndpointDescription, parseRequest, requireSomeRight } from '../api/route.js'
 import { anonymousCaller, type Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
@@ -26,7 +26,6 @@ import {
   type Decision,
   type DecisionFinalizer,
   listDegradedChecks,
-  type ReasonCode,
 } from '../domain/decision.js'
 import { parseDialString } from '../domain/phone-number.js'
 import type { Clock } from '../domain/time/clock.js'
@@ -63,14 +62,6 @@ export interface DecisionRoutesOptions
   readonly encode: (decision: Decision) => string
   readonly serviceCodes: ReadonlySet<string>
   readonly clock: Clock
-}
-
-/** A permit that is given with an allow. */
-interface PendingPermit {
-  /** Resolves to why there can be none. */
-  record(allow: Decision): Promise<ReasonCode | undefined>
-  /** Its JSON; empty if there is none. */
-  finish(final: Decision): string
 }
 
 /** Those answered here. */
@@ -168,8 +159,7 @@ function createPlainAnswer(call: DecisionCall): AnswerPlain {
       caller.catch(() => undefined)
       return false
     }
-    if (caller === undefined) return false
-    if (!caller.limits.rights.has('decide')) return false
+    if (!caller?.limits.rights.has('decide')) return false
     judgePlain(call, { caller, fields, traceparent, socket }).catch(() => socket.destroy())
     return true
   }
@@ -307,16 +297,17 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   answer(response, judged, { call, fields, permit })
 }
 
-interface AnsweredCall {
-  readonly call: DecisionCall
-  readonly fields: DecisionRequest
-  readonly permit?: PendingPermit | undefined
-}
-
 function answer(
   response: ServerResponse,
   finalize: DecisionFinalizer,
-  { call, fields, permit }: AnsweredCall,
+  {
+    call,
+    fields,
+    permit,
+  }: Pick<AnyRequest, 'call'> & {
+    readonly fields: DecisionRequest
+    readonly permit?: PendingPermit | undefined
+  },
 ): void {
   // An earlier answer on the same connection is not finished, so this one cannot leave yet.
   const isQueued = response.socket === null && !response.destroyed
@@ -348,9 +339,7 @@ function createReply(
 }
 
 /** The fields of a body, or why it could not be read. */
-interface CallBody extends BodyFields {
-  readonly refusal?: unknown
-}
+type CallBody = BodyFields & Pick<ReceivedBody, 'refusal'>
 
 async function readFieldsOf(
   { headers }: IncomingMessage,
@@ -381,8 +370,7 @@ function findServiceCode(pairs: Pairs, serviceCodes: ReadonlySet<string>): strin
     const dialed = parseDialString(isText ? String(value) : '', serviceCodes)
     codes.add(dialed.kind === 'service-code' ? dialed.code : undefined)
   }
-  const [code] = codes
-  return codes.size === 1 ? code : undefined
+  return codes.size === 1 ? [...codes][0] : undefined
 }
 
 /** The fields of body and address without the key. Throws a refusal for one that is given twice. */

@@ -3,7 +3,12 @@
  * which use of it is the first, also where several servers are asked at the same time.
  */
 import type { DecisionRequest, PermitChoice, PermitFormat } from '../api/gate/decisions.js'
-import { type PermitDocument, type PermitUse, permitHeader } from '../api/gate/permits.js'
+import {
+  type PendingPermit,
+  type PermitDocument,
+  type PermitUse,
+  permitHeader,
+} from '../api/gate/permits.js'
 import { requireScopeAllowed } from '../api/route.js'
 import type { Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
@@ -45,14 +50,6 @@ export interface PermitsDeps {
   readonly randomBytes: (size: number) => Buffer
   readonly countEvent: (event: PermitEvent) => void
   readonly log: Logger
-}
-
-/** A permit that a decision is asked for with. */
-export interface PendingPermit {
-  /** Stores the permit for an allow. Resolves to why there can be none; then the call must be blocked. */
-  record(allow: Decision): Promise<ReasonCode | undefined>
-  /** The JSON of the permit that may leave with the allow; empty if there is none, as for emergency calls. */
-  finish(final: Decision): string
 }
 
 /** A leg of a call that says it dials by a used permit. */

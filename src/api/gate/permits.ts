@@ -1,6 +1,6 @@
 /** Permits of single calls for SIP edges. `http/decision-routes.ts` handles the one that decides. */
 import { z } from 'zod'
-import { type CallKind, callKinds } from '../../domain/decision.js'
+import { type CallKind, callKinds, type Decision, type ReasonCode } from '../../domain/decision.js'
 import { type PhoneNumber, parseDialString } from '../../domain/phone-number.js'
 import { defineEndpoint, maxSmallBodyBytes, singleScope } from '../endpoint.js'
 import { fields, optionalText } from '../fields.js'
@@ -83,6 +83,14 @@ export const permitEndpoint = defineEndpoint({
   }),
   otherStatuses: { 404: noPermits },
 })
+
+/** A permit that a decision is asked for with. */
+export interface PendingPermit {
+  /** Stores the permit for an allow. Resolves to why there can be none; then the call must be blocked. */
+  record(allow: Decision): Promise<ReasonCode | undefined>
+  /** The JSON of the permit that may leave with the allow; empty if there is none, as for emergency calls. */
+  finish(final: Decision): string
+}
 
 /** What an edge knows of the call that it wants to place. */
 const useFields = {
