@@ -427,7 +427,7 @@ function createGateDeps(
     clock: runtime.clock,
     watermark: changeHead,
     feed: storage.feed,
-    readPauses: () => pauses.read(),
+    pauses,
     attempts,
     timers: runtime.timers,
     newId: runtime.newDecisionId,

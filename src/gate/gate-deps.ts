@@ -65,7 +65,7 @@ export interface GateDeps extends GateRules {
   readonly timers: Timers
   readonly accounts: { readonly real: GateAccount; readonly sandbox: GateAccount }
   /** The pauses in force, at most a second old. */
-  readonly readPauses: () => MaybePromise<Pauses>
+  readonly pauses: { read(): MaybePromise<Pauses> }
   /** Absent for decisions that are no attempts. */
   readonly attempts?: AttemptCounter | undefined
   /** Whether a provider answers its questions after those of other gates. */

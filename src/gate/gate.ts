@@ -22,17 +22,24 @@ import type { Pauses } from '../domain/mandate.js'
 import { parseDialString } from '../domain/phone-number.js'
 import type { ClockReading, Instant } from '../domain/time/clock.js'
 import { createSampledLine } from '../observability/log.js'
-import { withTimeout } from '../runtime/runtime.js'
 import { runChecks } from './checks.js'
 import { type MeasuredDecision, toLogFields } from './decision-document.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
 import { type LegalTimeOptions, prepareLegalTimeOptions } from './legal-time-options.js'
-import { countAttempt, judgeMandate, refuseByMandate } from './mandate.js'
+import {
+  type AttemptToCount,
+  awaitPauses,
+  countAttempt,
+  createAttempt,
+  judgeMandate,
+  refuseByMandate,
+} from './mandate.js'
 import {
   type AlsoRecord,
   blockInstead,
   type CallRuling,
   findBlockReason,
+  recordNext,
   ruleBeforeChecks,
   rulingWithoutFindings,
   type UncheckedDial,
@@ -63,6 +70,8 @@ interface PendingCall {
   readonly currentAt: ClockReading | undefined
   readonly alsoRecord?: AlsoRecord | undefined
 }
+
+type Judging = MaybePromise<DecisionFinalizer>
 
 export class Gate {
   #deps: GateDeps
@@ -111,20 +120,13 @@ export class Gate {
    */
   judge(
     request: CallRequest,
-    arrivedAtMs?: number,
+    arrivedAtMs = this.#deps.timers.monotonicMs(),
     alsoRecord?: AlsoRecord,
-  ): MaybePromise<DecisionFinalizer> {
-    const { settings, checks, timers } = this.#deps
+  ): Judging {
+    const { settings, checks, timers, feed } = this.#deps
     const account = this.#accountOf(request)
     const monotonicMs = timers.monotonicMs()
-    const currentAt = this.#deps.feed?.currentAt
-    const call = {
-      request,
-      account,
-      arrivedAtMs: arrivedAtMs ?? monotonicMs,
-      currentAt,
-      alsoRecord,
-    }
+    const call = { request, account, arrivedAtMs, currentAt: feed?.currentAt, alsoRecord }
     const dialed = parseDialString(request.dialed, settings.serviceCodes)
     if (dialed.kind !== 'nanp') return this.#judgeWithoutChecks(call, dialed)
     const { number } = dialed
@@ -134,11 +136,10 @@ export class Gate {
       const decision = this.#decideImmediately(call, overloaded)
       return () => decision
     }
-    const refused = refuseByMandate(request, this.#deps.clock.now())
-    if (refused) {
-      const ruling = this.#decideNow(call, [refused])
-      return this.#recordRuling(call, { number, findings: [refused], ruling })
-    }
+    const refused = request.mandate && refuseByMandate(request, this.#deps.clock.now())
+    if (refused) return this.#concludeAgainst(call, number, refused)
+    // Read beside the checks: one after the other, a database that does not answer would be waited for twice.
+    const pauses = this.#deps.pauses.read()
     const { at, callKind } = request
     const legalTimeOptions = this.#legalTimeOptions[callKind]
     const askedAt = account.clock.now()
@@ -164,89 +165,92 @@ export class Gate {
       { compliance, question, callKind, askedAt },
       { deadlineMs, timers },
     )
-    return findings instanceof Promise
-      ? this.#awaitFindings(call, number, findings)
-      : this.#conclude(call, number, findings)
+    return findings instanceof Promise || pauses instanceof Promise
+      ? this.#awaitAnswers(call, number, [
+          findings,
+          awaitPauses(pauses, { ms: deadlineMs, timers }),
+        ])
+      : this.#conclude(call, number, findings, pauses)
   }
 
-  async #awaitFindings(
+  async #awaitAnswers(
     call: PendingCall,
     number: string,
-    answering: Promise<readonly Finding[]>,
+    answering: readonly [MaybePromise<readonly Finding[]>, MaybePromise<Pauses | undefined>],
   ): Promise<DecisionFinalizer> {
     const deps = this.#deps
     this.#pending += 1
-    try {
-      await answering
-    } finally {
+    const [findings, pauses] = await Promise.all(answering).finally(() => {
       this.#pending -= 1
-    }
-    const { request, arrivedAtMs, alsoRecord } = call
-    if (this.#deps !== deps) return await this.judge(request, arrivedAtMs, alsoRecord)
-    return await this.#conclude(call, number, await answering)
+    })
+    if (this.#deps !== deps) return this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
+    return await this.#conclude(call, number, findings, pauses)
   }
 
   #conclude(
     call: PendingCall,
     number: string,
-    findings: readonly Finding[],
-  ): MaybePromise<DecisionFinalizer> {
-    const pauses = this.#deps.readPauses()
-    if (!(pauses instanceof Promise)) return this.#rule(call, number, findings, pauses)
-    const { timers } = this.#deps
-    const leftMs = Math.max(0, this.#remainingMs(call.arrivedAtMs, timers.monotonicMs()))
-    const unknown = () => undefined
-    return withTimeout(pauses, leftMs * checkDeadlineShare, unknown, { timers })
-      .catch(unknown)
-      .then((read) => this.#rule(call, number, findings, read))
-  }
-
-  #rule(
-    call: PendingCall,
-    number: string,
     checked: readonly Finding[],
     pauses: Pauses | undefined,
-  ): MaybePromise<DecisionFinalizer> {
+  ): Judging {
+    const { settings, timers } = this.#deps
     const { request } = call
-    const mandate = judgeMandate(request, checked, { pauses, at: this.#deps.clock.now() })
+    const isUnlimited = request.mandate === undefined && pauses?.size === 0
+    const mandate = isUnlimited
+      ? undefined
+      : judgeMandate(request, checked, { pauses, at: this.#deps.clock.now() })
     const findings = mandate ? [mandate, ...checked] : checked
-    const ruling = this.#decideNow(call, findings)
-    const isAttempt = ruling.decision === 'allow' && request.at === undefined
-    return isAttempt && request.mandate?.attempts && this.#deps.attempts
-      ? this.#takeAttempt(call, { number, findings, ruling })
-      : this.#recordRuling(call, { number, findings, ruling })
+    const instants = this.#readInstants(call.account)
+    const ruling = this.#rule(call, findings, instants)
+    const mayBeExcepted = settings.whileCutOff !== undefined && ruling.decision === 'allow'
+    const detail = mayBeExcepted
+      ? describeException(call, { now: instants.now, monotonicMs: timers.monotonicMs() }, settings)
+      : undefined
+    const judged = { number, findings, ruling, detail }
+    const attempts = ruling.decision === 'allow' ? request.mandate?.attempts : undefined
+    return attempts && this.#deps.attempts && request.at === undefined
+      ? this.#takeAttempt(call, judged, { limits: attempts, counter: this.#deps.attempts })
+      : this.#record(call, judged, instants)
   }
 
   /** An attempt is counted only when nothing else blocks the call, and taken back if the allow does not leave. */
-  async #takeAttempt(call: PendingCall, judged: CallRuling): Promise<DecisionFinalizer> {
-    const { clock, timers, newId, attempts: counter } = this.#deps
-    const { accountId, keyId = '', mandate, approvalId } = call.request
-    if (!counter || !mandate?.attempts) throw new TypeError('attempts of this key are not limited')
-    const { number } = judged
+  async #takeAttempt(
+    call: PendingCall,
+    judged: CallRuling,
+    counting: Omit<AttemptToCount, 'attempt'>,
+  ): Promise<DecisionFinalizer> {
+    const { clock, timers, newId } = this.#deps
     const at = clock.now()
     const id = newId(at)
-    const { callKind, projectId, campaignId, callerId } = call.request
-    const subject = { number, callKind, projectId, campaignId, callerId }
-    const attempt = { decisionId: id, keyId, accountId, subject, approvalId, at }
+    const attempt = createAttempt(call.request, { decisionId: id, number: judged.number, at })
     const leftMs = Math.max(0, this.#remainingMs(call.arrivedAtMs, timers.monotonicMs()))
     this.#pending += 1
-    const counting = { attempt, limits: mandate.attempts, counter }
-    const { finding, ...counted } = await countAttempt(counting, {
-      ms: leftMs * checkDeadlineShare,
-      timers,
-    })
+    const { finding, ...counted } = await countAttempt(
+      { ...counting, attempt },
+      { ms: leftMs * checkDeadlineShare, timers },
+    )
     this.#pending -= 1
     const findings = finding ? [finding, ...judged.findings.slice(1)] : judged.findings
-    const ruling = this.#decideNow(call, findings)
-    const finalize = await this.#recordRuling(call, { number, findings, ruling, id, counted })
+    const instants = this.#readInstants(call.account)
+    const ruling = this.#rule(call, findings, instants)
+    const recounted = { ...judged, findings, ruling, id, counted }
+    const finalize = await this.#record(call, recounted, instants)
     return (isDelayed) => {
       const final = finalize(isDelayed)
-      if (!finding && final.decision === 'block') counter.release(id).catch(() => undefined)
+      if (!finding && final.decision === 'block')
+        counting.counter.release(id).catch(() => undefined)
       return final
     }
   }
 
-  #decideNow(call: PendingCall, findings: readonly Finding[]): Ruling {
+  /** Whatever else may be said about the call, this finding blocks it. */
+  #concludeAgainst(call: PendingCall, number: string, finding: Finding): Judging {
+    const instants = this.#readInstants(call.account)
+    const ruling = this.#rule(call, [finding], instants)
+    return this.#record(call, { number, findings: [finding], ruling }, instants)
+  }
+
+  #rule(call: PendingCall, findings: readonly Finding[], instants: Instants): Ruling {
     const { settings } = this.#deps
     const { accountId, trunk } = call.request
     const { accounts, trunks } = settings.shadow
@@ -255,28 +259,8 @@ export class Gate {
     const policy = isShadowed ? this.#shadowPolicy : this.#deps.policy
     // The later of the instant that is judged and now: an exception to policy that has ended at
     // either of them does not apply.
-    const instants = this.#readInstants(call.account)
     const policyAt = Math.max(instants.now, call.request.at ?? instants.accountNow)
     return decide(findings, policy, policyAt)
-  }
-
-  #recordRuling(
-    call: PendingCall,
-    judged: Omit<CallRuling, 'detail'>,
-  ): MaybePromise<DecisionFinalizer> {
-    const { settings } = this.#deps
-    const { ruling } = judged
-    const instants = this.#readInstants(call.account)
-    const mayBeExcepted = settings.whileCutOff !== undefined && ruling.decision === 'allow'
-    const detail = mayBeExcepted ? this.#describeException(call, instants) : undefined
-    return this.#record(call, { ...judged, detail }, instants)
-  }
-
-  #describeException({ request, currentAt }: PendingCall, { now }: Instants): string | undefined {
-    const { settings, timers } = this.#deps
-    if (currentAt === undefined) return undefined
-    const ageMs = computeAgeMs(currentAt, { now, monotonicMs: timers.monotonicMs() })
-    return describeException(request.callKind, { ageMs, now }, settings)
   }
 
   /** Blocks and records, without checks, a call with invalid facts; `detail` says which and why. */
@@ -315,13 +299,25 @@ export class Gate {
   }
 
   /** For service codes, extensions, foreign and invalid numbers. */
-  #judgeWithoutChecks(call: PendingCall, dialed: UncheckedDial): MaybePromise<DecisionFinalizer> {
+  #judgeWithoutChecks(call: PendingCall, dialed: UncheckedDial): Judging {
     // What limits a key can only be judged for numbers of the plan.
     const nonNanp = call.request.mandate ? 'block' : this.#deps.settings.nonNanp
     const judgment = ruleBeforeChecks(dialed, nonNanp)
-    if (judgment.ruling.reason === 'policy-allows') return this.#record(call, judgment)
-    const decision = this.#decideImmediately(call, judgment)
-    return () => decision
+    if (judgment.ruling.reason !== 'policy-allows') {
+      const decision = this.#decideImmediately(call, judgment)
+      return () => decision
+    }
+    const { settings, clock, pauses: inForce, timers } = this.#deps
+    const pauses = awaitPauses(inForce.read(), {
+      ms: settings.deadlineMs * checkDeadlineShare,
+      timers,
+    })
+    const conclude = (read: Pauses | undefined) => {
+      const paused = judgeMandate(call.request, [], { pauses: read, at: clock.now() })
+      const { number } = judgment
+      return paused ? this.#concludeAgainst(call, number, paused) : this.#record(call, judgment)
+    }
+    return pauses instanceof Promise ? pauses.then(conclude) : conclude(pauses)
   }
 
   /** Emergency calls, and blocks without checks, do not wait for the disk. */
@@ -369,7 +365,7 @@ export class Gate {
     call: PendingCall,
     judgment: CallRuling,
     instants = this.#readInstants(call.account),
-  ): MaybePromise<DecisionFinalizer> {
+  ): Judging {
     const { journal, timers } = this.#deps
     const judged = this.#createDecision(call, judgment, instants)
     const decision = this.#blockWhenClockIsWrong(judged, instants.now)
@@ -388,13 +384,8 @@ export class Gate {
         const reason = failure === undefined ? blockReason : 'not-recorded'
         resolve(this.#createFinalizer(call, decision, reason))
       }
-      const { alsoRecord } = call
-      const recordMore = (failure?: unknown) =>
-        failure === undefined && alsoRecord !== undefined
-          ? void alsoRecord(decision).then((blockReason) => end(undefined, blockReason), end)
-          : end(failure)
       this.#pending += 1
-      journal.append(decision, alsoRecord === undefined ? end : recordMore)
+      journal.append(decision, call.alsoRecord ? recordNext(call.alsoRecord, decision, end) : end)
       // What is not recorded has ended by now.
       if (!isWaiting) return
       const remainingMs = Math.max(0, this.#remainingMs(call.arrivedAtMs, timers.monotonicMs()))

@@ -1,5 +1,6 @@
 /** Whether a key may ask for this call at all, and whether an operator has paused such calls. */
 import { canUseScope } from '../domain/caller.js'
+import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Finding, ReasonCode, Verdict } from '../domain/decision.js'
 import type {
   Attempt,
@@ -30,6 +31,16 @@ export function refuseByMandate(request: CallRequest, at: Instant): Finding | un
   return judgment && createFinding(judgment, at)
 }
 
+/** Never rejects; pauses that are not known in `ms` are unknown, which blocks. */
+export function awaitPauses(
+  pauses: MaybePromise<Pauses>,
+  { ms, timers }: { readonly ms: number; readonly timers: Timers },
+): MaybePromise<Pauses | undefined> {
+  if (!(pauses instanceof Promise)) return pauses
+  const unknown = () => undefined
+  return withTimeout(pauses, ms, unknown, { timers }).catch(unknown)
+}
+
 /**
  * The `mandate` finding of a call that was not refused before; `undefined` if nothing limits the key and nothing of the call
  * is paused. `findings` are those of the checks, which say where the called person may be. `pauses` is `undefined` if they
@@ -42,6 +53,14 @@ export function judgeMandate(
 ): Finding | undefined {
   const judgment = judgePauses(request, pauses) ?? judgeRest(request, findings)
   return judgment && createFinding(judgment, at)
+}
+
+export function createAttempt(
+  { accountId, keyId = '', approvalId, callKind, projectId, campaignId, callerId }: CallRequest,
+  { number, ...rest }: Pick<Attempt, 'decisionId' | 'at'> & Pick<Attempt['subject'], 'number'>,
+): Attempt {
+  const subject = { number, callKind, projectId, campaignId, callerId }
+  return { ...rest, keyId, accountId, subject, approvalId }
 }
 
 /** What came of counting an attempt, with the finding if it blocks the call. */

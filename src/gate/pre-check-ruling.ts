@@ -20,6 +20,18 @@ export interface CallRuling {
  */
 export type AlsoRecord = (allow: Decision) => Promise<ReasonCode | undefined>
 
+/** For the journal: records what goes with the allow after it. */
+export function recordNext(
+  alsoRecord: AlsoRecord,
+  allow: Decision,
+  end: (failure?: unknown, blockReason?: ReasonCode) => void,
+): (failure?: unknown) => void {
+  return (failure) => {
+    if (failure !== undefined) return end(failure)
+    alsoRecord(allow).then((blockReason) => end(undefined, blockReason), end)
+  }
+}
+
 /** Anything but an ordinary number of the North American plan. */
 export type UncheckedDial = Exclude<ParsedDialString, { readonly kind: 'nanp' }>
 

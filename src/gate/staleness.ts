@@ -20,14 +20,22 @@ export function computeAgeMs(known: ClockReading, { now, monotonicMs }: ClockRea
   return Math.max(now - known.now, monotonicMs - known.monotonicMs)
 }
 
+interface CallInProgress {
+  readonly request: { readonly callKind: CallKind }
+  /** Absent if no other server stores anything. */
+  readonly currentAt: ClockReading | undefined
+}
+
 /** For the record of an allow that only the exception permits; `undefined` if none is needed or applies. */
 export function describeException(
-  callKind: CallKind,
-  { ageMs, now }: { readonly ageMs: number; readonly now: Instant },
+  { request, currentAt }: CallInProgress,
+  reading: ClockReading,
   { maxStalenessMs, whileCutOff }: StalenessRules,
 ): string | undefined {
-  if (whileCutOff === undefined || ageMs <= maxStalenessMs) return undefined
+  if (whileCutOff === undefined || currentAt === undefined) return undefined
+  const ageMs = computeAgeMs(currentAt, reading)
+  if (ageMs <= maxStalenessMs) return undefined
   const { maxAgeMs, callKinds, reason, until } = whileCutOff
-  if (ageMs > maxAgeMs || now >= until || !callKinds.has(callKind)) return undefined
+  if (ageMs > maxAgeMs || reading.now >= until || !callKinds.has(request.callKind)) return undefined
   return `by a copy that is ${Math.ceil(ageMs / 1_000)} s old (edge.whileCutOff): ${reason}`
 }

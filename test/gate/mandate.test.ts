@@ -1,5 +1,6 @@
 /** What limits the calls of a key, and what an operator has paused. */
 import { describe, expect, it } from 'vitest'
+import type { MaybePromise } from '../../src/domain/compliance.js'
 import type { CallRequest } from '../../src/domain/decision.js'
 import type { AttemptResult, Mandate, Pauses } from '../../src/domain/mandate.js'
 import { answered, fakeCompliance, noon, openHours } from '../support/fake-compliance.js'
@@ -107,7 +108,7 @@ describe('a limit of a key', () => {
     const settings = { serviceCodes: new Set(['911']) }
     const { gate } = testGate(compliance(), {
       settings,
-      readPauses: () => paused('ai', 'key:key-1'),
+      pauses: { read: () => paused('ai', 'key:key-1') },
     })
     const mandate = { ...nothing, callKinds: new Set(['manual'] as const) }
     const request = aCall({ dialed: '911', keyId: 'key-1', mandate, callKind: 'ai' })
@@ -155,27 +156,66 @@ describe('a pause', () => {
       }),
   })
   it.each(cases)('%s', async (_name, subject, mandate, call, isBlocked) => {
-    const options = { asked: permissive, readPauses: () => paused(subject) }
+    const options = { asked: permissive, pauses: { read: () => paused(subject) } }
     const result = await decide(mandate, call, options)
     expect(result.decision).toBe(isBlocked ? 'block' : 'allow')
     if (isBlocked) expect(result.detail).toContain('since 2026-11-23T17:00:00Z by ann: a test')
   })
 
   it('of all AI calls holds for calls without a key', async () => {
-    const { gate } = testGate(permissive, { readPauses: async () => paused('ai') })
+    const { gate } = testGate(permissive, { pauses: { read: async () => paused('ai') } })
     const call = aCall({ callKind: 'ai', via: 'asterisk' })
     expect(await gate.decide(call)).toMatchObject({ reason: 'ai-paused' })
   })
 
+  it('holds for numbers of other countries that policy allows unchecked', async () => {
+    const call = aCall({ dialed: '+442071838750', callKind: 'ai', via: 'asterisk' })
+    const reasonWith = async (read: () => MaybePromise<Pauses>) => {
+      const settings = { nonNanp: 'allow' as const, deadlineMs: 20 }
+      const { gate } = testGate(permissive, { pauses: { read }, settings })
+      return (await gate.decide(call)).reason
+    }
+    expect(await reasonWith(() => paused('ai'))).toBe('ai-paused')
+    expect(await reasonWith(async () => paused('ai'))).toBe('ai-paused')
+    expect(await reasonWith(async () => paused())).toBe('policy-allows')
+    const refusal = () => Promise.reject(new Error('no database'))
+    expect(await reasonWith(refusal)).toBe('check-unanswered')
+    expect(await reasonWith(() => new Promise(() => undefined))).toBe('check-unanswered')
+  })
+
+  it('is read beside the checks, which may wait for the same database', async () => {
+    const order: string[] = []
+    let answer: () => void = () => undefined
+    const asked = fakeCompliance({
+      legalTime: () => {
+        order.push('check')
+        return new Promise((resolve) => {
+          answer = () => resolve(answered(openHours))
+        })
+      },
+    })
+    const pauses = {
+      read: async () => {
+        order.push('pauses')
+        return paused()
+      },
+    }
+    const { gate } = testGate(asked, { pauses })
+    const deciding = gate.decide(aCall())
+    expect(order).toEqual(['pauses', 'check'])
+    answer()
+    await deciding
+  })
+
   it('that is not known by the deadline blocks', async () => {
-    const readPauses = () => new Promise<Pauses>(() => undefined)
-    const { gate } = testGate(permissive, { readPauses, settings: { deadlineMs: 20 } })
+    const pauses = { read: () => new Promise<Pauses>(() => undefined) }
+    const { gate } = testGate(permissive, { pauses, settings: { deadlineMs: 20 } })
     expect(await gate.decide(aCall())).toMatchObject({ decision: 'block' })
   })
 
   it('that cannot be read blocks', async () => {
-    const readPauses = () => Promise.reject(new Error('no database'))
-    const { gate } = testGate(permissive, { readPauses })
+    const pauses = { read: () => Promise.reject(new Error('no database')) }
+    const { gate } = testGate(permissive, { pauses })
     expect(await gate.decide(aCall())).toMatchObject({
       decision: 'block',
       reason: 'check-unanswered',

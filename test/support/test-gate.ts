@@ -61,7 +61,7 @@ export function testGate(
     },
     clock: fixedClock(noon),
     watermark: { getLagMs: () => 0 },
-    readPauses: () => new Map(),
+    pauses: { read: () => new Map() },
     timers: systemTimers,
     newId: () => `id${++ids}`,
     metrics,
