@@ -196,10 +196,7 @@ async function buildCallgate(
     reconfigure: (next) => {
       replaceRules(next, runtime, { data, views })
       Object.assign(callgate, { settings: next.settings })
-      const rules = createGateRules(next.settings)
-      callgate.gate.replaceRules(rules)
-      callgate.dryRunGate.replaceRules(toDryRunRules(rules))
-      recheckGate.replaceRules(toRecheckRules(rules))
+      replaceGateRules(next.settings, { ...callgate, recheckGate })
       // Answers by the old rules, also those that are still being computed, are not cached.
       changes.everythingChanged()
     },
@@ -366,6 +363,20 @@ function toCutOffException({ edge }: Settings): CutOffException | undefined {
   return { maxAgeMs, callKinds: new Set(callKinds), reason, until }
 }
 
+function replaceGateRules(
+  settings: Settings,
+  {
+    gate,
+    dryRunGate,
+    recheckGate,
+  }: Pick<Callgate, 'gate' | 'dryRunGate'> & { readonly recheckGate: Gate },
+): void {
+  const rules = createGateRules(settings)
+  gate.replaceRules(rules)
+  dryRunGate.replaceRules(toDryRunRules(rules))
+  recheckGate.replaceRules(toRecheckRules(rules))
+}
+
 /** As many times longer as background questions to a provider may take. */
 const dryRunDeadlineFactor = 10
 
@@ -401,19 +412,21 @@ const unrecorded = {
   log: silentLogger,
 }
 
+/** The attempt was counted when the permit was given. */
 function createRecheckGate(deps: GateDeps): Gate {
-  return new Gate({ ...deps, ...toRecheckRules(deps), ...unrecorded })
+  return new Gate({ ...deps, ...toRecheckRules(deps), attempts: undefined, ...unrecorded })
 }
 
 function createPermits(
-  { settings, storage, runtime, expiryClock }: AppContext,
+  { settings, storage, runtime, expiryClock, keys: apiKeys, attempts }: AppContext,
   { recheck, metrics }: { readonly recheck: Gate; readonly metrics: Metrics },
 ): Permits {
   const { clock, timers, randomBytes, log } = runtime
   const keys = new PermitKeys({ storage, clock, timers })
   const countEvent = metrics.countPermitEvent
+  const findKey = apiKeys.find.bind(apiKeys)
   const deps = { storage, keys, recheck, clock, expiryClock, randomBytes, countEvent, log }
-  return new Permits({ ...deps, settings: settings.permits })
+  return new Permits({ ...deps, findKey, attempts, settings: settings.permits })
 }
 
 function createGateDeps(

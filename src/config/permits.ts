@@ -2,7 +2,10 @@
 import { z } from 'zod'
 import { addProblem, httpUrl, wholeNumber } from './values.js'
 
-const edge = z.strictObject({ freshness: wholeNumber(10, 300).default(60) })
+const edge = z.strictObject({
+  freshness: wholeNumber(10, 300).default(60),
+  asks: z.boolean().default(false),
+})
 
 export const permitsSchema = z
   .strictObject({
@@ -20,7 +23,7 @@ export const permitsSchema = z
       .default({})
       .describe(
         'SIP edges that permits are given for, by name, each with freshness: the seconds after which ' +
-          'the edge refuses a permit, 10 to 300 (60)',
+          'the edge refuses a permit, 10 to 300 (60), and asks: true if it uses each permit at callgate',
       ),
   })
   .superRefine(({ issuer, edges }, context) => {

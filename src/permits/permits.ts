@@ -13,6 +13,7 @@ import { requireScopeAllowed } from '../api/route.js'
 import type { Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Decision, DecisionFinalizer, ReasonCode } from '../domain/decision.js'
+import { type AttemptCounter, type CallKind, callKinds } from '../domain/mandate.js'
 import {
   maskNumber,
   type PhoneNumber,
@@ -34,8 +35,8 @@ import { claimPermit, insertPermit, movePermit, readPermit } from './permit-rows
 interface PermitSettings {
   /** Base URL of this callgate; absent without edges. */
   readonly issuer?: string | undefined
-  /** By name; the freshness is in seconds. */
-  readonly edges: Readonly<Record<string, { readonly freshness: number }>>
+  /** By name; the freshness is in seconds. An edge that asks uses each permit here, and takes no released one. */
+  readonly edges: Readonly<Record<string, { readonly freshness: number; readonly asks: boolean }>>
 }
 
 export interface PermitsDeps {
@@ -47,6 +48,9 @@ export interface PermitsDeps {
   readonly expiryClock: Clock
   /** Judges as the gate does, by what is known now, and records nothing. */
   readonly recheck: { judge(request: CallRequest): MaybePromise<DecisionFinalizer> }
+  /** What a key may do now, if asked for these kinds of call alone; `undefined` unless it is in force. */
+  readonly findKey: (id: string, kinds?: readonly CallKind[]) => Promise<Caller | undefined>
+  readonly attempts: Pick<AttemptCounter, 'release'>
   readonly randomBytes: (size: number) => Buffer
   readonly countEvent: (event: PermitEvent) => void
   readonly log: Logger
@@ -173,7 +177,7 @@ export class Permits {
 
   /** Why there can be no permit, or what is to be stored and sent. */
   #create(
-    { accountId, keyId }: Caller,
+    { accountId, keyId, limits: { callKinds } }: Caller,
     call: DecisionRequest,
     { allow, target }: { readonly allow: Decision; readonly target: PermitTarget },
   ): ReasonCode | { readonly row: PermitRow; readonly json: string } {
@@ -212,6 +216,7 @@ export class Permits {
       project_id: projectId ?? null,
       campaign_id: campaignId ?? null,
       postal_code: postalCode ?? null,
+      asked_kinds: callKinds === 'any' ? null : [...callKinds].join(','),
       state: 'issued',
       issued_at: now,
       expires_at: expiresAt,
@@ -249,8 +254,13 @@ export class Permits {
     if (edge !== undefined && edge !== row.edge) {
       throw this.#refuse(row, 'conflict', `was given for edge '${row.edge}'`)
     }
-    const finalize = await this.#deps.recheck.judge({
+    const { findKey, recheck } = this.#deps
+    const asker = await findKey(row.key_id, parseKinds(row))
+    if (!asker) throw await this.#refuseUnused(row)
+    const finalize = await recheck.judge({
       accountId: row.account_id,
+      keyId: row.key_id,
+      mandate: asker.limits.mandate,
       dialed: row.number,
       callKind: row.call_kind,
       callerId: row.caller_id,
@@ -286,23 +296,29 @@ export class Permits {
     if (state !== 'issued') return this.#refuse(row, 'conflict', `is ${state}`)
     await this.#move(id, 'void')
     this.#note('void', row, 'key')
-    return this.#refuse(row, 'conflict', `is void: key ${row.key_id} is revoked or has expired`)
+    return this.#refuse(row, 'conflict', `is void: key ${row.key_id} is not in force any more`)
   }
 
   /**
-   * Gives a permit back that was not used. The one place where what the permit has taken is given back. Releasing it again
-   * changes nothing.
+   * Gives a permit back that was not used, and with it the attempt that was counted, unless its edge may still take it.
+   * Releasing it again changes nothing.
    */
   async release(caller: Caller, { id }: { readonly id: string }): Promise<PermitDocument> {
     const row = await this.#get(caller, id)
     const released = await this.#move(id, 'released')
-    if (released) {
-      this.#note('released', released)
-      return this.#toDocument(released)
-    }
-    const now = this.#toDocument((await this.#find(caller, id)) ?? row)
-    if (now.state === 'released') return now
-    throw new AppError('conflict', `Permit '${id}' is ${now.state}`)
+    if (released) this.#note('released', released)
+    const now = this.#toDocument(released ?? (await this.#find(caller, id)) ?? row)
+    if (now.state !== 'released') throw new AppError('conflict', `Permit '${id}' is ${now.state}`)
+    // The second time too, since the first may have ended before this.
+    await this.#giveBack(row)
+    return now
+  }
+
+  /** An edge that checks permits by itself does not know of a release: otherwise one attempt would be any number of calls. */
+  async #giveBack({ edge, decision_id }: PermitRow): Promise<void> {
+    const { settings, storage, attempts } = this.#deps
+    if (!settings.edges[edge]?.asks) return
+    await storage.retryWhileLocked(() => attempts.release(decision_id))
   }
 
   /** The decision of a used permit, for the channel of an Asterisk that dials by it; see {@link claimPermit}. */
@@ -379,3 +395,9 @@ export class Permits {
     })
   }
 }
+
+/** Those that the key or token could ask for; `undefined` for all. */
+const parseKinds = ({ asked_kinds }: PermitRow) =>
+  asked_kinds === null
+    ? undefined
+    : callKinds.filter((kind) => asked_kinds.split(',').includes(kind))

@@ -166,6 +166,8 @@ export interface PermitRow {
   project_id: string | null
   campaign_id: string | null
   postal_code: string | null
+  /** The kinds of call that its key, or the token of it, could ask for, with commas; null for all. */
+  asked_kinds: string | null
   /** `expired` is not stored: it is `issued` at or after `expires_at`. */
   state: 'issued' | 'used' | 'released' | 'void'
   issued_at: number

@@ -61,6 +61,7 @@ function rowOf(id: string): PermitRow {
     project_id: null,
     campaign_id: null,
     postal_code: null,
+    asked_kinds: null,
     state: 'issued',
     issued_at: now,
     expires_at: now + 60_000,

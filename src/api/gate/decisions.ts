@@ -66,7 +66,7 @@ export const callFields = {
 }
 
 /** The approval that a call is to use. */
-const approvalId = optionalText(maxIdLength).describe('An approval of this call; used once')
+export const approvalId = optionalText(maxIdLength).describe('An approval of this call; used once')
 
 const decisionRequest = fields({ number: dialed, ...callFields, approvalId })
 
@@ -216,7 +216,7 @@ export function readPlainPredial(address: string): DecisionRequest | undefined {
  * Does not apply to emergency and service codes, which are allowed before these checks. What else limits the calls of a
  * key is a finding of the decision, so that there is a record of what it has asked for.
  */
-const decisionAccess = { rights: ['decide'], scopes: 'none' } as const
+export const decisionAccess = { rights: ['decide'], scopes: 'none' } as const
 
 export const decideEndpoint = defineEndpoint({
   name: 'decide',

@@ -2,10 +2,17 @@
 import { z } from 'zod'
 import { type CallKind, callKinds, type Decision, type ReasonCode } from '../../domain/decision.js'
 import { type PhoneNumber, parseDialString } from '../../domain/phone-number.js'
-import { defineEndpoint, maxSmallBodyBytes, singleScope } from '../endpoint.js'
+import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
 import { fields, optionalText } from '../fields.js'
 import { decisionSchema } from './decision-body.js'
-import { callFields, type DecisionRequest, numberFields, permitFormats } from './decisions.js'
+import {
+  approvalId,
+  callFields,
+  type DecisionRequest,
+  decisionAccess,
+  numberFields,
+  permitFormats,
+} from './decisions.js'
 
 /** Of an INVITE that has a permit. */
 export const permitHeader = 'X-Callgate-Permit'
@@ -35,6 +42,7 @@ const permitRequest = fields({
   ...numberFields,
   ...factFields,
   callerId: nanpNumber,
+  approvalId,
   edge,
   format: z.enum(permitFormats, `must be one of ${permitFormats.join(', ')}`).default('passport'),
 }).transform(
@@ -65,8 +73,7 @@ export const permitEndpoint = defineEndpoint({
   paths: ['/v1/permits'],
   accepts: ['json'],
   maxBodyBytes: maxSmallBodyBytes,
-  scopes: singleScope,
-  callKind: (request: DecisionRequest) => request.callKind,
+  ...decisionAccess,
   request: permitRequest,
   response: decisionSchema.extend({
     permit: z

@@ -15,6 +15,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('project_id', 'text')
     .addColumn('campaign_id', 'text')
     .addColumn('postal_code', 'text')
+    .addColumn('asked_kinds', 'text')
     .addColumn('state', 'text', (column) => column.notNull())
     .addColumn('issued_at', 'bigint', (column) => column.notNull())
     .addColumn('expires_at', 'bigint', (column) => column.notNull())
