@@ -135,7 +135,7 @@ describe('a key limited to a project', () => {
     )
     expect(taking.map(({ name }) => name).sort()).toEqual(Object.keys(scoped).sort())
     // These answer with a block instead, of which there is a record.
-    const blocking = ['decide', 'permit', 'predial-get', 'predial-post']
+    const blocking = ['decide', 'predial-get', 'predial-post', 'permit']
     expect(taking.filter(({ scopes }) => scopes === 'none').map(({ name }) => name)).toEqual(
       blocking,
     )
