@@ -39,7 +39,7 @@ const post = (index: number, path: string, body: object) =>
 async function getPermit(from: number, number: string): Promise<string> {
   const response = await post(from, '/v1/permits', { number, callKind: 'manual', callerId })
   const body = (await response.json()) as { permit: { value: string } }
-  expect(body).toMatchObject({ decision: 'allow', permit: {} })
+  expect(body).toMatchObject({ reason: 'permitted', permit: {} })
   return body.permit.value
 }
 
