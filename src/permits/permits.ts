@@ -71,6 +71,7 @@ const minPermitMs = 5_000
 const unknownReasons: ReadonlySet<ReasonCode> = new Set([
   'not-recorded',
   'clock-behind',
+  'clock-ahead',
   'not-current',
   'expired',
   'check-unanswered',

@@ -87,3 +87,22 @@ it('a server that does not know what others have stored grants nothing', async (
   expect(await use(0, value, landline)).toBe(200)
   await until('the other knows it too', async () => (await use(1, value, landline)) === 409)
 })
+
+it('a server whose clock is wrong grants nothing, and the permit can be used elsewhere', async () => {
+  const { decide } = callersOf(cluster)
+  const untilDecided = (reason: string) =>
+    until(reason, async () => (await decide(at(1), landline)).endsWith(reason))
+  for (const [aheadMs, reason] of [
+    [20_000, 'clock-ahead'],
+    [-20_000, 'clock-behind'],
+  ] as const) {
+    const value = await getPermit(0, landline)
+    at(1).setClock(aheadMs)
+    await untilDecided(reason)
+    expect(await use(1, value, landline)).toBe(503)
+    expect(await use(0, value, landline)).toBe(200)
+    expect(await use(1, value, landline)).not.toBe(200)
+    at(1).setClock(0)
+    await untilDecided('permitted')
+  }
+})
