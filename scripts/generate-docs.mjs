@@ -15,6 +15,8 @@ import { journalRoutes } from '../dist/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../dist/http/decision-routes.js'
 import { listMetricStates } from '../dist/observability/list-metrics.js'
 import { createMetrics } from '../dist/observability/metrics.js'
+import { permitEvents } from '../dist/observability/service-metrics.js'
+import { permitRoutes } from '../dist/permits/permit-routes.js'
 import { createServiceRoutes } from '../dist/service/service-routes.js'
 import { attemptOutcomes } from '../dist/service/webhooks/webhook-retry-policy.js'
 import { lookupNames } from '../dist/sources/remote/lookups/lookup-options.js'
@@ -158,6 +160,7 @@ function observeEach(metrics) {
   metrics.countWebhookAttempt('delivered')
   metrics.setPendingWebhooks(0)
   metrics.countEndedScan('Complete')
+  metrics.countPermitEvent('issued')
   metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 })
   metrics.setReadiness([{ name: 'records', ready: true }])
   metrics.recordJournalFlush(0)
@@ -217,6 +220,7 @@ function labelValues() {
     settings: '12 hex digits',
     rules: '12 hex digits',
     feed: words(factFeedNames),
+    event: words(permitEvents),
     country: words(['US', 'CA']),
   }
 }
@@ -228,6 +232,7 @@ function endpointNames() {
     ...createServiceRoutes(services, { wrappedRows: false }),
     ...journalRoutes(services),
     createListFileRoute(services),
+    ...permitRoutes(services),
     ...warmupRoutes(services, { serviceCodes: new Set() }),
   ]
   return [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)].map(({ name }) => name)

@@ -10,6 +10,7 @@ export const statusByErrorKind = {
   forbidden: 403,
   'not-found': 404,
   'method-not-allowed': 405,
+  /** The state of what the request is about does not permit it. */
   conflict: 409,
   'too-large': 413,
   'unsupported-media-type': 415,

@@ -62,6 +62,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/accounts/approvals.js')).registerApprovals,
   ],
   [
+    'permits',
+    'keys of permits that SIP edges check',
+    async () => (await import('./commands/accounts/permits.js')).registerPermits,
+  ],
+  [
     'projects',
     'manage projects of an account',
     async () => (await import('./commands/accounts/projects.js')).registerProjects,

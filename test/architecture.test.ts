@@ -88,6 +88,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'runtime/',
     'errors.ts',
   ],
+  'permits/': ['api/', 'domain/', 'observability/', 'runtime/', 'storage/', 'errors.ts'],
   'storage/': ['domain/', 'runtime/', 'errors.ts'],
   'fake-vendor/': [
     'api/',

@@ -7,6 +7,7 @@ import type { Country } from '../domain/place.js'
 import type { Clock } from '../domain/time/clock.js'
 import { msPerHour } from '../domain/time/dates.js'
 import type { Metrics } from '../observability/metrics.js'
+import { deleteOldPermits } from '../permits/permit-rows.js'
 import { BackgroundTask } from '../service/background/background-task.js'
 import { HourlyCleanup } from '../service/background/hourly-cleanup.js'
 import { LabelChecks } from '../service/reputation/label-checks.js'
@@ -64,9 +65,10 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
   const expiry = recurring('expiring registrations', () => projects.registrations.expireDue())
   const cleanup = new HourlyCleanup(async (now) => {
     await attempts.deleteOld(now)
-    return await deleteExpiredLimits(storage.db, now)
+    const hasMoreLimits = await deleteExpiredLimits(storage.db, now)
+    return (await deleteOldPermits(storage.db, now)) || hasMoreLimits
   })
-  const limits = recurring('deleting expired limits', async () =>
+  const limits = recurring('deleting expired limits and permits', async () =>
     // By the clock of the access tokens, so that what they have used is not forgotten while they are valid.
     (await cleanup.run(expiryClock.now())) ? 0 : msPerHour,
   )

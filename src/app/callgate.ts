@@ -19,6 +19,8 @@ import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
 import type { Tracing } from '../observability/tracing.js'
+import { PermitKeys } from '../permits/permit-keys.js'
+import { Permits } from '../permits/permits.js'
 import { closeInOrder } from '../runtime/close-in-order.js'
 import { type Runtime, silentLogger } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
@@ -83,6 +85,7 @@ export interface Callgate extends AppContext {
    * provider, which answers the questions of decisions first.
    */
   readonly dryRunGate: Gate
+  readonly permits: Permits
   /**
    * Judges by another configuration from the next question on; what needs a restart must be the same in
    * it. Throws as {@link replaceRules} does, and changes nothing then.
@@ -154,8 +157,10 @@ async function buildCallgate(
   const projection = createDecisionProjection(foundation, journal, metrics)
   const { storage } = foundation
   const gateDeps = createGateDeps(foundation, { accounts, metrics, journal })
+  const recheckGate = createRecheckGate(gateDeps)
   const callgate: Callgate = {
     ...foundation,
+    permits: createPermits(foundation, { recheck: recheckGate, metrics }),
     data,
     service: { ...services, ...accountSubjects, ...facts.subjects },
     authenticate: createAuthenticator(foundation.keys, accountSubjects.tokens),
@@ -191,9 +196,7 @@ async function buildCallgate(
     reconfigure: (next) => {
       replaceRules(next, runtime, { data, views })
       Object.assign(callgate, { settings: next.settings })
-      const rules = createGateRules(next.settings)
-      callgate.gate.replaceRules(rules)
-      callgate.dryRunGate.replaceRules(toDryRunRules(rules))
+      replaceGateRules(next.settings, { ...callgate, recheckGate })
       // Answers by the old rules, also those that are still being computed, are not cached.
       changes.everythingChanged()
     },
@@ -360,6 +363,20 @@ function toCutOffException({ edge }: Settings): CutOffException | undefined {
   return { maxAgeMs, callKinds: new Set(callKinds), reason, until }
 }
 
+function replaceGateRules(
+  settings: Settings,
+  {
+    gate,
+    dryRunGate,
+    recheckGate,
+  }: Pick<Callgate, 'gate' | 'dryRunGate'> & { readonly recheckGate: Gate },
+): void {
+  const rules = createGateRules(settings)
+  gate.replaceRules(rules)
+  dryRunGate.replaceRules(toDryRunRules(rules))
+  recheckGate.replaceRules(toRecheckRules(rules))
+}
+
 /** As many times longer as background questions to a provider may take. */
 const dryRunDeadlineFactor = 10
 
@@ -375,10 +392,41 @@ function createDryRunGate(deps: GateDeps): Gate {
     ...toDryRunRules(deps),
     asksInBackground: true,
     attempts: undefined,
-    journal: withoutJournal,
-    metrics: { recordDecision: () => undefined },
-    log: silentLogger,
+    ...unrecorded,
   })
+}
+
+/** The use of a permit is not refused because its database takes longer than a decision may. */
+const minRecheckMs = 1_000
+
+function toRecheckRules({ policy, settings }: GateRules): GateRules {
+  return {
+    policy,
+    settings: { ...settings, deadlineMs: Math.max(settings.deadlineMs, minRecheckMs) },
+  }
+}
+
+const unrecorded = {
+  journal: withoutJournal,
+  metrics: { recordDecision: () => undefined },
+  log: silentLogger,
+}
+
+/** The attempt was counted when the permit was given. */
+function createRecheckGate(deps: GateDeps): Gate {
+  return new Gate({ ...deps, ...toRecheckRules(deps), attempts: undefined, ...unrecorded })
+}
+
+function createPermits(
+  { settings, storage, runtime, expiryClock, keys: apiKeys, attempts }: AppContext,
+  { recheck, metrics }: { readonly recheck: Gate; readonly metrics: Metrics },
+): Permits {
+  const { clock, timers, randomBytes, log } = runtime
+  const keys = new PermitKeys({ storage, clock, timers })
+  const countEvent = metrics.countPermitEvent
+  const findKey = apiKeys.find.bind(apiKeys)
+  const deps = { storage, keys, recheck, clock, expiryClock, randomBytes, countEvent, log }
+  return new Permits({ ...deps, findKey, attempts, settings: settings.permits })
 }
 
 function createGateDeps(

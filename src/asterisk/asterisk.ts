@@ -17,7 +17,7 @@ import { StasisGate, type StasisGateDeps } from './gate/stasis-gate.js'
 import { PermitSigner } from './permit.js'
 import { loadPermitKey } from './permit-key.js'
 import { Trunks } from './trunks.js'
-import { BypassMonitor } from './watch/bypass-monitor.js'
+import { BypassMonitor, type ClaimUsedPermit } from './watch/bypass-monitor.js'
 import { LegOutcomeTracker } from './watch/leg-outcomes.js'
 
 export interface AsteriskDeps {
@@ -26,6 +26,7 @@ export interface AsteriskDeps {
   readonly accountId: string
   readonly serviceCodes: ReadonlySet<string>
   readonly dataDir: string
+  readonly claimUsedPermit: ClaimUsedPermit
   readonly gate: StasisGateDeps['gate']
   readonly outcomes: OutcomeRecorder
   readonly clock: Clock
@@ -99,7 +100,9 @@ function attachServer(
     ...common,
   })
   const legOutcomes = new LegOutcomeTracker({ outcomes })
-  const monitor = new BypassMonitor({ trunks, enforce: settings.enforce, legOutcomes, ...common })
+  const { claimUsedPermit } = deps
+  const watched = { trunks, enforce: settings.enforce, claimUsedPermit, legOutcomes }
+  const monitor = new BypassMonitor({ ...watched, ...common })
   connection.start(createEvents(stasisGate, monitor))
   return {
     name: name === defaultServerName ? name : `${defaultServerName} ${name}`,

@@ -8,6 +8,7 @@ import { asteriskSchema } from './asterisk.js'
 import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
 import { listsSchema } from './lists.js'
+import { permitsSchema } from './permits.js'
 import { policySchema } from './policy.js'
 import { limitsSchema, lookupsSchema, reputationSchema, webhooksSchema } from './service.js'
 import { sourceSchema } from './source.js'
@@ -236,6 +237,7 @@ const settingsShape = z.strictObject({
   reputation: reputationSchema.prefault({}),
   lookups: lookupsSchema.prefault({}),
   asterisk: asteriskSchema.prefault({}),
+  permits: permitsSchema.prefault({}),
   tracing: z
     .strictObject({
       otlpUrl: httpUrl

@@ -36,6 +36,7 @@ export const reasonTexts = {
   'key-attempts': 'the key has been given as many calls as it may ask for in this time',
   'key-cool-down': 'the key has been given a call to this number too recently',
   'approval-needed': 'a person must approve this call of the key first',
+  'permit-too-short': 'the call may be placed for less than 5 seconds, too short for a permit',
   'invalid-request': 'the facts of the call are invalid, so it was not checked',
   'invalid-number': 'the dialed text is not a telephone number',
   'foreign-number': 'the number belongs to another country; policy blocks those',

@@ -14,6 +14,7 @@ import {
   decide,
   type Finding,
   type Policy,
+  type ReasonCode,
   type Ruling,
   toShadowPolicy,
 } from '../domain/decision.js'
@@ -34,9 +35,11 @@ import {
   refuseByMandate,
 } from './mandate.js'
 import {
+  type AlsoRecord,
   blockInstead,
   type CallRuling,
   findBlockReason,
+  recordNext,
   ruleBeforeChecks,
   rulingWithoutFindings,
   type UncheckedDial,
@@ -65,7 +68,10 @@ interface PendingCall {
   readonly arrivedAtMs: number
   /** What was stored until then is in what the call was judged by. */
   readonly currentAt: ClockReading | undefined
+  readonly alsoRecord?: AlsoRecord | undefined
 }
+
+type Judging = MaybePromise<DecisionFinalizer>
 
 export class Gate {
   #deps: GateDeps
@@ -109,16 +115,18 @@ export class Gate {
   }
 
   /**
-   * Judges and records; at once if neither a source nor the disk has to be waited for. Never rejects: a
-   * failure is a block with its reason. `arrivedAtMs` is when the request arrived, on the monotonic
-   * clock of the timers; now when absent.
+   * Judges and records; at once if neither a source nor the disk has to be waited for. Never rejects: a failure is a
+   * block with its reason. `arrivedAtMs` is on the monotonic clock of the timers; now when absent.
    */
-  judge(request: CallRequest, arrivedAtMs?: number): MaybePromise<DecisionFinalizer> {
-    const { settings, checks, timers } = this.#deps
+  judge(
+    request: CallRequest,
+    arrivedAtMs = this.#deps.timers.monotonicMs(),
+    alsoRecord?: AlsoRecord,
+  ): Judging {
+    const { settings, checks, timers, feed } = this.#deps
     const account = this.#accountOf(request)
     const monotonicMs = timers.monotonicMs()
-    const currentAt = this.#deps.feed?.currentAt
-    const call = { request, account, arrivedAtMs: arrivedAtMs ?? monotonicMs, currentAt }
+    const call = { request, account, arrivedAtMs, currentAt: feed?.currentAt, alsoRecord }
     const dialed = parseDialString(request.dialed, settings.serviceCodes)
     if (dialed.kind !== 'nanp') return this.#judgeWithoutChecks(call, dialed)
     const { number } = dialed
@@ -175,7 +183,7 @@ export class Gate {
     const [findings, pauses] = await Promise.all(answering).finally(() => {
       this.#pending -= 1
     })
-    if (this.#deps !== deps) return await this.judge(call.request, call.arrivedAtMs)
+    if (this.#deps !== deps) return this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
     return await this.#conclude(call, number, findings, pauses)
   }
 
@@ -184,7 +192,7 @@ export class Gate {
     number: string,
     checked: readonly Finding[],
     pauses: Pauses | undefined,
-  ): MaybePromise<DecisionFinalizer> {
+  ): Judging {
     const { settings, timers } = this.#deps
     const { request } = call
     const isUnlimited = request.mandate === undefined && pauses?.size === 0
@@ -236,15 +244,10 @@ export class Gate {
   }
 
   /** Whatever else may be said about the call, this finding blocks it. */
-  #concludeAgainst(
-    call: PendingCall,
-    number: string,
-    finding: Finding,
-  ): MaybePromise<DecisionFinalizer> {
+  #concludeAgainst(call: PendingCall, number: string, finding: Finding): Judging {
     const instants = this.#readInstants(call.account)
-    const findings = [finding]
-    const ruling = this.#rule(call, findings, instants)
-    return this.#record(call, { number, findings, ruling }, instants)
+    const ruling = this.#rule(call, [finding], instants)
+    return this.#record(call, { number, findings: [finding], ruling }, instants)
   }
 
   #rule(call: PendingCall, findings: readonly Finding[], instants: Instants): Ruling {
@@ -296,7 +299,7 @@ export class Gate {
   }
 
   /** For service codes, extensions, foreign and invalid numbers. */
-  #judgeWithoutChecks(call: PendingCall, dialed: UncheckedDial): MaybePromise<DecisionFinalizer> {
+  #judgeWithoutChecks(call: PendingCall, dialed: UncheckedDial): Judging {
     // What limits a key can only be judged for numbers of the plan.
     const nonNanp = call.request.mandate ? 'block' : this.#deps.settings.nonNanp
     const judgment = ruleBeforeChecks(dialed, nonNanp)
@@ -362,26 +365,27 @@ export class Gate {
     call: PendingCall,
     judgment: CallRuling,
     instants = this.#readInstants(call.account),
-  ): MaybePromise<DecisionFinalizer> {
+  ): Judging {
     const { journal, timers } = this.#deps
     const judged = this.#createDecision(call, judgment, instants)
     const decision = this.#blockWhenClockIsWrong(judged, instants.now)
     if (decision.decision !== 'allow') {
       journal.append(decision)
-      return this.#createFinalizer(call, decision, true)
+      return this.#createFinalizer(call, decision)
     }
     return new Promise((resolve) => {
       let isWaiting = true
       let cancel: (() => void) | undefined
-      const end = (failure?: unknown) => {
+      const end = (failure?: unknown, blockReason?: ReasonCode) => {
         if (!isWaiting) return
         isWaiting = false
         this.#pending -= 1
         cancel?.()
-        resolve(this.#createFinalizer(call, decision, failure === undefined))
+        const reason = failure === undefined ? blockReason : 'not-recorded'
+        resolve(this.#createFinalizer(call, decision, reason))
       }
       this.#pending += 1
-      journal.append(decision, end)
+      journal.append(decision, call.alsoRecord ? recordNext(call.alsoRecord, decision, end) : end)
       // What is not recorded has ended by now.
       if (!isWaiting) return
       const remainingMs = Math.max(0, this.#remainingMs(call.arrivedAtMs, timers.monotonicMs()))
@@ -389,7 +393,7 @@ export class Gate {
     })
   }
 
-  #createFinalizer(call: PendingCall, decision: Decision, isRecorded: boolean): DecisionFinalizer {
+  #createFinalizer(call: PendingCall, decision: Decision, failed?: ReasonCode): DecisionFinalizer {
     return (isDelayed = false) => {
       const instants = this.#readInstants(call.account)
       const monotonicMs = this.#deps.timers.monotonicMs()
@@ -397,7 +401,7 @@ export class Gate {
       const reason = isDelayed
         ? 'overloaded'
         : findBlockReason(decision, instants.accountNow, {
-            isRecorded,
+            failed,
             isLate,
             isCurrent: this.#isCurrent(call, decision, { now: instants.now, monotonicMs }),
           })

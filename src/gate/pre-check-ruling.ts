@@ -14,6 +14,24 @@ export interface CallRuling {
   readonly counted?: Decision['counted']
 }
 
+/**
+ * Stores something else with an allow that has been recorded, by the same deadline. Resolves to why the call must be
+ * blocked instead; a rejection blocks as well.
+ */
+export type AlsoRecord = (allow: Decision) => Promise<ReasonCode | undefined>
+
+/** For the journal: records what goes with the allow after it. */
+export function recordNext(
+  alsoRecord: AlsoRecord,
+  allow: Decision,
+  end: (failure?: unknown, blockReason?: ReasonCode) => void,
+): (failure?: unknown) => void {
+  return (failure) => {
+    if (failure !== undefined) return end(failure)
+    alsoRecord(allow).then((blockReason) => end(undefined, blockReason), end)
+  }
+}
+
 /** Anything but an ordinary number of the North American plan. */
 export type UncheckedDial = Exclude<ParsedDialString, { readonly kind: 'nanp' }>
 
@@ -61,9 +79,13 @@ function createRuling(decision: 'allow' | 'block', reason: ReasonCode): Ruling {
 export function findBlockReason(
   { request, holdsUntil }: Decision,
   accountNow: Instant,
-  states: { readonly isRecorded: boolean; readonly isLate: boolean; readonly isCurrent: boolean },
+  states: {
+    readonly failed: ReasonCode | undefined
+    readonly isLate: boolean
+    readonly isCurrent: boolean
+  },
 ): ReasonCode | undefined {
-  if (!states.isRecorded) return 'not-recorded'
+  if (states.failed !== undefined) return states.failed
   if (states.isLate) return 'overloaded'
   if (!states.isCurrent) return 'not-current'
   return request.at === undefined && holdsUntil <= accountNow ? 'expired' : undefined

@@ -4,6 +4,7 @@ import type { CallRequest, Decision, DecisionFinalizer } from '../domain/decisio
 import type { Tracing } from '../observability/tracing.js'
 import { Gate } from './gate.js'
 import type { GateDeps } from './gate-deps.js'
+import type { AlsoRecord } from './pre-check-ruling.js'
 
 export class TracedGate extends Gate {
   readonly #tracing: Tracing
@@ -18,9 +19,10 @@ export class TracedGate extends Gate {
   override judge(
     request: CallRequest,
     arrivedAtMs = this.#timers.monotonicMs(),
+    alsoRecord?: AlsoRecord,
   ): MaybePromise<DecisionFinalizer> {
     const span = this.#tracing.startDecision(request.trace, arrivedAtMs)
-    const judged = super.judge({ ...request, trace: span.context }, arrivedAtMs)
+    const judged = super.judge({ ...request, trace: span.context }, arrivedAtMs, alsoRecord)
     return mapMaybePromise(judged, (finalize) => (isDelayed) => {
       const decision = finalize(isDelayed)
       span.end(decision)

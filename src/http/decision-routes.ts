@@ -10,12 +10,14 @@ import {
   decideEndpoint,
   encodePredialReply,
   formatPredialLine,
+  type PermitChoice,
   predialGet,
   predialPost,
   readPlainDecision,
   readPlainPredial,
   requireInstantInRange,
 } from '../api/gate/decisions.js'
+import { type PendingPermit, permitEndpoint } from '../api/gate/permits.js'
 import { type EndpointDescription, parseRequest, requireSomeRight } from '../api/route.js'
 import { anonymousCaller, type Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
@@ -45,9 +47,16 @@ export interface DecisionRoutesOptions
   extends Pick<RouteHandlerDeps, 'authenticate' | 'keysInAddress' | 'maxBodyBytes' | 'logger'> {
   readonly gate: {
     /** Judges a call whose request arrived at that instant of the monotonic clock. */
-    judge(call: CallRequest, arrivedAtMs: number): MaybePromise<DecisionFinalizer>
+    judge(
+      call: CallRequest,
+      arrivedAtMs: number,
+      alsoRecord?: PendingPermit['record'],
+    ): MaybePromise<DecisionFinalizer>
     /** Allows a call to a service code of which no record can be kept. */
     allowUnrecorded(call: CallRequest): Decision
+  }
+  readonly permits: {
+    prepare(caller: Caller, call: DecisionRequest, choice: PermitChoice): Promise<PendingPermit>
   }
   /** The decision as the HTTP caller reads it, in JSON. */
   readonly encode: (decision: Decision) => string
@@ -60,6 +69,7 @@ export const decisionEndpoints: readonly EndpointDescription[] = [
   decideEndpoint,
   predialGet,
   predialPost,
+  permitEndpoint,
 ]
 
 const jsonType = 'application/json; charset=utf-8'
@@ -92,6 +102,7 @@ export function createDecisionRoutes(options: DecisionRoutesOptions): readonly H
     { endpoint: decideEndpoint, via: 'http', options, warnUnrecorded },
     { endpoint: predialGet, via: 'predial', options, warnUnrecorded },
     { endpoint: predialPost, via: 'predial', options, warnUnrecorded },
+    { endpoint: permitEndpoint, via: 'http', options, warnUnrecorded },
   ]
   return calls.map((call) => ({
     endpoint: call.endpoint,
@@ -148,8 +159,7 @@ function createPlainAnswer(call: DecisionCall): AnswerPlain {
       caller.catch(() => undefined)
       return false
     }
-    if (caller === undefined) return false
-    if (!caller.limits.rights.has('decide')) return false
+    if (!caller?.limits.rights.has('decide')) return false
     judgePlain(call, { caller, fields, traceparent, socket }).catch(() => socket.destroy())
     return true
   }
@@ -278,29 +288,44 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   const given = withCallKind(readFields(request, endpoint, body), caller, via)
   const fields = await parseRequest(endpoint, given, caller)
   if (fields.at !== undefined) requireInstantInRange(fields.at, options.clock.now())
+  const permit = fields.permit && (await options.permits.prepare(caller, fields, fields.permit))
   const judged = await options.gate.judge(
     toCallRequest(caller, { fields, via, traceparent }),
     arrivedAtMs,
+    permit?.record,
   )
-  answer(response, judged, { call, fields })
+  answer(response, judged, { call, fields, permit })
 }
 
 function answer(
   response: ServerResponse,
   finalize: DecisionFinalizer,
-  { call, fields }: { readonly call: DecisionCall; readonly fields: DecisionRequest },
+  {
+    call,
+    fields,
+    permit,
+  }: Pick<AnyRequest, 'call'> & {
+    readonly fields: DecisionRequest
+    readonly permit?: PendingPermit | undefined
+  },
 ): void {
   // An earlier answer on the same connection is not finished, so this one cannot leave yet.
   const isQueued = response.socket === null && !response.destroyed
-  sendReply(response, createReply(finalize(isQueued), call, fields))
+  const decision = finalize(isQueued)
+  sendReply(response, createReply(decision, call, fields, permit?.finish(decision)))
 }
 
 function createReply(
   decision: Decision,
   { via, options }: DecisionCall,
   { keepSentNumber }: DecisionRequest,
+  permit = '',
 ): TextReply {
-  if (via === 'http') return { text: options.encode(decision), contentType: jsonType }
+  if (via === 'http') {
+    const text = options.encode(decision)
+    const withPermit = permit === '' ? text : `${text.slice(0, -1)},"permit":${permit}}`
+    return { text: withPermit, contentType: jsonType }
+  }
   const { dialed } = decision.request
   // What else a URI or punctuation holds would not stay one part of the line.
   const number = keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number
@@ -314,9 +339,7 @@ function createReply(
 }
 
 /** The fields of a body, or why it could not be read. */
-interface CallBody extends BodyFields {
-  readonly refusal?: unknown
-}
+type CallBody = BodyFields & Pick<ReceivedBody, 'refusal'>
 
 async function readFieldsOf(
   { headers }: IncomingMessage,
@@ -347,8 +370,7 @@ function findServiceCode(pairs: Pairs, serviceCodes: ReadonlySet<string>): strin
     const dialed = parseDialString(isText ? String(value) : '', serviceCodes)
     codes.add(dialed.kind === 'service-code' ? dialed.code : undefined)
   }
-  const [code] = codes
-  return codes.size === 1 ? code : undefined
+  return codes.size === 1 ? [...codes][0] : undefined
 }
 
 /** The fields of body and address without the key. Throws a refusal for one that is given twice. */
@@ -386,7 +408,7 @@ interface SentCall {
 }
 
 function toCallRequest(caller: Caller, { fields, via, traceparent }: SentCall): CallRequest {
-  const { number: dialed, keepSentNumber: _, ...rest } = fields
+  const { number: dialed, keepSentNumber: _, permit: __, ...rest } = fields
   const keyId = caller === anonymousCaller ? undefined : caller.keyId
   const trace = traceparent ? parseTraceparent(String(traceparent)) : undefined
   const { mandate } = caller.limits

@@ -37,7 +37,7 @@ export interface RouterOptions extends RouteHandlerDeps {
   readonly pages?: ReadonlyMap<string, Page> | undefined
 }
 
-type Page = () => MaybePromise<Reply | BytesReply>
+export type Page = () => MaybePromise<Reply | BytesReply>
 
 type RoutesByMethod = ReadonlyMap<string, HttpRoute>
 

@@ -27,7 +27,11 @@ export interface ServiceMetrics {
   countEndedScan(status: 'Complete' | 'Failed'): void
   setMonitoredNumbers(counts: { readonly monitored: number; readonly overdue: number }): void
   countServiceThreadFailure(): void
+  countPermitEvent(event: PermitEvent): void
 }
+
+export const permitEvents = ['issued', 'used', 'refused', 'released', 'void'] as const
+export type PermitEvent = (typeof permitEvents)[number]
 
 const lookupBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -38,6 +42,7 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
     ...createWebhookMetrics(registry),
     ...createReputationMetrics(registry),
     ...createThreadMetrics(registry),
+    ...createPermitMetrics(registry),
   }
 }
 
@@ -159,4 +164,14 @@ function createThreadMetrics(
     registers: [registry],
   })
   return { countServiceThreadFailure: () => failures.inc() }
+}
+
+function createPermitMetrics(registry: Registry): Pick<ServiceMetrics, 'countPermitEvent'> {
+  const events = new Counter({
+    name: 'callgate_permits_total',
+    help: 'Permits by what happened to them: given with an allow, used, a use refused, given back unused, or made void.',
+    labelNames: ['event'],
+    registers: [registry],
+  })
+  return { countPermitEvent: (event) => events.inc({ event }) }
 }

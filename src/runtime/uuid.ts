@@ -1,11 +1,25 @@
 /** Ids made of random bytes. */
+import type { Instant } from '../domain/time/clock.js'
 
 /** A version 4 UUID of 16 random bytes (RFC 9562, section 5.4). */
 export function createUuid(random: Uint8Array): string {
-  if (random.length !== 16)
-    throw new TypeError(`a UUID needs 16 random bytes, not ${random.length}`)
-  const bytes = Uint8Array.from(random)
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
+  return formatUuid(copyRandom(random), 4)
+}
+
+/** A version 7 UUID: an instant, and 74 of 128 random bits (RFC 9562, section 5.7). */
+export function createTimedUuid(at: Instant, random: Uint8Array): string {
+  const bytes = copyRandom(random)
+  Buffer.from(bytes.buffer).writeUIntBE(at, 0, 6)
+  return formatUuid(bytes, 7)
+}
+
+function copyRandom(random: Uint8Array): Uint8Array<ArrayBuffer> {
+  if (random.length === 16) return Uint8Array.from(random)
+  throw new TypeError(`a UUID needs 16 random bytes, not ${random.length}`)
+}
+
+function formatUuid(bytes: Uint8Array, version: number): string {
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4)
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
   const hex = Buffer.from(bytes).toString('hex')
   return [

@@ -21,7 +21,7 @@ export function copySqliteFile(path: string, target: string): void {
   }
 }
 
-/** Removes the secrets that sign webhooks from a copy; new ones are made when they are needed. */
+/** Removes the secrets that sign webhooks and permits from a copy; new ones are made when they are needed. */
 export function removeStoredSecrets(path: string): void {
   const connection = new Sqlite(path, { fileMustExist: true })
   try {
@@ -30,6 +30,8 @@ export function removeStoredSecrets(path: string): void {
     // Else the bytes stay in the file.
     connection.pragma('secure_delete = on')
     connection.prepare('update accounts set webhook_secret = null').run()
+    const table = "select name from sqlite_master where name = 'permit_keys'"
+    if (connection.prepare(table).get()) connection.prepare('delete from permit_keys').run()
   } finally {
     connection.close()
   }

@@ -19,6 +19,7 @@ import * as sharedLimits from './migrations/0013-shared-limits-expand.js'
 import * as edges from './migrations/0014-edges-expand.js'
 import * as edgeProjects from './migrations/0015-edge-projects-expand.js'
 import * as mandates from './migrations/0016-mandates-expand.js'
+import * as permits from './migrations/0017-permits-expand.js'
 import * as optOutStatements from './migrations/0018-opt-out-statements-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
@@ -41,6 +42,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0014-edges-expand': edges,
   '0015-edge-projects-expand': edgeProjects,
   '0016-mandates-expand': mandates,
+  '0017-permits-expand': permits,
   '0018-opt-out-statements-expand': optOutStatements,
 }
 

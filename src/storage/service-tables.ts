@@ -1,8 +1,9 @@
 /**
  * Row types of what the service keeps beside deciding calls: tokens, legal entities, the reputation
- * monitor, scans, webhooks. Values are stored as `tables.ts` says.
+ * monitor, scans, webhooks, permits. Values are stored as `tables.ts` says.
  */
 import type { Generated } from 'kysely'
+import type { CallKind } from '../domain/decision.js'
 import type { LabelIssuer } from '../domain/spam-labels.js'
 
 /** A bearer token; its API key may be revoked before it expires. */
@@ -146,4 +147,44 @@ export interface WebhookAttemptRow {
   /** Null if there was no response. */
   http_status: number | null
   error: string | null
+}
+
+/** A permit of one call for a SIP edge. Deleted some time after it has expired. */
+export interface PermitRow {
+  /** UUID version 7: `origid` or `jti` of the permit. */
+  id: string
+  account_id: string
+  decision_id: string
+  /** The API key that it was issued to; without it, the permit cannot be used. */
+  key_id: string
+  /** Name of the SIP edge in the settings. */
+  edge: string
+  number: string
+  /** Ten digits, as the number. */
+  caller_id: string
+  call_kind: CallKind
+  project_id: string | null
+  campaign_id: string | null
+  postal_code: string | null
+  /** The kinds of call that its key, or the token of it, could ask for, with commas; null for all. */
+  asked_kinds: string | null
+  /** `expired` is not stored: it is `issued` at or after `expires_at`. */
+  state: 'issued' | 'used' | 'released' | 'void'
+  issued_at: number
+  expires_at: number
+  /** When it was used, released or made void. */
+  ended_at: number | null
+  /** The first channel of an Asterisk that dialed by it, as `server/id`. */
+  channel: string | null
+}
+
+/** A key pair that signs permits for a SIP edge. */
+export interface PermitKeyRow {
+  edge: string
+  /** From 1. */
+  serial: number
+  /** PKCS #8 in PEM, P-256. */
+  private_key: string
+  /** It signs until the next one does. */
+  signs_from: number
 }

@@ -9,6 +9,8 @@ import type {
   LabelObservationRow,
   LegalEntityRow,
   MonitoredNumberRow,
+  PermitKeyRow,
+  PermitRow,
   ScanJobRow,
   ScanNumberRow,
   WebhookAttemptRow,
@@ -51,6 +53,8 @@ export interface Tables {
   webhook_attempts: WebhookAttemptRow
   shared_limits: SharedLimitRow
   list_versions: ListVersionRow
+  permits: PermitRow
+  permit_keys: PermitKeyRow
 }
 
 export type Db = Kysely<Tables>

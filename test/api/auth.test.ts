@@ -12,6 +12,7 @@ import { silentLogger } from '../../src/runtime/runtime.js'
 import { openAccessApp } from '../support/access-app.js'
 import { useDatabase } from '../support/database.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
+import { noPermits } from '../support/no-permits.js'
 import { caller } from '../support/service-subjects.js'
 import { testGate } from '../support/test-gate.js'
 
@@ -384,6 +385,7 @@ describe('a token that is no longer valid gets 401 in each error format', () => 
   test('block-line; an emergency number passes anyway', async () => {
     const opened = await open()
     const decisionRoutes = createDecisionRoutes({
+      permits: noPermits,
       authenticate: opened.authenticate,
       logger: silentLogger,
       maxBodyBytes: 1000,

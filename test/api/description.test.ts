@@ -10,6 +10,7 @@ import { createEdgeDecisionsRoute } from '../../src/edge/edge-decisions-route.js
 import { edgeRoutes } from '../../src/edge/edge-routes.js'
 import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../../src/http/decision-routes.js'
+import { permitRoutes } from '../../src/permits/permit-routes.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
 import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { warmupRoutes } from '../../src/sources/warming/warmup-routes.js'
@@ -31,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => running.end())
 
 function everyEndpoint() {
-  const { service, journal, storage, warmup } = running.callgate
+  const { service, journal, storage, permits, warmup } = running.callgate
   return [
     ...decisionEndpoints,
     previewEndpoint,
@@ -41,6 +42,7 @@ function everyEndpoint() {
       ...journalRoutes({ journal, optOuts: service.internalDnc }),
       ...edgeRoutes(new Center({ storage, timers: systemTimers, listAccountId: 'main' })),
       createEdgeDecisionsRoute(storage),
+      ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),
   ]

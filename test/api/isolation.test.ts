@@ -27,7 +27,17 @@ const called = '2127365008'
 const project = 'MINE'
 
 /** What the owner has; the ids are filled in before the first test. */
-const mine = { campaign: 0, entity: 0, scan: '', decision: '', call: '', warming: '', approval: '' }
+const mine = {
+  campaign: 0,
+  entity: 0,
+  scan: '',
+  decision: '',
+  call: '',
+  warming: '',
+  approval: '',
+  permit: '',
+  value: '',
+}
 
 const send = (key: string | undefined, asked: Ask): Promise<Answer> => accounts.send(key, asked)
 
@@ -91,6 +101,12 @@ async function ownThings(): Promise<void> {
   mine.approval = (waiting as { mandate: { approval: { id: string } } }).mandate.approval.id
   const other = { number: called, callKind: 'manual' }
   mine.call = (await owned<{ id: string }>({ path: '/v1/decisions', json: other })).id
+  const asked = await owned<{ permit: { id: string; value: string } }>({
+    path: '/v1/permits',
+    json: { ...call, callerId: monitored },
+  })
+  mine.permit = asked.permit.id
+  mine.value = asked.permit.value
   mine.warming = (
     await owned<{ id: string }>({ path: '/v1/warm', json: { numbers: [consented] } })
   ).id
@@ -174,6 +190,41 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     mine: status(404),
   },
   'edge-changes': ofEdges('/v1/edge/changes', { waitMs: '0' }),
+  permit: {
+    ask: () => ({
+      path: '/v1/permits',
+      json: { number: consented, callKind: 'ai', callerId: monitored },
+    }),
+    theirs: lacking('"permit":'),
+    mine: holding('"permit":'),
+  },
+  'permit-read': {
+    ask: () => ({ path: `/v1/permits/${mine.permit}` }),
+    theirs: status(404),
+    mine: holding('"state":"issued"'),
+  },
+  'permit-use': {
+    ask: () => ({
+      path: '/v1/permits/use',
+      json: { value: mine.value, number: consented, callerId: monitored },
+    }),
+    theirs: status(404),
+    mine: holding('"state":"used"'),
+  },
+  // By now it is used.
+  'permit-use-by-id': {
+    ask: () => ({
+      path: `/v1/permits/${mine.permit}/use`,
+      json: { number: consented, callerId: monitored },
+    }),
+    theirs: status(404),
+    mine: status(409),
+  },
+  'permit-release': {
+    ask: () => ({ path: `/v1/permits/${mine.permit}/release`, json: {} }),
+    theirs: status(404),
+    mine: status(409),
+  },
   token: {
     ask: (key) => ({
       path: '/oauth/token',

@@ -106,6 +106,10 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     query: { project_code, notes: 'n' },
   }),
   decide: (projectId) => decision({ projectId }),
+  permit: (projectId) => ({
+    path: '/v1/permits',
+    json: { number, callKind: 'manual', callerId: number, projectId },
+  }),
   preview: (projectId) => ({
     path: '/v1/decisions/preview',
     json: { numbers: [number], callKind: 'manual', projectId },
@@ -132,7 +136,7 @@ describe('a key limited to a project', () => {
     )
     expect(taking.map(({ name }) => name).sort()).toEqual(Object.keys(scoped).sort())
     // These answer with a block instead, of which there is a record.
-    const blocking = ['decide', 'predial-get', 'predial-post']
+    const blocking = ['decide', 'predial-get', 'predial-post', 'permit']
     expect(taking.filter(({ scopes }) => scopes === 'none').map(({ name }) => name)).toEqual(
       blocking,
     )
@@ -147,7 +151,7 @@ describe('a key limited to a project', () => {
       for (const project of ['OTHER', 'main', 'NOPE', 'SALES2', 'ſales']) {
         const answer = summary(await send(key, ask(project)))
         if (name.startsWith('predial')) expect(answer).toMatch(/^200 block:key-project:\w+:end\n$/)
-        else if (name === 'decide') {
+        else if (name === 'decide' || name === 'permit') {
           expect(answer).toMatch(/^200 .*"reason":"key-project".*limited to the projects SALES/)
         } else {
           expect(answer).toMatch(/^403 /)

@@ -229,6 +229,26 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     ask: { path: '/v1/decisions/unknown/outcome', json: { state: 'failed' } },
   },
   'opt-out': { needs: ['records'], ask: { path: '/v1/opt-outs', json: { number } } },
+  permit: {
+    needs: decide,
+    ask: { path: '/v1/permits', json: { number, callKind: 'manual', callerId: number } },
+  },
+  'permit-use': {
+    needs: decide,
+    status: 404,
+    ask: { path: '/v1/permits/use', json: { value: 'none', number, callerId: number } },
+  },
+  'permit-use-by-id': {
+    needs: decide,
+    status: 404,
+    ask: { path: '/v1/permits/unknown/use', json: { number, callerId: number } },
+  },
+  'permit-release': {
+    needs: decide,
+    status: 404,
+    ask: { path: '/v1/permits/unknown/release', json: {} },
+  },
+  'permit-read': { needs: decide, status: 404, ask: { path: '/v1/permits/unknown' } },
   // Only servers over PostgreSQL have edges.
   'edge-account': { needs: ['edge'], status: 404, ask: { path: '/v1/edge/account' } },
   'edge-records': {

@@ -24,6 +24,7 @@ import {
 } from '../../src/http/limits/rate-limits.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
+import { noPermits } from '../support/no-permits.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { openTestCallgate } from '../support/test-callgate.js'
 import { testGate } from '../support/test-gate.js'
@@ -433,6 +434,7 @@ async function open(perMinute: Partial<Record<RateClass, number>>, time: Virtual
   const limitRate = (accountId: string, rate: RateClass) => limits.takeRequest(accountId, rate)
   const tools = { authenticate, limitRate, logger: silentLogger, maxBodyBytes: 10_000 }
   const decisionRoutes = createDecisionRoutes({
+    permits: noPermits,
     ...tools,
     serviceCodes: new Set<string>(),
     clock: time,

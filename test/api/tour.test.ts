@@ -59,7 +59,13 @@ const answers = new Map<string, Record<string, unknown>>()
 const today = Date.UTC(2026, 5, 3, 17)
 
 beforeAll(async () => {
-  running = await openTestCallgate({ at: today })
+  running = await openTestCallgate({
+    at: today,
+    environment: {
+      CALLGATE_PERMITS_ISSUER: 'https://gate.example',
+      CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+    },
+  })
   document = (await (await fetch(`${running.url}/openapi.json`)).json()) as OpenApiDocument
 })
 afterAll(() => running.end())
@@ -72,14 +78,17 @@ function filled(text: string): string {
   }
   const dated = text.replaceAll("{{$datetime 'MM/DD/YYYY'}}", '06/03/2026')
   return dated.replace(/\{\{([^}]+)\}\}/g, (_all, path: string) => {
-    const [name = '', ...trail] = path.split('.')
-    const value = known[name] ?? answers.get(name)?.[trail.at(-1) ?? '']
+    const [name = '', , , ...trail] = path.split('.')
+    const value = known[name] ?? trail.reduce<unknown>(readMember, answers.get(name))
     if (value === undefined) throw new Error(`the tour uses {{${path}}}, which nothing gives`)
     return String(value)
   })
 }
 
-const ownPages = /^\/(?:healthz|readyz|metrics|docs|openapi\.json)$/
+const readMember = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+
+const ownPages = /^\/(?:healthz|readyz|metrics|docs|openapi\.json|\.well-known\/jwks\.json)$/
 
 /** Whether the description of the API has that status and that kind of answer. */
 function describedAnswer(step: Step, { status, headers }: Response): boolean {

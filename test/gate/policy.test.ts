@@ -22,6 +22,7 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
+import { noPermits } from '../support/no-permits.js'
 import { strictPolicy } from '../support/strict-policy.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { aCall, testGate } from '../support/test-gate.js'
@@ -460,6 +461,7 @@ describe('doors', () => {
     openTestApp({
       routes: [],
       decisionRoutes: createDecisionRoutes({
+        permits: noPermits,
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate: {
           judge: (call) => gateOf(of).gate.judge(call),

@@ -94,6 +94,7 @@ const kept: Readonly<Record<string, string>> = {
   list_versions: 'name version sha256 published_by',
   pauses: 'subject paused_by reason',
   opt_out_statements: 'id list number decision_id source key_id',
+  permit_keys: 'edge private_key',
   project_hours: 'project_code region mon_fri sat sun effective_from effective_until',
   projects:
     'code name status notes san org_id webhook_url ftc_status ftc_message ftc_expires_on ftc_area_codes',
@@ -141,6 +142,7 @@ it('leaves the number in no column but those that are known', async () => {
     ['monitored numbers', 1, 'deleted'],
     ['observations of spam labels', 1, 'deleted'],
     ['removed spam labels', 1, 'deleted'],
+    ['permits', 1, 'deleted'],
     ['numbers of ended scans', 1, 'deleted'],
     ['attempts of keys', 1, 'reduced'],
     ['approvals of calls', 1, 'deleted'],

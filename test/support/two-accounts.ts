@@ -36,6 +36,8 @@ export async function openTwoAccounts(): Promise<TwoAccounts> {
   const running = await openTestCallgate({
     environment: {
       CALLGATE_WEBHOOKS_ALLOW: '127.0.0.0/8',
+      CALLGATE_PERMITS_ISSUER: 'https://gate.example',
+      CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
       CALLGATE_LIMITS_SCRUB_PER_MINUTE: '0',
       CALLGATE_LIMITS_REPUTATION_PER_MINUTE: '0',
     },

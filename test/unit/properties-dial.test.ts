@@ -14,6 +14,7 @@ import { silentLogger } from '../../src/runtime/runtime.js'
 import { seededRandom } from '../data/random-numbers.js'
 import { fakeCompliance, noon } from '../support/fake-compliance.js'
 import { shortOrLong } from '../support/long.js'
+import { noPermits } from '../support/no-permits.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { aCall, testGate } from '../support/test-gate.js'
 import { handedIn, isAllHandedIn, ownCodes, type Random, randomDialed } from './dialed-texts.js'
@@ -94,6 +95,7 @@ describe('no digit that was handed in is lost', () => {
     const { send } = await openTestApp({
       routes: [],
       decisionRoutes: createDecisionRoutes({
+        permits: noPermits,
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate,
         encode: encodeDecision,

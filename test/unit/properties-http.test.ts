@@ -20,6 +20,8 @@ beforeAll(async () => {
       CALLGATE_WEBHOOKS_ALLOW: '127.0.0.0/8',
       CALLGATE_LIMITS_SCRUB_PER_MINUTE: '0',
       CALLGATE_LIMITS_REPUTATION_PER_MINUTE: '0',
+      CALLGATE_PERMITS_ISSUER: 'https://gate.example',
+      CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
     },
   })
   const project = { accountId: 'sandbox', code: 'MINE', name: 'Mine' }
@@ -54,6 +56,10 @@ function shapesOf({ endpoint, method }: DrawnRequest): readonly AnyEndpoint['err
     .map(({ errors }) => errors)
 }
 
+/** Of something that a server has made, or only over PostgreSQL: no drawn request gets more than a 404. */
+const needsKnownId = ({ paths }: AnyEndpoint) =>
+  paths.some((path) => /\/:id|^\/v1\/(?:edge|list-files)\//.test(path))
+
 test('whatever is asked is answered, without a 5xx, and refused in the shape of the endpoint', async () => {
   const answered = new Map<string, number>()
   await fc.assert(
@@ -80,7 +86,8 @@ test('whatever is asked is answered, without a 5xx, and refused in the shape of 
   )
   expect(running.logLines.filter((line) => line.includes('request failed'))).toEqual([])
   // Else nothing but the front of the house was tried.
-  expect(answered.size).toBeGreaterThan(endpoints.size * 0.7)
+  const possible = [...endpoints.values()].filter((endpoint) => !needsKnownId(endpoint))
+  expect(answered.size).toBeGreaterThan(possible.length * 0.7)
 }, 120_000)
 
 /** Sends bytes as they are; gives what comes back until the other side is done. */

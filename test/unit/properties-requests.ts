@@ -30,6 +30,7 @@ const days = ['11/01/2026', '2026-11-01', '20240131', '01/31/24', '2026-11-23T17
 const likelyValues: readonly (readonly [RegExp, readonly unknown[]])[] = [
   [/phonelist/i, ['2125550100', '2125550106,2125550101', '2125550106|a|10001,2125550101', '123']],
   [/^version$/i, ['1', '5', '8', 8]],
+  [/^edge$|^format$/i, ['edge-a', 'jwt', 'judged']],
   [/^output/i, ['json', 'csv', 'xml', 'JsonArray', 'JsonObject']],
   [/actiontype/i, ['add', 'remove', 'status', 'count']],
   [/^(?:ignore|keepbetter|use|is|sandbox|test|inherit)/i, [true, false, 0, 1, '1', 'false']],

@@ -13,6 +13,7 @@ import {
   postalCodePattern,
   postalCodeRule,
 } from '../../domain/decision.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, isWithinYears, parseInstant } from '../../domain/time/dates.js'
 import { invalidRequest } from '../../errors.js'
@@ -71,13 +72,26 @@ export const callFields = {
 }
 
 /** The approval that a call is to use. */
-const approvalId = optionalText(maxIdLength).describe('An approval of this call; used once')
+export const approvalId = optionalText(maxIdLength).describe('An approval of this call; used once')
 
 const decisionRequest = fields({ number: dialed, ...callFields, approvalId })
+
+export const permitFormats = ['passport', 'jwt'] as const
+export type PermitFormat = (typeof permitFormats)[number]
+
+/** What a permit is asked for with, in addition to the decision. */
+export interface PermitChoice {
+  readonly callerId: PhoneNumber
+  /** Name of the SIP edge; absent if there is only one. */
+  readonly edge?: string | undefined
+  readonly format: PermitFormat
+}
 
 export type DecisionRequest = z.output<typeof decisionRequest> & {
   /** The reply line contains the number as sent instead of the normalized one. */
   readonly keepSentNumber?: boolean
+  /** Present if an allow is to have a permit. */
+  readonly permit?: PermitChoice
 }
 
 /** A field as programs write it: an ASCII text without escapes, then a comma or the end. */
@@ -208,7 +222,7 @@ export function readPlainPredial(address: string): DecisionRequest | undefined {
  * Does not apply to emergency and service codes, which are allowed before these checks. What else limits the calls of a
  * key is a finding of the decision, so that there is a record of what it has asked for.
  */
-const decisionAccess = { rights: ['decide'], scopes: 'none' } as const
+export const decisionAccess = { rights: ['decide'], scopes: 'none' } as const
 
 const common = {
   id: '0miorbb7lkr8h4z5w1xq2n3p',

@@ -5,6 +5,7 @@
  */
 import type { TrunkSettings } from '../../config/settings.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
+import { isUuid } from '../../runtime/uuid.js'
 import type { AsteriskActions, AsteriskChannel, DialEvent } from '../asterisk-port.js'
 import type { PermitSigner } from '../permit.js'
 import type { Trunks } from '../trunks.js'
@@ -21,11 +22,28 @@ export interface BypassMonitorDeps extends UngatedLegsDeps {
   readonly trunks: Trunks
   readonly actions: Pick<AsteriskActions, 'hangup' | 'getVariable'>
   readonly permits: Pick<PermitSigner, 'verify'>
+  readonly claimUsedPermit: ClaimUsedPermit
   readonly legOutcomes: LegOutcomeTracker
   readonly clock: Clock
   /** The operator's own emergency numbers. */
   readonly serviceCodes: ReadonlySet<string>
 }
+
+/** A permit that was used over HTTP, for the channel that dials by it. */
+interface UsedPermitClaim {
+  readonly id: string
+  readonly number: string
+  readonly server: string
+  readonly channelId: string
+  /** A use before this instant is of another call. */
+  readonly usedAfter: Instant
+}
+
+/** The decision that the permit was given for; `undefined` unless it was used, and by no other channel. */
+export type ClaimUsedPermit = (claim: UsedPermitClaim) => Promise<string | undefined>
+
+/** From the use of a permit to the start of its leg, also of a second trunk. */
+const maxUseAgeMs = 60_000
 
 /** A leg on a watched trunk. */
 interface KnownLeg {
@@ -37,7 +55,7 @@ interface KnownLeg {
 
 const permitVariable = 'CALLGATE_PERMIT'
 /** The argument with which the recipes run `callgate-leg` from Dial(): a permit, or empty without one. */
-const permitInDial = /\bcallgate-leg\^\w+\^1\((|1\.[\w.-]+)\)/
+const permitInDial = /\bcallgate-leg\^\w+\^1\((|1\.[\w.-]+|[\da-f-]{36})\)/
 
 export class BypassMonitor {
   readonly #deps: BypassMonitorDeps
@@ -152,16 +170,20 @@ export class BypassMonitor {
       return
     }
     const permit = readPermit(caller)
-    if (permit !== undefined) this.#judgeWith(leg, permit)
-    else if (trunk?.watch) void this.#judgeAfterPermitLookup(leg, caller.id)
+    if (permit !== undefined && !isUuid(permit)) this.#judgeWith(leg, permit)
+    else if (trunk?.watch) void this.#judgeAfterPermitLookup(leg, caller.id, permit)
   }
 
-  /** For a Dial() that is not of the recipes. Takes one request per leg and delays its check. */
-  async #judgeAfterPermitLookup(leg: DialedLeg, callerId: string): Promise<void> {
+  /**
+   * For a Dial() that is not of the recipes, which takes one request per leg, and for a permit that was used over HTTP,
+   * which is in the database. Delays its check.
+   */
+  async #judgeAfterPermitLookup(leg: DialedLeg, callerId: string, known?: string): Promise<void> {
     const pendingEvents: (() => void)[] = []
     this.#pendingPermits.set(leg.peer.id, pendingEvents)
-    const permit = await this.#fetchPermit(callerId)
+    const permit = known ?? (await this.#fetchPermit(callerId))
     if (permit === undefined) this.#ungated.handle(leg, 'permit-unknown')
+    else if (isUuid(permit)) await this.#judgeByUsedPermit(leg, callerId, permit)
     else this.#judgeWith(leg, permit)
     this.#pendingPermits.delete(leg.peer.id)
     for (const act of pendingEvents) act()
@@ -179,8 +201,29 @@ export class BypassMonitor {
     }
   }
 
+  async #judgeByUsedPermit(leg: DialedLeg, channelId: string, id: string): Promise<void> {
+    const { number, startedAt } = leg
+    if (number.kind !== 'number') return this.#judgeWith(leg, id)
+    const { server, claimUsedPermit, log } = this.#deps
+    const usedAfter = startedAt - maxUseAgeMs
+    try {
+      const claim = { id, number: number.number, server, channelId, usedAfter }
+      this.#judgeBy(leg, await claimUsedPermit(claim), id)
+    } catch (cause) {
+      log.warn('a permit could not be looked up', {
+        server,
+        callerChannelId: channelId,
+        err: cause,
+      })
+      this.#ungated.handle(leg, 'permit-unknown')
+    }
+  }
+
   #judgeWith(leg: DialedLeg, permit: string): void {
-    const decisionId = this.#decisionOf(leg, permit)
+    this.#judgeBy(leg, this.#decisionOf(leg, permit), permit)
+  }
+
+  #judgeBy(leg: DialedLeg, decisionId: string | undefined, permit: string): void {
     if (decisionId !== undefined) this.#deps.legOutcomes.onLegDialed(leg.peer, decisionId, leg.at)
     else this.#ungated.handle(leg, permit === '' ? 'no-permit' : ungatedReasonOf(leg.number))
   }

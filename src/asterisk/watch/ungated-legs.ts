@@ -9,7 +9,7 @@ import type { LegNumber } from './leg-number.js'
 
 /**
  * Why a leg has no valid permit. `permit-not-valid`: forged, expired, or issued for another channel or
- * number; `permit-unknown`: Asterisk did not return the variable of the channel; `begin-unseen`: the
+ * number; `permit-unknown`: Asterisk did not return the variable of the channel, or the database not the permit; `begin-unseen`: the
  * start of dialing was missed, so the caller is unknown.
  */
 export type UngatedReason =

@@ -27,9 +27,11 @@ import type { ReadinessCheck } from '../../http/health.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
+import type { Page } from '../../http/router.js'
 import { openServer, type RunningServer } from '../../http/server.js'
 import { type LineWriter, openLog } from '../../observability/log.js'
 import type { Tracing } from '../../observability/tracing.js'
+import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.js'
 import { closeInOrder } from '../../runtime/close-in-order.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
@@ -185,6 +187,7 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     accountId,
     serviceCodes: new Set(serviceCodes),
     dataDir: settings.dataDir,
+    claimUsedPermit: (claim) => callgate.permits.claim(accountId, claim),
     gate,
     outcomes: journal,
     metrics,
@@ -246,6 +249,7 @@ export function openHttpServer(
       }),
     ),
     createEdgeDecisionsRoute(callgate.storage),
+    ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]
@@ -268,7 +272,10 @@ export function openHttpServer(
       log: runtime.log,
     }),
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
-    pages: createApiDocsPages({ version, endpoints }),
+    pages: new Map<string, Page>([
+      ...createApiDocsPages({ version, endpoints }),
+      ...createPermitKeyPages(callgate.permits),
+    ]),
     ops: {
       checks: [
         ...listDataReadinessChecks(callgate),
@@ -283,6 +290,7 @@ export function openHttpServer(
     decisionRoutes: createDecisionRoutes({
       ...shared,
       gate,
+      permits: callgate.permits,
       encode: encodeDecision,
       serviceCodes,
       clock: runtime.clock,

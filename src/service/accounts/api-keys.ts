@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import type { Caller, Role } from '../../domain/caller.js'
 import { parseProjectCode } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
+import type { CallKind } from '../../domain/decision.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { formatInstant, isWithinYears } from '../../domain/time/dates.js'
 import type { AppError, FieldProblem } from '../../errors.js'
@@ -14,7 +15,7 @@ import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
-import { toCallLimits, validateCallLimits } from './call-limits.js'
+import { narrow, toCallLimits, validateCallLimits } from './call-limits.js'
 import {
   callerColumns,
   type KeyGrant,
@@ -217,6 +218,16 @@ export class ApiKeys {
   }
 
   /**
+   * What the key with this id may do now, if asked for some kinds of call alone, as by a token; `undefined` when it is not in
+   * force.
+   */
+  async find(id: string, kinds?: readonly CallKind[]): Promise<Caller | undefined> {
+    const caller = await this.#findCaller({ 'api_keys.id': id })
+    if (!caller || !this.#isInForce(caller)) return undefined
+    return kinds ? narrow(caller, { kinds }, undefined) : caller
+  }
+
+  /**
    * The caller of this key; `undefined` when it is unknown, revoked, expired or malformed. Rejects with `unreadable-key` when its
    * limits cannot be read.
    */
@@ -236,17 +247,21 @@ export class ApiKeys {
   }
 
   async #lookUp(key: string): Promise<Caller | undefined> {
-    const caller = await this.#callers.fetch(key, () => this.#findCaller(key))
+    const caller = await this.#callers.fetch(key, () =>
+      this.#findCaller({ key_hash: hash('sha256', key) }),
+    )
     return caller && this.#isInForce(caller) ? caller : undefined
   }
 
-  async #findCaller(key: string): Promise<Caller | undefined> {
-    // Comparing hashes leaks nothing about a key through timing.
+  /** Comparing hashes leaks nothing about a key through timing. */
+  async #findCaller(
+    by: { readonly 'api_keys.id': string } | { readonly key_hash: string },
+  ): Promise<Caller | undefined> {
     const row = await this.#reads
       .selectFrom('api_keys')
       .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
       .select(callerColumns)
-      .where('key_hash', '=', hash('sha256', key))
+      .where((query) => query.and(by))
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
     return row && (await readCaller(this.#reads, row))

@@ -114,6 +114,16 @@ const deleteReputation: EraseKind = async (db, { number, accountId }) => {
   return done
 }
 
+/** One that could still be used is not: its decision is evidence enough of those that were. */
+const deletePermits: EraseKind = async (db, { number, accountId }) => {
+  const { numDeletedRows } = await db
+    .deleteFrom('permits')
+    .where(({ eb, or }) => or([eb('number', '=', number), eb('caller_id', '=', number)]))
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .executeTakeFirstOrThrow()
+  return [{ what: 'permits', count: Number(numDeletedRows), result: 'deleted' }]
+}
+
 const deleteScans: EraseKind = async (db, { number, accountId }) => {
   const jobs = db
     .selectFrom('scan_jobs')
@@ -225,6 +235,7 @@ const kinds: readonly EraseKind[] = [
   eraseStatements,
   eraseConsents,
   deleteReputation,
+  deletePermits,
   deleteScans,
   eraseAttempts,
   deleteApprovals,

@@ -247,6 +247,8 @@ const otherTables: ReadonlySet<string> = new Set([
   'key_versions',
   'label_observations',
   'monitored_numbers',
+  'permit_keys',
+  'permits',
   'recorded_decisions',
   'scan_jobs',
   'scan_numbers',

@@ -31,7 +31,9 @@ interface Line {
   readonly fields: LogFields
 }
 
-function watching(more: Partial<Pick<BypassMonitorDeps, 'enforce' | 'trunks' | 'clock'>> = {}) {
+function watching(
+  more: Partial<Pick<BypassMonitorDeps, 'enforce' | 'trunks' | 'clock' | 'claimUsedPermit'>> = {},
+) {
   const actions = new FakeActions()
   const lines: Line[] = []
   const counted: unknown[] = []
@@ -52,6 +54,7 @@ function watching(more: Partial<Pick<BypassMonitorDeps, 'enforce' | 'trunks' | '
     enforce: false,
     actions,
     permits,
+    claimUsedPermit: () => Promise.reject(new Error('there is no database')),
     legOutcomes: new LegOutcomeTracker({
       outcomes: { record: (id, outcome) => void notes.push([id, outcome.state]) },
     }),
@@ -462,5 +465,63 @@ describe('after events have been missed', () => {
       await settled()
       expect(counted).toHaveLength(2)
     }
+  })
+})
+
+describe('a leg with the id of a permit that was used over HTTP', () => {
+  const id = '0195f3a2-7c41-7d2e-9a55-3c0e6f1b2d48'
+  const claimOf = (decisionId: string | undefined) => {
+    const claims: unknown[] = []
+    const claimUsedPermit: BypassMonitorDeps['claimUsedPermit'] = async (claim) => {
+      claims.push(claim)
+      return decisionId
+    }
+    return { claims, claimUsedPermit }
+  }
+
+  it('continues, and its outcome is recorded with the decision', async () => {
+    const { claims, claimUsedPermit } = claimOf('d7')
+    const { watch, counted, actions, notes } = watching({ enforce: true, claimUsedPermit })
+    const event = dialling({ caller: caller(id) })
+    watch.onDial(event)
+    watch.onDial({ ...event, status: 'ANSWER', dialString: '' })
+    await settled()
+    expect(claims).toEqual([
+      { id, number: '2125550100', server: 'pbx', channelId: 'gated', usedAfter: now - 60_000 },
+    ])
+    expect([counted, actions.asked]).toEqual([[], []])
+    expect(notes).toEqual([
+      ['d7', 'dialled'],
+      ['d7', 'answered'],
+    ])
+  })
+
+  it('continues with the id among the arguments of Dial()', async () => {
+    const { claimUsedPermit } = claimOf('d7')
+    const { watch, counted, notes } = watching({ enforce: true, claimUsedPermit })
+    const data = `PJSIP/x,30,U(callgate-leg^s^1(${id}))`
+    const from = { ...channel('gated', 'PJSIP/a-1'), application: { name: 'Dial', data } }
+    watch.onDial(dialling({ caller: from }))
+    await settled()
+    expect([counted, notes]).toEqual([[], [['d7', 'dialled']]])
+  })
+
+  it('is hung up if the permit was not used, or by another channel', async () => {
+    const { claimUsedPermit } = claimOf(undefined)
+    const { watch, actions, lines } = watching({ enforce: true, claimUsedPermit })
+    watch.onDial(dialling({ caller: caller(id) }))
+    await settled()
+    expect(actions.asked).toHaveLength(1)
+    expect(lines).toMatchObject([{ fields: { why: 'permit-not-valid', hungUp: true } }])
+  })
+
+  it('is hung up if the database does not answer', async () => {
+    const { watch, lines } = watching({ enforce: true })
+    watch.onDial(dialling({ caller: caller(id) }))
+    await settled()
+    expect(lines).toMatchObject([
+      { level: 'warn' },
+      { fields: { why: 'permit-unknown', hungUp: true } },
+    ])
   })
 })

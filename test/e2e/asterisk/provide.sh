@@ -40,7 +40,7 @@ esac
 wanted=${2##*-}
 case $name in
   Asterisk) programs=(asterisk sipp) packages=(asterisk asterisk-modules sip-tester) ;;
-  Kamailio) programs=(kamailio) packages=(kamailio kamailio-utils-modules) ;;
+  Kamailio) programs=(kamailio) packages=(kamailio kamailio-utils-modules kamailio-extra-modules kamailio-secsipid-modules) ;;
   Prometheus) programs=(prometheus promtool) packages=(prometheus) ;;
 esac
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg

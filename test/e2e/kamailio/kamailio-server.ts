@@ -27,16 +27,32 @@ export interface KamailioServer {
 
 /** Resolves when it takes SIP messages. */
 export async function startKamailio({ url, key }: KamailioOptions): Promise<KamailioServer> {
-  const { kamailio, modules } = await provideKamailio()
   const sipp = await provideSipp()
+  const trunk = await freeUdpPort()
+  const run = await runKamailio('kamailio.cfg', (sip) => ({
+    'callgate-site.cfg': siteOf({ url, key, sip, trunk }),
+  }))
+  return { ...run, sipp, trunkPort: () => trunk }
+}
+
+export type RunningKamailio = Pick<KamailioServer, 'folder' | 'ports' | 'log' | 'close'>
+
+/** Runs a file of the recipes; `filesOf` gives the files to be replaced, by name. */
+export async function runKamailio(
+  config: string,
+  filesOf: (sipPort: number, folder: string) => Readonly<Record<string, string>>,
+): Promise<RunningKamailio> {
+  const { kamailio, modules } = await provideKamailio()
   const folder = mkdtempSync(join(tmpdir(), 'callgate-kamailio-'))
-  const [sip, trunk] = [await freeUdpPort(), await freeUdpPort()]
+  const sip = await freeUdpPort()
   const recipe = join(projectRoot, 'config/kamailio')
   for (const name of readdirSync(recipe)) copyFileSync(join(recipe, name), join(folder, name))
-  writeFileSync(join(folder, 'callgate-site.cfg'), siteOf({ url, key, sip, trunk }))
+  for (const [name, text] of Object.entries(filesOf(sip, folder))) {
+    writeFileSync(join(folder, name), text)
+  }
   const started = startProcess({
     command: kamailio,
-    args: ['-DD', '-E', '-f', join(folder, 'kamailio.cfg'), '-L', modules, '-Y', folder],
+    args: ['-DD', '-E', '-f', join(folder, config), '-L', modules, '-Y', folder],
     output: join(folder, 'output'),
     folder,
   })
@@ -51,14 +67,7 @@ export async function startKamailio({ url, key }: KamailioOptions): Promise<Kama
     await close()
     throw new Error(`Kamailio does not start:\n${text}`, { cause })
   }
-  return {
-    folder,
-    sipp,
-    ports: { sip },
-    close,
-    trunkPort: () => trunk,
-    log: () => started.output(),
-  }
+  return { folder, ports: { sip }, close, log: () => started.output() }
 }
 
 /** Its sockets are open in the first process before the others take messages from them. */

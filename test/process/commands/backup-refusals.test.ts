@@ -209,6 +209,8 @@ describe('a backup', () => {
     }
     const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
     database.prepare('update accounts set webhook_secret = ?').run(`${secret}-of-webhooks`)
+    const permitKey = database.prepare('insert into permit_keys values (?, 1, ?, 0)')
+    permitKey.run('edge-a', `${secret}-of-permits`)
     database.close()
     writeFileSync(join(dataDir, 'permit-key'), `${secret}-of-permits\n`)
     const grep = async (name: string, options: readonly string[]) => {

@@ -142,7 +142,7 @@ async function send(endpoint: AnyEndpoint, request: LongRequest): Promise<Respon
 /** Their answers hold a list that stays short. */
 const shortLists: ReadonlySet<string> = new Set([
   // Checks of one call.
-  ...['decide', 'predial-get', 'predial-post', 'decision'],
+  ...['decide', 'predial-get', 'predial-post', 'decision', 'permit'],
   // The newest hundred.
   'approvals',
   // One object.

@@ -1,0 +1,33 @@
+/** The settings of permits for SIP edges. */
+import { z } from 'zod'
+import { addProblem, httpUrl, wholeNumber } from './values.js'
+
+const edge = z.strictObject({
+  freshness: wholeNumber(10, 300).default(60),
+  asks: z.boolean().default(false),
+})
+
+export const permitsSchema = z
+  .strictObject({
+    issuer: httpUrl
+      .refine((url) => url.startsWith('https://'), 'must begin with https://')
+      .optional()
+      .describe(
+        'Base URL of this callgate in permits; required with permits.edges. The key of an edge is at <issuer>/permits/<edge>.pem',
+      ),
+    edges: z
+      .record(
+        z.string().regex(/^[a-z\d][a-z\d-]{0,62}$/, 'must be lower case letters, digits and -'),
+        edge,
+      )
+      .default({})
+      .describe(
+        'SIP edges that permits are given for, by name, each with freshness: the seconds after which ' +
+          'the edge refuses a permit, 10 to 300 (60), and asks: true if it uses each permit at callgate',
+      ),
+  })
+  .superRefine(({ issuer, edges }, context) => {
+    if (issuer === undefined && Object.keys(edges).length > 0) {
+      addProblem(context, ['issuer'], 'is required with permits.edges')
+    }
+  })
