@@ -19,6 +19,8 @@ export const statusByErrorKind = {
   'invalid-grant-details': 400,
   'rate-limited': 429,
   'not-available': 503,
+  /** Limits that were stored for a key or token are not understood, so nothing is permitted. */
+  'unreadable-key': 503,
   /** The server has too much to do right now; the same request may be sent again. */
   overloaded: 503,
 } as const

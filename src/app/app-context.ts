@@ -76,7 +76,7 @@ export async function openAppContext(
     await migrateDatabase(storage, runtime)
     await requireFolderOfKind(storage)
     storage.markInitialized()
-    const { db, reads } = storage
+    const { db, reads, retryWhileLocked } = storage
     const changes = new ChangeNotifier()
     const changeHead = new ChangeHead(storage, clock)
     await changeHead.refresh()
@@ -85,7 +85,14 @@ export async function openAppContext(
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
     const expiryClock = changeHead.createExpiryClock(timers)
     const { randomBytes } = runtime
-    const keys = new ApiKeys({ db, reads, clock: expiryClock, timers, randomBytes })
+    const keys = new ApiKeys({
+      db,
+      reads,
+      retryWhileLocked,
+      clock: expiryClock,
+      timers,
+      randomBytes,
+    })
     const pauses = new PauseStore({ storage, clock, timers })
     const webhookObserver = new WebhookObserverRelay()
     const webhooks = createWebhooks({

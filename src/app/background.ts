@@ -37,7 +37,7 @@ export interface BackgroundDeps {
 const countEveryMs = 10_000
 
 export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps): BackgroundJobs {
-  const { runtime, projects, webhooks, storage, attempts } = context
+  const { runtime, projects, webhooks, storage, attempts, expiryClock } = context
   const worker = createScanWorker(context, deps, () => scans.wake())
   const checks = createLabelChecks(context, deps)
   const recurring = (what: string, run: () => Promise<number>, onFollow?: () => void) =>
@@ -69,7 +69,8 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     return (await deleteOldPermits(storage.db, now)) || hasMoreLimits
   })
   const limits = recurring('deleting expired limits and permits', async () =>
-    (await cleanup.run(runtime.clock.now())) ? 0 : msPerHour,
+    // By the clock of the access tokens, so that what they have used is not forgotten while they are valid.
+    (await cleanup.run(expiryClock.now())) ? 0 : msPerHour,
   )
   return {
     start() {

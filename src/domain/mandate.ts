@@ -21,7 +21,7 @@ export interface AttemptLimits {
   readonly attemptsPerNumberPerDay?: number | undefined
   /** Between two calls to the same number. */
   readonly coolDownSeconds?: number | undefined
-  /** Calls in progress: those that have neither ended nor been given back, for two hours at most. */
+  /** Calls in progress: each is taken to be for two hours, since its end is not reported. */
   readonly concurrent?: number | undefined
   /** A person must approve each call. */
   readonly approval?: 'always' | undefined
@@ -110,7 +110,7 @@ export type AttemptResult = CountedCall & { readonly refused?: AttemptRefusal | 
 export interface AttemptRefusal {
   readonly reason: 'key-attempts' | 'key-cool-down' | 'key-concurrent' | 'approval-needed'
   readonly detail: string
-  /** When there is room again; absent when that depends on the end of another call. */
+  /** When there is room again; absent when that depends on a person. */
   readonly opensAt?: Instant | undefined
 }
 

@@ -152,6 +152,14 @@ function classifyInternational(digits: string, prefix: string): ParsedDialString
   return { kind: 'foreign', digits: prefix + digits }
 }
 
+/** Area code and exchange begin with 2 to 9, and neither is a service code such as 411. */
+const possibleNumberPattern = /^[2-9](?!11)\d{2}[2-9](?!11)\d{6}$/
+
+/** Whether somebody could have the number; most texts of ten digits that are made up are none. */
+export function isPossibleNumber(number: PhoneNumber): boolean {
+  return possibleNumberPattern.test(number)
+}
+
 export function areaCodeOf(number: PhoneNumber): string {
   return number.slice(0, 3)
 }

@@ -11,7 +11,7 @@ import type {
   Pause,
   Pauses,
 } from '../domain/mandate.js'
-import { parseDialString } from '../domain/phone-number.js'
+import { isPossibleNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { getErrorMessage } from '../errors.js'
@@ -155,7 +155,7 @@ function judgeCallerId({ callerId }: CallRequest, mandate: Mandate): Judgment | 
   if (callerIds === 'any') return undefined
   if (callerId === undefined) return deny('key-caller-id', 'it must name the caller ID')
   const parsed = parseDialString(callerId, noCodes)
-  if (parsed.kind !== 'nanp') {
+  if (parsed.kind !== 'nanp' || !isPossibleNumber(parsed.number)) {
     return deny('key-caller-id', 'the caller ID is not a number of the North American plan')
   }
   if (callerIds === 'valid' || callerIds.has(parsed.number)) return undefined

@@ -15,12 +15,13 @@ export interface ErrorContext {
 }
 
 /**
- * A refusal keeps its message. Anything else is a bug: its cause goes to the log, and the caller
- * gets a 500 without details.
+ * A refusal keeps its message, which goes to the log too if only the operator can do something about it. Anything else is a
+ * bug: its cause goes to the log, and the caller gets a 500 without details.
  */
 export function createErrorReply(error: unknown, context: ErrorContext, logger: Logger): Reply {
   if (error instanceof AppError) {
     const { kind, message, retryAfterSeconds } = error
+    if (kind === 'unreadable-key') logger.error(message, { endpoint: context.endpoint })
     const reply = errorWriters[context.shape](statusByErrorKind[kind], message, {
       ...context,
       kind,

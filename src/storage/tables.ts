@@ -154,8 +154,6 @@ interface AttemptRow {
   account_id: string
   number: string
   at: number
-  /** Null while the call may be in progress. */
-  ended_at: number | null
 }
 
 export interface ProjectRow {

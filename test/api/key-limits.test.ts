@@ -403,6 +403,56 @@ describe('a key that expires', () => {
   })
 })
 
+describe.each([
+  ['of another version', '{"attemptsPerWeek":5}'],
+  ['that are damaged', '{"attempts'],
+])('a key with limits %s', (_name, limits) => {
+  const damage = async (id: string) => {
+    const { db } = accounts.running.callgate.storage
+    const row = { call_limits: limits }
+    await db.updateTable('api_keys').set(row).where('id', '=', id).execute()
+  }
+
+  it('is refused with what to do, and logged, whatever it asks for but an emergency', async () => {
+    const { id, key } = await keyWith({})
+    await damage(id)
+    const answer = await send(key, decision({}))
+    expect(answer.status).toBe(503)
+    const problem = `key ${id} is refused, since this version cannot read its limits`
+    expect(answer.text).toContain(problem)
+    expect((await send(key, { path: `${rpc}/scrub`, query: { phoneList: number } })).status).toBe(
+      503,
+    )
+    const line = await send(key, { path: '/v1/predial', query: { number, kind: 'manual' } })
+    expect(summary(line)).toMatch(/^503 block:/)
+    const form = { grant_type: 'client_credentials', client_id: 'main', client_secret: key }
+    expect((await send('', { path: '/oauth/token', form })).status).toBe(503)
+    expect(accounts.running.logLines.join('')).toContain(problem)
+    const emergency = await send(key, { path: '/v1/predial', query: { number: '911' } })
+    expect(summary(emergency)).toMatch(/^200 allow:911:/)
+  })
+
+  it('has its tokens refused as well', async () => {
+    const { id, key } = await keyWith({})
+    const form = { grant_type: 'client_credentials', client_id: 'main', client_secret: key }
+    const granted = await send('', { path: '/oauth/token', form })
+    const { access_token: token } = granted.json() as { access_token: string }
+    await damage(id)
+    expect(summary(await send(token, decision({})))).toMatch(/^503 .*cannot read its limits/)
+  })
+
+  it('of a token refuses it', async () => {
+    const { id, key } = await keyWith({})
+    const form = { grant_type: 'client_credentials', client_id: 'main', client_secret: key }
+    const granted = await send('', { path: '/oauth/token', form })
+    const { access_token: token } = granted.json() as { access_token: string }
+    const { db } = accounts.running.callgate.storage
+    const row = { call_limits: limits }
+    await db.updateTable('access_tokens').set(row).where('key_id', '=', id).execute()
+    expect(summary(await send(token, decision({})))).toMatch(/^503 .*cannot read its limits/)
+  })
+})
+
 describe('a token', () => {
   it('has the limits of its key', async () => {
     const { id, key } = await keyWith({

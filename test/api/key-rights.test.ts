@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { presets } from '../../src/commands/accounts/key-options.js'
 import { type Right, rights } from '../../src/domain/caller.js'
 import { callKinds } from '../../src/domain/decision.js'
+import { isPostgres } from '../support/test-engine.js'
 import { type Ask, openTwoAccounts, type TwoAccounts } from '../support/two-accounts.js'
 import { endpoints, isRefusalIn } from '../support/walk-endpoints.js'
 
@@ -35,6 +36,9 @@ interface Row {
   /** Of the answer to a key with just these rights. */
   readonly status?: number
 }
+
+/** The rights of an AI agent's key, and the most that a token of less than its key has. */
+const agentRights: readonly Right[] = ['decide', 'records']
 
 const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   'auth-validate': { needs: [], ask: { path: '/v1.5/Auth/Validate' } },
@@ -248,7 +252,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   },
   'edge-decisions': {
     needs: ['edge'],
-    status: 404,
+    status: isPostgres() ? 200 : 404,
     ask: {
       path: '/v1/edge/decisions',
       json: { origin: '0'.repeat(64), firstSeq: 1, records: [] },
@@ -390,5 +394,48 @@ describe('the key of an AI agent', () => {
       .where('key_id', '=', agent.id)
       .execute()
     expect(consents).toEqual([])
+  })
+})
+
+describe('a token that permits less than its key', () => {
+  const tokenOf = async (set: readonly Right[]) => {
+    const { keys: store } = accounts.running.callgate
+    const owner = { accountId: 'main', label: '', rights: set }
+    const { key } = await store.create({ ...owner, role: 'Administrator' })
+    const form = {
+      grant_type: 'client_credentials',
+      client_id: 'main',
+      client_secret: key,
+      authorization_details: JSON.stringify([{ type: 'callgate_dial', kinds: callKinds }]),
+    }
+    const granted = await accounts.send(undefined, { path: '/oauth/token', form })
+    return (granted.json() as { access_token: string }).access_token
+  }
+  const isForbidden = async (token: string, ask: Ask) =>
+    (await accounts.send(token, ask)).status === 403
+
+  it('has no right but to decide and to store opt-outs, whatever its key has', async () => {
+    const token = await tokenOf(rights)
+    for (const [name, ways] of Object.entries(rows)) {
+      for (const { about, needs, ask } of [ways].flat()) {
+        // Its role is Agent, which may not remove opt-outs.
+        const mayDo = needs.every((right) => agentRights.includes(right)) && about !== 'remove'
+        expect([name, about, await isForbidden(token, ask)]).toEqual([name, about, !mayDo])
+      }
+    }
+  })
+
+  it('has no right that its key lacks', async () => {
+    const token = await tokenOf(['records', 'consent'])
+    const pdnc = { phoneList: number, actionType: 'add' }
+    expect(await isForbidden(token, { path: `${rpc}/pdnc`, query: pdnc })).toBe(false)
+    const call = { number, callKind: 'manual' }
+    expect(await isForbidden(token, { path: '/v1/decisions', json: call })).toBe(true)
+    expect(await isForbidden(token, { path: `${rpc}/ebr`, json: { ebrList } })).toBe(true)
+  })
+
+  it('has the role Agent', async () => {
+    const answer = await accounts.send(await tokenOf(rights), { path: '/v1.5/Auth/Validate' })
+    expect(answer.text).toContain('Agent')
   })
 })

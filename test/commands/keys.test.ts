@@ -136,6 +136,10 @@ describe('callgate keys create', () => {
     [['--cool-down', '1'], 2, "--cool-down '1': must be a time such as 1h or 30m, or any"],
     [['--campaigns', '5'], 1, "campaigns '5': is not a campaign of account main"],
     [['--caller-ids', '911'], 1, "callerIds '911': is not a number of the North American plan"],
+    ...['1111111111', '212-055-0199', '911-555-0199', '212-411-0199'].map((number) => {
+      const text = `callerIds '${number}': is not a number of the North American plan`
+      return [['--caller-ids', number], 1, text] as const
+    }),
     [['--regions', 'XX'], 1, "regions 'XX': is not the code of a state or province, such as NY"],
     [['--not-before', '2d', '--expires', '1d'], 1, 'must be before the key expires'],
     [['--for', 'robot'], 2, 'Allowed choices are ai-agent, dialer, service'],
@@ -194,6 +198,46 @@ describe('callgate keys change', () => {
     await run('revoke', id)
     expect((await run('change', id, '--kinds', 'ai')).code).toBe(1)
     expect((await run('history', id)).out.trim().split('\n')).toHaveLength(2)
+  })
+})
+
+describe('callgate keys change --expires', () => {
+  it('names what would outlast the key, and changes nothing', async () => {
+    const id = await created('--not-before', '2d', '--expires', '9d')
+    const { err, code } = await run('change', id, '--expires', '1d')
+    expect(code).toBe(1)
+    expect(err).toMatch(/^notBefore '2\S+': must be before the key expires$/)
+    expect((await run('history', id)).out).not.toContain('\n2 ')
+  })
+})
+
+describe('a key with limits that this version cannot read', () => {
+  const damaged = async () => {
+    const id = await created('--kinds', 'ai')
+    const database = new Database(join(dataDir, 'callgate.sqlite'))
+    const limits = '{"attemptsPerWeek":5}'
+    database.prepare('update api_keys set call_limits = ? where id = ?').run(limits, id)
+    database.close()
+    return id
+  }
+
+  it('is listed as such beside the others, and can be revoked', async () => {
+    const id = await damaged()
+    const state = async () => (await run('list')).out.split('\n').find((one) => one.startsWith(id))
+    expect(await state()).toMatch(/ refused: unreadable limits$/)
+    expect((await run('history', id)).out).toMatch(/ unreadable\n/)
+    expect((await run('revoke', id)).code).toBe(0)
+    expect(await state()).toMatch(/ revoked \S+$/)
+  })
+
+  it('is not changed, since limits could be lost, and it is said what to do', async () => {
+    const id = await damaged()
+    const { code, err } = await run('change', id, '--kinds', 'ai')
+    expect(code).toBe(1)
+    expect(err).toBe(
+      `key ${id} is refused, since this version cannot read its limits (attemptsPerWeek '5': is not a known field); ` +
+        'change it with the version that has set them, or revoke it and create another',
+    )
   })
 })
 

@@ -57,6 +57,15 @@ describe('a limit of a key', () => {
     ['a caller ID, with none', { callerIds: 'valid' }, { callerId: undefined }, 'key-caller-id'],
     ['a caller ID, with text', { callerIds: 'valid' }, { callerId: 'me' }, 'key-caller-id'],
     ['a caller ID, with 911', { callerIds: 'valid' }, { callerId: '911' }, 'key-caller-id'],
+    ...['1111111111', '0125550199', '2120550199', '2121550199', '9115550199', '+12124110199'].map(
+      (callerId) =>
+        [
+          `a caller ID that nobody has, ${callerId}`,
+          { callerIds: 'valid' },
+          { callerId },
+          'key-caller-id',
+        ] as const,
+    ),
     ['a region', { regions: new Set(['NJ']) }, {}, 'key-region'],
   ]
   it.each(limits)('blocks what is beyond it: %s', async (_name, mandate, more, reason) => {

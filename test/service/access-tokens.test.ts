@@ -388,6 +388,7 @@ describe('who shows a credential', () => {
     const keys = new ApiKeys({
       db: database.db,
       reads: database.storage.reads,
+      retryWhileLocked: database.storage.retryWhileLocked,
       clock,
       timers: clock,
       randomBytes: () => beginning,

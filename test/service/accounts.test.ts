@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { noLimits } from '../../src/domain/caller.js'
 import { openDatabase } from '../../src/storage/engine.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects } from '../support/service-subjects.js'
 import { engineOf, isPostgres } from '../support/test-engine.js'
@@ -263,6 +265,31 @@ describe('API keys', () => {
     const text = JSON.stringify(all)
     expect(text).not.toContain(mine.key)
     expect(text).not.toContain(createHash('sha256').update(mine.key).digest('hex'))
+  })
+
+  // PostgreSQL waits for the lock itself.
+  test.skipIf(isPostgres())('a change of a key waits for the lock of another process', async () => {
+    const elsewhere = new Database(join(database.folder, 'callgate.sqlite'))
+    let attempts = 0
+    const storage: OpenDatabase = {
+      ...database.storage,
+      retryWhileLocked: (work) =>
+        database.storage.retryWhileLocked(() => {
+          attempts += 1
+          // The first attempt meets the lock.
+          if (attempts === 2 && elsewhere.inTransaction) elsewhere.exec('rollback')
+          return work()
+        }),
+    }
+    const { apiKeys } = await buildSubjects(storage)
+    const { id } = await apiKeys.create({ accountId: 'main', role: 'Agent', label: '' })
+    attempts = 0
+    elsewhere.exec('begin immediate')
+    const changed = await apiKeys.change(id, { callKinds: ['ai'], by: 'ann' })
+    elsewhere.close()
+    expect(attempts).toBe(2)
+    expect(changed).toMatchObject({ version: 2, grant: { callKinds: ['ai'] } })
+    expect(await apiKeys.listVersions(id)).toHaveLength(2)
   })
 
   test('a revocation in this process holds at once', async () => {

@@ -63,6 +63,8 @@ interface TakeOptions {
   readonly on?: OpenDatabase
   readonly approvalId?: string | undefined
   readonly callerId?: string
+  readonly projectId?: string
+  readonly campaignId?: string
 }
 
 function take(
@@ -127,15 +129,17 @@ describe('a limit on attempts', () => {
     })
   })
 
-  it('on calls in progress ends with a call, or two hours after it', async () => {
-    const limits = { concurrent: 1 }
+  it('on calls in progress counts each for two hours, and says when there is room', async () => {
+    const limits = { concurrent: 2 }
     expect(await take(limits, start)).toMatchObject({ remaining: {} })
-    const first = `d${ids}`
-    expect(await take(limits, start + 1)).toMatchObject({ refused: { reason: 'key-concurrent' } })
-    await attemptsOn(elsewhere).end(first, start + 2)
-    expect(await take(limits, start + 3)).toMatchObject({ remaining: {} })
-    expect(await take(limits, start + 2 * hour)).toMatchObject({ refused: {} })
-    expect(await take(limits, start + 2 * hour + 3)).toMatchObject({ remaining: {} })
+    expect(await take(limits, start + 2)).toMatchObject({ remaining: {} })
+    const refused = { reason: 'key-concurrent', detail: '2 at a time', opensAt: start + 2 * hour }
+    expect(await take(limits, start + 3)).toEqual({ refused })
+    expect(await take(limits, start + 2 * hour - 1)).toEqual({ refused })
+    expect(await take(limits, start + 2 * hour)).toMatchObject({ remaining: {} })
+    expect(await take(limits, start + 2 * hour + 1)).toMatchObject({
+      refused: { opensAt: start + 2 * hour + 2 },
+    })
   })
 
   it('gives back what is released', async () => {
@@ -150,12 +154,31 @@ describe('a limit on attempts', () => {
     expect(await take({ attemptsPerHour: 1 }, start)).toMatchObject({ refused: {} })
   })
 
-  it('is forgotten after the longest cool-down', async () => {
-    await take({ attemptsPerHour: 1 }, start)
-    await attemptsOn(database.storage).deleteOld(start + 7 * 24 * hour)
-    expect(await take({ coolDownSeconds: 604_800 }, start + 1)).toMatchObject({ refused: {} })
-    await attemptsOn(database.storage).deleteOld(start + 7 * 24 * hour + 1)
-    expect(await take({ coolDownSeconds: 604_800 }, start + 1)).toMatchObject({ remaining: {} })
+  const day = 24 * hour
+  const coolDown = { coolDownSeconds: 604_800 }
+  const deleteOld = (now: number) => attemptsOn(database.storage).deleteOld(now)
+  const takeOn = (days: readonly number[]) =>
+    Promise.all(days.map((index) => take({}, start + index * day, { to: '2125550101' })))
+
+  it('is forgotten after the longest cool-down, by the earliest of the last eight days with attempts', async () => {
+    await take(coolDown, start)
+    await takeOn([7, 8, 9, 10, 11, 12, 13])
+    await deleteOld(start + 20 * day)
+    expect(await take(coolDown, start + 1)).toMatchObject({ refused: {} })
+    await takeOn([14, 15])
+    await deleteOld(start + 20 * day)
+    expect(await take(coolDown, start + 1)).toMatchObject({ remaining: {} })
+  })
+
+  it('is not forgotten by a clock that is far ahead for less than eight days, or was', async () => {
+    await take(coolDown, start)
+    await deleteOld(start + 365 * day)
+    await takeOn([365, 366, 367, 368, 369, 370, 371])
+    await deleteOld(start + 371 * day)
+    expect(await take(coolDown, start + 1)).toMatchObject({ refused: {} })
+    await takeOn([372, 373])
+    await deleteOld(start + day)
+    expect(await take(coolDown, start + 1)).toMatchObject({ refused: {} })
   })
 })
 
@@ -229,6 +252,32 @@ describe('an approval', () => {
     })
   })
 
+  it('is for the same call however its caller ID, project and campaign are written', async () => {
+    const shown = { callerId: '+1 (212) 555-0199', projectId: ' p1 ', campaignId: '07' }
+    await take(limits, start, shown)
+    await take(limits, start, { callerId: '2125550199', projectId: 'P1', campaignId: ' 7' })
+    const { subject } = await waiting()
+    expect(subject).toEqual({
+      number,
+      callKind: 'ai',
+      callerId: '2125550199',
+      projectId: 'P1',
+      campaignId: '7',
+    })
+    expect(await approvals().list(person, 'waiting')).toHaveLength(1)
+    const { id: approvalId } = await decide('approve')
+    const written = { callerId: '1-212-555-0199', projectId: 'p1', campaignId: '7' }
+    const used = await take(limits, start + 1, { approvalId, ...written })
+    expect(used.refused).toBeUndefined()
+  })
+
+  it('is for the same call if a blank member is left out', async () => {
+    await take(limits, start, { projectId: ' ', campaignId: '', callerId: ' ' })
+    const { id: approvalId } = await decide('approve')
+    const used = await take(limits, start + 1, { approvalId })
+    expect(used.refused).toBeUndefined()
+  })
+
   it('waits for 15 minutes, and can be used for 10', async () => {
     await take(limits, start)
     const first = await waiting()
@@ -263,6 +312,39 @@ describe('an approval', () => {
     })
     expect((await decide('refuse')).state).toBe('refused')
     await expect(decide('approve')).rejects.toThrow('no approval is waiting')
+  })
+
+  it('of a project is listed for a key of that project behind hundreds of others, the newest first', async () => {
+    const { db } = database.storage
+    const row = (index: number, projectId: string) => ({
+      id: `ap-${projectId}-${index}`,
+      account_id: 'main',
+      key_id: 'key-1',
+      subject: JSON.stringify({ number, callKind: 'ai', projectId }),
+      subject_hash: 'x',
+      state: 'waiting' as const,
+      // Several of the same instant.
+      requested_at: start + Math.floor(index / 7),
+      expires_at: start + hour,
+    })
+    const others = Array.from({ length: 650 }, (_, index) => row(index + 300, 'OTHER'))
+    const own = Array.from({ length: 120 }, (_, index) => row(index, 'SALES'))
+    for (const rows of [others, own]) {
+      await db.insertInto('approvals').values(rows).execute()
+    }
+    const projects = { codes: new Set(['SALES']), campaignIds: new Set<number>() }
+    const ofSales = { ...person, limits: { ...noLimits, projects } }
+    const listed = await approvals().list(ofSales, 'waiting')
+    expect(new Set(listed.map(({ id }) => id)).size).toBe(100)
+    expect(listed.every(({ subject: { projectId } }) => projectId === 'SALES')).toBe(true)
+    expect(listed[0]?.requestedAt).toBe(start + 17)
+    expect(listed.at(-1)?.requestedAt).toBe(start + 2)
+    expect(await approvals().list(person, 'waiting')).toHaveLength(100)
+    const oldest = await approvals().find(ofSales, 'ap-SALES-0')
+    expect(oldest).toMatchObject({ state: 'waiting', subjectHash: 'x' })
+    await expect(approvals().find(ofSales, 'ap-OTHER-300')).rejects.toMatchObject({
+      kind: 'not-found',
+    })
   })
 
   it('is one of at most 20 that wait for a key', async () => {

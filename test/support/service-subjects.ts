@@ -116,6 +116,7 @@ export async function buildSubjects(
     apiKeys: new ApiKeys({
       db,
       reads: storage.reads,
+      retryWhileLocked: storage.retryWhileLocked,
       clock: changeHead.createExpiryClock(clock),
       timers: clock,
       randomBytes,

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getListsFolder } from '../../src/app/data-folders.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
+import { tokenPrefix } from '../../src/service/accounts/api-keys.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from './test-callgate.js'
 import type { Refusal } from './walk-endpoints.js'
 
@@ -83,9 +84,13 @@ async function writeEmptyLists(
   return new Map(names.map((name) => [name, readFileSync(join(folder, name))]))
 }
 
+/** A token is accepted only after `Bearer`. */
+const toCredential = (key: string) =>
+  key.startsWith(tokenPrefix) ? { authorization: `Bearer ${key}` } : { loginId: key }
+
 async function send(url: string, key: string | undefined, asked: Ask): Promise<Answer> {
   const { method, path, query, json, form } = asked
-  const headers = new Headers(key === undefined ? {} : { loginId: key })
+  const headers = new Headers(key === undefined ? {} : toCredential(key))
   if (json !== undefined) headers.set('content-type', 'application/json')
   const body = json === undefined ? form && new URLSearchParams(form) : JSON.stringify(json)
   const search = query === undefined ? '' : `?${new URLSearchParams(query)}`

@@ -45,7 +45,8 @@ const grantDetails = z
   })
   .describe(
     'Limits the token further than its key: a JSON list with one object of type `callgate_dial` and any of ' +
-      '`kinds`, `campaigns`, `callerIds` (ten digits), `regions`, and `attempts`, the calls in all',
+      '`kinds`, `campaigns`, `callerIds` (ten digits), `regions`, and `attempts`, the calls in all. The token then has role Agent and ' +
+      'at most the rights `decide` and `records`',
   )
 
 function parseJson(text: string): unknown {
@@ -58,8 +59,8 @@ function parseJson(text: string): unknown {
 
 /**
  * Names and values are case sensitive, and other fields, including `scope`, are ignored (RFC 6749,
- * section 3.2): a token has the rights of its key, so there are no scopes to choose from. What it may be limited to is in
- * `authorization_details`.
+ * section 3.2): there are no scopes to choose from. What a token may be limited to is in `authorization_details`; without it, it
+ * has the rights of its key.
  */
 const tokenRequest = z
   .object({

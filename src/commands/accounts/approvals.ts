@@ -5,7 +5,7 @@ import { type ApprovalState, approvalStates } from '../../domain/mandate.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Approval } from '../../service/accounts/approvals.js'
 import { requireOwnAccounts, withAppContext } from '../account-command.js'
-import { CommandFailure, formatTable, type RegisterCommand } from '../command.js'
+import { formatTable, type RegisterCommand } from '../command.js'
 import { findUser } from '../option-values.js'
 
 interface AccountOption {
@@ -41,9 +41,7 @@ export const registerApprovals: RegisterCommand = (program, terminal) => {
           requireOwnAccounts(context)
           const { approvals } = context
           const caller = createOperatorCaller(options.account)
-          const shown = (await approvals.list(caller, 'waiting')).find((one) => one.id === id)
-          if (!shown) throw new CommandFailure(`no approval '${id}' is waiting`)
-          const { subjectHash } = shown
+          const { subjectHash } = await approvals.find(caller, id)
           const by = `${findUser()} at the command line`
           const { note } = options
           const decided = await approvals.decide(caller, { id, verdict, subjectHash, note }, by)

@@ -73,7 +73,7 @@ export function addKeyOptions(command: Command): Command {
     .option('--attempts-per-day <count>', 'at most so many allows in 24 hours')
     .option('--attempts-per-number <count>', 'at most so many allows for one number in 24 hours')
     .option('--cool-down <time>', 'between two allows for one number, such as 1h or 30m')
-    .option('--concurrent <count>', 'at most so many calls in progress')
+    .option('--concurrent <count>', 'at most so many calls in progress; each counts for two hours')
     .addOption(
       new Option('--approval <when>', 'a person must approve each call').choices(['always', 'any']),
     )

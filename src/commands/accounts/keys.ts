@@ -193,8 +193,9 @@ function keyNotFound(id: string): CommandFailure {
 }
 
 function describeState(key: ApiKeyInfo, pauses: Pauses, now: Instant): string {
-  const { revokedAt, notBefore, expiresAt } = key
+  const { revokedAt, unreadable, notBefore, expiresAt } = key
   if (revokedAt !== undefined) return `revoked ${formatInstant(revokedAt)}`
+  if (unreadable !== undefined) return 'refused: unreadable limits'
   const pause = pauses.get(`key:${key.id}`)
   if (pause) return `paused ${formatInstant(pause.pausedAt)}`
   if (notBefore !== undefined && now < notBefore) return `from ${formatInstant(notBefore)}`
@@ -233,7 +234,7 @@ function describeHistory(versions: readonly KeyVersionInfo[]): string {
       String(version),
       formatInstant(changedAt),
       changedBy || '-',
-      describeLimits(grant).join('; ') || 'none',
+      grant.unreadable === undefined ? describeLimits(grant).join('; ') || 'none' : 'unreadable',
     ]),
   )
 }

@@ -28,7 +28,9 @@ export async function createFirstKeys(
   save: (keys: FirstKeys) => void,
 ): Promise<FirstKeys> {
   const create = async (db: Db) => {
-    const apiKeys = new ApiKeys({ db, reads: db, clock, timers, randomBytes })
+    // The whole transaction is tried again.
+    const retryWhileLocked = <Result>(work: () => Promise<Result>) => work()
+    const apiKeys = new ApiKeys({ db, reads: db, retryWhileLocked, clock, timers, randomBytes })
     const keys = new Map<string, string>()
     for (const accountId of [mainAccountId, sandboxAccountId]) {
       if ((await apiKeys.list(accountId)).length > 0) continue

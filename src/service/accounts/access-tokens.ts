@@ -192,7 +192,7 @@ export class AccessTokens {
     const ofKey = await readCaller(reads, row)
     const expiresAt = Math.min(row.token_expires_at, ofKey.limits.expiresAt)
     if (row.token_limits === null) return { caller: ofKey, expiresAt }
-    const grant = readTokenGrant(row.token_limits)
+    const grant = readTokenGrant(row.token_limits, row.id)
     const inAll = grant.attempts
       ? { limit: grant.attempts, token: tokenHash, expiresAt: row.token_expires_at }
       : undefined

@@ -3,7 +3,7 @@
  * on creation; only its SHA-256 is stored. A key in use is in memory for the second that its caller is.
  */
 import { hash } from 'node:crypto'
-import type { Caller, Right, Role } from '../../domain/caller.js'
+import type { Caller, Role } from '../../domain/caller.js'
 import { parseProjectCode } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import type { CallKind } from '../../domain/decision.js'
@@ -12,10 +12,19 @@ import { formatInstant, isWithinYears } from '../../domain/time/dates.js'
 import type { AppError, FieldProblem } from '../../errors.js'
 import { invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { narrow, toCallLimits, validateCallLimits } from './call-limits.js'
-import { callerColumns, type KeyGrant, readCaller, readGrant, toGrantColumns } from './key-rows.js'
+import {
+  callerColumns,
+  type KeyGrant,
+  readCaller,
+  readGrant,
+  readStoredGrant,
+  type StoredGrant,
+  toGrantColumns,
+} from './key-rows.js'
 
 /** 33 random bytes are exactly 44 URL-safe characters. */
 const keyBytes = 33
@@ -40,8 +49,7 @@ export interface CreatedApiKey {
   readonly grant: KeyGrant
 }
 
-export interface ApiKeyInfo extends NewApiKey {
-  readonly rights: readonly Right[]
+export interface ApiKeyInfo extends Omit<NewApiKey, keyof StoredGrant>, StoredGrant {
   /** A short id that reveals nothing about the key. */
   readonly id: string
   readonly createdAt: Instant
@@ -51,7 +59,7 @@ export interface ApiKeyInfo extends NewApiKey {
 
 export interface KeyVersionInfo {
   readonly version: number
-  readonly grant: KeyGrant
+  readonly grant: StoredGrant
   readonly changedAt: Instant
   readonly changedBy: string
 }
@@ -60,6 +68,7 @@ export interface ApiKeysOptions {
   readonly db: Db
   /** For authentication, which a decision waits for. */
   readonly reads: Db
+  readonly retryWhileLocked: OpenDatabase['retryWhileLocked']
   /** Must be monotonic, so that an expired key stays expired when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
@@ -70,11 +79,13 @@ export interface ApiKeysOptions {
 export class ApiKeys {
   readonly #db: Db
   readonly #reads: Db
+  readonly #retryWhileLocked: OpenDatabase['retryWhileLocked']
   readonly #clock: Clock
   readonly #randomBytes: (size: number) => Buffer
   readonly #callers: TtlCache<Caller>
 
-  constructor({ db, reads, clock, timers, randomBytes }: ApiKeysOptions) {
+  constructor({ db, reads, retryWhileLocked, clock, timers, randomBytes }: ApiKeysOptions) {
+    this.#retryWhileLocked = retryWhileLocked
     this.#db = db
     this.#reads = reads
     this.#clock = clock
@@ -110,37 +121,17 @@ export class ApiKeys {
   /**
    * Changes limits of a key, which get the next version. A limit that is absent stays, and `undefined` ends it. Takes effect
    * immediately in this process and within a second in others. Returns the new version and all limits, or `undefined` when there is no
-   * such key in force. Throws `invalid-request` as {@link ApiKeys.create} does.
+   * such key in force. Throws `invalid-request` as {@link ApiKeys.create} does, and `unreadable-key`.
    */
   async change(
     id: string,
-    { by, ...changes }: KeyChanges,
+    changes: KeyChanges,
   ): Promise<{ readonly version: number; readonly grant: KeyGrant } | undefined> {
-    const now = this.#clock.now()
-    const changed = await this.#db.transaction().execute(async (db) => {
-      const row = await db
-        .selectFrom('api_keys')
-        .selectAll()
-        .where('id', '=', id)
-        .where('revoked_at', 'is', null)
-        .executeTakeFirst()
-      if (!row) return undefined
-      const before = readGrant(row)
-      await keepVersion(db, { id, version: row.version, grant: before, at: row.created_at, by: '' })
-      const calls = toCallLimits({ ...before.calls, ...changes.calls })
-      const wanted = { ...before, ...changes, calls }
-      const grant = await validateGrant(db, row.account_id, { grant: wanted, now })
-      const version = row.version + 1
-      const { numUpdatedRows } = await db
-        .updateTable('api_keys')
-        .set({ ...toGrantColumns(grant), version })
-        .where('id', '=', id)
-        .where('version', '=', row.version)
-        .executeTakeFirst()
-      if (numUpdatedRows === 0n) throw changedMeanwhile(id)
-      await keepVersion(db, { id, version, grant, at: now, by })
-      return { version, grant }
-    })
+    const changed = await this.#retryWhileLocked(() =>
+      this.#db
+        .transaction()
+        .execute((db) => changeKey(db, id, { ...changes, now: this.#clock.now() })),
+    )
     this.#callers.clear()
     return changed
   }
@@ -174,7 +165,7 @@ export class ApiKeys {
       createdAt: row.created_at,
       revokedAt: row.revoked_at ?? undefined,
       version: row.version,
-      ...readGrant(row),
+      ...readStoredGrant(row),
     }))
   }
 
@@ -188,7 +179,7 @@ export class ApiKeys {
       .execute()
     if (rows.length > 0) {
       return rows.map(({ version, limits, changed_at: changedAt, changed_by: changedBy }) => {
-        return { version, grant: readGrant(JSON.parse(limits)), changedAt, changedBy }
+        return { version, grant: readStoredGrant(JSON.parse(limits)), changedAt, changedBy }
       })
     }
     const key = await this.#db
@@ -197,7 +188,7 @@ export class ApiKeys {
       .where('id', '=', id)
       .executeTakeFirst()
     if (!key) return []
-    return [{ version: 1, grant: readGrant(key), changedAt: key.created_at, changedBy: '' }]
+    return [{ version: 1, grant: readStoredGrant(key), changedAt: key.created_at, changedBy: '' }]
   }
 
   /** When the next key in force expires; `undefined` when none does. */
@@ -236,7 +227,10 @@ export class ApiKeys {
     return kinds ? narrow(caller, { kinds }, undefined) : caller
   }
 
-  /** The caller of this key; `undefined` when it is unknown, revoked, expired or malformed. */
+  /**
+   * The caller of this key; `undefined` when it is unknown, revoked, expired or malformed. Rejects with `unreadable-key` when its
+   * limits cannot be read.
+   */
   authenticate(key: string): MaybePromise<Caller | undefined> {
     if (key.length !== keyLength) return undefined
     const caller = this.#callers.get(key)
@@ -272,6 +266,35 @@ export class ApiKeys {
       .executeTakeFirst()
     return row && (await readCaller(this.#reads, row))
   }
+}
+
+interface KeyChange extends KeyChanges {
+  readonly now: Instant
+}
+
+async function changeKey(db: Db, id: string, { by, now, ...changes }: KeyChange) {
+  const row = await db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  if (!row) return undefined
+  const before = readGrant(row, id)
+  await keepVersion(db, { id, version: row.version, grant: before, at: row.created_at, by: '' })
+  const calls = toCallLimits({ ...before.calls, ...changes.calls })
+  const wanted = { ...before, ...changes, calls }
+  const grant = await validateGrant(db, row.account_id, { grant: wanted, now })
+  const version = row.version + 1
+  const { numUpdatedRows } = await db
+    .updateTable('api_keys')
+    .set({ ...toGrantColumns(grant), version })
+    .where('id', '=', id)
+    .where('version', '=', row.version)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw changedMeanwhile(id)
+  await keepVersion(db, { id, version, grant, at: now, by })
+  return { version, grant }
 }
 
 interface KeyVersion {

@@ -11,6 +11,7 @@ import {
   type AttemptResult,
   maxNoteLength,
 } from '../../domain/mandate.js'
+import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest, truncate } from '../../errors.js'
@@ -23,6 +24,7 @@ const approvedMs = 10 * 60_000
 /** So that nobody has to find the urgent one among hundreds. */
 const maxWaitingPerKey = 20
 const maxListed = 100
+const pageSize = 500
 
 export interface Approval {
   readonly id: string
@@ -46,9 +48,23 @@ export interface ApprovalVerdict {
   readonly note?: string | undefined
 }
 
-/** The members in one order, without those that are absent. */
-function toText({ number, callKind, projectId, campaignId, callerId }: ApprovalSubject): string {
-  return JSON.stringify({ number, callKind, projectId, campaignId, callerId })
+/** What is stored, shown and hashed: the same text for the same call, however a request writes it. */
+function normalizeSubject({ accountId, subject }: Attempt): ApprovalSubject {
+  const { number, callKind, projectId = '', campaignId = '', callerId = '' } = subject
+  const campaign = parseCampaignId(campaignId) ?? campaignId.trim()
+  return {
+    number,
+    callKind,
+    projectId: parseProjectCode(accountId, projectId),
+    campaignId: campaign === '' ? undefined : String(campaign),
+    callerId: normalizeCallerId(callerId),
+  }
+}
+
+function normalizeCallerId(text: string): string | undefined {
+  const parsed = parseDialString(text)
+  if (parsed.kind === 'nanp') return parsed.number
+  return parsed.kind === 'foreign' ? parsed.digits : text.trim() || undefined
 }
 
 /**
@@ -60,7 +76,7 @@ export async function useApproval(
   attempt: Attempt,
   webhooks: Pick<WebhookQueue, 'add'>,
 ): Promise<AttemptResult> {
-  const { approvalId, keyId, subject, at, decisionId } = attempt
+  const { approvalId, keyId, at, decisionId } = attempt
   if (approvalId === undefined) return await requestApproval(db, attempt, webhooks)
   const row = await db
     .selectFrom('approvals')
@@ -68,7 +84,7 @@ export async function useApproval(
     .where('id', '=', approvalId)
     .where('key_id', '=', keyId)
     .executeTakeFirst()
-  const why = findUnusable(row, hash('sha256', toText(subject)), at)
+  const why = findUnusable(row, hash('sha256', JSON.stringify(normalizeSubject(attempt))), at)
   if (row === undefined || why !== undefined) {
     return { refused: { reason: 'approval-needed', detail: `approval ${approvalId} ${why}` } }
   }
@@ -99,8 +115,9 @@ async function requestApproval(
   attempt: Attempt,
   webhooks: Pick<WebhookQueue, 'add'>,
 ): Promise<AttemptResult> {
-  const { accountId, keyId, subject, at } = attempt
-  const text = toText(subject)
+  const { accountId, keyId, at } = attempt
+  const subject = normalizeSubject(attempt)
+  const text = JSON.stringify(subject)
   const subjectHash = hash('sha256', text)
   const waiting = await db
     .selectFrom('approvals')
@@ -179,6 +196,12 @@ export interface ApprovalsOptions {
   readonly clock: Clock
 }
 
+interface ApprovalPage {
+  readonly state: ApprovalState | undefined
+  readonly now: Instant
+  readonly after: Pick<ApprovalRow, 'requested_at' | 'id'> | undefined
+}
+
 export class Approvals {
   readonly #storage: ApprovalsOptions['storage']
   readonly #clock: Clock
@@ -188,24 +211,62 @@ export class Approvals {
     this.#clock = clock
   }
 
-  /** Of the account, the newest first; at most 100. */
+  /** Those that the caller may see, the newest first; at most 100. */
   async list(caller: Caller, state?: ApprovalState): Promise<readonly Approval[]> {
     requirePerson(caller)
     const now = this.#clock.now()
+    const approvals: Approval[] = []
+    let last: ApprovalPage['after']
+    do {
+      const rows = await this.#readPage(caller, { state, now, after: last })
+      const page = rows.map((row) => toApproval(row, now))
+      approvals.push(...page.filter(({ subject }) => canUseScope(caller, subject)))
+      last = rows.length < pageSize ? undefined : rows.at(-1)
+    } while (last && approvals.length < maxListed)
+    return approvals.slice(0, maxListed)
+  }
+
+  async #readPage(
+    { accountId }: Caller,
+    { state, now, after }: ApprovalPage,
+  ): Promise<readonly ApprovalRow[]> {
     let query = this.#storage.db
       .selectFrom('approvals')
       .selectAll()
-      .where('account_id', '=', caller.accountId)
+      .where('account_id', '=', accountId)
       .orderBy('requested_at', 'desc')
-      .limit(maxListed)
+      .orderBy('id', 'desc')
+      .limit(pageSize)
     if (state === 'expired') {
       query = query.where('state', 'in', ['waiting', 'approved']).where('expires_at', '<=', now)
     } else if (state !== undefined) {
       query = query.where('state', '=', state)
       if (state === 'waiting' || state === 'approved') query = query.where('expires_at', '>', now)
     }
-    const approvals = (await query.execute()).map((row) => toApproval(row, now))
-    return approvals.filter(({ subject }) => canUseScope(caller, subject))
+    if (!after) return await query.execute()
+    const { requested_at: at, id } = after
+    return await query
+      .where((row) =>
+        row.or([row('requested_at', '<', at), row('requested_at', '=', at).and('id', '<', id)]),
+      )
+      .execute()
+  }
+
+  /** Throws `not-found` when the account has no such approval, or the caller may not use its project. */
+  async find(caller: Caller, id: string): Promise<Approval> {
+    requirePerson(caller)
+    return toApproval(await this.#findRow(caller, id), this.#clock.now())
+  }
+
+  async #findRow(caller: Caller, id: string): Promise<ApprovalRow> {
+    const row = await this.#storage.db
+      .selectFrom('approvals')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', caller.accountId)
+      .executeTakeFirst()
+    if (row && canUseScope(caller, JSON.parse(row.subject))) return row
+    throw new AppError('not-found', `there is no approval '${truncate(id)}'`)
   }
 
   /**
@@ -219,24 +280,14 @@ export class Approvals {
     by: string,
   ): Promise<Approval> {
     requirePerson(caller)
-    const { accountId, keyId } = caller
+    const { keyId } = caller
     if (note !== undefined && note.length > maxNoteLength) {
       const rule = `must not be longer than ${maxNoteLength} characters`
       throw invalidRequest([{ field: 'note', value: note, rule }])
     }
     const { db, retryWhileLocked } = this.#storage
     const now = this.#clock.now()
-    const find = () =>
-      db
-        .selectFrom('approvals')
-        .selectAll()
-        .where('id', '=', id)
-        .where('account_id', '=', accountId)
-        .executeTakeFirst()
-    const row = await find()
-    if (!row || !canUseScope(caller, JSON.parse(row.subject))) {
-      throw new AppError('not-found', `there is no approval '${truncate(id)}'`)
-    }
+    const row = await this.#findRow(caller, id)
     if (row.key_id === keyId) {
       throw new AppError(
         'forbidden',
@@ -266,7 +317,7 @@ export class Approvals {
         .executeTakeFirstOrThrow(),
     )
     if (numUpdatedRows === 0n) {
-      const state = stateOf((await find()) ?? row, now)
+      const state = stateOf(await this.#findRow(caller, id), now)
       throw new AppError('conflict', `approval ${id} is ${state}; nothing was changed`)
     }
     return toApproval({ ...row, ...change }, now)

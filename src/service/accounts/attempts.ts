@@ -11,17 +11,17 @@ import type {
   AttemptResult,
 } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { msPerDay, msPerHour } from '../../domain/time/dates.js'
+import { msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { useApproval } from './approvals.js'
 
-/** A call whose end nobody reports does not hold its place for longer. */
-const longestCallMs = 2 * msPerHour
+/** How long a call is taken to be in progress, since nobody reports its end. */
+const callMs = 2 * msPerHour
 
-/** The longest cool-down, and how long attempts are kept. */
+/** The longest cool-down, and how long attempts are kept at least. */
 export const maxCoolDownSeconds = (7 * msPerDay) / 1000
 
 export type AttemptStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
@@ -60,24 +60,46 @@ export class Attempts implements AttemptCounter {
       .execute()
   }
 
-  /** The call has ended, so that another may take its place. */
-  async end(decisionId: string, at: Instant): Promise<void> {
-    await this.#storage.db
-      .updateTable('attempts')
-      .set({ ended_at: at })
-      .where('decision_id', '=', decisionId)
-      .where('ended_at', 'is', null)
+  /**
+   * Deletes those that no limit counts any more. A clock that is ahead must not, so the time is taken from the attempts, as the
+   * earliest of the last eight days that have any, if it is before `now`.
+   */
+  async deleteOld(now: Instant): Promise<void> {
+    const { db } = this.#storage
+    const keptMs = maxCoolDownSeconds * 1000
+    const today = await findToday(db)
+    if (today !== undefined) {
+      await db
+        .deleteFrom('attempts')
+        .where('at', '<', Math.min(today, now) - keptMs)
+        .execute()
+    }
+    // Those that were used are in the records of the decisions. Without one, nothing is approved.
+    await db
+      .deleteFrom('approvals')
+      .where('expires_at', '<', now - keptMs)
       .execute()
   }
+}
 
-  /** Deletes those that no limit counts any more. */
-  async deleteOld(now: Instant): Promise<void> {
-    const before = now - maxCoolDownSeconds * 1000
-    const { db } = this.#storage
-    await db.deleteFrom('attempts').where('at', '<', before).execute()
-    // Those that were used are in the records of the decisions.
-    await db.deleteFrom('approvals').where('expires_at', '<', before).execute()
+/** A clock that is ahead for fewer days deletes no attempts. */
+const daysOfClock = 8
+
+/** The beginning, in UTC, of the earliest of the last eight days with attempts; `undefined` if there are fewer. */
+async function findToday(db: Db): Promise<Instant | undefined> {
+  let beginning: Instant = Number.MAX_SAFE_INTEGER
+  for (let day = 0; day < daysOfClock; day += 1) {
+    const latest = await db
+      .selectFrom('attempts')
+      .select('at')
+      .where('at', '<', beginning)
+      .orderBy('at', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    if (!latest) return undefined
+    beginning = toUtcDay(latest.at) * msPerDay
   }
+  return beginning
 }
 
 /** In SQLite a write, since a transaction that begins with a read could not write if another process has written meanwhile. */
@@ -106,8 +128,7 @@ async function takeLocked(
   const refused =
     findCoolDown(counts, at, limits) ??
     findFullNumber(counts, limits) ??
-    (await findFullWindow(db, attempt, counts, limits)) ??
-    findConcurrent(counts, limits)
+    (await findFullWindow(db, attempt, counts, limits))
   if (refused) return { refused }
   const approved = limits.approval ? await useApproval(db, attempt, webhooks) : undefined
   if (approved?.refused) return approved
@@ -149,7 +170,7 @@ async function readCounts(db: Db, { keyId, subject: { number }, at }: Attempt): 
     .select([
       countIf(sql`at > ${at - msPerHour}`).as('hour'),
       countIf(sql`true`).as('day'),
-      countIf(sql`ended_at is null and at > ${at - longestCallMs}`).as('open'),
+      countIf(sql`at > ${at - callMs}`).as('open'),
     ])
     .where('key_id', '=', keyId)
     .where('at', '>', at - msPerDay)
@@ -201,13 +222,21 @@ async function findFullWindow(
   db: Db,
   { keyId }: Attempt,
   counts: Counts,
-  { attemptsPerHour, attemptsPerDay }: AttemptLimits,
+  { attemptsPerHour, attemptsPerDay, concurrent }: AttemptLimits,
 ): Promise<AttemptRefusal | undefined> {
+  const reason = 'key-attempts' as const
   const windows = [
-    { limit: attemptsPerDay, taken: counts.day, ms: msPerDay, text: 'in 24 hours' },
-    { limit: attemptsPerHour, taken: counts.hour, ms: msPerHour, text: 'in an hour' },
+    { limit: attemptsPerDay, taken: counts.day, ms: msPerDay, reason, text: 'in 24 hours' },
+    { limit: attemptsPerHour, taken: counts.hour, ms: msPerHour, reason, text: 'in an hour' },
+    {
+      limit: concurrent,
+      taken: counts.open,
+      ms: callMs,
+      reason: 'key-concurrent' as const,
+      text: 'at a time',
+    },
   ]
-  for (const { limit, taken, ms, text } of windows) {
+  for (const { limit, taken, ms, reason, text } of windows) {
     if (limit === undefined || taken < limit) continue
     const leaving = await db
       .selectFrom('attempts')
@@ -218,15 +247,7 @@ async function findFullWindow(
       .limit(1)
       .executeTakeFirst()
     const opensAt = (leaving?.at ?? 0) + ms
-    return { reason: 'key-attempts', detail: `${limit} ${text}`, opensAt }
+    return { reason, detail: `${limit} ${text}`, opensAt }
   }
   return undefined
-}
-
-function findConcurrent(
-  { open }: Counts,
-  { concurrent }: AttemptLimits,
-): AttemptRefusal | undefined {
-  if (concurrent === undefined || open < concurrent) return undefined
-  return { reason: 'key-concurrent', detail: `${concurrent} at a time` }
 }

@@ -1,8 +1,8 @@
 /** Checks what an operator asks to limit the calls of a key to. */
 import { findRegionCountry } from '../../data/numbering/area-codes.js'
-import type { Caller, KeyLimits } from '../../domain/caller.js'
+import type { Caller, KeyLimits, Right } from '../../domain/caller.js'
 import type { AttemptLimits, CallLimits, Mandate, TokenGrant } from '../../domain/mandate.js'
-import { parseDialString } from '../../domain/phone-number.js'
+import { isPossibleNumber, parseDialString } from '../../domain/phone-number.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import { maxCoolDownSeconds } from './attempts.js'
@@ -18,8 +18,12 @@ const counts = {
   concurrent: maxCount,
 } as const
 
+/** A right beyond these would let it store the consent that its calls need, or approve them. */
+const tokenRights: readonly Right[] = ['decide', 'records']
+
 /**
- * A caller limited further by a token. What a token was given is what both permit, so it is no more than the key is given now.
+ * A caller limited further by a token: an Agent, with those of the rights `decide` and `records` that the key has. What a token was
+ * given is what both permit, so it is no more than the key is given now.
  */
 export function narrow(
   caller: Caller,
@@ -38,7 +42,12 @@ export function narrow(
     regions: intersect(before.regions, regions),
     ...(attempts && { attempts }),
   })
-  return Object.freeze({ ...caller, limits: Object.freeze({ ...limits, callKinds, mandate }) })
+  const rights = new Set(tokenRights.filter((right) => limits.rights.has(right)))
+  return Object.freeze({
+    ...caller,
+    role: 'Agent',
+    limits: Object.freeze({ ...limits, rights, callKinds, mandate }),
+  })
 }
 
 /** What a key without limits may ask for. */
@@ -143,7 +152,7 @@ async function requireCampaigns(
 
 function parseCallerId(text: string): string {
   const parsed = parseDialString(text, new Set())
-  if (parsed.kind === 'nanp') return parsed.number
+  if (parsed.kind === 'nanp' && isPossibleNumber(parsed.number)) return parsed.number
   throw invalid('callerIds', text, 'is not a number of the North American plan')
 }
 

@@ -1,6 +1,7 @@
 /** Converts between the limits of a key, the columns of its row, and the caller. */
 import type { Insertable, Selectable } from 'kysely'
 import { z } from 'zod'
+import { listDocumentProblems } from '../../data/files/document-problems.js'
 import {
   type Caller,
   defaultMaxScrubNumbers,
@@ -13,6 +14,7 @@ import {
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import type { CallLimits, Mandate, ProjectLimit, TokenGrant } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { AppError, describeProblem, getErrorMessage } from '../../errors.js'
 import type { AccountRow, ApiKeyRow, Db } from '../../storage/tables.js'
 
 /** The limits an operator sets for a key; absent means no limit. */
@@ -56,26 +58,65 @@ const tokenGrantSchema = z.strictObject({
   attempts: count,
 })
 
-/** Throws for limits that this version cannot read. */
-export function readTokenGrant(text: string): TokenGrant {
-  return tokenGrantSchema.parse(JSON.parse(text))
+/** Throws `unreadable-key` naming the key. */
+export function readTokenGrant(text: string, keyId: string): TokenGrant {
+  const { value, unreadable } = parseLimits(tokenGrantSchema, text)
+  if (value === undefined) throw createUnreadableError(keyId, unreadable)
+  return value
 }
 
-/** Throws for limits that this version cannot read. */
-function readCallLimits(text: string | null): CallLimits | undefined {
-  return text === null ? undefined : callLimitsSchema.parse(JSON.parse(text))
+interface ParsedLimits<Value> {
+  readonly value?: Value
+  readonly unreadable?: string
 }
 
-/** Reads the grant of a row. Rights are always stored explicitly, even for a key without limits. */
-export function readGrant(row: KeyLimitRow): KeyGrant & { readonly rights: readonly Right[] } {
+function parseLimits<Value>(schema: z.ZodType<Value>, text: string): ParsedLimits<Value> {
+  let document: unknown
+  try {
+    document = JSON.parse(text)
+  } catch (cause) {
+    return { unreadable: getErrorMessage(cause) }
+  }
+  const { data, error } = schema.safeParse(document)
+  if (!error) return { value: data }
+  return { unreadable: listDocumentProblems(error, document).map(describeProblem).join('; ') }
+}
+
+function createUnreadableError(keyId: string, unreadable = ''): AppError {
+  return new AppError(
+    'unreadable-key',
+    `key ${keyId} is refused, since this version cannot read its limits (${unreadable}); ` +
+      'change it with the version that has set them, or revoke it and create another',
+  )
+}
+
+export interface StoredGrant extends KeyGrant {
+  /** Always stored, even for a key without limits. */
+  readonly rights: readonly Right[]
+  /** Why this version cannot read `calls`, which is absent then. */
+  readonly unreadable?: string | undefined
+}
+
+/** For people; nothing may be permitted by a grant that is `unreadable`. */
+export function readStoredGrant(row: KeyLimitRow): StoredGrant {
+  const { value: calls, unreadable } =
+    row.call_limits === null ? {} : parseLimits(callLimitsSchema, row.call_limits)
   return {
     rights: parseKnownWords(row.rights, rights),
     projects: row.projects?.split(','),
     callKinds: row.call_kinds === null ? undefined : parseKnownWords(row.call_kinds, callKinds),
-    calls: readCallLimits(row.call_limits),
+    calls,
     notBefore: row.not_before ?? undefined,
     expiresAt: row.expires_at ?? undefined,
+    ...(unreadable !== undefined && { unreadable }),
   }
+}
+
+/** Throws `unreadable-key` naming the key. */
+export function readGrant(row: KeyLimitRow, keyId: string): StoredGrant {
+  const grant = readStoredGrant(row)
+  if (grant.unreadable !== undefined) throw createUnreadableError(keyId, grant.unreadable)
+  return grant
 }
 
 export function toGrantColumns(grant: KeyGrant): Pick<Insertable<ApiKeyRow>, keyof KeyLimitRow> {
@@ -120,10 +161,10 @@ type CallerRow = Pick<
 > &
   ScrubTermsRow
 
-/** The caller for a key's row; reads the campaigns of its projects in advance. */
+/** The caller for a key's row; reads the campaigns of its projects in advance. Throws `unreadable-key`. */
 export async function readCaller(db: Db, row: CallerRow): Promise<Caller> {
   const { id: keyId, account_id: accountId, role } = row
-  const grant = readGrant(row)
+  const grant = readGrant(row, keyId)
   const scope: Pick<KeyLimits, 'projects' | 'callKinds'> = {
     projects: grant.projects ? await readProjectLimit(db, accountId, grant.projects) : 'any',
     callKinds: grant.callKinds ? new Set(grant.callKinds) : 'any',

@@ -163,7 +163,7 @@ const eraseAttempts: EraseKind = async (db, { number, accountId }) => {
     .where('number', '=', number)
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()
-  const why = 'without the number; deleted after seven days'
+  const why = 'without the number; deleted when no limit counts them any more'
   return [{ what: 'attempts of keys', count: Number(numUpdatedRows), result: 'reduced', why }]
 }
 

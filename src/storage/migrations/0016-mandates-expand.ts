@@ -53,7 +53,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('account_id', 'text', (column) => column.notNull())
     .addColumn('number', 'text', (column) => column.notNull())
     .addColumn('at', 'bigint', (column) => column.notNull())
-    .addColumn('ended_at', 'bigint')
     .execute()
   await db.schema.createIndex('attempts_key').on('attempts').columns(['key_id', 'at']).execute()
   await db.schema
