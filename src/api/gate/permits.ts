@@ -1,7 +1,7 @@
 /** Permits of single calls for SIP edges. `http/decision-routes.ts` handles the one that decides. */
 import { z } from 'zod'
 import { type CallKind, callKinds, type Decision, type ReasonCode } from '../../domain/decision.js'
-import { type PhoneNumber, parseDialString } from '../../domain/phone-number.js'
+import { isPossibleNumber, type PhoneNumber, parseDialString } from '../../domain/phone-number.js'
 import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
 import { fields, optionalText } from '../fields.js'
 import { decisionSchema } from './decision-body.js'
@@ -25,13 +25,10 @@ const nanpNumber = z
   .string('is required and must be text')
   .transform((text, context): PhoneNumber => {
     const dialed = parseDialString(text)
-    if (dialed.kind === 'nanp' && nanpPattern.test(dialed.number)) return dialed.number
+    if (dialed.kind === 'nanp' && isPossibleNumber(dialed.number)) return dialed.number
     context.addIssue('must be a number of the North American plan, such as 2125550199')
     return z.NEVER
   })
-
-/** Neither an area code nor an exchange begins with 0 or 1, or is a service code. */
-const nanpPattern = /^(?:[2-9](?!11)\d\d){2}\d{4}$/
 
 const edge = optionalText(63)
 
