@@ -442,6 +442,27 @@ describe('the authentication check', () => {
     }
   })
 
+  test('says what a limited key may do, and what a token of it may', async () => {
+    const { app, apiKeys } = await build()
+    const { key } = await apiKeys.create({
+      accountId: 'main',
+      role: 'Agent',
+      label: '',
+      rights: ['records', 'decide'],
+      callKinds: ['ai', 'manual'],
+    })
+    const limits = { Rights: ['decide', 'records'], CallKinds: ['manual', 'ai'] }
+    expect((await app.send(validate, { key })).json()).toMatchObject(limits)
+    const details = JSON.stringify([{ type: 'callgate_dial', kinds: ['ai'] }])
+    const body = new URLSearchParams({ ...formOf(key), authorization_details: details })
+    const granted = await app.send('/oauth/token', { method: 'POST', body, key: null })
+    const { access_token: token } = granted.json() as { access_token: string }
+    expect((await app.send(validate, bearer(token))).json()).toMatchObject({
+      ...limits,
+      CallKinds: ['ai'],
+    })
+  })
+
   test.each([
     'projectId=MINE',
     'projId=mine',

@@ -17,6 +17,7 @@ import {
   clientKinds,
   connectMcp,
   type McpClient,
+  type McpResult,
   textOf,
 } from '../support/mcp-clients.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -192,6 +193,23 @@ describe('a real gate', () => {
     const result = await callTool(client, 'may_i_dial', { number: allowed, projectId })
     expect(result.structuredContent).toMatchObject({ allowed: false, reason: 'unknown-project' })
     expect(textOf(result)).not.toMatch(/\p{C}/u)
+  })
+
+  it('shows a decision to its own account alone, also when two ask at once', async () => {
+    const { key: other } = await running.callgate.keys.create({
+      accountId: 'main',
+      role: 'Agent',
+      label: '',
+    })
+    const clients = [await connect(running.keys.sandbox), await connect(other)] as const
+    const asked = await callTool(clients[0], 'may_i_dial', { number: allowed })
+    const { decisionId } = asked.structuredContent as { decisionId: string }
+    const [own, others] = await Promise.all(
+      clients.map((client) => callTool(client, 'explain_decision', { decisionId })),
+    )
+    expect(own?.structuredContent).toMatchObject({ decision: 'allow' })
+    expect(others?.isError).toBe(true)
+    expect(textOf(others as McpResult)).toMatch(/^Do not dial: the gate answered 404: /)
   })
 
   it('explains a block and says when the call may be placed', async () => {
