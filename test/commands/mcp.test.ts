@@ -245,7 +245,7 @@ async function fakeGate(answers: Readonly<Record<string, Answer>>): Promise<stri
       CallKinds: ['ai'],
       Now: '2026-11-23T17:00:00Z',
     }),
-    '/openapi.json': json({ paths: { '/v1/permits': {}, '/v1/opt-outs': {} } }),
+    '/.well-known/jwks.json': json({ keys: [{}] }),
     ...answers,
   }
   const server = createServer((request, response) => {
@@ -363,6 +363,89 @@ it('says not to dial when the gate is not there at all', async () => {
   expect(response.status).toBe(503)
   expect(await response.json()).toEqual({
     error: 'Do not dial: the gate answered 503: "down"',
+  })
+})
+
+const outputOf = ({ structuredContent }: McpResult) =>
+  (structuredContent ?? {}) as Readonly<Record<string, unknown>>
+
+describe('a real gate that gives permits', () => {
+  let gate: TestCallgate
+  let url: string
+  beforeAll(async () => {
+    gate = await openTestCallgate({
+      environment: {
+        CALLGATE_PERMITS_ISSUER: 'https://gate.example',
+        CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+      },
+    })
+    url = await serveMcp(gate.url)
+  })
+  afterAll(() => gate.end())
+
+  const send = (path: string, body: object) =>
+    fetch(`${gate.url}${path}`, {
+      method: 'POST',
+      headers: { loginId: gate.keys.sandbox, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+
+  it('gives one that is used once; the words of an opt-out are stored, and no other is given', async () => {
+    const client = await connect(gate.keys.sandbox, { url })
+    const call = { number: allowed, callerId: '+1 212 555 0199' }
+    const granted = await callTool(client, 'request_permit', call)
+    expect(granted.structuredContent).toMatchObject({ status: 'granted', reason: 'permitted' })
+    const { permit, decisionId } = outputOf(granted)
+    const use = { value: permit, number: allowed, callerId: '2125550199' }
+    expect((await send('/v1/permits/use', use)).status).toBe(200)
+    expect((await send('/v1/permits/use', use)).status).toBe(409)
+    const said = { decisionId, said: 'take me off your list' }
+    const stored = await callTool(client, 'record_opt_out', said)
+    expect(stored.structuredContent).toMatchObject({ recorded: true, wordsStored: true })
+    const [statement] = await gate.callgate.storage.db
+      .selectFrom('opt_out_statements')
+      .selectAll()
+      .execute()
+    expect(statement).toMatchObject({ number: allowed, said: said.said, source: 'mcp' })
+    const refused = await callTool(client, 'request_permit', call)
+    expect(refused.structuredContent).toMatchObject({
+      status: 'refused',
+      reason: 'consent-revoked',
+    })
+  })
+
+  it('says what a permit needs, and lets emergency calls pass without one', async () => {
+    const client = await connect(gate.keys.sandbox, { url })
+    const unnamed = await callTool(client, 'request_permit', { number: '2125550107' })
+    expect(textOf(unnamed)).toMatch(/^Do not dial: .*callerId/)
+    const emergency = await callTool(client, 'request_permit', { number: '911' })
+    expect(emergency.structuredContent).toMatchObject({ status: 'granted', dial: '911' })
+  })
+
+  it('goes on when a person with another key has approved exactly this call', async () => {
+    const { key } = await gate.callgate.keys.create({
+      accountId: 'sandbox',
+      role: 'Agent',
+      label: '',
+      rights: ['decide'],
+      calls: { approval: 'always' },
+    })
+    const client = await connect(key, { url })
+    const call = { number: '2125550107', callerId: '2125550199' }
+    const waiting = await callTool(client, 'request_permit', call)
+    expect(waiting.structuredContent).toMatchObject({ status: 'approval_needed' })
+    const { approvalId } = outputOf(waiting)
+    const listed = await fetch(`${gate.url}/v1/approvals?state=waiting`, {
+      headers: { loginId: gate.keys.sandbox },
+    })
+    const { approvals } = (await listed.json()) as { approvals: { subjectHash: string }[] }
+    const { subjectHash } = approvals[0] ?? {}
+    const verdict = await send(`/v1/approvals/${approvalId}`, { verdict: 'approve', subjectHash })
+    expect(verdict.status, await verdict.text()).toBe(200)
+    const granted = await callTool(client, 'request_permit', { ...call, approvalId })
+    expect(granted.structuredContent).toMatchObject({ status: 'granted' })
+    const again = await callTool(client, 'request_permit', { ...call, approvalId })
+    expect(again.structuredContent).toMatchObject({ status: 'refused', reason: 'approval-needed' })
   })
 })
 

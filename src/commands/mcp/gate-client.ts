@@ -22,13 +22,7 @@ export interface GateAddress {
   readonly timeoutMs: number
 }
 
-/** Endpoints that not every gate has. */
-export interface GateFeatures {
-  readonly permits: boolean
-  readonly optOuts: boolean
-}
-
-const description = z.object({ paths: z.record(z.string(), z.unknown()) })
+const keySet = z.object({ keys: z.array(z.unknown()) })
 
 export class GateClient {
   readonly #address: GateAddress
@@ -44,9 +38,14 @@ export class GateClient {
     return this.ask('/v1.5/Auth/Validate', accessCheckEndpoint.response)
   }
 
-  async readFeatures(): Promise<GateFeatures> {
-    const { paths } = await this.ask('/openapi.json', description)
-    return { permits: '/v1/permits' in paths, optOuts: '/v1/opt-outs' in paths }
+  /** Whether the gate gives permits: only then does it publish keys that they are signed with. */
+  async readGivesPermits(): Promise<boolean> {
+    try {
+      return (await this.ask('/.well-known/jwks.json', keySet)).keys.length > 0
+    } catch (cause) {
+      if (cause instanceof GateFailure && cause.status === 404) return false
+      throw cause
+    }
   }
 
   /** Sends `body` as JSON by POST, or reads by GET without one. Rejects with a {@link GateFailure}. */

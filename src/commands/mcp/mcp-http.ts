@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { hostHeaderValidation, originValidation, toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler } from '@modelcontextprotocol/server'
-import { type GateAddress, GateClient, GateFailure, type GateFeatures } from './gate-client.js'
+import { type GateAddress, GateClient, GateFailure } from './gate-client.js'
 import { createMcpServer, type McpSession } from './tools.js'
 
 export interface McpHttpOptions {
@@ -29,7 +29,7 @@ export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions
     bearer_methods_supported: ['header'],
   }
   const challenge = `Bearer resource_metadata="${publicUrl}${metadataPath}"`
-  let features: GateFeatures | undefined
+  let givesPermits: boolean | undefined
 
   const serveMcp = async (request: IncomingMessage, response: ServerResponse) => {
     const [, key] =
@@ -42,8 +42,8 @@ export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions
     let session: McpSession
     try {
       const access = await client.readKey()
-      features ??= await client.readFeatures()
-      session = { client, access, features }
+      givesPermits ??= await client.readGivesPermits()
+      session = { client, access, givesPermits }
     } catch (cause) {
       const failure = cause instanceof GateFailure ? cause : new GateFailure('this program failed')
       if (failure.status !== 401)

@@ -77,13 +77,14 @@ async function serveStandardStreams(
   client: GateClient,
   onerror: (error: Error) => void,
 ): Promise<void> {
-  const [access, features] = await Promise.all([client.readKey(), client.readFeatures()]).catch(
-    (cause: unknown) => {
-      throw new CommandFailure(getErrorMessage(cause))
-    },
-  )
+  const [access, givesPermits] = await Promise.all([
+    client.readKey(),
+    client.readGivesPermits(),
+  ]).catch((cause: unknown) => {
+    throw new CommandFailure(getErrorMessage(cause))
+  })
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
-  serveStdio(() => createMcpServer({ client, access, features }), { onerror })
+  serveStdio(() => createMcpServer({ client, access, givesPermits }), { onerror })
 }
 
 function readKey(): string {

@@ -12,18 +12,12 @@ import { version } from '../../config/version.js'
 import type { CallKind } from '../../domain/mandate.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import {
-  boundText,
-  type GateClient,
-  GateFailure,
-  type GateFeatures,
-  maxTextLength,
-} from './gate-client.js'
+import { boundText, type GateClient, GateFailure, maxTextLength } from './gate-client.js'
 
 export interface McpSession {
   readonly client: GateClient
   readonly access: AccessCheckResult
-  readonly features: GateFeatures
+  readonly givesPermits: boolean
 }
 
 /** A server with the tools that the key may use. */
@@ -32,14 +26,14 @@ export function createMcpServer(session: McpSession): McpServer {
     { name: 'callgate', version },
     { capabilities: { tools: {} }, instructions },
   )
-  const { access, features } = session
+  const { access, givesPermits } = session
   if (access.rights.includes('decide')) {
     addMayIDial(server, session)
     addExplainDecision(server, session)
     addNextAllowedTime(server, session)
-    if (features.permits) addRequestPermit(server, session)
+    if (givesPermits) addRequestPermit(server, session)
   }
-  if (access.rights.includes('records')) addRecordOptOut(server, session)
+  if (access.rights.includes('records')) addRecordOptOut(server, session.client)
   return server
 }
 
@@ -61,7 +55,9 @@ const callInput = {
     .union([short(100), z.int().positive()])
     .transform(String)
     .optional()
-    .describe('The number that the called person will see'),
+    .describe(
+      'The number that the called person will see; a permit needs it, except to emergency and service codes',
+    ),
   campaignId: short(64).optional(),
   projectId: short(64).optional(),
   postalCode: short(20).optional().describe('Where the person is, if known'),
@@ -173,9 +169,11 @@ function requireAnswerTo(
   decision: z.output<typeof decisionSchema>,
 ): void {
   const { id, dialed, callKind, whatIf, reason } = decision
-  const isRecorded = id !== '' && (id !== '-' || reason === 'service-code')
-  const isSame = dialed === asked.number.trim() && callKind === asked.callKind
-  if (isRecorded && isSame && whatIf === asked.whatIf) return
+  const isSame = dialed === asked.number.trim()
+  // Emergency calls pass without a record, whatever else the request says or lacks.
+  if (isSame && reason === 'service-code') return
+  const isRecorded = id !== '' && id !== '-'
+  if (isSame && isRecorded && callKind === asked.callKind && whatIf === asked.whatIf) return
   throw new GateFailure('the gate answered another question')
 }
 
@@ -283,7 +281,7 @@ function addNextAllowedTime(server: McpServer, { client }: McpSession): void {
   )
 }
 
-function addRecordOptOut(server: McpServer, session: McpSession): void {
+function addRecordOptOut(server: McpServer, client: GateClient): void {
   server.registerTool(
     'record_opt_out',
     {
@@ -333,7 +331,7 @@ function addRecordOptOut(server: McpServer, session: McpSession): void {
       answer(
         'The opt-out is NOT recorded; tell a person, and do not dial the number',
         input,
-        (call) => recordOptOut(call, session),
+        (call) => recordOptOut(call, client),
       ),
   )
 }
@@ -346,12 +344,12 @@ interface OptOutCall {
   readonly projectId?: string | undefined
 }
 
-async function recordOptOut(call: OptOutCall, { client, features }: McpSession) {
+async function recordOptOut(call: OptOutCall, client: GateClient) {
   const { decisionId: id, said, scope } = call
   const recorded = z.object({ recorded: z.literal(true) })
   const words = { said, source: 'mcp' }
-  const wordsStored = features.optOuts && said !== undefined
-  if (features.optOuts && id !== undefined && scope === 'project') {
+  const wordsStored = said !== undefined
+  if (id !== undefined && scope === 'project') {
     await client.ask('/v1/opt-outs', recorded, { decisionId: id, ...words })
     return { recorded: true, wordsStored }
   }
@@ -363,12 +361,7 @@ async function recordOptOut(call: OptOutCall, { client, features }: McpSession) 
   const { number: listed } = parsed
   const { projectId } = scope === 'account' ? {} : (of ?? call)
   const campaignId = scope === 'account' ? undefined : of?.campaignId
-  if (features.optOuts) {
-    await client.ask('/v1/opt-outs', recorded, { number: listed, projectId, campaignId, ...words })
-  } else {
-    const request = { actionType: 'add', phoneList: listed, projId: projectId, campaignId }
-    await client.ask('/app/main/rpc/pdnc', z.object({ message: z.literal('success') }), request)
-  }
+  await client.ask('/v1/opt-outs', recorded, { number: listed, projectId, campaignId, ...words })
   return { recorded: true, number: listed, wordsStored }
 }
 
