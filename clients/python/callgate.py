@@ -48,6 +48,7 @@ __all__ = [
     "Client",
     "Decision",
     "DialRefused",
+    "Disclosure",
     "Finding",
     "Undecided",
     "WaitingApproval",
@@ -99,6 +100,15 @@ def _elapsed(since: _Moment) -> float:
     return max(monotonic - since.monotonic, wall - since.wall)
 
 
+@dataclass(frozen=True)
+class Disclosure:
+    """What must be said in the call, in words of your own. New keys may come with any release."""
+
+    key: str
+    # Citations of the rules that ask for it.
+    rules: Tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Allowed:
     """A call that may be dialed once. Only ``Client.decide`` makes one."""
@@ -113,6 +123,8 @@ class Allowed:
     degraded: Tuple[str, ...]
     # Calls that the key may still ask for: "hour" and "day", if they are limited.
     remaining: Mapping[str, float]
+    # In the order in which it is said; empty if nothing must be.
+    disclosures: Tuple[Disclosure, ...]
     _since: _Moment = field(repr=False)
     _valid_seconds: float = field(repr=False)
     _proof: InitVar[object]
@@ -382,6 +394,9 @@ def _read_decision(asked: str, call_kind: str, answer: _Answer) -> Decision:
     valid_seconds = _read_valid_seconds(body, date)
     if decision != "allow" or body.get("dial") != number or valid_seconds is None:
         return unreadable
+    disclosures = _read_disclosures(body.get("disclosures", []))
+    if disclosures is None:
+        return unreadable
     if not isinstance(degraded, list) or not all(isinstance(one, str) for one in degraded):
         return unreadable
     if _elapsed(answer.sent_at) >= valid_seconds:
@@ -393,6 +408,7 @@ def _read_decision(asked: str, call_kind: str, answer: _Answer) -> Decision:
         number,
         tuple(degraded),
         remaining,
+        disclosures,
         answer.sent_at,
         valid_seconds,
         _made_by_decide,
@@ -409,6 +425,21 @@ def _read_approval(value: Any) -> Optional[WaitingApproval]:
     if not isinstance(id, str) or not id or not isinstance(expires_at, str):
         return None
     return WaitingApproval(id, expires_at)
+
+
+# ``None`` if it cannot be read: a call of which it is not known what must be said is not placed.
+def _read_disclosures(value: Any) -> Optional[Tuple[Disclosure, ...]]:
+    if not isinstance(value, list):
+        return None
+    disclosures = []
+    for one in value:
+        key, rules = _read_dict(one).get("key"), _read_dict(one).get("rules")
+        if not isinstance(key, str) or not key or not isinstance(rules, list):
+            return None
+        if not all(isinstance(rule, str) for rule in rules):
+            return None
+        disclosures.append(Disclosure(key, tuple(rules)))
+    return tuple(disclosures)
 
 
 def _read_remaining(value: Any) -> Mapping[str, float]:

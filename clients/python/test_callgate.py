@@ -18,6 +18,7 @@ from callgate import (
     CallgateError,
     Client,
     DialRefused,
+    Disclosure,
     Undecided,
     WaitingApproval,
 )
@@ -86,6 +87,11 @@ class Hostile(unittest.TestCase):
     def test_is_undecided_when_no_thread_can_be_started(self):
         with mock.patch("threading.Thread.start", side_effect=RuntimeError("can't start new thread")):
             self.assertEqual(hostile("sound").decide(NUMBER, "ai").cause, "network")
+
+    def test_says_what_must_be_said(self):
+        said = hostile("with-disclosures").decide(NUMBER, "ai").disclosures
+        self.assertEqual(said, (Disclosure("identity", ("a rule",)),))
+        self.assertEqual(hostile("sound").decide(NUMBER, "ai").disclosures, ())
 
     def test_names_the_approval_that_a_call_waits_for(self):
         waiting = hostile("waits").decide(NUMBER, "ai")

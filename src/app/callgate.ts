@@ -5,6 +5,7 @@
 
 import { resolveGateDeadlineMs, type Settings } from '../config/settings.js'
 import { version } from '../config/version.js'
+import type { CallingRules } from '../data/calling-rules/calling-rules.js'
 import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
 import { buildPolicy } from '../gate/build-policy.js'
@@ -130,7 +131,7 @@ async function buildCallgate(
   const embeddedFor = (kind: 'real' | 'sandbox') =>
     createEmbeddedCompliance(foundation, { views, kind, services, metrics })
   const embedded = { real: embeddedFor('real'), sandbox: embeddedFor('sandbox') }
-  const { settings } = foundation
+  const { settings, storage } = foundation
   const factSources = await openFactSources({ settings, runtime, data, metrics })
   const accountSubjects = createAccountServices(foundation, viewOf)
   const facts = createFactServices(foundation, { viewOf, factSources, metrics })
@@ -155,8 +156,8 @@ async function buildCallgate(
   const journal = createJournal(foundation, metrics)
   const erasureTask = createErasureTask(foundation, journal)
   const projection = createDecisionProjection(foundation, journal, metrics)
-  const { storage } = foundation
-  const gateDeps = createGateDeps(foundation, { accounts, metrics, journal })
+  const rules = createGateRules(settings, data.rules)
+  const gateDeps = createGateDeps(foundation, { accounts, metrics, journal, ...rules })
   const recheckGate = createRecheckGate(gateDeps)
   const callgate: Callgate = {
     ...foundation,
@@ -344,8 +345,9 @@ function createWarmup(
   return routeWarmupByAccount([warmers.sandbox, warmers.real], chooseByAccount(warmers))
 }
 
-function createGateRules(settings: Settings): GateRules {
+function createGateRules(settings: Settings, callingRules: CallingRules): GateRules {
   return {
+    callingRules,
     policy: buildPolicy(settings),
     settings: {
       ...settings.gate,
@@ -369,9 +371,10 @@ function replaceGateRules(
     gate,
     dryRunGate,
     recheckGate,
-  }: Pick<Callgate, 'gate' | 'dryRunGate'> & { readonly recheckGate: Gate },
+    data,
+  }: Pick<Callgate, 'gate' | 'dryRunGate' | 'data'> & { readonly recheckGate: Gate },
 ): void {
-  const rules = createGateRules(settings)
+  const rules = createGateRules(settings, data.rules)
   gate.replaceRules(rules)
   dryRunGate.replaceRules(toDryRunRules(rules))
   recheckGate.replaceRules(toRecheckRules(rules))
@@ -381,9 +384,9 @@ function replaceGateRules(
 const dryRunDeadlineFactor = 10
 
 /** There may be any number of dry runs at once, since their callers limit them. */
-function toDryRunRules({ policy, settings }: GateRules): GateRules {
+function toDryRunRules({ settings, ...rules }: GateRules): GateRules {
   const deadlineMs = settings.deadlineMs * dryRunDeadlineFactor
-  return { policy, settings: { ...settings, deadlineMs, maxPending: Number.POSITIVE_INFINITY } }
+  return { ...rules, settings: { ...settings, deadlineMs, maxPending: Number.POSITIVE_INFINITY } }
 }
 
 function createDryRunGate(deps: GateDeps): Gate {
@@ -399,9 +402,9 @@ function createDryRunGate(deps: GateDeps): Gate {
 /** The use of a permit is not refused because its database takes longer than a decision may. */
 const minRecheckMs = 1_000
 
-function toRecheckRules({ policy, settings }: GateRules): GateRules {
+function toRecheckRules({ settings, ...rules }: GateRules): GateRules {
   return {
-    policy,
+    ...rules,
     settings: { ...settings, deadlineMs: Math.max(settings.deadlineMs, minRecheckMs) },
   }
 }
@@ -430,12 +433,11 @@ function createPermits(
 }
 
 function createGateDeps(
-  { settings, runtime, storage, changeHead, pauses, attempts }: AppContext,
-  deps: Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
+  { runtime, storage, changeHead, pauses, attempts }: AppContext,
+  deps: GateRules & Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
 ): GateDeps {
   return {
     ...deps,
-    ...createGateRules(settings),
     checks: allChecks,
     clock: runtime.clock,
     watermark: changeHead,

@@ -20,6 +20,7 @@ export type {
   Call,
   CallKind,
   Decision,
+  Disclosure,
   Finding,
   RemainingAttempts,
   Undecided,

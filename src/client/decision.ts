@@ -26,6 +26,13 @@ export interface Finding {
   readonly detail: string
 }
 
+/** What must be said in the call, in words of your own, and the rules that ask for it. New keys may come with any release. */
+export interface Disclosure {
+  readonly key: string
+  /** Citations. */
+  readonly rules: readonly string[]
+}
+
 interface Answered {
   readonly id: string
   /** A code such as `permitted` or `no-consent`. New ones may come with any release of the service. */
@@ -107,6 +114,8 @@ export class Allowed implements Answered {
   /** Checks without a fresh answer that policy allowed. */
   readonly degraded: readonly string[]
   readonly remaining: RemainingAttempts
+  /** In the order in which it is said; empty if nothing must be. */
+  readonly disclosures: readonly Disclosure[]
   readonly #validity: Validity
   #isUsed = false
 
@@ -117,12 +126,14 @@ export class Allowed implements Answered {
       number,
       degraded,
       remaining,
+      disclosures,
       validity,
     }: {
       readonly answered: Answered
       readonly number: string
       readonly degraded: readonly string[]
       readonly remaining: RemainingAttempts
+      readonly disclosures: readonly Disclosure[]
       readonly validity: Validity
     },
   ) {
@@ -135,6 +146,7 @@ export class Allowed implements Answered {
     this.number = number
     this.degraded = degraded
     this.remaining = remaining
+    this.disclosures = disclosures
     this.#validity = validity
     Object.freeze(this)
   }
@@ -198,10 +210,12 @@ export function readDecision(call: Call, answer: HttpAnswer): Decision {
   }
   const degraded = textsOf(memberOf(body, 'degraded'))
   const validMs = readValidMs(body, date)
+  const disclosures = readDisclosures(memberOf(body, 'disclosures'))
   if (
     decision !== 'allow' ||
     textOf(body, 'dial') !== number ||
     !degraded ||
+    !disclosures ||
     validMs === undefined
   ) {
     return undecided('unreadable', 'the answer is not a decision of callgate', status)
@@ -211,7 +225,14 @@ export function readDecision(call: Call, answer: HttpAnswer): Decision {
   if (elapsedMs(validity.since) >= validMs) {
     return undecided('expired', `the allow was valid until ${answered.validUntil}`, status)
   }
-  return new Allowed(onlyHere, { answered, number, degraded, remaining, validity })
+  return new Allowed(onlyHere, {
+    answered,
+    number,
+    degraded,
+    remaining,
+    disclosures,
+    validity,
+  })
 }
 
 /** The body if it is a JSON object, by its type and its text. */
@@ -249,6 +270,18 @@ function readFinding(value: unknown): Finding | undefined {
   if (check === undefined || verdict === undefined) return undefined
   if (reason === undefined || detail === undefined) return undefined
   return Object.freeze({ check, verdict, reason, detail })
+}
+
+/** `undefined` if it cannot be read: a call of which it is not known what must be said is not placed. */
+function readDisclosures(value: unknown): readonly Disclosure[] | undefined {
+  if (value === undefined) return Object.freeze([])
+  if (!Array.isArray(value)) return undefined
+  const read = value.map((one) => {
+    const key = isObject(one) ? textOf(one, 'key') : undefined
+    const rules = isObject(one) ? textsOf(memberOf(one, 'rules')) : undefined
+    return key && rules && Object.freeze({ key, rules })
+  })
+  return read.every((one) => typeof one === 'object') ? Object.freeze(read) : undefined
 }
 
 function readApproval(value: unknown): WaitingApproval | undefined {

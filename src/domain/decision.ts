@@ -12,6 +12,28 @@ export { type CallKind, callKinds } from './mandate.js'
 export const checkNames = ['litigator', 'internal-dnc', 'permission', 'calling-hours'] as const
 export type CheckName = (typeof checkNames)[number]
 
+/** What a caller may have to say, in the order in which it is said. The caller chooses the words. */
+export const disclosureKeys = [
+  'natural-voice-first',
+  'ai-voice',
+  'identity',
+  'opt-out',
+  'sales-purpose',
+  'goods',
+  'agent-name',
+  'dnc-offer',
+  'debt-collector',
+  'recording',
+  'callback-number',
+] as const
+type DisclosureKey = (typeof disclosureKeys)[number]
+
+/** What must be said in an allowed call, and the citations of the rules that ask for it. */
+export interface Disclosure {
+  readonly key: DisclosureKey
+  readonly rules: readonly string[]
+}
+
 /** `mandate` is about the key that asks, and about pauses; no policy changes it. */
 export type FindingName = CheckName | 'mandate'
 
@@ -216,6 +238,8 @@ export interface Decision extends Ruling {
   readonly accountTime: Instant
   /** Of a key with limits on attempts. */
   readonly counted?: CountedCall | undefined
+  /** Absent unless the call is permitted. */
+  readonly disclosures?: readonly Disclosure[] | undefined
   /** Additional explanation for a call that was refused without checks. */
   readonly detail?: string | undefined
   /** An allow may be acted on before this instant; a block remains valid until then. */

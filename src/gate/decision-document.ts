@@ -3,6 +3,7 @@ import type { CallOutcome, HandoverFailure, OutcomeState } from '../domain/call-
 import {
   type CallChannel,
   type Decision,
+  type Disclosure,
   type Finding,
   listDegradedChecks,
   type PolicyEffect,
@@ -90,6 +91,8 @@ export interface DecisionDocument {
   readonly judgedAt: string
   readonly validUntil: string
   readonly nextAllowedAt?: string | undefined
+  /** Of an allow, in the order in which it is said; absent if nothing must be. */
+  readonly disclosures?: readonly Disclosure[] | undefined
   readonly whatIf: boolean
   /** Checks without a fresh answer that policy allowed; empty for a block. */
   readonly degraded: readonly string[]
@@ -156,6 +159,7 @@ function formatDecision(decision: Decision): string {
     (nextAllowedAt === undefined
       ? ''
       : formatMember('nextAllowedAt', formatFinite(nextAllowedAt))) +
+    formatDisclosures(decision) +
     `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
     (policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`) +
     `,"findings":[${findings}]` +
@@ -171,6 +175,11 @@ function formatDecision(decision: Decision): string {
     formatMember('reference', request.reference) +
     `,"recordVersion":${recordVersion}}`
   )
+}
+
+function formatDisclosures({ decision, disclosures }: Decision): string {
+  if (decision === 'block' || !disclosures?.length) return ''
+  return `,"disclosures":${JSON.stringify(disclosures)}`
 }
 
 function formatMandate({ request: { mandate }, counted }: Decision): string {

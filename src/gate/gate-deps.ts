@@ -1,6 +1,6 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { Compliance, MaybePromise } from '../domain/compliance.js'
-import type { Policy } from '../domain/decision.js'
+import type { CallKind, Disclosure, Policy } from '../domain/decision.js'
 import type { AttemptCounter, Pauses } from '../domain/mandate.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
@@ -53,6 +53,10 @@ export interface GateAccount {
 export interface GateRules {
   readonly policy: Policy
   readonly settings: GateSettings
+  readonly callingRules: {
+    /** What must be said in an allowed call, in order; `findRegions` gives all where the called person may be. */
+    listDisclosures(callKind: CallKind, findRegions: () => readonly string[]): readonly Disclosure[]
+  }
 }
 
 export interface GateDeps extends GateRules {

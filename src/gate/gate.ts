@@ -31,6 +31,7 @@ import {
   awaitPauses,
   countAttempt,
   createAttempt,
+  findRegions,
   judgeMandate,
   refuseByMandate,
 } from './mandate.js'
@@ -251,9 +252,8 @@ export class Gate {
   }
 
   #rule(call: PendingCall, findings: readonly Finding[], instants: Instants): Ruling {
-    const { settings } = this.#deps
     const { accountId, trunk } = call.request
-    const { accounts, trunks } = settings.shadow
+    const { accounts, trunks } = this.#deps.settings.shadow
     const isShadowed =
       accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
     const policy = isShadowed ? this.#shadowPolicy : this.#deps.policy
@@ -268,10 +268,8 @@ export class Gate {
     const invalid = rulingWithoutFindings('', 'block', 'invalid-request')
     const account = this.#accountOf(request)
     const arrivedAtMs = this.#deps.timers.monotonicMs()
-    return this.#decideImmediately(
-      { request, account, arrivedAtMs, currentAt: undefined },
-      { ...invalid, detail },
-    )
+    const call = { request, account, arrivedAtMs, currentAt: undefined }
+    return this.#decideImmediately(call, { ...invalid, detail })
   }
 
   /**
@@ -282,9 +280,8 @@ export class Gate {
     const dialed = parseDialString(request.dialed, this.#deps.settings.serviceCodes)
     if (dialed.kind !== 'service-code')
       throw new TypeError('only service codes may be allowed without a record')
-    const account = this.#accountOf(request)
-    const ruling = ruleBeforeChecks(dialed, 'block')
-    return { ...this.#createDecision({ request, account }, ruling), id: '-' }
+    const call = { request, account: this.#accountOf(request) }
+    return { ...this.#createDecision(call, ruleBeforeChecks(dialed, 'block')), id: '-' }
   }
 
   #accountOf({ accountId }: CallRequest): GateAccount {
@@ -308,10 +305,8 @@ export class Gate {
       return () => decision
     }
     const { settings, clock, pauses: inForce, timers } = this.#deps
-    const pauses = awaitPauses(inForce.read(), {
-      ms: settings.deadlineMs * checkDeadlineShare,
-      timers,
-    })
+    const ms = settings.deadlineMs * checkDeadlineShare
+    const pauses = awaitPauses(inForce.read(), { ms, timers })
     const conclude = (read: Pauses | undefined) => {
       const paused = judgeMandate(call.request, [], { pauses: read, at: clock.now() })
       const { number } = judgment
@@ -333,7 +328,11 @@ export class Gate {
     { number, ruling, findings, detail, id, counted }: CallRuling,
     { now: decidedAt, accountNow: accountTime } = this.#readInstants(account),
   ): Decision {
-    const { newId, settings } = this.#deps
+    const { newId, settings, callingRules } = this.#deps
+    const disclosures =
+      ruling.reason === 'permitted'
+        ? callingRules.listDisclosures(request.callKind, () => findRegions(findings))
+        : undefined
     const judgedAt = request.at ?? accountTime
     const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
     return {
@@ -346,6 +345,7 @@ export class Gate {
       judgedAt,
       accountTime,
       counted,
+      disclosures,
       detail,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
       encoded: undefined,

@@ -173,7 +173,7 @@ function judgeRegions(findings: readonly Finding[], { regions }: Mandate): Judgm
 }
 
 /** As the facts of the finding on calling hours have them; those of a postal code, too. */
-function findRegions(findings: readonly Finding[]): readonly string[] {
+export function findRegions(findings: readonly Finding[]): readonly string[] {
   const hours = findings.find(({ check }) => check === 'calling-hours')
   const texts = [hours, ...(hours?.parts ?? [])].flatMap((one) => one?.facts ?? [])
   return texts.flatMap((text) => {

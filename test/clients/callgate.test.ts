@@ -213,6 +213,7 @@ describe('an allow', () => {
       number: '2125550199',
       degraded: [],
       remaining: {},
+      disclosures: [],
       validity: { since: {}, forMs: 1e9 },
     }
     expect(() => new Made(Symbol('made by decide'), parts)).toThrow(/only from decide/)

@@ -16,6 +16,13 @@ function day(text: string): number {
 }
 
 describe('the shipped rules', () => {
+  test('say what an AI agent must say in the United States', () => {
+    const inNewYork = rules.listDisclosures('ai', () => ['NY']).map(({ key }) => key)
+    expect(inNewYork).toEqual(['identity', 'opt-out', 'callback-number'])
+    expect(rules.listDisclosures('ai', () => ['ON'])).toEqual([])
+    expect(rules.listDisclosures('manual', () => ['NY'])).toEqual([])
+  })
+
   test('hold 69 regions of two countries', () => {
     const countries = rules.regions.map(({ country }) => country)
     expect(countries.filter((country) => country === 'US')).toHaveLength(56)

@@ -451,7 +451,11 @@ describe('a decision that waits for an answer while the rules are replaced', () 
     // The new ones forbid the hour, and only record what is on a list.
     isReplaced = true
     const policy = { ...strictPolicy, permission: { mode: 'shadow' } } as const
-    gate.replaceRules({ policy, settings: gateSettings })
+    gate.replaceRules({
+      policy,
+      settings: gateSettings,
+      callingRules: { listDisclosures: () => [] },
+    })
     answer(listed)
     expect(await deciding).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })
   })

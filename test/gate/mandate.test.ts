@@ -1,8 +1,11 @@
 /** What limits the calls of a key, and what an operator has paused. */
 import { describe, expect, it } from 'vitest'
+import { CallingRules, loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import type { CallingRulesDocument } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { MaybePromise } from '../../src/domain/compliance.js'
 import type { CallRequest } from '../../src/domain/decision.js'
 import type { AttemptResult, Mandate, Pauses } from '../../src/domain/mandate.js'
+import { toDecisionDocument } from '../../src/gate/decision-document.js'
 import { answered, fakeCompliance, noon, openHours } from '../support/fake-compliance.js'
 import { aCall, type TestGateOptions, testGate } from '../support/test-gate.js'
 
@@ -14,6 +17,14 @@ const nothing: Mandate = {
   callerIds: 'any',
   regions: 'any',
 }
+const consentedRow = {
+  letter: 'E',
+  reason: ';;;',
+  ebrType: 'P',
+  doNotCallToday: false,
+  allowed: { manual: true, autodialed: true, ai: true },
+  detail: undefined,
+} as const
 const compliance = (places = ['NY America/New_York'], postal?: object) =>
   fakeCompliance({
     legalTime: () => answered({ ...openHours, facts: JSON.stringify({ places, postal }) }),
@@ -136,6 +147,69 @@ function paused(...subjects: readonly string[]): Pauses {
   return new Map(subjects.map((subject) => [subject, pause]))
 }
 
+describe('what must be said', () => {
+  const texts = { natural: 'Cal. Pub. Util. Code 2874', us: '47 CFR 64.1200(b)(1)' }
+  const document = {
+    ...loadCallingRules('config/calling-rules.yaml').document,
+    disclosures: [
+      { key: 'callback-number', callKinds: ['ai'], countries: ['US'], citation: 'third' },
+      { key: 'identity', callKinds: ['ai'], countries: ['US'], citation: texts.us },
+      { key: 'identity', callKinds: ['ai', 'autodialed'], regions: ['NY'], citation: 'New York' },
+      { key: 'natural-voice-first', callKinds: ['ai'], regions: ['CA'], citation: texts.natural },
+    ].map((row) => ({ ...row, confidence: 'statute-text' })),
+  } as CallingRulesDocument
+  const callingRules = new CallingRules(document)
+  const consented = (places?: readonly string[]) =>
+    fakeCompliance({
+      scrub: () => answered(consentedRow),
+      ...(places && {
+        legalTime: () => answered({ ...openHours, facts: JSON.stringify({ places }) }),
+      }),
+    })
+  const keysIn = async (call: Partial<CallRequest>, places?: readonly string[]) => {
+    const { gate } = testGate(consented(places), { callingRules })
+    const decision = await gate.decide(aCall({ callKind: 'ai', ...call }))
+    const { disclosures } = toDecisionDocument(decision)
+    return { decision: decision.decision, said: disclosures }
+  }
+
+  it('comes with an allow, in the order in which it is said, each with its rules', async () => {
+    expect(await keysIn({}, ['NY America/New_York'])).toEqual({
+      decision: 'allow',
+      said: [
+        { key: 'identity', rules: [texts.us, 'New York'] },
+        { key: 'callback-number', rules: ['third'] },
+      ],
+    })
+    const { said } = await keysIn({}, ['CA America/Los_Angeles', 'NV America/Los_Angeles'])
+    expect(said?.map(({ key }) => key)).toEqual([
+      'natural-voice-first',
+      'identity',
+      'callback-number',
+    ])
+  })
+
+  it('is that of every rule where the place is not known, and nothing where no rule fits', async () => {
+    expect((await keysIn({}))?.said?.map(({ key }) => key)).toEqual([
+      'natural-voice-first',
+      'identity',
+      'callback-number',
+    ])
+    expect(await keysIn({}, ['ON America/Toronto'])).toEqual({ decision: 'allow', said: undefined })
+    const manual = await keysIn({ callKind: 'manual' }, ['NY America/New_York'])
+    expect(manual).toEqual({ decision: 'allow', said: undefined })
+  })
+
+  it('does not come with a block, a service code or a number that policy allows unchecked', async () => {
+    const settings = { serviceCodes: new Set(['911']), nonNanp: 'allow' as const }
+    const blocked = testGate(fakeCompliance(), { callingRules, settings })
+    for (const dialed of ['2125550100', '911', '+442071838750']) {
+      const decision = await blocked.gate.decide(aCall({ dialed, callKind: 'ai' }))
+      expect(toDecisionDocument(decision)).not.toHaveProperty('disclosures')
+    }
+  })
+})
+
 describe('a pause', () => {
   const ai = { callKinds: new Set(['ai'] as const) }
   const cases: readonly (readonly [
@@ -153,17 +227,7 @@ describe('a pause', () => {
     ['of all AI calls', 'ai', {}, { callKind: 'ai' }, true],
     ['of all AI calls, for a manual one', 'ai', {}, {}, false],
   ]
-  const permissive = fakeCompliance({
-    scrub: () =>
-      answered({
-        letter: 'E',
-        reason: ';;;',
-        ebrType: 'P',
-        doNotCallToday: false,
-        allowed: { manual: true, autodialed: true, ai: true },
-        detail: undefined,
-      }),
-  })
+  const permissive = fakeCompliance({ scrub: () => answered(consentedRow) })
   it.each(cases)('%s', async (_name, subject, mandate, call, isBlocked) => {
     const options = { asked: permissive, pauses: { read: () => paused(subject) } }
     const result = await decide(mandate, call, options)

@@ -19,11 +19,11 @@ interface PathCount {
 
 /**
  * A cold decision also collects the facts of its record, and makes what a warm one finds made. Both ask whether calls are
- * paused; limits of a key run through more.
+ * paused and what must be said in them; limits of a key run through more.
  */
 const bounds = {
-  warm: { files: 23, functions: 83, calls: 140 },
-  cold: { files: 37, functions: 195, calls: 434 },
+  warm: { files: 24, functions: 85, calls: 142 },
+  cold: { files: 37, functions: 197, calls: 436 },
 }
 
 it('a decision runs through few files and functions', async () => {

@@ -49,6 +49,7 @@ export function testGate(
     accounts: { real: account, sandbox: account },
     checks: allChecks,
     policy: strictPolicy,
+    callingRules: { listDisclosures: () => [] },
     journal: {
       append: (decision, onWritten) => {
         recorded.push(decision)

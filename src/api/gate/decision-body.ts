@@ -1,7 +1,13 @@
 /** A decision in the API: the answer of the decision endpoint, and the record that can be read later. */
 import { z } from 'zod'
 import { handoverFailures, outcomeStates } from '../../domain/call-outcome.js'
-import { callKinds, checkNames, policyEffects, reasonTexts } from '../../domain/decision.js'
+import {
+  callKinds,
+  checkNames,
+  disclosureKeys,
+  policyEffects,
+  reasonTexts,
+} from '../../domain/decision.js'
 
 /** Values that are read as any text, and described as what they are. */
 export const instant = z.string().meta({ format: 'date-time' })
@@ -161,6 +167,25 @@ export const decisionSchema = z.object({
   nextAllowedAt: instant
     .optional()
     .describe('When the call may be placed, if only the time blocks it'),
+  disclosures: z
+    .array(
+      z
+        .object({
+          key: z
+            .string()
+            .meta({ anyOf: [{ enum: [...disclosureKeys] }, { type: 'string' }] })
+            .describe(
+              'What must be said, in words of your own. New ones may come with any release',
+            ),
+          rules: z.array(z.string()).readonly().describe('Citations of the rules that ask for it'),
+        })
+        .meta({ id: 'Disclosure' }),
+    )
+    .readonly()
+    .optional()
+    .describe(
+      'What must be said in the call, in order; with an allow, and absent if nothing must be',
+    ),
   whatIf: z.boolean(),
   degraded: z
     .array(checkName)

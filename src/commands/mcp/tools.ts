@@ -71,6 +71,13 @@ const instantText = z.string().describe('ISO 8601, UTC')
 const findCallKind = ({ callKinds }: AccessCheckResult): CallKind =>
   callKinds.length === 1 && callKinds[0] ? callKinds[0] : 'ai'
 
+const disclosuresOutput = z
+  .array(z.string())
+  .optional()
+  .describe(
+    'What must be said in the call, in this order and in words of your own, such as ai-voice, identity, opt-out',
+  )
+
 const decisionOutput = {
   reason: z.string(),
   message: z.string(),
@@ -100,6 +107,7 @@ function addMayIDial(server: McpServer, { client }: McpSession): void {
       outputSchema: z.object({
         allowed: z.boolean(),
         ...decisionOutput,
+        disclosures: disclosuresOutput,
         validUntil: instantText.describe('Ask again from then on'),
       }),
       annotations: { ...readOnly, idempotentHint: false },
@@ -136,6 +144,7 @@ function addRequestPermit(server: McpServer, { client }: McpSession): void {
       outputSchema: z.object({
         status: z.enum(['granted', 'refused', 'approval_needed']),
         ...decisionOutput,
+        disclosures: disclosuresOutput,
         dial: z.string().optional().describe('Only if granted: dial exactly this'),
         permit: z
           .string()
@@ -373,7 +382,15 @@ async function readDecision(client: GateClient, id: string) {
 
 function toDecisionOutput(decision: z.output<typeof decisionSchema>) {
   const { reason, message, id, number: judged, nextAllowedAt } = decision
-  return { reason, message: boundText(message), decisionId: id, number: judged, nextAllowedAt }
+  const disclosures = decision.disclosures?.map(({ key }) => boundText(key))
+  return {
+    reason,
+    message: boundText(message),
+    decisionId: id,
+    number: judged,
+    nextAllowedAt,
+    disclosures,
+  }
 }
 
 /**

@@ -28,6 +28,7 @@ import {
   recordVersion,
 } from '../../gate/decision-document.js'
 import { selectLegalTimeOptions } from '../../gate/legal-time-options.js'
+import { findRegions } from '../../gate/mandate.js'
 import { type CallRuling, ruleBeforeChecks } from '../../gate/pre-check-ruling.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import {
@@ -72,6 +73,7 @@ export class Rejudger {
   readonly #policy: Policy
   readonly #shadowPolicy: Policy
   readonly #serviceCodes: ReadonlySet<string>
+  readonly #rules: CallingRules
   readonly #compliance: RecordedCompliance
 
   /** Throws a `RangeError` for an invalid proclaimed day or emergency. */
@@ -80,7 +82,8 @@ export class Rejudger {
     this.#policy = buildPolicy(settings)
     this.#shadowPolicy = toShadowPolicy(this.#policy)
     this.#serviceCodes = new Set(settings.gate.serviceCodes)
-    this.#compliance = new RecordedCompliance(new CallingRules(rules), settings)
+    this.#rules = new CallingRules(rules)
+    this.#compliance = new RecordedCompliance(this.#rules, settings)
   }
 
   rejudge(document: DecisionDocument): Rejudgment {
@@ -113,18 +116,23 @@ export class Rejudger {
     { number, ruling, findings, detail }: CallRuling,
   ): Decision {
     const { allowValidMs, blockValidMs } = this.#settings.gate
+    const request = toRequest(document)
     const judgedAt = instantOf(document.judgedAt)
     const maxValidMs = ruling.decision === 'allow' ? allowValidMs : blockValidMs
     return {
       ...ruling,
       id: document.id,
       accountId: document.accountId,
-      request: toRequest(document),
+      request,
       number,
       findings,
       decidedAt: instantOf(document.decidedAt),
       judgedAt,
       accountTime: accountTimeOf(document),
+      disclosures:
+        ruling.reason === 'permitted'
+          ? this.#rules.listDisclosures(request.callKind, () => findRegions(findings))
+          : undefined,
       detail,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
     }

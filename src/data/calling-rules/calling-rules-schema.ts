@@ -3,6 +3,7 @@
  * the fields mean for a call is defined by `calling-rules.ts` and its users.
  */
 import { z } from 'zod'
+import { callKinds, disclosureKeys } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { parseDay, toLocalDay } from '../../domain/time/dates.js'
 import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.js'
@@ -116,6 +117,7 @@ const confidence = z.enum([
 /** Names that other parts of the document may refer to. */
 interface DefinedNames {
   readonly holidays: ReadonlySet<string>
+  readonly regions: ReadonlySet<string>
   readonly policies: ReadonlySet<string>
   readonly sources: ReadonlySet<string>
 }
@@ -309,6 +311,21 @@ function documentSchema(known: DefinedNames) {
       z.strictObject({ saturday: observedShifts, sunday: observedShifts }),
     ),
     holidays: z.record(z.string(), z.strictObject({ name: text, rule: holidayRuleSchema })),
+    disclosures: z
+      .array(
+        z.strictObject({
+          key: z.enum(disclosureKeys, `must be one of ${disclosureKeys.join(', ')}`),
+          callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty'),
+          countries: z.array(country).min(1, 'must not be empty').optional(),
+          regions: z
+            .array(reference(known.regions, 'regions'))
+            .min(1, 'must not be empty')
+            .optional(),
+          citation: text,
+          confidence,
+        }),
+      )
+      .default([]),
     regions: z.record(code, regionSchema(known)),
     sources: z.record(z.string(), sourceSchema),
   })
@@ -327,6 +344,7 @@ export function checkCallingRules(raw: unknown): DocumentCheckResult {
   const keys = (field: string) => new Set(Object.keys(asRecord(asRecord(raw)[field])))
   const schema = documentSchema({
     holidays: keys('holidays'),
+    regions: keys('regions'),
     policies: keys('observedPolicies'),
     sources: keys('sources'),
   })

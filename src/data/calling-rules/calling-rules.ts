@@ -4,6 +4,7 @@
  * scrub decide which rule takes precedence. No region is named in code.
  */
 
+import { type CallKind, callKinds, type Disclosure, disclosureKeys } from '../../domain/decision.js'
 import type { Country } from '../../domain/place.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import {
@@ -23,6 +24,8 @@ import { HolidayCalendar, type RegionHoliday } from './holidays.js'
 
 /** Sale and inquiry: the relationship records that expire after a number of months. */
 type TimedEbrType = 'S' | 'I'
+
+const noDisclosures: readonly Disclosure[] = []
 
 /** The rules of a country, for regions without their own. */
 interface CountryBaseline {
@@ -86,6 +89,8 @@ export class CallingRules {
   readonly regions: readonly RegionRules[]
   readonly #baselines: Readonly<Record<Country, CountryBaseline>>
   readonly #regions: ReadonlyMap<string, PreparedRegion>
+  /** Only the kinds that have any, since each decision asks. */
+  readonly #disclosures: ReadonlyMap<CallKind, CallingRulesDocument['disclosures']>
 
   constructor(document: CallingRulesDocument) {
     this.document = document
@@ -96,6 +101,12 @@ export class CallingRules {
         code,
         prepareRegion(document, { code, entry }),
       ]),
+    )
+    this.#disclosures = new Map(
+      callKinds.flatMap((kind) => {
+        const rows = document.disclosures.filter((row) => row.callKinds.includes(kind))
+        return rows.length === 0 ? [] : [[kind, rows] as const]
+      }),
     )
     this.regions = [...this.#regions.values()].map(({ rules }) => rules)
   }
@@ -133,6 +144,30 @@ export class CallingRules {
   /** Months for which a sale or inquiry exempts; 0 means never, `undefined` an unknown region. */
   ebrMonths(code: string, type: TimedEbrType): number | undefined {
     return this.#regions.get(code)?.rules.ebr[type]
+  }
+
+  /**
+   * What must be said in a call of this kind, in the order in which it is said. `findRegions` gives all where the called
+   * person may be; if none is known, every rule applies.
+   */
+  listDisclosures(callKind: CallKind, findRegions: () => readonly string[]): readonly Disclosure[] {
+    const rows = this.#disclosures.get(callKind)
+    if (rows === undefined) return noDisclosures
+    const regions = findRegions().map((code) => this.findRegion(code))
+    const fitting = rows.filter(
+      (row) =>
+        regions.length === 0 ||
+        regions.some(
+          (region) =>
+            region === undefined ||
+            ((row.countries?.includes(region.country) ?? true) &&
+              (row.regions?.includes(region.code) ?? true)),
+        ),
+    )
+    return disclosureKeys.flatMap((key) => {
+      const rules = fitting.filter((row) => row.key === key).map(({ citation }) => citation)
+      return rules.length === 0 ? [] : [{ key, rules }]
+    })
   }
 
   /** See {@link RegionRules.obligationExempts}; false for an unknown region. */

@@ -145,8 +145,8 @@ const shortLists: ReadonlySet<string> = new Set([
   ...['decide', 'predial-get', 'predial-post', 'decision', 'permit'],
   // The newest hundred.
   'approvals',
-  // One object.
-  'token',
+  // One object; the rights and kinds of a key.
+  ...['token', 'auth-validate'],
   // At most 800 area codes.
   ...['project-get', 'project-save', 'project-update'],
   // The refused ones are at most 1,000; the projects and legal entities are those of one account.
