@@ -6,6 +6,8 @@ import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 
 const limit = 60
+/** Requests that are on their way to each server. */
+const lanes = 5
 let cluster: Cluster
 
 beforeAll(async () => {
@@ -53,10 +55,16 @@ it('one of them creates the keys', async () => {
 
 it('together they admit what the limit permits, and no more', async () => {
   const startedIn = minuteNow()
-  const asking = cluster.nodes.flatMap((node) =>
-    Array.from({ length: limit + 10 }, () => askLitigator(node)),
+  const statuses: number[] = []
+  // The lines to the database are in this process, which must not be busy for long with its own requests.
+  const askInTurn = async (node: ClusterNode) => {
+    for (let asked = 0; asked < (limit + 10) / lanes; asked += 1) {
+      statuses.push(await askLitigator(node))
+    }
+  }
+  await Promise.all(
+    cluster.nodes.flatMap((node) => Array.from({ length: lanes }, () => askInTurn(node))),
   )
-  const statuses = await Promise.all(asking)
   const admitted = countOf(statuses, 200)
   // A server that is behind the others for a moment does not answer, which may take from the limit as well.
   const unanswered = countOf(statuses, 503)
