@@ -35,7 +35,7 @@ export interface PermitKeysDeps {
 /** How long receivers may keep the public keys. */
 export const keyMaxAgeSeconds = 300
 
-/** Until a new key signs: its edge can be given it, and nobody has an answer from before. */
+/** Before a new key signs, its edge is given it, and cached answers without it expire. */
 const untilSigningMs = 2 * keyMaxAgeSeconds * 1_000
 
 /** No permit lives longer: the greatest freshness of an edge, and the skew of its clock. */

@@ -197,16 +197,19 @@ describe('a permit', () => {
     await late.end()
   })
 
-  it.skipIf(isPostgres())('is not given when it cannot be stored', async () => {
-    const locking = new Sqlite(join(app.dataDir, 'callgate.sqlite'))
-    locking.exec('begin immediate')
-    const { body } = await ask()
-    locking.exec('rollback')
-    locking.close()
-    expect(body).toMatchObject({ decision: 'block', reason: 'not-recorded' })
-    expect(body).not.toHaveProperty('permit')
-    expect((await getPermit()).id).not.toBe('')
-  })
+  it.skipIf(isPostgres())(
+    'is not given when it cannot be stored (locks the file of SQLite)',
+    async () => {
+      const locking = new Sqlite(join(app.dataDir, 'callgate.sqlite'))
+      locking.exec('begin immediate')
+      const { body } = await ask()
+      locking.exec('rollback')
+      locking.close()
+      expect(body).toMatchObject({ decision: 'block', reason: 'not-recorded' })
+      expect(body).not.toHaveProperty('permit')
+      expect((await getPermit()).id).not.toBe('')
+    },
+  )
 
   it('names its decision and its key, and is read by its account alone', async () => {
     const { body } = await ask()

@@ -2,6 +2,7 @@
 import {
   createServer,
   type IncomingMessage,
+  type Server,
   type ServerResponse,
   request as sendRequest,
 } from 'node:http'
@@ -37,6 +38,11 @@ async function serveMcp(gateUrl: string, timeoutMs = 10_000): Promise<string> {
     publicUrl: 'https://mcp.example.com',
     onError: () => undefined,
   })
+  return await listen(server)
+}
+
+/** Until the end of the tests. */
+async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closeAtEnd(
     () =>
@@ -253,15 +259,7 @@ async function fakeGate(answers: Readonly<Record<string, Answer>>): Promise<stri
     const answer = all[request.url ?? ''] ?? json({ detail: 'not found' }, 404)
     answer(request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closeAtEnd(
-    () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  )
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return await listen(server)
 }
 
 const secret = 'SECRET-KEY-OF-AN-AGENT'

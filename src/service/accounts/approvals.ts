@@ -21,7 +21,7 @@ import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 
 const waitingMs = 15 * 60_000
 const approvedMs = 10 * 60_000
-/** So that nobody has to find the urgent one among hundreds. */
+/** More would hide the urgent ones. */
 const maxWaitingPerKey = 20
 const maxListed = 100
 const pageSize = 500
