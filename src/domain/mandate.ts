@@ -13,6 +13,10 @@ export interface ProjectLimit {
   readonly campaignIds: ReadonlySet<number>
 }
 
+/** Each call, or one to a number for which the key was given no call in the last seven days. */
+export const approvalRules = ['always', 'first-contact'] as const
+export type ApprovalRule = (typeof approvalRules)[number]
+
 /** How many calls a key is given; only allows count, and no what-ifs. Absent means no limit. */
 export interface AttemptLimits {
   readonly attemptsPerHour?: number | undefined
@@ -23,8 +27,8 @@ export interface AttemptLimits {
   readonly coolDownSeconds?: number | undefined
   /** Calls in progress: each is taken to be for two hours, since its end is not reported. */
   readonly concurrent?: number | undefined
-  /** A person must approve each call. */
-  readonly approval?: 'always' | undefined
+  /** Which calls a person must approve. */
+  readonly approval?: ApprovalRule | undefined
   /** Of an access token: in all, until it expires. */
   readonly inAll?: { readonly limit: number; readonly token: string; readonly expiresAt: Instant }
 }

@@ -48,7 +48,18 @@ export function createPreviewRoute(gate: Gate, clock: Clock): Route {
     for await (const document of documents) {
       counts.add(document)
       const { dialed, number, postalCode, decision, reason, message, nextAllowedAt } = document
-      rows.push({ dialed, number, postalCode, decision, reason, message, nextAllowedAt })
+      const hours = document.findings.find(({ check }) => check === 'calling-hours')
+      const callingHours = hours?.detail
+      rows.push({
+        dialed,
+        number,
+        postalCode,
+        decision,
+        reason,
+        message,
+        nextAllowedAt,
+        callingHours,
+      })
     }
     return { allowed: counts.allowed, blocked: counts.blocked, reasons: counts.byReason(), rows }
   })

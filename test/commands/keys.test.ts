@@ -142,6 +142,7 @@ describe('callgate keys create', () => {
     }),
     [['--regions', 'XX'], 1, "regions 'XX': is not the code of a state or province, such as NY"],
     [['--not-before', '2d', '--expires', '1d'], 1, 'must be before the key expires'],
+    [['--approval', 'never'], 2, 'Allowed choices are always, first-contact, any'],
     [['--for', 'robot'], 2, 'Allowed choices are ai-agent, dialer, service'],
     [['--expires', 'soon'], 2, "--expires 'soon': must be a day such as 2027-01-31"],
     [['--expires', '90'], 2, "--expires '90': must be a day"],
@@ -195,9 +196,12 @@ describe('callgate keys change', () => {
     expect((await run('change', 'key-none', '--kinds', 'ai')).err).toContain(
       "active key 'key-none' not found",
     )
+    expect((await run('change', id, '--approval', 'first-contact')).err).toContain(
+      'version 2: approval by a person: first-contact',
+    )
     await run('revoke', id)
     expect((await run('change', id, '--kinds', 'ai')).code).toBe(1)
-    expect((await run('history', id)).out.trim().split('\n')).toHaveLength(2)
+    expect((await run('history', id)).out.trim().split('\n')).toHaveLength(3)
   })
 })
 

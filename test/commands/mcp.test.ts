@@ -227,7 +227,11 @@ describe('a real gate', () => {
     const { findings } = explained.structuredContent as { findings: { reason: string }[] }
     expect(findings.map((one) => one.reason)).toContain(reason)
     const next = await callTool(client, 'next_allowed_time', { number: allowed })
-    expect(next.structuredContent).toMatchObject({ allowedNow: true, nextAllowedAt: null })
+    expect(next.structuredContent).toMatchObject({
+      allowedNow: true,
+      nextAllowedAt: null,
+      window: expect.stringContaining('calls 08:00-21:00; state rule: N.Y. Gen. Bus. Law 399-z(2)'),
+    })
   })
 })
 

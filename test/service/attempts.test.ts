@@ -231,6 +231,28 @@ describe('an approval', () => {
     ])
   })
 
+  it('of a first contact is for a number for which the key was given no call in seven days', async () => {
+    const first = { approval: 'first-contact' as const }
+    const needed = { refused: { reason: 'approval-needed' } }
+    expect(await take(first, start)).toMatchObject(needed)
+    const { id: approvalId } = await decide('approve')
+    expect(await take(first, start, { approvalId })).toMatchObject({ approval: { id: approvalId } })
+    const again = await take(first, start + 7 * 24 * hour - 1)
+    expect(again.refused).toBeUndefined()
+    expect(again.approval).toBeUndefined()
+    expect(await take(first, start + 1, { to: '2125550101' })).toMatchObject(needed)
+    expect(await take(first, start + 14 * 24 * hour - 1)).toMatchObject(needed)
+  })
+
+  it('of a first contact is needed again after a call that did not leave', async () => {
+    const first = { approval: 'first-contact' as const }
+    await take({}, start)
+    expect((await take(first, start + 1)).refused).toBeUndefined()
+    await attemptsOn(elsewhere).release(`d${ids}`)
+    await attemptsOn(elsewhere).release(`d${ids - 1}`)
+    expect(await take(first, start + 2)).toMatchObject({ refused: { reason: 'approval-needed' } })
+  })
+
   it('is used once by two questions at the same time, and again if its allow did not leave', async () => {
     await take(limits, start)
     const { id: approvalId } = await decide('approve')

@@ -71,15 +71,24 @@ const previewSchema = z.object({
   reasons: z.record(z.string(), z.number()).describe('How many rows have each reason'),
   rows: z
     .array(
-      decisionSchema.pick({
-        dialed: true,
-        number: true,
-        postalCode: true,
-        decision: true,
-        reason: true,
-        message: true,
-        nextAllowedAt: true,
-      }),
+      decisionSchema
+        .pick({
+          dialed: true,
+          number: true,
+          postalCode: true,
+          decision: true,
+          reason: true,
+          message: true,
+          nextAllowedAt: true,
+        })
+        .extend({
+          callingHours: z
+            .string()
+            .optional()
+            .describe(
+              'The rule for the hours of that day where the number is, with its citation; absent if they were not looked at',
+            ),
+        }),
     )
     .readonly()
     .describe('One row for each number, in the order of the request'),

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { type Role, rights } from '../../domain/caller.js'
 import { callKinds } from '../../domain/decision.js'
-import type { CallLimits } from '../../domain/mandate.js'
+import { type ApprovalRule, approvalRules, type CallLimits } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay, msPerHour, parseInstant } from '../../domain/time/dates.js'
 import type { KeyGrant } from '../../service/accounts/key-rows.js'
@@ -50,7 +50,7 @@ export interface KeyOptions {
   readonly attemptsPerNumber?: string
   readonly coolDown?: string
   readonly concurrent?: string
-  readonly approval?: 'always'
+  readonly approval?: ApprovalRule | 'any'
   readonly notBefore?: string
   readonly expires?: string
 }
@@ -75,7 +75,10 @@ export function addKeyOptions(command: Command): Command {
     .option('--cool-down <time>', 'between two allows for one number, such as 1h or 30m')
     .option('--concurrent <count>', 'at most so many calls in progress; each counts for two hours')
     .addOption(
-      new Option('--approval <when>', 'a person must approve each call').choices(['always', 'any']),
+      new Option('--approval <when>', 'which calls a person must approve').choices([
+        ...approvalRules,
+        'any',
+      ]),
     )
     .option('--not-before <when>', 'when it becomes valid: a day, an instant, or a time from now')
     .option(
@@ -112,7 +115,7 @@ export function parseKeyOptions(options: KeyOptions, now: Instant): KeyGrant {
     ),
     ...read('coolDownSeconds', options.coolDown, parseSeconds),
     ...read('concurrent', options.concurrent, parseCount('--concurrent')),
-    ...read('approval', options.approval, () => 'always' as const),
+    ...read('approval', options.approval, (text) => text as ApprovalRule),
   }
   return Object.keys(calls).length === 0 ? parts : { ...parts, calls }
 }

@@ -266,6 +266,10 @@ function addNextAllowedTime(server: McpServer, { client }: McpSession): void {
           .nullable()
           .describe('null if it is allowed now, or if something other than the time blocks it'),
         because: z.string(),
+        window: z
+          .string()
+          .optional()
+          .describe('The rule for the hours of that day, with its citation'),
       }),
       annotations: { ...readOnly, idempotentHint: true },
     },
@@ -284,8 +288,10 @@ function addNextAllowedTime(server: McpServer, { client }: McpSession): void {
         if (row?.dialed !== dialed.trim()) {
           throw new GateFailure('the gate answered nothing about the number')
         }
-        const { decision, message, nextAllowedAt = null } = row
-        return { allowedNow: decision === 'allow', nextAllowedAt, because: boundText(message) }
+        const { decision, message, nextAllowedAt = null, callingHours } = row
+        const window = callingHours === undefined ? undefined : boundText(callingHours)
+        const because = boundText(message)
+        return { allowedNow: decision === 'allow', nextAllowedAt, because, window }
       }),
   )
 }

@@ -21,8 +21,10 @@ import { useApproval } from './approvals.js'
 /** How long a call is taken to be in progress, since nobody reports its end. */
 const callMs = 2 * msPerHour
 
-/** The longest cool-down, and how long attempts are kept at least. */
-export const maxCoolDownSeconds = (7 * msPerDay) / 1000
+/** How long attempts are kept at least. */
+const keptMs = 7 * msPerDay
+
+export const maxCoolDownSeconds = keptMs / 1000
 
 export type AttemptStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
 
@@ -66,7 +68,6 @@ export class Attempts implements AttemptCounter {
    */
   async deleteOld(now: Instant): Promise<void> {
     const { db } = this.#storage
-    const keptMs = maxCoolDownSeconds * 1000
     const today = await findToday(db)
     if (today !== undefined) {
       await db
@@ -130,7 +131,9 @@ async function takeLocked(
     findFullNumber(counts, limits) ??
     (await findFullWindow(db, attempt, counts, limits))
   if (refused) return { refused }
-  const approved = limits.approval ? await useApproval(db, attempt, webhooks) : undefined
+  const approved = needsApproval(counts, at, limits)
+    ? await useApproval(db, attempt, webhooks)
+    : undefined
   if (approved?.refused) return approved
   if (!(await takeOfToken(db, limits))) {
     return { refused: { reason: 'key-attempts', detail: 'all that the access token was given' } }
@@ -206,6 +209,11 @@ function findCoolDown(
   if (at >= opensAt) return undefined
   const detail = `${coolDownSeconds} s must pass between two calls`
   return { reason: 'key-cool-down', detail, opensAt }
+}
+
+function needsApproval({ latest }: Counts, at: Instant, { approval }: AttemptLimits): boolean {
+  if (approval !== 'first-contact') return approval !== undefined
+  return latest === null || latest <= at - keptMs
 }
 
 function findFullNumber(

@@ -12,7 +12,13 @@ import {
   type ScrubLimits,
 } from '../../domain/caller.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
-import type { CallLimits, Mandate, ProjectLimit, TokenGrant } from '../../domain/mandate.js'
+import {
+  approvalRules,
+  type CallLimits,
+  type Mandate,
+  type ProjectLimit,
+  type TokenGrant,
+} from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { AppError, describeProblem, getErrorMessage } from '../../errors.js'
 import type { AccountRow, ApiKeyRow, Db } from '../../storage/tables.js'
@@ -47,7 +53,7 @@ const callLimitsSchema = z.strictObject({
   attemptsPerNumberPerDay: count,
   coolDownSeconds: count,
   concurrent: count,
-  approval: z.literal('always').optional(),
+  approval: z.enum(approvalRules).optional(),
 })
 
 const tokenGrantSchema = z.strictObject({
