@@ -31,3 +31,22 @@ it('runs on the leader alone, and within a second of becoming it', async () => {
   expect(runs).toBe(2)
   await task.close()
 })
+
+it('rests after a run that fails, also if it was woken meanwhile', async () => {
+  const time = virtualTime()
+  const errors: unknown[] = []
+  const task = new BackgroundTask({
+    run: async () => {
+      task.wake()
+      throw new Error('no database')
+    },
+    timers: time,
+    onError: (cause) => errors.push(cause),
+  })
+  task.start()
+  await time.settle()
+  expect(errors).toHaveLength(1)
+  await time.advance(5_000)
+  expect(errors).toHaveLength(2)
+  await task.close()
+})

@@ -66,6 +66,7 @@ export async function openCluster({
     CALLGATE_STORAGE_ENGINE: 'postgres',
     CALLGATE_STORAGE_URL: `${postgres.address.replace(/\d+$/, port)}/${database}`,
     CALLGATE_STORAGE_TLS: 'false',
+    CALLGATE_WEBHOOKS_ALLOW: '127.0.0.1',
     ...settings,
   })
   const nodes: ClusterNode[] = []

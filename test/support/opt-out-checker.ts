@@ -1,12 +1,13 @@
-/** Random opt-outs, removals and decisions on several servers and an edge, a fault meanwhile, and what the callers saw. */
+/** Random opt-outs, consents, scans and decisions on several servers and an edge, a fault meanwhile, and what the callers saw. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { until } from '../e2e/asterisk/lab/until.js'
 import type { Cluster, ClusterNode } from './cluster.js'
-import { findOptedOut, type ListChange, type SeenDecision } from './opt-out-history.js'
+import { findForbidden, type SeenChange, type SeenDecision } from './opt-out-history.js'
 import { startStandby } from './postgres-server.js'
 import { callgate } from './program.js'
+import type { ScanReceiver } from './scan-receiver.js'
 
-type History = (ListChange | SeenDecision)[]
+type History = (SeenChange | SeenDecision)[]
 
 const areaCodes =
   '212 718 646 917 347 516 914 201 973 908 732 609 215 267 610 717 412 724 302 410 301 443 202 703 804 757 540 919 ' +
@@ -16,6 +17,8 @@ const lines = areaCodes.split(' ').flatMap((code) => [`${code}5550100`, `${code}
 const linesPerRound = 24
 /** Of those, how many are put on the list once at most, so that no second opt-out hides the loss of the first. */
 const linesOptedOutOnce = 12
+/** Of codes whose states let wireless numbers be called with a consent. */
+const consentLines = ['212', '404', '313', '503', '615', '317'].map((code) => `${code}5550101`)
 const callers = 6
 
 /** Numbers from 0 to 1, the same for the same start. */
@@ -34,11 +37,15 @@ export class Checker {
   #onlyOnce: ReadonlySet<string | undefined> = new Set()
   /** Those that have not been opted out in this round. */
   #once = new Set<string | undefined>()
+  /** Scans that were taken in this round. */
+  #jobs: string[] = []
   readonly #cluster: Cluster
+  readonly #receiver: ScanReceiver
   readonly #random: () => number
 
-  constructor(cluster: Cluster, random: () => number) {
+  constructor(cluster: Cluster, receiver: ScanReceiver, random: () => number) {
     this.#cluster = cluster
+    this.#receiver = receiver
     this.#random = random
   }
 
@@ -50,28 +57,29 @@ export class Checker {
       { length: linesPerRound },
       (_, i) => lines[(from + i) % lines.length],
     )
-    for (const number of numbers)
-      await this.#change(this.#pickFor('remove'), 'remove', number ?? '')
+    for (const number of numbers) await this.#change(this.#pickCenter(), 'permit', number ?? '')
+    for (const number of consentLines) await this.#change(this.#pickCenter(), 'forbid', number)
+    this.#jobs = []
     this.#onlyOnce = new Set(numbers.slice(0, linesOptedOutOnce))
     this.#once = new Set(this.#onlyOnce)
     let isOver = false
     const call = async () => {
-      while (!isOver) await this.#act(this.#pick(numbers) ?? '')
+      while (!isOver) await this.#act(this.#pick([...numbers, ...consentLines]) ?? '')
     }
-    const calling = Array.from({ length: callers }, call)
+    const calling = [...Array.from({ length: callers }, call), this.#scan()]
     await pause(300)
     await fault()
     await pause(700)
     isOver = true
     await Promise.all(calling)
     await this.#verifyLists()
+    await this.#verifyJobs()
     return undefined
   }
 
-  /** An edge takes nothing off a list. */
-  #pickFor(kind: 'add' | 'remove'): ClusterNode {
-    const { nodes } = this.#cluster
-    return this.#pick(kind === 'add' ? nodes : nodes.filter(({ isEdge }) => !isEdge))
+  /** An edge takes opt-outs alone. */
+  #pickCenter(): ClusterNode {
+    return this.#pick(this.#cluster.nodes.filter(({ isEdge }) => !isEdge))
   }
 
   #pick<Value>(values: readonly Value[]): Value {
@@ -82,10 +90,13 @@ export class Checker {
     const node = this.#pick(this.#cluster.nodes)
     const chance = this.#random()
     if (chance < 0.7) return await this.#decide(node, number)
-    const isOnce = this.#onlyOnce.has(number)
-    const kind = isOnce || chance < 0.94 ? 'add' : 'remove'
-    if (!isOnce) return await this.#change(this.#pickFor(kind), kind, number)
-    if (this.#once.delete(number)) await this.#change(node, 'add', number)
+    if (needsConsent(number)) {
+      return await this.#change(this.#pickCenter(), chance < 0.85 ? 'permit' : 'forbid', number)
+    }
+    if (this.#onlyOnce.has(number)) {
+      if (this.#once.delete(number)) await this.#change(node, 'forbid', number)
+    } else if (chance < 0.94) await this.#change(node, 'forbid', number)
+    else await this.#change(this.#pickCenter(), 'permit', number)
   }
 
   async #decide({ name, serving }: ClusterNode, number: string): Promise<void> {
@@ -93,7 +104,7 @@ export class Checker {
     try {
       const response = await this.#send(serving.url, '/v1/decisions', {
         number,
-        callKind: 'manual',
+        callKind: needsConsent(number) ? 'ai' : 'manual',
       })
       const { decision, decidedAt } = (await response.json()) as Record<string, string>
       const receivedAt = Date.now()
@@ -115,18 +126,37 @@ export class Checker {
     }
   }
 
-  async #change(node: ClusterNode, kind: 'add' | 'remove', number: string) {
+  /** By an opt-out or the end of a consent, or by the opposite. */
+  async #change(node: ClusterNode, kind: 'forbid' | 'permit', number: string) {
     const { name, serving, isEdge: isAtEdge } = node
+    const [path, body] = needsConsent(number)
+      ? buildConsentRequest(kind, number)
+      : ['pdnc', { phoneList: number, actionType: kind === 'forbid' ? 'add' : 'remove' }]
     const sentAt = Date.now()
     let acknowledgedAt = Number.POSITIVE_INFINITY
     try {
-      const change = { phoneList: number, actionType: kind }
-      const { ok } = await this.#send(serving.url, '/app/main/rpc/pdnc', change)
+      const { ok } = await this.#send(serving.url, `/app/main/rpc/${path}`, body)
       if (ok) acknowledgedAt = Date.now()
     } catch {
       // It may be stored or not.
     }
     this.history.push({ kind, number, server: name, isAtEdge, sentAt, acknowledgedAt })
+  }
+
+  async #scan(): Promise<void> {
+    try {
+      const scan = {
+        PhoneNumbers: ['2125550100'],
+        NotificationURL: this.#receiver.url,
+        ScanType: 'carrierandapps',
+      }
+      const path = '/v1.5/Reputation/OneTimeScan'
+      const response = await this.#send(this.#pickCenter().serving.url, path, scan)
+      const { JobId } = (await response.json()) as { JobId?: string }
+      if (response.ok && JobId) this.#jobs.push(JobId)
+    } catch {
+      // It may be done or not, but not twice.
+    }
   }
 
   #send(url: string, path: string, body: object): Promise<Response> {
@@ -213,6 +243,14 @@ export class Checker {
     await faults[what]?.()
   }
 
+  async #verifyJobs(): Promise<void> {
+    for (const job of this.#jobs) {
+      await until(`the results of scan ${job} arrive`, () => this.#receiver.has(job))
+    }
+    const twice = this.#receiver.findDoneTwice()
+    if (twice !== undefined) throw new Error(`scan ${twice} was done twice`)
+  }
+
   /** An acknowledged opt-out that nobody took back is enforced by each server once it is ready again. */
   async #verifyLists(): Promise<void> {
     for (const node of this.#cluster.nodes) {
@@ -221,7 +259,7 @@ export class Checker {
         async () => (await fetch(`${node.serving.url}/readyz`)).ok,
       )
     }
-    for (const number of findOptedOut(this.history)) {
+    for (const number of findForbidden(this.history)) {
       for (const node of this.#cluster.nodes) {
         await until(`${number} is blocked by ${node.name}`, async () => {
           await this.#decide(node, number)
@@ -231,4 +269,12 @@ export class Checker {
       }
     }
   }
+}
+
+const needsConsent = (number: string) => number.endsWith('0101')
+
+function buildConsentRequest(kind: 'forbid' | 'permit', number: string): readonly [string, object] {
+  if (kind === 'forbid') return ['ebr/remove', { phoneList: number }]
+  const record = { phoneNumber: number, type: 'P', dateOfLastContact: '11/23/2026' }
+  return ['ebr', { ebrList: [record] }]
 }

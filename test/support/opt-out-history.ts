@@ -1,8 +1,11 @@
-/** What the callers of several servers saw, and whether it keeps the promise about opt-outs. */
+/** What the callers of several servers saw, and whether it keeps the promise about opt-outs and consents. */
 
-/** An opt-out or its removal. Instants are by the one clock of the machine, in milliseconds. */
-export interface ListChange {
-  readonly kind: 'add' | 'remove'
+/**
+ * An opt-out, or the end of the consent that calls to a number need, forbids; a removal from the list, or a
+ * consent, permits. Instants are by the one clock of the machine, in milliseconds.
+ */
+export interface SeenChange {
+  readonly kind: 'forbid' | 'permit'
   readonly number: string
   readonly server: string
   /** The server is an edge, which passes it on when it can; until then it holds there alone. */
@@ -22,41 +25,41 @@ export interface SeenDecision {
   readonly isAllowed: boolean
 }
 
-/** How long after its acknowledgement an opt-out may still be missed. */
+/** How long after its acknowledgement a stop may still be missed. */
 const promisedMs = 1_000
 
-/** The allows that an opt-out forbids which was acknowledged more than a second before they left. */
+/** The allows that an opt-out or the end of a consent forbids which was acknowledged more than a second before they left. */
 export function findForbiddenAllows(
-  history: readonly (ListChange | SeenDecision)[],
-): readonly { readonly allow: SeenDecision; readonly optOut: ListChange }[] {
+  history: readonly (SeenChange | SeenDecision)[],
+): readonly { readonly allow: SeenDecision; readonly stop: SeenChange }[] {
   const changes = history.filter((one) => one.kind !== 'decision')
   return history.flatMap((allow) => {
     if (allow.kind !== 'decision' || !allow.isAllowed) return []
     const ofNumber = changes.filter(({ number }) => number === allow.number)
-    const optOut = ofNumber.find(
-      (add) =>
-        add.kind === 'add' &&
-        (!add.isAtEdge || add.server === allow.server) &&
-        add.acknowledgedAt + promisedMs <= allow.notBefore &&
-        !ofNumber.some((one) => mayUndo(one, add) && one.sentAt <= allow.receivedAt),
+    const stop = ofNumber.find(
+      (stop) =>
+        stop.kind === 'forbid' &&
+        (!stop.isAtEdge || stop.server === allow.server) &&
+        stop.acknowledgedAt + promisedMs <= allow.notBefore &&
+        !ofNumber.some((one) => mayUndo(one, stop) && one.sentAt <= allow.receivedAt),
     )
-    return optOut ? [{ allow, optOut }] : []
+    return stop ? [{ allow, stop }] : []
   })
 }
 
-/** The numbers that must be on the list, whatever the order in which concurrent changes were stored. */
-export function findOptedOut(history: readonly (ListChange | SeenDecision)[]): readonly string[] {
+/** The numbers that must be blocked in the end, whatever the order in which concurrent changes were stored. */
+export function findForbidden(history: readonly (SeenChange | SeenDecision)[]): readonly string[] {
   const changes = history.filter((one) => one.kind !== 'decision')
-  const added = changes.filter(
-    (add) =>
-      add.kind === 'add' &&
-      Number.isFinite(add.acknowledgedAt) &&
-      !changes.some((one) => one.number === add.number && mayUndo(one, add)),
+  const stops = changes.filter(
+    (stop) =>
+      stop.kind === 'forbid' &&
+      Number.isFinite(stop.acknowledgedAt) &&
+      !changes.some((one) => one.number === stop.number && mayUndo(one, stop)),
   )
-  return [...new Set(added.map(({ number }) => number))]
+  return [...new Set(stops.map(({ number }) => number))]
 }
 
-/** Unless the removal had ended before the opt-out was sent. */
-function mayUndo(one: ListChange, add: ListChange): boolean {
-  return one.kind === 'remove' && one.acknowledgedAt >= add.sentAt
+/** Unless what permits had ended before the other was sent. */
+function mayUndo(one: SeenChange, stop: SeenChange): boolean {
+  return one.kind === 'permit' && one.acknowledgedAt >= stop.sentAt
 }

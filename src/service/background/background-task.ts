@@ -43,7 +43,7 @@ export class BackgroundTask {
     if (this.#state === 'new') this.#startRun()
   }
 
-  /** Starts a run now, or right after the one in progress. */
+  /** Starts a run now, or right after the one in progress, which rests first if it fails. */
   wake(): void {
     this.#wakeRequested = true
     if (this.#state === 'resting') this.#startRun()
@@ -71,6 +71,7 @@ export class BackgroundTask {
       if (leadership?.isLeader === false) this.#options.onFollow?.()
       pauseMs = leadership?.isLeader === false ? leadershipCheckMs : await run()
     } catch (cause) {
+      this.#wakeRequested = false
       onError(cause)
     }
     if (this.#state === 'closed') return

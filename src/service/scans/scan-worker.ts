@@ -152,12 +152,7 @@ export class ScanWorker {
     const { storage } = this.#options
     const jobs = await findDueJobs(storage.db, accountId, { at, limit: maxJobsInRotation })
     const job = this.#passes.next(jobs)
-    if (!job) return
-    try {
-      await this.#work(job)
-    } catch (cause) {
-      if (cause !== this.#stopping.signal.reason) await this.#endPass(job, cause)
-    }
+    if (job) await this.#work(job)
   }
 
   async #work(job: OpenJob): Promise<void> {
@@ -166,7 +161,13 @@ export class ScanWorker {
     if (job.status === 'Submitted') await startJob(storage, job)
     const after = pass.after
     const numbers = await findOpenNumbers(storage.db, job.id, { after, limit: batchSize })
-    const found = await this.#findResults(job, numbers)
+    let found: readonly NumberResult[]
+    try {
+      found = await this.#findResults(job, numbers)
+    } catch (cause) {
+      if (cause !== this.#stopping.signal.reason) await this.#endPass(job, cause)
+      return
+    }
     const processed =
       found.length === 0 ? job.processedCount : await storeResults(storage, job, found)
     pass.progressed ||= found.length > 0

@@ -1,8 +1,8 @@
 /**
- * Three servers over one PostgreSQL and an edge, random opt-outs, removals and decisions, and faults meanwhile: a line that is
- * held up, cut or passes one way, a server that is killed or frozen or whose clock is set, PostgreSQL paused, all its
- * connections ended, its primary killed, or only the news of changes held up. Then what the callers saw is compared with the promise. The long form does a thousand rounds, and
- * must find each of five bugs that are planted on purpose.
+ * Three servers over one PostgreSQL and an edge, random opt-outs, consents, scans and decisions, and faults meanwhile: a
+ * line that is held up, cut or passes one way, a server that is killed or frozen or whose clock is set, PostgreSQL paused,
+ * all its connections ended, its primary killed, or only the news of changes held up. Then what the callers saw is compared
+ * with the promise. The long form does a thousand rounds, and must find each of five bugs that are planted on purpose.
  */
 import { expect, it } from 'vitest'
 import { openCluster } from '../../support/cluster.js'
@@ -10,6 +10,7 @@ import { shortOrLong } from '../../support/long.js'
 import { Checker, randomFrom } from '../../support/opt-out-checker.js'
 import { findForbiddenAllows } from '../../support/opt-out-history.js'
 import { plantProgram } from '../../support/planted-program.js'
+import { openScanReceiver } from '../../support/scan-receiver.js'
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 
@@ -25,8 +26,9 @@ async function check(rounds: number, program?: string): Promise<Checked> {
     hasEdge: true,
     ...(program !== undefined && { program }),
   })
-  const checker = new Checker(cluster, randomFrom(seed))
-  const counts = { decisions: 0, allows: 0, optOuts: 0, removals: 0 }
+  const receiver = await openScanReceiver()
+  const checker = new Checker(cluster, receiver, randomFrom(seed))
+  const counts = { decisions: 0, allows: 0, forbidding: 0, permitting: 0 }
   let broken: string | undefined
   let round = 0
   try {
@@ -37,14 +39,15 @@ async function check(rounds: number, program?: string): Promise<Checked> {
       for (const one of checker.history) {
         if (one.kind === 'decision') counts.decisions += 1
         if (one.kind === 'decision' && one.isAllowed) counts.allows += 1
-        if (one.kind === 'add') counts.optOuts += 1
-        if (one.kind === 'remove') counts.removals += 1
+        if (one.kind === 'forbid') counts.forbidding += 1
+        if (one.kind === 'permit') counts.permitting += 1
       }
       round += 1
       if (broken !== undefined) process.stdout.write(`checker: round ${round}: ${broken}\n`)
     }
   } finally {
     await cluster.close()
+    await receiver.close()
   }
   const lastFaults = checker.faults.slice(-2).join(', ')
   process.stdout.write(

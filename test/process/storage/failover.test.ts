@@ -15,6 +15,7 @@ import {
 import { Checker, randomFrom } from '../../support/opt-out-checker.js'
 import { findForbiddenAllows } from '../../support/opt-out-history.js'
 import { type StandbyServer, startStandby } from '../../support/postgres-server.js'
+import { openScanReceiver } from '../../support/scan-receiver.js'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.js'
 
 const again = 'written-again.csv'
@@ -49,8 +50,9 @@ afterEach(async () => {
 
 it('with a synchronous standby, no acknowledged opt-out is lost and no allow is forbidden', async () => {
   await standby.confirmCommits()
-  const checker = new Checker(cluster, randomFrom(1))
-  await checker.runRound(0, () => cluster.failOver(standby))
+  const receiver = await openScanReceiver()
+  const checker = new Checker(cluster, receiver, randomFrom(1))
+  await checker.runRound(0, () => cluster.failOver(standby)).finally(receiver.close)
   expect(findForbiddenAllows(checker.history)).toEqual([])
   expect(checker.history.filter(({ kind }) => kind !== 'decision').length).toBeGreaterThan(30)
   for (const { name } of cluster.nodes) {
