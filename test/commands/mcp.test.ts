@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createMcpHttpServer } from '../../src/commands/mcp/mcp-http.js'
 import { closeAtEnd } from '../support/close-at-end.js'
 import {
+  type AnswerQuestion,
   type ClientKind,
   callTool,
   clientKinds,
@@ -54,15 +55,22 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+interface ConnectOptions {
+  readonly kind?: ClientKind
+  readonly url?: string
+  readonly answer?: AnswerQuestion
+}
+
 async function connect(
   key: string,
-  { kind = '2.4 auto', url = mcpUrl }: { kind?: ClientKind; url?: string } = {},
+  { kind = '2.4 auto', url = mcpUrl, answer }: ConnectOptions = {},
 ): Promise<McpClient> {
   const requestInit = { headers: { authorization: `Bearer ${key}` } }
-  const client = await connectMcp(kind, {
+  const transports = {
     current: () => new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit }),
     old: () => new OldTransport(new URL('/mcp', url), { requestInit }) as never,
-  })
+  }
+  const client = await connectMcp(kind, transports, answer)
   onTestFinished(() => client.close())
   return client
 }
@@ -424,30 +432,62 @@ describe('a real gate that gives permits', () => {
     expect(emergency.structuredContent).toMatchObject({ status: 'granted', dial: '911' })
   })
 
-  it('goes on when a person with another key has approved exactly this call', async () => {
-    const { key } = await gate.callgate.keys.create({
-      accountId: 'sandbox',
-      role: 'Agent',
-      label: '',
-      rights: ['decide'],
-      calls: { approval: 'always' },
-    })
-    const client = await connect(key, { url })
-    const call = { number: '2125550107', callerId: '2125550199' }
-    const waiting = await callTool(client, 'request_permit', call)
-    expect(waiting.structuredContent).toMatchObject({ status: 'approval_needed' })
-    const { approvalId } = outputOf(waiting)
+  const newAgent = async () => {
+    const { keys } = gate.callgate
+    const calls = { approval: 'always' } as const
+    const agent = { accountId: 'sandbox', role: 'Agent', label: '', calls } as const
+    return (await keys.create({ ...agent, rights: ['decide'] })).key
+  }
+
+  /** By a person, with another key. */
+  const approveWaiting = async () => {
     const listed = await fetch(`${gate.url}/v1/approvals?state=waiting`, {
       headers: { loginId: gate.keys.sandbox },
     })
-    const { approvals } = (await listed.json()) as { approvals: { subjectHash: string }[] }
-    const { subjectHash } = approvals[0] ?? {}
-    const verdict = await send(`/v1/approvals/${approvalId}`, { verdict: 'approve', subjectHash })
+    const { approvals } = (await listed.json()) as { approvals: Record<string, string>[] }
+    const { id, subjectHash } = approvals[0] ?? {}
+    const verdict = await send(`/v1/approvals/${id}`, { verdict: 'approve', subjectHash })
     expect(verdict.status, await verdict.text()).toBe(200)
+    return id
+  }
+  const call = { number: '2125550107', callerId: '2125550199' }
+
+  it('goes on when a person with another key has approved exactly this call', async () => {
+    const client = await connect(await newAgent(), { url })
+    const waiting = await callTool(client, 'request_permit', call)
+    expect(waiting.structuredContent).toMatchObject({ status: 'approval_needed' })
+    const approvalId = await approveWaiting()
+    expect(outputOf(waiting).approvalId).toBe(approvalId)
     const granted = await callTool(client, 'request_permit', { ...call, approvalId })
     expect(granted.structuredContent).toMatchObject({ status: 'granted' })
     const again = await callTool(client, 'request_permit', { ...call, approvalId })
     expect(again.structuredContent).toMatchObject({ status: 'refused', reason: 'approval-needed' })
+  })
+
+  it('waits for the person before a client that can ask, whose word alone approves nothing', async () => {
+    const asked: string[] = []
+    const connectWith = async (answer: AnswerQuestion) =>
+      await connect(await newAgent(), { url, answer })
+    const accepting = await connectWith(async (message) => {
+      asked.push(message)
+      return 'accept'
+    })
+    const alone = await callTool(accepting, 'request_permit', call)
+    expect(alone.structuredContent).toMatchObject({ status: 'refused', reason: 'approval-needed' })
+    expect(asked).toEqual([
+      expect.stringMatching(
+        /^A person must approve the call to 2125550107 until \S+Z\. .*callgate approvals approve \S+ --account sandbox`.*Accept once it is approved; accepting does not approve it\.$/,
+      ),
+    ])
+    const approving = await connectWith(async () => {
+      await approveWaiting()
+      return 'accept'
+    })
+    const granted = await callTool(approving, 'request_permit', call)
+    expect(granted.structuredContent).toMatchObject({ status: 'granted', dial: call.number })
+    const declining = await connectWith(async () => 'decline')
+    const declined = await callTool(declining, 'request_permit', call)
+    expect(declined.structuredContent).toMatchObject({ status: 'approval_needed' })
   })
 })
 

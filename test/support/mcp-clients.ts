@@ -1,6 +1,7 @@
 /** The official clients of MCP, of both lines, over any transport. */
 import { Client } from '@modelcontextprotocol/client'
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 
 export interface McpResult {
   readonly isError?: boolean | undefined
@@ -25,14 +26,29 @@ export interface McpTransports {
   readonly old: () => Parameters<OldClient['connect']>[0]
 }
 
-export async function connectMcp(kind: ClientKind, transports: McpTransports): Promise<McpClient> {
+/** What the person before the client says to a question. */
+export type AnswerQuestion = (message: string) => Promise<'accept' | 'decline'>
+
+/** Without `answer`, the client says that it cannot ask anybody. */
+export async function connectMcp(
+  kind: ClientKind,
+  transports: McpTransports,
+  answer?: AnswerQuestion,
+): Promise<McpClient> {
+  const capabilities = answer ? { elicitation: {} } : {}
+  const respond = async ({ params }: { params: { message: string } }) => {
+    const action = (await answer?.(params.message)) ?? ('cancel' as const)
+    return { action, ...(action === 'accept' && { content: {} }) }
+  }
   if (kind === '1.32') {
-    const client = new OldClient(info)
+    const client = new OldClient(info, { capabilities })
+    if (answer) client.setRequestHandler(ElicitRequestSchema, respond)
     await client.connect(transports.old())
     return client as McpClient
   }
   const mode = kind === '2.4 auto' ? 'auto' : 'legacy'
-  const client = new Client(info, { versionNegotiation: { mode } })
+  const client = new Client(info, { capabilities, versionNegotiation: { mode } })
+  if (answer) client.setRequestHandler('elicitation/create', respond)
   await client.connect(transports.current())
   return client
 }

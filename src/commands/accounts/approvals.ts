@@ -15,7 +15,7 @@ interface AccountOption {
 export const registerApprovals: RegisterCommand = (program, terminal) => {
   const group = program
     .command('approvals')
-    .description('calls that wait for a person, of keys created with --approval always')
+    .description('calls that wait for a person, of keys created with --approval')
 
   group
     .command('list')

@@ -1,7 +1,13 @@
 /** The tools that an AI agent has over MCP. None removes an opt-out, stores a consent or approves a call. */
 import {
+  acceptedContent,
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  inputRequired,
   McpServer,
+  type ServerContext,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
@@ -162,15 +168,59 @@ function addRequestPermit(server: McpServer, { client }: McpSession): void {
         openWorldHint: true,
       },
     },
-    (input) =>
-      answer('Do not dial', input, async (call) => {
-        const request = { ...call, callKind: findCallKind(await client.readKey()) }
+    async (input, { mcpReq }) => {
+      const confirmed = findConfirmed(mcpReq)
+      const result = await answer('Do not dial', input, async (call) => {
+        const callKind = findCallKind(await client.readKey())
+        const request = { ...call, approvalId: call.approvalId ?? confirmed, callKind }
         const decision = await client.ask('/v1/permits', permitAnswer, request)
         requireAnswerTo({ ...request, whatIf: false }, decision)
         return toPermitOutput(decision)
-      }),
+      })
+      const isFirstRound = mcpReq.inputResponses === undefined
+      return isFirstRound && canAskPerson(server, mcpReq) ? askForApproval(result) : result
+    },
   )
 }
+
+type McpRequest = ServerContext['mcpReq']
+
+const approvalQuestion = 'approval'
+
+/** Also of a client that changed it: it could send any as approvalId, and the gate judges it. */
+function findConfirmed({ inputResponses, requestState }: McpRequest): string | undefined {
+  if (acceptedContent(inputResponses, approvalQuestion) === undefined) return undefined
+  return short(64).safeParse(requestState()).data
+}
+
+/** Of the earlier revision, over HTTP, no request says what the client can do. */
+function canAskPerson({ server }: McpServer, { envelope = {} }: McpRequest): boolean {
+  const ofRequest: Readonly<Record<string, ClientCapabilities>> = envelope
+  const stated = ofRequest[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
+  const elicitation = stated?.elicitation
+  // Without either, clients of the earlier revision mean a form.
+  return !!elicitation && (elicitation.form !== undefined || elicitation.url === undefined)
+}
+
+/** The person who sits before the client is told what to do, and says when it is done. That approves nothing. */
+function askForApproval(result: CallToolResult): CallToolResult | InputRequiredResult {
+  const waiting = approvalNeeded.safeParse(result.structuredContent).data
+  if (waiting === undefined) return result
+  const { number: called, approvalId, expiresAt, howToApprove } = waiting
+  const message =
+    `A person must approve the call to ${called} until ${expiresAt}. ${howToApprove} ` +
+    'Accept once it is approved; accepting does not approve it.'
+  const ask = inputRequired.elicit({ message, requestedSchema: { type: 'object', properties: {} } })
+  return inputRequired({ requestState: approvalId, inputRequests: { [approvalQuestion]: ask } })
+}
+
+const approvalNeeded = z.object({
+  status: z.literal('approval_needed'),
+  number: z.string(),
+  approvalId: z.string(),
+  expiresAt: z.string(),
+  howToApprove: z.string(),
+})
 
 /** Throws unless the gate recorded a decision about exactly this call. */
 function requireAnswerTo(
@@ -207,9 +257,10 @@ function toPermitOutput(decision: z.output<typeof permitAnswer>) {
   const approval = decision.reason === 'approval-needed' ? mandate?.approval : undefined
   if (approval === undefined) return { status: 'refused', ...output }
   const { id, expiresAt } = approval
+  const command = `callgate approvals approve ${id} --account ${decision.accountId}`
   const howToApprove =
-    'A Supervisor or Administrator decides, not this key: `callgate approvals approve ' +
-    `${boundText(id)}\`, or POST /v1/approvals/{id}. Then call request_permit again with approvalId.`
+    'A Supervisor or Administrator decides, not this key: ' +
+    `\`${boundText(command)}\`, or POST /v1/approvals/{id}.`
   return { status: 'approval_needed', ...output, approvalId: id, expiresAt, howToApprove }
 }
 

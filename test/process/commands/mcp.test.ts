@@ -8,7 +8,12 @@ import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startChild } from '../../../scripts/children.mjs'
 import { findFreePorts } from '../../support/free-port.js'
-import { callTool, clientKinds, connectMcp } from '../../support/mcp-clients.js'
+import {
+  type AnswerQuestion,
+  callTool,
+  clientKinds,
+  connectMcp,
+} from '../../support/mcp-clients.js'
 import { callgate, environmentOf, program, type Serving, serve } from '../../support/program.js'
 
 let folder: string
@@ -20,6 +25,8 @@ beforeAll(async () => {
     CALLGATE_DATA_DIR: join(folder, 'data'),
     // Not the time of this machine, so that the account's is what counts.
     CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
+    CALLGATE_PERMITS_ISSUER: 'https://gate.example',
+    CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
   })
 })
 afterAll(async () => {
@@ -28,22 +35,42 @@ afterAll(async () => {
 })
 
 describe.each(clientKinds)('client %s', (kind) => {
-  it('starts it and asks over its standard streams', async () => {
+  const connect = async (key: string, answer?: AnswerQuestion) => {
     const start = {
       command: process.execPath,
       args: [program, 'mcp', '--url', gate.url],
-      env: environmentOf({ CALLGATE_KEY: gate.keys.sandbox }) as Record<string, string>,
+      env: environmentOf({ CALLGATE_KEY: key }) as Record<string, string>,
       stderr: 'ignore' as const,
     }
-    const client = await connectMcp(kind, {
+    const transports = {
       current: () => new StdioClientTransport(start),
       old: () => new OldTransport(start),
-    })
+    }
+    const client = await connectMcp(kind, transports, answer)
     onTestFinished(() => client.close())
+    return client
+  }
+
+  it('starts it and asks over its standard streams', async () => {
+    const client = await connect(gate.keys.sandbox)
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toContain('may_i_dial')
     const result = await callTool(client, 'may_i_dial', { number: 2125550106 })
     expect(result.structuredContent).toMatchObject({ allowed: true })
+  })
+
+  it('waits for a person to approve a call elsewhere', async () => {
+    const data = { CALLGATE_DATA_DIR: join(folder, 'data') }
+    const approved = ['--account', 'sandbox', '--approval', 'always']
+    const { out: key } = await callgate(['keys', 'create', ...approved], data)
+    const client = await connect(key.trim(), async (message) => {
+      const [, command = ''] = /`callgate (approvals approve .*?)`/.exec(message) ?? []
+      const { code, err } = await callgate(command.split(' '), data)
+      return code === 0 ? 'accept' : Promise.reject(new Error(err))
+    })
+    const call = { number: '2125550106', callerId: '2125550199' }
+    const result = await callTool(client, 'request_permit', call)
+    expect(result.structuredContent).toMatchObject({ status: 'granted', dial: call.number })
   })
 })
 
