@@ -440,15 +440,14 @@ describe('a real gate that gives permits', () => {
   }
 
   /** By a person, with another key. */
-  const approveWaiting = async () => {
+  const approve = async (id: unknown) => {
     const listed = await fetch(`${gate.url}/v1/approvals?state=waiting`, {
       headers: { loginId: gate.keys.sandbox },
     })
     const { approvals } = (await listed.json()) as { approvals: Record<string, string>[] }
-    const { id, subjectHash } = approvals[0] ?? {}
+    const { subjectHash } = approvals.find((one) => one.id === id) ?? {}
     const verdict = await send(`/v1/approvals/${id}`, { verdict: 'approve', subjectHash })
     expect(verdict.status, await verdict.text()).toBe(200)
-    return id
   }
   const call = { number: '2125550107', callerId: '2125550199' }
 
@@ -456,8 +455,8 @@ describe('a real gate that gives permits', () => {
     const client = await connect(await newAgent(), { url })
     const waiting = await callTool(client, 'request_permit', call)
     expect(waiting.structuredContent).toMatchObject({ status: 'approval_needed' })
-    const approvalId = await approveWaiting()
-    expect(outputOf(waiting).approvalId).toBe(approvalId)
+    const { approvalId } = outputOf(waiting)
+    await approve(approvalId)
     const granted = await callTool(client, 'request_permit', { ...call, approvalId })
     expect(granted.structuredContent).toMatchObject({ status: 'granted' })
     const again = await callTool(client, 'request_permit', { ...call, approvalId })
@@ -479,8 +478,8 @@ describe('a real gate that gives permits', () => {
         /^A person must approve the call to 2125550107 until \S+Z\. .*callgate approvals approve \S+ --account sandbox`.*Accept once it is approved; accepting does not approve it\.$/,
       ),
     ])
-    const approving = await connectWith(async () => {
-      await approveWaiting()
+    const approving = await connectWith(async (message) => {
+      await approve(/approvals approve (\S+)/.exec(message)?.[1])
       return 'accept'
     })
     const granted = await callTool(approving, 'request_permit', call)

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { hostHeaderValidation, originValidation, toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { type GateAddress, GateClient, GateFailure } from './gate-client.js'
-import { createMcpServer, type McpSession } from './tools.js'
+import type { McpSession } from './tool-parts.js'
+import { createMcpServer } from './tools.js'
 
 export interface McpHttpOptions {
   readonly gate: GateAddress

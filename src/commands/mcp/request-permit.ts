@@ -1,0 +1,146 @@
+/** The tool that asks for the permit of a call, and has a person asked to approve one that needs it. */
+import {
+  acceptedContent,
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  inputRequired,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import { decisionSchema } from '../../api/gate/decision-body.js'
+import { boundText, GateFailure } from './gate-client.js'
+import {
+  answer,
+  callInput,
+  decisionOutput,
+  disclosuresOutput,
+  findCallKind,
+  instantText,
+  keepInvalid,
+  type McpSession,
+  requireAnswerTo,
+  short,
+  toDecisionOutput,
+} from './tool-parts.js'
+
+export function addRequestPermit(server: McpServer, { client }: McpSession): void {
+  server.registerTool(
+    'request_permit',
+    {
+      title: 'Permit for one call',
+      description:
+        'Asks for the permit of one call, right before it is placed; the telephone system takes a permit once, within ' +
+        'a minute. Counts as an attempt. granted: dial the number in dial from that callerId, and send the permit unchanged in its header. ' +
+        'refused: do not dial. approval_needed: do not dial; a person must approve first, then ask again with approvalId.',
+      inputSchema: keepInvalid(
+        z.strictObject({
+          ...callInput,
+          edge: short(63).optional().describe('Name of the SIP edge, if there are several'),
+          approvalId: short(64).optional().describe('Of an earlier answer approval_needed'),
+        }),
+      ),
+      outputSchema: z.object({
+        status: z.enum(['granted', 'refused', 'approval_needed']),
+        ...decisionOutput,
+        disclosures: disclosuresOutput,
+        dial: z.string().optional().describe('Only if granted: dial exactly this'),
+        permit: z
+          .string()
+          .optional()
+          .describe('Only if granted; emergency and service codes need none'),
+        header: z.string().optional().describe('The SIP header for the permit'),
+        expiresAt: instantText.optional().describe('Of the permit, or of the waiting approval'),
+        approvalId: z.string().optional(),
+        howToApprove: z.string().optional(),
+      }),
+      annotations: {
+        readOnlyHint: false,
+        destructiveHint: true,
+        idempotentHint: false,
+        openWorldHint: true,
+      },
+    },
+    async (input, { mcpReq }) => {
+      const confirmed = findConfirmed(mcpReq)
+      const result = await answer('Do not dial', input, async (call) => {
+        const callKind = findCallKind(await client.readKey())
+        const request = { ...call, approvalId: call.approvalId ?? confirmed, callKind }
+        const decision = await client.ask('/v1/permits', permitAnswer, request)
+        requireAnswerTo({ ...request, whatIf: false }, decision)
+        return toPermitOutput(decision)
+      })
+      const isFirstRound = mcpReq.inputResponses === undefined
+      return isFirstRound && canAskPerson(server, mcpReq) ? askForApproval(result) : result
+    },
+  )
+}
+
+type McpRequest = ServerContext['mcpReq']
+
+const approvalQuestion = 'approval'
+
+/** Also of a client that changed it: it could send any as approvalId, and the gate judges it. */
+function findConfirmed({ inputResponses, requestState }: McpRequest): string | undefined {
+  if (acceptedContent(inputResponses, approvalQuestion) === undefined) return undefined
+  return short(64).safeParse(requestState()).data
+}
+
+/** Of the earlier revision, over HTTP, no request says what the client can do. */
+function canAskPerson({ server }: McpServer, { envelope = {} }: McpRequest): boolean {
+  const ofRequest: Readonly<Record<string, ClientCapabilities>> = envelope
+  const stated = ofRequest[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
+  const elicitation = stated?.elicitation
+  // Without either, clients of the earlier revision mean a form.
+  return !!elicitation && (elicitation.form !== undefined || elicitation.url === undefined)
+}
+
+/** The person who sits before the client is told what to do, and says when it is done. That approves nothing. */
+function askForApproval(result: CallToolResult): CallToolResult | InputRequiredResult {
+  const waiting = approvalNeeded.safeParse(result.structuredContent).data
+  if (waiting === undefined) return result
+  const { number: called, approvalId, expiresAt, howToApprove } = waiting
+  const message =
+    `A person must approve the call to ${called} until ${expiresAt}. ${howToApprove} ` +
+    'Accept once it is approved; accepting does not approve it.'
+  const ask = inputRequired.elicit({ message, requestedSchema: { type: 'object', properties: {} } })
+  return inputRequired({ requestState: approvalId, inputRequests: { [approvalQuestion]: ask } })
+}
+
+const approvalNeeded = z.object({
+  status: z.literal('approval_needed'),
+  number: z.string(),
+  approvalId: z.string(),
+  expiresAt: z.string(),
+  howToApprove: z.string(),
+})
+
+const permitAnswer = decisionSchema.extend({
+  permit: z
+    .object({ value: z.string().min(1), header: z.string().optional(), expiresAt: z.string() })
+    .optional(),
+})
+
+function toPermitOutput(decision: z.output<typeof permitAnswer>) {
+  const output = toDecisionOutput(decision)
+  const { permit, mandate, dial } = decision
+  if (decision.decision === 'allow') {
+    if (dial === undefined) throw new GateFailure('the gate allowed the call without a number')
+    if (permit === undefined) {
+      if (decision.reason === 'service-code') return { status: 'granted', ...output, dial }
+      throw new GateFailure('the gate allowed the call without a permit')
+    }
+    const { value, header, expiresAt } = permit
+    return { status: 'granted', ...output, dial, permit: value, header, expiresAt }
+  }
+  const approval = decision.reason === 'approval-needed' ? mandate?.approval : undefined
+  if (approval === undefined) return { status: 'refused', ...output }
+  const { id, expiresAt } = approval
+  const command = `callgate approvals approve ${id} --account ${decision.accountId}`
+  const howToApprove =
+    'A Supervisor or Administrator decides, not this key: ' +
+    `\`${boundText(command)}\`, or POST /v1/approvals/{id}.`
+  return { status: 'approval_needed', ...output, approvalId: id, expiresAt, howToApprove }
+}
