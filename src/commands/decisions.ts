@@ -1,55 +1,148 @@
-/** `callgate decisions ship`: the decisions of a server that is gone, for the others over its PostgreSQL. */
+/** `callgate decisions ...`: the decisions of servers that are gone, for the others over their PostgreSQL. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { openAppContext } from '../app/app-context.js'
-import { shipJournal } from '../app/journal/ship-journal.js'
+import { type AppContext, openAppContext } from '../app/app-context.js'
+import { giveUpJournal, shipJournal } from '../app/journal/ship-journal.js'
+import { formatInstant } from '../domain/time/dates.js'
 import { DataFileError } from '../errors.js'
 import { nodeRuntime } from '../runtime/runtime.js'
+import { findEdgeAccount } from '../storage/cluster/edge-origins.js'
 import { lockServing } from '../storage/sqlite.js'
-import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'
+import {
+  CommandFailure,
+  formatTable,
+  loadCommandSettings,
+  type RegisterCommand,
+} from './command.js'
 
 export const registerDecisions: RegisterCommand = (program, terminal) => {
-  program
+  const decisions = program
     .command('decisions')
     .description('decisions of all servers in PostgreSQL')
+  decisions
+    .command('list')
+    .description(
+      'the journals of all servers: until where they are copied, and when their server was last seen',
+    )
+    .action((_options, command: Command) =>
+      withShared(command, async ({ storage: { db } }) => {
+        const rows = await db.selectFrom('journals').selectAll().orderBy('seen_at').execute()
+        terminal.out(
+          formatTable(
+            ['journal', 'of', 'last seen', 'records', 'waited for'],
+            rows.map(({ origin, next_seq, seen_at, shipped }) => {
+              const account = findEdgeAccount(origin)
+              return [
+                origin.slice(-64).slice(0, shownLength),
+                account === undefined ? 'a server' : `an edge of account ${account}`,
+                seen_at === null ? '-' : formatInstant(seen_at),
+                String(next_seq - 1),
+                account === undefined && shipped === 0 ? 'by erasures' : 'no',
+              ]
+            }),
+          ),
+        )
+      }),
+    )
+  decisions
     .command('ship')
     .description(
       'copy the decisions of a server that is gone to the PostgreSQL database of storage.url, also while other ' +
         'servers run',
     )
     .argument('<folder>', 'its data folder, or the folder journal of it')
-    .action(async (given: string, _options, command: Command) => {
-      const settings = loadCommandSettings(command)
-      if (settings.storage.engine !== 'postgres') {
-        throw new CommandFailure(
-          'storage.engine: is sqlite; set it to postgres, with storage.url, where the decisions are to be copied',
-          2,
-        )
-      }
+    .action((given: string, _options, command: Command) => {
+      requireShared(command)
       const folder = findJournal(given)
       // A copy of the folder alone has no server.
       const lock = basename(folder) === 'journal' ? lockServing(dirname(folder)) : undefined
-      try {
-        const context = await openAppContext(settings, nodeRuntime)
-        try {
-          const { origin, decisions, outcomes, nextSeq } = await shipJournal(folder, context)
-          await context.storage.db
-            .updateTable('journals')
-            .set({ shipped: 1 })
-            .where('origin', '=', origin)
-            .execute()
-          terminal.out(
-            `${decisions} decisions and ${outcomes} outcomes of calls were copied; all records up to number ` +
-              `${nextSeq - 1} are there\n`,
-          )
-        } finally {
-          await context.close()
-        }
-      } finally {
-        lock?.close()
+      const ship = async (context: AppContext) => {
+        const { origin, decisions: copied, outcomes, nextSeq } = await shipJournal(folder, context)
+        await context.storage.db
+          .updateTable('journals')
+          .set({ shipped: 1 })
+          .where('origin', '=', origin)
+          .execute()
+        terminal.out(
+          `${copied} decisions and ${outcomes} outcomes of calls were copied; all records up to number ` +
+            `${nextSeq - 1} are there\n`,
+        )
       }
+      return withShared(command, ship).finally(() => lock?.close())
     })
+  decisions
+    .command('give-up')
+    .description(
+      'let no erasure wait any longer for a server whose data folder no longer exists; its decisions that were not ' +
+        'copied are lost',
+    )
+    .argument('<journal>', 'its name in callgate decisions list')
+    .option('--yes', 'do it')
+    .action((given: string, { yes }: { readonly yes?: boolean }, command: Command) =>
+      withShared(command, async (context) => {
+        const journal = await findGone(context, given)
+        const seen = journal.seen_at === null ? 'unknown' : formatInstant(journal.seen_at)
+        terminal.note(
+          `journal ${given}: its server was last seen ${seen}; records after number ${journal.next_seq - 1} are not ` +
+            'copied. If its folder is found, run callgate decisions ship instead.\n',
+        )
+        if (!yes) {
+          terminal.note('nothing was changed; --yes gives it up\n')
+          throw new CommandFailure('', 2)
+        }
+        const erasures = await giveUpJournal(journal.origin, context)
+        terminal.out(`given up; erasures that no longer wait for it: ${erasures}\n`)
+      }),
+    )
+}
+
+/** Of the name of a journal; enough to tell a few hundred apart. */
+const shownLength = 12
+
+/** A server that runs copies within seconds, unless it has nothing to copy. */
+const goneAfterMs = 600_000
+
+async function findGone({ storage: { db }, runtime }: AppContext, given: string) {
+  const rows = await db.selectFrom('journals').selectAll().execute()
+  const [journal, ...others] = rows.filter(
+    ({ origin }) => given.length >= shownLength && origin.slice(-64).startsWith(given),
+  )
+  if (journal === undefined || others.length > 0) {
+    throw new CommandFailure(
+      `<journal> '${given}': must be one that callgate decisions list shows`,
+      2,
+    )
+  }
+  if (findEdgeAccount(journal.origin) !== undefined) {
+    throw new CommandFailure(`<journal> '${given}': is of an edge, for which no erasure waits`, 2)
+  }
+  const seenAt = journal.seen_at ?? 0
+  if (runtime.clock.now() - seenAt >= goneAfterMs) return journal
+  throw new CommandFailure(
+    `<journal> '${given}': its server was seen at ${formatInstant(seenAt)}; stop it, and try again ten minutes later`,
+  )
+}
+
+async function withShared<Result>(
+  command: Command,
+  work: (context: AppContext) => Promise<Result>,
+): Promise<Result> {
+  const context = await openAppContext(requireShared(command), nodeRuntime)
+  try {
+    return await work(context)
+  } finally {
+    await context.close()
+  }
+}
+
+function requireShared(command: Command) {
+  const settings = loadCommandSettings(command)
+  if (settings.storage.engine === 'postgres') return settings
+  throw new CommandFailure(
+    'storage.engine: is sqlite, which has the decisions of one server; set it to postgres, with storage.url',
+    2,
+  )
 }
 
 function findJournal(given: string): string {

@@ -21,6 +21,7 @@ import * as edgeProjects from './migrations/0015-edge-projects-expand.js'
 import * as mandates from './migrations/0016-mandates-expand.js'
 import * as permits from './migrations/0017-permits-expand.js'
 import * as optOutStatements from './migrations/0018-opt-out-statements-expand.js'
+import * as journalsSeen from './migrations/0019-journals-seen-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -44,6 +45,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0016-mandates-expand': mandates,
   '0017-permits-expand': permits,
   '0018-opt-out-statements-expand': optOutStatements,
+  '0019-journals-seen-expand': journalsSeen,
 }
 
 /** In order. */

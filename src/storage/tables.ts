@@ -417,8 +417,10 @@ interface JournalRow {
   next_seq: number
   /** Its server has removed the decisions before this instant, of all servers; 0 if it has removed none. */
   removed_before: number
-  /** 1 if its server is gone and all of it was copied, so that no erasure waits for its folder. */
+  /** 1 if its server is gone and all of it was copied, or was given up, so that no erasure waits for its folder. */
   shipped: number
+  /** When it was last started on or copied from; null if that was by an older version. */
+  seen_at: number | null
 }
 
 /** How far an erasure has come with one of the journals; in PostgreSQL only. */

@@ -50,6 +50,23 @@ export async function shipJournal(
   return { ...sum, origin }
 }
 
+/**
+ * For a journal whose folder no longer exists: takes the numbers of erasures in progress out of what was copied of it, and lets none
+ * wait for the rest. A server that starts with its folder is waited for again. Returns how many erasures had waited.
+ */
+export async function giveUpJournal(
+  origin: string,
+  context: Pick<AppContext, 'storage' | 'runtime'>,
+): Promise<number> {
+  const { db } = context.storage
+  const erasures = openErasures(context)
+  const unfinished = await erasures.findUnfinished(origin)
+  for (const { id } of unfinished) await eraseStoredRows(db, origin, id)
+  await db.updateTable('journals').set({ shipped: 1 }).where('origin', '=', origin).execute()
+  for (const { id } of unfinished) await erasures.finishShared(id)
+  return unfinished.length
+}
+
 /** No server may write to the journal. */
 export async function eraseInFolder(
   folder: string,

@@ -2,6 +2,7 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { readOrigin } from '../../../src/gate/journal/journal-reader.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 import { callgate } from '../../support/program.js'
@@ -210,6 +211,15 @@ it('a number is erased in the journals of all servers, and in what is copied of 
   expect(await cluster.query('select number from erasures')).toEqual([{ number: null }])
 })
 
+const untilErasureWaits = () =>
+  until('an erasure waits for the first server alone', async () => {
+    const done = await cluster.query(
+      'select erased from erased_journals join erasures on id = erasure_id ' +
+        'where finished_at is null and erased is not null and rows_done = 1',
+    )
+    return done.length === 1
+  })
+
 it('an erasure waits for a server that does not run, and its shipped folder has the number no more', async () => {
   const number = '2125550100'
   const decided = await decide(first, number)
@@ -220,13 +230,7 @@ it('an erasure waits for a server that does not run, and its shipped folder has 
     ['erase', '--number', number, '--allowed-calls', '--yes'],
     cluster.environment,
   )
-  await until('it waits for the first server', async () => {
-    const done = await cluster.query(
-      'select erased from erased_journals join erasures on id = erasure_id ' +
-        'where finished_at is null and erased is not null and rows_done = 1',
-    )
-    return done.length === 1
-  })
+  await untilErasureWaits()
   const shipped = await ship(folderOf(first))
   expect(shipped.code, shipped.err).toBe(0)
   const { code, err } = await erasing
@@ -234,4 +238,43 @@ it('an erasure waits for a server that does not run, and its shipped folder has 
   expect((await read(second, decided.id)).body).toMatchObject({ number: '', erased: true })
   await first.restart()
   expect((await read(first, decided.id)).body).toMatchObject({ number: '', erased: true })
+})
+
+it('an erasure no longer waits for a server whose folder is lost once that is given up', async () => {
+  const number = '2125550102'
+  const decided = await decide(first, number)
+  await readProjected(second, decided.id)
+  await first.serving.end('SIGKILL')
+  const origin = readOrigin(join(folderOf(first), 'journal'), Date.now()).toString('hex')
+  const erasing = callgate(
+    ['erase', '--number', number, '--allowed-calls', '--yes'],
+    cluster.environment,
+  )
+  await untilErasureWaits()
+  const find = async () => (await read(second, decided.id)).body
+  const { out: list } = await callgate(['decisions', 'list'], cluster.environment)
+  const [journal = ''] = list.split('\n').filter((line) => origin.startsWith(line.slice(0, 12)))
+  expect(journal).toMatch(/^[0-9a-f]{12} {2}a server +20\S+ +\d+ +by erasures$/)
+  const giveUp = (...args: string[]) =>
+    callgate(['decisions', 'give-up', ...args], cluster.environment)
+  const name = origin.slice(0, 12)
+  for (const [given, why] of [
+    [name, 'stop it, and try again ten minutes later'],
+    [name.slice(0, 11), 'must be one that callgate decisions list shows'],
+  ] as const) {
+    const { code, err } = await giveUp(given, '--yes')
+    expect(code).not.toBe(0)
+    expect(err).toContain(why)
+  }
+  await cluster.query(`update journals set seen_at = seen_at - 600000 where origin = '${origin}'`)
+  expect(await giveUp(name)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('nothing was changed'),
+  })
+  expect(await find()).toMatchObject({ number })
+  const { code, out } = await giveUp(name, '--yes')
+  expect([code, out]).toEqual([0, 'given up; erasures that no longer wait for it: 1\n'])
+  expect((await erasing).code).toBe(0)
+  expect(await find()).toMatchObject({ number: '', erased: true })
+  expect(await cluster.query('select id from erasures where finished_at is null')).toEqual([])
 })

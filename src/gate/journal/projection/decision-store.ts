@@ -49,6 +49,8 @@ interface BatchRow {
 }
 
 const table = 'recorded_decisions'
+/** In milliseconds, the same for all servers. */
+const databaseNow = sql<Instant>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
 /** Held by whoever makes months. */
 const monthsLock = 5_550_101
 
@@ -74,10 +76,10 @@ export class DecisionStore {
     // What the others have removed does not come back.
     const removedBefore = await readRemovedBefore(this.#db)
     const { rows } = await sql<{ readonly next_seq: number }>`
-      insert into journals (origin, next_seq, removed_before, shipped)
-      values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0)
+      insert into journals (origin, next_seq, removed_before, shipped, seen_at)
+      values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0, ${databaseNow})
       on conflict (origin) do update
-        set shipped = 0, next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
+        set shipped = 0, seen_at = excluded.seen_at, next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
       returning next_seq`.execute(this.#db)
     return rows[0]?.next_seq ?? firstSeq
   }
@@ -130,7 +132,7 @@ export class DecisionStore {
         const nextSeq = last.seq + 1
         await db
           .updateTable('journals')
-          .set({ next_seq: nextSeq, shipped: 0 })
+          .set({ next_seq: nextSeq, shipped: 0, seen_at: databaseNow })
           .where('origin', '=', origin)
           .execute()
         const outcomes = fresh.filter(({ kind }) => kind === 'outcome').length
