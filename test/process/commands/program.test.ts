@@ -63,10 +63,23 @@ describe('commands before a server and beside it', () => {
     expect(await server.end('SIGTERM')).toBe(0)
   })
 
+  const decide = async (key: string, body: object) => {
+    const response = await fetch(`${server.url}/v1/decisions`, {
+      method: 'POST',
+      headers: { loginId: key, 'content-type': 'application/json' },
+      body: JSON.stringify({ callKind: 'manual', ...body }),
+    })
+    return (await response.json()) as DecisionDocument
+  }
+
   it('a check records nothing', async () => {
-    const headers = { loginId: server.keys.sandbox }
-    const response = await fetch(`${server.url}/v1/decisions/${checkedId}`, { headers })
-    expect(response.status).toBe(404)
+    const key = server.keys.sandbox
+    const find = async (id: string) =>
+      (await fetch(`${server.url}/v1/decisions/${id}`, { headers: { loginId: key } })).status
+    const { id } = await decide(key, { number: '2125550100' })
+    // Then it can be asked for whatever was recorded before.
+    await expect.poll(() => find(id), { timeout: 30_000 }).toBe(200)
+    expect(await find(checkedId)).toBe(404)
   })
 
   it('a key that was created, limited, while the server runs holds there, and is revoked there', async () => {
@@ -88,14 +101,8 @@ describe('commands before a server and beside it', () => {
   })
 
   it('an imported list is used by the server, without a restart', async () => {
-    const reason = async () => {
-      const response = await fetch(`${server.url}/v1/decisions`, {
-        method: 'POST',
-        headers: { loginId: server.keys.main, 'content-type': 'application/json' },
-        body: JSON.stringify({ number: '2127365001', callKind: 'manual', at: noon }),
-      })
-      return ((await response.json()) as DecisionDocument).reason
-    }
+    const reason = async () =>
+      (await decide(server.keys.main, { number: '2127365001', at: noon })).reason
     expect(await reason()).toBe('list-not-covering')
     const file = join(dataDir, 'registry.txt')
     writeFileSync(file, '# a registry\n212,7365001\n212,7365002\n212,7365002\n')
