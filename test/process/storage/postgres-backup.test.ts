@@ -136,7 +136,7 @@ it('brings back what was acknowledged before it began, and all servers and edges
     }
   }
   const clients = [write(), write(), write()]
-  await until('there are opt-outs', () => acknowledged.length > 100)
+  await until('there are opt-outs', () => acknowledged.length > 100, { withinMs: 60_000 })
   const before = [...acknowledged]
   const decided = [await decideWithId(first, '2125550100'), await decideWithId(second, '911')]
   for (const id of decided) await untilFound(first, id)
