@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { getListsFolder } from '../../src/app/data-folders.js'
 import { findSpaceFindings, listDataProbes } from '../../src/commands/doctor/data-findings.js'
+import { registerDoctor } from '../../src/commands/doctor/doctor.js'
 import { findPolicyFindings } from '../../src/commands/doctor/policy-findings.js'
 import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { loadSettings } from '../../src/config/load.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
+import { runCommand } from '../support/run-command.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 const dayMs = 86_400_000
@@ -106,4 +108,33 @@ it('warns of a key in its last seven days, until it is revoked', async () => {
   expect((await findAll())[0]).toMatch(/^now keys main: .* expired at /)
   await keys.revoke(made.id)
   expect(await findAll()).toEqual([])
+})
+
+const doctor = (args: readonly string[], more = '') =>
+  runCommand(registerDoctor, ['doctor', ...args], { dataDir: running.dataDir, more })
+
+it('lists all problems of wrong settings', async () => {
+  const { code, out } = await doctor(['--json'], 'http: { port: many }\ngate: { foo: 1 }\n')
+  expect(code).toBe(2)
+  const { findings } = JSON.parse(out) as { findings: { level: string; subject: string }[] }
+  expect(findings.map(({ level, subject }) => `${level} ${subject}`)).toEqual([
+    'now settings',
+    'now settings',
+  ])
+})
+
+it('requires the address of a server whose port is not known, and times that are times', async () => {
+  const { code, out, err } = await doctor([], 'http: { port: 0 }\n')
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toBe(
+    '--url is missing: http.port is 0, so the server has another port after each start; ' +
+      'give the address that it printed',
+  )
+  for (const time of ['0s', '2', '61m', '99999m']) {
+    const wrong = await doctor(['--timeout', time])
+    expect(wrong).toMatchObject({ code: 2, out: '' })
+    expect(wrong.err).toContain(
+      `--timeout '${time}': must be a time such as 30s or 5m, at most 60m`,
+    )
+  }
 })

@@ -143,6 +143,8 @@ describe('callgate keys create', () => {
     [['--regions', 'XX'], 1, "regions 'XX': is not the code of a state or province, such as NY"],
     [['--not-before', '2d', '--expires', '1d'], 1, 'must be before the key expires'],
     [['--approval', 'never'], 2, 'Allowed choices are always, first-contact, any'],
+    [['--role', 'King'], 2, 'Allowed choices are Agent, Supervisor, Administrator'],
+    [['--account', 'nobody'], 1, "account 'nobody': not found"],
     [['--for', 'robot'], 2, 'Allowed choices are ai-agent, dialer, service'],
     [['--expires', 'soon'], 2, "--expires 'soon': must be a day such as 2027-01-31"],
     [['--expires', '90'], 2, "--expires '90': must be a day"],

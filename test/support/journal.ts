@@ -1,8 +1,15 @@
-import { existsSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FrameBlocks } from '../../src/gate/journal/frame-blocks.js'
 import { JournalReader } from '../../src/gate/journal/journal-reader.js'
-import type { FrameRun, JournalRecord } from '../../src/gate/journal/segment-format.js'
+import {
+  checksumSeedOf,
+  encodeHeader,
+  type FrameRun,
+  type JournalRecord,
+  sealFrames,
+} from '../../src/gate/journal/segment-format.js'
 
 interface TextRecord extends Omit<JournalRecord, 'body'> {
   readonly body: string
@@ -35,4 +42,35 @@ export function frameRunOf(records: readonly JournalRecord[]): FrameRun {
   }
   if (run === undefined) throw new Error('no records')
   return run
+}
+
+/** A journal with one record for each body; gives its only segment. */
+export function writeJournal(folder: string, bodies: readonly string[]): string {
+  const journal = join(folder, 'journal')
+  const origin = createHash('sha256')
+    .update(readFileSync(join(journal, 'origin')))
+    .digest()
+  const records = bodies.map((body, index) => ({
+    seq: index + 1,
+    kind: 'opened' as const,
+    at: 0,
+    body: Buffer.from(body),
+  }))
+  const segment = join(journal, '00000000000000000001.seg')
+  const header = encodeHeader({ firstSeq: 1, createdAt: 0, origin })
+  writeFileSync(segment, header)
+  for (let first = 0; first < records.length; first += 10) {
+    const { memory, end } = frameRunOf(records.slice(first, first + 10))
+    const frames = Buffer.from(memory, 0, end)
+    sealFrames(frames, checksumSeedOf(1))
+    appendFileSync(segment, frames)
+  }
+  return segment
+}
+
+/** Changes one bit. */
+export function damageByte(path: string, offset: number): void {
+  const bytes = readFileSync(path)
+  bytes[offset] = (bytes[offset] ?? 0) ^ 1
+  writeFileSync(path, bytes)
 }

@@ -52,6 +52,9 @@ export interface Serving {
   end(signal: NodeJS.Signals): Promise<number | string>
 }
 
+/** The cache is allocated at the start, and the default size takes a tenth of its time. */
+const smallCache = { CALLGATE_GATE_CACHE_MAX_ENTRIES: '1000' }
+
 /** Starts `serve` on a free port, after a module that changes it or of another program, and waits until it says where it listens. */
 export function serve(
   environment: Readonly<Record<string, string>>,
@@ -63,7 +66,7 @@ export function serve(
 ): Promise<Serving> {
   const first = preload === undefined ? [] : ['--import', preload]
   const child = startChild(process.execPath, [...first, other, 'serve', ...args], {
-    env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...environment }),
+    env: environmentOf({ CALLGATE_HTTP_PORT: '0', ...smallCache, ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const folder = environment.CALLGATE_DATA_DIR ?? 'var'

@@ -6,19 +6,20 @@ import { CommandFailure, type RegisterCommand } from '../../src/commands/command
 import { AppError, DataFileError } from '../../src/errors.js'
 import type { Ended } from './program.js'
 
-/** Settings of the tests, one a line, beside the data folder. */
+/** Settings of the tests, one a line, in a file in the data folder or in another. */
 export interface CommandSettings {
   readonly dataDir: string
   readonly more?: string
+  readonly configFolder?: string
 }
 
 /** What the program would print and how it would end; a bug is thrown. */
 export async function runCommand(
   add: RegisterCommand,
   args: readonly string[],
-  { dataDir, more = '' }: CommandSettings,
+  { dataDir, more = '', configFolder = dataDir }: CommandSettings,
 ): Promise<Ended> {
-  const config = join(dataDir, 'callgate.yaml')
+  const config = join(configFolder, 'callgate.yaml')
   writeFileSync(config, `dataDir: ${dataDir}\n${more}`)
   const written: string[] = []
   const noted: string[] = []

@@ -11,7 +11,7 @@ import { type Serving, serve } from '../../support/program.js'
  * The whole program, killed in the middle of everything, again and again over one data folder. What
  * was acknowledged is remembered here and looked for at the end.
  */
-const kills = shortOrLong(4, 12)
+const kills = shortOrLong(3, 12)
 
 let dataDir: string
 let receiver: Server

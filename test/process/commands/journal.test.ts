@@ -11,7 +11,7 @@ import { shortOrLong } from '../../support/long.js'
 import { type Serving, serve } from '../../support/program.js'
 
 /** `CALLGATE_TEST_KILLS=1000` for a night. */
-const kills = Number(process.env.CALLGATE_TEST_KILLS ?? shortOrLong(5, 20))
+const kills = Number(process.env.CALLGATE_TEST_KILLS ?? shortOrLong(3, 20))
 const clients = 8
 
 let dataDir: string

@@ -16,7 +16,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { startChild } from '../../../scripts/children.mjs'
-import { callgate, environmentOf, program } from '../../support/program.js'
+import { environmentOf, firstKeysIn, program } from '../../support/program.js'
 
 type Program = ChildProcessByStdio<null, Readable, Readable>
 
@@ -70,9 +70,7 @@ function readAvailable(reader: number): string {
   }
 }
 
-async function createKey(): Promise<string> {
-  return (await callgate(['keys', 'create', '--account', 'sandbox'], environment)).out.trim()
-}
+const readKey = () => firstKeysIn(dataDir).sandbox
 
 /** Asks so many times, fifty at once; gives how often each status was answered. */
 async function ask(count: number, url: string, headers = {}): Promise<Record<number, number>> {
@@ -103,7 +101,7 @@ async function droppedBy(url: string): Promise<number> {
 it('a reader that stalls delays no answer; what was dropped is counted and reported', async () => {
   const child = start()
   const url = await addressOf(child, true)
-  const loginId = await createKey()
+  const loginId = readKey()
   const predial = `${url}/v1/predial?number=2125550100&kind=manual`
   let asked = 0
   while ((await droppedBy(url)) === 0) {
@@ -149,7 +147,7 @@ it('a pipe that is never read keeps the program neither from answering nor from 
       return /listens on (\S+)\n[\s\S]*\n/.exec(text)?.[1]
     }
     await expect.poll(address, { timeout: 20_000 }).toBeDefined()
-    const loginId = await createKey()
+    const loginId = readKey()
     const predial = `${address()}/v1/predial?number=2125550100&kind=manual`
     expect(await ask(1_000, predial, { loginId })).toEqual({ 200: 1_000 })
     child.kill('SIGTERM')
@@ -164,7 +162,7 @@ it('a reader that goes away ends neither the server nor a command', async () => 
   const url = await addressOf(child, false)
   child.stdout.destroy()
   child.stderr.destroy()
-  const loginId = await createKey()
+  const loginId = readKey()
   const predial = `${url}/v1/predial?number=2125550100&kind=manual`
   expect(await ask(200, predial, { loginId })).toEqual({ 200: 200 })
   expect(await ask(20, `${url}/v1/predial?number=911`)).toEqual({ 200: 20 })

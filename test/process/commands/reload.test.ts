@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { registerReload } from '../../../src/commands/reload.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { callgate, type Ended, type Serving, serve } from '../../support/program.js'
+import { runCommand } from '../../support/run-command.js'
 
 interface Rules {
   readonly regions: Record<string, Record<string, unknown>>
@@ -15,6 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'callgate-reload-'))
 const settingsFile = join(folder, 'callgate.yaml')
 const rulesFile = join(folder, 'rules.yaml')
 const sandboxFile = join(folder, 'sandbox.yaml')
+const commandFolder = mkdtempSync(join(folder, 'command-'))
 /** A Monday, noon in New York. */
 const sandboxAt = '2026-11-23T17:00:00Z'
 const environment = {
@@ -58,7 +61,9 @@ beforeEach(async () => {
   writeSettings()
   writeRules(() => undefined)
   copyFileSync('config/sandbox.yaml', sandboxFile)
-  expect(await reload()).toMatchObject({ code: 0 })
+  const settings = { dataDir: environment.CALLGATE_DATA_DIR, configFolder: commandFolder }
+  // A process takes longer than what most of the tests do.
+  expect(await runCommand(registerReload, ['reload'], settings)).toMatchObject({ code: 0 })
 }, 60_000)
 
 afterAll(async () => {

@@ -13,10 +13,12 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { registerImport } from '../../../src/commands/import/import.js'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
 import { blocksText } from '../../data/sample-blocks.js'
 import { nanpaText } from '../../data/sample-feeds.js'
-import { callgate, type Serving, serve } from '../../support/program.js'
+import { type Serving, serve } from '../../support/program.js'
+import { runCommand } from '../../support/run-command.js'
 
 const noon = '2026-11-23T17:00:00Z'
 const nodes: { readonly server: Serving; readonly key: string }[] = []
@@ -67,12 +69,16 @@ async function startNode(name: string): Promise<void> {
   nodes.push({ server, key: server.keys.main })
 }
 
-/** A third process, with a data folder of its own. */
+/** In this process, with a data folder of its own. */
 async function importThere(name: string, text: string, ...args: string[]): Promise<void> {
   const file = join(root, name)
   writeFileSync(file, text)
-  const environment = { ...shared, CALLGATE_DATA_DIR: join(root, 'importer') }
-  const { code, err } = await callgate(['import', ...args, file], environment)
+  const dataDir = join(root, 'importer')
+  const more =
+    `lists: { folder: ${shared.CALLGATE_LISTS_FOLDER} }\n` +
+    `numbering: { folder: ${shared.CALLGATE_NUMBERING_FOLDER} }\n`
+  const settings = { dataDir, configFolder: root, more }
+  const { code, err } = await runCommand(registerImport, ['import', ...args, file], settings)
   expect({ code, err }).toMatchObject({ code: 0 })
 }
 

@@ -1,8 +1,8 @@
 /** A backup of servers over PostgreSQL, and what they and an edge know once it is restored. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { BackupManifest } from '../../../src/commands/backup/manifest.js'
 import { openDatabase } from '../../../src/storage/engine.js'
 import { knownMigrations, runMigrations } from '../../../src/storage/migrate.js'
@@ -25,6 +25,8 @@ let pdnc: Callers['pdnc']
 let databases = 0
 /** Of a test; in the folder of the cluster. */
 let work: string
+/** Of the first server and its database. */
+let whole: string
 
 beforeAll(async () => {
   const settings = { CALLGATE_GATE_DEADLINE_MS: '5000', CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000' }
@@ -134,7 +136,7 @@ it('brings back what was acknowledged before it began, and all servers and edges
     }
   }
   const clients = [write(), write(), write()]
-  await until('there are opt-outs', () => acknowledged.length > 100)
+  await until('there are opt-outs', () => acknowledged.length > 100, { withinMs: 60_000 })
   const before = [...acknowledged]
   const decided = [await decideWithId(first, '2125550100'), await decideWithId(second, '911')]
   for (const id of decided) await untilFound(first, id)
@@ -200,9 +202,9 @@ it('is restored with the folder of its server, which goes on with its journal', 
   const old = await decideWithId(first, '911')
   const ofOther = await decideWithId(second, '911')
   for (const id of [old, ofOther]) await untilFound(first, id)
-  const backup = await makeBackup('whole')
+  whole = await makeBackup('whole')
   const environment = await prepareOther()
-  const { code, out, err } = await callgate(['restore', backup], environment)
+  const { code, out, err } = await callgate(['restore', whole], environment)
   expect(code, err).toBe(0)
   expect(out).toMatch(/ \d+ decisions of all servers\n/)
   expect(readdirSync(environment.CALLGATE_DATA_DIR ?? '')).not.toContain('callgate.sqlite')
@@ -213,10 +215,10 @@ it('is restored with the folder of its server, which goes on with its journal', 
   await untilStoredInOther(await decideWithId(on, '911'))
   expect(await serving.end('SIGTERM')).toBe(0)
   // Another restore finds both in use.
-  const again = await callgate(['restore', backup], environment)
+  const again = await callgate(['restore', whole], environment)
   expect([again.code, again.err]).toEqual([2, expect.stringContaining('needs an empty folder')])
   const elsewhere = { ...environment, CALLGATE_DATA_DIR: join(work, 'third') }
-  const full = await callgate(['restore', backup], elsewhere)
+  const full = await callgate(['restore', whole], elsewhere)
   expectFailure(full, 'the database must be empty', 'name it in storage.url', '--only folder')
   expect(readdirSync(join(work, 'third'))).toEqual([])
   // The database has more of its journal than this folder.
@@ -235,163 +237,169 @@ const untilStoredInOther = (id: string) =>
     return rows.length === 1
   })
 
-it('is restored over SQLite, without the decisions of other servers', async () => {
-  const backup = await makeBackup('to-sqlite')
-  const environment = { CALLGATE_DATA_DIR: join(work, 'sqlite'), CALLGATE_GATE_DEADLINE_MS: '5000' }
-  const { code, err } = await callgate(['restore', backup], environment)
-  expect(code, err).toBe(0)
-  expect(err).toContain('decisions of other servers in it were not restored')
-  expect(readdirSync(join(work, 'sqlite'))).not.toContain('decisions.sqlite')
-  const serving = await serve({ ...environment, CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z' })
-  const on = { ...first, serving }
-  expect(await decide(on, '2125560001')).toBe(blocked)
-  expect(await decide(on, '2125550102')).toBe(allowed)
-  expect(await pdnc(on, '2125550102')).toBe(200)
-  expect(await decide(on, '2125550102')).toBe(blocked)
-  expect(await serving.end('SIGTERM')).toBe(0)
-})
+describe('without a server beside it', () => {
+  // Idle servers need a part of the machine.
+  beforeAll(async () => {
+    await Promise.all(cluster.nodes.map(({ serving }) => serving.end('SIGTERM')))
+  })
 
-const untilWaiting = (name: string) =>
-  until('the command waits for a lock', async () => {
-    const rows = await cluster.postgres.query(
-      `select from pg_stat_activity where datname = '${name}' and wait_event_type = 'Lock'
+  it('is restored over SQLite, without the decisions of other servers', async () => {
+    const environment = {
+      CALLGATE_DATA_DIR: join(work, 'sqlite'),
+      CALLGATE_GATE_DEADLINE_MS: '5000',
+    }
+    const { code, err } = await callgate(['restore', whole], environment)
+    expect(code, err).toBe(0)
+    expect(err).toContain('decisions of other servers in it were not restored')
+    expect(readdirSync(join(work, 'sqlite'))).not.toContain('decisions.sqlite')
+    const serving = await serve({ ...environment, CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z' })
+    const on = { ...first, serving }
+    expect(await decide(on, '2125560001')).toBe(blocked)
+    expect(await decide(on, '2125550102')).toBe(allowed)
+    expect(await pdnc(on, '2125550102')).toBe(200)
+    expect(await decide(on, '2125550102')).toBe(blocked)
+    expect(await serving.end('SIGTERM')).toBe(0)
+  })
+
+  const untilWaiting = (name: string) =>
+    until('the command waits for a lock', async () => {
+      const rows = await cluster.postgres.query(
+        `select from pg_stat_activity where datname = '${name}' and wait_event_type = 'Lock'
         and application_name = 'callgate' and backend_type = 'client backend'`,
-      'postgres',
-    )
-    return rows.length > 0
-  })
+        'postgres',
+      )
+      return rows.length > 0
+    })
 
-/** Runs `work` while a transaction that ran the statements is open. */
-async function holding<Result>(
-  name: string,
-  statements: string,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const client = new pg.Client(`${cluster.postgres.address}/${name}`)
-  await client.connect()
-  try {
-    await client.query(`begin; ${statements}`)
-    return await work()
-  } finally {
-    await client.end()
+  /** Runs `work` while a transaction that ran the statements is open. */
+  async function holding<Result>(
+    name: string,
+    statements: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const client = new pg.Client(`${cluster.postgres.address}/${name}`)
+    await client.connect()
+    try {
+      await client.query(`begin; ${statements}`)
+      return await work()
+    } finally {
+      await client.end()
+    }
   }
-}
 
-it('leaves nothing that passes for a backup if it is killed, or waits too long for a lock', async () => {
-  const target = join(work, 'killed')
-  const lock = 'lock table erased_journals in access exclusive mode'
-  await holding(database, lock, async () => {
-    const running = startCallgate(['backup', target], environmentOfFirst())
-    await untilWaiting(database)
-    await running.end('SIGKILL')
-    const [partial = ''] = readdirSync(work)
-    expect(partial).toMatch(/^killed\.partial-/)
-    expect(readdirSync(join(work, partial))).toContain('callgate.sqlite')
-    const restored = await restoreDatabase(join(work, partial))
-    expectFailure(restored, 'this is not a complete backup')
-    const late = await backUp(join(work, 'late'))
-    expect([late.code, late.err]).toEqual([1, expect.stringContaining('lock timeout')])
-    expect(readdirSync(work)).toEqual([partial])
+  it('leaves nothing that passes for a backup if it is killed, or waits too long for a lock', async () => {
+    const target = join(work, 'killed')
+    const lock = 'lock table erased_journals in access exclusive mode'
+    await holding(database, lock, async () => {
+      const running = startCallgate(['backup', target], environmentOfFirst())
+      await untilWaiting(database)
+      await running.end('SIGKILL')
+      const [partial = ''] = readdirSync(work)
+      expect(partial).toMatch(/^killed\.partial-/)
+      expect(readdirSync(join(work, partial))).toContain('callgate.sqlite')
+      const restored = await restoreDatabase(join(work, partial))
+      expectFailure(restored, 'this is not a complete backup')
+      const late = await backUp(join(work, 'late'))
+      expect([late.code, late.err]).toEqual([1, expect.stringContaining('lock timeout')])
+      expect(readdirSync(work)).toEqual([partial])
+    })
   })
-})
 
-it('that is being restored is not seen by anybody before it is complete', async () => {
-  const backup = await makeBackup('whole')
-  const environment = await prepareOther()
-  const month = new Date().toISOString().slice(0, 7).replace('-', '_')
-  // Restored after everything else.
-  const conflict = `create table recorded_decisions_${month} (id text)`
-  await holding(`restored_${databases}`, conflict, async () => {
-    const running = startCallgate(['restore', backup], environment)
-    await untilWaiting(`restored_${databases}`)
+  it('that is being restored is not seen by anybody before it is complete', async () => {
+    const environment = await prepareOther()
+    const month = new Date().toISOString().slice(0, 7).replace('-', '_')
+    // Restored after everything else.
+    const conflict = `create table recorded_decisions_${month} (id text)`
+    await holding(`restored_${databases}`, conflict, async () => {
+      const running = startCallgate(['restore', whole], environment)
+      await untilWaiting(`restored_${databases}`)
+      expect(await listTables()).toEqual([])
+      await running.end('SIGKILL')
+    })
     expect(await listTables()).toEqual([])
-    await running.end('SIGKILL')
+    await expect(serve(environment)).rejects.toThrow('a restore into this folder did not end')
+    const { code, err } = await callgate(['restore', whole], environment)
+    expect(code, err).toBe(0)
+    expect(existsSync(join(environment.CALLGATE_DATA_DIR ?? '', '.restoring'))).toBe(false)
   })
-  expect(await listTables()).toEqual([])
-  await expect(serve(environment)).rejects.toThrow('a restore into this folder did not end')
-  const { code, err } = await callgate(['restore', backup], environment)
-  expect(code, err).toBe(0)
-  expect(existsSync(join(environment.CALLGATE_DATA_DIR ?? '', '.restoring'))).toBe(false)
-})
 
-it('that is damaged is refused before anything is stored', async () => {
-  const backup = await makeBackup('whole')
-  const environment = await prepareOther()
-  truncateSync(join(backup, 'decisions.sqlite'), 4_096)
-  for (const options of [[], ['--only', 'database']]) {
-    const { code, err } = await callgate(['restore', backup, ...options], environment)
-    expect([code, err]).toEqual([1, expect.stringMatching(/decisions\.sqlite: has 4096 bytes/)])
-  }
-  expect(await listTables()).toEqual([])
-})
-
-it('has the schema of its database, and is brought up to the newest by a restore', async () => {
-  await cluster.postgres.query('create database older', 'postgres')
-  const url = `${cluster.postgres.address}/older`
-  const environment = { ...environmentOfFirst(), CALLGATE_STORAGE_URL: url }
-  const older = knownMigrations.slice(0, -1)
-  const postgres = { url, tls: false, maxConnections: 2 }
-  const storage = await openDatabase({ dataDir: '', lockWaitMs: 0, blockForLockMs: 0, postgres })
-  await storage.db.transaction().execute(async (transaction) => {
-    await runMigrations(transaction, older)
-    const row = { id: 'kept', kind: 'real', name: 'Kept', agents_may_remove: 0 } as const
-    const rest = { ignores_repeated_add: 0, created_at: 1, scan_credits: null }
-    await transaction
-      .insertInto('accounts')
-      .values({ ...row, ...rest, webhook_secret: 'x', numbers_per_scrub: null })
-      .execute()
+  it('that is damaged is refused before anything is stored', async () => {
+    const backup = join(work, 'whole')
+    cpSync(whole, backup, { recursive: true })
+    const environment = await prepareOther()
+    truncateSync(join(backup, 'decisions.sqlite'), 4_096)
+    for (const options of [[], ['--only', 'database']]) {
+      const { code, err } = await callgate(['restore', backup, ...options], environment)
+      expect([code, err]).toEqual([1, expect.stringMatching(/decisions\.sqlite: has 4096 bytes/)])
+    }
+    expect(await listTables()).toEqual([])
   })
-  await storage.close()
-  const made = await callgate(['backup', join(work, 'older')], environment)
-  expect(made.code, made.err).toBe(0)
-  const manifest: BackupManifest = JSON.parse(
-    readFileSync(join(work, 'older', 'manifest.json'), 'utf8'),
-  )
-  expect(manifest.database.migrations).toEqual(older)
 
-  const other = await prepareOther()
-  const restored = await callgate(['restore', join(work, 'older'), '--only', 'database'], other)
-  expect(restored.code, restored.err).toBe(0)
-  expect(await queryOther('select id, webhook_secret from accounts')).toEqual([
-    { id: 'kept', webhook_secret: null },
-  ])
-  const run = await queryOther('select name from kysely_migration order by name')
-  expect(run.map(({ name }) => name)).toEqual(knownMigrations)
+  it('has the schema of its database, and is brought up to the newest by a restore', async () => {
+    await cluster.postgres.query('create database older', 'postgres')
+    const url = `${cluster.postgres.address}/older`
+    const environment = { ...environmentOfFirst(), CALLGATE_STORAGE_URL: url }
+    const older = knownMigrations.slice(0, -1)
+    const postgres = { url, tls: false, maxConnections: 2 }
+    const storage = await openDatabase({ dataDir: '', lockWaitMs: 0, blockForLockMs: 0, postgres })
+    await storage.db.transaction().execute(async (transaction) => {
+      await runMigrations(transaction, older)
+      const row = { id: 'kept', kind: 'real', name: 'Kept', agents_may_remove: 0 } as const
+      const rest = { ignores_repeated_add: 0, created_at: 1, scan_credits: null }
+      await transaction
+        .insertInto('accounts')
+        .values({ ...row, ...rest, webhook_secret: 'x', numbers_per_scrub: null })
+        .execute()
+    })
+    await storage.close()
+    const made = await callgate(['backup', join(work, 'older')], environment)
+    expect(made.code, made.err).toBe(0)
+    const manifest: BackupManifest = JSON.parse(
+      readFileSync(join(work, 'older', 'manifest.json'), 'utf8'),
+    )
+    expect(manifest.database.migrations).toEqual(older)
 
-  await cluster.postgres.query(
-    `insert into kysely_migration (name, timestamp) values ('9901-other-expand', '')`,
-    'older',
-  )
-  const newer = await callgate(['backup', join(work, 'newer')], environment)
-  expectFailure(newer, '9901-other-expand', 'Use the newest callgate of your servers')
-})
+    const other = await prepareOther()
+    const restored = await callgate(['restore', join(work, 'older'), '--only', 'database'], other)
+    expect(restored.code, restored.err).toBe(0)
+    expect(await queryOther('select id, webhook_secret from accounts')).toEqual([
+      { id: 'kept', webhook_secret: null },
+    ])
+    const run = await queryOther('select name from kysely_migration order by name')
+    expect(run.map(({ name }) => name)).toEqual(knownMigrations)
 
-it('says which options and databases it is not for', async () => {
-  const sqlite = { CALLGATE_DATA_DIR: join(work, 'none') }
-  const only = await callgate(['restore', work, '--only', 'folder'], sqlite)
-  expect([only.code, only.err]).toEqual([2, expect.stringContaining('it is sqlite')])
-  const without = await callgate(['backup', join(work, 'a'), '--without-decisions'], sqlite)
-  expect([without.code, without.err]).toEqual([2, expect.stringContaining('it is sqlite')])
-  const environment = await prepareOther()
-  const empty = await callgate(['backup', join(work, 'b')], environment)
-  expectFailure(empty, 'there is no database to back up')
-})
+    await cluster.postgres.query(
+      `insert into kysely_migration (name, timestamp) values ('9901-other-expand', '')`,
+      'older',
+    )
+    const newer = await callgate(['backup', join(work, 'newer')], environment)
+    expectFailure(newer, '9901-other-expand', 'Use the newest callgate of your servers')
+  })
 
-it('needs no more memory for many rows', async () => {
-  await cluster.query(
-    `insert into internal_dnc (account_id, list, number, added_at, modified_at, opted_out_at, stored_at, opted_out_seq,
+  it('needs a database that has something', async () => {
+    const environment = await prepareOther()
+    const empty = await callgate(['backup', join(work, 'b')], environment)
+    expectFailure(empty, 'there is no database to back up')
+  })
+
+  it('needs no more memory for many rows', async () => {
+    // 56 MB, which is more than the memory that the commands get.
+    const rows = 3_500
+    await cluster.query(
+      `insert into internal_dnc (account_id, list, number, added_at, modified_at, opted_out_at, stored_at, opted_out_seq,
         opted_out_by_date, key_id)
-      select 'main', 'main', (2120000000 + i)::text, 1, 1, 1, 1, i, 0, repeat('x', 16000) from generate_series(1, 5000) i`,
-  )
-  const small = { NODE_OPTIONS: '--max-old-space-size=48' }
-  const target = join(work, 'many')
-  const made = await callgate(['backup', target], { ...environmentOfFirst(), ...small })
-  expect(made.code, made.err).toBe(0)
-  const environment = { ...(await prepareOther()), ...small }
-  const restored = await callgate(['restore', target, '--only', 'database'], environment)
-  expect(restored.code, restored.err).toBe(0)
-  const [row] = await queryOther(
-    `select count(*)::int as rows from internal_dnc where account_id = 'main'`,
-  )
-  expect(row?.rows).toBe(5_000)
+      select 'main', 'main', (2120000000 + i)::text, 1, 1, 1, 1, i, 0, repeat('x', 16000) from generate_series(1, ${rows}) i`,
+    )
+    const small = { NODE_OPTIONS: '--max-old-space-size=48' }
+    const target = join(work, 'many')
+    const made = await callgate(['backup', target], { ...environmentOfFirst(), ...small })
+    expect(made.code, made.err).toBe(0)
+    const environment = { ...(await prepareOther()), ...small }
+    const restored = await callgate(['restore', target, '--only', 'database'], environment)
+    expect(restored.code, restored.err).toBe(0)
+    const [row] = await queryOther(
+      `select count(*)::int as rows from internal_dnc where account_id = 'main'`,
+    )
+    expect(row?.rows).toBe(rows)
+  })
 })

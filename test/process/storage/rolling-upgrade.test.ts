@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { knownMigrations } from '../../../src/storage/migrate.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import {
@@ -42,17 +42,10 @@ let decide: Callers['decide']
 let pdnc: Callers['pdnc']
 let readyz: Callers['readyz']
 
-beforeAll(() => {
+beforeAll(async () => {
   expanding = plantMigrations(expand)
   contracting = plantMigrations(expand, contract)
   changing = plantMigrations(other)
-})
-
-afterAll(() => {
-  for (const planted of [expanding, contracting, changing]) planted.remove()
-})
-
-beforeEach(async () => {
   const settings = { CALLGATE_GATE_DEADLINE_MS: '5000', CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000' }
   cluster = await openCluster({ count: 2, settings })
   const [one, two] = cluster.nodes
@@ -62,7 +55,19 @@ beforeEach(async () => {
   ;({ decide, pdnc, readyz } = callersOf(cluster))
 })
 
-afterEach(() => cluster.close())
+afterAll(async () => {
+  for (const planted of [expanding, contracting, changing]) planted.remove()
+  await cluster.close()
+})
+
+/** Ends the servers, and takes back what the added migrations did. */
+async function takeBack(): Promise<void> {
+  await Promise.all([first, second].map(({ serving }) => serving.end('SIGTERM')))
+  await cluster.query(
+    `alter table accounts drop column if exists note, drop column if exists other;
+      delete from kysely_migration where name > '${newest}'`,
+  )
+}
 
 async function restart(on: ClusterNode, program?: string): Promise<void> {
   await on.serving.end('SIGTERM')
@@ -86,9 +91,59 @@ async function expectThatTheyShare(number: string): Promise<void> {
   await until('the first allows', async () => (await decide(first, number)) === 'allow permitted')
 }
 
-it('an older server goes on, and starts again, beside one with an expanded schema', async () => {
-  await restart(first, expanding.program)
+it('a migration of neither kind is refused while an older server is connected', async () => {
+  await first.serving.end('SIGTERM')
+  await expect(first.restart(changing.program)).rejects.toThrow(
+    `cannot be updated to ${other[0]} while servers of an older version are connected`,
+  )
+  expect(await listRun()).toEqual([])
+})
+
+it('an older server that was cut off during such a migration does nothing afterwards', async () => {
+  expect(await decide(second, '2125550100')).toBe('allow permitted')
+  second.line.pause()
+  await until('PostgreSQL has ended its connection', async () => {
+    const [row] = await cluster.query(
+      `select count(*)::int as count from pg_stat_activity where application_name = 'callgate changes'`,
+    )
+    return row?.count === 0
+  })
+  await first.restart(changing.program)
+  second.line.resume()
+  await until('it says why', async () =>
+    /^503 .*newer schema than this program knows \(0901-other\)/.test(await readyz(second)),
+  )
+  expect(await decide(second, '2125550100')).toMatch(/^block|^status 503/)
+  expect(await pdnc(second, '2125550100')).toBe(503)
+  expect(await decide(first, '2125550100')).toBe('allow permitted')
+  expect(await listRun()).toEqual([other[0]])
+})
+
+it('servers that start together run a migration once, since no older one is connected', async () => {
+  await takeBack()
+  expect(await listRun()).toEqual([])
+  await Promise.all([first, second].map((on) => on.restart(changing.program)))
+  expect(await listRun()).toEqual([other[0]])
+  await expectThatTheyShare('2125550100')
+})
+
+it('a migration that has to wait for a long read gives up, and holds nobody up', async () => {
+  await takeBack()
+  await second.restart()
+  const reader = new pg.Client(`${cluster.postgres.address}/${database}`)
+  await reader.connect()
+  await reader.query('begin')
+  await reader.query('select count(*) from accounts')
+  const start = first.restart(expanding.program)
+  await expect(start).rejects.toThrow('lock timeout')
+  await until('the second is ready', async () => (await readyz(second)).startsWith('200'))
+  expect(await listRun()).toEqual([])
+  await reader.end()
+  await first.restart(expanding.program)
   expect(await listRun()).toEqual([expand[0]])
+})
+
+it('an older server goes on, and starts again, beside one with an expanded schema', async () => {
   await expectThatTheyShare('2125550100')
   await restart(second)
   await expectThatTheyShare('7185550100')
@@ -108,55 +163,4 @@ it('what only older servers need stays until none of them is connected, and then
   await expect(second.restart(expanding.program)).rejects.toThrow(
     `newer schema than this program knows (${contract[0]})`,
   )
-})
-
-it('a migration of neither kind is refused while an older server is connected', async () => {
-  await first.serving.end('SIGTERM')
-  await expect(first.restart(changing.program)).rejects.toThrow(
-    `cannot be updated to ${other[0]} while servers of an older version are connected`,
-  )
-  expect(await listRun()).toEqual([])
-  await second.serving.end('SIGTERM')
-  await first.restart(changing.program)
-  expect(await listRun()).toEqual([other[0]])
-})
-
-it('an older server that was cut off during such a migration does nothing afterwards', async () => {
-  expect(await decide(second, '2125550100')).toBe('allow permitted')
-  second.line.pause()
-  await until('PostgreSQL has ended its connection', async () => {
-    const [row] = await cluster.query(
-      `select count(*)::int as count from pg_stat_activity where application_name = 'callgate changes'`,
-    )
-    return row?.count === 1
-  })
-  await restart(first, changing.program)
-  second.line.resume()
-  await until('it says why', async () =>
-    /^503 .*newer schema than this program knows \(0901-other\)/.test(await readyz(second)),
-  )
-  expect(await decide(second, '2125550100')).toMatch(/^block|^status 503/)
-  expect(await pdnc(second, '2125550100')).toBe(503)
-  expect(await decide(first, '2125550100')).toBe('allow permitted')
-})
-
-it('a migration that has to wait for a long read gives up, and holds nobody up', async () => {
-  const reader = new pg.Client(`${cluster.postgres.address}/${database}`)
-  await reader.connect()
-  await reader.query('begin')
-  await reader.query('select count(*) from accounts')
-  await first.serving.end('SIGTERM')
-  const start = first.restart(expanding.program)
-  await expect(start).rejects.toThrow('lock timeout')
-  await until('the second is ready', async () => (await readyz(second)).startsWith('200'))
-  await reader.end()
-  await first.restart(expanding.program)
-  expect(await listRun()).toEqual([expand[0]])
-})
-
-it('servers that start together run a migration once', async () => {
-  await Promise.all([first, second].map(({ serving }) => serving.end('SIGTERM')))
-  await Promise.all([first, second].map((on) => on.restart(changing.program)))
-  expect(await listRun()).toEqual([other[0]])
-  await expectThatTheyShare('2125550100')
 })

@@ -2,11 +2,15 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { RegisterCommand } from '../../../src/commands/command.js'
+import { registerImport } from '../../../src/commands/import/import.js'
+import { registerLists } from '../../../src/commands/lists/lists.js'
 import { nanpaText } from '../../data/sample-feeds.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 import { callgate, serve, startCallgate } from '../../support/program.js'
+import { runCommand } from '../../support/run-command.js'
 import { type S3Server, s3Keys, startS3Server } from '../../support/s3-server.js'
 
 let cluster: Cluster
@@ -18,18 +22,24 @@ const shared = join(folder, 'shared')
 const config = join(folder, 'callgate.yaml')
 let mainKey = ''
 
-const setFiles = (files: object) =>
-  writeFileSync(config, JSON.stringify({ lists: { files: { stageSeconds: 0, ...files } } }))
+/** The settings of a server that starts next, and of each command. */
+let settings = ''
+
+function setFiles(files: object): void {
+  const lists = { files: { stageSeconds: 0, ...files } }
+  writeFileSync(config, JSON.stringify({ lists }))
+  settings = `lists: ${JSON.stringify(lists)}\n`
+}
 
 beforeAll(async () => {
   s3 = await startS3Server()
   setFiles({ folder: shared })
-  const settings = {
+  const environment = {
     CALLGATE_CONFIG: config,
     CALLGATE_GATE_DEADLINE_MS: '5000',
     CALLGATE_CLUSTER_MAX_STALENESS_MS: '1000',
   }
-  cluster = await openCluster({ count: 2, settings })
+  cluster = await openCluster({ count: 2, settings: environment })
   const [one, two] = cluster.nodes
   if (!one || !two) throw new Error('there are not two servers')
   first = one
@@ -67,7 +77,7 @@ const untilItSays = (on: Pick<ClusterNode, 'name' | 'serving'>, number: string, 
   until(
     `${on.name} says ${what} of ${number}`,
     async () => what.test(await checkLitigator(on, number)),
-    { withinMs: 60_000 },
+    { withinMs: 60_000, everyMs: 100 },
   )
 
 const on = ({ name }: ClusterNode) => ({
@@ -75,11 +85,25 @@ const on = ({ name }: ClusterNode) => ({
   CALLGATE_DATA_DIR: join(cluster.folder, name),
 })
 
-function importLitigators(node: ClusterNode, numbers: readonly string[], ...options: string[]) {
+/** In this process, with the settings of the server. */
+async function runOn(node: ClusterNode, add: RegisterCommand, args: readonly string[]) {
+  for (const [name, value] of Object.entries(on(node))) vi.stubEnv(name, value)
+  try {
+    const dataDir = join(cluster.folder, node.name)
+    return await runCommand(add, args, { dataDir, configFolder: cluster.folder, more: settings })
+  } finally {
+    vi.unstubAllEnvs()
+  }
+}
+
+function writeLitigators(node: ClusterNode, numbers: readonly string[]): string {
   const file = join(folder, `${node.name}.txt`)
   writeFileSync(file, `${numbers.join('\n')}\n`)
-  return callgate(['import', 'litigators', file, ...options], on(node))
+  return file
 }
+
+const importLitigators = (node: ClusterNode, numbers: readonly string[], ...options: string[]) =>
+  runOn(node, registerImport, ['import', 'litigators', writeLitigators(node, numbers), ...options])
 
 const readInForce = async () =>
   (
@@ -94,7 +118,8 @@ const three = '2125550103'
 
 it('a list that one server has imported is used by the other', async () => {
   expect(await checkLitigator(second, one)).toMatch(/^unknown /)
-  const { code, err } = await importLitigators(first, [one])
+  const file = writeLitigators(first, [one])
+  const { code, err } = await callgate(['import', 'litigators', file], on(first))
   expect(code, err).toBe(0)
   await untilItSays(second, one, /^deny/)
   await untilItSays(second, two, /^pass/)
@@ -123,7 +148,7 @@ it('a server that lacks the version in force blocks and says why, and refuses a 
   expect(await checkLitigator(second, three)).toMatch(/^unknown /)
   const metrics = await (await fetch(`${second.serving.url}/metrics`)).text()
   expect(metrics).toContain('callgate_list_in_force{list="litigators"} 0')
-  const shown = await callgate(['lists'], on(second))
+  const shown = await runOn(second, registerLists, ['lists'])
   expect(shown.code).toBe(1)
   expect(shown.out).toMatch(new RegExp(`litigators: version ${version} .*is in force`))
   const missing = `[NOW ] lists: version ${version} as of `
@@ -136,11 +161,11 @@ it('a server that lacks the version in force blocks and says why, and refuses a 
   await untilItSays(second, three, /^pass/)
   await untilItSays(second, two, /^deny/)
   expect((await callgate(['doctor'], on(second))).out).not.toContain('] lists: version')
-  expect((await callgate(['lists'], on(second))).out).toMatch(/litigators .*in force/)
+  expect((await runOn(second, registerLists, ['lists'])).out).toMatch(/litigators .*in force/)
 })
 
 it('going back goes for all', async () => {
-  const { code, err } = await callgate(['lists', 'rollback', 'litigators'], on(first))
+  const { code, err } = await runOn(first, registerLists, ['lists', 'rollback', 'litigators'])
   expect(code, err).toBe(0)
   await untilItSays(second, two, /^pass/)
   await untilItSays(first, two, /^pass/)
@@ -187,7 +212,125 @@ it('a version is fetched before it is in force', async () => {
     await untilItSays(node, three, /^pass/)
   }
   const back = ['lists', 'rollback', 'litigators', '--to', before.version ?? '']
-  expect((await callgate(back, on(first))).code).toBe(0)
+  expect((await runOn(first, registerLists, back)).code).toBe(0)
+})
+
+it('all lists of an import are in force by one commit', async () => {
+  const files = ['WIRELINE-TO-WIRELESS.txt', 'WIRELESS-TO-WIRELINE.txt'].map((name) =>
+    join(folder, name),
+  )
+  files.forEach((file, index) => {
+    writeFileSync(file, `${[one, two][index]}\n`)
+  })
+  const { code, err } = await runOn(first, registerImport, ['import', 'ported', ...files])
+  expect(code, err).toBe(0)
+  const query = `select xmin::text as commit from list_versions where in_force = 1 and name like 'ported-%'`
+  const [wireless, wireline] = await cluster.query(query)
+  expect(wireline).toEqual(wireless)
+})
+
+describe('prefixes', () => {
+  const known = '8505510123'
+  const added = '8505570123'
+  const checkHours = (node: Pick<ClusterNode, 'serving'>, number: string) =>
+    checkLitigator(node, number, 'calling-hours')
+  const untilHours = (node: ClusterNode, number: string, what: RegExp) =>
+    until(
+      `${node.name} says ${what} of ${number}`,
+      async () => what.test(await checkHours(node, number)),
+      { withinMs: 60_000, everyMs: 100 },
+    )
+
+  function importPrefixes(node: ClusterNode, prefixes: readonly string[]) {
+    const file = join(folder, `${node.name}-nanpa.txt`)
+    const rows = prefixes.map((prefix) => ['FL', prefix, 'ZZ02', 'EXAMPLE TEL CO', 'PENSACOLA'])
+    writeFileSync(file, nanpaText(rows))
+    return runOn(node, registerImport, ['import', 'numbering', file])
+  }
+
+  const findInForce = async () =>
+    (
+      await cluster.query(
+        `select * from list_versions where in_force = 1 and name = 'numbering-us'`,
+      )
+    )[0] as Readonly<Record<string, string>>
+
+  const isPlaced = /^(pass|deny (?!.*(not among|cannot be used)))/
+  const isUnlisted = /^deny .*not among the exchanges/
+
+  it('of one server are those of the other, also the next ones', async () => {
+    expect(await checkHours(second, added)).toMatch(isPlaced)
+    const { code, err } = await importPrefixes(first, ['850-551'])
+    expect(code, err).toBe(0)
+    for (const node of [first, second]) {
+      await untilHours(node, added, isUnlisted)
+      await untilHours(node, known, isPlaced)
+    }
+    expect((await importPrefixes(second, ['850-551', '850-557'])).code).toBe(0)
+    for (const node of [first, second]) await untilHours(node, added, isPlaced)
+    const { version } = await findInForce()
+    for (const node of [first, second]) {
+      const shown = await runOn(node, registerLists, ['lists', '--json'])
+      expect(JSON.parse(shown.out).numbering).toEqual([
+        expect.objectContaining({ name: 'US', version, inForce: version, state: 'in-use' }),
+      ])
+    }
+  })
+
+  it('that are announced wait until they are in force, on a server that starts as well', async () => {
+    setFiles({ folder: shared, stageSeconds: 3_600 })
+    const before = await findInForce()
+    const file = join(folder, 'staged-nanpa.txt')
+    writeFileSync(file, nanpaText([['FL', '850-551', 'ZZ02', 'EXAMPLE TEL CO', 'PENSACOLA']]))
+    const importing = startCallgate(['import', 'numbering', file], on(first))
+    const staged = await until('it is staged', async () => {
+      const [row] = await cluster.query(
+        `select * from list_versions where in_force = 0 and name = 'numbering-us'
+         and published_at > ${before.published_at}`,
+      )
+      return row && `numbering-us.${row.version}.cg`
+    })
+    const versions = join(cluster.folder, second.name, 'numbering', 'versions')
+    await until('it was fetched', () => readdirSync(versions).includes(staged))
+    await first.serving.end('SIGTERM')
+    await first.restart()
+    for (const node of [first, second]) expect(await checkHours(node, added)).toMatch(isPlaced)
+    expect(await findInForce()).toEqual(before)
+    await importing.end('SIGKILL')
+    setFiles({ folder: shared })
+  })
+
+  it('that are in force and missing block every number, and are fetched less and less often', async () => {
+    await second.serving.end('SIGTERM')
+    expect((await importPrefixes(first, ['850-551', '850-557', '850-558'])).code).toBe(0)
+    const { version } = await findInForce()
+    const file = join(shared, `numbering-us.${version}.cglist`)
+    const good = readFileSync(file)
+    const bad = Buffer.from(good)
+    bad[bad.length - 40] = (bad[bad.length - 40] ?? 0) ^ 1
+    writeFileSync(file, bad)
+    await second.restart()
+    const missing = new RegExp(`^deny .*version ${version}.* is in force`)
+    for (const number of [known, added]) expect(await checkHours(second, number)).toMatch(missing)
+    const ready = await fetch(`${second.serving.url}/readyz`)
+    expect([ready.status, await ready.text()]).toEqual([
+      503,
+      expect.stringContaining(version ?? ''),
+    ])
+    const shown = await runOn(second, registerLists, ['lists'])
+    expect([shown.code, shown.out]).toEqual([
+      1,
+      expect.stringMatching(/US: version .* is in force/),
+    ])
+    const pauses = await until('it was tried three times', () => {
+      const found = [...second.serving.output().matchAll(/"retryInSeconds":(\d+)/g)]
+      return found.length >= 3 && found.map(([, seconds]) => Number(seconds))
+    })
+    expect(pauses[2]).toBeGreaterThanOrEqual(2)
+    writeFileSync(file, good)
+    await untilHours(second, '8505580123', isPlaced)
+    await untilHours(second, '8505590123', isUnlisted)
+  })
 })
 
 /** More than one piece of the file. */
@@ -241,12 +384,13 @@ it('of two imports at once, one is refused', async () => {
     isPutting ||= method === 'PUT'
     if (method === 'PUT') await released
   }
-  const here = importLitigators(first, [one, two, ...many])
+  const file = writeLitigators(first, [one, two])
+  const here = callgate(['import', 'litigators', file, '--allow-shrink'], on(first))
   await until('the file is being stored', async () => isPutting)
   // Until it is published, nothing changes here.
   expect(await checkLitigator(first, one)).toMatch(/^deny/)
   expect(await checkLitigator(first, two)).toMatch(/^pass/)
-  const there = await importLitigators(second, [one, three, ...many])
+  const there = await importLitigators(second, [one, three], '--allow-shrink')
   expect([there.code, there.err]).toEqual([
     1,
     expect.stringContaining("another server is importing or rolling back the list 'litigators'"),
@@ -271,128 +415,6 @@ it('from the server that has imported it, with a key of account main only', asyn
     (await fetch(`${first.serving.url}/v1/list-files/${sha256}`, { headers: { loginId: key } }))
       .status
   expect([await get(mainKey), await get(cluster.key), await get('no')]).toEqual([200, 403, 401])
-})
-
-it('all lists of an import are in force by one commit', async () => {
-  setFiles({ folder: shared })
-  const files = ['WIRELINE-TO-WIRELESS.txt', 'WIRELESS-TO-WIRELINE.txt'].map((name) =>
-    join(folder, name),
-  )
-  files.forEach((file, index) => {
-    writeFileSync(file, `${[one, two][index]}\n`)
-  })
-  const { code, err } = await callgate(['import', 'ported', ...files], on(first))
-  expect(code, err).toBe(0)
-  const query = `select xmin::text as commit from list_versions where in_force = 1 and name like 'ported-%'`
-  const [wireless, wireline] = await cluster.query(query)
-  expect(wireline).toEqual(wireless)
-})
-
-describe('prefixes', () => {
-  const known = '8505510123'
-  const added = '8505570123'
-  const checkHours = (node: Pick<ClusterNode, 'serving'>, number: string) =>
-    checkLitigator(node, number, 'calling-hours')
-  const untilHours = (node: ClusterNode, number: string, what: RegExp) =>
-    until(
-      `${node.name} says ${what} of ${number}`,
-      async () => what.test(await checkHours(node, number)),
-      { withinMs: 60_000 },
-    )
-
-  function importPrefixes(node: ClusterNode, prefixes: readonly string[]) {
-    const file = join(folder, `${node.name}-nanpa.txt`)
-    const rows = prefixes.map((prefix) => ['FL', prefix, 'ZZ02', 'EXAMPLE TEL CO', 'PENSACOLA'])
-    writeFileSync(file, nanpaText(rows))
-    return callgate(['import', 'numbering', file], on(node))
-  }
-
-  const findInForce = async () =>
-    (
-      await cluster.query(
-        `select * from list_versions where in_force = 1 and name = 'numbering-us'`,
-      )
-    )[0] as Readonly<Record<string, string>>
-
-  const isPlaced = /^(pass|deny (?!.*(not among|cannot be used)))/
-  const isUnlisted = /^deny .*not among the exchanges/
-
-  it('of one server are those of the other, also the next ones', async () => {
-    setFiles({ folder: shared })
-    await second.serving.end('SIGTERM')
-    await second.restart()
-    expect(await checkHours(second, added)).toMatch(isPlaced)
-    const { code, err } = await importPrefixes(first, ['850-551'])
-    expect(code, err).toBe(0)
-    for (const node of [first, second]) {
-      await untilHours(node, added, isUnlisted)
-      await untilHours(node, known, isPlaced)
-    }
-    expect((await importPrefixes(second, ['850-551', '850-557'])).code).toBe(0)
-    for (const node of [first, second]) await untilHours(node, added, isPlaced)
-    const { version } = await findInForce()
-    for (const node of [first, second]) {
-      const shown = await callgate(['lists', '--json'], on(node))
-      expect(JSON.parse(shown.out).numbering).toEqual([
-        expect.objectContaining({ name: 'US', version, inForce: version, state: 'in-use' }),
-      ])
-    }
-  })
-
-  it('that are announced wait until they are in force, on a server that starts as well', async () => {
-    setFiles({ folder: shared, stageSeconds: 3_600 })
-    const before = await findInForce()
-    const file = join(folder, 'staged-nanpa.txt')
-    writeFileSync(file, nanpaText([['FL', '850-551', 'ZZ02', 'EXAMPLE TEL CO', 'PENSACOLA']]))
-    const importing = startCallgate(['import', 'numbering', file], on(first))
-    const staged = await until('it is staged', async () => {
-      const [row] = await cluster.query(
-        `select * from list_versions where in_force = 0 and name = 'numbering-us'
-         and published_at > ${before.published_at}`,
-      )
-      return row && `numbering-us.${row.version}.cg`
-    })
-    const versions = join(cluster.folder, second.name, 'numbering', 'versions')
-    await until('it was fetched', () => readdirSync(versions).includes(staged))
-    await first.serving.end('SIGTERM')
-    await first.restart()
-    for (const node of [first, second]) expect(await checkHours(node, added)).toMatch(isPlaced)
-    expect(await findInForce()).toEqual(before)
-    await importing.end('SIGKILL')
-    setFiles({ folder: shared })
-  })
-
-  it('that are in force and missing block every number, and are fetched less and less often', async () => {
-    await second.serving.end('SIGTERM')
-    expect((await importPrefixes(first, ['850-551', '850-557', '850-558'])).code).toBe(0)
-    const { version } = await findInForce()
-    const file = join(shared, `numbering-us.${version}.cglist`)
-    const good = readFileSync(file)
-    const bad = Buffer.from(good)
-    bad[bad.length - 40] = (bad[bad.length - 40] ?? 0) ^ 1
-    writeFileSync(file, bad)
-    await second.restart()
-    const missing = new RegExp(`^deny .*version ${version}.* is in force`)
-    for (const number of [known, added]) expect(await checkHours(second, number)).toMatch(missing)
-    const ready = await fetch(`${second.serving.url}/readyz`)
-    expect([ready.status, await ready.text()]).toEqual([
-      503,
-      expect.stringContaining(version ?? ''),
-    ])
-    const shown = await callgate(['lists'], on(second))
-    expect([shown.code, shown.out]).toEqual([
-      1,
-      expect.stringMatching(/US: version .* is in force/),
-    ])
-    const pauses = await until('it was tried three times', () => {
-      const found = [...second.serving.output().matchAll(/"retryInSeconds":(\d+)/g)]
-      return found.length >= 3 && found.map(([, seconds]) => Number(seconds))
-    })
-    expect(pauses[2]).toBeGreaterThanOrEqual(2)
-    writeFileSync(file, good)
-    await untilHours(second, '8505580123', isPlaced)
-    await untilHours(second, '8505590123', isUnlisted)
-  })
 })
 
 it('an edge uses the lists of its center, and the next version too', async () => {

@@ -4,13 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock, systemTimers } from '../../../src/runtime/runtime.js'
-import { Projects } from '../../../src/service/projects/projects.js'
-import { openDatabase } from '../../../src/storage/engine.js'
-import type { Db } from '../../../src/storage/tables.js'
-import { noWebhooks } from '../../support/no-webhooks.js'
-import { callgate } from '../../support/program.js'
-import { caller, recordChanges } from '../../support/service-subjects.js'
+import { registerProjects } from '../../src/commands/accounts/projects.js'
+import { systemClock, systemTimers } from '../../src/runtime/runtime.js'
+import { Projects } from '../../src/service/projects/projects.js'
+import { openDatabase } from '../../src/storage/engine.js'
+import type { Db } from '../../src/storage/tables.js'
+import { noWebhooks } from '../support/no-webhooks.js'
+import { runCommand } from '../support/run-command.js'
+import { caller, recordChanges } from '../support/service-subjects.js'
 
 let dataDir: string
 
@@ -23,7 +24,7 @@ afterAll(() => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-const run = (...args: string[]) => callgate(['projects', ...args], { CALLGATE_DATA_DIR: dataDir })
+const run = (...args: string[]) => runCommand(registerProjects, ['projects', ...args], { dataDir })
 
 /** Looks into the data of the program as another process does. */
 async function withData<Result>(look: (db: Db, projects: Projects) => Promise<Result>) {

@@ -1,0 +1,248 @@
+/** Backups that cannot be made or used are refused with the place and the rule, and leave nothing behind. */
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { registerBackup, registerRestore } from '../../src/commands/backup/backup.js'
+import { registerImport } from '../../src/commands/import/import.js'
+import { damageByte, writeJournal } from '../support/journal.js'
+import type { Ended } from '../support/program.js'
+import { runCommand } from '../support/run-command.js'
+import { openTestCallgate } from '../support/test-callgate.js'
+
+let root: string
+let dataDir: string
+/** Where backups and restored folders of one test are. */
+let work: string
+let backup: string
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'callgate-refusals-'))
+  dataDir = join(root, 'var')
+  const running = await openTestCallgate()
+  await running.stop()
+  cpSync(running.dataDir, dataDir, { recursive: true })
+  rmSync(running.dataDir, { recursive: true })
+  const list = join(root, 'list.txt')
+  writeFileSync(list, '2125550199\n')
+  const settings = { dataDir, configFolder: root }
+  await runCommand(registerImport, ['import', 'litigators', list], settings)
+  backup = join(root, 'backup')
+  expect(await run(['backup', backup])).toMatchObject({ code: 0 })
+})
+
+beforeEach(() => {
+  work = mkdtempSync(join(root, 'work-'))
+})
+
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const run = (args: readonly string[], folder = dataDir): Promise<Ended> =>
+  runCommand(args[0] === 'restore' ? registerRestore : registerBackup, args, {
+    dataDir: folder,
+    configFolder: root,
+  })
+
+function expectRefusal(
+  { code, out, err }: Ended,
+  exitCode: number,
+  ...texts: readonly string[]
+): void {
+  expect({ code, out, err }).toMatchObject({ code: exitCode, out: '' })
+  for (const text of texts) expect(err).toContain(text)
+}
+
+describe('a backup', () => {
+  it('is not written over something, into the data folder, or below a missing folder', async () => {
+    const full = join(work, 'full')
+    mkdirSync(full)
+    writeFileSync(join(full, 'a'), '')
+    expectRefusal(await run(['backup', full]), 2, `target '${full}': it exists already`)
+    writeFileSync(join(work, 'old.tgz'), 'x')
+    expectRefusal(await run(['backup', join(work, 'old.tgz')]), 2, 'it exists already')
+    expect(readFileSync(join(work, 'old.tgz'), 'utf8')).toBe('x')
+    expectRefusal(await run(['backup', join(dataDir, 'backup')]), 2, `it is inside ${dataDir}`)
+    symlinkSync(dataDir, join(work, 'link'))
+    expectRefusal(
+      await run(['backup', join(work, 'link/lists/b.tgz')]),
+      2,
+      `it is inside ${dataDir}`,
+    )
+    expectRefusal(
+      await run(['backup', join(work, 'none/b')]),
+      2,
+      `the folder ${join(work, 'none')} does not exist`,
+    )
+    expectRefusal(
+      await run(['backup', join(work, 'b')], join(work, 'nothing')),
+      1,
+      'there is no database to back up',
+    )
+    expect(readdirSync(work).sort()).toEqual(['full', 'link', 'old.tgz'])
+    expect(readdirSync(dataDir)).not.toContain('backup')
+  })
+
+  it('of a damaged journal fails and names the place', async () => {
+    const damaged = join(work, 'var')
+    cpSync(dataDir, damaged, { recursive: true })
+    const segment = writeJournal(damaged, ['first', 'second', 'third'])
+    damageByte(segment, 112 + 42)
+    expectRefusal(
+      await run(['backup', join(work, 'b')], damaged),
+      1,
+      `${segment}: the journal is damaged`,
+      'record 2 cannot be read, at byte 112',
+    )
+    expect(readdirSync(work)).toEqual(['var'])
+  })
+})
+
+const segmentName = 'journal/00000000000000000001.seg'
+
+const damages: readonly (readonly [string, string, (folder: string) => void, string])[] = [
+  [
+    'a damaged database',
+    'callgate.sqlite',
+    (folder) => damageByte(join(folder, 'callgate.sqlite'), 5_000),
+    'its SHA-256 is not that of the manifest',
+  ],
+  [
+    'a truncated journal',
+    segmentName,
+    (folder) => truncateSync(join(folder, segmentName), 100),
+    'has 100 bytes, but the manifest says',
+  ],
+  [
+    'a missing list',
+    'lists/litigators.cglist',
+    (folder) => rmSync(join(folder, 'lists/litigators.cglist')),
+    'is in the manifest of the backup, but missing',
+  ],
+  [
+    'a further file',
+    'journal/further',
+    (folder) => writeFileSync(join(folder, 'journal/further'), ''),
+    'is not in the manifest',
+  ],
+  [
+    'a link',
+    segmentName,
+    (folder) => {
+      rmSync(join(folder, segmentName))
+      symlinkSync(join(backup, segmentName), join(folder, segmentName))
+    },
+    'must be a regular file',
+  ],
+  [
+    'a changed manifest',
+    'manifest.json',
+    (folder) => appendFileSync(join(folder, 'manifest.json'), ' '),
+    'is damaged: its SHA-256 is not that of',
+  ],
+  [
+    'a truncated manifest',
+    'manifest.json',
+    (folder) => truncateSync(join(folder, 'manifest.json'), 50),
+    'this is not a complete backup',
+  ],
+  [
+    'no manifest',
+    'manifest.json',
+    (folder) => rmSync(join(folder, 'manifest.json')),
+    'this is not a complete backup',
+  ],
+]
+
+describe('a backup with', () => {
+  for (const [what, place, damage, rule] of damages) {
+    it(`${what} is refused and restores nothing`, async () => {
+      const copy = join(work, 'copy')
+      cpSync(backup, copy, { recursive: true })
+      damage(copy)
+      expectRefusal(await run(['backup', 'verify', copy]), 1, join(copy, place), rule)
+      const target = join(work, 'restored')
+      expectRefusal(
+        await run(['restore', copy], target),
+        1,
+        join(copy, place),
+        rule,
+        'nothing was restored, and it is empty',
+      )
+      expect(readdirSync(target)).toEqual([])
+    })
+  }
+})
+
+describe('an archive', () => {
+  it('that was cut off or damaged is refused', async () => {
+    const archive = join(work, 'b.tgz')
+    expect(await run(['backup', archive])).toMatchObject({ code: 0 })
+    expect(await run(['restore', archive], join(work, 'sound'))).toMatchObject({ code: 0 })
+    const { size } = statSync(archive)
+    for (const [name, damage] of [
+      ['cut.tgz', (path: string) => truncateSync(path, Math.floor(size / 2))],
+      ['flipped.tgz', (path: string) => damageByte(path, Math.floor(size / 2))],
+      ['empty.tgz', (path: string) => truncateSync(path, 0)],
+    ] as const) {
+      const path = join(work, name)
+      cpSync(archive, path)
+      damage(path)
+      const verified = await run(['backup', 'verify', path])
+      expect({ name, code: verified.code, out: verified.out }).toEqual({ name, code: 1, out: '' })
+      expect(verified.err).toContain(`${path}: `)
+      const target = join(work, `restored-${name}`)
+      expectRefusal(
+        await run(['restore', path], target),
+        1,
+        'nothing was restored, and it is empty',
+      )
+      expect(readdirSync(target)).toEqual([])
+    }
+    expect(readdirSync(work).filter((name) => name.includes('unpacked'))).toEqual([])
+  })
+})
+
+describe('a restore', () => {
+  it('needs an empty folder and a backup', async () => {
+    expectRefusal(
+      await run(['restore', backup]),
+      2,
+      `dataDir '${dataDir}': a restore needs an empty folder`,
+    )
+    expectRefusal(
+      await run(['restore', join(work, 'none')], join(work, 'new')),
+      2,
+      'there is no such file or folder',
+    )
+    expect(existsSync(join(work, 'new'))).toBe(false)
+  })
+
+  it('does not empty the folder that its backup is in', async () => {
+    const target = join(work, 'holds-backup')
+    mkdirSync(join(target, '.restoring'), { recursive: true })
+    const inside = join(target, 'backup')
+    cpSync(backup, inside, { recursive: true })
+    expectRefusal(await run(['restore', inside], target), 2, `is in dataDir '${target}'`)
+    expect(existsSync(inside)).toBe(true)
+  })
+})
+
+it('says which options are not for SQLite', async () => {
+  const only = await run(['restore', work, '--only', 'folder'], join(work, 'none'))
+  expectRefusal(only, 2, 'it is sqlite')
+  const without = await run(['backup', join(work, 'a'), '--without-decisions'], join(work, 'none'))
+  expectRefusal(without, 2, 'it is sqlite')
+})
