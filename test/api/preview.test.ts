@@ -22,7 +22,7 @@ afterAll(async () => {
 type Row = Pick<
   DecisionDocument,
   'dialed' | 'number' | 'postalCode' | 'decision' | 'reason' | 'message' | 'nextAllowedAt'
->
+> & { readonly callingHours?: string | undefined }
 
 interface Preview {
   readonly allowed: number
@@ -48,7 +48,9 @@ async function decide(body: Body, key?: string): Promise<DecisionDocument> {
 
 function toRow(document: DecisionDocument): Row {
   const { dialed, number, postalCode, decision, reason, message, nextAllowedAt } = document
-  const row = { dialed, number, postalCode, decision, reason, message, nextAllowedAt }
+  const hours = document.findings.find(({ check }) => check === 'calling-hours')
+  const judged = { dialed, number, postalCode, decision, reason, message, nextAllowedAt }
+  const row = { ...judged, callingHours: hours?.detail }
   return Object.fromEntries(
     Object.entries(row).filter(([, value]) => value !== undefined),
   ) as unknown as Row
@@ -136,7 +138,13 @@ describe('the rows of a preview', () => {
   it('say from when a call may be placed', async () => {
     const { rows } = await preview({ numbers: ['2125550106'], callKind: 'ai', at: night })
     expect(rows).toMatchObject([
-      { reason: 'outside-calling-hours', nextAllowedAt: '2026-11-24T13:00:00Z' },
+      {
+        reason: 'outside-calling-hours',
+        nextAllowedAt: '2026-11-24T13:00:00Z',
+        callingHours: expect.stringMatching(
+          /^New York \(NY\), .*: calls 08:00-21:00; state rule: /,
+        ),
+      },
     ])
   })
 
